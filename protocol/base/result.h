@@ -123,7 +123,7 @@ inline Status Ok() { return {}; }
 
 // STOKER_TRY(auto x, F()); declares x from the value of F() or returns its error.
 #define STOKER_TRY(declaration, expr) \
-  STOKER_TRY_INNER(STOKER_CONCAT(stoker_result_, __COUNTER__), declaration, expr)
+  STOKER_TRY_INNER(STOKER_CONCAT(stoker_result_, __LINE__), declaration, expr)
 #define STOKER_TRY_INNER(result, declaration, expr) \
   auto result = (expr);                             \
   if (!result.ok()) return result.error();          \
