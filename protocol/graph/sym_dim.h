@@ -1,0 +1,60 @@
+// SymDim: the size of one tensor dimension: a constant, a symbol (s0, s1, ...) or an expression.
+//
+// Expressions are kept in a canonical form (sums of products with integer coefficients, sorted;
+// floordiv, ceildiv, mod, max and min as opaque atoms), so that two dims that are equal as
+// polynomials compare equal and print alike. Values are int64; a constant costs no allocation.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+class SymExpr;  // Immutable, canonical; private to sym_dim.cc.
+
+// What each symbol is in one call: symbol id -> value.
+using SymBindings = std::map<std::uint32_t, std::int64_t>;
+
+class SymDim {
+ public:
+  SymDim() = default;                               // The constant 0.
+  SymDim(std::int64_t value) : constant_(value) {}  // NOLINT: implicit, sizes read as numbers.
+  static SymDim Symbol(std::uint32_t id);           // Prints as s<id>.
+
+  bool IsConstant() const { return expr_ == nullptr; }
+  std::int64_t constant() const {  // Requires IsConstant().
+    STOKER_CHECK(IsConstant());
+    return constant_;
+  }
+
+  // Every symbol that occurs must be bound; a division by zero or an overflow is an error.
+  Result<std::int64_t> Evaluate(const SymBindings& bindings) const;
+  std::set<std::uint32_t> Symbols() const;
+
+  // "128", "s0", "4*s0+1", "floordiv(s0-1,2)+1". Parse accepts what ToString prints.
+  std::string ToString() const;
+  static Result<SymDim> Parse(std::string_view text);
+
+  friend SymDim operator+(const SymDim& a, const SymDim& b);
+  friend SymDim operator-(const SymDim& a, const SymDim& b);
+  friend SymDim operator*(const SymDim& a, const SymDim& b);
+  static SymDim FloorDiv(const SymDim& a, const SymDim& b);
+  static SymDim CeilDiv(const SymDim& a, const SymDim& b);
+  static SymDim Mod(const SymDim& a, const SymDim& b);
+  static SymDim Max(const SymDim& a, const SymDim& b);
+  static SymDim Min(const SymDim& a, const SymDim& b);
+  friend bool operator==(const SymDim& a, const SymDim& b);
+
+ private:
+  friend class SymExpr;
+  std::int64_t constant_ = 0;
+  std::shared_ptr<const SymExpr> expr_;  // Shared: expressions are immutable and copied freely.
+};
+
+}  // namespace stoker
