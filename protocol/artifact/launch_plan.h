@@ -1,0 +1,66 @@
+// LaunchPlan: what an executable does in one call.
+//
+// A plan has two lists of launches. `prepare` runs once per binding of the parameters and fills
+// the prepared buffers (packed weights, folded constants); `launches` runs in every call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "protocol/base/digest.h"
+#include "protocol/base/dtype.h"
+#include "protocol/graph/graph.h"
+#include "protocol/graph/sym_dim.h"
+
+namespace stoker {
+
+// Where the bytes of a launch operand are. Numeric values are part of the encoded format.
+enum class BufferKind : std::uint8_t {
+  kInput = 0,         // index: graph input
+  kOutput = 1,        // index: graph output
+  kArena = 2,         // offset in the per-call arena; valid in `launches` only
+  kPrepared = 3,      // offset in the prepared arena, which lives as long as the binding
+  kConstant = 4,      // index into the artifact's constants
+  kPrepareArena = 5,  // offset in the temporary arena of `prepare`
+};
+
+struct BufferRef {
+  BufferKind kind = BufferKind::kArena;
+  std::uint32_t index = 0;  // kInput, kOutput, kConstant.
+  SymDim offset;            // Bytes, kArena, kPrepared, kPrepareArena.
+  SymDim size;              // Bytes.
+};
+
+struct Launch {
+  std::uint32_t kernel = 0;              // Index into the artifact's kernels.
+  SymDim tasks;                          // Number of independent tasks; 0: nothing is launched.
+  std::int64_t min_tasks_per_chunk = 1;  // Smaller pieces are not worth a thread.
+  std::int64_t scratch_bytes = 0;        // Per thread.
+  std::vector<BufferRef> buffers;
+  std::vector<SymDim> dims;
+  std::string label;  // For people and profiles: "matmul+gelu 128x3072x768".
+  // Cost for people, profiles and rooflines; expressions over the symbols.
+  SymDim flops;
+  SymDim bytes;
+};
+
+struct OutputSpec {
+  TensorType type;  // Row-major.
+  // >= 0: the output is this graph input, unchanged; nothing writes it and the caller returns the
+  // input itself (or a copy).
+  std::int32_t same_as_input = -1;
+};
+
+struct LaunchPlan {
+  std::vector<TensorType> inputs;
+  std::vector<InputRole> input_roles;
+  std::vector<OutputSpec> outputs;
+  SymDim arena_bytes;
+  SymDim prepared_bytes;
+  SymDim prepare_arena_bytes;
+  std::vector<Launch> prepare;
+  std::vector<Launch> launches;
+};
+
+}  // namespace stoker

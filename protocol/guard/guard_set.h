@@ -1,0 +1,66 @@
+// Guards: conditions on actual inputs under which an artifact may run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "protocol/base/dtype.h"
+#include "protocol/base/result.h"
+#include "protocol/graph/sym_dim.h"
+
+namespace stoker {
+
+// What a guard looks at: one actual input of a call. Strides are in elements.
+struct InputView {
+  DType dtype = DType::kF32;
+  std::span<const std::int64_t> sizes;
+  std::span<const std::int64_t> strides;
+  const void* data = nullptr;
+};
+
+// The numeric values are part of the encoded format: append, never renumber.
+enum class GuardKind : std::uint8_t {
+  kDType = 0,       // value: DType code
+  kRank = 1,        // value: rank
+  kSizeEquals = 2,  // dim; value
+  kSizeRange = 3,   // dim; value..limit inclusive
+  kDivisible = 4,   // dim; size % value == 0
+  kContiguous = 5,  // row-major strides
+  kAligned = 6,     // data % value == 0
+  kSizeExpr = 7,    // dim; size == expr over the symbols bound so far
+  kBindSymbol = 8,  // dim; binds symbol `value` (always true)
+};
+
+struct Guard {
+  GuardKind kind = GuardKind::kRank;
+  std::uint32_t input = 0;
+  std::int32_t dim = -1;
+  std::int64_t value = 0;
+  std::int64_t limit = 0;
+  SymDim expr;
+
+  std::string ToString() const;  // "input 3 size 1 == 768".
+};
+
+class GuardSet {
+ public:
+  GuardSet() = default;
+  explicit GuardSet(std::vector<Guard> guards) : guards_(std::move(guards)) {}
+
+  // True when every guard holds. No allocation; stops at the first failure.
+  bool Holds(std::span<const InputView> inputs) const;
+  // The first guard that fails with what was found, "input 3 size 1 == 768: found 512."
+  std::optional<std::string> Explain(std::span<const InputView> inputs) const;
+  // Values of the symbols in one call. Requires Holds(inputs).
+  SymBindings Bind(std::span<const InputView> inputs) const;
+
+  const std::vector<Guard>& guards() const { return guards_; }
+
+ private:
+  std::vector<Guard> guards_;
+};
+
+}  // namespace stoker

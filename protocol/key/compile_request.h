@@ -1,0 +1,49 @@
+// CompileRequest and its RequestKey.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/base/digest.h"
+#include "protocol/graph/graph.h"
+#include "protocol/guard/shape_signature.h"
+#include "protocol/key/compile_options.h"
+#include "protocol/key/target.h"
+
+namespace stoker {
+
+// Bumped by hand whenever the compiler's output for some request changes; LLVM's and CUDA's
+// versions are appended by CompilerEpoch().
+inline constexpr std::string_view kCompilerRevision = "1";
+
+struct CompileRequest {
+  Graph graph;
+  ShapeSignature signature;
+  Target target;
+  CompileOptions options;
+  std::string compiler_epoch;  // "stoker-1;llvm-22.1.8": the daemon's, told in its greeting.
+};
+
+// One keyed field: its tag, a readable value and its digest. The list of these is what
+// `stoker key --explain` compares.
+struct KeyField {
+  std::string tag;
+  std::string text;
+  Digest digest;
+};
+
+struct RequestKey {
+  Digest digest;
+};
+
+// Every field hashed under its own tag, length-prefixed (one visitor lists them).
+RequestKey KeyOf(const CompileRequest& request);
+std::vector<KeyField> FieldsOf(const CompileRequest& request);
+
+// The same key from a graph's digest alone, for a client that has not built the Graph again.
+RequestKey KeyOf(const Digest& graph_digest, const ShapeSignature& signature, const Target& target,
+                 const CompileOptions& options, std::string_view compiler_epoch);
+
+}  // namespace stoker
