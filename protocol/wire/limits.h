@@ -1,0 +1,26 @@
+// Named limits of the wire. Decoding refuses what is beyond them with ResourceExhausted and the
+// name of the field.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stoker::wire {
+
+// The version in Hello: a peer with another one is refused.
+inline constexpr std::uint32_t kProtocolVersion = 1;
+
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{512} << 20;  // One message or frame.
+inline constexpr std::size_t kMaxGraphBytes = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxArtifactBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxNamespaceBytes = 64;
+inline constexpr std::size_t kMaxNameBytes = 4096;  // Graph names, labels, stages, tags.
+inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;  // A section of inspect.
+inline constexpr std::size_t kMaxDigests = 1U << 17;  // have_kernels, kernel queries.
+inline constexpr std::size_t kMaxKeyFields = 256;
+inline constexpr std::size_t kMaxCounters = 4096;  // Of one report, per map.
+inline constexpr std::size_t kMaxSymbols = 4096;
+inline constexpr std::size_t kMaxGraphInputs = 1U << 20;
+inline constexpr std::uint32_t kMaxListEntries = 100000;
+
+}  // namespace stoker::wire
