@@ -1,0 +1,52 @@
+// Compile: CompileRequest -> Artifact, a pure function of the request. pipeline.cc is the table of
+// contents; PIPELINE.md explains it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/artifact/artifact.h"
+#include "protocol/base/result.h"
+#include "protocol/key/compile_request.h"
+
+namespace stoker {
+
+// What the surroundings offer a compile; none of it changes the result.
+struct CompileHooks {
+  // For each kernel key: the stored blob, if there is one. May be empty.
+  std::function<std::vector<std::optional<KernelRef>>(std::span<const Digest>)> find_kernels;
+  std::function<void(std::string_view stage, int done, int total, std::string_view detail)>
+      progress;
+  int threads = 1;
+};
+
+struct CompiledKernel {
+  Digest key;
+  std::string elf;
+};
+
+struct CompileOutput {
+  Artifact artifact;
+  std::vector<CompiledKernel> kernels;  // Compiled now: those find_kernels did not know.
+  std::vector<std::string> constants;   // Bytes of artifact.constants, in its order.
+};
+
+Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks& hooks = {});
+
+// Readable sections of a compile: "graph", "groups" (why each node joined or was refused), "loops"
+// (loop IR), "plan" (launches, buffers, bytes and flops), "llvm", "asm".
+struct Listing {
+  std::string name;
+  std::string text;
+};
+Result<std::vector<Listing>> Inspect(const CompileRequest& request,
+                                     std::span<const std::string> sections);
+
+std::string CompilerEpoch();  // "stoker-1;llvm-22.1.8"
+
+}  // namespace stoker

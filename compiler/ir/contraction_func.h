@@ -1,0 +1,75 @@
+// ContractionFunc: C[b, m, n] = epilogue(sum over k of A[b, m, k] * B[b, k, n]), the form of matrix
+// products and of convolutions (implicit GEMM over a channels-last input).
+//
+// m is a nest of dims (matmul: [M]; convolution: [N, OH, OW]), k is a nest of dims (matmul: [K];
+// convolution: [KH, KW, C], neighbours merged where strides allow). A is read in place through
+// strides; its last k dim has stride 1. A must be readable at every (m, k): convolutions read from
+// a buffer with a zero halo, so there are no bounds checks. B is packed by a PackFunc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/loop_func.h"
+
+namespace stoker {
+
+struct ContractionDim {
+  SymDim extent;
+  SymDim lhs_stride;  // Elements. 0 for a batch dim that A does not have.
+};
+
+struct ContractionBatchDim {
+  SymDim extent;
+  SymDim lhs_stride;    // Elements.
+  bool rhs_has = true;  // False: B is shared over this dim.
+};
+
+// How B lies in its packed buffer: [rhs batch][ceil(N/nr)][ceil(K/kr)][nr][kr], zero filled, K
+// running over the merged k nest in order. kr is 1 for f32, 2 for bf16 pairs (VNNI). For AMX K is
+// padded to a multiple of 32.
+struct PackedLayout {
+  DType dtype = DType::kF32;
+  std::int64_t nr = 32;
+  std::int64_t kr = 1;
+  std::int64_t k_multiple = 1;  // K is zero-padded to a multiple of this.
+};
+
+struct ContractionFunc {
+  std::vector<ContractionBatchDim> batch;
+  std::vector<ContractionDim> m;
+  std::vector<ContractionDim> k;
+  SymDim n;
+  DType lhs_dtype = DType::kF32;  // In memory.
+  SymDim lhs_offset;              // Elements.
+  PackedLayout rhs;
+  DType accumulator = DType::kF32;  // f32 for f32/bf16/f16, f64 for f64, i32/i64 for integers.
+  // Operands of the launch: 0 is A, 1 is packed B, the rest belong to the epilogue.
+  std::vector<Operand> operands;
+  // Iteration dims of the epilogue: batch dims, then m dims, then n. kInput 0 is the accumulator
+  // at (batch, m, n). At least one store.
+  Body epilogue;
+  std::vector<Store> stores;
+};
+
+// Copies B into PackedLayout. `source` is an access over dims [batch..., k dims..., n] of operand
+// 0; operand 1 is the packed buffer. `scale`, when has_scale, is an access over the same dims (of
+// operand 2) multiplied in: batch norm folded into a convolution.
+struct PackFunc {
+  std::vector<SymDim> batch;
+  std::vector<SymDim> k;
+  SymDim n;
+  Access source;
+  PackedLayout layout;
+  bool has_scale = false;
+  Access scale;
+};
+
+std::string ToString(const ContractionFunc& func);
+Status Verify(const ContractionFunc& func);
+std::string ToString(const PackFunc& func);
+Status Verify(const PackFunc& func);
+SymDim PackedElements(const PackFunc& func);  // Elements of the packed buffer, padding included.
+
+}  // namespace stoker

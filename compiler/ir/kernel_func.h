@@ -1,0 +1,22 @@
+// KernelFunc: everything that code generation can turn into one kernel.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "compiler/ir/attention_func.h"
+#include "compiler/ir/contraction_func.h"
+#include "compiler/ir/loop_func.h"
+#include "compiler/ir/ordered_func.h"
+
+namespace stoker {
+
+using KernelFunc = std::variant<LoopFunc, ContractionFunc, PackFunc, AttentionFunc, ScanFunc,
+                                SortFunc, ScatterFunc>;
+
+// Canonical text: the content of the KernelKey. Names and debug data are not in it.
+std::string ToString(const KernelFunc& func);
+Status Verify(const KernelFunc& func);
+
+}  // namespace stoker

@@ -1,0 +1,60 @@
+// Kernels whose work along one dim is ordered: scans, sorts, scatters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/loop_func.h"
+
+namespace stoker {
+
+// out[outer, i] = kind over in[outer, 0..i]. Iteration dims: outer dims, then the scanned dim.
+struct ScanFunc {
+  std::vector<SymDim> outer;
+  SymDim extent;
+  ReduceKind kind = ReduceKind::kAdd;  // kAdd kMultiply kMaximum kMinimum
+  DType dtype = DType::kF32;           // Of the accumulator.
+  bool reverse = false;
+  bool exclusive = false;
+  Access input;   // Operand 0.
+  Access output;  // Operand 1.
+};
+
+// Stable sort of a key along one dim, carrying other values; or its first `keep` results (top_k).
+struct SortFunc {
+  std::vector<SymDim> outer;
+  SymDim extent;
+  std::int64_t keep = -1;       // -1: all.
+  bool descending = false;      // NaN counts as largest.
+  Access key;                   // Operand 0.
+  std::vector<Access> values;   // Operands 1..n: carried along.
+  std::vector<Access> outputs;  // Operands after them: key, then values.
+  bool output_index = false;    // One more output: the source index, i64.
+};
+
+// out = copy of the operand, then updates applied in row-major order (serial along updates,
+// parallel where the kind allows). Iteration dims of `update` and `position`: update dims,
+// outermost first.
+struct ScatterFunc {
+  enum class Kind : std::uint8_t { kAssign, kAdd, kMultiply, kMaximum, kMinimum };
+  std::vector<SymDim> dims;  // Of the updates.
+  Kind kind = Kind::kAssign;
+  DType dtype = DType::kF32;
+  Access update;                // Operand 1.
+  std::vector<Access> indices;  // Operand 2: one i64/i32 load per scattered dim.
+  std::vector<SymDim>
+      index_limits;  // Valid while 0 <= index + window extent <= limit; others are skipped.
+  std::vector<SymDim> index_windows;  // Window extent per scattered dim.
+  std::vector<SymDim> index_strides;  // Of the output, elements.
+  Access output;                      // Operand 0: window part of the position, over dims.
+};
+
+std::string ToString(const ScanFunc& func);
+std::string ToString(const SortFunc& func);
+std::string ToString(const ScatterFunc& func);
+Status Verify(const ScanFunc& func);
+Status Verify(const SortFunc& func);
+Status Verify(const ScatterFunc& func);
+
+}  // namespace stoker
