@@ -1,0 +1,154 @@
+/* libstoker: the C interface.
+ *
+ * Every function is safe to call from any thread unless it says otherwise. Handles are opaque and
+ * reference counted where a retain function exists. Functions that can fail return a
+ * stoker_status*: NULL is success, anything else must be freed with stoker_status_free. Strings
+ * handed in are UTF-8, need not outlive the call, and carry an explicit size where they may be
+ * large. Structs start with struct_size, set by the caller to sizeof, so that they can grow. */
+#ifndef STOKER_STOKER_H_
+#define STOKER_STOKER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(STOKER_BUILDING_LIBRARY)
+#define STOKER_API __attribute__((visibility("default")))
+#else
+#define STOKER_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STOKER_ABI_VERSION 1
+STOKER_API uint32_t stoker_abi_version(void);
+STOKER_API const char* stoker_version(void); /* "0.1.0" */
+
+/* --- Status ------------------------------------------------------------------------------- */
+
+typedef struct stoker_status stoker_status;
+
+/* What the caller should do about it. */
+typedef enum stoker_code {
+  STOKER_INVALID_ARGUMENT = 1,    /* the input is wrong: do not retry */
+  STOKER_NOT_FOUND = 2,           /* nothing is stored under this name */
+  STOKER_UNIMPLEMENTED = 3,       /* run it some other way */
+  STOKER_RESOURCE_EXHAUSTED = 4,  /* a limit was reached: retry later or with less */
+  STOKER_UNAVAILABLE = 5,         /* no daemon: fall back */
+  STOKER_DEADLINE_EXCEEDED = 6,   /* fall back or retry */
+  STOKER_DATA_LOSS = 7,           /* damaged bytes were refused */
+  STOKER_FAILED_PRECONDITION = 8, /* version, permission or state forbids it */
+  STOKER_INTERNAL = 9             /* a bug in Stoker */
+} stoker_code;
+
+STOKER_API stoker_code stoker_status_code(const stoker_status* status);
+STOKER_API const char* stoker_status_message(const stoker_status* status); /* lives as long as it */
+STOKER_API void stoker_status_free(stoker_status* status);                 /* NULL is fine */
+
+/* --- Client ------------------------------------------------------------------------------- */
+
+typedef struct stoker_client stoker_client;
+
+typedef struct stoker_client_options {
+  size_t struct_size;
+  /* "unix:/path", "http://127.0.0.1:8471"; NULL: $STOKER_URL, else a private daemon on a Unix
+   * socket under the cache folder, started when it is not there. */
+  const char* url;
+  const char* name_space; /* NULL: $STOKER_NAMESPACE, else "default" */
+  const char* cache_dir;  /* of a private daemon; NULL: $STOKER_CACHE_DIR, else ~/.cache/stoker */
+  const char* stokerd;    /* the daemon's program; NULL: $STOKER_DAEMON, beside the library, PATH */
+  int64_t connect_timeout_ms; /* 0: 10000 */
+  int64_t compile_timeout_ms; /* 0: 600000 */
+} stoker_client_options;
+
+/* Connects lazily: the first request starts a private daemon if one is needed. */
+STOKER_API stoker_status* stoker_client_create(const stoker_client_options* options,
+                                               stoker_client** client);
+STOKER_API void stoker_client_free(stoker_client* client);
+/* Text of GET on the daemon's `path` ("/status"): for tools. Freed with stoker_text_free. */
+STOKER_API stoker_status* stoker_client_get(stoker_client* client, const char* path, char** text);
+/* Adds to the daemon's counters: json is {"counters": {name: number}, "fallback_ops": {op: count}}.
+ */
+STOKER_API stoker_status* stoker_client_report(stoker_client* client, const char* json);
+STOKER_API void stoker_text_free(char* text);
+
+/* --- Graph -------------------------------------------------------------------------------- */
+
+typedef struct stoker_graph stoker_graph;
+
+/* The readable text form (protocol/graph/OPS.md). */
+STOKER_API stoker_status* stoker_graph_parse(const char* text, size_t size, stoker_graph** graph);
+STOKER_API stoker_status* stoker_graph_print(const stoker_graph* graph, char** text);
+/* 64 hexadecimal digits and a terminating zero. */
+STOKER_API void stoker_graph_digest(const stoker_graph* graph, char hex[65]);
+STOKER_API void stoker_graph_free(stoker_graph* graph);
+
+/* --- Compile ------------------------------------------------------------------------------ */
+
+typedef struct stoker_executable stoker_executable;
+
+typedef void (*stoker_progress_fn)(void* context, const char* stage, uint32_t done, uint32_t total,
+                                   const char* detail, double elapsed_seconds);
+
+typedef struct stoker_compile_options {
+  size_t struct_size;
+  const char* mode;     /* "default", "reduce-overhead", "max-autotune"; NULL: default */
+  const char* numerics; /* "strict", "fast"; NULL: strict */
+  int32_t verify;       /* the first call runs beside the reference interpreter */
+  int32_t threads;      /* hint: threads the job computes with; 0: unknown */
+  const char* target;   /* NULL: this machine */
+  /* Facts about the graph's symbols, "s0:min=2,max=512,div=8,hint=128;s1:..."; NULL: none. */
+  const char* symbols;
+  stoker_progress_fn progress; /* called from the calling thread; NULL: none */
+  void* progress_context;
+} stoker_compile_options;
+
+/* Looks up (memory, then daemon), compiles on a miss, loads. Blocks. */
+STOKER_API stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
+                                         const stoker_compile_options* options,
+                                         stoker_executable** executable);
+/* The same from a request key alone: NOT_FOUND when no tier has it. */
+STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,
+                                      stoker_executable** executable);
+STOKER_API void stoker_executable_free(stoker_executable* executable);
+
+/* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|
+ * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "kernels", "kernels_unique",
+ * "kernels_compiled", "launches", "arena_bytes", "prepared_bytes", "inputs": [...], "outputs": [...]}. */
+STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
+                                                     char** json);
+
+/* --- Run ---------------------------------------------------------------------------------- */
+
+/* Number of threads the calling process computes with, from now on; 0: all it may use. */
+STOKER_API void stoker_set_num_threads(int32_t threads);
+
+/* The parameters of the graph (its inputs with role parameter), in input order. `versions[i]`
+ * changes whenever the content of `data[i]` does. What depends on parameters alone is computed here, unless
+ * (data, versions) are those of the current binding. The memory must stay valid until the next
+ * binding or until the executable is freed. Not concurrently with stoker_executable_run on the same executable. */
+STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
+                                                 const void* const* data,
+                                                 const int64_t* versions, size_t count);
+
+/* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in order
+ * (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values of the graph's
+ * symbols in order, `outputs` row-major buffers. Concurrent calls on one executable are fine. */
+STOKER_API stoker_status* stoker_executable_run(stoker_executable* executable,
+                                                const void* const* inputs, size_t num_inputs,
+                                                const int64_t* dims, size_t num_dims,
+                                                void* const* outputs, size_t num_outputs);
+
+/* One run with each launch timed: JSON list of {"label", "kernel", "us", "flops", "bytes"}. */
+STOKER_API stoker_status* stoker_executable_profile(stoker_executable* executable,
+                                                    const void* const* inputs, size_t num_inputs,
+                                                    const int64_t* dims, size_t num_dims,
+                                                    void* const* outputs, size_t num_outputs,
+                                                    char** json);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* STOKER_STOKER_H_ */
