@@ -48,9 +48,11 @@ struct Guard {
 class GuardSet {
  public:
   GuardSet() = default;
-  explicit GuardSet(std::vector<Guard> guards) : guards_(std::move(guards)) {}
+  explicit GuardSet(std::vector<Guard> guards);
 
-  // True when every guard holds. No allocation; stops at the first failure.
+  // True when every guard holds; stops at the first failure. A guard on an input or a dim that the
+  // call does not have fails. No allocation, except for kSizeExpr guards whose expression is more
+  // than one symbol.
   bool Holds(std::span<const InputView> inputs) const;
   // The first guard that fails with what was found, "input 3 size 1 == 768: found 512."
   std::optional<std::string> Explain(std::span<const InputView> inputs) const;
@@ -60,7 +62,24 @@ class GuardSet {
   const std::vector<Guard>& guards() const { return guards_; }
 
  private:
+  // Where a symbol's value is read in a call: the first kBindSymbol guard that names it.
+  struct Binding {
+    std::uint32_t symbol;
+    std::uint32_t input;
+    std::int32_t dim;
+  };
+
+  const Binding* FindBinding(std::uint32_t symbol) const;
+  std::optional<std::int64_t> SymbolValue(std::uint32_t symbol,
+                                          std::span<const InputView> inputs) const;
+  // What expression guard `index` expects; nullopt when a symbol has no value.
+  std::optional<std::int64_t> Expected(std::size_t index, std::span<const InputView> inputs) const;
+  bool GuardHolds(std::size_t index, std::span<const InputView> inputs) const;
+
   std::vector<Guard> guards_;
+  std::vector<Binding> bindings_;  // Sorted by symbol.
+  // Per guard: the symbol that a kSizeExpr guard's expression consists of, or -1.
+  std::vector<std::int64_t> lone_symbols_;
 };
 
 }  // namespace stoker

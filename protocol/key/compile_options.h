@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "protocol/key/unkeyed.h"
 
@@ -12,6 +14,12 @@ enum class CompileMode : std::uint8_t { kDefault = 0, kReduceOverhead = 1, kMaxA
 // kStrict: no reassociation beyond what a blocked reduction needs, correctly handled NaN and inf.
 // kFast additionally allows contraction of multiply-add across statements and approximate division.
 enum class Numerics : std::uint8_t { kStrict = 0, kFast = 1 };
+
+std::string_view Name(CompileMode mode);   // "default", "reduce-overhead", "max-autotune".
+std::string_view Name(Numerics numerics);  // "strict", "fast".
+std::optional<CompileMode> ParseCompileMode(std::string_view name);
+std::optional<CompileMode> CompileModeFromCode(std::uint32_t code);
+std::optional<Numerics> NumericsFromCode(std::uint32_t code);
 
 struct CompileOptions {
   CompileMode mode = CompileMode::kDefault;

@@ -36,14 +36,20 @@ struct KeyField {
 
 struct RequestKey {
   Digest digest;
+  friend bool operator==(const RequestKey&, const RequestKey&) = default;
 };
 
 // Every field hashed under its own tag, length-prefixed (one visitor lists them).
 RequestKey KeyOf(const CompileRequest& request);
 std::vector<KeyField> FieldsOf(const CompileRequest& request);
+// What was hashed and what was left out, one line each, so that two runs can be compared.
+std::string KeyLogOf(const CompileRequest& request);
 
 // The same key from a graph's digest alone, for a client that has not built the Graph again.
 RequestKey KeyOf(const Digest& graph_digest, const ShapeSignature& signature, const Target& target,
                  const CompileOptions& options, std::string_view compiler_epoch);
+std::vector<KeyField> FieldsOf(const Digest& graph_digest, const ShapeSignature& signature,
+                               const Target& target, const CompileOptions& options,
+                               std::string_view compiler_epoch);
 
 }  // namespace stoker

@@ -1,0 +1,109 @@
+#include "protocol/key/compile_request.h"
+
+#include "protocol/key/key_hasher.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view kDomain = "stoker.request-key.1";
+
+// The visitors unpack every member by structured binding: a member that is added to a keyed struct
+// does not compile until it is visited here.
+
+void Visit(const ShapeSignature& signature, KeyHasher& hasher) {
+  const auto& [symbols, inputs] = signature;
+  ByteWriter symbol_bytes;
+  symbol_bytes.U64(symbols.size());
+  for (const SymbolFact& fact : symbols) {
+    const auto& [symbol, min, max, divisible_by, hint] = fact;
+    symbol_bytes.U32(symbol);
+    symbol_bytes.I64(min);
+    symbol_bytes.I64(max);
+    symbol_bytes.I64(divisible_by);
+    symbol_bytes.I64(hint);
+  }
+  hasher.Field("signature.symbols", symbol_bytes.str(), ShapeSignature{symbols, {}}.ToString());
+
+  ByteWriter input_bytes;
+  input_bytes.U64(inputs.size());
+  for (const InputFact& fact : inputs) {
+    const auto& [alignment_bytes] = fact;
+    input_bytes.I64(alignment_bytes);
+  }
+  hasher.Field("signature.inputs", input_bytes.str(), ShapeSignature{{}, inputs}.ToString());
+}
+
+void Visit(const Target& target, KeyHasher& hasher) {
+  hasher.Code("target.kind", static_cast<std::uint8_t>(target.kind()),
+              target.kind() == TargetKind::kCpu ? "cpu" : "cuda");
+  hasher.Text("target.arch", target.arch());
+  ByteWriter bytes;
+  std::string text;
+  bytes.U64(target.features().size());
+  for (const std::string& feature : target.features()) {
+    bytes.Bytes(feature);
+    text += (text.empty() ? "" : "+") + feature;
+  }
+  hasher.Field("target.features", bytes.str(), text);
+}
+
+void Visit(const CompileOptions& options, KeyHasher& hasher) {
+  const auto& [mode, numerics, verify, threads, dump_debug] = options;
+  hasher.Code("options.mode", static_cast<std::uint8_t>(mode), Name(mode));
+  hasher.Code("options.numerics", static_cast<std::uint8_t>(numerics), Name(numerics));
+  hasher.Bool("options.verify", verify);
+  hasher.Int("options.threads", threads);
+  hasher.LeftOut("options.dump_debug", dump_debug.kReason);
+}
+
+// Least likely to differ first: the first difference that is explained should say most.
+void Visit(const Digest& graph_digest, const ShapeSignature& signature, const Target& target,
+           const CompileOptions& options, std::string_view compiler_epoch, KeyHasher& hasher) {
+  hasher.Text("compiler_epoch", compiler_epoch);
+  Visit(target, hasher);
+  Visit(options, hasher);
+  hasher.Name("graph", graph_digest);
+  Visit(signature, hasher);
+}
+
+void Visit(const CompileRequest& request, KeyHasher& hasher) {
+  const auto& [graph, signature, target, options, compiler_epoch] = request;
+  Visit(graph.digest(), signature, target, options, compiler_epoch, hasher);
+}
+
+}  // namespace
+
+RequestKey KeyOf(const CompileRequest& request) {
+  KeyHasher hasher(kDomain);
+  Visit(request, hasher);
+  return RequestKey{hasher.Finish()};
+}
+
+std::vector<KeyField> FieldsOf(const CompileRequest& request) {
+  KeyHasher hasher(kDomain);
+  Visit(request, hasher);
+  return hasher.fields();
+}
+
+std::string KeyLogOf(const CompileRequest& request) {
+  KeyHasher hasher(kDomain);
+  Visit(request, hasher);
+  return hasher.log() + "key [" + hasher.Finish().ToHex() + "]\n";
+}
+
+RequestKey KeyOf(const Digest& graph_digest, const ShapeSignature& signature, const Target& target,
+                 const CompileOptions& options, std::string_view compiler_epoch) {
+  KeyHasher hasher(kDomain);
+  Visit(graph_digest, signature, target, options, compiler_epoch, hasher);
+  return RequestKey{hasher.Finish()};
+}
+
+std::vector<KeyField> FieldsOf(const Digest& graph_digest, const ShapeSignature& signature,
+                               const Target& target, const CompileOptions& options,
+                               std::string_view compiler_epoch) {
+  KeyHasher hasher(kDomain);
+  Visit(graph_digest, signature, target, options, compiler_epoch, hasher);
+  return hasher.fields();
+}
+
+}  // namespace stoker
