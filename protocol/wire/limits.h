@@ -18,6 +18,7 @@ inline constexpr std::size_t kMaxNameBytes = 4096;  // Graph names, labels, stag
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;  // A section of inspect.
 inline constexpr std::size_t kMaxDigests = 1U << 17;  // have_kernels, kernel queries.
 inline constexpr std::size_t kMaxKeyFields = 256;
+inline constexpr std::size_t kMaxShortList = 64;   // Section names, target kinds.
 inline constexpr std::size_t kMaxCounters = 4096;  // Of one report, per map.
 inline constexpr std::size_t kMaxSymbols = 4096;
 inline constexpr std::size_t kMaxGraphInputs = 1U << 20;
