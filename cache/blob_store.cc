@@ -1,0 +1,11 @@
+#include "cache/blob_store.h"
+
+namespace stoker {
+
+Result<Digest> PutBytes(BlobStore& store, std::string bytes, BlobKind kind) {
+  const NamedBlob blob = NamedBlob::Of(Blob(std::move(bytes)));
+  STOKER_RETURN_IF_ERROR(store.Put(blob, kind));
+  return blob.digest();
+}
+
+}  // namespace stoker

@@ -1,0 +1,94 @@
+// LruLedger: who is stored, how big, in which order of use. It decides who must leave; moving the
+// bytes is its owner's work. Not thread-safe: the owner locks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/blob_store.h"
+
+namespace stoker {
+
+// Charged for each entry on top of its bytes: keys, records, block overhead.
+inline constexpr std::uint64_t kEntryOverheadBytes = 256;
+
+// When the ledger would pass `high`, the coldest entries leave until it is at `low`; what would
+// still pass `hard` is refused. low <= high <= hard.
+struct Watermarks {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  std::uint64_t hard = 0;
+
+  // 85% and 95% of `limit_bytes`.
+  static Watermarks Of(std::uint64_t limit_bytes);
+};
+
+struct KindUsage {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;  // Without overhead.
+};
+
+struct LedgerUsage {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;  // With kEntryOverheadBytes for each entry.
+  std::uint64_t limit_bytes = 0;
+  std::uint64_t pinned_count = 0;  // Entries that are stored and pinned.
+  std::uint64_t evicted_count = 0;
+  std::uint64_t evicted_bytes = 0;
+  std::uint64_t refused_count = 0;
+  std::array<KindUsage, kBlobKindCount> kinds{};
+};
+
+class LruLedger {
+ public:
+  explicit LruLedger(const Watermarks& watermarks) : watermarks_(watermarks) {}
+
+  // Takes out the entries that must leave before `bytes` more can come, coldest first. Either there
+  // is room afterwards, or kResourceExhausted and nothing was taken.
+  Result<std::vector<BlobEntry>> MakeRoom(std::uint64_t bytes);
+  // Takes out the coldest entries until they free `bytes`, or none is left that may go.
+  std::vector<BlobEntry> TakeColdest(std::uint64_t bytes);
+  // Undoes MakeRoom or TakeColdest when its owner could not delete the entries.
+  void Restore(const std::vector<BlobEntry>& entries);
+
+  // Adds the hottest entry. Requires that it is not there.
+  void Add(const BlobEntry& entry);
+  // False: it is not there. `now_unix_ns` is made to grow strictly, so that times order uses.
+  bool Touch(const Digest& digest, std::int64_t now_unix_ns);
+  std::optional<BlobEntry> Remove(const Digest& digest);
+  const BlobEntry* Find(const Digest& digest) const;
+
+  void Pin(const Digest& digest);
+  void Unpin(const Digest& digest);
+  bool IsPinned(const Digest& digest) const { return pins_.contains(digest); }
+
+  // A time for a new entry: `now_unix_ns`, or later than every use so far.
+  std::int64_t NextAccess(std::int64_t now_unix_ns);
+
+  LedgerUsage usage() const;
+  // Coldest first, pinned ones last.
+  std::vector<BlobEntry> Entries() const;
+
+ private:
+  using List = std::list<BlobEntry>;
+
+  static std::uint64_t Charge(const BlobEntry& entry) { return entry.bytes + kEntryOverheadBytes; }
+  void Insert(const BlobEntry& entry, bool hottest);
+  BlobEntry Take(List::iterator entry);
+
+  Watermarks watermarks_;
+  List unpinned_;  // Coldest first.
+  List pinned_;
+  std::unordered_map<Digest, List::iterator, DigestHash> index_;
+  std::unordered_map<Digest, std::uint32_t, DigestHash> pins_;
+  std::uint64_t pinned_bytes_ = 0;
+  std::int64_t last_access_ = 0;
+  LedgerUsage usage_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,239 @@
+#include "cache/rocks/database.h"
+
+#include <rocksdb/file_system.h>
+#include <rocksdb/listener.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "cache/rocks/options.h"
+#include "cache/rocks/status.h"
+#include "protocol/base/bytes.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kFormatKey[] = "format";
+constexpr char kFormatMagic[] = "stoker-cache";
+constexpr std::array<const char*, kFamilyCount> kFamilyNames = {"blobs", "access", "actions",
+                                                                "counters", "quarantine"};
+
+rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+}  // namespace
+
+// Damage met by a flush or compaction stops RocksDB's writes for good. The marker makes the next
+// start begin with an empty database instead of running into the same block again.
+class Database::DamageListener : public rocksdb::EventListener {
+ public:
+  explicit DamageListener(const Database& database) : database_(database) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
+                         rocksdb::Status* status) override {
+    database_.Log("Cache background work failed: " + status->ToString());
+    if (!IsDamage(*status)) return;
+    std::ofstream(database_.DamageMarker()) << status->ToString() << '\n';
+  }
+
+ private:
+  const Database& database_;
+};
+
+Result<std::shared_ptr<Database>> Database::Open(DatabaseConfig config) {
+  auto database = std::shared_ptr<Database>(new Database(std::move(config)));
+  STOKER_RETURN_IF_ERROR(database->OpenEnvironment());
+  STOKER_RETURN_IF_ERROR(database->OpenOrMoveAside());
+  STOKER_RETURN_IF_ERROR(database->CheckFormat());
+  Database* const raw = database.get();
+  raw->reclaimer_ = std::make_unique<SpaceReclaimer>(
+      raw->config_.reclaim_bytes, [raw](std::atomic<bool>& canceled) { raw->Compact(canceled); });
+  return database;
+}
+
+Database::~Database() {
+  reclaimer_.reset();
+  if (db_ == nullptr) return;
+  // So that the next start has no log to replay.
+  std::vector<rocksdb::ColumnFamilyHandle*> all(families_.begin(), families_.end());
+  all.push_back(default_family_);
+  const rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), all);
+  if (!status.ok()) Log("Cache flush at close failed: " + status.ToString());
+  CloseFamilies();
+}
+
+Status Database::OpenEnvironment() {
+  std::error_code error;
+  if (fs::create_directories(config_.path, error)) {
+    fs::permissions(config_.path, fs::perms::owner_all, error);
+  }
+  if (error) {
+    return FailedPrecondition("Cache folder '" + config_.path +
+                              "' cannot be created: " + error.message() + ".");
+  }
+  if (config_.file_system != nullptr) {
+    owned_env_ = rocksdb::NewCompositeEnv(config_.file_system);
+    env_ = owned_env_.get();
+  } else {
+    env_ = rocksdb::Env::Default();
+  }
+  STOKER_TRY(lock_, PathLock::Acquire(*env_, config_.path));
+  return Ok();
+}
+
+Status Database::OpenOrMoveAside() {
+  if (fs::exists(DamageMarker())) STOKER_RETURN_IF_ERROR(MoveAside("it was marked as damaged"));
+  rocksdb::Status status = OpenFamilies();
+  if (IsDamage(status)) {
+    STOKER_RETURN_IF_ERROR(MoveAside(status.ToString()));
+    status = OpenFamilies();
+  }
+  if (!status.ok()) return FromRocks(status, "Cache database '" + DatabaseFolder() + "'");
+  return Ok();
+}
+
+rocksdb::Status Database::OpenFamilies() {
+  rocksdb::DBOptions options = DatabaseOptions(env_);
+  options.listeners.push_back(std::make_shared<DamageListener>(*this));
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (std::size_t i = 0; i < kFamilyCount; ++i) {
+    const bool blobs = i == static_cast<std::size_t>(Family::kBlobs);
+    descriptors.emplace_back(kFamilyNames[i], blobs ? BlobFamilyOptions() : RecordFamilyOptions());
+  }
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, RecordFamilyOptions());
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  rocksdb::Status status = rocksdb::DB::Open(options, DatabaseFolder(), descriptors, &handles, &db);
+  if (!status.ok()) return status;
+  db_.reset(db);
+  std::copy_n(handles.begin(), kFamilyCount, families_.begin());
+  default_family_ = handles.back();
+  return status;
+}
+
+Status Database::MoveAside(std::string_view reason) {
+  const std::string aside = config_.path + "/damaged";
+  Log("Cache database '" + DatabaseFolder() + "' is moved to '" + aside +
+      "' and rebuilt: " + std::string(reason));
+  std::error_code error;
+  fs::remove_all(aside, error);
+  if (!error && fs::exists(DatabaseFolder())) fs::rename(DatabaseFolder(), aside, error);
+  if (!error) fs::remove(DamageMarker(), error);
+  if (error) {
+    return Unavailable("Damaged cache database '" + DatabaseFolder() +
+                       "' cannot be moved aside: " + error.message() + ".");
+  }
+  was_moved_aside_ = true;
+  return Ok();
+}
+
+Status Database::CheckFormat() {
+  std::string found;
+  const rocksdb::Status status =
+      db_->Get(rocksdb::ReadOptions(), default_family_, kFormatKey, &found);
+  const std::string wanted = std::string(kFormatMagic) + " " + std::to_string(kCacheFormatVersion);
+  if (status.ok()) {
+    if (found == wanted) return Ok();
+    return FailedPrecondition("Cache folder '" + config_.path + "' has the format '" + found +
+                              "'; this build reads '" + wanted + "'.");
+  }
+  if (!status.IsNotFound()) return FromRocks(status, "Cache format record");
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const rocksdb::Status put = db_->Put(options, default_family_, kFormatKey, wanted);
+  if (!put.ok()) return FromRocks(put, "Cache format record");
+  return Ok();
+}
+
+Status Database::Write(rocksdb::WriteBatch& batch, bool sync) {
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  rocksdb::Status status = db_->Write(options, &batch);
+  if (!status.ok() && !IsDamage(status)) {
+    // After a full disk RocksDB refuses writes until it is told, or notices, that there is room.
+    const std::lock_guard lock(resume_mutex_);
+    if (db_->Resume().ok()) status = db_->Write(options, &batch);
+  }
+  if (!status.ok()) return FromRocks(status, "Cache write");
+  return Ok();
+}
+
+Status Database::SyncLog() {
+  const rocksdb::Status status = db_->SyncWAL();
+  if (!status.ok()) return FromRocks(status, "Cache log sync");
+  return Ok();
+}
+
+rocksdb::Status Database::Get(Family which, std::string_view key, std::string* value,
+                              bool verify_checksums) {
+  rocksdb::ReadOptions options;
+  options.verify_checksums = verify_checksums;
+  return db_->Get(options, family(which), ToSlice(key), value);
+}
+
+Status Database::Scan(
+    Family which, std::string_view prefix,
+    const std::function<bool(std::string_view key, std::string_view value)>& visit) {
+  const std::unique_ptr<rocksdb::Iterator> it(
+      db_->NewIterator(rocksdb::ReadOptions(), family(which)));
+  for (it->Seek(ToSlice(prefix)); it->Valid() && it->key().starts_with(ToSlice(prefix));
+       it->Next()) {
+    if (!visit(ToView(it->key()), ToView(it->value()))) return Ok();
+  }
+  if (!it->status().ok()) return FromRocks(it->status(), "Cache scan");
+  return Ok();
+}
+
+Status Database::CheckFreeDisk(std::uint64_t bytes) {
+  std::uint64_t free_bytes = 0;
+  const rocksdb::IOStatus status = env_->GetFileSystem()->GetFreeSpace(
+      config_.path, rocksdb::IOOptions(), &free_bytes, /*dbg=*/nullptr);
+  if (!status.ok()) return FromRocks(status, "Free space of '" + config_.path + "'");
+  if (free_bytes >= config_.min_free_disk_bytes + bytes) return Ok();
+  return ResourceExhausted("Disk of '" + config_.path + "' has " + std::to_string(free_bytes) +
+                           " bytes free; " + std::to_string(bytes) +
+                           " bytes are to be written and " +
+                           std::to_string(config_.min_free_disk_bytes) + " must stay free.");
+}
+
+std::uint64_t Database::DiskBytes() {
+  std::uint64_t total = 0;
+  std::error_code error;
+  for (auto it = fs::directory_iterator(DatabaseFolder(), error);
+       !error && it != fs::directory_iterator(); it.increment(error)) {
+    std::error_code gone;  // Files may be deleted while we look.
+    const std::uint64_t size = it->file_size(gone);
+    if (!gone) total += size;
+  }
+  return total;
+}
+
+void Database::Log(std::string_view message) const {
+  if (config_.log) config_.log(message);
+}
+
+// Moves the deletions down the tree, where RocksDB learns which blob files hold only garbage.
+void Database::Compact(std::atomic<bool>& canceled) {
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  options.canceled = &canceled;
+  const rocksdb::Status status =
+      db_->CompactRange(options, family(Family::kBlobs), nullptr, nullptr);
+  if (!status.ok() && !canceled) Log("Cache compaction failed: " + status.ToString());
+}
+
+void Database::CloseFamilies() {
+  for (rocksdb::ColumnFamilyHandle* handle : families_) {
+    db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  db_->DestroyColumnFamilyHandle(default_family_).PermitUncheckedError();
+  const rocksdb::Status status = db_->Close();
+  if (!status.ok()) Log("Cache close failed: " + status.ToString());
+}
+
+}  // namespace stoker

@@ -1,0 +1,45 @@
+#include "cache/rocks/space_reclaimer.h"
+
+namespace stoker {
+
+SpaceReclaimer::SpaceReclaimer(std::uint64_t threshold_bytes,
+                               std::function<void(std::atomic<bool>&)> compact)
+    : threshold_bytes_(threshold_bytes), compact_(std::move(compact)), thread_([this] { Run(); }) {}
+
+SpaceReclaimer::~SpaceReclaimer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void SpaceReclaimer::AddGarbage(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  garbage_bytes_ += bytes;
+  if (garbage_bytes_ < threshold_bytes_) return;
+  requested_ = true;
+  changed_.notify_one();
+}
+
+void SpaceReclaimer::Request() {
+  const std::lock_guard lock(mutex_);
+  requested_ = true;
+  changed_.notify_one();
+}
+
+void SpaceReclaimer::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return requested_ || stopping_; });
+    if (stopping_) return;
+    requested_ = false;
+    garbage_bytes_ = 0;
+    lock.unlock();
+    compact_(stopping_);
+    lock.lock();
+  }
+}
+
+}  // namespace stoker
