@@ -1,0 +1,54 @@
+// SizedPlan: a launch plan with every expression evaluated for one set of symbol values, and every
+// buffer checked against the memory it lies in.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "protocol/artifact/artifact.h"
+#include "protocol/base/result.h"
+#include "protocol/graph/sym_dim.h"
+
+namespace stoker {
+
+struct SizedBuffer {
+  BufferKind kind = BufferKind::kArena;
+  std::uint32_t index = 0;  // As in BufferRef.
+  std::int64_t offset = 0;  // Bytes.
+  std::int64_t size = 0;    // Bytes.
+};
+
+struct SizedLaunch {
+  std::uint32_t kernel = 0;
+  std::int64_t tasks = 0;
+  std::int64_t min_tasks_per_chunk = 1;
+  std::int64_t scratch_bytes = 0;
+  std::vector<SizedBuffer> buffers;
+  std::vector<std::int64_t> dims;
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
+};
+
+struct SizedPlan {
+  std::int64_t arena_bytes = 0;
+  std::vector<SizedLaunch> launches;
+  std::vector<std::vector<std::int64_t>> output_sizes;  // One per graph output.
+};
+
+// The part that runs once per binding; it never depends on symbols.
+struct SizedPrepare {
+  std::int64_t prepared_bytes = 0;
+  std::int64_t prepare_arena_bytes = 0;
+  std::vector<SizedLaunch> launches;
+};
+
+// Limits of one plan; beyond them sizing fails with ResourceExhausted.
+inline constexpr std::int64_t kMaxArenaBytes = std::int64_t{1} << 42;
+inline constexpr std::int64_t kMaxScratchBytes = std::int64_t{1} << 28;  // Per thread.
+
+// InvalidArgument when a symbol is not bound, a size is negative, or a buffer does not lie inside
+// its arena, input, output or constant; the message names the launch and the operand.
+Result<SizedPlan> SizePlan(const Artifact& artifact, const SymBindings& bindings);
+Result<SizedPrepare> SizePrepare(const Artifact& artifact);
+
+}  // namespace stoker

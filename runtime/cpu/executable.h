@@ -1,0 +1,98 @@
+// Executable: a loaded artifact. Usage, once per process, per model and per call:
+//
+//   auto device = Device::Create();
+//   auto executable = Executable::Load(**device, artifact_bytes, request_key, blobs);
+//
+//   std::shared_ptr<const Binding> binding;                     // One per model instance.
+//   executable->BindParameters(parameters, threads, &binding);    // Cheap while nothing changed.
+//
+//   auto sizes = executable->Sizes(inputs);                       // Guards hold for these inputs.
+//   ... allocate outputs of (*sizes)->output_sizes ...
+//   executable->Run(**sizes, *binding, {inputs, outputs, threads});
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/artifact/artifact.h"
+#include "protocol/artifact/sized_plan.h"
+#include "protocol/base/digest.h"
+#include "protocol/base/result.h"
+#include "protocol/guard/guard_set.h"
+#include "runtime/cpu/device.h"
+
+namespace stoker::cpu {
+
+// One parameter input. The caller changes `version` whenever the contents may have changed.
+struct Parameter {
+  const void* data = nullptr;
+  std::uint64_t version = 0;
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+// The parameters of one model instance with what `prepare` made of them. Immutable; holds no
+// reference to the parameters' memory, which must stay valid while calls use the binding.
+class Binding;  // binding.h
+
+// Data pointers of one call. Inputs are row-major, in the graph's order.
+struct Call {
+  std::span<const void* const> inputs;  // One per graph input; those of parameters are not read.
+  // One per graph output, row-major, uninitialized; null where plan().outputs has same_as_input.
+  std::span<void* const> outputs;
+  int threads = 0;  // At most this many, the calling one included; 0: as many as there are CPUs.
+};
+
+// What one launch cost in one call.
+struct LaunchProfile {
+  std::string label;
+  double microseconds = 0.0;
+  double gflops_per_s = 0.0;
+  double gbytes_per_s = 0.0;
+};
+
+// Thread-safe: concurrent calls on one executable work in arenas of their own. Must not be used in
+// a child process if another thread was inside a call at the fork.
+class Executable {
+ public:
+  // DataLoss, naming the digest, when artifact, kernel or constant are damaged or the artifact was
+  // made for another request; FailedPrecondition when this processor cannot run it.
+  static Result<std::unique_ptr<Executable>> Load(Device& device, std::string_view artifact_bytes,
+                                                  const Digest& request_key,
+                                                  const BlobSource& blobs);
+
+  ~Executable();
+
+  const Artifact& artifact() const;
+  const GuardSet& guards() const { return artifact().guards; }
+  const LaunchPlan& plan() const { return artifact().plan; }
+
+  // Makes *binding hold `parameters` (one per kParameter input, in the graph's order). Does nothing
+  // while every pointer and version is what it was; otherwise lets go of the old prepared data and
+  // runs `prepare`, unless another binding on the device has the same data prepared the same way.
+  Status BindParameters(std::span<const Parameter> parameters, int threads,
+                        std::shared_ptr<const Binding>* binding);
+
+  // Sizes for one call whose inputs satisfy the guards. Static plans: computed at load. Otherwise
+  // computed once per distinct set of symbol values, the most recent kMaxSizings are kept.
+  Result<std::shared_ptr<const SizedPlan>> Sizes(std::span<const InputView> inputs);
+  static constexpr std::size_t kMaxSizings = 64;
+
+  // `sizes` and `binding` come from this executable. Returns when the outputs are written.
+  Status Run(const SizedPlan& sizes, const Binding& binding, const Call& call);
+
+  // Run, measuring each launch.
+  Result<std::vector<LaunchProfile>> Profile(const SizedPlan& sizes, const Binding& binding,
+                                             const Call& call);
+
+ private:
+  struct State;  // executable.cc
+  explicit Executable(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace stoker::cpu
