@@ -2,9 +2,11 @@
 // DecodeGraph, each of which verifies; a Graph that exists is well formed.
 //
 // Canonical form: nodes stand in the depth-first postorder of the outputs (operands left to right),
-// dead nodes are gone, equal nodes are merged, symbols are renumbered by first use. Inputs keep
-// their order: it is the calling convention. The digest is SHA-256 of the canonical encoding; names
-// and insertion order do not enter it.
+// dead nodes are gone, equal nodes are merged (extern_call is not: it may draw random numbers),
+// value ids count the inputs, then the results of the nodes in order. Every symbol is the whole
+// size of some input dimension, and symbols are numbered by the first such one. A constant whose
+// elements are all equal is a splat. Inputs keep their order: it is the calling convention. The
+// digest is SHA-256 of the canonical encoding; names and insertion order do not enter it.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +29,9 @@ inline constexpr std::uint32_t kNoNode = 0xffffffffU;
 
 // Limits of one graph; beyond them building, parsing and decoding fail with ResourceExhausted.
 inline constexpr std::size_t kMaxNodes = 1U << 20;
+inline constexpr std::size_t kMaxValues = 1U << 22;
+inline constexpr std::size_t kMaxTargetBytes = 4096;            // extern_call's target.
+inline constexpr std::int64_t kMaxElements = INT64_C(1) << 48;  // Of one value of static shape.
 inline constexpr std::size_t kMaxConstantBytes = 64U << 20;  // All constants of a graph together.
 
 enum class InputRole : std::uint8_t {
@@ -51,7 +56,8 @@ struct Node {
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   Attributes attributes;
-  // constant only: elements in row-major order, little-endian; a single element means a splat.
+  // constant only: elements in row-major order, little-endian; a single element means a splat (so
+  // does an empty tensor, whose one element is 0).
   std::string constant;
 };
 
@@ -82,7 +88,9 @@ class Graph {
 
 // Canonical binary encoding (graph/ENCODING in README.md). The name is not part of it.
 std::string EncodeGraph(const Graph& graph);
-// Verifies every node. Errors name the node, the operand or attribute, and the limit.
+// Verifies every node. Errors name the node, the operand or attribute, and the limit. Bytes that
+// are not the canonical encoding of their graph are refused: the digest of the bytes is the digest
+// of the graph.
 Result<Graph> DecodeGraph(std::string_view bytes);
 
 // Readable text form; ParseGraph(PrintGraph(g)) has the same digest, and printing it again gives

@@ -1,6 +1,6 @@
 // GraphBuilder: the one way to make a Graph. Every Add verifies the node and infers its result
 // types; the first error is kept and returned by Build, so that calls can be chained without
-// checking each.
+// checking each: after an error every call gives kNoValue.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,15 @@
 
 namespace stoker {
 
+inline constexpr ValueId kNoValue = 0xffffffffU;
+
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name);
 
   // Inputs take positions in the order of the calls.
   ValueId Input(TensorType type, InputRole role = InputRole::kActivation);
-  // `elements`: row-major little-endian, or one element for a splat.
+  // `elements`: row-major little-endian, or one element for a splat (any shape).
   ValueId Constant(TensorType type, std::string elements);
   // A splat of `value` converted to type.dtype.
   ValueId Scalar(TensorType type, double value);
@@ -34,14 +36,24 @@ class GraphBuilder {
                                 Attributes attributes = {},
                                 std::vector<TensorType> result_hints = {});
 
-  const TensorType& type(ValueId id) const;
+  const TensorType& type(ValueId id) const;  // kNoValue: some type.
+  std::size_t num_values() const { return graph_.values_.size(); }
   bool ok() const { return !error_.has_value(); }
+  const Error& error() const { return *error_; }  // Requires !ok().
 
   // Canonicalizes, computes the digest. The builder is spent afterwards.
   Result<Graph> Build(std::span<const ValueId> outputs);
 
  private:
+  // Verifies and appends a node; its id, or kNoNode after an error.
+  NodeId Append(OpKind kind, std::span<const ValueId> operands, Attributes attributes,
+                std::span<const TensorType> hints, std::string constant);
+  ValueId AppendValue(TensorType type, NodeId producer, std::uint32_t index);
+  void Fail(Error error);
+
   Graph graph_;
+  std::size_t constant_bytes_ = 0;
+  std::vector<TensorType> operand_types_;  // Of the node being added.
   std::optional<Error> error_;
 };
 

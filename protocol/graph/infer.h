@@ -1,0 +1,71 @@
+// The pieces of InferTypes, one function per group of ops. Private to protocol/graph.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/graph/graph_builder.h"
+
+namespace stoker {
+
+// A node to verify: the number of operands and the names and types of the attributes are right.
+struct NodeTypes {
+  OpKind kind;
+  std::span<const TensorType> operands;
+  const Attributes& attributes;
+  std::span<const TensorType> hints;
+};
+
+Result<std::vector<TensorType>> InferPointwise(const NodeTypes& node);
+Result<std::vector<TensorType>> InferShapeOp(const NodeTypes& node);
+Result<std::vector<TensorType>> InferReduction(const NodeTypes& node);
+Result<std::vector<TensorType>> InferContraction(const NodeTypes& node);  // And attention.
+Result<std::vector<TensorType>> InferIndexing(const NodeTypes& node);
+
+// The attributes that a node of this kind has, all of them and no others, in order.
+std::span<const AttrName> AttributesOf(OpKind kind);
+
+// A type that a Value may have: rank and size within limits, no dim that is negative or overflow.
+Status CheckType(const TensorType& type);
+
+// Sets of dtypes an op takes.
+enum DTypeSet : unsigned {
+  kFloats = 1,
+  kSigned = 2,
+  kUnsigned = 4,
+  kBools = 8,
+  kIntegers = kSigned | kUnsigned,
+  kNumbers = kFloats | kIntegers,
+  kBits = kIntegers | kBools,
+  kAnyDType = kNumbers | kBools,
+};
+
+// "Operand 1 is f32[3]; expected <expected>."
+Error OperandError(std::size_t operand, const TensorType& type, std::string_view expected);
+// "Attribute 'dim' is 5; expected <expected>."
+Error AttributeError(AttrName name, const AttrValue& value, std::string_view expected);
+std::string ToString(const AttrValue& value);
+
+Status ExpectDType(const NodeTypes& node, std::size_t operand, DTypeSet set);
+Status ExpectSameType(const NodeTypes& node, std::size_t operand, std::size_t as_operand);
+// Exactly one hint; it is returned.
+Result<TensorType> ExpectHint(const NodeTypes& node);
+// The Ints attribute has `count` elements, each at least `minimum`.
+Status ExpectInts(const NodeTypes& node, AttrName name, int count, std::int64_t minimum);
+// The Ints attribute lists distinct dimensions of a tensor of this rank.
+Status ExpectDims(const NodeTypes& node, AttrName name, int rank);
+// As ExpectDims, and increasing.
+Status ExpectIncreasingDims(const NodeTypes& node, AttrName name, int rank);
+// The Int attribute is a dimension of a tensor of this rank.
+Status ExpectDim(const NodeTypes& node, AttrName name, int rank);
+// The String attribute is one of these.
+Status ExpectOneOf(const NodeTypes& node, AttrName name,
+                   std::initializer_list<std::string_view> allowed);
+
+// True only when it holds for every choice of sizes.
+bool ProvablyLess(const SymDim& a, const SymDim& b);
+bool Contains(const std::vector<std::int64_t>& list, std::int64_t value);
+
+}  // namespace stoker
