@@ -41,7 +41,7 @@ OWNERS = {
     "CUDA": (r"(cuda|cuda_\w+|nvrtc|nvJitLink|cublas\w*|cudnn\w*)\.h$|cub/|thrust/",
              ["compiler/codegen", "runtime/cuda"]),
     "RocksDB": (r"rocksdb/", ["cache"]),
-    "Boost": (r"boost/", ["client/core", "daemon"]),
+    "Boost": (r"boost/", ["client/cli", "client/core", "daemon"]),
     "protobuf": (r"google/protobuf/|.*\.pb\.h$", ["protocol/wire"]),
 }
 

@@ -114,8 +114,9 @@ STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request
 STOKER_API void stoker_executable_free(stoker_executable* executable);
 
 /* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|
- * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "kernels", "kernels_unique",
- * "kernels_compiled", "launches", "arena_bytes", "prepared_bytes", "inputs": [...], "outputs": [...]}. */
+ * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "kernels",
+ * "kernels_unique", "kernels_compiled", "launches", "arena_bytes", "prepared_bytes", "inputs":
+ * [...], "outputs": [...]}. */
 STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
                                                      char** json);
 
@@ -125,16 +126,18 @@ STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* ex
 STOKER_API void stoker_set_num_threads(int32_t threads);
 
 /* The parameters of the graph (its inputs with role parameter), in input order. `versions[i]`
- * changes whenever the content of `data[i]` does. What depends on parameters alone is computed here, unless
- * (data, versions) are those of the current binding. The memory must stay valid until the next
- * binding or until the executable is freed. Not concurrently with stoker_executable_run on the same executable. */
+ * changes whenever the content of `data[i]` does. What depends on parameters alone is computed
+ * here, unless (data, versions) are those of the current binding. The memory must stay valid until
+ * the next binding or until the executable is freed. Not concurrently with stoker_executable_run on
+ * the same executable. */
 STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
-                                                 const void* const* data,
-                                                 const int64_t* versions, size_t count);
+                                                 const void* const* data, const int64_t* versions,
+                                                 size_t count);
 
-/* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in order
- * (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values of the graph's
- * symbols in order, `outputs` row-major buffers. Concurrent calls on one executable are fine. */
+/* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in
+ * order (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values
+ * of the graph's symbols in order, `outputs` row-major buffers. Concurrent calls on one executable
+ * are fine. */
 STOKER_API stoker_status* stoker_executable_run(stoker_executable* executable,
                                                 const void* const* inputs, size_t num_inputs,
                                                 const int64_t* dims, size_t num_dims,
