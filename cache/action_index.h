@@ -20,6 +20,11 @@ inline constexpr std::size_t kMaxLabelBytes = 4096;
 inline constexpr std::size_t kMaxMetadataBytes = 64 * 1024;
 inline constexpr std::size_t kMaxReferences = 65536;
 
+enum class Durability {
+  kSynced,    // On return the entry, and all that was stored before it, survive a power failure.
+  kBuffered,  // It survives the end of this process, and a power failure after the next kSynced.
+};
+
 struct ActionEntry {
   Digest artifact;
   BlobKind kind = BlobKind::kArtifact;  // What `artifact` is.
@@ -45,12 +50,11 @@ class ActionIndex {
   // reason. Counts as a use of the entry.
   virtual Result<ActionEntry> Lookup(std::string_view name_space, const Digest& key) = 0;
 
-  // Replaces an earlier entry. Store the blobs first. After success the entry, and every blob put
-  // before into the same database, survive a power failure.
+  // Replaces an earlier entry. Store the blobs first.
   // kInvalidArgument: the namespace or a limit above. kResourceExhausted: quota or full disk.
   // kFailedPrecondition: a blob that the entry names is not stored.
-  virtual Status Publish(std::string_view name_space, const Digest& key,
-                         const ActionEntry& entry) = 0;
+  virtual Status Publish(std::string_view name_space, const Digest& key, const ActionEntry& entry,
+                         Durability durability) = 0;
 
   // kNotFound: nothing to remove. The blobs stay.
   virtual Status Remove(std::string_view name_space, const Digest& key) = 0;

@@ -32,18 +32,20 @@ Result<BlobKind> BlobKindFromNumber(std::uint8_t number);
 // The largest blob any store accepts.
 inline constexpr std::uint64_t kMaxBlobBytes = std::uint64_t{1} << 30;
 
-// A cheap handle to immutable bytes. Shared ownership, because a reader may hold bytes that a store
-// evicts meanwhile. Safe to copy and read from any thread.
+// A cheap handle to immutable bytes and what they are. Shared ownership, because a reader may hold
+// bytes that a store evicts meanwhile. Safe to copy and read from any thread.
 class Blob {
  public:
-  explicit Blob(std::string bytes)
-      : bytes_(std::make_shared<const std::string>(std::move(bytes))) {}
+  Blob(std::string bytes, BlobKind kind)
+      : bytes_(std::make_shared<const std::string>(std::move(bytes))), kind_(kind) {}
 
   std::string_view bytes() const { return *bytes_; }
   std::size_t size() const { return bytes_->size(); }
+  BlobKind kind() const { return kind_; }
 
  private:
   std::shared_ptr<const std::string> bytes_;
+  BlobKind kind_;
 };
 
 class NamedBlob {

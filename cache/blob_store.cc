@@ -3,8 +3,8 @@
 namespace stoker {
 
 Result<Digest> PutBytes(BlobStore& store, std::string bytes, BlobKind kind) {
-  const NamedBlob blob = NamedBlob::Of(Blob(std::move(bytes)));
-  STOKER_RETURN_IF_ERROR(store.Put(blob, kind));
+  const NamedBlob blob = NamedBlob::Of(Blob(std::move(bytes), kind));
+  STOKER_RETURN_IF_ERROR(store.Put(blob));
   return blob.digest();
 }
 

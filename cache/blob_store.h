@@ -30,11 +30,11 @@ class BlobStore {
   // kUnavailable: the store cannot be read now. Counts as a use of the blob.
   virtual Result<Blob> Get(const Digest& digest) = 0;
 
-  // Storing what is already there succeeds and counts as a use. Nothing is visible before all of it
-  // is. kResourceExhausted: no room can be made, or the disk is full; what is stored stays
-  // readable. A successful Put outlives this process, and outlives the machine after Sync() or
-  // after the ActionIndex of the same database publishes an entry.
-  virtual Status Put(const NamedBlob& blob, BlobKind kind) = 0;
+  // Storing what is already there succeeds, keeps the first kind, and counts as a use. Nothing is
+  // visible before all of it is. kResourceExhausted: no room can be made, or the disk is full; what
+  // is stored stays readable. A successful Put outlives this process, and outlives the machine
+  // after Sync() or after the ActionIndex of the same database publishes an entry.
+  virtual Status Put(const NamedBlob& blob) = 0;
 
   // Says nothing about damage, and is no use of the blob.
   virtual Result<bool> Contains(const Digest& digest) = 0;

@@ -10,4 +10,10 @@ std::int64_t SystemUnixNanos() {
       .count();
 }
 
+std::int64_t SteadyNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace stoker

@@ -11,4 +11,9 @@ using UnixClock = std::function<std::int64_t()>;
 
 std::int64_t SystemUnixNanos();
 
+// Nanoseconds that never go back, from an arbitrary start: for durations.
+using MonotonicClock = std::function<std::int64_t()>;
+
+std::int64_t SteadyNanos();
+
 }  // namespace stoker

@@ -19,7 +19,7 @@ Result<ActionEntry> MemoryActionIndex::Lookup(std::string_view name_space, const
 }
 
 Status MemoryActionIndex::Publish(std::string_view name_space, const Digest& key,
-                                  const ActionEntry& entry) {
+                                  const ActionEntry& entry, Durability /*durability*/) {
   STOKER_RETURN_IF_ERROR(CheckNamespace(name_space));
   STOKER_RETURN_IF_ERROR(CheckActionEntry(entry));
   const std::lock_guard lock(mutex_);

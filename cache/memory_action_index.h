@@ -13,7 +13,8 @@ namespace stoker {
 class MemoryActionIndex : public ActionIndex {
  public:
   Result<ActionEntry> Lookup(std::string_view name_space, const Digest& key) override;
-  Status Publish(std::string_view name_space, const Digest& key, const ActionEntry& entry) override;
+  Status Publish(std::string_view name_space, const Digest& key, const ActionEntry& entry,
+                 Durability durability) override;
   Status Remove(std::string_view name_space, const Digest& key) override;
   Status Visit(std::string_view name_space, const Visitor& visit) override;
 

@@ -13,13 +13,13 @@ Result<Blob> MemoryBlobStore::Get(const Digest& digest) {
   return found->second;
 }
 
-Status MemoryBlobStore::Put(const NamedBlob& blob, BlobKind kind) {
+Status MemoryBlobStore::Put(const NamedBlob& blob) {
   const std::lock_guard lock(mutex_);
   if (ledger_.Touch(blob.digest(), clock_())) return Ok();
   STOKER_TRY(const auto leaving, ledger_.MakeRoom(blob.blob().size()));
   for (const BlobEntry& entry : leaving) blobs_.erase(entry.digest);
   ledger_.Add({.digest = blob.digest(),
-               .kind = kind,
+               .kind = blob.blob().kind(),
                .bytes = blob.blob().size(),
                .accessed_unix_ns = ledger_.NextAccess(clock_())});
   blobs_.emplace(blob.digest(), blob.blob());

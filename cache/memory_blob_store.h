@@ -16,7 +16,7 @@ class MemoryBlobStore : public BlobStore {
   explicit MemoryBlobStore(const Watermarks& watermarks, UnixClock clock = SystemUnixNanos);
 
   Result<Blob> Get(const Digest& digest) override;
-  Status Put(const NamedBlob& blob, BlobKind kind) override;
+  Status Put(const NamedBlob& blob) override;
   Result<bool> Contains(const Digest& digest) override;
   void Touch(std::span<const Digest> digests) override;
   Status Delete(const Digest& digest) override;

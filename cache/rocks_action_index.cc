@@ -43,14 +43,14 @@ Result<ActionEntry> RocksActionIndex::Lookup(std::string_view name_space, const 
 }
 
 Status RocksActionIndex::Publish(std::string_view name_space, const Digest& key,
-                                 const ActionEntry& entry) {
+                                 const ActionEntry& entry, Durability durability) {
   STOKER_RETURN_IF_ERROR(CheckNamespace(name_space));
   STOKER_RETURN_IF_ERROR(CheckActionEntry(entry));
   const std::string value = EncodeAction(entry);
   STOKER_RETURN_IF_ERROR(database_->CheckFreeDisk(value.size()));
   rocksdb::WriteBatch batch;
   batch.Put(database_->family(Family::kActions), StoredKey(name_space, key), value);
-  return database_->Write(batch, /*sync=*/true);
+  return database_->Write(batch, durability == Durability::kSynced);
 }
 
 Status RocksActionIndex::Remove(std::string_view name_space, const Digest& key) {

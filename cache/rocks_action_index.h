@@ -15,7 +15,8 @@ class RocksActionIndex : public ActionIndex {
   explicit RocksActionIndex(std::shared_ptr<Database> database) : database_(std::move(database)) {}
 
   Result<ActionEntry> Lookup(std::string_view name_space, const Digest& key) override;
-  Status Publish(std::string_view name_space, const Digest& key, const ActionEntry& entry) override;
+  Status Publish(std::string_view name_space, const Digest& key, const ActionEntry& entry,
+                 Durability durability) override;
   Status Remove(std::string_view name_space, const Digest& key) override;
   Status Visit(std::string_view name_space, const Visitor& visit) override;
 

@@ -65,8 +65,8 @@ Result<Blob> RocksBlobStore::Get(const Digest& digest) {
   std::string bytes;
   const rocksdb::Status status = database_->Get(Family::kBlobs, digest.AsBytes(), &bytes);
   if (status.ok()) {
-    Use(digest);
-    return Blob(std::move(bytes));
+    const BlobKind kind = Use(digest);
+    return Blob(std::move(bytes), kind);
   }
   if (status.IsNotFound()) return Missing(digest);
   if (!IsDamage(status)) return FromRocks(status, "Blob " + digest.ToHex());
@@ -76,7 +76,7 @@ Result<Blob> RocksBlobStore::Get(const Digest& digest) {
   return NotFound("Blob " + digest.ToHex() + " is damaged: " + status.ToString());
 }
 
-Status RocksBlobStore::Put(const NamedBlob& named, BlobKind kind) {
+Status RocksBlobStore::Put(const NamedBlob& named) {
   const std::string_view bytes = named.blob().bytes();
   if (bytes.size() > kMaxBlobBytes) {
     return ResourceExhausted("Blob has " + std::to_string(bytes.size()) + " bytes; the limit is " +
@@ -91,7 +91,7 @@ Status RocksBlobStore::Put(const NamedBlob& named, BlobKind kind) {
     }
   }
   STOKER_RETURN_IF_ERROR(MakeRoom(bytes.size()));
-  BlobEntry entry{.digest = named.digest(), .kind = kind, .bytes = bytes.size()};
+  BlobEntry entry{.digest = named.digest(), .kind = named.blob().kind(), .bytes = bytes.size()};
   rocksdb::WriteBatch batch;
   {
     const std::lock_guard ledger_lock(ledger_mutex_);
@@ -212,17 +212,22 @@ std::uint64_t RocksBlobStore::quarantined_count() const {
   return quarantined_count_;
 }
 
-void RocksBlobStore::Use(const Digest& digest) {
+BlobKind RocksBlobStore::Use(const Digest& digest) {
+  BlobKind kind = BlobKind::kOther;  // Of a blob that was evicted while it was read.
   {
     const std::lock_guard lock(ledger_mutex_);
-    if (ledger_.Touch(digest, clock_())) used_.insert(digest);
-    if (used_.size() < kMaxPendingUses) return;
+    if (ledger_.Touch(digest, clock_())) {
+      used_.insert(digest);
+      kind = ledger_.Find(digest)->kind;
+    }
+    if (used_.size() < kMaxPendingUses) return kind;
   }
   // A busy writer takes the uses along itself.
   const std::unique_lock lock(write_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!lock.owns_lock()) return kind;
   const Status written = WriteUses();
   if (!written.ok()) database_->Log("Order of use is lost: " + written.error().message);
+  return kind;
 }
 
 Status RocksBlobStore::MakeRoom(std::uint64_t bytes) {

@@ -36,7 +36,7 @@ class RocksBlobStore : public BlobStore {
   ~RocksBlobStore() override;
 
   Result<Blob> Get(const Digest& digest) override;
-  Status Put(const NamedBlob& blob, BlobKind kind) override;
+  Status Put(const NamedBlob& blob) override;
   Result<bool> Contains(const Digest& digest) override;
   void Touch(std::span<const Digest> digests) override;
   Status Delete(const Digest& digest) override;
@@ -54,7 +54,7 @@ class RocksBlobStore : public BlobStore {
   RocksBlobStore(std::shared_ptr<Database> database, const Watermarks& watermarks, UnixClock clock);
 
   Status LoadLedger();
-  void Use(const Digest& digest);
+  BlobKind Use(const Digest& digest);
   // These require write_mutex_.
   Status MakeRoom(std::uint64_t bytes);
   Status Evict(const std::vector<BlobEntry>& leaving);

@@ -49,22 +49,22 @@ TEST_P(ActionIndexConformance, Lookup_Absent_IsNotFound) {
 
 TEST_P(ActionIndexConformance, PublishLookup_ReturnsEveryField) {
   const ActionEntry entry = Entry("gpt2");
-  ASSERT_TRUE(index_.Publish("default", key_, entry).ok());
+  ASSERT_TRUE(index_.Publish("default", key_, entry, Durability::kBuffered).ok());
   const Result<ActionEntry> found = index_.Lookup("default", key_);
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(*found, entry);
 }
 
 TEST_P(ActionIndexConformance, Publish_Again_Replaces) {
-  ASSERT_TRUE(index_.Publish("default", key_, Entry("first")).ok());
-  ASSERT_TRUE(index_.Publish("default", key_, Entry("better")).ok());
+  ASSERT_TRUE(index_.Publish("default", key_, Entry("first"), Durability::kSynced).ok());
+  ASSERT_TRUE(index_.Publish("default", key_, Entry("better"), Durability::kSynced).ok());
   EXPECT_EQ(index_.Lookup("default", key_)->label, "better");
   EXPECT_EQ(List("").size(), 1u);
 }
 
 TEST_P(ActionIndexConformance, Namespaces_AreApart) {
-  ASSERT_TRUE(index_.Publish("team", key_, Entry("one")).ok());
-  ASSERT_TRUE(index_.Publish("team-b", key_, Entry("two")).ok());
+  ASSERT_TRUE(index_.Publish("team", key_, Entry("one"), Durability::kSynced).ok());
+  ASSERT_TRUE(index_.Publish("team-b", key_, Entry("two"), Durability::kSynced).ok());
   EXPECT_EQ(index_.Lookup("team", key_)->label, "one");
   EXPECT_EQ(index_.Lookup("team-b", key_)->label, "two");
   ASSERT_TRUE(index_.Remove("team", key_).ok());
@@ -80,10 +80,10 @@ TEST_P(ActionIndexConformance, Visit_IsOrderedAndFiltersByNamespace) {
   Digest low = Sha256Of("a");
   Digest high = Sha256Of("b");
   if (high < low) std::swap(low, high);
-  ASSERT_TRUE(index_.Publish("b", low, Entry("3")).ok());
-  ASSERT_TRUE(index_.Publish("a", high, Entry("2")).ok());
-  ASSERT_TRUE(index_.Publish("a", low, Entry("1")).ok());
-  ASSERT_TRUE(index_.Publish("ab", low, Entry("4")).ok());
+  ASSERT_TRUE(index_.Publish("b", low, Entry("3"), Durability::kSynced).ok());
+  ASSERT_TRUE(index_.Publish("a", high, Entry("2"), Durability::kSynced).ok());
+  ASSERT_TRUE(index_.Publish("a", low, Entry("1"), Durability::kSynced).ok());
+  ASSERT_TRUE(index_.Publish("ab", low, Entry("4"), Durability::kSynced).ok());
   using testing::ElementsAre;
   EXPECT_THAT(List(""), ElementsAre(std::tuple("a", low, "1"), std::tuple("a", high, "2"),
                                     std::tuple("ab", low, "4"), std::tuple("b", low, "3")));
@@ -92,8 +92,8 @@ TEST_P(ActionIndexConformance, Visit_IsOrderedAndFiltersByNamespace) {
 }
 
 TEST_P(ActionIndexConformance, Visit_StopsWhenAsked) {
-  ASSERT_TRUE(index_.Publish("a", Sha256Of("a"), Entry("1")).ok());
-  ASSERT_TRUE(index_.Publish("a", Sha256Of("b"), Entry("2")).ok());
+  ASSERT_TRUE(index_.Publish("a", Sha256Of("a"), Entry("1"), Durability::kSynced).ok());
+  ASSERT_TRUE(index_.Publish("a", Sha256Of("b"), Entry("2"), Durability::kSynced).ok());
   int count = 0;
   ASSERT_TRUE(index_
                   .Visit("", [&](std::string_view, const Digest&,
@@ -103,8 +103,8 @@ TEST_P(ActionIndexConformance, Visit_StopsWhenAsked) {
 }
 
 TEST_P(ActionIndexConformance, Visit_MayRemove) {
-  ASSERT_TRUE(index_.Publish("a", Sha256Of("a"), Entry("1")).ok());
-  ASSERT_TRUE(index_.Publish("a", Sha256Of("b"), Entry("2")).ok());
+  ASSERT_TRUE(index_.Publish("a", Sha256Of("a"), Entry("1"), Durability::kSynced).ok());
+  ASSERT_TRUE(index_.Publish("a", Sha256Of("b"), Entry("2"), Durability::kSynced).ok());
   ASSERT_TRUE(
       index_
           .Visit("", [&](std::string_view name_space, const Digest& key,
@@ -116,7 +116,8 @@ TEST_P(ActionIndexConformance, Visit_MayRemove) {
 TEST_P(ActionIndexConformance, BadNamespace_IsRefusedByEveryCall) {
   const std::vector<std::string> names = {"UPPER", "a b", "a/b", "", std::string(65, 'a')};
   for (const std::string& name : names) {
-    EXPECT_EQ(index_.Publish(name, key_, Entry("x")).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(index_.Publish(name, key_, Entry("x"), Durability::kSynced).error().code,
+              ErrorCode::kInvalidArgument);
     EXPECT_EQ(index_.Lookup(name, key_).error().code, ErrorCode::kInvalidArgument);
     EXPECT_EQ(index_.Remove(name, key_).error().code, ErrorCode::kInvalidArgument);
   }
@@ -129,7 +130,8 @@ TEST_P(ActionIndexConformance, EntryBeyondALimit_IsRefused) {
   bad[2].metadata.assign(kMaxMetadataBytes + 1, 'm');
   bad[3].references.assign(kMaxReferences + 1, bad[3].artifact);
   for (const ActionEntry& entry : bad) {
-    EXPECT_EQ(index_.Publish("default", key_, entry).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(index_.Publish("default", key_, entry, Durability::kSynced).error().code,
+              ErrorCode::kInvalidArgument);
   }
   EXPECT_THAT(List(""), testing::IsEmpty());
 }
@@ -141,7 +143,7 @@ TEST_P(ActionIndexConformance, ConcurrentPublish_LeavesOneWholeEntry) {
   for (const ActionEntry& entry : entries) {
     threads.emplace_back([&] {
       for (int round = 0; round < 25; ++round) {
-        EXPECT_TRUE(index_.Publish("default", key_, entry).ok());
+        EXPECT_TRUE(index_.Publish("default", key_, entry, Durability::kSynced).ok());
         const Result<ActionEntry> found = index_.Lookup("default", key_);
         ASSERT_TRUE(found.ok());
         EXPECT_THAT(entries, testing::Contains(*found));

@@ -1,0 +1,68 @@
+// CacheStack: the stores of one daemon, put together from the configuration.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/action_index.h"
+#include "cache/blob_store.h"
+#include "cache/cache_log.h"
+#include "cache/clock.h"
+#include "cache/counter_store.h"
+#include "cache/lru_ledger.h"
+#include "cache/metered_blob_store.h"
+#include "cache/quota_action_index.h"
+
+namespace stoker {
+
+struct StackConfig {
+  std::string path;  // The cache folder. Empty: memory only, gone with the process.
+  std::uint64_t max_bytes = std::uint64_t{20} << 30;             // Of blobs, before compression.
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;         // Of blobs kept in memory.
+  std::uint64_t min_free_disk_bytes = std::uint64_t{256} << 20;  // Writes never take these.
+  Quotas quotas;
+  CacheLog log;
+  UnixClock clock = SystemUnixNanos;
+};
+
+// One moment of one tier.
+struct TierSnapshot {
+  std::string name;                  // "memory", "disk", "shared".
+  StoreMetrics metrics;              // What passed through since the start.
+  std::optional<LedgerUsage> usage;  // What it holds; a shared tier does not tell.
+};
+
+struct StackSnapshot {
+  StoreMetrics requests;  // What was asked of the whole stack since the start.
+  std::vector<TierSnapshot> tiers;
+  std::map<std::string, LedgerUsage> namespaces;  // Entries of the index, by namespace.
+  std::uint64_t disk_file_bytes = 0;      // What the cache folder takes, garbage and logs included.
+  std::uint64_t quarantined_count = 0;    // Damaged blobs since the start.
+  std::uint64_t incomplete_count = 0;     // Entries removed since the start: a blob was gone.
+  bool database_was_moved_aside = false;  // At this start: it was damaged as a whole.
+};
+
+class CacheStack {
+ public:
+  // `shared`: a tier behind the local ones that other daemons use too; it may be away. Null: none.
+  // kFailedPrecondition: the folder cannot be used (who holds it, which format it has).
+  static Result<std::unique_ptr<CacheStack>> Open(StackConfig config,
+                                                  std::unique_ptr<BlobStore> shared);
+  virtual ~CacheStack() = default;
+
+  // All three are safe from any thread and live as long as the stack.
+  virtual BlobStore& blobs() = 0;
+  virtual ActionIndex& actions() = 0;
+  virtual CounterStore& counters() = 0;
+
+  // Housekeeping, for every few minutes: removes entries whose blobs were evicted and writes down
+  // the order of use. Takes time in proportion to the index.
+  virtual Status Maintain() = 0;
+  virtual StackSnapshot Snapshot() = 0;
+};
+
+}  // namespace stoker
