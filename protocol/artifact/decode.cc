@@ -1,0 +1,231 @@
+#include "protocol/artifact/artifact.h"
+#include "protocol/artifact/format.h"
+#include "protocol/artifact/validate.h"
+#include "protocol/base/bytes.h"
+
+namespace stoker {
+namespace {
+
+// Fewest bytes that an element of each list takes, so that a damaged count is refused at once.
+constexpr std::size_t kDimBytes = 9;
+constexpr std::size_t kTypeBytes = 2;
+constexpr std::size_t kBufferBytes = 1 + 4 + 2 * kDimBytes;
+constexpr std::size_t kLaunchBytes = 4 + kDimBytes + 8 + 8 + 8 + 8 + 8 + 2 * kDimBytes;
+constexpr std::size_t kGuardBytes = 1 + 4 + 4 + 8 + 8 + kDimBytes;
+constexpr std::size_t kKernelBytes = 2 * Digest::kSize + 8;
+constexpr std::size_t kConstantBytes = Digest::kSize + 8;
+
+Error Wrong(std::string_view field, const std::string& why) {
+  return InvalidArgument("Field '" + std::string(field) + "' " + why);
+}
+
+Status Get(std::string_view field, ByteReader& in, Digest* out) {
+  STOKER_TRY(const std::string_view bytes, in.Raw(field, Digest::kSize));
+  STOKER_TRY(*out, Digest::FromBytes(bytes));
+  return Ok();
+}
+
+Status Get(std::string_view field, ByteReader& in, std::string* out) {
+  STOKER_TRY(const std::string_view bytes, in.Bytes(field, kMaxArtifactTextBytes));
+  *out = std::string(bytes);
+  return Ok();
+}
+
+Status Get(std::string_view field, ByteReader& in, SymDim* out) {
+  STOKER_TRY(const std::uint8_t form, in.U8(field));
+  if (form == kConstantDim) {
+    STOKER_TRY(const std::int64_t value, in.I64(field));
+    *out = SymDim(value);
+    return Ok();
+  }
+  if (form != kExpressionDim) {
+    return Wrong(field, "has dim form " + std::to_string(form) + ", which does not exist.");
+  }
+  STOKER_TRY(const std::string_view text, in.Bytes(field, kMaxDimTextBytes));
+  Result<SymDim> dim = SymDim::Parse(text);
+  if (!dim.ok()) return Wrong(field, "is no expression: " + dim.error().message);
+  // One artifact has one encoding.
+  if (dim->IsConstant() || dim->ToString() != text) {
+    return Wrong(field, "is '" + std::string(text) + "', whose canonical form is '" +
+                            dim->ToString() + "'.");
+  }
+  *out = std::move(dim).value();
+  return Ok();
+}
+
+Status Get(std::string_view field, ByteReader& in, TensorType* out) {
+  STOKER_TRY(const std::uint8_t code, in.U8(field));
+  const auto dtype = DTypeFromCode(code);
+  if (!dtype) return Wrong(field, "has dtype code " + std::to_string(code) + ", which is none.");
+  STOKER_TRY(const std::uint8_t rank, in.U8(field));
+  if (rank > kMaxRank) {
+    return Wrong(field, "has rank " + std::to_string(rank) + ", more than the limit of " +
+                            std::to_string(kMaxRank) + ".");
+  }
+  std::vector<SymDim> dims(rank);
+  for (SymDim& dim : dims) {
+    STOKER_RETURN_IF_ERROR(Get(field, in, &dim));
+    if (dim.IsConstant() && dim.constant() < 0) {
+      return Wrong(field, "has the negative size " + dim.ToString() + ".");
+    }
+  }
+  *out = TensorType{*dtype, Shape(std::move(dims))};
+  return Ok();
+}
+
+Status Get(ByteReader& in, BufferRef* out) {
+  STOKER_TRY(const std::uint8_t kind, in.U8("buffer.kind"));
+  if (kind > static_cast<std::uint8_t>(BufferKind::kPrepareArena)) {
+    return Wrong("buffer.kind", "is " + std::to_string(kind) + ", which is none.");
+  }
+  out->kind = static_cast<BufferKind>(kind);
+  STOKER_TRY(out->index, in.U32("buffer.index"));
+  STOKER_RETURN_IF_ERROR(Get("buffer.offset", in, &out->offset));
+  return Get("buffer.size", in, &out->size);
+}
+
+Status Get(ByteReader& in, Launch* out) {
+  STOKER_TRY(out->kernel, in.U32("launch.kernel"));
+  STOKER_RETURN_IF_ERROR(Get("launch.tasks", in, &out->tasks));
+  STOKER_TRY(out->min_tasks_per_chunk, in.I64("launch.min_tasks_per_chunk"));
+  STOKER_TRY(out->scratch_bytes, in.I64("launch.scratch_bytes"));
+  STOKER_TRY(const std::uint64_t buffers, in.Count("launch.buffers", kBufferBytes));
+  out->buffers.resize(buffers);
+  for (BufferRef& buffer : out->buffers) STOKER_RETURN_IF_ERROR(Get(in, &buffer));
+  STOKER_TRY(const std::uint64_t dims, in.Count("launch.dims", kDimBytes));
+  out->dims.resize(dims);
+  for (SymDim& dim : out->dims) STOKER_RETURN_IF_ERROR(Get("launch.dims", in, &dim));
+  STOKER_RETURN_IF_ERROR(Get("launch.label", in, &out->label));
+  STOKER_RETURN_IF_ERROR(Get("launch.flops", in, &out->flops));
+  return Get("launch.bytes", in, &out->bytes);
+}
+
+Status GetLaunches(std::string_view field, ByteReader& in, std::vector<Launch>* out) {
+  STOKER_TRY(const std::uint64_t count, in.Count(field, kLaunchBytes));
+  out->resize(count);
+  for (std::size_t i = 0; i < out->size(); ++i) {
+    const Status status = Get(in, &(*out)[i]);
+    if (!status.ok()) {
+      return status.error().WithContext(std::string(field) + "[" + std::to_string(i) + "]");
+    }
+  }
+  return Ok();
+}
+
+Status Get(ByteReader& in, LaunchPlan* out) {
+  STOKER_TRY(const std::uint64_t inputs, in.Count("plan.inputs", kTypeBytes + 1));
+  out->inputs.resize(inputs);
+  out->input_roles.resize(inputs);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    STOKER_RETURN_IF_ERROR(Get("plan.inputs", in, &out->inputs[i]));
+    STOKER_TRY(const std::uint8_t role, in.U8("plan.input_roles"));
+    if (role > static_cast<std::uint8_t>(InputRole::kParameter)) {
+      return Wrong("plan.input_roles", "has role " + std::to_string(role) + ", which is none.");
+    }
+    out->input_roles[i] = static_cast<InputRole>(role);
+  }
+  STOKER_TRY(const std::uint64_t outputs, in.Count("plan.outputs", kTypeBytes + 4));
+  out->outputs.resize(outputs);
+  for (OutputSpec& output : out->outputs) {
+    STOKER_RETURN_IF_ERROR(Get("plan.outputs", in, &output.type));
+    STOKER_TRY(const std::uint32_t same_as, in.U32("plan.outputs.same_as_input"));
+    output.same_as_input = static_cast<std::int32_t>(same_as);
+  }
+  STOKER_RETURN_IF_ERROR(Get("plan.arena_bytes", in, &out->arena_bytes));
+  STOKER_RETURN_IF_ERROR(Get("plan.prepared_bytes", in, &out->prepared_bytes));
+  STOKER_RETURN_IF_ERROR(Get("plan.prepare_arena_bytes", in, &out->prepare_arena_bytes));
+  STOKER_RETURN_IF_ERROR(GetLaunches("plan.prepare", in, &out->prepare));
+  return GetLaunches("plan.launches", in, &out->launches);
+}
+
+Status Get(ByteReader& in, Guard* out) {
+  STOKER_TRY(const std::uint8_t kind, in.U8("guard.kind"));
+  if (kind > static_cast<std::uint8_t>(GuardKind::kBindSymbol)) {
+    return Wrong("guard.kind", "is " + std::to_string(kind) + ", which is none.");
+  }
+  out->kind = static_cast<GuardKind>(kind);
+  STOKER_TRY(out->input, in.U32("guard.input"));
+  STOKER_TRY(const std::uint32_t dim, in.U32("guard.dim"));
+  out->dim = static_cast<std::int32_t>(dim);
+  STOKER_TRY(out->value, in.I64("guard.value"));
+  STOKER_TRY(out->limit, in.I64("guard.limit"));
+  return Get("guard.expr", in, &out->expr);
+}
+
+Status GetBody(ByteReader& in, Artifact* out) {
+  STOKER_RETURN_IF_ERROR(Get("request_key", in, &out->request_key));
+  STOKER_RETURN_IF_ERROR(Get("graph_name", in, &out->graph_name));
+  std::string target;
+  STOKER_RETURN_IF_ERROR(Get("target", in, &target));
+  Result<Target> parsed = Target::Parse(target);
+  if (!parsed.ok()) return parsed.error().WithContext("Field 'target'");
+  out->target = std::move(parsed).value();
+  if (out->target.ToString() != target) {
+    return Wrong("target",
+                 "is '" + target + "', whose canonical form is '" + out->target.ToString() + "'.");
+  }
+  STOKER_RETURN_IF_ERROR(Get("compiler_epoch", in, &out->compiler_epoch));
+  STOKER_TRY(const std::uint64_t kernels, in.Count("kernels", kKernelBytes));
+  out->kernels.resize(kernels);
+  for (KernelRef& kernel : out->kernels) {
+    STOKER_RETURN_IF_ERROR(Get("kernels.key", in, &kernel.key));
+    STOKER_RETURN_IF_ERROR(Get("kernels.blob", in, &kernel.blob));
+    STOKER_TRY(kernel.size_bytes, in.U64("kernels.size_bytes"));
+  }
+  STOKER_TRY(const std::uint64_t constants, in.Count("constants", kConstantBytes));
+  out->constants.resize(constants);
+  for (ConstantRef& constant : out->constants) {
+    STOKER_RETURN_IF_ERROR(Get("constants.blob", in, &constant.blob));
+    STOKER_TRY(constant.size_bytes, in.U64("constants.size_bytes"));
+  }
+  STOKER_RETURN_IF_ERROR(Get(in, &out->plan));
+  STOKER_TRY(const std::uint64_t guards, in.Count("guards", kGuardBytes));
+  std::vector<Guard> list(guards);
+  for (Guard& guard : list) STOKER_RETURN_IF_ERROR(Get(in, &guard));
+  out->guards = GuardSet(std::move(list));
+  return Ok();
+}
+
+}  // namespace
+
+Result<Artifact> DecodeArtifact(std::string_view bytes) {
+  ByteReader header(bytes);
+  STOKER_TRY(const std::string_view magic, header.Raw("magic", kArtifactMagic.size()));
+  if (magic != kArtifactMagic) return DataLoss("Field 'magic' is not STKA: this is no artifact.");
+  STOKER_TRY(const std::uint32_t version, header.U32("version"));
+  if (version != kArtifactVersion) {
+    return Unimplemented("Field 'version' is " + std::to_string(version) +
+                         "; this build reads version " + std::to_string(kArtifactVersion) + ".");
+  }
+
+  // The signature block is empty, so the body's end follows from the size.
+  constexpr std::size_t kTrailerBytes = Digest::kSize + 8;
+  if (header.remaining() < kTrailerBytes) {
+    return DataLoss("Field 'digest' is cut off: the artifact has " + std::to_string(bytes.size()) +
+                    " bytes.");
+  }
+  const std::size_t body_end = bytes.size() - kTrailerBytes;
+  ByteReader trailer(bytes.substr(body_end));
+  Digest stored;
+  STOKER_RETURN_IF_ERROR(Get("digest", trailer, &stored));
+  const Digest actual = Sha256Of(bytes.substr(0, body_end));
+  if (stored != actual) {
+    return DataLoss("Field 'digest' is " + stored.ToHex() + ", the bytes have " + actual.ToHex() +
+                    ".");
+  }
+  STOKER_TRY(const std::uint64_t signature_bytes, trailer.U64("signature"));
+  if (signature_bytes != 0) {
+    return DataLoss("Field 'signature' announces " + std::to_string(signature_bytes) +
+                    " bytes that are not there.");
+  }
+
+  constexpr std::size_t kHeaderBytes = 8;
+  ByteReader body(bytes.substr(kHeaderBytes, body_end - kHeaderBytes));
+  Artifact artifact;
+  STOKER_RETURN_IF_ERROR(GetBody(body, &artifact));
+  STOKER_RETURN_IF_ERROR(body.ExpectEnd());
+  STOKER_RETURN_IF_ERROR(ValidateArtifact(artifact));
+  return artifact;
+}
+
+}  // namespace stoker

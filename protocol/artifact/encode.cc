@@ -1,0 +1,102 @@
+#include "protocol/artifact/artifact.h"
+#include "protocol/artifact/format.h"
+#include "protocol/base/bytes.h"
+
+namespace stoker {
+namespace {
+
+void Put(const SymDim& dim, ByteWriter& out) {
+  if (dim.IsConstant()) {
+    out.U8(kConstantDim);
+    out.I64(dim.constant());
+  } else {
+    out.U8(kExpressionDim);
+    out.Bytes(dim.ToString());
+  }
+}
+
+void Put(const TensorType& type, ByteWriter& out) {
+  out.U8(static_cast<std::uint8_t>(type.dtype));
+  out.U8(static_cast<std::uint8_t>(type.shape.rank()));
+  for (const SymDim& dim : type.shape) Put(dim, out);
+}
+
+void Put(const Guard& guard, ByteWriter& out) {
+  out.U8(static_cast<std::uint8_t>(guard.kind));
+  out.U32(guard.input);
+  out.U32(static_cast<std::uint32_t>(guard.dim));
+  out.I64(guard.value);
+  out.I64(guard.limit);
+  Put(guard.expr, out);
+}
+
+void Put(const Launch& launch, ByteWriter& out) {
+  out.U32(launch.kernel);
+  Put(launch.tasks, out);
+  out.I64(launch.min_tasks_per_chunk);
+  out.I64(launch.scratch_bytes);
+  out.U64(launch.buffers.size());
+  for (const BufferRef& buffer : launch.buffers) {
+    out.U8(static_cast<std::uint8_t>(buffer.kind));
+    out.U32(buffer.index);
+    Put(buffer.offset, out);
+    Put(buffer.size, out);
+  }
+  out.U64(launch.dims.size());
+  for (const SymDim& dim : launch.dims) Put(dim, out);
+  out.Bytes(launch.label);
+  Put(launch.flops, out);
+  Put(launch.bytes, out);
+}
+
+void Put(const LaunchPlan& plan, ByteWriter& out) {
+  STOKER_CHECK(plan.inputs.size() == plan.input_roles.size());
+  out.U64(plan.inputs.size());
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    Put(plan.inputs[i], out);
+    out.U8(static_cast<std::uint8_t>(plan.input_roles[i]));
+  }
+  out.U64(plan.outputs.size());
+  for (const OutputSpec& output : plan.outputs) {
+    Put(output.type, out);
+    out.U32(static_cast<std::uint32_t>(output.same_as_input));
+  }
+  Put(plan.arena_bytes, out);
+  Put(plan.prepared_bytes, out);
+  Put(plan.prepare_arena_bytes, out);
+  out.U64(plan.prepare.size());
+  for (const Launch& launch : plan.prepare) Put(launch, out);
+  out.U64(plan.launches.size());
+  for (const Launch& launch : plan.launches) Put(launch, out);
+}
+
+}  // namespace
+
+std::string EncodeArtifact(const Artifact& artifact) {
+  ByteWriter out;
+  out.Raw(kArtifactMagic);
+  out.U32(kArtifactVersion);
+  out.Raw(artifact.request_key.AsBytes());
+  out.Bytes(artifact.graph_name);
+  out.Bytes(artifact.target.ToString());
+  out.Bytes(artifact.compiler_epoch);
+  out.U64(artifact.kernels.size());
+  for (const KernelRef& kernel : artifact.kernels) {
+    out.Raw(kernel.key.AsBytes());
+    out.Raw(kernel.blob.AsBytes());
+    out.U64(kernel.size_bytes);
+  }
+  out.U64(artifact.constants.size());
+  for (const ConstantRef& constant : artifact.constants) {
+    out.Raw(constant.blob.AsBytes());
+    out.U64(constant.size_bytes);
+  }
+  Put(artifact.plan, out);
+  out.U64(artifact.guards.guards().size());
+  for (const Guard& guard : artifact.guards.guards()) Put(guard, out);
+  out.Raw(Sha256Of(out.str()).AsBytes());
+  out.Bytes("");  // Signature.
+  return std::move(out).Take();
+}
+
+}  // namespace stoker

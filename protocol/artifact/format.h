@@ -1,0 +1,19 @@
+// What encoder and decoder of artifacts agree on. README.md describes the format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stoker {
+
+inline constexpr std::string_view kArtifactMagic = "STKA";
+inline constexpr std::uint32_t kArtifactVersion = 1;
+
+inline constexpr std::uint8_t kConstantDim = 0;    // An I64.
+inline constexpr std::uint8_t kExpressionDim = 1;  // SymDim text.
+
+inline constexpr std::uint64_t kMaxDimTextBytes = 4096;
+inline constexpr std::uint64_t kMaxArtifactTextBytes = 4096;  // Names, labels, target, epoch.
+
+}  // namespace stoker

@@ -1,0 +1,184 @@
+#include "protocol/artifact/sized_plan.h"
+
+#include "protocol/artifact/kernel_abi.h"
+
+namespace stoker {
+namespace {
+
+// Memory that buffers of one kind and index lie in.
+struct Extents {
+  std::vector<std::int64_t> inputs;
+  std::vector<std::int64_t> outputs;
+  std::vector<std::int64_t> constants;
+  std::int64_t arena = 0;
+  std::int64_t prepared = 0;
+  std::int64_t prepare_arena = 0;
+
+  std::int64_t Of(BufferKind kind, std::uint32_t index) const {
+    switch (kind) {
+      case BufferKind::kInput:
+        return inputs[index];
+      case BufferKind::kOutput:
+        return outputs[index];
+      case BufferKind::kArena:
+        return arena;
+      case BufferKind::kPrepared:
+        return prepared;
+      case BufferKind::kConstant:
+        return constants[index];
+      case BufferKind::kPrepareArena:
+        return prepare_arena;
+    }
+    return 0;
+  }
+};
+
+// Evaluates to at least 0 and at most `limit`.
+Result<std::int64_t> Evaluate(std::string_view field, const SymDim& dim,
+                              const SymBindings& bindings, std::int64_t limit) {
+  const Result<std::int64_t> value = dim.Evaluate(bindings);
+  const std::string name = "Field '" + std::string(field) + "'";
+  if (!value.ok())
+    return InvalidArgument(name + " is " + dim.ToString() + ": " + value.error().message);
+  if (*value < 0) {
+    return InvalidArgument(name + " is " + dim.ToString() + " = " + std::to_string(*value) +
+                           "; it must not be negative.");
+  }
+  if (*value > limit) {
+    return ResourceExhausted(name + " is " + dim.ToString() + " = " + std::to_string(*value) +
+                             ", more than the limit of " + std::to_string(limit) + ".");
+  }
+  return *value;
+}
+
+Result<std::int64_t> TensorBytes(std::string_view field, const TensorType& type,
+                                 const SymBindings& bindings, std::vector<std::int64_t>* sizes) {
+  std::int64_t bytes = SizeInBytes(type.dtype);
+  bool empty = false;
+  for (const SymDim& dim : type.shape) {
+    STOKER_TRY(const std::int64_t size, Evaluate(field, dim, bindings, kMaxArenaBytes));
+    if (sizes != nullptr) sizes->push_back(size);
+    empty = empty || size == 0;
+    // Sizes after a zero still count: [0, 2^40, 2^40] must not overflow either.
+    if (size != 0 && __builtin_mul_overflow(bytes, size, &bytes)) bytes = INT64_MAX;
+  }
+  if (empty) return std::int64_t{0};
+  if (bytes > kMaxArenaBytes) {
+    return ResourceExhausted("Field '" + std::string(field) + "' is " + type.ToString() +
+                             ", more than the limit of " + std::to_string(kMaxArenaBytes) +
+                             " bytes.");
+  }
+  return bytes;
+}
+
+Result<SizedBuffer> SizeBuffer(const BufferRef& ref, const Extents& extents,
+                               const SymBindings& bindings) {
+  SizedBuffer buffer{ref.kind, ref.index, 0, 0};
+  STOKER_TRY(buffer.offset, Evaluate("buffer.offset", ref.offset, bindings, kMaxArenaBytes));
+  STOKER_TRY(buffer.size, Evaluate("buffer.size", ref.size, bindings, kMaxArenaBytes));
+  const std::int64_t extent = extents.Of(ref.kind, ref.index);
+  if (buffer.offset > extent || buffer.size > extent - buffer.offset) {
+    return InvalidArgument("Field 'buffer.size': bytes " + std::to_string(buffer.offset) + " to " +
+                           std::to_string(buffer.offset + buffer.size) +
+                           " do not lie in memory of " + std::to_string(extent) + " bytes.");
+  }
+  if (buffer.offset % kBufferAlignment != 0) {
+    return InvalidArgument("Field 'buffer.offset' is " + std::to_string(buffer.offset) +
+                           ", no multiple of " + std::to_string(kBufferAlignment) + ".");
+  }
+  return buffer;
+}
+
+Result<SizedLaunch> SizeLaunch(const Launch& launch, const Extents& extents,
+                               const SymBindings& bindings) {
+  SizedLaunch sized;
+  sized.kernel = launch.kernel;
+  sized.min_tasks_per_chunk = launch.min_tasks_per_chunk;
+  sized.scratch_bytes = launch.scratch_bytes;
+  STOKER_TRY(sized.tasks, Evaluate("launch.tasks", launch.tasks, bindings, INT64_MAX));
+  STOKER_TRY(sized.flops, Evaluate("launch.flops", launch.flops, bindings, INT64_MAX));
+  STOKER_TRY(sized.bytes, Evaluate("launch.bytes", launch.bytes, bindings, INT64_MAX));
+  sized.buffers.reserve(launch.buffers.size());
+  for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
+    const Result<SizedBuffer> buffer = SizeBuffer(launch.buffers[i], extents, bindings);
+    if (!buffer.ok()) return buffer.error().WithContext("operand " + std::to_string(i));
+    sized.buffers.push_back(*buffer);
+  }
+  sized.dims.reserve(launch.dims.size());
+  for (const SymDim& dim : launch.dims) {
+    STOKER_TRY(const std::int64_t value, dim.Evaluate(bindings));
+    sized.dims.push_back(value);
+  }
+  return sized;
+}
+
+Result<std::vector<SizedLaunch>> SizeLaunches(std::string_view field,
+                                              const std::vector<Launch>& launches,
+                                              const Extents& extents, const SymBindings& bindings) {
+  std::vector<SizedLaunch> sized;
+  sized.reserve(launches.size());
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    Result<SizedLaunch> launch = SizeLaunch(launches[i], extents, bindings);
+    if (!launch.ok()) {
+      return launch.error().WithContext(std::string(field) + "[" + std::to_string(i) + "] (" +
+                                        launches[i].label + ")");
+    }
+    sized.push_back(std::move(launch).value());
+  }
+  return sized;
+}
+
+// Constants and what does not depend on symbols.
+Result<Extents> FixedExtents(const Artifact& artifact) {
+  Extents extents;
+  for (const ConstantRef& constant : artifact.constants) {
+    extents.constants.push_back(static_cast<std::int64_t>(constant.size_bytes));
+  }
+  STOKER_TRY(extents.prepared,
+             Evaluate("plan.prepared_bytes", artifact.plan.prepared_bytes, {}, kMaxArenaBytes));
+  STOKER_TRY(
+      extents.prepare_arena,
+      Evaluate("plan.prepare_arena_bytes", artifact.plan.prepare_arena_bytes, {}, kMaxArenaBytes));
+  return extents;
+}
+
+}  // namespace
+
+Result<SizedPlan> SizePlan(const Artifact& artifact, const SymBindings& bindings) {
+  const LaunchPlan& plan = artifact.plan;
+  SizedPlan sized;
+  STOKER_TRY(Extents extents, FixedExtents(artifact));
+  for (const TensorType& type : plan.inputs) {
+    STOKER_TRY(const std::int64_t bytes, TensorBytes("plan.inputs", type, bindings, nullptr));
+    extents.inputs.push_back(bytes);
+  }
+  for (const OutputSpec& output : plan.outputs) {
+    STOKER_TRY(const std::int64_t bytes, TensorBytes("plan.outputs", output.type, bindings,
+                                                     &sized.output_sizes.emplace_back()));
+    extents.outputs.push_back(bytes);
+  }
+  STOKER_TRY(extents.arena,
+             Evaluate("plan.arena_bytes", plan.arena_bytes, bindings, kMaxArenaBytes));
+  sized.arena_bytes = extents.arena;
+  STOKER_TRY(sized.launches, SizeLaunches("plan.launches", plan.launches, extents, bindings));
+  return sized;
+}
+
+Result<SizedPrepare> SizePrepare(const Artifact& artifact) {
+  const LaunchPlan& plan = artifact.plan;
+  STOKER_TRY(Extents extents, FixedExtents(artifact));
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    std::int64_t bytes = 0;
+    if (plan.input_roles[i] == InputRole::kParameter) {
+      STOKER_TRY(bytes, TensorBytes("plan.inputs", plan.inputs[i], {}, nullptr));
+    }
+    extents.inputs.push_back(bytes);
+  }
+  SizedPrepare sized;
+  sized.prepared_bytes = extents.prepared;
+  sized.prepare_arena_bytes = extents.prepare_arena;
+  STOKER_TRY(sized.launches, SizeLaunches("plan.prepare", plan.prepare, extents, {}));
+  return sized;
+}
+
+}  // namespace stoker

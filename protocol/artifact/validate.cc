@@ -1,0 +1,267 @@
+#include "protocol/artifact/validate.h"
+
+#include <set>
+
+#include "protocol/artifact/sized_plan.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::uint64_t kMaxBlobBytes = std::uint64_t{1} << 40;
+
+Error Wrong(std::string_view field, const std::string& why) {
+  return InvalidArgument("Field '" + std::string(field) + "' " + why);
+}
+
+Error OutOfRange(std::string_view field, std::uint64_t value, std::size_t count) {
+  return Wrong(field, "is " + std::to_string(value) + "; there are " + std::to_string(count) + ".");
+}
+
+// Every symbol of `dim` is in `bound`.
+Status CheckSymbols(std::string_view field, const SymDim& dim,
+                    const std::set<std::uint32_t>& bound) {
+  if (dim.IsConstant()) return Ok();
+  for (const std::uint32_t symbol : dim.Symbols()) {
+    if (!bound.contains(symbol)) {
+      return Wrong(field, "is " + dim.ToString() + "; no guard binds s" + std::to_string(symbol) +
+                              " before.");
+    }
+  }
+  return Ok();
+}
+
+bool LooksAtDim(GuardKind kind) {
+  switch (kind) {
+    case GuardKind::kSizeEquals:
+    case GuardKind::kSizeRange:
+    case GuardKind::kDivisible:
+    case GuardKind::kSizeExpr:
+    case GuardKind::kBindSymbol:
+      return true;
+    case GuardKind::kDType:
+    case GuardKind::kRank:
+    case GuardKind::kContiguous:
+    case GuardKind::kAligned:
+      return false;
+  }
+  return false;
+}
+
+Status CheckGuardValue(const Guard& guard) {
+  const std::int64_t value = guard.value;
+  const auto bad = [&] { return Wrong("guard.value", "is bad in: " + guard.ToString() + "."); };
+  switch (guard.kind) {
+    case GuardKind::kDType:
+      return value >= 0 && value < kNumDTypes ? Ok() : bad();
+    case GuardKind::kRank:
+      return value >= 0 && value <= kMaxRank ? Ok() : bad();
+    case GuardKind::kSizeEquals:
+      return value >= 0 ? Ok() : bad();
+    case GuardKind::kSizeRange:
+      return value >= 0 && value <= guard.limit ? Ok() : bad();
+    case GuardKind::kDivisible:
+      return value >= 1 ? Ok() : bad();
+    case GuardKind::kAligned:
+      return value >= 1 && (value & (value - 1)) == 0 ? Ok() : bad();
+    case GuardKind::kBindSymbol:
+      return value >= 0 && value <= UINT32_MAX ? Ok() : bad();
+    case GuardKind::kContiguous:
+    case GuardKind::kSizeExpr:
+      return value == 0 ? Ok() : bad();
+  }
+  return Ok();
+}
+
+Status CheckGuard(const Guard& guard, const LaunchPlan& plan, std::set<std::uint32_t>* bound) {
+  if (guard.input >= plan.inputs.size()) {
+    return OutOfRange("guard.input", guard.input, plan.inputs.size());
+  }
+  const int rank = plan.inputs[guard.input].shape.rank();
+  const bool looks_at_dim = LooksAtDim(guard.kind);
+  if (looks_at_dim ? guard.dim < 0 || guard.dim >= rank : guard.dim != -1) {
+    return Wrong("guard.dim", "is " + std::to_string(guard.dim) + " in: " + guard.ToString() +
+                                  "; the input has rank " + std::to_string(rank) + ".");
+  }
+  STOKER_RETURN_IF_ERROR(CheckGuardValue(guard));
+  if (guard.kind != GuardKind::kSizeRange && guard.limit != 0) {
+    return Wrong("guard.limit", "is set in: " + guard.ToString() + ".");
+  }
+  if (guard.kind == GuardKind::kSizeExpr) {
+    STOKER_RETURN_IF_ERROR(CheckSymbols("guard.expr", guard.expr, *bound));
+  } else if (guard.expr != SymDim()) {
+    return Wrong("guard.expr", "is set in: " + guard.ToString() + ".");
+  }
+  if (guard.kind == GuardKind::kBindSymbol) {
+    bound->insert(static_cast<std::uint32_t>(guard.value));
+  }
+  return Ok();
+}
+
+Status CheckBuffer(const BufferRef& buffer, const Artifact& artifact, bool preparing) {
+  const LaunchPlan& plan = artifact.plan;
+  const auto misplaced = [&](std::string_view what) {
+    return Wrong("buffer.kind", "names " + std::string(what) + " in " +
+                                    (preparing ? "plan.prepare." : "plan.launches."));
+  };
+  bool indexed = true;
+  switch (buffer.kind) {
+    case BufferKind::kInput:
+      if (buffer.index >= plan.inputs.size()) {
+        return OutOfRange("buffer.index", buffer.index, plan.inputs.size());
+      }
+      if (preparing && plan.input_roles[buffer.index] != InputRole::kParameter) {
+        return misplaced("an input that is no parameter");
+      }
+      break;
+    case BufferKind::kOutput:
+      if (buffer.index >= plan.outputs.size()) {
+        return OutOfRange("buffer.index", buffer.index, plan.outputs.size());
+      }
+      if (preparing) return misplaced("an output");
+      if (plan.outputs[buffer.index].same_as_input >= 0) {
+        return misplaced("an output that is an input");
+      }
+      break;
+    case BufferKind::kConstant:
+      if (buffer.index >= artifact.constants.size()) {
+        return OutOfRange("buffer.index", buffer.index, artifact.constants.size());
+      }
+      break;
+    case BufferKind::kArena:
+      if (preparing) return misplaced("the arena of calls");
+      indexed = false;
+      break;
+    case BufferKind::kPrepareArena:
+      if (!preparing) return misplaced("the arena of prepare");
+      indexed = false;
+      break;
+    case BufferKind::kPrepared:
+      indexed = false;
+      break;
+  }
+  if (indexed && buffer.offset != SymDim()) {
+    return Wrong("buffer.offset", "is " + buffer.offset.ToString() + " in memory named by index.");
+  }
+  if (!indexed && buffer.index != 0) {
+    return Wrong("buffer.index",
+                 "is " + std::to_string(buffer.index) + " in memory without index.");
+  }
+  return Ok();
+}
+
+Status CheckLaunch(const Launch& launch, const Artifact& artifact, bool preparing,
+                   const std::set<std::uint32_t>& bound) {
+  if (launch.kernel >= artifact.kernels.size()) {
+    return OutOfRange("launch.kernel", launch.kernel, artifact.kernels.size());
+  }
+  if (launch.min_tasks_per_chunk < 1) {
+    return Wrong("launch.min_tasks_per_chunk",
+                 "is " + std::to_string(launch.min_tasks_per_chunk) + "; it must be at least 1.");
+  }
+  if (launch.scratch_bytes < 0 || launch.scratch_bytes > kMaxScratchBytes) {
+    return Wrong("launch.scratch_bytes", "is " + std::to_string(launch.scratch_bytes) +
+                                             "; the limit is " + std::to_string(kMaxScratchBytes) +
+                                             ".");
+  }
+  STOKER_RETURN_IF_ERROR(CheckSymbols("launch.tasks", launch.tasks, bound));
+  STOKER_RETURN_IF_ERROR(CheckSymbols("launch.flops", launch.flops, bound));
+  STOKER_RETURN_IF_ERROR(CheckSymbols("launch.bytes", launch.bytes, bound));
+  for (const SymDim& dim : launch.dims) {
+    STOKER_RETURN_IF_ERROR(CheckSymbols("launch.dims", dim, bound));
+  }
+  for (const BufferRef& buffer : launch.buffers) {
+    STOKER_RETURN_IF_ERROR(CheckBuffer(buffer, artifact, preparing));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.offset", buffer.offset, bound));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.size", buffer.size, bound));
+  }
+  return Ok();
+}
+
+Status CheckLaunches(std::string_view field, const std::vector<Launch>& launches,
+                     const Artifact& artifact, bool preparing,
+                     const std::set<std::uint32_t>& bound) {
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const Status status = CheckLaunch(launches[i], artifact, preparing, bound);
+    if (!status.ok()) {
+      return status.error().WithContext(std::string(field) + "[" + std::to_string(i) + "]");
+    }
+  }
+  return Ok();
+}
+
+Status CheckBlobs(const Artifact& artifact) {
+  std::set<Digest> keys;
+  for (const KernelRef& kernel : artifact.kernels) {
+    if (!keys.insert(kernel.key).second) {
+      return Wrong("kernels.key", "has " + kernel.key.ToHex() + " twice.");
+    }
+    if (kernel.size_bytes == 0 || kernel.size_bytes > kMaxBlobBytes) {
+      return Wrong("kernels.size_bytes", "is " + std::to_string(kernel.size_bytes) + ".");
+    }
+  }
+  std::set<Digest> blobs;
+  for (const ConstantRef& constant : artifact.constants) {
+    if (!blobs.insert(constant.blob).second) {
+      return Wrong("constants.blob", "has " + constant.blob.ToHex() + " twice.");
+    }
+    if (constant.size_bytes > kMaxBlobBytes) {
+      return Wrong("constants.size_bytes", "is " + std::to_string(constant.size_bytes) + ".");
+    }
+  }
+  return Ok();
+}
+
+Status CheckSignature(const LaunchPlan& plan, const std::set<std::uint32_t>& bound) {
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    const bool parameter = plan.input_roles[i] == InputRole::kParameter;
+    for (const SymDim& dim : plan.inputs[i].shape) {
+      STOKER_RETURN_IF_ERROR(CheckSymbols("plan.inputs", dim, bound));
+      if (parameter && !dim.IsConstant()) {
+        return Wrong("plan.inputs", "has parameter " + std::to_string(i) + " of symbolic type " +
+                                        plan.inputs[i].ToString() + ".");
+      }
+    }
+  }
+  for (const OutputSpec& output : plan.outputs) {
+    for (const SymDim& dim : output.type.shape) {
+      STOKER_RETURN_IF_ERROR(CheckSymbols("plan.outputs", dim, bound));
+    }
+    if (output.same_as_input < 0) {
+      if (output.same_as_input == -1) continue;
+      return Wrong("plan.outputs.same_as_input",
+                   "is " + std::to_string(output.same_as_input) + ".");
+    }
+    const auto source = static_cast<std::size_t>(output.same_as_input);
+    if (source >= plan.inputs.size()) {
+      return OutOfRange("plan.outputs.same_as_input", source, plan.inputs.size());
+    }
+    if (plan.inputs[source] != output.type) {
+      return Wrong("plan.outputs.same_as_input",
+                   "names an input of type " + plan.inputs[source].ToString() +
+                       " for an output of type " + output.type.ToString() + ".");
+    }
+  }
+  return CheckSymbols("plan.arena_bytes", plan.arena_bytes, bound);
+}
+
+}  // namespace
+
+Status ValidateArtifact(const Artifact& artifact) {
+  const LaunchPlan& plan = artifact.plan;
+  STOKER_RETURN_IF_ERROR(CheckBlobs(artifact));
+  std::set<std::uint32_t> bound;
+  for (const Guard& guard : artifact.guards.guards()) {
+    STOKER_RETURN_IF_ERROR(CheckGuard(guard, plan, &bound));
+  }
+  STOKER_RETURN_IF_ERROR(CheckSignature(plan, bound));
+  STOKER_RETURN_IF_ERROR(CheckLaunches("plan.prepare", plan.prepare, artifact, true, {}));
+  STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepared_bytes", plan.prepared_bytes, {}));
+  STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepare_arena_bytes", plan.prepare_arena_bytes, {}));
+  STOKER_RETURN_IF_ERROR(CheckLaunches("plan.launches", plan.launches, artifact, false, bound));
+  STOKER_RETURN_IF_ERROR(SizePrepare(artifact));
+  // Plans over symbols are sized, and checked, per set of symbol values.
+  if (bound.empty()) STOKER_RETURN_IF_ERROR(SizePlan(artifact, {}));
+  return Ok();
+}
+
+}  // namespace stoker
