@@ -97,4 +97,18 @@ std::string Target::ToString() const {
   return text;
 }
 
+Status Target::CheckRunsOn(const Target& host) const {
+  const auto refuse = [&](std::string_view what) {
+    return FailedPrecondition("Code for " + ToString() + " needs " + std::string(what) +
+                              "; this is " + host.ToString() + ".");
+  };
+  if (kind_ != host.kind_) return refuse(kind_ == TargetKind::kCpu ? "a CPU" : "a GPU");
+  // Names of CPU levels order as the levels do; GPU code runs on its own architecture only.
+  if (kind_ == TargetKind::kCpu ? arch_ > host.arch_ : arch_ != host.arch_) return refuse(arch_);
+  for (const std::string& feature : features_) {
+    if (!host.Has(feature)) return refuse(feature);
+  }
+  return Ok();
+}
+
 }  // namespace stoker

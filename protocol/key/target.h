@@ -28,6 +28,9 @@ class Target {
   bool Has(std::string_view feature) const { return features_.contains(std::string(feature)); }
   std::string ToString() const;
 
+  // Ok when code for this target runs on `host`; else FailedPrecondition with what `host` lacks.
+  Status CheckRunsOn(const Target& host) const;
+
   friend bool operator==(const Target&, const Target&) = default;
 
  private:

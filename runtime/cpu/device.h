@@ -2,7 +2,6 @@
 // loaded kernels and constants, the prepared parameters, the arenas.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -24,19 +24,16 @@
 #include "protocol/base/result.h"
 #include "protocol/guard/guard_set.h"
 #include "runtime/cpu/device.h"
+#include "runtime/cpu/prepared.h"
 
 namespace stoker::cpu {
 
-// One parameter input. The caller changes `version` whenever the contents may have changed.
-struct Parameter {
-  const void* data = nullptr;
-  std::uint64_t version = 0;
-  friend bool operator==(const Parameter&, const Parameter&) = default;
-};
-
 // The parameters of one model instance with what `prepare` made of them. Immutable; holds no
 // reference to the parameters' memory, which must stay valid while calls use the binding.
-class Binding;  // binding.h
+struct Binding {
+  std::vector<Parameter> parameters;         // One per kParameter input, in the graph's order.
+  std::shared_ptr<const Prepared> prepared;  // Shared with every binding of equal contents.
+};
 
 // Data pointers of one call. Inputs are row-major, in the graph's order.
 struct Call {

@@ -1,0 +1,27 @@
+// ArenaPool: the memory calls work in. Executables that run one after the other use the same
+// memory, whichever of them needs most; calls at the same time get one each.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "protocol/base/result.h"
+#include "runtime/cpu/region.h"
+
+namespace stoker::cpu {
+
+// Thread-safe.
+class ArenaPool {
+ public:
+  // At least `bytes`; contents are whatever the last call left. Allocates only when nothing that is
+  // free is large enough, and then gives the largest free one back to the system.
+  Result<Region> Take(std::int64_t bytes);
+  void Return(Region arena);
+
+ private:
+  std::mutex mutex_;
+  std::vector<Region> free_;  // Sorted by size.
+};
+
+}  // namespace stoker::cpu

@@ -1,0 +1,57 @@
+#include "runtime/cpu/launcher.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stoker::cpu {
+namespace {
+
+struct KernelCall {
+  CpuKernelFn function;
+  void* const* buffers;
+  const std::int64_t* dims;
+  Scratch scratch;
+};
+
+void RunChunk(const void* context, std::int64_t begin, std::int64_t end, int thread) {
+  const auto& call = *static_cast<const KernelCall*>(context);
+  call.function(call.buffers, call.dims, begin, end,
+                call.scratch.base + thread * call.scratch.stride);
+}
+
+}  // namespace
+
+std::int64_t ScratchStride(std::span<const SizedLaunch> launches) {
+  std::int64_t most = 0;
+  for (const SizedLaunch& launch : launches) most = std::max(most, launch.scratch_bytes);
+  return (most + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+std::size_t MaxOperands(std::span<const SizedLaunch> launches) {
+  std::size_t most = 0;
+  for (const SizedLaunch& launch : launches) most = std::max(most, launch.buffers.size());
+  return most;
+}
+
+void RunLaunches(ThreadPool& pool, int threads, std::span<const SizedLaunch> launches,
+                 std::span<const std::shared_ptr<const Kernel>> kernels, Slots& slots,
+                 std::span<void*> table, Scratch scratch, std::vector<double>* seconds) {
+  for (const SizedLaunch& launch : launches) {
+    const auto start = seconds != nullptr ? std::chrono::steady_clock::now()
+                                          : std::chrono::steady_clock::time_point();
+    for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
+      const SizedBuffer& buffer = launch.buffers[i];
+      auto* const base = static_cast<std::byte*>(slots.Of(buffer.kind, buffer.index));
+      table[i] = base + buffer.offset;
+    }
+    const KernelCall call{kernels[launch.kernel]->function(), table.data(), launch.dims.data(),
+                          scratch};
+    pool.Run(threads, launch.tasks, launch.min_tasks_per_chunk, &call, RunChunk);
+    if (seconds != nullptr) {
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      seconds->push_back(elapsed.count());
+    }
+  }
+}
+
+}  // namespace stoker::cpu

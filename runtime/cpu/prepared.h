@@ -1,0 +1,41 @@
+// Prepared: what a plan's `prepare` list made of the parameters: packed weights, folded constants.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "protocol/artifact/artifact.h"
+#include "protocol/artifact/sized_plan.h"
+#include "protocol/base/digest.h"
+#include "runtime/cpu/region.h"
+
+namespace stoker::cpu {
+
+// One parameter input. (data, version) names the contents for as long as a binding made with it
+// lives: the caller changes `version` whenever they may have changed, and does not use a version
+// again at the same address.
+struct Parameter {
+  const void* data = nullptr;
+  std::uint64_t version = 0;
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+struct Prepared {
+  Region memory;
+};
+
+// What a prepare list does, independent of how its artifact numbers kernels, constants and inputs:
+// plans for other shapes of the same graph prepare the same weights the same way, and then share
+// them.
+struct PreparePlan {
+  Digest digest;
+  std::vector<std::uint32_t> parameters;  // Those it reads, in order of first use: positions among
+                                          // the kParameter inputs.
+};
+PreparePlan PreparePlanOf(const Artifact& artifact, const SizedPrepare& prepare);
+
+// The name of the prepared memory: equal exactly when plan and contents are.
+Digest PreparedKey(const PreparePlan& plan, std::span<const Parameter> parameters);
+
+}  // namespace stoker::cpu

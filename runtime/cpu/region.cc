@@ -1,0 +1,78 @@
+#include "runtime/cpu/region.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "protocol/artifact/kernel_abi.h"
+
+namespace stoker::cpu {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::size_t RoundUp(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+// A mapping whose start and length are multiples of a huge page; nullptr when there is no memory.
+std::byte* MapHuge(std::size_t length) {
+  const std::size_t reserved = length + kHugePage;
+  void* const base = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return nullptr;
+  const auto start = reinterpret_cast<std::uintptr_t>(base);
+  const std::uintptr_t aligned = RoundUp(start, kHugePage);
+  if (aligned != start) munmap(base, aligned - start);
+  const std::uintptr_t tail = start + reserved - (aligned + length);
+  if (tail != 0) munmap(reinterpret_cast<void*>(aligned + length), tail);
+  auto* const data = reinterpret_cast<std::byte*>(aligned);
+  // Only advice: without huge pages the memory is slower, not wrong.
+  madvise(data, length, MADV_HUGEPAGE);
+  return data;
+}
+
+}  // namespace
+
+Result<Region> Region::Allocate(std::int64_t bytes) {
+  STOKER_CHECK(bytes >= 0);
+  const auto size = static_cast<std::size_t>(bytes);
+  std::byte* data = nullptr;
+  std::size_t mapped = 0;
+  if (size >= kHugePage) {
+    mapped = RoundUp(size, kHugePage);
+    data = MapHuge(mapped);
+  } else {
+    constexpr auto kAlignment = static_cast<std::size_t>(kBufferAlignment);
+    data = static_cast<std::byte*>(
+        std::aligned_alloc(kAlignment, RoundUp(size == 0 ? 1 : size, kAlignment)));
+  }
+  if (data == nullptr) {
+    return ResourceExhausted("The system has no " + std::to_string(bytes) + " bytes of memory.");
+  }
+  return Region(data, bytes, mapped);
+}
+
+Region::Region(Region&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      mapped_(std::exchange(other.mapped_, 0)) {}
+
+Region& Region::operator=(Region&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+Region::~Region() {
+  if (mapped_ != 0) {
+    munmap(data_, mapped_);
+  } else {
+    std::free(data_);
+  }
+}
+
+}  // namespace stoker::cpu
