@@ -1,0 +1,88 @@
+// Artifacts. An input is an artifact without its trailer: the digest is made to fit, since damage
+// that the digest shows never gets further. What decodes has one encoding and can be sized.
+#include "protocol/artifact/artifact.h"
+
+#include "protocol/artifact/sized_plan.h"
+#include "protocol/base/bytes.h"
+#include "protocol/base/check.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace stoker::fuzz {
+namespace {
+
+constexpr std::size_t kTrailerBytes = Digest::kSize + 8;  // Digest, empty signature block.
+
+std::string Sealed(std::string_view body) {
+  ByteWriter out;
+  out.Raw(body);
+  out.Raw(Sha256Of(body).AsBytes());
+  out.U64(0);
+  return std::move(out).Take();
+}
+
+// y = f(x, packed w, c) over one symbolic dim.
+Artifact Sample() {
+  const SymDim s0 = *SymDim::Parse("s0");
+  const SymDim bytes = *SymDim::Parse("32*s0");
+  Artifact artifact;
+  artifact.request_key = Sha256Of("request");
+  artifact.graph_name = "sample";
+  artifact.target = *Target::Parse("cpu/x86-64-v4+avx512_bf16");
+  artifact.compiler_epoch = "stoker-1;llvm-22.1.8";
+  artifact.kernels = {{Sha256Of("pack key"), Sha256Of("pack"), 4096},
+                      {Sha256Of("run key"), Sha256Of("run"), 8192}};
+  artifact.constants = {{Sha256Of("constant"), 64}};
+  artifact.guards =
+      GuardSet({{.kind = GuardKind::kRank, .input = 0, .value = 2, .expr = {}},
+                {.kind = GuardKind::kBindSymbol, .input = 0, .dim = 0, .expr = {}},
+                {.kind = GuardKind::kSizeEquals, .input = 0, .dim = 1, .value = 8, .expr = {}}});
+  LaunchPlan& plan = artifact.plan;
+  plan.inputs = {*TensorType::Parse("f32[s0,8]"), *TensorType::Parse("f32[8,8]")};
+  plan.input_roles = {InputRole::kActivation, InputRole::kParameter};
+  plan.outputs = {{.type = *TensorType::Parse("f32[s0,8]")},
+                  {.type = plan.inputs[1], .same_as_input = 1}};
+  plan.arena_bytes = bytes;
+  plan.prepared_bytes = SymDim(256);
+  Launch& pack = plan.prepare.emplace_back();
+  pack.tasks = SymDim(1);
+  pack.buffers = {{BufferKind::kInput, 1, SymDim(0), SymDim(256)},
+                  {BufferKind::kPrepared, 0, SymDim(0), SymDim(256)}};
+  pack.label = "pack";
+  Launch& run = plan.launches.emplace_back();
+  run.kernel = 1;
+  run.tasks = s0;
+  run.scratch_bytes = 512;
+  run.buffers = {{BufferKind::kInput, 0, SymDim(0), bytes},
+                 {BufferKind::kPrepared, 0, SymDim(0), SymDim(256)},
+                 {BufferKind::kConstant, 0, SymDim(0), SymDim(64)},
+                 {BufferKind::kArena, 0, SymDim(0), bytes},
+                 {BufferKind::kOutput, 0, SymDim(0), bytes}};
+  run.dims = {s0};
+  run.label = "matmul+bias";
+  return artifact;
+}
+
+}  // namespace
+
+std::vector<std::string> Seeds() {
+  const std::string encoded = EncodeArtifact(Sample());
+  const std::string body = encoded.substr(0, encoded.size() - kTrailerBytes);
+  const Result<Artifact> artifact = DecodeArtifact(Sealed(body));
+  STOKER_CHECK(artifact.ok());
+  return {body};
+}
+
+void TryInput(std::string_view bytes) {
+  const std::string sealed = Sealed(bytes);
+  const Result<Artifact> artifact = DecodeArtifact(sealed);
+  if (!artifact.ok()) return;
+  STOKER_CHECK(EncodeArtifact(*artifact) == sealed);
+  for (const std::int64_t size : {std::int64_t{0}, std::int64_t{7}, INT64_MAX}) {
+    SymBindings bindings;
+    for (std::uint32_t symbol = 0; symbol < 4; ++symbol) bindings[symbol] = size;
+    (void)SizePlan(*artifact, bindings);
+  }
+  (void)SizePrepare(*artifact);
+}
+
+}  // namespace stoker::fuzz
