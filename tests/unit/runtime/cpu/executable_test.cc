@@ -1,0 +1,369 @@
+#include "runtime/cpu/executable.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "test_plans.h"
+
+namespace stoker::cpu {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats Iota(std::size_t n, float first) {
+  Floats values(n);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+class ExecutableTest : public testing::Test {
+ protected:
+  std::unique_ptr<Executable> Load(const PlanBuilder& builder) {
+    auto loaded =
+        Executable::Load(*device_, builder.Bytes(), builder.artifact.request_key, builder.Source());
+    EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+    return std::move(loaded).value();
+  }
+
+  // One input, one parameter, one output of n floats.
+  static Floats Run(Executable& executable, const Binding& binding, const Floats& a,
+                    const Floats& w, int threads) {
+    Floats out(a.size(), -1);
+    const auto sizes = executable.Sizes({}).value();
+    const std::array<const void*, 2> inputs = {a.data(), w.data()};
+    const std::array<void*, 1> outputs = {out.data()};
+    const Status status = executable.Run(*sizes, binding, {inputs, outputs, threads});
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return out;
+  }
+
+  const std::unique_ptr<Device> device_ = Device::Create().value();
+};
+
+TEST_F(ExecutableTest, Run_ParameterPreparedOnce_AddsTwiceTheWeight) {
+  const auto executable = Load(AddDoubledWeight(1000));
+  const Floats a = Iota(1000, 0);
+  Floats w = Iota(1000, 5);
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 2, &binding).ok());
+  Floats expected(1000);
+  for (std::size_t i = 0; i < 1000; ++i) expected[i] = a[i] + 2 * w[i];
+  for (const int threads : {1, 2, 0, 7}) {
+    EXPECT_EQ(Run(*executable, *binding, a, w, threads), expected) << threads << " threads";
+  }
+}
+
+TEST_F(ExecutableTest, BindParameters_SameVersion_KeepsPreparedData) {
+  const auto executable = Load(AddDoubledWeight(64));
+  const Floats a(64, 0);
+  Floats w(64, 1);
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  w[0] = 10;  // Behind the caller's own back: the version says that nothing changed.
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  EXPECT_EQ(Run(*executable, *binding, a, w, 1)[0], 2);
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 2}}, 1, &binding).ok());
+  EXPECT_EQ(Run(*executable, *binding, a, w, 1)[0], 20);
+}
+
+TEST_F(ExecutableTest, BindParameters_OtherAddress_PreparesAgain) {
+  const auto executable = Load(AddDoubledWeight(64));
+  const Floats a(64, 0);
+  const Floats w(64, 1);
+  const Floats other(64, 3);
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{other.data(), 1}}, 1, &binding).ok());
+  EXPECT_EQ(Run(*executable, *binding, a, other, 1)[0], 6);
+}
+
+TEST_F(ExecutableTest, BindParameters_TwoShapesOfTheSameWeights_ShareOnePreparedCopy) {
+  // The same prepare list, another plan: here with one more launch.
+  PlanBuilder second_builder = AddDoubledWeight(64);
+  second_builder.artifact.plan.launches.push_back(second_builder.artifact.plan.launches[0]);
+  const auto first = Load(AddDoubledWeight(64));
+  const auto second = Load(second_builder);
+  const Floats w(64, 1);
+  const std::array parameters = {Parameter{w.data(), 1}};
+  std::shared_ptr<const Binding> a;
+  std::shared_ptr<const Binding> b;
+  ASSERT_TRUE(first->BindParameters(parameters, 1, &a).ok());
+  ASSERT_TRUE(second->BindParameters(parameters, 1, &b).ok());
+  EXPECT_EQ(a->prepared, b->prepared);
+}
+
+TEST_F(ExecutableTest, BindParameters_WrongCount_InvalidArgument) {
+  const auto executable = Load(AddDoubledWeight(64));
+  std::shared_ptr<const Binding> binding;
+  const Status status = executable->BindParameters({}, 1, &binding);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "0 parameters are given; the plan has 1.");
+}
+
+TEST_F(ExecutableTest, Load_SameKernelTwice_LoadsItOnce) {
+  const auto first = Load(AddDoubledWeight(64));
+  EXPECT_EQ(device_->LoadedKernels().size(), 2U);
+  PlanBuilder builder = AddDoubledWeight(128);
+  builder.blobs.clear();  // Nothing is fetched that is loaded.
+  const auto second = Load(builder);
+  EXPECT_EQ(device_->LoadedKernels().size(), 2U);
+}
+
+TEST_F(ExecutableTest, Run_LongChain_EveryLaunchSeesTheOneBefore) {
+  const auto executable = Load(Chain(100, 4096, 64));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  const Floats a(4096, 1);
+  Floats out(4096, 0);
+  const auto sizes = executable->Sizes({}).value();
+  const std::array<const void*, 1> inputs = {a.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(executable->Run(*sizes, *binding, {inputs, outputs, 0}).ok());
+    ASSERT_EQ(out, Floats(4096, 101));
+  }
+}
+
+TEST_F(ExecutableTest, Run_Warm_AllocatesNothing) {
+  const auto executable = Load(Chain(20, 4096, 64));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  const Floats a(4096, 1);
+  Floats out(4096, 0);
+  const std::array<const void*, 1> inputs = {a.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  const auto run = [&] {
+    const auto sizes = executable->Sizes({}).value();
+    return executable->Run(*sizes, *binding, {inputs, outputs, 0}).ok();
+  };
+  ASSERT_TRUE(run());
+  ASSERT_TRUE(run());
+  const std::size_t before = mallinfo2().uordblks;
+  ASSERT_TRUE(run());
+  EXPECT_EQ(mallinfo2().uordblks, before);
+}
+
+TEST_F(ExecutableTest, Run_Scratch_IsPrivateToEachThread) {
+  PlanBuilder builder;
+  constexpr std::int64_t kRows = 500;
+  constexpr std::int64_t kColumns = 300;
+  builder.Input({DType::kF32, Shape{SymDim(kRows), SymDim(kColumns)}});
+  builder.Output({DType::kF32, Shape{SymDim(kRows)}});
+  const std::uint32_t sum = builder.Kernel("scratch_sum");
+  builder.artifact.plan.launches = {PlanBuilder::Launch(
+      sum, kRows, {In(0, 4 * kRows * kColumns), Out(0, 4 * kRows)}, {kColumns})};
+  builder.artifact.plan.launches[0].scratch_bytes = 4 * kColumns;
+  const auto executable = Load(builder);
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  Floats in(kRows * kColumns);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i / kColumns);
+  Floats expected(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) expected[i] = static_cast<float>(i * kColumns);
+  Floats out(kRows, -1);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  ASSERT_TRUE(executable->Run(*executable->Sizes({}).value(), *binding, {inputs, outputs, 0}).ok());
+  EXPECT_EQ(out, expected);
+}
+
+TEST_F(ExecutableTest, Run_ConcurrentCallsOfOneExecutable_DoNotDisturbEachOther) {
+  const auto executable = Load(Chain(10, 2048, 64));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 1; caller <= 3; ++caller) {
+    callers.emplace_back([&, caller] {
+      const Floats a(2048, static_cast<float>(caller));
+      Floats out(2048, 0);
+      const std::array<const void*, 1> inputs = {a.data()};
+      const std::array<void*, 1> outputs = {out.data()};
+      const auto sizes = executable->Sizes({}).value();
+      for (int i = 0; i < 100; ++i) {
+        const bool ok = executable->Run(*sizes, *binding, {inputs, outputs, 0}).ok();
+        if (!ok || out != Floats(2048, static_cast<float>(11 * caller))) ++wrong;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(ExecutableTest, Run_Constant_IsRead) {
+  PlanBuilder builder;
+  builder.Input({DType::kF32, Shape{SymDim(4)}});
+  builder.Output({DType::kF32, Shape{SymDim(4)}});
+  const Floats values = {1, 2, 3, 4};
+  std::string bytes(16, '\0');
+  std::memcpy(bytes.data(), values.data(), 16);
+  const std::uint32_t constant = builder.Constant(bytes);
+  const std::uint32_t add = builder.Kernel("add");
+  builder.artifact.plan.launches = {
+      PlanBuilder::Launch(add, 4, {In(0, 16), ConstantAt(constant, 16), Out(0, 16)}, {4})};
+  const auto executable = Load(builder);
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  const Floats a = {10, 20, 30, 40};
+  Floats out(4, 0);
+  const std::array<const void*, 1> inputs = {a.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  ASSERT_TRUE(executable->Run(*executable->Sizes({}).value(), *binding, {inputs, outputs, 1}).ok());
+  EXPECT_EQ(out, (Floats{11, 22, 33, 44}));
+}
+
+TEST_F(ExecutableTest, Run_WrongCounts_InvalidArgument) {
+  const auto executable = Load(Chain(1, 64, 1));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  const Status status = executable->Run(*executable->Sizes({}).value(), *binding, {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "The call has 0 inputs and 0 outputs; the plan has 1 and 1.");
+}
+
+// f32[s0] -> f32[s0], x + x through the arena.
+PlanBuilder Symbolic() {
+  PlanBuilder builder;
+  const SymDim n = SymDim::Symbol(0);
+  const TensorType type{DType::kF32, Shape{n}};
+  builder.Input(type);
+  builder.Output(type);
+  const std::uint32_t add = builder.Kernel("add");
+  const SymDim bytes = SymDim(4) * n;
+  builder.artifact.plan.launches = {
+      PlanBuilder::Launch(add, n, {In(0, bytes), In(0, bytes), Out(0, bytes)}, {n})};
+  builder.artifact.guards = GuardSet({Guard{GuardKind::kBindSymbol, 0, 0, 0, 0, {}}});
+  return builder;
+}
+
+TEST_F(ExecutableTest, Sizes_SymbolicPlan_OnePerSetOfValues) {
+  const auto executable = Load(Symbolic());
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  const std::array<std::int64_t, 1> stride = {1};
+  const auto sizes_of = [&](std::int64_t n) {
+    const std::array<std::int64_t, 1> size = {n};
+    const std::array views = {InputView{DType::kF32, size, stride, nullptr}};
+    return executable->Sizes(views).value();
+  };
+  const auto seven = sizes_of(7);
+  EXPECT_EQ(seven->output_sizes, (std::vector<std::vector<std::int64_t>>{{7}}));
+  EXPECT_NE(sizes_of(8), seven);
+  EXPECT_EQ(sizes_of(7), seven);
+  for (std::int64_t n = 0; n < static_cast<std::int64_t>(Executable::kMaxSizings); ++n) {
+    sizes_of(100 + n);
+  }
+  EXPECT_NE(sizes_of(7), seven);  // Dropped as the least recently used; computed again.
+
+  for (const std::int64_t n : {0, 1, 7, 1000}) {
+    const Floats a(static_cast<std::size_t>(n), 4);
+    Floats out(static_cast<std::size_t>(n), 0);
+    const std::array<const void*, 1> inputs = {a.data()};
+    const std::array<void*, 1> outputs = {out.data()};
+    ASSERT_TRUE(executable->Run(*sizes_of(n), *binding, {inputs, outputs, 0}).ok());
+    EXPECT_EQ(out, Floats(static_cast<std::size_t>(n), 8));
+  }
+}
+
+TEST_F(ExecutableTest, Profile_NamesEveryLaunchWithItsRates) {
+  const auto executable = Load(AddDoubledWeight(1000));
+  const Floats a(1000, 1);
+  const Floats w(1000, 1);
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  Floats out(1000, 0);
+  const std::array<const void*, 2> inputs = {a.data(), w.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  const auto profile =
+      executable->Profile(*executable->Sizes({}).value(), *binding, {inputs, outputs, 1}).value();
+  ASSERT_EQ(profile.size(), 1U);
+  EXPECT_EQ(profile[0].label, "test launch");
+  EXPECT_GT(profile[0].microseconds, 0);
+  EXPECT_NEAR(profile[0].gflops_per_s * profile[0].microseconds, 1.0, 1e-9);  // 1000 flops.
+  EXPECT_NEAR(profile[0].gbytes_per_s * profile[0].microseconds, 12.0, 1e-9);
+  EXPECT_EQ(out[0], 3);
+}
+
+class RefusedLoad : public ExecutableTest {
+ protected:
+  Error LoadError(const std::string& bytes, const Digest& key, const BlobSource& blobs) {
+    const auto loaded = Executable::Load(*device_, bytes, key, blobs);
+    EXPECT_FALSE(loaded.ok());
+    return loaded.ok() ? Error{} : loaded.error();
+  }
+
+  const PlanBuilder builder_ = AddDoubledWeight(64);
+  const Digest key_ = builder_.artifact.request_key;
+};
+
+TEST_F(RefusedLoad, DamagedArtifact_DataLossNamesBothDigests) {
+  const std::string good = builder_.Bytes();
+  std::string flipped = good;
+  flipped[flipped.size() / 3] = static_cast<char>(flipped[flipped.size() / 3] ^ 4);
+  for (const std::string& bytes : {good.substr(0, good.size() - 1), flipped, std::string("x")}) {
+    const Error error = LoadError(bytes, key_, builder_.Source());
+    EXPECT_EQ(error.code, ErrorCode::kDataLoss);
+    EXPECT_NE(error.message.find(key_.ToHex()), std::string::npos);
+    EXPECT_NE(error.message.find(Sha256Of(bytes).ToHex()), std::string::npos);
+  }
+}
+
+TEST_F(RefusedLoad, ArtifactOfAnotherRequest_DataLoss) {
+  const Digest other = Sha256Of("other");
+  const Error error = LoadError(builder_.Bytes(), other, builder_.Source());
+  EXPECT_EQ(error.code, ErrorCode::kDataLoss);
+  EXPECT_EQ(error.message,
+            "Artifact of request " + other.ToHex() + " was made for request " + key_.ToHex() + ".");
+}
+
+TEST_F(RefusedLoad, ArtifactForAnotherProcessor_FailedPrecondition) {
+  PlanBuilder builder = AddDoubledWeight(64);
+  builder.artifact.target = Target::Parse("cuda/sm_90a").value();
+  const Error error = LoadError(builder.Bytes(), key_, builder.Source());
+  EXPECT_EQ(error.code, ErrorCode::kFailedPrecondition);
+  EXPECT_NE(error.message.find("Code for cuda/sm_90a needs a GPU"), std::string::npos);
+}
+
+TEST_F(RefusedLoad, DamagedBlobs_DataLossNamesTheBlob) {
+  const Digest blob = builder_.artifact.kernels[0].blob;
+  const std::string good = builder_.blobs.at(blob);
+  std::string flipped = good;
+  flipped[100] = static_cast<char>(flipped[100] ^ 1);
+  for (const std::string& bytes : {good.substr(1), flipped}) {
+    PlanBuilder damaged = builder_;
+    damaged.blobs[blob] = bytes;
+    const Error error = LoadError(builder_.Bytes(), key_, damaged.Source());
+    EXPECT_EQ(error.code, ErrorCode::kDataLoss);
+    EXPECT_NE(error.message.find("Kernel " + blob.ToHex()), std::string::npos) << error.message;
+  }
+}
+
+TEST_F(RefusedLoad, DamagedConstant_DataLossNamesTheBlob) {
+  PlanBuilder builder = AddDoubledWeight(64);
+  builder.Constant("0123456789abcdef");
+  const Digest blob = builder.artifact.constants[0].blob;
+  const std::string bytes = builder.Bytes();
+  builder.blobs[blob] = "0123456789abcdeF";
+  const Error error = LoadError(bytes, key_, builder.Source());
+  EXPECT_EQ(error.code, ErrorCode::kDataLoss);
+  EXPECT_NE(error.message.find("Constant " + blob.ToHex()), std::string::npos) << error.message;
+}
+
+TEST_F(RefusedLoad, MissingBlob_KeepsTheSourcesCode) {
+  const Error error = LoadError(builder_.Bytes(), key_, [](const Digest&) -> Result<std::string> {
+    return NotFound("no such blob");
+  });
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_EQ(error.message,
+            "Kernel " + builder_.artifact.kernels[0].blob.ToHex() + ": no such blob");
+}
+
+}  // namespace
+}  // namespace stoker::cpu
