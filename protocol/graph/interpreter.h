@@ -1,10 +1,12 @@
-// Reference interpreter: the oracle. Floating-point ops are computed in float64 whatever the dtype
-// of the value (integers in int64, bool as 0 or 1); with `round_to_dtype` each result is rounded
-// to its dtype, as a framework that materializes every value would.
+// Reference interpreter: the oracle. Floating-point ops (convert between float dtypes included) are
+// computed in float64 whatever the dtype of the value; with `round_to_dtype` each result is rounded
+// to its dtype, as a framework that materializes every value would. Integers wrap to their width,
+// bool is 0 or 1.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -19,19 +21,26 @@ struct InterpreterTensor {
   std::vector<std::int64_t> shape;
   std::variant<std::vector<double>, std::vector<std::int64_t>> elements;
 
+  // Zeros.
+  static InterpreterTensor Zeros(DType dtype, std::vector<std::int64_t> shape);
+
   std::int64_t NumElements() const;
-  // Row-major little-endian elements of `dtype`.
+  // Row-major little-endian elements of `dtype`; the size must be that of the shape.
   static InterpreterTensor FromBytes(DType dtype, std::vector<std::int64_t> shape,
                                      std::string_view bytes);
   std::string ToBytes() const;
 };
+
+// Elements of one value; beyond it Interpret fails with ResourceExhausted.
+inline constexpr std::int64_t kMaxInterpreterElements = INT64_C(1) << 30;
 
 struct InterpretOptions {
   bool round_to_dtype = false;
 };
 
 // Symbols are bound from the inputs' shapes. An input of another shape, rank or dtype is an error
-// that names it; so is an extern_call.
+// that names it; so are an extern_call, and sizes for which a node has no meaning (a slice beyond
+// its operand).
 Result<std::vector<InterpreterTensor>> Interpret(const Graph& graph,
                                                  std::span<const InterpreterTensor> inputs,
                                                  const InterpretOptions& options = {});
