@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "test_plans.h"
+#include "tests/unit/runtime/cpu/test_plans.h"
 
 namespace stoker::cpu {
 namespace {

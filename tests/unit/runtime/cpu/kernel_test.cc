@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "test_plans.h"
+#include "tests/unit/runtime/cpu/test_plans.h"
 
 namespace stoker::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "test_plans.h"
+#include "tests/unit/runtime/cpu/test_plans.h"
 
 namespace stoker::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "test_plans.h"
+#include "tests/unit/runtime/cpu/test_plans.h"
 
 #include <fstream>
 #include <iterator>
