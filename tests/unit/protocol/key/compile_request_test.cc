@@ -1,0 +1,189 @@
+#include "protocol/key/compile_request.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/graph/graph_builder.h"
+
+namespace stoker {
+namespace {
+
+// What a key is made of, with the graph by its digest alone.
+struct Request {
+  Digest graph = Sha256Of("a graph");
+  ShapeSignature signature{{{0, 2, 512, 8, 128}, {1, 0, INT64_MAX, 1, 0}}, {{64}, {1}}};
+  Target target = Target::Parse("cpu/x86-64-v4+avx512_bf16").value();
+  CompileOptions options;
+  std::string epoch = "stoker-1;llvm-22.1.8";
+
+  Digest Key() const { return KeyOf(graph, signature, target, options, epoch).digest; }
+  std::vector<KeyField> Fields() const {
+    return FieldsOf(graph, signature, target, options, epoch);
+  }
+};
+
+// A change here makes every stored artifact unreachable. When it is meant, raise the number in the
+// domain string of compile_request.cc and take over the new digest.
+TEST(KeyOf, Golden) {
+  EXPECT_EQ(Request().Key().ToHex(),
+            "e00e97efcd19c1f1cc9329d06ce650e23936ff210e077de9946f895b69f1cfc1");
+}
+
+struct Mutation {
+  std::string tag;  // Of the field that differs.
+  std::function<void(Request&)> apply;
+};
+
+const std::vector<Mutation>& Mutations() {
+  static const std::vector<Mutation> mutations = {
+      {"compiler_epoch", [](Request& r) { r.epoch = "stoker-2;llvm-22.1.8"; }},
+      {"target.kind", [](Request& r) { r.target = Target::Parse("cuda/sm_90a").value(); }},
+      {"target.arch",
+       [](Request& r) {
+         // Another level alone: no feature that one of them lacks.
+         r.target = Target::Parse("cpu/x86-64-v3").value();
+       }},
+      {"target.features",
+       [](Request& r) { r.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value(); }},
+      {"options.mode", [](Request& r) { r.options.mode = CompileMode::kMaxAutotune; }},
+      {"options.numerics", [](Request& r) { r.options.numerics = Numerics::kFast; }},
+      {"options.verify", [](Request& r) { r.options.verify = true; }},
+      {"options.threads", [](Request& r) { r.options.threads = 2; }},
+      {"graph", [](Request& r) { r.graph = Sha256Of("another graph"); }},
+      {"signature.symbols", [](Request& r) { r.signature.symbols.pop_back(); }},
+      {"signature.symbols", [](Request& r) { r.signature.symbols[1].symbol = 2; }},
+      {"signature.symbols", [](Request& r) { r.signature.symbols[0].min = 3; }},
+      {"signature.symbols", [](Request& r) { r.signature.symbols[0].max = 511; }},
+      {"signature.symbols", [](Request& r) { r.signature.symbols[0].divisible_by = 4; }},
+      {"signature.symbols", [](Request& r) { r.signature.symbols[0].hint = 127; }},
+      {"signature.inputs", [](Request& r) { r.signature.inputs.clear(); }},
+      {"signature.inputs", [](Request& r) { r.signature.inputs[0].alignment_bytes = 32; }},
+  };
+  return mutations;
+}
+
+TEST(KeyOf, AnyFieldChanged_OtherKeyAndTheFieldIsNamed) {
+  const Request base;
+  for (std::size_t i = 0; i < Mutations().size(); ++i) {
+    const Mutation& mutation = Mutations()[i];
+    Request changed;
+    mutation.apply(changed);
+    EXPECT_NE(changed.Key(), base.Key()) << mutation.tag << ", mutation " << i;
+    const std::vector<KeyField> before = base.Fields();
+    const std::vector<KeyField> after = changed.Fields();
+    ASSERT_EQ(before.size(), after.size());
+    std::string differing;
+    for (std::size_t f = 0; f < before.size(); ++f) {
+      EXPECT_EQ(before[f].tag, after[f].tag);
+      if (before[f].digest == after[f].digest) continue;
+      EXPECT_NE(before[f].text, after[f].text) << before[f].tag << ", mutation " << i;
+      // Changing a target's kind or level changes what may follow it.
+      if (differing.empty()) differing = before[f].tag;
+    }
+    EXPECT_EQ(differing, mutation.tag) << "mutation " << i;
+  }
+}
+
+TEST(KeyOf, MutationsCoverEveryField) {
+  std::set<std::string> covered;
+  for (const Mutation& mutation : Mutations()) covered.insert(mutation.tag);
+  std::set<std::string> fields;
+  for (const KeyField& field : Request().Fields()) fields.insert(field.tag);
+  EXPECT_EQ(covered, fields);
+}
+
+TEST(KeyOf, DebugOutput_ChangesNothing) {
+  Request changed;
+  changed.options.dump_debug.value = true;
+  EXPECT_EQ(changed.Key(), Request().Key());
+}
+
+TEST(KeyOf, TargetFeaturesInAnotherOrder_SameKey) {
+  Request a;
+  a.target = Target::Parse("cpu/x86-64-v4+avx512_bf16+amx_bf16").value();
+  Request b;
+  b.target = Target::Parse("cpu/x86-64-v4+amx_bf16+avx512_bf16").value();
+  EXPECT_EQ(a.Key(), b.Key());
+}
+
+// Whether the golden key comes out of a process with another PID, address space, working folder,
+// environment and rank.
+TEST(KeyOf, AnotherProcessElsewhere_SameKey) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool moved = chdir("/") == 0;
+    const char* const environment[] = {"RANK=7",           "LOCAL_RANK=3", "CUDA_VISIBLE_DEVICES=5",
+                                       "PYTHONHASHSEED=1", "LC_ALL=tr_TR", nullptr};
+    if (moved) {
+      execle("/proc/self/exe", "another-name", "--gtest_filter=KeyOf.Golden", "--gtest_brief=1",
+             nullptr, environment);
+    }
+    _exit(99);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// tanh(a) + exp(b), built in two insertion orders, under two names.
+Graph TwoBranches(bool tanh_first, std::string name) {
+  GraphBuilder builder(std::move(name));
+  const TensorType type{DType::kF32, Shape{SymDim(4)}};
+  const ValueId a = builder.Input(type);
+  const ValueId b = builder.Input(type);
+  ValueId left = 0;
+  ValueId right = 0;
+  if (tanh_first) left = builder.Add(OpKind::kTanh, std::array{a});
+  right = builder.Add(OpKind::kExponential, std::array{b});
+  if (!tanh_first) left = builder.Add(OpKind::kTanh, std::array{a});
+  const ValueId sum = builder.Add(OpKind::kAdd, std::array{left, right});
+  return builder.Build(std::array{sum}).value();
+}
+
+CompileRequest WholeRequest(Graph graph) {
+  const Request parts;
+  return CompileRequest{std::move(graph), parts.signature, parts.target, parts.options,
+                        parts.epoch};
+}
+
+TEST(KeyOf, InsertionOrderAndNames_ChangeNothing) {
+  const CompileRequest base = WholeRequest(TwoBranches(true, "a"));
+  EXPECT_EQ(KeyOf(WholeRequest(TwoBranches(false, "a"))), KeyOf(base));
+  EXPECT_EQ(KeyOf(WholeRequest(TwoBranches(true, "another name"))), KeyOf(base));
+}
+
+TEST(KeyOf, WholeRequest_SameKeyAsItsParts) {
+  const CompileRequest whole = WholeRequest(TwoBranches(true, "a"));
+  Request parts;
+  parts.graph = whole.graph.digest();
+  EXPECT_EQ(KeyOf(whole).digest, parts.Key());
+  const std::vector<KeyField> fields = FieldsOf(whole);
+  ASSERT_EQ(fields.size(), parts.Fields().size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    EXPECT_EQ(fields[i].digest, parts.Fields()[i].digest) << fields[i].tag;
+  }
+}
+
+TEST(KeyLogOf, OneLinePerFieldThenTheKey) {
+  const CompileRequest request = WholeRequest(TwoBranches(true, "a"));
+  std::string expected = "stoker.request-key.1\n";
+  for (const KeyField& field : FieldsOf(request)) {
+    expected += field.tag + " = " + field.text + "  [" + field.digest.ToHex() + "]\n";
+    if (field.tag == "options.threads") {
+      expected += "options.dump_debug is left out: debug output does not change the artifact\n";
+    }
+  }
+  expected += "key [" + KeyOf(request).digest.ToHex() + "]\n";
+  EXPECT_EQ(KeyLogOf(request), expected);
+}
+
+}  // namespace
+}  // namespace stoker
