@@ -3,8 +3,8 @@
 #include <rocksdb/write_batch.h>
 
 #include "cache/rocks/database.h"
-#include "cache/rocks/records.h"
 #include "cache/rocks/status.h"
+#include "cache/rocks_records.h"
 
 namespace stoker {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "cache/rocks/database.h"
-#include "cache/rocks/records.h"
 #include "cache/rocks/status.h"
+#include "cache/rocks_records.h"
 
 namespace stoker {
 namespace {

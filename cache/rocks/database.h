@@ -1,6 +1,6 @@
 // Database: the RocksDB behind the blob store, the action index and the counters of one cache
-// folder. FORMAT.md describes what lies in it. Internal to cache/: the stores' headers name this
-// class only.
+// folder. FORMAT.md describes what lies in it. Only the stores' sources include this header; their
+// headers name the class.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -8,11 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
-#include "cache/cache_log.h"
 #include "cache/rocks/path_lock.h"
 #include "cache/rocks/space_reclaimer.h"
 #include "protocol/base/result.h"
@@ -28,8 +29,8 @@ struct DatabaseConfig {
   std::string path;
   std::uint64_t min_free_disk_bytes = 0;  // Writes are refused when less would be left.
   std::uint64_t reclaim_bytes = std::uint64_t{64} << 20;  // Deleted bytes that start a compaction.
-  CacheLog log;
-  std::shared_ptr<rocksdb::FileSystem> file_system;  // Null: the operating system's.
+  std::function<void(std::string_view)> log;              // From any thread; may be empty.
+  std::shared_ptr<rocksdb::FileSystem> file_system;       // Null: the operating system's.
 };
 
 class Database {

@@ -1,4 +1,4 @@
-#include "cache/rocks/records.h"
+#include "cache/rocks_records.h"
 
 #include "protocol/base/bytes.h"
 
