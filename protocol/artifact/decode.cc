@@ -223,7 +223,10 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
   ByteReader body(bytes.substr(kHeaderBytes, body_end - kHeaderBytes));
   Artifact artifact;
   STOKER_RETURN_IF_ERROR(GetBody(body, &artifact));
-  STOKER_RETURN_IF_ERROR(body.ExpectEnd());
+  if (!body.AtEnd()) {
+    return Wrong("guards",
+                 "is the last one, but " + std::to_string(body.remaining()) + " bytes follow it.");
+  }
   STOKER_RETURN_IF_ERROR(ValidateArtifact(artifact));
   return artifact;
 }

@@ -1,0 +1,69 @@
+// A small artifact with one of everything that the format has.
+#pragma once
+
+#include "protocol/artifact/artifact.h"
+
+namespace stoker {
+
+// Inputs: f32[s0,16] and the parameter bf16[16,16]; outputs: f32[s0,16] and the parameter itself.
+// One prepare launch packs the parameter; two launches go through the arena.
+inline Artifact SampleArtifact() {
+  Artifact artifact;
+  artifact.request_key = Sha256Of("request");
+  artifact.graph_name = "sample";
+  artifact.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value();
+  artifact.compiler_epoch = "stoker-1;llvm-22.1.8";
+  artifact.kernels = {{Sha256Of("k0"), Sha256Of("b0"), 4096},
+                      {Sha256Of("k1"), Sha256Of("b1"), 8192}};
+  artifact.constants = {{Sha256Of("c0"), 128}};
+
+  const SymDim n = SymDim::Symbol(0);
+  const TensorType activation{DType::kF32, Shape{n, SymDim(16)}};
+  const TensorType parameter{DType::kBF16, Shape{SymDim(16), SymDim(16)}};
+  LaunchPlan& plan = artifact.plan;
+  plan.inputs = {activation, parameter};
+  plan.input_roles = {InputRole::kActivation, InputRole::kParameter};
+  plan.outputs = {OutputSpec{activation, -1}, OutputSpec{parameter, 1}};
+  plan.arena_bytes = SymDim(64) * n;
+  plan.prepared_bytes = 512;
+  plan.prepare_arena_bytes = 64;
+
+  Launch pack;
+  pack.kernel = 0;
+  pack.tasks = 16;
+  pack.buffers = {{BufferKind::kInput, 1, {}, 512},
+                  {BufferKind::kPrepareArena, 0, 0, 64},
+                  {BufferKind::kPrepared, 0, 0, 512}};
+  pack.label = "pack";
+  plan.prepare = {pack};
+
+  Launch matmul;
+  matmul.kernel = 1;
+  matmul.tasks = n;
+  matmul.min_tasks_per_chunk = 2;
+  matmul.scratch_bytes = 256;
+  matmul.buffers = {{BufferKind::kInput, 0, {}, SymDim(64) * n},
+                    {BufferKind::kPrepared, 0, 0, 512},
+                    {BufferKind::kArena, 0, 0, SymDim(64) * n}};
+  matmul.dims = {n, 16};
+  matmul.label = "matmul";
+  matmul.flops = SymDim(512) * n;
+  matmul.bytes = SymDim(128) * n;
+  Launch bias = matmul;
+  bias.buffers = {{BufferKind::kArena, 0, 0, SymDim(64) * n},
+                  {BufferKind::kConstant, 0, {}, 64},
+                  {BufferKind::kOutput, 0, {}, SymDim(64) * n}};
+  bias.label = "bias";
+  plan.launches = {matmul, bias};
+
+  artifact.guards = GuardSet({{GuardKind::kDType, 0, -1, 1, 0, {}},
+                              {GuardKind::kRank, 0, -1, 2, 0, {}},
+                              {GuardKind::kBindSymbol, 0, 0, 0, 0, {}},
+                              {GuardKind::kSizeRange, 0, 0, 1, 512, {}},
+                              {GuardKind::kSizeEquals, 0, 1, 16, 0, {}},
+                              {GuardKind::kContiguous, 0, -1, 0, 0, {}},
+                              {GuardKind::kAligned, 0, -1, 4, 0, {}}});
+  return artifact;
+}
+
+}  // namespace stoker

@@ -1,0 +1,82 @@
+#include "protocol/artifact/sized_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/protocol/artifact/sample_artifact.h"
+
+namespace stoker {
+namespace {
+
+TEST(SizePlan, EvaluatesEveryExpression) {
+  const SizedPlan sized = SizePlan(SampleArtifact(), {{0, 10}}).value();
+  EXPECT_EQ(sized.arena_bytes, 640);
+  EXPECT_EQ(sized.output_sizes, (std::vector<std::vector<std::int64_t>>{{10, 16}, {16, 16}}));
+  ASSERT_EQ(sized.launches.size(), 2U);
+  const SizedLaunch& matmul = sized.launches[0];
+  EXPECT_EQ(matmul.kernel, 1U);
+  EXPECT_EQ(matmul.tasks, 10);
+  EXPECT_EQ(matmul.min_tasks_per_chunk, 2);
+  EXPECT_EQ(matmul.scratch_bytes, 256);
+  EXPECT_EQ(matmul.dims, (std::vector<std::int64_t>{10, 16}));
+  EXPECT_EQ(matmul.flops, 5120);
+  EXPECT_EQ(matmul.bytes, 1280);
+  EXPECT_EQ(matmul.buffers[0].size, 640);
+  EXPECT_EQ(matmul.buffers[1].kind, BufferKind::kPrepared);
+}
+
+TEST(SizePlan, SymbolNotBound_InvalidArgument) {
+  const auto sized = SizePlan(SampleArtifact(), {});
+  ASSERT_FALSE(sized.ok());
+  EXPECT_EQ(sized.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(sized.error().message.substr(0, 24), "Field 'plan.inputs' is s");
+}
+
+TEST(SizePlan, BufferPastItsArena_NamesLaunchAndOperand) {
+  Artifact artifact = SampleArtifact();
+  artifact.plan.arena_bytes = SymDim(640);
+  EXPECT_TRUE(SizePlan(artifact, {{0, 10}}).ok());
+  const auto sized = SizePlan(artifact, {{0, 11}});
+  ASSERT_FALSE(sized.ok());
+  EXPECT_EQ(sized.error().message,
+            "plan.launches[0] (matmul): operand 2: Field 'buffer.size': bytes 0 to 704 do not lie "
+            "in memory of 640 bytes.");
+}
+
+TEST(SizePlan, OffsetFarPastItsArena_DoesNotWrapAround) {
+  Artifact artifact = SampleArtifact();
+  artifact.plan.launches[0].buffers[2].offset = kMaxArenaBytes;
+  artifact.plan.launches[0].buffers[2].size = kMaxArenaBytes;
+  EXPECT_FALSE(SizePlan(artifact, {{0, 10}}).ok());
+}
+
+TEST(SizePlan, TooLarge_ResourceExhausted) {
+  const auto arena = SizePlan(SampleArtifact(), {{0, kMaxArenaBytes / 32}});
+  ASSERT_FALSE(arena.ok());
+  EXPECT_EQ(arena.error().code, ErrorCode::kResourceExhausted);
+  Artifact artifact = SampleArtifact();
+  artifact.plan.inputs[0].shape =
+      Shape{SymDim(std::int64_t{1} << 40), SymDim(std::int64_t{1} << 40)};
+  EXPECT_EQ(SizePlan(artifact, {{0, 1}}).error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST(SizePlan, EmptyTensor_HasNoBytesWhateverItsOtherSizes) {
+  Artifact artifact = SampleArtifact();
+  artifact.plan.inputs[0].shape =
+      Shape{SymDim::Symbol(0), SymDim(std::int64_t{1} << 40), SymDim(std::int64_t{1} << 40)};
+  EXPECT_TRUE(SizePlan(artifact, {{0, 0}}).ok());
+}
+
+TEST(SizePrepare, EvaluatesWithoutSymbols) {
+  const SizedPrepare sized = SizePrepare(SampleArtifact()).value();
+  EXPECT_EQ(sized.prepared_bytes, 512);
+  EXPECT_EQ(sized.prepare_arena_bytes, 64);
+  ASSERT_EQ(sized.launches.size(), 1U);
+  EXPECT_EQ(sized.launches[0].tasks, 16);
+  EXPECT_EQ(sized.launches[0].buffers[2].size, 512);
+}
+
+}  // namespace
+}  // namespace stoker
