@@ -94,7 +94,7 @@ class VectorMath {
         for_single_(for_single),
         mantissa_bits_(single_ ? 23 : 52),
         bias_(single_ ? 127 : 1023),
-        int_type_(type->getWithNewBitWidth(single_ ? 32 : 64)),
+        int_type_(IntegersOf(type)),
         // Adding it rounds to an integer, which then stands in the low bits.
         magic_(single_ ? 0x1.8p23 : 0x1.8p52),
         least_normal_(single_ ? 0x1p-126 : 0x1p-1022) {}
@@ -109,6 +109,12 @@ class VectorMath {
     Value* high;
     Value* low;
   };
+  static llvm::Type* IntegersOf(llvm::Type* type) {
+    llvm::Type* lane = llvm::Type::getIntNTy(type->getContext(), type->getScalarSizeInBits());
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    return vector == nullptr ? lane : llvm::FixedVectorType::get(lane, vector->getNumElements());
+  }
+
   struct Exponent {
     Value* exponent;  // Integral.
     Value* fraction;  // mantissa - 1, mantissa in [sqrt(1/2), sqrt(2)).

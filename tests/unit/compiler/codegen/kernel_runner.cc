@@ -1,0 +1,92 @@
+#include "tests/unit/compiler/codegen/kernel_runner.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace stoker {
+
+Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const KernelFunc& func,
+                                                         const Target& target) {
+  std::unique_ptr<LoadedKernel> kernel(new LoadedKernel);
+  STOKER_TRY(kernel->launch_, LaunchShapeOf(func, target));
+  const auto start = std::chrono::steady_clock::now();
+  STOKER_TRY(KernelCode code, GenerateKernel(func, target));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  kernel->compile_ms_ = took.count();
+  kernel->elf_ = std::move(code.elf);
+
+  const int fd = memfd_create("kernel", MFD_CLOEXEC);
+  if (fd < 0) return Internal("memfd_create failed.");
+  const auto written = write(fd, kernel->elf_.data(), kernel->elf_.size());
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  kernel->library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(fd);
+  if (written != static_cast<ssize_t>(kernel->elf_.size()) || kernel->library_ == nullptr) {
+    return Internal(std::string("dlopen: ") + dlerror());
+  }
+  kernel->function_ = reinterpret_cast<CpuKernelFn>(dlsym(kernel->library_, kKernelSymbol));
+  if (kernel->function_ == nullptr) return Internal(std::string("dlsym: ") + dlerror());
+  return kernel;
+}
+
+LoadedKernel::~LoadedKernel() {
+  if (library_ != nullptr) dlclose(library_);
+}
+
+void LoadedKernel::Run(const std::vector<void*>& buffers, const SymBindings& symbols,
+                       std::int64_t tasks_per_call) const {
+  std::vector<std::int64_t> dims;
+  for (const SymDim& dim : launch_.dims) dims.push_back(dim.Evaluate(symbols).value());
+  const std::int64_t tasks = launch_.tasks.Evaluate(symbols).value();
+  const auto bytes = static_cast<std::size_t>((launch_.scratch_bytes + 63) / 64 * 64 + 64);
+  std::byte* scratch = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
+  for (std::int64_t begin = 0; begin < tasks;) {
+    const std::int64_t end = begin + std::min(tasks_per_call, tasks - begin);
+    std::memset(scratch, 0xff, bytes);  // NaN in every float type.
+    function_(buffers.data(), dims.data(), begin, end, scratch);
+    begin = end;
+  }
+  std::free(scratch);
+}
+
+bool CanRun(const Target& target) {
+  const Result<Target> host = Target::Host();
+  if (!host.ok()) return false;
+  if (host->arch() == "x86-64-v3" && target.arch() == "x86-64-v4") return false;
+  return std::includes(host->features().begin(), host->features().end(), target.features().begin(),
+                       target.features().end());
+}
+
+std::vector<Target> RunnableTargets() {
+  std::vector<Target> targets;
+  for (const char* text : {"cpu/x86-64-v3", "cpu/x86-64-v4"}) {
+    Target target = Target::Parse(text).value();
+    if (CanRun(target)) targets.push_back(std::move(target));
+  }
+  Result<Target> host = Target::Host();
+  if (host.ok() && std::find(targets.begin(), targets.end(), *host) == targets.end()) {
+    targets.push_back(std::move(host).value());
+  }
+  return targets;
+}
+
+GuardedBuffer::GuardedBuffer(std::size_t bytes) : size_(bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t inner = (bytes + page - 1) / page * page;
+  mapping_bytes_ = inner + 2 * page;
+  mapping_ = mmap(nullptr, mapping_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  STOKER_CHECK(mapping_ != MAP_FAILED);
+  std::byte* begin = static_cast<std::byte*>(mapping_) + page;
+  STOKER_CHECK(inner == 0 || mprotect(begin, inner, PROT_READ | PROT_WRITE) == 0);
+  data_ = begin + (inner - bytes);
+}
+
+GuardedBuffer::~GuardedBuffer() { munmap(mapping_, mapping_bytes_); }
+
+}  // namespace stoker
