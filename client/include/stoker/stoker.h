@@ -73,6 +73,27 @@ STOKER_API stoker_status* stoker_client_get(stoker_client* client, const char* p
 STOKER_API stoker_status* stoker_client_report(stoker_client* client, const char* json);
 STOKER_API void stoker_text_free(char* text);
 
+/* --- Tools (what the stoker command line is made of); JSON out -------------------------------- */
+
+/* [{"key", "artifact", "namespace", "kind", "label", "size_bytes", "created_unix_s",
+ *   "last_used_unix_s", "compile_seconds", "hits", "target"}]. NULL or "": all. */
+STOKER_API stoker_status* stoker_client_list(stoker_client* client, const char* name_space,
+                                             const char* kind, uint32_t limit, char** json);
+/* [{"name", "text"}] for the artifact whose request key starts with `key_prefix` (at least 4
+ * hexadecimal digits). `sections`: comma-separated of graph, groups, loops, llvm, asm, plan; NULL:
+ * all. */
+STOKER_API stoker_status* stoker_client_inspect(stoker_client* client, const char* key_prefix,
+                                                const char* sections, char** json);
+/* [{"tag", "a", "b"}]: the fields in which two stored requests differ, in key order. */
+STOKER_API stoker_status* stoker_client_explain(stoker_client* client, const char* key_a,
+                                                const char* key_b, char** json);
+/* Drains and stops the daemon. UNAVAILABLE when none runs; never starts one. */
+STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
+/* {"url", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
+ * "compiler_epoch", "client_version", "target", "target_error"}: never fails on a broken setup,
+ * it describes it; never starts a daemon. */
+STOKER_API stoker_status* stoker_client_describe(stoker_client* client, char** json);
+
 /* --- Graph -------------------------------------------------------------------------------- */
 
 typedef struct stoker_graph stoker_graph;

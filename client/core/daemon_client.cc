@@ -1,0 +1,188 @@
+#include "client/core/daemon_client.h"
+
+#include "protocol/wire/framing.h"
+#include "protocol/wire/limits.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::chrono::milliseconds kCallTimeout{30000};
+constexpr std::size_t kMaxIdleConnections = 4;
+
+// The error that a 4xx or 5xx answer carries.
+Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
+  if (auto reply = wire::DecodeErrorReply(response.body); reply.ok() && !reply->message.empty()) {
+    return wire::ErrorOf(*reply).WithContext(path);
+  }
+  const std::string message =
+      std::string(path) + " answers HTTP " + std::to_string(response.status) + ".";
+  if (response.status == 404) return NotFound(message);
+  if (response.status == 503 || response.status == 429) return Unavailable(message);
+  return Internal(message);
+}
+
+bool IsBrokenConnection(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+}  // namespace
+
+DaemonClient::DaemonClient(DaemonClientOptions options) : options_(std::move(options)) {}
+
+Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  auto connection = HttpConnection::Connect(options_.url, options_.connect_timeout);
+  if (connection.ok() || !options_.private_daemon || !may_start) return connection;
+  STOKER_RETURN_IF_ERROR(
+      EnsurePrivateDaemon(*options_.private_daemon, options_.url, options_.connect_timeout));
+  return HttpConnection::Connect(options_.url, options_.connect_timeout);
+}
+
+void DaemonClient::Release(std::unique_ptr<HttpConnection> connection) {
+  const std::lock_guard lock(mutex_);
+  if (connection->usable() && idle_.size() < kMaxIdleConnections) {
+    idle_.push_back(std::move(connection));
+  }
+}
+
+Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_view path,
+                                        std::string_view body, std::chrono::milliseconds timeout) {
+  for (bool first = true;; first = false) {
+    STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
+    auto response = connection->Call(method, path, body, timeout);
+    if (response.ok()) {
+      Release(std::move(connection));
+      return response;
+    }
+    if (!first || !IsBrokenConnection(response.error())) return response;
+    // Idle connections of a daemon that is gone are of no use either.
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+    hello_.reset();
+  }
+}
+
+Result<wire::Hello> DaemonClient::Hello() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (hello_) return *hello_;
+  }
+  STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", kCallTimeout));
+  if (response.status != 200) return ErrorOfResponse(response, "/v1/hello");
+  STOKER_TRY(wire::Hello hello, wire::DecodeHello(response.body));
+  if (hello.protocol_version != wire::kProtocolVersion) {
+    return FailedPrecondition("The daemon at " + options_.url.ToString() +
+                              " speaks protocol version " + std::to_string(hello.protocol_version) +
+                              "; this client speaks " + std::to_string(wire::kProtocolVersion) +
+                              ".");
+  }
+  const std::lock_guard lock(mutex_);
+  hello_ = hello;
+  return hello;
+}
+
+Result<std::variant<wire::Bundle, wire::Miss>> DaemonClient::Lookup(
+    const wire::LookupRequest& request) {
+  using Answer = std::variant<wire::Bundle, wire::Miss>;
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", "/v1/lookup", wire::EncodeLookupRequest(request), kCallTimeout));
+  if (response.status == 200) {
+    STOKER_TRY(wire::Bundle bundle, wire::DecodeBundle(response.body));
+    return Answer(std::move(bundle));
+  }
+  if (response.status == 404) {
+    STOKER_TRY(wire::Miss miss, wire::DecodeMiss(response.body));
+    return Answer(std::move(miss));
+  }
+  return ErrorOfResponse(response, "/v1/lookup");
+}
+
+Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
+                                               const OnProgress& on_progress) {
+  STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
+  wire::FrameReader frames;
+  std::optional<Result<wire::Bundle>> answer;
+  const auto on_data = [&](std::string_view data) -> Status {
+    frames.Feed(data);
+    while (true) {
+      STOKER_TRY(const std::optional<std::string> frame, frames.Next());
+      if (!frame) return Ok();
+      STOKER_TRY(wire::CompileEvent event, wire::DecodeCompileEvent(*frame));
+      if (const auto* progress = std::get_if<wire::Progress>(&event)) {
+        if (on_progress) on_progress(*progress);
+      } else if (auto* bundle = std::get_if<wire::Bundle>(&event)) {
+        answer.emplace(std::move(*bundle));
+      } else {
+        answer.emplace(wire::ErrorOf(std::get<wire::ErrorReply>(event)));
+      }
+    }
+  };
+  STOKER_TRY(const HttpResponse response,
+             connection->Stream("POST", "/v1/compile", body, options_.compile_timeout, on_data));
+  if (response.status != 200) return ErrorOfResponse(response, "/v1/compile");
+  if (!answer) return Unavailable("The daemon ended the compile without an answer.");
+  Release(std::move(connection));
+  return *std::move(answer);
+}
+
+Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
+                                           const OnProgress& on_progress) {
+  const std::string body = wire::EncodeCompileCall(call);
+  auto bundle = CompileOnce(body, on_progress);
+  if (bundle.ok() || !IsBrokenConnection(bundle.error())) return bundle;
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+    hello_.reset();
+  }
+  return CompileOnce(body, on_progress);
+}
+
+Status DaemonClient::Report(const wire::Report& report) {
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", "/v1/report", wire::EncodeReport(report), kCallTimeout));
+  if (response.status / 100 != 2) return ErrorOfResponse(response, "/v1/report");
+  return Ok();
+}
+
+Result<wire::ListReply> DaemonClient::List(const wire::ListRequest& request) {
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", "/v1/list", wire::EncodeListRequest(request), kCallTimeout));
+  if (response.status != 200) return ErrorOfResponse(response, "/v1/list");
+  return wire::DecodeListReply(response.body);
+}
+
+Result<wire::InspectReply> DaemonClient::Inspect(const wire::InspectRequest& request) {
+  STOKER_TRY(
+      const HttpResponse response,
+      Call("POST", "/v1/inspect", wire::EncodeInspectRequest(request), options_.compile_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, "/v1/inspect");
+  return wire::DecodeInspectReply(response.body);
+}
+
+Result<wire::ExplainReply> DaemonClient::Explain(const wire::ExplainRequest& request) {
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", "/v1/explain", wire::EncodeExplainRequest(request), kCallTimeout));
+  if (response.status != 200) return ErrorOfResponse(response, "/v1/explain");
+  return wire::DecodeExplainReply(response.body);
+}
+
+Status DaemonClient::Stop() {
+  STOKER_TRY(auto connection, Acquire(/*may_start=*/false));
+  STOKER_TRY(const HttpResponse response, connection->Call("POST", "/-/quit", "", kCallTimeout));
+  if (response.status / 100 != 2) return ErrorOfResponse(response, "/-/quit");
+  return Ok();
+}
+
+Result<std::string> DaemonClient::Get(const std::string& path) {
+  STOKER_TRY(HttpResponse response, Call("GET", path, "", kCallTimeout));
+  if (response.status != 200) return ErrorOfResponse(response, path);
+  return std::move(response.body);
+}
+
+}  // namespace stoker

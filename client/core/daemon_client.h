@@ -1,0 +1,66 @@
+// DaemonClient: the /v1 conversation (protocol/wire/WIRE.md), with connecting, reconnecting and
+// starting of a private daemon behind it. Safe to call from any thread: every thread that calls at
+// the same time uses a connection of its own.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/core/http_connection.h"
+#include "client/core/private_daemon.h"
+#include "protocol/wire/messages.h"
+
+namespace stoker {
+
+struct DaemonClientOptions {
+  DaemonUrl url;
+  // Set when the daemon is ours to start.
+  std::optional<PrivateDaemonOptions> private_daemon;
+  std::chrono::milliseconds connect_timeout{10000};
+  // The longest silence within a compile; the daemon sends progress in between.
+  std::chrono::milliseconds compile_timeout{600000};
+};
+
+class DaemonClient {
+ public:
+  explicit DaemonClient(DaemonClientOptions options);
+
+  const DaemonUrl& url() const { return options_.url; }
+
+  // Asked once; the answer is kept until the daemon is replaced.
+  Result<wire::Hello> Hello();
+
+  // A Miss is a value.
+  Result<std::variant<wire::Bundle, wire::Miss>> Lookup(const wire::LookupRequest& request);
+  using OnProgress = std::function<void(const wire::Progress&)>;
+  Result<wire::Bundle> Compile(const wire::CompileCall& call, const OnProgress& on_progress);
+  Status Report(const wire::Report& report);
+  Result<wire::ListReply> List(const wire::ListRequest& request);
+  Result<wire::InspectReply> Inspect(const wire::InspectRequest& request);
+  Result<wire::ExplainReply> Explain(const wire::ExplainRequest& request);
+  // Asks the daemon to drain and stop. Never starts one.
+  Status Stop();
+  // Body of GET `path`.
+  Result<std::string> Get(const std::string& path);
+
+ private:
+  Result<std::unique_ptr<HttpConnection>> Acquire(bool may_start);
+  void Release(std::unique_ptr<HttpConnection> connection);
+  // One call; a broken connection is replaced and the call repeated once: every /v1 call may be
+  // repeated safely.
+  Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
+                            std::chrono::milliseconds timeout);
+  Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress);
+
+  const DaemonClientOptions options_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<HttpConnection>> idle_;
+  std::optional<wire::Hello> hello_;
+};
+
+}  // namespace stoker

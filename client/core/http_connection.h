@@ -1,0 +1,50 @@
+// One HTTP/1.1 connection to a daemon, used by one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "client/core/url.h"
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+struct HttpResponse {
+  int status = 0;
+  std::string body;
+};
+
+class HttpConnection {
+ public:
+  // The largest body that is read into memory at once.
+  static constexpr std::size_t kMaxBodyBytes = std::size_t{1} << 30;
+
+  // Unavailable when nobody listens there.
+  static Result<std::unique_ptr<HttpConnection>> Connect(const DaemonUrl& url,
+                                                         std::chrono::milliseconds timeout);
+  ~HttpConnection();
+
+  // Any answer with a status is a value. Unavailable: the connection broke; it cannot be used
+  // again. DeadlineExceeded: nothing moved for `timeout`.
+  Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
+                            std::chrono::milliseconds timeout);
+
+  // A 200 is handed on in pieces as it arrives, and the returned body is empty; any other status
+  // is read whole. An error from `on_data` ends the call and the connection. `timeout` bounds the
+  // wait for each piece.
+  using OnData = std::function<Status(std::string_view)>;
+  Result<HttpResponse> Stream(std::string_view method, std::string_view path, std::string_view body,
+                              std::chrono::milliseconds timeout, const OnData& on_data);
+
+  bool usable() const;
+
+ private:
+  struct State;
+  explicit HttpConnection(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,216 @@
+#include "client/core/private_daemon.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "client/core/http_connection.h"
+#include "protocol/base/digest.h"
+
+extern char** environ;
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kProbeTimeout{2000};
+constexpr std::chrono::milliseconds kPollInterval{5};
+// How long a private daemon waits without a client before it stops itself.
+constexpr std::string_view kIdleTimeoutSeconds = "10800";
+
+std::string ErrnoText() { return std::generic_category().message(errno); }
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+bool IsProgram(const fs::path& path) {
+  std::error_code code;
+  return fs::is_regular_file(path, code) && access(path.c_str(), X_OK) == 0;
+}
+
+// The folder this library (or the program it is linked into) was loaded from.
+fs::path OwnFolder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&EnsurePrivateDaemon), &info) == 0 ||
+      info.dli_fname == nullptr) {
+    return {};
+  }
+  std::error_code code;
+  const fs::path absolute = fs::canonical(info.dli_fname, code);
+  return code ? fs::path() : absolute.parent_path();
+}
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool Answers(const DaemonUrl& url) {
+  auto connection = HttpConnection::Connect(url, kProbeTimeout);
+  if (!connection.ok()) return false;
+  const auto response = (*connection)->Call("GET", "/-/ready", "", kProbeTimeout);
+  return response.ok() && response->status == 200;
+}
+
+Result<pid_t> Spawn(const PrivateDaemonOptions& options, const DaemonUrl& url) {
+  const std::string log = options.cache_dir + "/stokerd.log";
+  std::vector<std::string> arguments = {options.program,
+                                        "--listen",
+                                        url.ToString(),
+                                        "--cache-dir",
+                                        options.cache_dir,
+                                        "--idle-timeout-s",
+                                        std::string(kIdleTimeoutSeconds)};
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  // No descriptor of the job may live on in the daemon: an inherited pipe would never close.
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  sigset_t no_signals;
+  sigemptyset(&no_signals);
+  posix_spawnattr_setsigmask(&attributes, &no_signals);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int result =
+      posix_spawn(&pid, options.program.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (result != 0) {
+    return Unavailable("Starting '" + options.program +
+                       "' fails: " + std::generic_category().message(result) + ".");
+  }
+  return pid;
+}
+
+}  // namespace
+
+Result<std::string> DefaultCacheDir() {
+  if (std::string dir = Environment("STOKER_CACHE_DIR"); !dir.empty()) {
+    return fs::absolute(dir).string();
+  }
+  if (std::string dir = Environment("XDG_CACHE_HOME"); !dir.empty()) return dir + "/stoker";
+  if (std::string home = Environment("HOME"); !home.empty()) return home + "/.cache/stoker";
+  return FailedPrecondition(
+      "No cache folder: STOKER_CACHE_DIR, XDG_CACHE_HOME and HOME are unset.");
+}
+
+Result<std::string> FindDaemonProgram(const std::string& given) {
+  if (!given.empty()) {
+    if (IsProgram(given)) return given;
+    return NotFound("'" + given + "' is not a program.");
+  }
+  std::vector<fs::path> candidates;
+  if (std::string path = Environment("STOKER_DAEMON"); !path.empty()) candidates.emplace_back(path);
+  if (const fs::path own = OwnFolder(); !own.empty()) {
+    candidates.push_back(own / "stokerd");
+    candidates.push_back(own.parent_path() / "bin" / "stokerd");
+  }
+  const std::string search = Environment("PATH");
+  for (std::size_t begin = 0; begin <= search.size();) {
+    const std::size_t end = std::min(search.find(':', begin), search.size());
+    if (end > begin) candidates.push_back(fs::path(search.substr(begin, end - begin)) / "stokerd");
+    begin = end + 1;
+  }
+  std::string looked;
+  for (const fs::path& candidate : candidates) {
+    if (IsProgram(candidate)) return candidate.string();
+    looked += (looked.empty() ? "" : ", ") + candidate.string();
+  }
+  return NotFound("No stokerd: looked for " + looked + ". Set STOKER_DAEMON or STOKER_URL.");
+}
+
+DaemonUrl PrivateDaemonUrl(const std::string& cache_dir) {
+  DaemonUrl url;
+  url.scheme = DaemonUrl::Scheme::kUnix;
+  url.path = cache_dir + "/stokerd.sock";
+  if (url.path.size() >= sizeof(sockaddr_un::sun_path)) {
+    std::string runtime = Environment("XDG_RUNTIME_DIR");
+    if (runtime.empty()) runtime = "/tmp";
+    url.path = runtime + "/stokerd-" + std::to_string(getuid()) + "-" +
+               Sha256Of(cache_dir).ToHex().substr(0, 16) + ".sock";
+  }
+  return url;
+}
+
+Status EnsurePrivateDaemon(const PrivateDaemonOptions& options, const DaemonUrl& url,
+                           std::chrono::milliseconds timeout) {
+  if (Answers(url)) return Ok();
+  std::error_code code;
+  fs::create_directories(options.cache_dir, code);
+  if (code) {
+    return FailedPrecondition("Cache folder '" + options.cache_dir +
+                              "' cannot be made: " + code.message() + ".");
+  }
+  chmod(options.cache_dir.c_str(), 0700);
+
+  const std::string lock_path = options.cache_dir + "/stokerd.start";
+  const FileDescriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (lock.get() < 0) {
+    return FailedPrecondition("Lock file '" + lock_path + "' cannot be opened: " + ErrnoText() +
+                              ".");
+  }
+  const Clock::time_point deadline = Clock::now() + timeout;
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    // Somebody else is starting it.
+    if (Clock::now() > deadline) {
+      return DeadlineExceeded("Lock file '" + lock_path + "' stays taken for " +
+                              std::to_string(timeout.count()) + " ms.");
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  if (Answers(url)) return Ok();
+
+  STOKER_TRY(const pid_t pid, Spawn(options, url));
+  while (Clock::now() < deadline) {
+    if (Answers(url)) return Ok();
+    int exit_status = 0;
+    if (waitpid(pid, &exit_status, WNOHANG) == pid) {
+      if (Answers(url)) return Ok();
+      return Unavailable("'" + options.program + "' stopped at once (status " +
+                         std::to_string(WIFEXITED(exit_status) ? WEXITSTATUS(exit_status)
+                                                               : 128 + WTERMSIG(exit_status)) +
+                         "); see " + options.cache_dir + "/stokerd.log.");
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return DeadlineExceeded("'" + options.program + "' does not answer at " + url.ToString() +
+                          " after " + std::to_string(timeout.count()) + " ms; see " +
+                          options.cache_dir + "/stokerd.log.");
+}
+
+}  // namespace stoker

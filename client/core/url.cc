@@ -1,0 +1,64 @@
+#include "client/core/url.h"
+
+#include <sys/un.h>
+
+#include <charconv>
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view kUnixPrefix = "unix:";
+constexpr std::string_view kHttpPrefix = "http://";
+constexpr std::size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+
+}  // namespace
+
+Result<DaemonUrl> DaemonUrl::Parse(std::string_view text) {
+  DaemonUrl url;
+  if (text.starts_with(kUnixPrefix)) {
+    url.scheme = Scheme::kUnix;
+    url.path = text.substr(kUnixPrefix.size());
+    if (url.path.empty() || url.path.front() != '/') {
+      return InvalidArgument("Daemon URL '" + std::string(text) +
+                             "' needs an absolute path after 'unix:'.");
+    }
+    if (url.path.size() > kMaxSocketPathBytes) {
+      return InvalidArgument("Socket path '" + url.path + "' has " +
+                             std::to_string(url.path.size()) + " bytes; the system's limit is " +
+                             std::to_string(kMaxSocketPathBytes) + ".");
+    }
+    return url;
+  }
+  if (text.starts_with(kHttpPrefix)) {
+    url.scheme = Scheme::kHttp;
+    std::string_view rest = text.substr(kHttpPrefix.size());
+    if (rest.ends_with('/')) rest.remove_suffix(1);
+    const std::size_t colon = rest.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) {
+      return InvalidArgument("Daemon URL '" + std::string(text) +
+                             "' needs a host and a port: 'http://127.0.0.1:8471'.");
+    }
+    url.host = rest.substr(0, colon);
+    if (url.host.starts_with('[') && url.host.ends_with(']')) {
+      url.host = url.host.substr(1, url.host.size() - 2);
+    }
+    const std::string_view port = rest.substr(colon + 1);
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
+    if (error != std::errc() || end != port.data() + port.size() || url.port == 0) {
+      return InvalidArgument("Port '" + std::string(port) + "' in daemon URL '" +
+                             std::string(text) + "' is not a number from 1 to 65535.");
+    }
+    return url;
+  }
+  return InvalidArgument("Daemon URL '" + std::string(text) +
+                         "' starts neither with 'unix:' nor with 'http://'.");
+}
+
+std::string DaemonUrl::ToString() const {
+  if (scheme == Scheme::kUnix) return std::string(kUnixPrefix) + path;
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return std::string(kHttpPrefix) + (is_ipv6 ? "[" + host + "]" : host) + ":" +
+         std::to_string(port);
+}
+
+}  // namespace stoker
