@@ -1,0 +1,41 @@
+// stoker: the command line. Exit codes: 0, 1 runtime failure, 2 usage.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "client/cli/commands.h"
+#include "stoker/stoker.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app{"Stoker: a compiler-as-a-service with a remote compile cache"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("stoker ") + stoker_version());
+  std::string url;
+  app.add_option("--url", url,
+                 "Daemon: unix:/path or http://host:port (default: $STOKER_URL, else the private "
+                 "daemon of $STOKER_CACHE_DIR or ~/.cache/stoker)");
+
+  std::function<int(stoker::Client&)> command;
+  const auto add = [&](auto register_command) { register_command(app, command); };
+  add(stoker::cli::AddStats);
+  add(stoker::cli::AddList);
+  add(stoker::cli::AddInspect);
+  add(stoker::cli::AddKey);
+  add(stoker::cli::AddStop);
+  add(stoker::cli::AddDoctor);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    stoker::Client client(url.empty() ? nullptr : url.c_str());
+    return command(client);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "stoker: %s\n", error.what());
+    return 1;
+  }
+}

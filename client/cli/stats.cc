@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <cstdio>
+#include <string>
+
+#include "client/cli/commands.h"
+#include "client/cli/format.h"
+
+namespace stoker::cli {
+namespace {
+
+namespace json = boost::json;
+
+// The number at a path of keys, 0 where the daemon does not count it.
+double Number(const json::value& root, std::initializer_list<std::string_view> path) {
+  const json::value* at = &root;
+  for (std::string_view key : path) {
+    const json::object* object = at->if_object();
+    if (object == nullptr) return 0;
+    at = object->if_contains({key.data(), key.size()});
+    if (at == nullptr) return 0;
+  }
+  return at->is_number() ? at->to_number<double>() : 0;
+}
+
+void PrintCounts(std::string_view title, const json::value& stats, const char* key) {
+  const json::value* counts = stats.as_object().if_contains(key);
+  if (counts == nullptr || !counts->is_object() || counts->as_object().empty()) return;
+  fmt::print("{}\n", title);
+  for (const auto& [name, value] : counts->as_object()) {
+    if (value.is_number()) {
+      fmt::print("  {:<28} {:>12.0f}\n", std::string_view(name), value.to_number<double>());
+    }
+  }
+}
+
+void PrintGroups(std::string_view title, const json::value& stats, const char* key) {
+  const json::value* groups = stats.as_object().if_contains(key);
+  if (groups == nullptr || !groups->is_object() || groups->as_object().empty()) return;
+  fmt::print("{:<16} {:>10} {:>10} {:>10} {:>12} {:>12}\n", title, "hits", "misses", "compiles",
+             "saved", "bytes");
+  for (const auto& [name, group] : groups->as_object()) {
+    fmt::print("  {:<14} {:>10.0f} {:>10.0f} {:>10.0f} {:>12} {:>12}\n", std::string_view(name),
+               Number(group, {"hits"}), Number(group, {"misses"}), Number(group, {"compiles"}),
+               FormatSeconds(Number(group, {"seconds_saved"})),
+               FormatBytes(Number(group, {"bytes"})));
+  }
+}
+
+void PrintStats(const json::value& stats) {
+  const double hits = Number(stats, {"hits", "total"});
+  const double misses = Number(stats, {"misses", "total"});
+  const double lookups = hits + misses;
+  fmt::print("hit rate      {:>6.1f} %   ({:.0f} hits, {:.0f} misses)\n",
+             lookups > 0 ? 100 * hits / lookups : 0.0, hits, misses);
+  fmt::print("hits from     memory {:.0f}, disk {:.0f}, shared {:.0f}, joined {:.0f}\n",
+             Number(stats, {"hits", "memory"}), Number(stats, {"hits", "disk"}),
+             Number(stats, {"hits", "shared"}), Number(stats, {"hits", "joined"}));
+  fmt::print("compiles      {:.0f} ({:.0f} failed), {} spent, {} saved\n",
+             Number(stats, {"compiles"}), Number(stats, {"compile_failures"}),
+             FormatSeconds(Number(stats, {"compile_seconds"})),
+             FormatSeconds(Number(stats, {"seconds_saved"})));
+  fmt::print("kernels       {:.0f} compiled, {:.0f} reused\n",
+             Number(stats, {"kernels", "compiled"}), Number(stats, {"kernels", "reused"}));
+  fmt::print("stored        {}\n", FormatBytes(Number(stats, {"bytes", "stored"})));
+  if (const json::value* reasons = stats.as_object().if_contains("misses");
+      reasons != nullptr && reasons->is_object()) {
+    PrintCounts("misses by reason", *reasons, "reasons");
+  }
+  PrintCounts("ops run by the host framework", stats, "fallback_ops");
+  PrintGroups("namespace", stats, "namespaces");
+  PrintGroups("kind", stats, "kinds");
+}
+
+}  // namespace
+
+void AddStats(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand("stats", "Hits, misses with reasons, compiles, time saved");
+  auto as_json = std::make_shared<bool>(false);
+  sub->add_flag("--json", *as_json, "One JSON object");
+  sub->callback([&command, as_json] {
+    command = [as_json](Client& client) {
+      const json::value status = json::parse(client.Get("/status"));
+      const json::value& stats = status.at("stats");
+      if (*as_json) {
+        fmt::print("{}\n", json::serialize(stats));
+      } else {
+        PrintStats(stats);
+      }
+      return 0;
+    };
+  });
+}
+
+}  // namespace stoker::cli
