@@ -170,6 +170,10 @@ DaemonUrl PrivateDaemonUrl(const std::string& cache_dir) {
 Status EnsurePrivateDaemon(const PrivateDaemonOptions& options, const DaemonUrl& url,
                            std::chrono::milliseconds timeout) {
   if (Answers(url)) return Ok();
+  if (options.program.empty()) {
+    STOKER_TRY(const std::string program, FindDaemonProgram(""));
+    return EnsurePrivateDaemon({options.cache_dir, program}, url, timeout);
+  }
   std::error_code code;
   fs::create_directories(options.cache_dir, code);
   if (code) {

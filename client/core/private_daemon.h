@@ -11,7 +11,7 @@ namespace stoker {
 
 struct PrivateDaemonOptions {
   std::string cache_dir;  // Absolute.
-  std::string program;    // stokerd.
+  std::string program;    // stokerd; empty: what FindDaemonProgram finds.
 };
 
 // "$XDG_CACHE_HOME/stoker" or "~/.cache/stoker".

@@ -1,0 +1,75 @@
+// Session: one client's requests. Finds the artifact of a request in memory, then at the daemon;
+// has it compiled on a miss. What comes back is verified: digests match, the artifact is the one
+// that was asked for.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "client/core/daemon_client.h"
+#include "protocol/artifact/artifact.h"
+#include "protocol/key/compile_request.h"
+
+namespace stoker {
+
+// An artifact with the bytes of everything it names. Shared: several executables may be made of
+// one.
+struct ArtifactBundle {
+  Artifact artifact;
+  std::map<Digest, std::shared_ptr<const std::string>> blobs;  // Kernels and constants.
+};
+
+struct Obtained {
+  std::shared_ptr<const ArtifactBundle> bundle;
+  Digest request_key;
+  std::string source;       // memory, disk, shared, compiled, joined: where it was found.
+  std::string miss_reason;  // Why it had to be compiled; empty on a hit.
+  double lookup_seconds = 0;
+  double compile_seconds = 0;           // Spent in this call waiting for a compile.
+  double recorded_compile_seconds = 0;  // What the compile cost when the artifact was made.
+};
+
+class Session {
+ public:
+  // Blobs of recent artifacts are kept up to this size, so that a request repeated in this process,
+  // or one that shares kernels, transfers nothing.
+  static constexpr std::uint64_t kMemoryBytes = std::uint64_t{256} << 20;
+
+  Session(DaemonClientOptions daemon, std::string name_space);
+
+  DaemonClient& daemon() { return daemon_; }
+  const std::string& name_space() const { return name_space_; }
+
+  // Everything of a CompileRequest but the epoch, which is the daemon's.
+  Result<Obtained> Compile(const Graph& graph, const ShapeSignature& signature,
+                           const Target& target, const CompileOptions& options,
+                           const DaemonClient::OnProgress& on_progress);
+  // From the key alone; NotFound when no tier has it.
+  Result<Obtained> Load(const Digest& request_key);
+
+ private:
+  std::shared_ptr<const ArtifactBundle> Recall(const Digest& request_key);
+  void Remember(const Digest& request_key, std::shared_ptr<const ArtifactBundle> bundle);
+  std::vector<Digest> HeldBlobs();
+  Result<std::shared_ptr<const ArtifactBundle>> Accept(const Digest& request_key,
+                                                       wire::Bundle bundle);
+
+  DaemonClient daemon_;
+  const std::string name_space_;
+
+  struct Held {
+    Digest request_key;
+    std::shared_ptr<const ArtifactBundle> bundle;
+    std::uint64_t bytes;
+  };
+  std::mutex mutex_;
+  std::list<Held> recent_;  // Most recently used first.
+  std::uint64_t held_bytes_ = 0;
+};
+
+}  // namespace stoker
