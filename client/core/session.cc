@@ -1,7 +1,6 @@
 #include "client/core/session.h"
 
 #include <chrono>
-#include <set>
 
 namespace stoker {
 namespace {
@@ -13,11 +12,11 @@ double SecondsSince(Clock::time_point start) {
 }
 
 wire::LookupRequest LookupOf(const std::string& name_space, const Digest& key,
-                             std::vector<Digest> held) {
+                             const std::map<Digest, std::shared_ptr<const std::string>>& held) {
   wire::LookupRequest request;
   request.ns = name_space;
   request.request_key = key;
-  request.have_kernels = std::move(held);
+  for (const auto& [digest, bytes] : held) request.have_kernels.push_back(digest);
   return request;
 }
 
@@ -41,7 +40,8 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
     return obtained;
   }
 
-  wire::LookupRequest lookup = LookupOf(name_space_, obtained.request_key, HeldBlobs());
+  const Blobs held = HeldBlobs();
+  wire::LookupRequest lookup = LookupOf(name_space_, obtained.request_key, held);
   lookup.graph_digest = graph.digest();
   lookup.fields = FieldsOf(graph.digest(), signature, target, options, hello.compiler_epoch);
   STOKER_TRY(auto answer, daemon_.Lookup(lookup));
@@ -50,7 +50,7 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
   if (auto* found = std::get_if<wire::Bundle>(&answer)) {
     obtained.source = found->source;
     obtained.recorded_compile_seconds = found->compile_seconds;
-    auto accepted = Accept(obtained.request_key, std::move(*found));
+    auto accepted = Accept(obtained.request_key, std::move(*found), held);
     if (accepted.ok()) {
       obtained.bundle = *std::move(accepted);
       return obtained;
@@ -82,7 +82,7 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
   STOKER_TRY(wire::Bundle compiled, daemon_.Compile(call, on_progress));
   obtained.source = compiled.source;
   obtained.recorded_compile_seconds = compiled.compile_seconds;
-  STOKER_TRY(obtained.bundle, Accept(obtained.request_key, std::move(compiled)));
+  STOKER_TRY(obtained.bundle, Accept(obtained.request_key, std::move(compiled), held));
   obtained.compile_seconds = SecondsSince(compile_start);
   return obtained;
 }
@@ -95,7 +95,8 @@ Result<Obtained> Session::Load(const Digest& request_key) {
     obtained.bundle = std::move(bundle);
     obtained.source = "memory";
   } else {
-    STOKER_TRY(auto answer, daemon_.Lookup(LookupOf(name_space_, request_key, HeldBlobs())));
+    const Blobs held = HeldBlobs();
+    STOKER_TRY(auto answer, daemon_.Lookup(LookupOf(name_space_, request_key, held)));
     if (const auto* miss = std::get_if<wire::Miss>(&answer)) {
       return NotFound("Nothing is stored under request key " + request_key.ToHex() + ": " +
                       miss->reason);
@@ -103,14 +104,15 @@ Result<Obtained> Session::Load(const Digest& request_key) {
     auto& found = std::get<wire::Bundle>(answer);
     obtained.source = found.source;
     obtained.recorded_compile_seconds = found.compile_seconds;
-    STOKER_TRY(obtained.bundle, Accept(request_key, std::move(found)));
+    STOKER_TRY(obtained.bundle, Accept(request_key, std::move(found), held));
   }
   obtained.lookup_seconds = SecondsSince(start);
   return obtained;
 }
 
 Result<std::shared_ptr<const ArtifactBundle>> Session::Accept(const Digest& request_key,
-                                                              wire::Bundle bundle) {
+                                                              wire::Bundle bundle,
+                                                              const Blobs& held) {
   auto accepted = std::make_shared<ArtifactBundle>();
   STOKER_TRY(accepted->artifact, DecodeArtifact(bundle.artifact));
   if (accepted->artifact.request_key != request_key) {
@@ -124,25 +126,22 @@ Result<std::shared_ptr<const ArtifactBundle>> Session::Accept(const Digest& requ
     }
     accepted->blobs.emplace(actual, std::make_shared<const std::string>(std::move(blob.data)));
   }
-  // The rest must be among what this session holds.
-  std::set<Digest> missing;
+  // The rest must be among what this session held when it asked.
+  const auto find = [&](const Digest& digest) -> Status {
+    if (accepted->blobs.contains(digest)) return Ok();
+    const auto it = held.find(digest);
+    if (it == held.end()) {
+      return DataLoss("The artifact of request " + request_key.ToHex() + " came without blob " +
+                      digest.ToHex() + ".");
+    }
+    accepted->blobs.insert(*it);
+    return Ok();
+  };
   for (const KernelRef& kernel : accepted->artifact.kernels) {
-    if (!accepted->blobs.contains(kernel.blob)) missing.insert(kernel.blob);
+    STOKER_RETURN_IF_ERROR(find(kernel.blob));
   }
   for (const ConstantRef& constant : accepted->artifact.constants) {
-    if (!accepted->blobs.contains(constant.blob)) missing.insert(constant.blob);
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Held& held : recent_) {
-      for (const auto& [digest, bytes] : held.bundle->blobs) {
-        if (missing.erase(digest) != 0) accepted->blobs.emplace(digest, bytes);
-      }
-    }
-  }
-  if (!missing.empty()) {
-    return DataLoss("The artifact of request " + request_key.ToHex() + " came without blob " +
-                    missing.begin()->ToHex() + ".");
+    STOKER_RETURN_IF_ERROR(find(constant.blob));
   }
   Remember(request_key, accepted);
   return std::shared_ptr<const ArtifactBundle>(std::move(accepted));
@@ -171,13 +170,13 @@ void Session::Remember(const Digest& request_key, std::shared_ptr<const Artifact
   }
 }
 
-std::vector<Digest> Session::HeldBlobs() {
-  std::set<Digest> held;
+Session::Blobs Session::HeldBlobs() {
+  Blobs held;
   const std::lock_guard lock(mutex_);
   for (const Held& entry : recent_) {
-    for (const auto& [digest, bytes] : entry.bundle->blobs) held.insert(digest);
+    held.insert(entry.bundle->blobs.begin(), entry.bundle->blobs.end());
   }
-  return {held.begin(), held.end()};
+  return held;
 }
 
 }  // namespace stoker

@@ -55,9 +55,11 @@ class Session {
  private:
   std::shared_ptr<const ArtifactBundle> Recall(const Digest& request_key);
   void Remember(const Digest& request_key, std::shared_ptr<const ArtifactBundle> bundle);
-  std::vector<Digest> HeldBlobs();
+  // What the daemon need not send again, held on to until the answer has been accepted.
+  using Blobs = std::map<Digest, std::shared_ptr<const std::string>>;
+  Blobs HeldBlobs();
   Result<std::shared_ptr<const ArtifactBundle>> Accept(const Digest& request_key,
-                                                       wire::Bundle bundle);
+                                                       wire::Bundle bundle, const Blobs& held);
 
   DaemonClient daemon_;
   const std::string name_space_;
