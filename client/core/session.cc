@@ -114,7 +114,8 @@ Result<std::shared_ptr<const ArtifactBundle>> Session::Accept(const Digest& requ
                                                               wire::Bundle bundle,
                                                               const Blobs& held) {
   auto accepted = std::make_shared<ArtifactBundle>();
-  STOKER_TRY(accepted->artifact, DecodeArtifact(bundle.artifact));
+  accepted->artifact_bytes = std::move(bundle.artifact);
+  STOKER_TRY(accepted->artifact, DecodeArtifact(accepted->artifact_bytes));
   if (accepted->artifact.request_key != request_key) {
     return DataLoss("The artifact belongs to request " + accepted->artifact.request_key.ToHex() +
                     "; " + request_key.ToHex() + " was asked for.");

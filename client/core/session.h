@@ -20,6 +20,7 @@ namespace stoker {
 // An artifact with the bytes of everything it names. Shared: several executables may be made of
 // one.
 struct ArtifactBundle {
+  std::string artifact_bytes;  // EncodeArtifact of `artifact`.
   Artifact artifact;
   std::map<Digest, std::shared_ptr<const std::string>> blobs;  // Kernels and constants.
 };
