@@ -1,0 +1,154 @@
+// stoker.h: compile and run.
+#include <cstddef>
+
+#include "client/core/c_handles.h"
+#include "client/core/loaded_executable.h"
+#include "client/core/symbol_facts.h"
+
+struct stoker_executable {
+  std::unique_ptr<stoker::LoadedExecutable> loaded;
+};
+
+namespace stoker {
+namespace {
+
+Result<CompileOptions> OptionsOf(const stoker_compile_options* options) {
+  CompileOptions result;
+  if (options == nullptr) return result;
+  if (options->struct_size < sizeof(stoker_compile_options)) {
+    return InvalidArgument("stoker_compile_options.struct_size is " +
+                           std::to_string(options->struct_size) + "; at least " +
+                           std::to_string(sizeof(stoker_compile_options)) + " is expected.");
+  }
+  const std::string mode = TextOrEmpty(options->mode);
+  if (mode.empty() || mode == "default") {
+    result.mode = CompileMode::kDefault;
+  } else if (mode == "reduce-overhead") {
+    result.mode = CompileMode::kReduceOverhead;
+  } else if (mode == "max-autotune") {
+    result.mode = CompileMode::kMaxAutotune;
+  } else {
+    return InvalidArgument("Mode '" + mode +
+                           "' is none of default, reduce-overhead, max-autotune.");
+  }
+  const std::string numerics = TextOrEmpty(options->numerics);
+  if (numerics.empty() || numerics == "strict") {
+    result.numerics = Numerics::kStrict;
+  } else if (numerics == "fast") {
+    result.numerics = Numerics::kFast;
+  } else {
+    return InvalidArgument("Numerics '" + numerics + "' is neither strict nor fast.");
+  }
+  result.verify = options->verify != 0;
+  result.threads = options->threads;
+  return result;
+}
+
+Result<Target> TargetOf(const stoker_compile_options* options) {
+  if (options == nullptr || options->target == nullptr) return Target::Host();
+  return Target::Parse(options->target);
+}
+
+template <typename T>
+std::span<const T> SpanOf(const T* data, std::size_t count) {
+  return {data, data == nullptr ? 0 : count};
+}
+
+Status Finish(Obtained obtained, std::optional<Graph> verified_against,
+              stoker_executable** executable) {
+  STOKER_TRY(auto loaded, LoadedExecutable::Load(std::move(obtained), std::move(verified_against)));
+  *executable = new stoker_executable{std::move(loaded)};
+  return Ok();
+}
+
+}  // namespace
+}  // namespace stoker
+
+using namespace stoker;  // NOLINT: this file is the adapter between the two.
+
+extern "C" {
+
+stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
+                              const stoker_compile_options* options,
+                              stoker_executable** executable) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(graph, "graph"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    STOKER_TRY(const CompileOptions compile_options, OptionsOf(options));
+    STOKER_TRY(const Target target, TargetOf(options));
+    STOKER_TRY(const ShapeSignature signature,
+               ParseSymbolFacts(graph->graph, options == nullptr || options->symbols == nullptr
+                                                  ? ""
+                                                  : options->symbols));
+    DaemonClient::OnProgress on_progress;
+    if (options != nullptr && options->progress != nullptr) {
+      on_progress = [options](const wire::Progress& progress) {
+        options->progress(options->progress_context, progress.stage.c_str(), progress.done,
+                          progress.total, progress.detail.c_str(), progress.elapsed_seconds);
+      };
+    }
+    STOKER_TRY(Obtained obtained, client->session.Compile(graph->graph, signature, target,
+                                                          compile_options, on_progress));
+    std::optional<Graph> verified_against;
+    if (compile_options.verify) verified_against = graph->graph;
+    return Finish(std::move(obtained), std::move(verified_against), executable);
+  });
+}
+
+stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,
+                           stoker_executable** executable) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(request_key_hex, "request_key_hex"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    STOKER_TRY(const Digest key, Digest::FromHex(request_key_hex));
+    STOKER_TRY(Obtained obtained, client->session.Load(key));
+    return Finish(std::move(obtained), std::nullopt, executable);
+  });
+}
+
+void stoker_executable_free(stoker_executable* executable) { delete executable; }
+
+stoker_status* stoker_executable_describe(const stoker_executable* executable, char** json) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    *json = CopyText(executable->loaded->DescribeJson());
+    return Ok();
+  });
+}
+
+void stoker_set_num_threads(int32_t threads) { SetNumThreads(threads); }
+
+stoker_status* stoker_executable_bind(stoker_executable* executable, const void* const* data,
+                                      const int64_t* versions, size_t count) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    return executable->loaded->Bind(SpanOf(data, count), SpanOf(versions, count));
+  });
+}
+
+stoker_status* stoker_executable_run(stoker_executable* executable, const void* const* inputs,
+                                     size_t num_inputs, const int64_t* dims, size_t num_dims,
+                                     void* const* outputs, size_t num_outputs) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    return executable->loaded->Run(SpanOf(inputs, num_inputs), SpanOf(dims, num_dims),
+                                   SpanOf(outputs, num_outputs));
+  });
+}
+
+stoker_status* stoker_executable_profile(stoker_executable* executable, const void* const* inputs,
+                                         size_t num_inputs, const int64_t* dims, size_t num_dims,
+                                         void* const* outputs, size_t num_outputs, char** json) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    STOKER_TRY(const std::string text,
+               executable->loaded->ProfileJson(SpanOf(inputs, num_inputs), SpanOf(dims, num_dims),
+                                               SpanOf(outputs, num_outputs)));
+    *json = CopyText(text);
+    return Ok();
+  });
+}
+
+}  // extern "C"

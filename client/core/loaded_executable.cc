@@ -1,0 +1,294 @@
+#include "client/core/loaded_executable.h"
+
+#include <atomic>
+#include <boost/json.hpp>
+#include <chrono>
+#include <cmath>
+
+#include "protocol/graph/interpreter.h"
+
+namespace stoker {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+std::atomic<int> g_num_threads{0};
+
+// Largest ‖actual − expected‖ / ‖expected‖ that verification accepts.
+double VerifyTolerance(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 1e-10;
+    case DType::kF32:
+      return 1e-4;
+    case DType::kF16:
+      return 5e-3;
+    case DType::kBF16:
+      return 4e-2;
+    case DType::kI64:
+    case DType::kI32:
+    case DType::kI16:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+      return 0;
+  }
+  return 0;
+}
+
+double RelativeError(const InterpreterTensor& actual, const InterpreterTensor& expected) {
+  double difference = 0;
+  double norm = 0;
+  const auto add = [&](double a, double e) {
+    if (a == e || (std::isnan(a) && std::isnan(e))) {
+      if (std::isfinite(e)) norm += e * e;
+      return;
+    }
+    difference += (a - e) * (a - e);
+    norm += e * e;
+  };
+  if (const auto* floats = std::get_if<std::vector<double>>(&expected.elements)) {
+    const auto& mine = std::get<std::vector<double>>(actual.elements);
+    for (std::size_t i = 0; i < floats->size(); ++i) add(mine[i], (*floats)[i]);
+  } else {
+    const auto& integers = std::get<std::vector<std::int64_t>>(expected.elements);
+    const auto& mine = std::get<std::vector<std::int64_t>>(actual.elements);
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      add(static_cast<double>(mine[i]), static_cast<double>(integers[i]));
+    }
+  }
+  if (difference == 0) return 0;
+  return norm == 0 ? INFINITY : std::sqrt(difference / norm);
+}
+
+std::int64_t Product(const std::vector<std::int64_t>& sizes) {
+  std::int64_t product = 1;
+  for (std::int64_t size : sizes) product *= size;
+  return product;
+}
+
+InterpreterTensor TensorOf(const TensorType& type, const std::vector<std::int64_t>& sizes,
+                           const void* data) {
+  const auto bytes = static_cast<std::size_t>(Product(sizes) * SizeInBytes(type.dtype));
+  return InterpreterTensor::FromBytes(type.dtype, sizes, {static_cast<const char*>(data), bytes});
+}
+
+}  // namespace
+
+Result<cpu::Device*> ProcessDevice() {
+  // Never destroyed: executables may be freed while the process's static objects go away.
+  static Result<cpu::Device*>* const device = [] {
+    auto created = cpu::Device::Create();
+    return created.ok() ? new Result<cpu::Device*>(std::move(created).value().release())
+                        : new Result<cpu::Device*>(created.error());
+  }();
+  return *device;
+}
+
+void SetNumThreads(int threads) { g_num_threads.store(threads, std::memory_order_relaxed); }
+int NumThreads() { return g_num_threads.load(std::memory_order_relaxed); }
+
+struct LoadedExecutable::PreparedCall {
+  std::vector<const void*> inputs;
+  std::vector<InputView> views;
+  Geometry dynamic_geometry;
+  std::shared_ptr<const SizedPlan> sizes;
+  cpu::Call call;
+};
+
+Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
+    Obtained obtained, std::optional<Graph> verified_against) {
+  const Clock::time_point start = Clock::now();
+  STOKER_TRY(cpu::Device * device, ProcessDevice());
+  std::unique_ptr<LoadedExecutable> loaded(new LoadedExecutable);
+  const ArtifactBundle& bundle = *obtained.bundle;
+  STOKER_TRY(loaded->executable_,
+             cpu::Executable::Load(*device, bundle.artifact_bytes, obtained.request_key,
+                                   [&bundle](const Digest& blob) -> Result<std::string> {
+                                     const auto it = bundle.blobs.find(blob);
+                                     if (it != bundle.blobs.end()) return *it->second;
+                                     return NotFound("Blob " + blob.ToHex() + " did not arrive.");
+                                   }));
+  const LaunchPlan& plan = loaded->executable_->plan();
+  bool is_static = true;
+  for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
+    if (plan.input_roles[i] == InputRole::kParameter) loaded->parameter_inputs_.push_back(i);
+    is_static &= plan.inputs[i].shape.IsStatic();
+  }
+  if (is_static) {
+    STOKER_TRY(loaded->static_geometry_, loaded->GeometryOf({}));
+  }
+  if (loaded->parameter_inputs_.empty()) {
+    STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}));
+  }
+  loaded->verified_against_ = std::move(verified_against);
+  loaded->obtained_ = std::move(obtained);
+  loaded->load_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+  return loaded;
+}
+
+Result<LoadedExecutable::Geometry> LoadedExecutable::GeometryOf(
+    std::span<const std::int64_t> symbols) const {
+  SymBindings bindings;
+  for (std::uint32_t i = 0; i < symbols.size(); ++i) bindings[i] = symbols[i];
+  Geometry geometry;
+  for (const TensorType& type : executable_->plan().inputs) {
+    std::vector<std::int64_t> sizes;
+    for (const SymDim& dim : type.shape) {
+      STOKER_TRY(const std::int64_t size, dim.Evaluate(bindings));
+      sizes.push_back(size);
+    }
+    std::vector<std::int64_t> strides(sizes.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      strides[d] = stride;
+      stride *= sizes[d];
+    }
+    geometry.sizes.push_back(std::move(sizes));
+    geometry.strides.push_back(std::move(strides));
+  }
+  return geometry;
+}
+
+Status LoadedExecutable::Bind(std::span<const void* const> data,
+                              std::span<const std::int64_t> versions) {
+  if (data.size() != parameter_inputs_.size()) {
+    return InvalidArgument(std::to_string(data.size()) + " parameters are given; the graph has " +
+                           std::to_string(parameter_inputs_.size()) + ".");
+  }
+  parameters_.resize(data.size());
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    parameters_[i] = {data[i], static_cast<std::uint64_t>(versions[i])};
+  }
+  return executable_->BindParameters(parameters_, NumThreads(), &binding_);
+}
+
+Result<LoadedExecutable::PreparedCall> LoadedExecutable::Prepare(
+    std::span<const void* const> inputs, std::span<const std::int64_t> symbols,
+    std::span<void* const> outputs) {
+  const LaunchPlan& plan = executable_->plan();
+  if (inputs.size() != plan.inputs.size()) {
+    return InvalidArgument(std::to_string(inputs.size()) + " inputs are given; the graph has " +
+                           std::to_string(plan.inputs.size()) + ".");
+  }
+  if (outputs.size() != plan.outputs.size()) {
+    return InvalidArgument(std::to_string(outputs.size()) + " outputs are given; the graph has " +
+                           std::to_string(plan.outputs.size()) + ".");
+  }
+  if (binding_ == nullptr) {
+    return FailedPrecondition("The graph's " + std::to_string(parameter_inputs_.size()) +
+                              " parameters are not bound.");
+  }
+  PreparedCall call;
+  call.inputs.assign(inputs.begin(), inputs.end());
+  for (std::size_t p = 0; p < parameter_inputs_.size(); ++p) {
+    call.inputs[parameter_inputs_[p]] = parameters_[p].data;
+  }
+  const Geometry* geometry = &call.dynamic_geometry;
+  if (static_geometry_) {
+    geometry = &*static_geometry_;
+  } else {
+    STOKER_TRY(call.dynamic_geometry, GeometryOf(symbols));
+  }
+  call.views.resize(call.inputs.size());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.inputs[i] == nullptr && Product(geometry->sizes[i]) != 0) {
+      return InvalidArgument("Input " + std::to_string(i) + " is NULL.");
+    }
+    call.views[i] = {plan.inputs[i].dtype, geometry->sizes[i], geometry->strides[i],
+                     call.inputs[i]};
+  }
+  if (!executable_->guards().Holds(call.views)) {
+    return FailedPrecondition(
+        "A guard does not hold: " + executable_->guards().Explain(call.views).value_or("") + ".");
+  }
+  STOKER_TRY(call.sizes, executable_->Sizes(call.views));
+  call.call = {call.inputs, outputs, NumThreads()};
+  return call;
+}
+
+Status LoadedExecutable::Run(std::span<const void* const> inputs,
+                             std::span<const std::int64_t> symbols,
+                             std::span<void* const> outputs) {
+  STOKER_TRY(const PreparedCall call, Prepare(inputs, symbols, outputs));
+  STOKER_RETURN_IF_ERROR(executable_->Run(*call.sizes, *binding_, call.call));
+  if (verified_against_) {
+    const std::lock_guard lock(verify_mutex_);
+    if (verified_against_) {
+      STOKER_RETURN_IF_ERROR(CompareWithInterpreter(*verified_against_, call, outputs));
+      verified_against_.reset();
+    }
+  }
+  return Ok();
+}
+
+Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const PreparedCall& call,
+                                                std::span<void* const> outputs) const {
+  std::vector<InterpreterTensor> inputs;
+  const LaunchPlan& plan = executable_->plan();
+  for (std::size_t i = 0; i < call.views.size(); ++i) {
+    const auto sizes = call.views[i].sizes;
+    inputs.push_back(TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, call.views[i].data));
+  }
+  STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (outputs[i] == nullptr) continue;  // The input itself.
+    const double error = RelativeError(
+        TensorOf(plan.outputs[i].type, call.sizes->output_sizes[i], outputs[i]), expected[i]);
+    const double tolerance = VerifyTolerance(plan.outputs[i].type.dtype);
+    if (!(error <= tolerance)) {
+      return Internal("Verification refuses artifact " + obtained_.request_key.ToHex() +
+                      ": output " + std::to_string(i) + " differs from the interpreter by " +
+                      std::to_string(error) + " (relative), more than " +
+                      std::to_string(tolerance) + ".");
+    }
+  }
+  return Ok();
+}
+
+Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> inputs,
+                                                  std::span<const std::int64_t> symbols,
+                                                  std::span<void* const> outputs) {
+  STOKER_TRY(const PreparedCall call, Prepare(inputs, symbols, outputs));
+  STOKER_TRY(const auto profile, executable_->Profile(*call.sizes, *binding_, call.call));
+  json::array launches;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    launches.push_back({{"label", profile[i].label},
+                        {"kernel", call.sizes->launches[i].kernel},
+                        {"us", profile[i].microseconds},
+                        {"flops", call.sizes->launches[i].flops},
+                        {"bytes", call.sizes->launches[i].bytes}});
+  }
+  return json::serialize(launches);
+}
+
+std::string LoadedExecutable::DescribeJson() const {
+  const Artifact& artifact = executable_->artifact();
+  json::array inputs;
+  for (std::size_t i = 0; i < artifact.plan.inputs.size(); ++i) {
+    const bool is_parameter = artifact.plan.input_roles[i] == InputRole::kParameter;
+    inputs.push_back({{"type", artifact.plan.inputs[i].ToString()},
+                      {"role", is_parameter ? "parameter" : "activation"}});
+  }
+  json::array outputs;
+  for (const OutputSpec& output : artifact.plan.outputs) {
+    outputs.push_back({{"type", output.type.ToString()}, {"same_as_input", output.same_as_input}});
+  }
+  return json::serialize(json::object{{"request_key", obtained_.request_key.ToHex()},
+                                      {"source", obtained_.source},
+                                      {"miss_reason", obtained_.miss_reason},
+                                      {"lookup_s", obtained_.lookup_seconds},
+                                      {"compile_s", obtained_.compile_seconds},
+                                      {"recorded_compile_s", obtained_.recorded_compile_seconds},
+                                      {"load_s", load_seconds_},
+                                      {"kernels_unique", artifact.kernels.size()},
+                                      {"launches", artifact.plan.launches.size()},
+                                      {"prepare_launches", artifact.plan.prepare.size()},
+                                      {"arena_bytes", artifact.plan.arena_bytes.ToString()},
+                                      {"prepared_bytes", artifact.plan.prepared_bytes.ToString()},
+                                      {"inputs", std::move(inputs)},
+                                      {"outputs", std::move(outputs)}});
+}
+
+}  // namespace stoker

@@ -1,0 +1,66 @@
+// LoadedExecutable: an artifact on this process's device with the current binding of its
+// parameters. What a stoker_executable is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/core/session.h"
+#include "protocol/graph/graph.h"
+#include "runtime/cpu/executable.h"
+
+namespace stoker {
+
+// The one device of this process and the number of threads the job computes with: shared by all
+// clients, because cores are.
+Result<cpu::Device*> ProcessDevice();
+void SetNumThreads(int threads);
+int NumThreads();
+
+class LoadedExecutable {
+ public:
+  // `verified_against`: the graph whose interpretation the first call is compared with.
+  static Result<std::unique_ptr<LoadedExecutable>> Load(Obtained obtained,
+                                                        std::optional<Graph> verified_against);
+
+  Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions);
+  // Inputs of parameters may be null. Not for concurrent use with Bind.
+  Status Run(std::span<const void* const> inputs, std::span<const std::int64_t> symbols,
+             std::span<void* const> outputs);
+  Result<std::string> ProfileJson(std::span<const void* const> inputs,
+                                  std::span<const std::int64_t> symbols,
+                                  std::span<void* const> outputs);
+  std::string DescribeJson() const;
+
+ private:
+  // Sizes and row-major strides of every input for one set of symbol values.
+  struct Geometry {
+    std::vector<std::vector<std::int64_t>> sizes;
+    std::vector<std::vector<std::int64_t>> strides;
+  };
+  struct PreparedCall;
+
+  LoadedExecutable() = default;
+  Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
+  Result<PreparedCall> Prepare(std::span<const void* const> inputs,
+                               std::span<const std::int64_t> symbols,
+                               std::span<void* const> outputs);
+  Status CompareWithInterpreter(const Graph& graph, const PreparedCall& call,
+                                std::span<void* const> outputs) const;
+
+  Obtained obtained_;
+  double load_seconds_ = 0;
+  std::unique_ptr<cpu::Executable> executable_;
+  std::shared_ptr<const cpu::Binding> binding_;
+  std::vector<cpu::Parameter> parameters_;
+  std::vector<std::uint32_t> parameter_inputs_;  // Input number of each parameter.
+  std::optional<Geometry> static_geometry_;      // When no input has a symbol.
+  std::mutex verify_mutex_;
+  std::optional<Graph> verified_against_;  // Until the first call has been compared.
+};
+
+}  // namespace stoker
