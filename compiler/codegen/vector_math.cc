@@ -414,7 +414,8 @@ Value* VectorMath::SinCos(Value* x, bool cosine) {
   Value* value = Select(odd, CosOf(r), SinOf(r));
   // The second bit of the quadrant is the sign.
   Value* sign = b_.CreateShl(b_.CreateAnd(turned, I(2)), I(62));
-  return FromBits(b_.CreateXor(Bits(value), sign));
+  Value* result = FromBits(b_.CreateXor(Bits(value), sign));
+  return cosine ? result : Select(b_.CreateFCmpOEQ(x, K(0)), x, result);  // Keeps -0.
 }
 
 Value* VectorMath::Tan(Value* x) {
@@ -422,7 +423,8 @@ Value* VectorMath::Tan(Value* x) {
   Value* sine = SinOf(r);
   Value* cosine = CosOf(r);
   Value* odd = b_.CreateICmpNE(b_.CreateAnd(quadrant, I(1)), I(0));
-  return Div(Select(odd, Neg(cosine), sine), Select(odd, sine, cosine));
+  Value* result = Div(Select(odd, Neg(cosine), sine), Select(odd, sine, cosine));
+  return Select(b_.CreateFCmpOEQ(x, K(0)), x, result);  // Keeps -0.
 }
 
 Value* VectorMath::Atan(Value* x) {
@@ -544,8 +546,11 @@ Value* VectorMath::Remainder(Value* x, Value* y) {
   const auto power = [&](Value* n) {
     return FromBits(b_.CreateShl(b_.CreateAdd(n, I(bias_)), I(mantissa_bits_)));
   };
-  Value* half = b_.CreateLShr(k, I(1));
-  Value* scaled = Mul(Mul(divisor, power(half)), power(b_.CreateSub(k, half)));
+  // 2^k may be beyond the format where the product is not.
+  Value* quarter = b_.CreateLShr(k, I(2));
+  Value* rest_of_k = b_.CreateSub(k, b_.CreateMul(quarter, I(3)));
+  Value* scaled = Mul(divisor, power(rest_of_k));
+  for (int i = 0; i < 3; ++i) scaled = Mul(scaled, power(quarter));
   Value* quotient = Trunc(Div(rest, scaled));
   Value* next = Fma(Neg(quotient), scaled, rest);
   next = Select(b_.CreateFCmpOLT(next, K(0)), Add(next, scaled), next);

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ostream>
 
 namespace stoker {
 
@@ -75,6 +77,16 @@ std::vector<Target> RunnableTargets() {
   }
   return targets;
 }
+
+std::string TestNameOf(const Target& target) {
+  std::string name = target.ToString();
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
+
+void PrintTo(const Target& target, std::ostream* out) { *out << target.ToString(); }
 
 GuardedBuffer::GuardedBuffer(std::size_t bytes) : size_(bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

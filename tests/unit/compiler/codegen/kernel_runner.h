@@ -1,6 +1,7 @@
 // Generates a kernel, loads its ELF from memory and calls it.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ class LoadedKernel {
 bool CanRun(const Target& target);
 // Those of x86-64-v3, x86-64-v4 and the host that can run here.
 std::vector<Target> RunnableTargets();
+// The target in letters, digits and underscores.
+std::string TestNameOf(const Target& target);
+void PrintTo(const Target& target, std::ostream* out);  // For GoogleTest.
 
 // A buffer that ends at an unmapped page and begins after one: reading or writing beyond either end
 // crashes (the beginning only to within a page).

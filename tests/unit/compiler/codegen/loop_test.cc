@@ -84,13 +84,7 @@ TEST_P(LoopTest, Softmax_EveryTail_MatchesDouble) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, LoopTest, testing::ValuesIn(RunnableTargets()),
-                         [](const auto& param) {
-                           std::string name = param.param.ToString();
-                           for (char& c : name) {
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           }
-                           return name;
-                         });
+                         [](const auto& param) { return TestNameOf(param.param); });
 
 }  // namespace
 }  // namespace stoker
