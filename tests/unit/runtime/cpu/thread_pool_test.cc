@@ -118,6 +118,9 @@ TEST(ThreadPool_Run, SeveralCallersAtOnce_EveryTaskOnce) {
 }
 
 TEST(ThreadPool_Fork, ChildStartsItsOwnWorkers) {
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer lets no child of a threaded process start threads.";
+#endif
   const auto pool = std::make_unique<ThreadPool>();
   Record before(100);
   pool->Run(pool->Prepare(0), 100, 1, &before, Record::Body);
