@@ -140,11 +140,16 @@ Status CheckType(const TensorType& type) {
   if (type.shape.rank() > kMaxRank) {
     return refuse("has more than " + std::to_string(kMaxRank) + " dimensions");
   }
+  // Symbols alone neither are negative nor overflow: only expressions need the product itself.
+  SymDim elements = 1;
   for (const SymDim& dim : type.shape) {
+    if (dim.IsSymbol()) continue;
     if (dim.IsOverflow()) return refuse("has a dimension that overflows");
-    if (ProvablyLess(dim, 0)) return refuse("has a negative dimension");
+    if (!dim.IsProvablyNonNegative() && ProvablyLess(dim, 0)) {
+      return refuse("has a negative dimension");
+    }
+    elements = elements * dim;
   }
-  const SymDim elements = type.shape.NumElements();
   if (elements.IsOverflow() || (elements.IsConstant() && elements.constant() > kMaxElements)) {
     return refuse("has more than " + std::to_string(kMaxElements) + " elements");
   }

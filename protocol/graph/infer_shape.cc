@@ -30,7 +30,7 @@ Result<TensorType> InferReshape(const NodeTypes& node) {
   const TensorType& operand = node.operands[0];
   const SymDim from = operand.shape.NumElements();
   const SymDim to = result.shape.NumElements();
-  if (result.dtype != operand.dtype || from != to) {
+  if (result.dtype != operand.dtype || from != to || from.IsOverflow()) {
     return OperandError(0, operand,
                         std::string(Name(result.dtype)) + " with the " + to.ToString() +
                             " elements of the result, not " + from.ToString());

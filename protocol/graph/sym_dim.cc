@@ -1,6 +1,7 @@
 #include "protocol/graph/sym_dim.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -172,6 +173,16 @@ SymDim SubstituteAtom(const Atom& atom, const std::map<std::uint32_t, SymDim>& r
 }  // namespace
 
 SymDim SymDim::Symbol(std::uint32_t id) {
+  // Dims that share one expression compare by its address: the symbols nearly every graph has are
+  // made once.
+  static const std::array<SymDim, 16> first_symbols = [] {
+    std::array<SymDim, 16> symbols;
+    for (std::uint32_t i = 0; i < symbols.size(); ++i) {
+      symbols[i] = SymExpr::MakeAtom(Atom{AtomKind::kSymbol, i, 0, 0});
+    }
+    return symbols;
+  }();
+  if (id < first_symbols.size()) return first_symbols[id];
   return SymExpr::MakeAtom(Atom{AtomKind::kSymbol, id, 0, 0});
 }
 

@@ -181,6 +181,11 @@ TEST(InferTypes, ShapeOps) {
        "Operand 0 is f32[s0]; expected f32 with the s1 elements of the result, not s0."},
       {"f32[6] | reshape | f32[4]",
        "Operand 0 is f32[6]; expected f32 with the 4 elements of the result, not 6."},
+      // Too many terms to compare.
+      {"f32[s0,s0,s1,s2,s0+s1+s2,s0+s1+2*s2,s0+s1+3*s2,s0+s1+4*s2] | reshape | "
+       "f32[s1,s0,s1,s2,s0+s1+s2,s0+s1+2*s2,s0+s1+3*s2,s0+s1+4*s2]",
+       "Operand 0 is f32[s0,s0,s1,s2,s0+s1+s2,s0+s1+2*s2,s0+s1+3*s2,s0+s1+4*s2]; expected f32 with "
+       "the overflow elements of the result, not overflow."},
       {"f32[6] | reshape | i32[6]",
        "Operand 0 is f32[6]; expected i32 with the 6 elements of the result, not 6."},
       {"f32[2,s0,4] | transpose {dims=[2,0,1]} | f32[4,2,s0]"},
