@@ -1,7 +1,5 @@
 #include "cache/rocks_action_index.h"
 
-#include <rocksdb/write_batch.h>
-
 #include "cache/rocks/database.h"
 #include "cache/rocks/status.h"
 #include "cache/rocks_records.h"
@@ -48,9 +46,9 @@ Status RocksActionIndex::Publish(std::string_view name_space, const Digest& key,
   STOKER_RETURN_IF_ERROR(CheckActionEntry(entry));
   const std::string value = EncodeAction(entry);
   STOKER_RETURN_IF_ERROR(database_->CheckFreeDisk(value.size()));
-  rocksdb::WriteBatch batch;
-  batch.Put(database_->family(Family::kActions), StoredKey(name_space, key), value);
-  return database_->Write(batch, durability == Durability::kSynced);
+  WriteOps ops;
+  ops.Put(Family::kActions, StoredKey(name_space, key), value);
+  return database_->Write(ops, durability == Durability::kSynced);
 }
 
 Status RocksActionIndex::Remove(std::string_view name_space, const Digest& key) {
@@ -79,9 +77,9 @@ Status RocksActionIndex::Visit(std::string_view name_space, const Visitor& visit
 }
 
 Status RocksActionIndex::Erase(const std::string& stored_key) {
-  rocksdb::WriteBatch batch;
-  batch.Delete(database_->family(Family::kActions), stored_key);
-  return database_->Write(batch, /*sync=*/false);
+  WriteOps ops;
+  ops.Delete(Family::kActions, stored_key);
+  return database_->Write(ops, /*sync=*/false);
 }
 
 }  // namespace stoker

@@ -1,7 +1,5 @@
 #include "cache/rocks_blob_store.h"
 
-#include <rocksdb/write_batch.h>
-
 #include <algorithm>
 
 #include "cache/rocks/database.h"
@@ -10,10 +8,6 @@
 
 namespace stoker {
 namespace {
-
-rocksdb::Slice Key(const Digest& digest) {
-  return {digest.AsBytes().data(), digest.AsBytes().size()};
-}
 
 Error Missing(const Digest& digest) {
   return NotFound("Blob " + digest.ToHex() + " is not stored.");
@@ -42,18 +36,14 @@ RocksBlobStore::~RocksBlobStore() {
 
 Status RocksBlobStore::LoadLedger() {
   std::vector<BlobEntry> entries;
-  Status damage;
   STOKER_RETURN_IF_ERROR(
       database_->Scan(Family::kAccess, "", [&](std::string_view key, std::string_view value) {
-        Result<BlobEntry> entry = DecodeAccess(key, value);
-        if (entry.ok()) {
-          entries.push_back(*entry);
-        } else {
-          damage = entry.error();
-        }
-        return damage.ok();
+        const Result<BlobEntry> entry = DecodeAccess(key, value);
+        // Its blob is not served until it is put again.
+        if (entry.ok()) entries.push_back(*entry);
+        if (!entry.ok()) database_->Log("Access record is skipped: " + entry.error().message);
+        return true;
       }));
-  STOKER_RETURN_IF_ERROR(damage);
   std::sort(entries.begin(), entries.end(), [](const BlobEntry& a, const BlobEntry& b) {
     return a.accessed_unix_ns < b.accessed_unix_ns;
   });
@@ -68,7 +58,10 @@ Result<Blob> RocksBlobStore::Get(const Digest& digest) {
     const BlobKind kind = Use(digest);
     return Blob(std::move(bytes), kind);
   }
-  if (status.IsNotFound()) return Missing(digest);
+  if (status.IsNotFound()) {
+    STOKER_RETURN_IF_ERROR(ForgetGhost(digest));
+    return Missing(digest);
+  }
   if (!IsDamage(status)) return FromRocks(status, "Blob " + digest.ToHex());
   // Whether or not it could be moved aside, the caller cannot have it: a miss.
   const Status moved = Quarantine(digest, status.ToString());
@@ -92,16 +85,15 @@ Status RocksBlobStore::Put(const NamedBlob& named) {
   }
   STOKER_RETURN_IF_ERROR(MakeRoom(bytes.size()));
   BlobEntry entry{.digest = named.digest(), .kind = named.blob().kind(), .bytes = bytes.size()};
-  rocksdb::WriteBatch batch;
+  WriteOps ops;
   {
     const std::lock_guard ledger_lock(ledger_mutex_);
     entry.accessed_unix_ns = ledger_.NextAccess(clock_());
-    AppendUses(batch);
+    AppendUses(ops);
   }
-  batch.Put(database_->family(Family::kBlobs), Key(entry.digest),
-            rocksdb::Slice(bytes.data(), bytes.size()));
-  batch.Put(database_->family(Family::kAccess), Key(entry.digest), EncodeAccess(entry));
-  STOKER_RETURN_IF_ERROR(database_->Write(batch, /*sync=*/false));
+  ops.PutBorrowed(Family::kBlobs, entry.digest.AsBytes(), bytes);
+  ops.Put(Family::kAccess, entry.digest.AsBytes(), EncodeAccess(entry));
+  STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
   const std::lock_guard ledger_lock(ledger_mutex_);
   ledger_.Add(entry);
   return Ok();
@@ -131,10 +123,10 @@ Status RocksBlobStore::Delete(const Digest& digest) {
     }
     bytes = entry->bytes;
   }
-  rocksdb::WriteBatch batch;
-  batch.Delete(database_->family(Family::kBlobs), Key(digest));
-  batch.Delete(database_->family(Family::kAccess), Key(digest));
-  STOKER_RETURN_IF_ERROR(database_->Write(batch, /*sync=*/false));
+  WriteOps ops;
+  ops.Delete(Family::kBlobs, digest.AsBytes());
+  ops.Delete(Family::kAccess, digest.AsBytes());
+  STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
   database_->AddGarbage(bytes);
   const std::lock_guard ledger_lock(ledger_mutex_);
   ledger_.Remove(digest);
@@ -153,15 +145,17 @@ Status RocksBlobStore::Quarantine(const Digest& digest, std::string_view reason)
     record.kind = entry->kind;
     record.bytes = entry->bytes;
   }
-  // Best effort: what is damaged may not be readable at all.
-  database_->Get(Family::kBlobs, digest.AsBytes(), &record.content, /*verify_checksums=*/false)
-      .PermitUncheckedError();
+  // Only what passes RocksDB's own checksum: without that check, its decompression aborts the
+  // process on damaged bytes.
+  if (!database_->Get(Family::kBlobs, digest.AsBytes(), &record.content).ok()) {
+    record.content.clear();
+  }
   record.content.resize(std::min(record.content.size(), kMaxQuarantinedBytes));
-  rocksdb::WriteBatch batch;
-  batch.Delete(database_->family(Family::kBlobs), Key(digest));
-  batch.Delete(database_->family(Family::kAccess), Key(digest));
-  batch.Put(database_->family(Family::kQuarantine), Key(digest), EncodeQuarantine(record));
-  STOKER_RETURN_IF_ERROR(database_->Write(batch, /*sync=*/false));
+  WriteOps ops;
+  ops.Delete(Family::kBlobs, digest.AsBytes());
+  ops.Delete(Family::kAccess, digest.AsBytes());
+  ops.Put(Family::kQuarantine, digest.AsBytes(), EncodeQuarantine(record));
+  STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
   database_->Log("Blob " + digest.ToHex() + " (" + std::string(BlobKindName(record.kind)) + ", " +
                  std::to_string(record.bytes) + " bytes) is quarantined: " + record.reason);
   {
@@ -230,6 +224,22 @@ BlobKind RocksBlobStore::Use(const Digest& digest) {
   return kind;
 }
 
+// An access record whose blob is not there, which only damage can leave.
+Status RocksBlobStore::ForgetGhost(const Digest& digest) {
+  if (!*Contains(digest)) return Ok();
+  const std::lock_guard lock(write_mutex_);
+  // Again, now that no Put can be between its two steps.
+  std::string bytes;
+  if (!*Contains(digest)) return Ok();
+  if (!database_->Get(Family::kBlobs, digest.AsBytes(), &bytes).IsNotFound()) return Ok();
+  WriteOps ops;
+  ops.Delete(Family::kAccess, digest.AsBytes());
+  STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
+  const std::lock_guard ledger_lock(ledger_mutex_);
+  ledger_.Remove(digest);
+  return Ok();
+}
+
 Status RocksBlobStore::MakeRoom(std::uint64_t bytes) {
   const Status disk = database_->CheckFreeDisk(bytes);
   std::vector<BlobEntry> leaving;
@@ -249,14 +259,14 @@ Status RocksBlobStore::MakeRoom(std::uint64_t bytes) {
 
 Status RocksBlobStore::Evict(const std::vector<BlobEntry>& leaving) {
   if (leaving.empty()) return Ok();
-  rocksdb::WriteBatch batch;
+  WriteOps ops;
   std::uint64_t bytes = 0;
   for (const BlobEntry& entry : leaving) {
-    batch.Delete(database_->family(Family::kBlobs), Key(entry.digest));
-    batch.Delete(database_->family(Family::kAccess), Key(entry.digest));
+    ops.Delete(Family::kBlobs, entry.digest.AsBytes());
+    ops.Delete(Family::kAccess, entry.digest.AsBytes());
     bytes += entry.bytes;
   }
-  const Status written = database_->Write(batch, /*sync=*/false);
+  const Status written = database_->Write(ops, /*sync=*/false);
   if (written.ok()) {
     database_->AddGarbage(bytes);
     return written;
@@ -267,23 +277,23 @@ Status RocksBlobStore::Evict(const std::vector<BlobEntry>& leaving) {
 }
 
 // Only of blobs that the ledger still has: a record without a blob would come back as a ghost.
-void RocksBlobStore::AppendUses(rocksdb::WriteBatch& batch) {
+void RocksBlobStore::AppendUses(WriteOps& ops) {
   for (const Digest& digest : used_) {
     const BlobEntry* entry = ledger_.Find(digest);
     if (entry == nullptr) continue;
-    batch.Put(database_->family(Family::kAccess), Key(digest), EncodeAccess(*entry));
+    ops.Put(Family::kAccess, digest.AsBytes(), EncodeAccess(*entry));
   }
   used_.clear();
 }
 
 Status RocksBlobStore::WriteUses() {
-  rocksdb::WriteBatch batch;
+  WriteOps ops;
   {
     const std::lock_guard lock(ledger_mutex_);
-    AppendUses(batch);
+    AppendUses(ops);
   }
-  if (batch.Count() == 0) return Ok();
-  return database_->Write(batch, /*sync=*/false);
+  if (ops.empty()) return Ok();
+  return database_->Write(ops, /*sync=*/false);
 }
 
 Status RocksBlobStore::TrimQuarantine() {
@@ -297,11 +307,11 @@ Status RocksBlobStore::TrimQuarantine() {
       }));
   if (records.size() <= kMaxQuarantinedBlobs) return Ok();
   std::sort(records.begin(), records.end());
-  rocksdb::WriteBatch batch;
+  WriteOps ops;
   for (std::size_t i = 0; i < records.size() - kMaxQuarantinedBlobs; ++i) {
-    batch.Delete(database_->family(Family::kQuarantine), records[i].second);
+    ops.Delete(Family::kQuarantine, records[i].second);
   }
-  return database_->Write(batch, /*sync=*/false);
+  return database_->Write(ops, /*sync=*/false);
 }
 
 }  // namespace stoker

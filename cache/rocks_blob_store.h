@@ -13,13 +13,10 @@
 #include "cache/clock.h"
 #include "cache/lru_ledger.h"
 
-namespace rocksdb {
-class WriteBatch;
-}
-
 namespace stoker {
 
 class Database;
+class WriteOps;
 
 // The quarantine keeps the latest so many damaged blobs, and so many bytes of each.
 inline constexpr std::size_t kMaxQuarantinedBlobs = 256;
@@ -55,10 +52,11 @@ class RocksBlobStore : public BlobStore {
 
   Status LoadLedger();
   BlobKind Use(const Digest& digest);
+  Status ForgetGhost(const Digest& digest);
   // These require write_mutex_.
   Status MakeRoom(std::uint64_t bytes);
   Status Evict(const std::vector<BlobEntry>& leaving);
-  void AppendUses(rocksdb::WriteBatch& batch);
+  void AppendUses(WriteOps& ops);
   Status WriteUses();
   Status TrimQuarantine();
 

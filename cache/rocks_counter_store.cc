@@ -1,7 +1,5 @@
 #include "cache/rocks_counter_store.h"
 
-#include <rocksdb/write_batch.h>
-
 #include "cache/rocks/database.h"
 #include "protocol/base/bytes.h"
 
@@ -26,17 +24,17 @@ Status RocksCounterStore::Add(const Counters& deltas) {
   const std::lock_guard lock(mutex_);
   STOKER_RETURN_IF_ERROR(CheckCounterLimits(counters_, deltas));
   Counters sums;
-  rocksdb::WriteBatch batch;
+  WriteOps ops;
   for (const auto& [name, delta] : deltas) {
     const auto found = counters_.find(name);
     const double sum = (found == counters_.end() ? 0 : found->second) + delta;
     ByteWriter writer;
     writer.F64(sum);
-    batch.Put(database_->family(Family::kCounters), name, writer.str());
+    ops.Put(Family::kCounters, name, std::move(writer).Take());
     sums.emplace(name, sum);
   }
   if (sums.empty()) return Ok();
-  STOKER_RETURN_IF_ERROR(database_->Write(batch, /*sync=*/false));
+  STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
   for (const auto& [name, sum] : sums) counters_[name] = sum;
   return Ok();
 }

@@ -20,7 +20,7 @@ struct QuarantineRecord {
   BlobKind kind = BlobKind::kOther;
   std::uint64_t bytes = 0;  // Of the whole blob.
   std::string reason;
-  std::string content;  // The first bytes, as far as they could be read.
+  std::string content;  // The first bytes; none if they could not be read.
 };
 std::string EncodeQuarantine(const QuarantineRecord& record);
 Result<QuarantineRecord> DecodeQuarantine(std::string_view value);

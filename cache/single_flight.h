@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@ class SingleFlight {
     const auto [position, first] = flights_.try_emplace(key, nullptr);
     if (!first) {
       const std::shared_ptr<Flight> flight = position->second;
+      ++shared_count_;
       landed_.wait(lock, [&] { return flight->result.has_value(); });
       return *flight->result;
     }
@@ -35,13 +37,20 @@ class SingleFlight {
     return value;
   }
 
+  // Calls that took, or wait for, the result of another thread's run.
+  std::uint64_t shared_count() const {
+    const std::lock_guard lock(mutex_);
+    return shared_count_;
+  }
+
  private:
   struct Flight {
     std::optional<Value> result;
   };
 
-  std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable landed_;
+  std::uint64_t shared_count_ = 0;
   std::unordered_map<Key, std::shared_ptr<Flight>, Hash> flights_;
 };
 

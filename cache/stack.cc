@@ -50,6 +50,7 @@ class Stack : public CacheStack {
   // Parts of the above that have something to tell.
   MemoryBlobStore* memory_ = nullptr;
   RocksBlobStore* disk_ = nullptr;
+  TieredBlobStore* memory_over_disk_ = nullptr;
   MeteredBlobStore* metered_memory_ = nullptr;
   MeteredBlobStore* metered_disk_ = nullptr;
   MeteredBlobStore* metered_shared_ = nullptr;
@@ -83,8 +84,10 @@ Status Stack::AssembleBlobs(const StackConfig& config, std::unique_ptr<BlobStore
     STOKER_TRY(auto disk,
                RocksBlobStore::Open(database_, Watermarks::Of(config.max_bytes), config.clock));
     disk_ = disk.get();
-    local = std::make_unique<TieredBlobStore>(
+    auto tiered = std::make_unique<TieredBlobStore>(
         std::move(local), Metered(std::move(disk), &metered_disk_), Authority::kBack);
+    memory_over_disk_ = tiered.get();
+    local = std::move(tiered);
   }
   if (shared != nullptr) {
     local = std::make_unique<TieredBlobStore>(
@@ -128,6 +131,7 @@ StackSnapshot Stack::Snapshot() {
   snapshot.tiers.push_back({"memory", metered_memory_->metrics(), memory_->usage()});
   if (disk_ != nullptr) {
     snapshot.tiers.push_back({"disk", metered_disk_->metrics(), disk_->usage()});
+    snapshot.shared_fill_count = memory_over_disk_->shared_fill_count();
     snapshot.disk_file_bytes = database_->DiskBytes();
     snapshot.quarantined_count = disk_->quarantined_count();
     snapshot.database_was_moved_aside = database_->was_moved_aside();

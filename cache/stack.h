@@ -41,6 +41,7 @@ struct StackSnapshot {
   std::vector<TierSnapshot> tiers;
   std::map<std::string, LedgerUsage> namespaces;  // Entries of the index, by namespace.
   std::uint64_t disk_file_bytes = 0;      // What the cache folder takes, garbage and logs included.
+  std::uint64_t shared_fill_count = 0;    // Gets that shared another one's read of the disk.
   std::uint64_t quarantined_count = 0;    // Damaged blobs since the start.
   std::uint64_t incomplete_count = 0;     // Entries removed since the start: a blob was gone.
   bool database_was_moved_aside = false;  // At this start: it was damaged as a whole.

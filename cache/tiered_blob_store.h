@@ -33,6 +33,9 @@ class TieredBlobStore : public BlobStore {
   void Unpin(const Digest& digest) override;
   Status Sync() override;
 
+  // Gets that shared another one's read of the back.
+  std::uint64_t shared_fill_count() const { return fills_.shared_count(); }
+
  private:
   Result<Blob> Fill(const Digest& digest);
 

@@ -2,15 +2,14 @@
 
 #include <rocksdb/file_system.h>
 #include <rocksdb/listener.h>
-#include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <vector>
 
 #include "cache/rocks/options.h"
 #include "cache/rocks/status.h"
-#include "protocol/base/bytes.h"
 
 namespace stoker {
 namespace {
@@ -23,7 +22,11 @@ constexpr std::array<const char*, kFamilyCount> kFamilyNames = {"blobs", "access
                                                                 "counters", "quarantine"};
 
 rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+// So many records are read before their visitor is called.
+constexpr std::size_t kScanChunk = 256;
+
+rocksdb::Status Closed() { return rocksdb::Status::IOError("the database could not be reopened"); }
 
 }  // namespace
 
@@ -44,6 +47,13 @@ class Database::DamageListener : public rocksdb::EventListener {
   const Database& database_;
 };
 
+Database::Database(DatabaseConfig config) : config_(std::move(config)) {
+  if (config_.steady_nanos) return;
+  config_.steady_nanos = [] {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+}
+
 Result<std::shared_ptr<Database>> Database::Open(DatabaseConfig config) {
   auto database = std::shared_ptr<Database>(new Database(std::move(config)));
   STOKER_RETURN_IF_ERROR(database->OpenEnvironment());
@@ -58,11 +68,13 @@ Result<std::shared_ptr<Database>> Database::Open(DatabaseConfig config) {
 Database::~Database() {
   reclaimer_.reset();
   if (db_ == nullptr) return;
-  // So that the next start has no log to replay.
-  std::vector<rocksdb::ColumnFamilyHandle*> all(families_.begin(), families_.end());
-  all.push_back(default_family_);
-  const rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), all);
-  if (!status.ok()) Log("Cache flush at close failed: " + status.ToString());
+  if (write_failure_.ok()) {
+    // So that the next start has no log to replay.
+    std::vector<rocksdb::ColumnFamilyHandle*> all(families_.begin(), families_.end());
+    all.push_back(default_family_);
+    const rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), all);
+    if (!status.ok()) Log("Cache flush at close failed: " + status.ToString());
+  }
   CloseFamilies();
 }
 
@@ -87,16 +99,18 @@ Status Database::OpenEnvironment() {
 
 Status Database::OpenOrMoveAside() {
   if (fs::exists(DamageMarker())) STOKER_RETURN_IF_ERROR(MoveAside("it was marked as damaged"));
-  rocksdb::Status status = OpenFamilies();
+  rocksdb::Status status = OpenFamilies(/*read_only=*/false);
+  if (status.ok()) status = ReadRecords();
   if (IsDamage(status)) {
+    if (db_ != nullptr) CloseFamilies();
     STOKER_RETURN_IF_ERROR(MoveAside(status.ToString()));
-    status = OpenFamilies();
+    status = OpenFamilies(/*read_only=*/false);
   }
   if (!status.ok()) return FromRocks(status, "Cache database '" + DatabaseFolder() + "'");
   return Ok();
 }
 
-rocksdb::Status Database::OpenFamilies() {
+rocksdb::Status Database::OpenFamilies(bool read_only) {
   rocksdb::DBOptions options = DatabaseOptions(env_);
   options.listeners.push_back(std::make_shared<DamageListener>(*this));
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
@@ -107,12 +121,29 @@ rocksdb::Status Database::OpenFamilies() {
   descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, RecordFamilyOptions());
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  rocksdb::Status status = rocksdb::DB::Open(options, DatabaseFolder(), descriptors, &handles, &db);
+  const rocksdb::Status status =
+      read_only
+          ? rocksdb::DB::OpenForReadOnly(options, DatabaseFolder(), descriptors, &handles, &db)
+          : rocksdb::DB::Open(options, DatabaseFolder(), descriptors, &handles, &db);
   if (!status.ok()) return status;
   db_.reset(db);
   std::copy_n(handles.begin(), kFamilyCount, families_.begin());
   default_family_ = handles.back();
   return status;
+}
+
+// The stores read all records at their start. Damage in them is not the loss of one blob but of
+// what is known about all of them: found here, it still can be answered with an empty database.
+rocksdb::Status Database::ReadRecords() {
+  for (std::size_t i = 0; i < kFamilyCount; ++i) {
+    if (i == static_cast<std::size_t>(Family::kBlobs)) continue;
+    const std::unique_ptr<rocksdb::Iterator> it(
+        db_->NewIterator(rocksdb::ReadOptions(), families_[i]));
+    it->SeekToFirst();
+    while (it->Valid()) it->Next();
+    if (!it->status().ok()) return it->status();
+  }
+  return rocksdb::Status::OK();
 }
 
 Status Database::MoveAside(std::string_view reason) {
@@ -149,43 +180,107 @@ Status Database::CheckFormat() {
   return Ok();
 }
 
-Status Database::Write(rocksdb::WriteBatch& batch, bool sync) {
-  rocksdb::WriteOptions options;
-  options.sync = sync;
-  rocksdb::Status status = db_->Write(options, &batch);
-  if (!status.ok() && !IsDamage(status)) {
-    // After a full disk RocksDB refuses writes until it is told, or notices, that there is room.
-    const std::lock_guard lock(resume_mutex_);
-    if (db_->Resume().ok()) status = db_->Write(options, &batch);
-  }
+Status Database::Write(const WriteOps& ops, bool sync) {
+  rocksdb::Status status = TryWrite(ops, sync);
+  if (!status.ok() && !IsDamage(status) && Recover(status)) status = TryWrite(ops, sync);
   if (!status.ok()) return FromRocks(status, "Cache write");
   return Ok();
 }
 
+rocksdb::Status Database::TryWrite(const WriteOps& ops, bool sync) {
+  const std::shared_lock lock(handles_mutex_);
+  if (!write_failure_.ok()) return write_failure_;
+  rocksdb::WriteBatch batch;
+  for (const WriteOps::Op& op : ops.ops()) {
+    const rocksdb::Status added = op.is_delete
+                                      ? batch.Delete(family(op.family), op.key)
+                                      : batch.Put(family(op.family), op.key, ToSlice(op.bytes()));
+    if (!added.ok()) return added;
+  }
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  return db_->Write(options, &batch);
+}
+
 Status Database::SyncLog() {
-  const rocksdb::Status status = db_->SyncWAL();
+  const std::shared_lock lock(handles_mutex_);
+  const rocksdb::Status status = write_failure_.ok() ? db_->SyncWAL() : write_failure_;
   if (!status.ok()) return FromRocks(status, "Cache log sync");
   return Ok();
 }
 
-rocksdb::Status Database::Get(Family which, std::string_view key, std::string* value,
-                              bool verify_checksums) {
-  rocksdb::ReadOptions options;
-  options.verify_checksums = verify_checksums;
-  return db_->Get(options, family(which), ToSlice(key), value);
+rocksdb::Status Database::Get(Family which, std::string_view key, std::string* value) {
+  const std::shared_lock lock(handles_mutex_);
+  if (db_ == nullptr) return Closed();
+  return db_->Get(rocksdb::ReadOptions(), family(which), ToSlice(key), value);
 }
 
 Status Database::Scan(
     Family which, std::string_view prefix,
     const std::function<bool(std::string_view key, std::string_view value)>& visit) {
+  std::string from(prefix);
+  std::vector<std::pair<std::string, std::string>> chunk;
+  do {
+    chunk.clear();
+    const rocksdb::Status status = ReadChunk(which, from, prefix, chunk);
+    if (!status.ok()) return FromRocks(status, "Cache scan");
+    for (const auto& [key, value] : chunk) {
+      if (!visit(key, value)) return Ok();
+    }
+    if (!chunk.empty()) from = chunk.back().first + '\0';  // The next possible key.
+  } while (chunk.size() == kScanChunk);
+  return Ok();
+}
+
+rocksdb::Status Database::ReadChunk(Family which, const std::string& from, std::string_view prefix,
+                                    std::vector<std::pair<std::string, std::string>>& chunk) {
+  const std::shared_lock lock(handles_mutex_);
+  if (db_ == nullptr) return Closed();
   const std::unique_ptr<rocksdb::Iterator> it(
       db_->NewIterator(rocksdb::ReadOptions(), family(which)));
-  for (it->Seek(ToSlice(prefix)); it->Valid() && it->key().starts_with(ToSlice(prefix));
+  for (it->Seek(from);
+       it->Valid() && it->key().starts_with(ToSlice(prefix)) && chunk.size() < kScanChunk;
        it->Next()) {
-    if (!visit(ToView(it->key()), ToView(it->value()))) return Ok();
+    chunk.emplace_back(it->key().ToString(), it->value().ToString());
   }
-  if (!it->status().ok()) return FromRocks(it->status(), "Cache scan");
-  return Ok();
+  return it->status();
+}
+
+// True: it is worth trying once more.
+bool Database::Recover(const rocksdb::Status& failed) {
+  const std::lock_guard recovering(recover_mutex_);
+  {
+    // After a failed write RocksDB refuses all others until it is resumed.
+    const std::shared_lock lock(handles_mutex_);
+    if (write_failure_.ok() && failed.severity() < rocksdb::Status::Severity::kFatalError) {
+      const rocksdb::Status resumed = db_->Resume();
+      if (resumed.ok()) return true;
+      // After a full disk it resumes by itself, looking every few seconds for room.
+      if (resumed.IsBusy()) return false;
+    }
+  }
+  const std::int64_t now_ns = config_.steady_nanos();
+  if (now_ns < next_reopen_ns_ || !CheckFreeDisk(kReopenFreeBytes).ok()) return false;
+  next_reopen_ns_ = now_ns + kReopenIntervalNanos;
+  return Reopen(failed);
+}
+
+// What cannot be resumed is opened again: acknowledged writes are in its log. Requires
+// recover_mutex_.
+bool Database::Reopen(const rocksdb::Status& failed) {
+  const std::unique_lock lock(handles_mutex_);
+  if (db_ != nullptr) CloseFamilies();
+  write_failure_ = failed;
+  const rocksdb::Status writable = OpenFamilies(/*read_only=*/false);
+  if (writable.ok()) {
+    write_failure_ = rocksdb::Status::OK();
+    Log("Cache database is reopened after an error: " + failed.ToString());
+    return true;
+  }
+  Log("Cache database cannot be reopened: " + writable.ToString());
+  const rocksdb::Status readable = OpenFamilies(/*read_only=*/true);
+  if (!readable.ok()) Log("Cache database cannot be read: " + readable.ToString());
+  return false;
 }
 
 Status Database::CheckFreeDisk(std::uint64_t bytes) {
@@ -222,6 +317,8 @@ void Database::Compact(std::atomic<bool>& canceled) {
   options.exclusive_manual_compaction = false;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   options.canceled = &canceled;
+  const std::shared_lock lock(handles_mutex_);
+  if (!write_failure_.ok()) return;
   const rocksdb::Status status =
       db_->CompactRange(options, family(Family::kBlobs), nullptr, nullptr);
   if (!status.ok() && !canceled) Log("Cache compaction failed: " + status.ToString());
@@ -234,6 +331,7 @@ void Database::CloseFamilies() {
   db_->DestroyColumnFamilyHandle(default_family_).PermitUncheckedError();
   const rocksdb::Status status = db_->Close();
   if (!status.ok()) Log("Cache close failed: " + status.ToString());
+  db_.reset();
 }
 
 }  // namespace stoker

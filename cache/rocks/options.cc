@@ -2,7 +2,6 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/sst_file_manager.h>
 #include <rocksdb/table.h>
 
 namespace stoker {
@@ -38,8 +37,6 @@ rocksdb::DBOptions DatabaseOptions(rocksdb::Env* env) {
   options.max_total_wal_size = kMaxLogBytes;
   options.max_background_jobs = 2;
   options.max_open_files = 512;
-  // With a manager RocksDB notices that a full disk has room again, and goes on by itself.
-  options.sst_file_manager.reset(rocksdb::NewSstFileManager(env));
   // Opening must be quick: a private daemon is started by the first client that needs it.
   options.avoid_flush_during_recovery = true;
   options.skip_stats_update_on_db_open = true;

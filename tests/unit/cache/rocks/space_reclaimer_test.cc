@@ -1,0 +1,51 @@
+#include "cache/rocks/space_reclaimer.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace stoker {
+namespace {
+
+TEST(SpaceReclaimer, AddGarbage_BelowTheThreshold_DoesNothing) {
+  int runs = 0;
+  {
+    SpaceReclaimer reclaimer(100, [&](std::atomic<bool>&) { ++runs; });
+    reclaimer.AddGarbage(50);
+    reclaimer.AddGarbage(49);
+  }
+  EXPECT_EQ(runs, 0);
+}
+
+TEST(SpaceReclaimer, AddGarbage_ReachesTheThreshold_Compacts) {
+  std::promise<void> compacted;
+  SpaceReclaimer reclaimer(100, [&](std::atomic<bool>&) { compacted.set_value(); });
+  reclaimer.AddGarbage(50);
+  reclaimer.AddGarbage(50);
+  compacted.get_future().get();
+}
+
+TEST(SpaceReclaimer, Request_Compacts) {
+  std::promise<void> compacted;
+  SpaceReclaimer reclaimer(100, [&](std::atomic<bool>&) { compacted.set_value(); });
+  reclaimer.Request();
+  compacted.get_future().get();
+}
+
+TEST(SpaceReclaimer, Destruction_CancelsARunningCompaction) {
+  std::promise<void> started;
+  std::atomic<bool> canceled = false;
+  {
+    SpaceReclaimer reclaimer(100, [&](std::atomic<bool>& cancel) {
+      started.set_value();
+      while (!cancel) std::this_thread::yield();
+      canceled = true;
+    });
+    reclaimer.Request();
+    started.get_future().get();
+  }
+  EXPECT_TRUE(canceled);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,137 @@
+#include "cache/rocks_blob_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cache/rocks/database.h"
+#include "cache/rocks_records.h"
+#include "tests/conformance/cache/temp_folder.h"
+
+namespace stoker {
+namespace {
+
+using testing::ElementsAre;
+
+class RocksBlobStoreTest : public testing::Test {
+ protected:
+  void Open() {
+    store_.reset();
+    database_.reset();
+    DatabaseConfig config;
+    config.path = folder_.path();
+    database_ = *Database::Open(config);
+    store_ =
+        *RocksBlobStore::Open(database_, Watermarks::Of(1 << 20), [this] { return ++now_ns_; });
+  }
+  std::vector<Digest> ColdestFirst() {
+    std::vector<Digest> digests;
+    EXPECT_TRUE(store_
+                    ->Visit([&](const BlobEntry& entry) {
+                      digests.push_back(entry.digest);
+                      return true;
+                    })
+                    .ok());
+    return digests;
+  }
+  std::size_t QuarantineSize() {
+    std::size_t count = 0;
+    EXPECT_TRUE(database_
+                    ->Scan(Family::kQuarantine, "",
+                           [&](std::string_view, std::string_view) { return ++count > 0; })
+                    .ok());
+    return count;
+  }
+
+  TempFolder folder_;
+  std::int64_t now_ns_ = 0;
+  std::shared_ptr<Database> database_;
+  std::unique_ptr<RocksBlobStore> store_;
+};
+
+TEST_F(RocksBlobStoreTest, Reopen_KeepsBlobsKindsAndOrderOfUse) {
+  Open();
+  const Digest a = *PutBytes(*store_, "a", BlobKind::kGraph);
+  const Digest b = *PutBytes(*store_, "b", BlobKind::kKernel);
+  const Digest c = *PutBytes(*store_, "c", BlobKind::kTuning);
+  ASSERT_TRUE(store_->Get(a).ok());
+  EXPECT_THAT(ColdestFirst(), ElementsAre(b, c, a));
+  const LedgerUsage before = store_->usage();
+  Open();
+  EXPECT_THAT(ColdestFirst(), ElementsAre(b, c, a));
+  EXPECT_EQ(store_->Get(c)->kind(), BlobKind::kTuning);
+  EXPECT_EQ(store_->usage().bytes, before.bytes);
+  EXPECT_EQ(store_->usage().count, 3u);
+}
+
+TEST_F(RocksBlobStoreTest, Reopen_SmallerLimit_EvictsAtTheNextPut) {
+  Open();
+  std::vector<Digest> digests;
+  for (char i = 0; i < 5; ++i) {
+    digests.push_back(*PutBytes(*store_, std::string(10000, i), BlobKind::kKernel));
+  }
+  store_ = *RocksBlobStore::Open(database_, Watermarks::Of(30000));
+  ASSERT_TRUE(PutBytes(*store_, "small", BlobKind::kKernel).ok());
+  EXPECT_FALSE(*store_->Contains(digests[2]));
+  EXPECT_TRUE(*store_->Contains(digests[3]));
+  EXPECT_LE(store_->usage().bytes, 30000u);
+}
+
+TEST_F(RocksBlobStoreTest, Uses_ManyWithoutAWrite_ReachTheDisk) {
+  Open();
+  std::vector<Digest> others;
+  for (std::size_t i = 0; i < kMaxPendingUses + 1; ++i) {
+    others.push_back(*PutBytes(*store_, "blob " + std::to_string(i), BlobKind::kKernel));
+  }
+  const std::int64_t last_put_ns = now_ns_;
+  for (const Digest& digest : others) ASSERT_TRUE(store_->Get(digest).ok());
+  std::string value;
+  ASSERT_TRUE(database_->Get(Family::kAccess, others[0].AsBytes(), &value).ok());
+  EXPECT_GT(DecodeAccess(others[0].AsBytes(), value)->accessed_unix_ns, last_put_ns);
+}
+
+TEST_F(RocksBlobStoreTest, Quarantine_KeepsTheRecordAndTheFirstBytes) {
+  Open();
+  const std::string bytes(kMaxQuarantinedBytes + 5, 'q');
+  const Digest digest = *PutBytes(*store_, bytes, BlobKind::kArtifact);
+  ASSERT_TRUE(store_->Quarantine(digest, "its signature is foreign").ok());
+  std::string value;
+  ASSERT_TRUE(database_->Get(Family::kQuarantine, digest.AsBytes(), &value).ok());
+  const Result<QuarantineRecord> record = DecodeQuarantine(value);
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record->kind, BlobKind::kArtifact);
+  EXPECT_EQ(record->bytes, bytes.size());
+  EXPECT_EQ(record->reason, "its signature is foreign");
+  EXPECT_EQ(record->content, bytes.substr(0, kMaxQuarantinedBytes));
+  EXPECT_EQ(store_->quarantined_count(), 1u);
+  Open();
+  EXPECT_FALSE(*store_->Contains(digest));
+}
+
+TEST_F(RocksBlobStoreTest, Quarantine_IsBounded) {
+  Open();
+  Digest last;
+  for (std::size_t i = 0; i < kMaxQuarantinedBlobs + 3; ++i) {
+    last = *PutBytes(*store_, "blob " + std::to_string(i), BlobKind::kKernel);
+    ASSERT_TRUE(store_->Quarantine(last, "a test").ok());
+  }
+  EXPECT_EQ(QuarantineSize(), kMaxQuarantinedBlobs);
+  std::string value;
+  EXPECT_TRUE(database_->Get(Family::kQuarantine, last.AsBytes(), &value).ok());
+}
+
+TEST_F(RocksBlobStoreTest, Get_AccessRecordWithoutBlob_IsAMissAndForgotten) {
+  Open();
+  const BlobEntry ghost{
+      .digest = Sha256Of("ghost"), .kind = BlobKind::kKernel, .bytes = 5, .accessed_unix_ns = 1};
+  WriteOps ops;
+  ops.Put(Family::kAccess, ghost.digest.AsBytes(), EncodeAccess(ghost));
+  ASSERT_TRUE(database_->Write(ops, /*sync=*/true).ok());
+  Open();
+  EXPECT_EQ(store_->Get(ghost.digest).error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(*store_->Contains(ghost.digest));
+  ASSERT_TRUE(PutBytes(*store_, "ghost", BlobKind::kKernel).ok());
+  EXPECT_EQ(store_->Get(ghost.digest)->bytes(), "ghost");
+}
+
+}  // namespace
+}  // namespace stoker
