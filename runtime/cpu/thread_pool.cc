@@ -53,33 +53,35 @@ cpu_set_t CallerAffinity() {
   return set;
 }
 
-// The one word by which chunks are handed out: how many threads take part, how many chunks there
-// are, and the next one. Being one word, a thread that comes late sees either an old launch with no
-// chunk left or a new one whole.
-class Ticket {
+// Chunks that lie ready for one thread: a range, and how many threads take part in the launch. One
+// word, so that a thread that comes late sees either an old launch with no chunk left or a new one
+// whole.
+class Range {
  public:
   static constexpr int kChunkBits = 24;
-  Ticket() = default;
-  explicit Ticket(std::uint64_t word) : word_(word) {}
-  Ticket(int threads, std::int64_t chunks)
+  explicit Range(std::uint64_t word) : word_(word) {}
+  Range(int threads, std::int64_t first, std::int64_t end)
       : word_(static_cast<std::uint64_t>(threads) << (2 * kChunkBits) |
-              static_cast<std::uint64_t>(chunks) << kChunkBits) {}
+              static_cast<std::uint64_t>(end) << kChunkBits | static_cast<std::uint64_t>(first)) {}
 
   std::uint64_t word() const { return word_; }
-  bool HasChunkFor(int thread) const {
-    return thread < static_cast<int>(word_ >> (2 * kChunkBits)) && next() < chunks();
-  }
-  std::int64_t chunks() const { return static_cast<std::int64_t>(word_ >> kChunkBits & kMask); }
-  std::int64_t next() const { return static_cast<std::int64_t>(word_ & kMask); }
+  int threads() const { return static_cast<int>(word_ >> (2 * kChunkBits)); }
+  std::int64_t first() const { return static_cast<std::int64_t>(word_ & kMask); }
+  std::int64_t end() const { return static_cast<std::int64_t>(word_ >> kChunkBits & kMask); }
+  bool HasChunkFor(int thread) const { return thread < threads() && first() < end(); }
+  Range WithoutFirst() const { return Range(word_ + 1); }
+  Range WithoutLast() const { return Range(word_ - (std::uint64_t{1} << kChunkBits)); }
 
  private:
   static constexpr std::uint64_t kMask = (std::uint64_t{1} << kChunkBits) - 1;
-  std::uint64_t word_ = 0;
+  std::uint64_t word_;
 };
-static_assert(kMaxThreads * kChunksPerThread < (std::int64_t{1} << Ticket::kChunkBits));
+static_assert(kMaxThreads * kChunksPerThread < (std::int64_t{1} << Range::kChunkBits));
 
 struct Job {
   std::int64_t tasks = 0;
+  std::int64_t chunks = 0;
+  int threads = 0;
   const void* context = nullptr;
   ThreadPool::Body body = nullptr;
 };
@@ -122,19 +124,25 @@ class ThreadPool::Crew {
     for (int i = 1; i < threads; ++i) Unpark(*workers_[Index(i)]);
   }
 
-  void Run(int threads, std::int64_t chunks, const Job& job) {
+  void Run(const Job& job) {
     if (busy_.exchange(true, std::memory_order_acquire)) {
       job.body(job.context, 0, job.tasks, 0);
       return;
     }
     job_ = job;
     done_.store(0, std::memory_order_relaxed);
-    // Sequentially consistent, as the worker's store to `parked` is: either we see it parked, or it
-    // sees the ticket.
-    ticket_.store(Ticket(threads, chunks).word());
-    Wake(threads);
+    // The same thread gets the same part of every launch of the same size: what it wrote in the
+    // last one is in its cache.
+    for (int i = 0; i < job.threads; ++i) {
+      const Range range(job.threads, i * job.chunks / job.threads,
+                        (i + 1) * job.chunks / job.threads);
+      // Sequentially consistent, as the worker's store to `parked` is: either we see it parked, or
+      // it sees the range.
+      ready_[Index(i)].word.store(range.word());
+    }
+    Wake(job.threads);
     TakeChunks(0);
-    const auto finished = [&] { return done_.load(std::memory_order_acquire) == chunks; };
+    const auto finished = [&] { return done_.load(std::memory_order_acquire) == job.chunks; };
     while (!SpinUntil(finished)) {
       // A worker was taken off its CPU in the middle of a chunk: it may need this one.
       sched_yield();
@@ -147,6 +155,9 @@ class ThreadPool::Crew {
     std::atomic<std::uint32_t> parked{0};  // 1: sleeps, or is about to.
     std::thread thread;
   };
+  struct alignas(kCacheLine) Ready {
+    std::atomic<std::uint64_t> word{0};
+  };
 
   static std::size_t Index(int i) { return static_cast<std::size_t>(i); }
 
@@ -154,26 +165,45 @@ class ThreadPool::Crew {
     if (worker.parked.load() == 1 && worker.parked.exchange(0) == 1) FutexWake(worker.parked);
   }
 
-  bool HasChunkFor(int thread) const { return Ticket(ticket_.load()).HasChunkFor(thread); }
+  bool HasChunkFor(int thread) const {
+    return Range(ready_[Index(thread)].word.load()).HasChunkFor(thread);
+  }
 
-  void TakeChunks(int thread) {
-    std::uint64_t word = ticket_.load(std::memory_order_acquire);
-    while (Ticket(word).HasChunkFor(thread)) {
-      if (!ticket_.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
-                                         std::memory_order_acquire)) {
-        continue;
+  // The first chunk of its own range, or the last one of another thread's; -1: nothing is left.
+  std::int64_t Claim(int thread, int owner) {
+    std::atomic<std::uint64_t>& word = ready_[Index(owner)].word;
+    Range range(word.load(std::memory_order_acquire));
+    while (range.HasChunkFor(thread)) {
+      const Range rest = owner == thread ? range.WithoutFirst() : range.WithoutLast();
+      std::uint64_t seen = range.word();
+      if (word.compare_exchange_weak(seen, rest.word(), std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+        return owner == thread ? range.first() : rest.end();
       }
-      // job_ stays as it is until this chunk is counted as done.
-      const Ticket claimed(word);
-      const std::int64_t quotient = job_.tasks / claimed.chunks();
-      const std::int64_t remainder = job_.tasks % claimed.chunks();
-      const auto start = [&](std::int64_t chunk) {
-        return chunk * quotient + std::min(chunk, remainder);
-      };
-      job_.body(job_.context, start(claimed.next()), start(claimed.next() + 1), thread);
-      done_.fetch_add(1, std::memory_order_release);
-      word = ticket_.load(std::memory_order_acquire);
+      range = Range(seen);
     }
+    return -1;
+  }
+
+  // Runs chunks until no thread's range has one for this thread.
+  void TakeChunks(int thread) {
+    std::int64_t taken = 0;
+    const int threads = Range(ready_[Index(thread)].word.load(std::memory_order_acquire)).threads();
+    for (int i = 0; i < threads; ++i) {
+      const int owner = (thread + i) % threads;
+      while (true) {
+        const std::int64_t chunk = Claim(thread, owner);
+        if (chunk < 0) break;
+        // The claim keeps job_ as it is: the launch is over when all its chunks are counted.
+        const std::int64_t quotient = job_.tasks / job_.chunks;
+        const std::int64_t remainder = job_.tasks % job_.chunks;
+        const std::int64_t begin = chunk * quotient + std::min(chunk, remainder);
+        const std::int64_t end = begin + quotient + (chunk < remainder ? 1 : 0);
+        job_.body(job_.context, begin, end, thread);
+        ++taken;
+      }
+    }
+    if (taken != 0) done_.fetch_add(taken, std::memory_order_release);
   }
 
   void Work(int thread) {
@@ -196,8 +226,8 @@ class ThreadPool::Crew {
   int size_ = 0;
   cpu_set_t affinity_{};
 
-  alignas(kCacheLine) std::atomic<std::uint64_t> ticket_{0};
-  Job job_;
+  std::array<Ready, kMaxThreads> ready_;  // By thread.
+  alignas(kCacheLine) Job job_;
   std::atomic<bool> stop_{false};
   alignas(kCacheLine) std::atomic<std::int64_t> done_{0};
   alignas(kCacheLine) std::atomic<bool> busy_{false};
@@ -234,7 +264,8 @@ void ThreadPool::Run(int threads, std::int64_t tasks, std::int64_t min_tasks_per
     return;
   }
   STOKER_CHECK(crew_ != nullptr);
-  crew_->Run(threads, chunks, Job{tasks, context, body});
+  const int team = static_cast<int>(std::min<std::int64_t>(threads, chunks));
+  crew_->Run(Job{tasks, chunks, team, context, body});
 }
 
 }  // namespace stoker::cpu

@@ -12,7 +12,8 @@ namespace stoker::cpu {
 
 inline constexpr int kMaxThreads = 256;
 inline constexpr int kSpinMicroseconds = 50;
-// Threads take chunks as they come, so that one that is held up delays at most its last chunk.
+// Each thread starts with its own share of the chunks and then takes over what others have not
+// begun, so that one that is held up delays at most its current chunk.
 inline constexpr std::int64_t kChunksPerThread = 4;
 
 // Thread-safe. A launch that finds the workers busy with another caller's runs on its own thread.

@@ -62,7 +62,7 @@ void CallKernels(benchmark::State& state) {
 BENCHMARK(CallKernels)->Arg(64)->Arg(16384)->UseRealTime();
 BENCHMARK(RunChain)
     ->ArgNames({"elements", "threads"})
-    ->ArgsProduct({{64, 16384}, {1, 2}})
+    ->ArgsProduct({{64, 16384, 131072}, {1, 2}})
     ->UseRealTime();
 
 }  // namespace
