@@ -1,0 +1,70 @@
+#include "client/core/client_config.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace stoker {
+namespace {
+
+class ClientConfigTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
+                             "XDG_CACHE_HOME"}) {
+      unsetenv(name);
+    }
+    setenv("HOME", "/home/someone", 1);
+    setenv("PATH", "/nowhere", 1);
+  }
+};
+
+TEST_F(ClientConfigTest, Resolve_NothingSet_PrivateDaemonUnderHome) {
+  const auto config = ResolveClientConfig({});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->cache_dir, "/home/someone/.cache/stoker");
+  EXPECT_EQ(config->daemon.url.ToString(), "unix:/home/someone/.cache/stoker/stokerd.sock");
+  ASSERT_TRUE(config->daemon.private_daemon.has_value());
+  EXPECT_EQ(config->name_space, "default");
+}
+
+TEST_F(ClientConfigTest, Resolve_UrlInTheEnvironment_NoPrivateDaemon) {
+  setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
+  const auto config = ResolveClientConfig({});
+  ASSERT_TRUE(config.ok());
+  EXPECT_FALSE(config->daemon.private_daemon.has_value());
+  EXPECT_EQ(config->daemon.url.ToString(), "http://127.0.0.1:8471");
+}
+
+TEST_F(ClientConfigTest, Resolve_OptionAndEnvironment_OptionWins) {
+  setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
+  setenv("STOKER_NAMESPACE", "theirs", 1);
+  ClientSettings settings;
+  settings.url = "unix:/run/mine.sock";
+  settings.name_space = "mine";
+  const auto config = ResolveClientConfig(settings);
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->daemon.url.ToString(), "unix:/run/mine.sock");
+  EXPECT_EQ(config->name_space, "mine");
+}
+
+TEST_F(ClientConfigTest, Resolve_LongCacheFolder_SocketMovesElsewhere) {
+  ClientSettings settings;
+  settings.cache_dir = "/" + std::string(200, 'd');
+  const auto config = ResolveClientConfig(settings);
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->cache_dir, settings.cache_dir);
+  EXPECT_LT(config->daemon.url.path.size(), 108U);
+  settings.cache_dir = "/" + std::string(201, 'd');
+  EXPECT_NE(ResolveClientConfig(settings)->daemon.url.path, config->daemon.url.path);
+}
+
+TEST_F(ClientConfigTest, FindDaemonProgram_Missing_ListsWhereItLooked) {
+  setenv("PATH", "/nowhere:/else", 1);
+  const auto program = FindDaemonProgram("");
+  if (program.ok()) GTEST_SKIP() << "a stokerd lies beside the test";
+  EXPECT_NE(program.error().message.find("/nowhere/stokerd"), std::string::npos);
+  EXPECT_NE(program.error().message.find("/else/stokerd"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stoker

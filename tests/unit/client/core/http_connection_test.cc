@@ -1,0 +1,114 @@
+// Against a peer that answers with canned bytes over a Unix socket.
+#include "client/core/http_connection.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace stoker {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Accepts one connection, reads until the end of a request header, sends `answer`; then closes, or
+// stays silent until the client does.
+class CannedPeer {
+ public:
+  CannedPeer(std::string answer, bool stays) : path_(testing::TempDir() + "/canned.sock") {
+    unlink(path_.c_str());
+    listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_, 1), 0);
+    thread_ = std::thread([this, answer = std::move(answer), stays] {
+      const int fd = accept(listener_, nullptr, nullptr);
+      std::string request;
+      char piece[4096];
+      while (request.find("\r\n\r\n") == std::string::npos) {
+        const ssize_t n = read(fd, piece, sizeof piece);
+        if (n <= 0) break;
+        request.append(piece, static_cast<std::size_t>(n));
+      }
+      EXPECT_EQ(write(fd, answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
+      while (stays && read(fd, piece, sizeof piece) > 0) {
+      }
+      close(fd);
+    });
+  }
+  ~CannedPeer() {
+    thread_.join();
+    close(listener_);
+    unlink(path_.c_str());
+  }
+  DaemonUrl url() const { return *DaemonUrl::Parse("unix:" + path_); }
+
+ private:
+  std::string path_;
+  int listener_;
+  std::thread thread_;
+};
+
+TEST(HttpConnection, Call_ContentLength_BodyIsWhole) {
+  CannedPeer peer("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nhello", true);
+  auto connection = HttpConnection::Connect(peer.url(), 5s);
+  ASSERT_TRUE(connection.ok()) << connection.error().message;
+  const auto response = (*connection)->Call("GET", "/x", "", 5s);
+  ASSERT_TRUE(response.ok()) << response.error().message;
+  EXPECT_EQ(response->status, 404);
+  EXPECT_EQ(response->body, "hello");
+  EXPECT_TRUE((*connection)->usable());
+}
+
+TEST(HttpConnection, Stream_Chunks_AreHandedOn) {
+  CannedPeer peer(
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n",
+      true);
+  auto connection = HttpConnection::Connect(peer.url(), 5s);
+  ASSERT_TRUE(connection.ok());
+  std::string received;
+  const auto response =
+      (*connection)->Stream("POST", "/x", "body", 5s, [&](std::string_view data) -> Status {
+        received += data;
+        return Ok();
+      });
+  ASSERT_TRUE(response.ok()) << response.error().message;
+  EXPECT_EQ(received, "abcdefg");
+}
+
+TEST(HttpConnection, Call_PeerClosesInTheMiddle_IsUnavailable) {
+  CannedPeer peer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npartial", false);
+  auto connection = HttpConnection::Connect(peer.url(), 5s);
+  ASSERT_TRUE(connection.ok());
+  const auto response = (*connection)->Call("GET", "/x", "", 5s);
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE((*connection)->usable());
+}
+
+TEST(HttpConnection, Call_SilentPeer_IsDeadlineExceeded) {
+  CannedPeer peer("", true);
+  auto connection = HttpConnection::Connect(peer.url(), 5s);
+  ASSERT_TRUE(connection.ok());
+  const auto response = (*connection)->Call("GET", "/x", "", 50ms);
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kDeadlineExceeded);
+  connection->reset();
+}
+
+TEST(HttpConnection, Connect_NobodyThere_IsUnavailable) {
+  const auto connection =
+      HttpConnection::Connect(*DaemonUrl::Parse("unix:/nonexistent/stokerd.sock"), 1s);
+  ASSERT_FALSE(connection.ok());
+  EXPECT_EQ(connection.error().code, ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace stoker

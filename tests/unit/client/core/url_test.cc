@@ -1,0 +1,53 @@
+#include "client/core/url.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(DaemonUrl, Parse_ValidForms_RoundTrip) {
+  for (const char* text : {"unix:/run/stoker/stokerd.sock", "http://127.0.0.1:8471",
+                           "http://[::1]:1", "http://build-cache.local:65535"}) {
+    const auto url = DaemonUrl::Parse(text);
+    ASSERT_TRUE(url.ok()) << text << ": " << url.error().message;
+    EXPECT_EQ(url->ToString(), text);
+  }
+}
+
+TEST(DaemonUrl, Parse_TrailingSlash_IsDropped) {
+  const auto url = DaemonUrl::Parse("http://localhost:80/");
+  ASSERT_TRUE(url.ok());
+  EXPECT_EQ(url->host, "localhost");
+  EXPECT_EQ(url->port, 80);
+}
+
+TEST(DaemonUrl, Parse_BadForms_NameWhatIsWrong) {
+  const struct {
+    std::string text;
+    std::string message;
+  } kRows[] = {
+      {"", "starts neither with"},
+      {"/run/stokerd.sock", "starts neither with"},
+      {"unix:", "absolute path"},
+      {"unix:relative", "absolute path"},
+      {"unix:/" + std::string(120, 'x'), "the system's limit is 107"},
+      {"http://host", "host and a port"},
+      {"http://:80", "host and a port"},
+      {"http://host:0", "Port '0'"},
+      {"http://host:65536", "Port '65536'"},
+      {"http://host:80x", "Port '80x'"},
+      {"https://host:80", "starts neither with"},
+  };
+  for (const auto& row : kRows) {
+    const auto url = DaemonUrl::Parse(row.text);
+    ASSERT_FALSE(url.ok()) << row.text;
+    EXPECT_EQ(url.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(url.error().message, HasSubstr(row.message)) << row.text;
+  }
+}
+
+}  // namespace
+}  // namespace stoker
