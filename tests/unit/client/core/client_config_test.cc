@@ -13,7 +13,7 @@ class ClientConfigTest : public testing::Test {
                              "XDG_CACHE_HOME"}) {
       unsetenv(name);
     }
-    setenv("HOME", "/home/someone", 1);
+    setenv("HOME", "/users/someone", 1);
     setenv("PATH", "/nowhere", 1);
   }
 };
@@ -21,8 +21,8 @@ class ClientConfigTest : public testing::Test {
 TEST_F(ClientConfigTest, Resolve_NothingSet_PrivateDaemonUnderHome) {
   const auto config = ResolveClientConfig({});
   ASSERT_TRUE(config.ok());
-  EXPECT_EQ(config->cache_dir, "/home/someone/.cache/stoker");
-  EXPECT_EQ(config->daemon.url.ToString(), "unix:/home/someone/.cache/stoker/stokerd.sock");
+  EXPECT_EQ(config->cache_dir, "/users/someone/.cache/stoker");
+  EXPECT_EQ(config->daemon.url.ToString(), "unix:/users/someone/.cache/stoker/stokerd.sock");
   ASSERT_TRUE(config->daemon.private_daemon.has_value());
   EXPECT_EQ(config->name_space, "default");
 }
