@@ -1,0 +1,119 @@
+"""The torch.compile backend: capture, lower, compile; eager PyTorch wherever that does not work."""
+
+import time
+from typing import NamedTuple
+
+import torch
+from torch._dynamo import exc as dynamo_errors
+
+from . import capture, counters, runtime
+from .aten_ops import Unsupported
+from .client import client
+from .executable import Executable
+from .library import StokerError
+from .log import logger, warn_once
+from .lowering import lower
+from .program import Segment
+
+_MODES = {
+    None: "default", "default": "default", "reduce-overhead": "reduce-overhead",
+    "max-autotune": "max-autotune", "max-autotune-no-cudagraphs": "max-autotune"}
+
+
+class Options(NamedTuple):
+    mode: str = "default"
+    numerics: str = "strict"
+    verify: bool = False
+
+
+def stoker(gm, example_inputs, *, mode=None, options=None):
+    """What torch.compile(model, backend="stoker") calls. Options: numerics ("strict", "fast") and
+    verify (the first call runs beside a reference interpreter)."""
+    chosen = _options(mode, options or {})
+
+    def compile_graph(inner, parameters, traced_s):
+        return _compile(inner, parameters, chosen, traced_s)
+
+    try:
+        return capture.trace(gm, example_inputs, compile_graph)
+    except (dynamo_errors.TorchDynamoException, KeyboardInterrupt):
+        raise  # Dynamo's way to start over, or to say what the user's program does wrong.
+    except Exception as error:
+        warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
+        counters.count("graphs_eager")
+        return gm
+
+
+def _options(mode, options):
+    if mode not in _MODES:
+        warn_once(("mode", mode), "mode '%s' is unknown; 'default' is used.", mode)
+    for name in sorted(set(options) - {"numerics", "verify"}):
+        warn_once(("option", name), "option '%s' is unknown and ignored.", name)
+    return Options(
+        _MODES.get(mode, "default"), options.get("numerics", "strict"),
+        bool(options.get("verify", False)))
+
+
+def _compile(gm, parameters, options, traced_s):
+    """A boxed callable for a functional ATen graph; never raises."""
+    record = {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
+    try:
+        return _compile_segments(gm, parameters, options, record)
+    except (StokerError, Unsupported) as error:
+        warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s", error)
+    except Exception as error:  # A bug of ours must not end a job.
+        warn_once(
+            ("bug", repr(error)), "a graph runs in eager, by a bug in Stoker's frontend: %r", error)
+        logger.debug("the bug", exc_info=True)
+    counters.count("graphs_eager")
+    return runtime.eager(gm)
+
+
+def _compile_segments(gm, parameters, options, record):
+    started = time.perf_counter()
+    program = lower(gm, parameters)
+    record["mapping_s"] = time.perf_counter() - started
+    segments = [step for step in program.steps if isinstance(step, Segment)]
+    executables = [_executable(segment, options, record) for segment in segments]
+    record["ready_s"] = time.perf_counter() - started
+    record["segments"] = len(segments)
+    record["fallback_ops"] = dict(program.fallbacks)
+    counters.count("graphs")
+    counters.remember_compile(record)
+    _report(program.fallbacks)
+    logger.info("compiled a graph: %s", record)
+    if not segments:
+        return runtime.eager(gm)
+    return runtime.compiled(gm, program, executables)
+
+
+# What libstoker says about an executable and we add up over the segments of a graph.
+_SUMS = ("lookup_s", "compile_s", "load_s", "kernels", "kernels_unique", "kernels_compiled", "launches")
+
+
+def _executable(segment, options, record):
+    logger.debug("graph:\n%s", segment.text)
+
+    def on_bind(seconds):
+        record["bind_s"] += seconds
+
+    handle = client().compile(
+        segment.text, options.mode, options.numerics, options.verify, torch.get_num_threads())
+    executable = Executable(handle, segment, on_bind)
+    description = executable.describe()
+    for name in _SUMS:
+        record[name] = record.get(name, 0) + (description.get(name) or 0)
+    record.setdefault("sources", []).append(description.get("source"))
+    record.setdefault("request_keys", []).append(description.get("request_key"))
+    return executable
+
+
+def _report(fallbacks):
+    for operator, reason in fallbacks.items():
+        counters.count_fallback(operator)
+        warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
+    try:
+        client().report(
+            {"graphs": 1, "graphs_with_fallback": int(bool(fallbacks))}, dict.fromkeys(fallbacks, 1))
+    except StokerError as error:
+        logger.info("the daemon does not take counters: %s", error)

@@ -1,0 +1,65 @@
+"""This process's connection to the daemon, and what can be asked of it without a graph."""
+
+import json
+import os
+import threading
+from ctypes import byref, sizeof
+
+from . import library
+from .library import ClientOptions, CompileOptions, ProgressFunction
+from .log import logger
+
+_lock = threading.Lock()
+_clients = {}  # Process id -> Client: a forked process makes its own.
+
+
+class Client:
+    def __init__(self):
+        self._library = library.load()
+        options = ClientOptions(struct_size=sizeof(ClientOptions))
+        if not os.environ.get("STOKER_DAEMON"):
+            options.stokerd = library.encode(library.find_program("stokerd"))
+        self._handle = library.make_handle(self._library.stoker_client_create, byref(options))
+
+    def get(self, path):
+        """The daemon's answer to GET `path`."""
+        return library.take_text(self._library.stoker_client_get, self._handle, path.encode())
+
+    def report(self, counters, fallback_ops):
+        text = json.dumps({"counters": counters, "fallback_ops": fallback_ops})
+        library.check(self._library.stoker_client_report(self._handle, text.encode()))
+
+    def compile(self, text, mode, numerics, verify, threads, progress=None):
+        """The handle of a loaded executable for a graph's text."""
+        encoded = text.encode()
+        graph = library.make_handle(self._library.stoker_graph_parse, encoded, len(encoded))
+        try:
+            options = CompileOptions(
+                struct_size=sizeof(CompileOptions), mode=library.encode(mode),
+                numerics=library.encode(numerics), verify=int(verify), threads=threads,
+                progress=ProgressFunction(progress or _log_progress))
+            return library.make_handle(
+                self._library.stoker_compile, self._handle, graph, byref(options))
+        finally:
+            self._library.stoker_graph_free(graph)
+
+
+def _log_progress(context, stage, done, total, detail, elapsed):
+    logger.info(
+        "%s %d/%d %s (%.1f s)", (stage or b"").decode(), done, total, (detail or b"").decode(),
+        elapsed)
+
+
+def client():
+    """The client of this process, made at the first call."""
+    pid = os.getpid()
+    if pid not in _clients:
+        with _lock:
+            if pid not in _clients:
+                _clients[pid] = Client()
+    return _clients[pid]
+
+
+def status():
+    """The daemon's status as a dictionary."""
+    return json.loads(client().get("/status"))

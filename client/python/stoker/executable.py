@@ -1,0 +1,149 @@
+"""Executable: one compiled segment, called with tensors."""
+
+import ctypes
+import json
+import operator
+import time
+
+import torch
+
+from . import counters, library
+from .binding import Stamp
+from .gate import Gate
+from .layout import row_major
+
+
+class Executable:
+    """Calls are safe from any thread. `on_bind` is told how many seconds a binding took."""
+
+    _threads_in_use = None  # What libstoker was told last: a setting of the process.
+
+    def __init__(self, handle, segment, on_bind):
+        self._on_bind = on_bind
+        self._library = library.load()
+        self._handle = handle
+        self._segment = segment
+        inputs = segment.inputs
+        self._parameter_slots = [source.slot for source in inputs if source.parameter]
+        self._take_parameters = _taker(self._parameter_slots)
+        self._parameters_layout = [source.layout for source in inputs if source.parameter]
+        self._activations = [
+            (place, source.slot, source.layout) for place, source in enumerate(inputs)
+            if not source.parameter]
+        self._pointers = ctypes.c_void_p * len(inputs)
+        self._no_pointers = bytes(ctypes.sizeof(self._pointers))
+        self._outputs = [
+            (output.dtype, output.layout, *_buffer_of(output.layout))
+            for output in segment.outputs]
+        self._output_pointers = ctypes.c_void_p * len(segment.outputs)
+        self._gate = Gate()
+        self._stamp = None
+        self._version = 0
+
+    def __del__(self):
+        self._library.stoker_executable_free(self._handle)
+
+    def describe(self):
+        return json.loads(
+            library.take_text(self._library.stoker_executable_describe, self._handle))
+
+    def __call__(self, slots):
+        """The output tensors, given the tensor of each slot."""
+        return self._with_arguments(slots, self._run)
+
+    def profile(self, slots):
+        """One run with each launch timed; see stoker_executable_profile."""
+        return self._with_arguments(slots, self._profile)
+
+    def _with_arguments(self, slots, call):
+        if self._parameter_slots:
+            parameters = self._take_parameters(slots)
+            if self._stamp is None or not self._stamp.fits(parameters):
+                self._bind(parameters)
+        pointers = self._pointers.from_buffer_copy(self._no_pointers)
+        kept = []
+        for place, slot, layout in self._activations:
+            tensor = _as_laid_out(slots[slot], layout)
+            pointers[place] = tensor.data_ptr()
+            kept.append(tensor)
+        buffers = [
+            torch.empty_strided(shape, strides, dtype=dtype)
+            for dtype, _, shape, strides in self._outputs]
+        results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
+        return call(pointers, results, buffers)
+
+    def _run(self, pointers, results, buffers):
+        self._use_threads()
+        gate = self._gate
+        gate.enter()
+        try:
+            status = self._library.stoker_executable_run(
+                self._handle, pointers, len(pointers), None, 0, results, len(results))
+        finally:
+            gate.leave()
+        if status:
+            library.check(status)
+        return [
+            buffer if layout.order is not None else _with_strides(buffer, layout)
+            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+
+    def _profile(self, pointers, results, buffers):
+        self._use_threads()
+        with self._gate.alone():
+            return json.loads(library.take_text(
+                self._library.stoker_executable_profile, self._handle, pointers, len(pointers),
+                None, 0, results, len(results)))
+
+    def _use_threads(self):
+        threads = torch.get_num_threads()
+        if threads != Executable._threads_in_use:
+            self._library.stoker_set_num_threads(threads)
+            Executable._threads_in_use = threads
+
+    def _bind(self, parameters):
+        started = time.perf_counter()
+        with self._gate.alone():
+            if self._stamp is not None and self._stamp.fits(parameters):
+                return  # Another thread was first.
+            laid_out = list(map(_as_laid_out, parameters, self._parameters_layout))
+            self._version += 1
+            count = len(laid_out)
+            data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
+            versions = (ctypes.c_int64 * count)(*[self._version] * count)
+            self._stamp = None
+            library.check(self._library.stoker_executable_bind(
+                self._handle, data, versions, count))
+            self._bound = laid_out
+            self._stamp = Stamp(parameters)
+        counters.count("bindings")
+        self._on_bind(time.perf_counter() - started)
+
+
+def _taker(places):
+    """A function from a sequence to the tuple of its elements at `places`."""
+    if len(places) == 1:
+        return lambda slots: (slots[places[0]],)
+    return operator.itemgetter(*places) if places else lambda slots: ()
+
+
+def _as_laid_out(tensor, layout):
+    """The tensor, or a copy of it whose elements lie as the layout says."""
+    if tensor.stride() == layout.strides:
+        return tensor
+    if layout.order == tuple(range(len(layout.order))):
+        return tensor.contiguous()
+    return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype).copy_(tensor)
+
+
+def _buffer_of(layout):
+    """(shape, strides) of the memory that a kernel writes for an output."""
+    if layout.order is not None:
+        return layout.shape, layout.strides
+    plain = row_major(layout.shape)
+    return plain.shape, plain.strides
+
+
+def _with_strides(buffer, layout):
+    if layout.overlaps:
+        return buffer
+    return torch.empty_strided(layout.shape, layout.strides, dtype=buffer.dtype).copy_(buffer)

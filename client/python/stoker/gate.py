@@ -1,0 +1,39 @@
+"""Gate: many may pass at once, or one alone."""
+
+import threading
+from contextlib import contextmanager
+
+
+class Gate:
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._inside = 0
+        self._closed = False
+
+    def enter(self):
+        with self._changed:
+            while self._closed:
+                self._changed.wait()
+            self._inside += 1
+
+    def leave(self):
+        with self._changed:
+            self._inside -= 1
+            if not self._inside:
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self):
+        """Waits until nobody is inside and keeps everybody out."""
+        with self._changed:
+            while self._closed:
+                self._changed.wait()
+            self._closed = True
+            while self._inside:
+                self._changed.wait()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._closed = False
+                self._changed.notify_all()

@@ -1,0 +1,395 @@
+"""GraphText: builds a graph in the text form of protocol/graph/OPS.md.
+
+Values are immutable and known by their type; equal nodes are made once, and nodes that no output needs
+are not printed. Shapes are tuples of ints: symbolic sizes were specialized before (capture.py).
+"""
+
+from math import prod
+from typing import NamedTuple
+
+
+class Type(NamedTuple):
+    """An element type by its name in the text form ("f32", "i64", "bool", ...) and a shape."""
+
+    dtype: str
+    shape: tuple
+
+    def __str__(self):
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+FLOATS = frozenset(("f64", "f32", "f16", "bf16"))
+NARROW_FLOATS = frozenset(("f16", "bf16"))
+INTEGERS = frozenset(("i64", "i32", "i16", "i8", "u8"))
+# Inclusive bounds, and what a reduction over nothing gives.
+INTEGER_LIMITS = {
+    "i64": (-(2**63), 2**63 - 1),
+    "i32": (-(2**31), 2**31 - 1),
+    "i16": (-(2**15), 2**15 - 1),
+    "i8": (-128, 127),
+    "u8": (0, 255),
+    "bool": (0, 1),
+}
+
+
+class Node:
+    __slots__ = ("op", "operands", "attributes", "results")
+
+    def __init__(self, op, operands, attributes):
+        self.op = op
+        self.operands = operands
+        self.attributes = attributes
+        self.results = ()
+
+
+class Value:
+    """One result of a node, or an input of the graph (then `node` is None)."""
+
+    __slots__ = ("node", "dtype", "shape", "splat")
+
+    def __init__(self, node, dtype, shape, splat=None):
+        self.node = node
+        self.dtype = dtype
+        self.shape = shape
+        self.splat = splat  # The element of a constant whose elements are all equal.
+
+    @property
+    def type(self):
+        return Type(self.dtype, self.shape)
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+    @property
+    def is_float(self):
+        return self.dtype in FLOATS
+
+
+def ints(values):
+    return "[" + ",".join(map(str, values)) + "]"
+
+
+def number(value, dtype):
+    """An element as the text form writes it; Python's repr of a float is its shortest one."""
+    if dtype == "bool":
+        return "true" if value else "false"
+    if dtype in FLOATS:
+        return repr(float(value))
+    return str(int(value))
+
+
+def broadcast_shapes(*shapes):
+    rank = max(map(len, shapes))
+    result = [1] * rank
+    for shape in shapes:
+        for position, size in enumerate(shape, rank - len(shape)):
+            if size != 1:
+                if result[position] not in (1, size):
+                    raise ValueError(f"Shapes {shapes} do not broadcast.")
+                result[position] = size
+    return tuple(result)
+
+
+class GraphText:
+    def __init__(self, name="main"):
+        self.name = name
+        self.inputs = []  # [(Value, is parameter)]
+        # Value -> the tensor it is known to be from shapes alone, or None.
+        self.evaluate = lambda value: None
+        self._made = {}  # Everything about a node but its results -> Node.
+
+    def input(self, dtype, shape, parameter=False):
+        value = Value(None, dtype, tuple(shape))
+        self.inputs.append((value, parameter))
+        return value
+
+    def nodes(self, op, operands, attributes, types):
+        """Adds a node with several results."""
+        key = (op, tuple(map(id, operands)), attributes, types)
+        node = self._made.get(key)
+        if node is None:
+            node = self._made[key] = Node(op, operands, attributes)
+            node.results = tuple(Value(node, dtype, shape) for dtype, shape in types)
+        return node.results
+
+    def node(self, op, operands, attributes, dtype, shape):
+        return self.nodes(op, operands, attributes, ((dtype, shape),))[0]
+
+    # ---- Constants ------------------------------------------------------------------------------
+
+    def constant(self, value, dtype, shape=()):
+        """A constant all of whose elements are `value`, converted to `dtype` as Python converts."""
+        if dtype in INTEGER_LIMITS and dtype != "bool":
+            low, high = INTEGER_LIMITS[dtype]
+            value = int(value)
+            if not low <= value <= high:
+                value = (value - low) % (high - low + 1) + low
+        result = self.node("constant", (), f" value({number(value, dtype)})", dtype, tuple(shape))
+        result.splat = value
+        return result
+
+    def dense(self, data, dtype, shape):
+        """A constant of raw little-endian elements."""
+        return self.node("constant", (), f' bytes("{data.hex()}")', dtype, tuple(shape))
+
+    def vector(self, values, dtype):
+        listed = ", ".join(number(value, dtype) for value in values)
+        return self.node("constant", (), f" value([{listed}])", dtype, (len(values),))
+
+    def iota(self, dim, dtype, shape):
+        return self.node("iota", (), f" {{dim={dim}}}", dtype, tuple(shape))
+
+    # ---- Pointwise ------------------------------------------------------------------------------
+
+    def unary(self, op, x):
+        return self.node(op, (x,), "", x.dtype, x.shape)
+
+    def predicate(self, op, x):
+        return self.node(op, (x,), "", "bool", x.shape)
+
+    def binary(self, op, x, y):
+        """Operands of one dtype; broadcasts."""
+        shape = x.shape if x.shape == y.shape else broadcast_shapes(x.shape, y.shape)
+        operands = (self.broadcast(x, shape), self.broadcast(y, shape))
+        return self.node(op, operands, "", x.dtype, shape)
+
+    def with_scalar(self, op, x, scalar):
+        return self.node(op, (x, self.constant(scalar, x.dtype, x.shape)), "", x.dtype, x.shape)
+
+    def compare(self, direction, x, y):
+        shape = broadcast_shapes(x.shape, y.shape)
+        if x.dtype == "bool":
+            if direction in ("EQ", "NE"):
+                differs = self.binary("xor", x, y)
+                return differs if direction == "NE" else self.unary("not", differs)
+            x, y = self.convert(x, "u8"), self.convert(y, "u8")
+        operands = (self.broadcast(x, shape), self.broadcast(y, shape))
+        return self.node("compare", operands, f' {{direction="{direction}"}}', "bool", shape)
+
+    def select(self, predicate, on_true, on_false):
+        shape = broadcast_shapes(predicate.shape, on_true.shape, on_false.shape)
+        operands = tuple(self.broadcast(x, shape) for x in (predicate, on_true, on_false))
+        return self.node("select", operands, "", on_true.dtype, shape)
+
+    def convert(self, x, dtype):
+        if x.dtype == dtype:
+            return x
+        if x.splat is not None and (dtype in FLOATS or x.dtype not in FLOATS):
+            return self.constant(x.splat, dtype, x.shape)
+        return self.node("convert", (x,), "", dtype, x.shape)
+
+    # ---- Shape ----------------------------------------------------------------------------------
+
+    def broadcast(self, x, shape):
+        """Broadcasts as PyTorch does: dims are aligned at the end."""
+        if x.shape == tuple(shape):
+            return x
+        first = len(shape) - len(x.shape)
+        return self.broadcast_in_dim(x, range(first, len(shape)), shape)
+
+    def broadcast_in_dim(self, x, dims, shape):
+        shape = tuple(shape)
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        dims = tuple(dims)
+        if x.shape == shape and dims == tuple(range(len(shape))):
+            return x
+        return self.node("broadcast_in_dim", (x,), f" {{dims={ints(dims)}}}", x.dtype, shape)
+
+    def reshape(self, x, shape):
+        shape = tuple(shape)
+        if x.node is not None and x.node.op == "reshape":
+            x = x.node.operands[0]
+        if x.shape == shape:
+            return x
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        if prod(x.shape) != prod(shape):
+            raise ValueError(f"Shape {shape} has another number of elements than {x.shape}.")
+        return self.node("reshape", (x,), "", x.dtype, shape)
+
+    def transpose(self, x, dims):
+        dims = tuple(dims)
+        if dims == tuple(range(len(dims))):
+            return x
+        shape = tuple(x.shape[dim] for dim in dims)
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        return self.node("transpose", (x,), f" {{dims={ints(dims)}}}", x.dtype, shape)
+
+    def slice(self, x, start, limit, stride=None):
+        stride = tuple(stride or (1,) * x.rank)
+        shape = tuple(
+            max(0, -(-(stop - begin) // step)) for begin, stop, step in zip(start, limit, stride))
+        if shape == x.shape:
+            return x
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        attributes = f" {{start={ints(start)}, limit={ints(limit)}, stride={ints(stride)}}}"
+        return self.node("slice", (x,), attributes, x.dtype, shape)
+
+    def slice_dim(self, x, dim, start, limit, step=1):
+        starts, limits, strides = [0] * x.rank, list(x.shape), [1] * x.rank
+        starts[dim], limits[dim], strides[dim] = start, max(start, limit), step
+        return self.slice(x, starts, limits, strides)
+
+    def reverse(self, x, dims):
+        dims = sorted(dims)
+        return self.node("reverse", (x,), f" {{dims={ints(dims)}}}", x.dtype, x.shape)
+
+    def pad(self, x, value, low, high, interior=None):
+        interior = tuple(interior or (0,) * x.rank)
+        shape = tuple(
+            before + size + max(0, size - 1) * between + after
+            for size, before, after, between in zip(x.shape, low, high, interior))
+        if shape == x.shape and not any(low):
+            return x
+        attributes = f" {{low={ints(low)}, high={ints(high)}, interior={ints(interior)}}}"
+        return self.node("pad", (x, value), attributes, x.dtype, shape)
+
+    def concatenate(self, xs, dim):
+        if len(xs) == 1:
+            return xs[0]
+        shape = list(xs[0].shape)
+        shape[dim] = sum(x.shape[dim] for x in xs)
+        return self.node(
+            "concatenate", tuple(xs), f" {{dim={dim}}}", xs[0].dtype, tuple(shape))
+
+    # ---- Reductions and scans -------------------------------------------------------------------
+
+    def reduce(self, kind, x, dims, keepdim=False):
+        dims = sorted(dims)
+        kept = tuple(size for dim, size in enumerate(x.shape) if dim not in dims)
+        result = x
+        if dims:
+            result = self.node(
+                "reduce", (x,), f' {{dims={ints(dims)}, kind="{kind}"}}', x.dtype, kept)
+        if keepdim:
+            result = self.reshape(
+                result, (1 if dim in dims else size for dim, size in enumerate(x.shape)))
+        return result
+
+    def arg_reduce(self, kind, x, dim):
+        shape = x.shape[:dim] + x.shape[dim + 1:]
+        return self.node("arg_reduce", (x,), f' {{dim={dim}, kind="{kind}"}}', "i64", shape)
+
+    def reduce_window(self, kind, x, window, strides, low, high, dilation):
+        shape = tuple(
+            (size + before + after - (extent - 1) * spread - 1) // step + 1
+            for size, extent, step, before, after, spread
+            in zip(x.shape, window, strides, low, high, dilation))
+        attributes = (
+            f" {{window={ints(window)}, strides={ints(strides)}, pad_low={ints(low)},"
+            f' pad_high={ints(high)}, dilation={ints(dilation)}, kind="{kind}"}}')
+        return self.node("reduce_window", (x,), attributes, x.dtype, shape)
+
+    def cumulative(self, kind, x, dim, reverse=False, exclusive=False):
+        attributes = (
+            f' {{dim={dim}, kind="{kind}", reverse={number(reverse, "bool")},'
+            f' exclusive={number(exclusive, "bool")}}}')
+        return self.node("cumulative", (x,), attributes, x.dtype, x.shape)
+
+    # ---- Contractions and composites ------------------------------------------------------------
+
+    def dot(self, a, b, lhs_batch, lhs_contract, rhs_batch, rhs_contract):
+        shape = [a.shape[dim] for dim in lhs_batch]
+        for x, used in ((a, {*lhs_batch, *lhs_contract}), (b, {*rhs_batch, *rhs_contract})):
+            shape += [size for dim, size in enumerate(x.shape) if dim not in used]
+        attributes = (
+            f" {{lhs_batch={ints(lhs_batch)}, lhs_contract={ints(lhs_contract)},"
+            f" rhs_batch={ints(rhs_batch)}, rhs_contract={ints(rhs_contract)}}}")
+        return self.node("dot_general", (a, b), attributes, a.dtype, tuple(shape))
+
+    def matmul(self, a, b):
+        """[..., M, K] x [..., K, N] with equal leading dims, or [M, K] x [K, N]."""
+        batch = range(a.rank - 2)
+        return self.dot(a, b, batch, [a.rank - 1], batch, [b.rank - 2])
+
+    def convolution(self, x, w, strides, low, high, dilation, lhs_dilation, groups):
+        spatial = tuple(
+            ((size - 1) * spread + 1 + before + after - (extent - 1) * gap - 1) // step + 1
+            for size, extent, step, before, after, gap, spread
+            in zip(x.shape[2:], w.shape[2:], strides, low, high, dilation, lhs_dilation))
+        attributes = (
+            f" {{strides={ints(strides)}, pad_low={ints(low)}, pad_high={ints(high)},"
+            f" dilation={ints(dilation)}, lhs_dilation={ints(lhs_dilation)}, groups={groups}}}")
+        shape = (x.shape[0], w.shape[0]) + spatial
+        return self.node("convolution", (x, w), attributes, x.dtype, shape)
+
+    def attention(self, q, k, v, mask, scale, causal):
+        operands = (q, k, v) if mask is None else (q, k, v, mask)
+        attributes = f' {{scale={float(scale)!r}, causal={number(causal, "bool")}}}'
+        return self.node("attention", operands, attributes, q.dtype, q.shape[:3] + v.shape[3:])
+
+    # ---- Indexing and ordering ------------------------------------------------------------------
+
+    def gather(self, x, indices, offset_dims, collapsed, start_index_map, slice_sizes):
+        """The last dim of `indices` is the index vector."""
+        batch = iter(indices.shape[:-1])
+        window = iter(size for dim, size in enumerate(slice_sizes) if dim not in collapsed)
+        rank = indices.rank - 1 + len(offset_dims)
+        shape = tuple(next(window if dim in offset_dims else batch) for dim in range(rank))
+        attributes = (
+            f" {{offset_dims={ints(offset_dims)}, collapsed_dims={ints(collapsed)},"
+            f" start_index_map={ints(start_index_map)}, index_vector_dim={indices.rank - 1},"
+            f" slice_sizes={ints(slice_sizes)}}}")
+        return self.node("gather", (x, indices), attributes, x.dtype, shape)
+
+    def scatter(self, kind, x, indices, updates, window_dims, inserted, scatter_dims):
+        """The last dim of `indices` is the index vector."""
+        attributes = (
+            f" {{update_window_dims={ints(window_dims)}, inserted_window_dims={ints(inserted)},"
+            f" scatter_dims={ints(scatter_dims)}, index_vector_dim={indices.rank - 1},"
+            f' kind="{kind}"}}')
+        return self.node("scatter", (x, indices, updates), attributes, x.dtype, x.shape)
+
+    def sort(self, operands, dim, descending):
+        attributes = f' {{dim={dim}, descending={number(descending, "bool")}}}'
+        return self.nodes("sort", tuple(operands), attributes, tuple(x.type for x in operands))
+
+    def top_k(self, x, k, largest):
+        shape = x.shape[:-1] + (k,)
+        attributes = f' {{k={k}, largest={number(largest, "bool")}}}'
+        return self.nodes("top_k", (x,), attributes, (Type(x.dtype, shape), Type("i64", shape)))
+
+    # ---- Printing -------------------------------------------------------------------------------
+
+    def live(self, outputs):
+        """(positions of the inputs that `outputs` need, their nodes in order)."""
+        needed_nodes = {value.node for value in outputs if value.node is not None}
+        needed_inputs = {value for value in outputs if value.node is None}
+        nodes = []
+        for node in reversed(self._made.values()):
+            if node in needed_nodes:
+                nodes.append(node)
+                for operand in node.operands:
+                    if operand.node is None:
+                        needed_inputs.add(operand)
+                    else:
+                        needed_nodes.add(operand.node)
+        nodes.reverse()
+        inputs = [i for i, (value, _) in enumerate(self.inputs) if value in needed_inputs]
+        return inputs, nodes
+
+    def text(self, inputs, nodes, outputs):
+        """The text of what `live` found."""
+        names = {}
+
+        def name(value):
+            names[value] = result = f"%{len(names)}"
+            return result
+
+        heads = []
+        for position in inputs:
+            value, parameter = self.inputs[position]
+            heads.append(f"{name(value)}: {'parameter ' if parameter else ''}{value.type}")
+        lines = [f"graph @{self.name}({', '.join(heads)}) {{"]
+        for node in nodes:
+            operands = ", ".join([names[operand] for operand in node.operands])
+            results = ", ".join([name(value) for value in node.results])
+            types = ", ".join([str(value.type) for value in node.results])
+            lines.append(f"  {results} = {node.op}({operands}){node.attributes} : {types}")
+        lines.append(f"  return {', '.join([names[value] for value in outputs])}")
+        lines.append("}\n")
+        return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""How a tensor's elements lie in memory, as far as row-major kernels care.
+
+A dense layout is a permutation of a row-major one: a channels-last image, a transposed matrix. Stoker
+reads and writes such tensors in place, by their physical shape, and transposes inside the graph.
+"""
+
+from typing import NamedTuple
+
+import torch
+
+DTYPES = {
+    torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
+    torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8",
+    torch.uint8: "u8", torch.bool: "bool",
+}
+
+
+class Layout(NamedTuple):
+    shape: tuple
+    strides: tuple
+    order: tuple  # Dims from the slowest to the fastest; None where elements overlap or have gaps.
+
+    @property
+    def physical_shape(self):
+        return tuple(self.shape[dim] for dim in self.order)
+
+    @property
+    def places(self):
+        """For each dim its place in `order`."""
+        places = [0] * len(self.order)
+        for place, dim in enumerate(self.order):
+            places[dim] = place
+        return places
+
+    @property
+    def overlaps(self):
+        return any(size > 1 and stride == 0 for size, stride in zip(self.shape, self.strides))
+
+
+def row_major(shape):
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return Layout(tuple(shape), tuple(reversed(strides)), tuple(range(len(shape))))
+
+
+def layout_of(tensor):
+    """The layout of a tensor, real or fake; symbolic sizes are specialized."""
+    shape = tuple(map(int, tensor.shape))
+    strides = tuple(map(int, tensor.stride()))
+    plain = row_major(shape)
+    # Dims of size 1 lie anywhere, and nothing lies somewhere.
+    if 0 in shape or all(
+            size == 1 or a == b for size, a, b in zip(shape, strides, plain.strides)):
+        return Layout(shape, strides, plain.order)
+    order = sorted(range(len(shape)), key=lambda dim: (-strides[dim], dim))
+    step = 1
+    for dim in reversed(order):
+        if shape[dim] != 1:
+            if strides[dim] != step:
+                return Layout(shape, strides, None)
+            step *= shape[dim]
+    return Layout(shape, strides, tuple(order))

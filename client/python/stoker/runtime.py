@@ -1,0 +1,129 @@
+"""Runs a Program: the compiled segments and the eager operators between them."""
+
+import torch
+
+from .library import StokerError
+from .log import logger, warn_once
+from .program import Copy, EagerCall, Segment, Slot, slots_read
+
+
+def boxed(function):
+    """Marks a function of one list, which it empties, for AOTAutograd."""
+    function._boxed_call = True
+    return function
+
+
+def eager(gm):
+    """The graph as PyTorch runs it."""
+    forward = gm.forward
+
+    @boxed
+    def run(arguments):
+        taken = tuple(arguments)
+        arguments.clear()
+        return forward(*taken)
+
+    return run
+
+
+def compiled(gm, program, executables):
+    """The program as a function of one list. A segment that fails hands the graph to PyTorch for good."""
+    run_steps = _single(program, executables[0]) if _is_single(program) else _steps(
+        program, executables)
+    state = {"run": run_steps}
+
+    @boxed
+    def run(arguments):
+        try:
+            results = state["run"](arguments)
+        except StokerError as error:
+            warn_once(
+                ("run", id(state)), "a compiled graph failed and runs in eager from now on: %s",
+                error)
+            logger.debug("graph:\n%s", gm.code)
+            state["run"] = lambda taken: gm.forward(*taken)
+            results = state["run"](arguments)
+        arguments.clear()
+        return results
+
+    return run
+
+
+def _is_single(program):
+    return (
+        len(program.steps) == 1 and isinstance(program.steps[0], Segment) and not program.constants
+        and all(isinstance(output, Slot) for output in program.outputs))
+
+
+def _single(program, executable):
+    """One segment that gives all outputs."""
+    places = {output.slot: place for place, output in enumerate(program.steps[0].outputs)}
+    if not all(output.index in places for output in program.outputs):
+        return _steps(program, [executable])
+    order = [places[output.index] for output in program.outputs]
+    if order == list(range(len(places))):
+        return executable
+    return lambda arguments: [executable(arguments)[place] for place in order]
+
+
+def _steps(program, executables):
+    """Any program. Slots are emptied after their last reader."""
+    segments = iter(executables)
+    kept = {output.index for output in program.outputs if isinstance(output, Slot)}
+    last_reader = {}
+    for step in program.steps:
+        for slot in slots_read(step):
+            last_reader[slot] = id(step)
+    inputs = program.slots
+    plan = []
+    for step in program.steps:
+        run = {Segment: _run_segment, EagerCall: _run_eager, Copy: _run_copy}[type(step)]
+        worker = next(segments) if isinstance(step, Segment) else None
+        drops = [
+            slot for slot in dict.fromkeys(slots_read(step))
+            if last_reader[slot] == id(step) and slot not in kept]
+        plan.append((run, step, worker, drops))
+
+    def execute(arguments):
+        slots = list(arguments) + [None] * (inputs - len(arguments))
+        for slot, value in program.constants.items():
+            slots[slot] = value
+        for run, step, worker, drops in plan:
+            run(slots, step, worker)
+            for slot in drops:
+                slots[slot] = None
+        return [
+            slots[output.index] if isinstance(output, Slot) else output
+            for output in program.outputs]
+
+    return execute
+
+
+def _run_segment(slots, segment, executable):
+    for output, tensor in zip(segment.outputs, executable(slots)):
+        slots[output.slot] = tensor
+
+
+def _run_eager(slots, call, _):
+    slots[call.slot] = call.target(
+        *_filled(slots, call.arguments), **_filled(slots, call.keywords))
+
+
+def _run_copy(slots, copy, _):
+    layout, source = copy.layout, slots[copy.source]
+    if layout.overlaps:
+        slots[copy.target] = source.clone(memory_format=torch.contiguous_format)
+    else:
+        slots[copy.target] = torch.empty_strided(
+            layout.shape, layout.strides, dtype=source.dtype).copy_(source)
+
+
+def _filled(slots, argument):
+    """The argument with tensors in place of Slots."""
+    if isinstance(argument, Slot):
+        return slots[argument.index]
+    if isinstance(argument, (list, tuple)):
+        return type(argument)(_filled(slots, item) for item in argument)
+    if isinstance(argument, dict):
+        return {name: _filled(slots, item) for name, item in argument.items()}
+    return argument

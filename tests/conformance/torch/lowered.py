@@ -1,0 +1,71 @@
+"""Runs lowered programs with the evaluator in place of compiled code."""
+
+import torch
+from torch._functorch.aot_autograd import aot_module_simplified
+
+from graph_evaluator import evaluate
+from stoker import runtime
+from stoker.lowering import lower
+from stoker.program import Segment
+
+
+class EvaluatedSegment:
+    """Stands for an Executable."""
+
+    def __init__(self, segment, round_to_dtype=False):
+        self.segment = segment
+        self.round_to_dtype = round_to_dtype
+
+    def __call__(self, slots):
+        inputs = []
+        for source in self.segment.inputs:
+            tensor = slots[source.slot]
+            inputs.append(tensor.permute(source.layout.order).contiguous())
+        results = evaluate(self.segment.text, inputs, self.round_to_dtype)
+        outputs = []
+        for output, result in zip(self.segment.outputs, results):
+            layout = output.layout
+            assert result.dtype == output.dtype
+            if layout.order is None:
+                tensor = torch.empty_strided(layout.shape, layout.strides, dtype=output.dtype)
+                outputs.append(result if layout.overlaps else tensor.copy_(result))
+            else:
+                buffer = torch.empty_strided(layout.shape, layout.strides, dtype=output.dtype)
+                buffer.permute(layout.order).copy_(result)
+                outputs.append(buffer)
+        return outputs
+
+
+def run_program(gm, program, arguments):
+    segments = [
+        EvaluatedSegment(step) for step in program.steps if isinstance(step, Segment)]
+    return runtime._steps(program, segments)(arguments)
+
+
+class _Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        results = self.function(*inputs)
+        return (results,) if isinstance(results, torch.Tensor) else tuple(results)
+
+
+def graph_of(function, *arguments):
+    """The functional ATen graph of a function of tensors, as a backend gets it."""
+    graphs = []
+
+    def keep(gm, inputs):
+        graphs.append(gm)
+        return gm.forward
+
+    with torch.no_grad():
+        aot_module_simplified(
+            _Function(function), list(arguments), fw_compiler=keep, inference_compiler=keep)
+    return graphs[0]
+
+
+def lowered(function, *arguments, parameters=()):
+    gm = graph_of(function, *arguments)
+    return gm, lower(gm, parameters)

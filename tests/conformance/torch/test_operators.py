@@ -1,0 +1,78 @@
+"""Every mapped operator, evaluated in float64, against eager PyTorch.
+
+Capturing a graph costs far more than lowering it, so that many cases share one graph.
+"""
+
+import functools
+
+import pytest
+import torch
+
+from cases import CASES
+from lowered import lowered, run_program
+from stoker.layout import layout_of
+
+# What PyTorch itself may be off by, in the dtype of the result.
+TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
+CASES_PER_GRAPH = 32
+
+
+def _narrowed(x):
+    return x.to(torch.bfloat16) if x.dtype == torch.float32 else x
+
+
+def _variants():
+    for case in CASES:
+        yield case.name, case, case.inputs
+        if case.narrow and any(x.dtype == torch.float32 for x in case.inputs):
+            yield f"{case.name}-bf16", case, tuple(map(_narrowed, case.inputs))
+
+
+VARIANTS = list(_variants())
+
+
+def _listed(results):
+    return [results] if isinstance(results, torch.Tensor) else list(results)
+
+
+@functools.cache
+def _results(first):
+    """For each case of a group: [(PyTorch's result, strides promised, our result)]."""
+    group = VARIANTS[first:first + CASES_PER_GRAPH]
+    places, inputs = [], []
+    for _, _, own in group:
+        places.append(range(len(inputs), len(inputs) + len(own)))
+        inputs += own
+
+    def every(*tensors):
+        return [
+            result for (_, case, _), place in zip(group, places)
+            for result in _listed(case.function(*[tensors[index] for index in place]))]
+
+    gm, program = lowered(every, *inputs)
+    assert not program.fallbacks
+    assert len(program.steps) <= 1 + CASES_PER_GRAPH  # One segment, and copies of what is not computed.
+    promised = [
+        None if layout.overlaps else layout.strides
+        for layout in (layout_of(node.meta["val"]) for node in gm.graph.output_node().args[0])]
+    computed = iter(zip(promised, run_program(gm, program, inputs)))
+    with torch.no_grad():
+        expected = [_listed(case.function(*own)) for _, case, own in group]
+    return [[(one, *next(computed)) for one in wanted] for wanted in expected]
+
+
+@pytest.mark.parametrize("place", range(len(VARIANTS)), ids=[name for name, _, _ in VARIANTS])
+def test_operator(place):
+    case = VARIANTS[place][1]
+    first = place - place % CASES_PER_GRAPH
+    for expected, strides, result in _results(first)[place - first]:
+        assert result.dtype == expected.dtype and result.shape == expected.shape
+        assert strides in (None, result.stride())
+        tolerance = case.tolerance or TOLERANCE.get(expected.dtype, 0)
+        torch.testing.assert_close(
+            result, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def test_table_names_are_unique():
+    names = [name for name, _, _ in VARIANTS]
+    assert len(names) == len(set(names)), {name for name in names if names.count(name) > 1}
