@@ -97,6 +97,7 @@ class GraphText:
         self.inputs = []  # [(Value, is parameter)]
         # Value -> the tensor it is known to be from shapes alone, or None.
         self.evaluate = lambda value: None
+        self.facts = {}  # Value -> what a rule found out about it.
         self._made = {}  # Everything about a node but its results -> Node.
 
     def input(self, dtype, shape, parameter=False):

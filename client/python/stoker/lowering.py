@@ -9,6 +9,7 @@ functional; operators that draw random numbers keep their order.
 import operator
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from .aten_ops import RULES, Unsupported
 from .graph_text import GraphText, Type, Value
@@ -27,12 +28,14 @@ _NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, bool, int, float)
 def lower(gm, parameters):
     """`parameters`: positions of the inputs whose content rarely changes."""
     forced = set()
-    while True:
-        lowering = _Lowering(gm, set(parameters), forced)
-        idle = lowering.idle_nodes()
-        if not idle:
-            return lowering.program()
-        forced |= idle
+    # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
+    with torch.no_grad(), _disable_current_modes():
+        while True:
+            lowering = _Lowering(gm, set(parameters), forced)
+            idle = lowering.idle_nodes()
+            if not idle:
+                return lowering.program()
+            forced |= idle
 
 
 def concrete(value):
@@ -298,8 +301,7 @@ class _Lowering:
             sources = {source: self.known_tensor(source) for source in node.all_input_nodes}
             if size <= MAX_KNOWN_ELEMENTS and all(x is not None for x in sources.values()):
                 arguments, keywords = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
-                with torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
-                    value = node.target(*arguments, **keywords)
+                value = node.target(*arguments, **keywords)
             self.known[node] = value
         return self.known[node]
 

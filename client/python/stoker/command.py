@@ -1,0 +1,16 @@
+"""The command line: the program `stoker` that lies beside libstoker."""
+
+import os
+import sys
+
+from .library import StokerError, find_program
+
+
+def main():
+    try:
+        program = find_program("stoker")
+    except StokerError as error:
+        sys.exit(f"stoker: {error}")
+    if program is None:
+        sys.exit("stoker: the command line program is not beside libstoker.so.")
+    os.execv(program, [str(program), *sys.argv[1:]])
