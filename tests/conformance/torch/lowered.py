@@ -4,7 +4,7 @@ import torch
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from graph_evaluator import evaluate
-from stoker import runtime
+from stoker import library, runtime
 from stoker.lowering import lower
 from stoker.program import Segment
 
@@ -36,10 +36,19 @@ class EvaluatedSegment:
         return outputs
 
 
+def segments_of(program):
+    return [step for step in program.steps if isinstance(step, Segment)]
+
+
 def run_program(gm, program, arguments):
-    segments = [
-        EvaluatedSegment(step) for step in program.steps if isinstance(step, Segment)]
-    return runtime._steps(program, segments)(arguments)
+    """The program's results; every text also passes libstoker's parser and verifier."""
+    for segment in segments_of(program):
+        text = segment.text.encode()
+        c_library = library.load()
+        c_library.stoker_graph_free(
+            library.make_handle(c_library.stoker_graph_parse, text, len(text)))
+    segments = [EvaluatedSegment(segment) for segment in segments_of(program)]
+    return runtime.compiled(gm, program, segments)(list(arguments))
 
 
 class _Function(torch.nn.Module):

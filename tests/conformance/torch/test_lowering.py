@@ -1,0 +1,225 @@
+"""Segments, eager operators between them, layouts, aliasing, sizes: what lowering does beyond operators."""
+
+import operator
+
+import pytest
+import torch
+
+from lowered import lowered, run_program, segments_of
+from stoker.program import Copy, EagerCall
+
+
+def steps_of(program):
+    return [type(step).__name__ for step in program.steps]
+
+
+def check(function, *inputs, parameters=()):
+    """Lowers, runs, compares with PyTorch; returns the program."""
+    gm, program = lowered(function, *inputs, parameters=parameters)
+    expected = function(*inputs)
+    expected = [expected] if isinstance(expected, torch.Tensor) else expected
+    results = run_program(gm, program, inputs)
+    assert len(results) == len(expected)
+    for result, one in zip(results, expected):
+        torch.testing.assert_close(result, one, equal_nan=True)
+    return program
+
+
+X = torch.arange(12.0).reshape(3, 4)
+
+
+# ---- Segments -------------------------------------------------------------------------------------
+
+
+def test_supported_graph_is_one_segment():
+    program = check(lambda x: (x + 1).relu().softmax(-1), X)
+    assert steps_of(program) == ["Segment"] and not program.fallbacks
+
+
+def test_operator_without_mapping_splits_once():
+    program = check(lambda x: torch.linalg.inv(x[:, :3] + torch.eye(3)) * 2, X)
+    assert steps_of(program).count("Segment") == 2
+    assert list(program.fallbacks) == ["aten.linalg_inv_ex.default"]
+
+
+def test_independent_eager_operators_share_one_split():
+    def function(x):
+        a, b = x[:, :3] + torch.eye(3), x[:, 1:] + 2 * torch.eye(3)
+        return torch.linalg.inv(a * 2) + torch.linalg.inv(b * 3)
+
+    program = check(function, X)
+    assert steps_of(program).count("Segment") == 2
+
+
+def test_complex_numbers_run_eagerly():
+    program = check(lambda x: torch.fft.rfft(x + 1).abs() * 2, X)
+    assert "aten._fft_r2c.default" in program.fallbacks
+    assert steps_of(program).count("Segment") == 2
+
+
+def test_views_between_eager_operators_need_no_segment():
+    program = check(lambda x: torch.linalg.inv(torch.linalg.inv(x[:, :3] + torch.eye(3)).t()), X)
+    assert steps_of(program).count("Segment") == 1
+
+
+def test_graph_of_views_runs_eagerly():
+    program = check(lambda x: x.t().unsqueeze(0), X)
+    assert "Segment" not in steps_of(program) and not program.fallbacks
+
+
+def test_unused_second_result_does_not_matter():
+    assert not check(lambda x: torch.max_pool2d(x.reshape(1, 1, 3, 4), 2), X).fallbacks
+
+
+def test_used_indices_of_pooling_run_eagerly():
+    program = check(
+        lambda x: torch.nn.functional.max_pool2d(x.reshape(1, 1, 3, 4) * 2, 2, return_indices=True), X)
+    assert program.fallbacks == {
+        "aten.max_pool2d_with_indices.default": "the places of the maxima"}
+
+
+def test_random_numbers_keep_their_order():
+    def function(x):
+        return torch.rand_like(x) + torch.linalg.inv(torch.rand(3, 3)).sum()
+
+    gm, program = lowered(function, X)
+    torch.manual_seed(3)
+    expected = function(X)
+    torch.manual_seed(3)
+    result, = run_program(gm, program, [X])
+    torch.testing.assert_close(result, expected)
+
+
+# ---- Parameters -----------------------------------------------------------------------------------
+
+
+def test_parameters_carry_their_role():
+    _, program = lowered(lambda x, w: x @ w, X, X.t().contiguous(), parameters=[1])
+    segment, = segments_of(program)
+    assert [source.parameter for source in segment.inputs] == [False, True]
+    assert "%1: parameter f32[4,3]" in segment.text
+
+
+def test_unused_inputs_are_not_asked_for():
+    _, program = lowered(lambda x, w, y: x + y, X, X, X)
+    assert [source.slot for source in segments_of(program)[0].inputs] == [0, 2]
+
+
+# ---- Layouts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [
+    X.t(), X[:, ::2], X[1:], X.expand(2, 3, 4), X.reshape(1, 3, 4, 1).transpose(0, 3),
+    torch.arange(48.0).reshape(2, 4, 3, 2).to(memory_format=torch.channels_last),
+    torch.arange(3.0)[1:2].expand(4), torch.zeros(0, 4).t()], ids=lambda x: str(x.stride()))
+def test_input_of_any_layout(x):
+    check(lambda x: x * 2 + 1, x)
+
+
+def test_dense_layouts_are_read_in_place():
+    images = torch.arange(48.0).reshape(2, 4, 3, 2).to(memory_format=torch.channels_last)
+    _, program = lowered(lambda x: x * 2, images)
+    segment, = segments_of(program)
+    assert segment.text.startswith("graph @main(%0: f32[2,3,2,4])")
+    assert segment.outputs[0].layout.strides == images.stride()
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: (x + 1).t(), lambda x: (x + 1)[:, ::2], lambda x: (x + 1).expand(2, 3, 4),
+    lambda x: (x + 1)[1:, 1:].unsqueeze(0)])
+def test_output_of_any_layout(function):
+    gm, program = lowered(function, X)
+    result, = run_program(gm, program, [X])
+    promised = gm.graph.output_node().args[0][0].meta["val"]
+    if 0 not in promised.stride():
+        assert result.stride() == promised.stride()
+
+
+def test_as_strided_sees_the_strides_it_was_written_for():
+    check(lambda x: torch.as_strided((x + 1).t(), (2, 2), (1, 4)) * 2, X)
+
+
+# ---- Aliasing -------------------------------------------------------------------------------------
+
+
+def test_output_that_is_a_copy_of_an_input_is_a_new_tensor():
+    gm, program = lowered(lambda x: (x.clone(), x + 1), X)
+    copy, _ = run_program(gm, program, [X])
+    assert copy.data_ptr() != X.data_ptr()
+    assert any(isinstance(step, Copy) for step in program.steps)
+
+
+def test_equal_outputs_are_two_tensors():
+    gm, program = lowered(lambda x: (x + 1, (x + 1).clone()), X)
+    first, second = run_program(gm, program, [X])
+    assert first.data_ptr() != second.data_ptr()
+    torch.testing.assert_close(first, second)
+
+
+# ---- Masks that shapes decide ---------------------------------------------------------------------
+
+Q = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))
+
+
+def attention_lines(program):
+    return [line for line in segments_of(program)[0].text.splitlines() if "attention(" in line]
+
+
+@pytest.mark.parametrize("mask, expected", [
+    (lambda row, column: column <= row, "causal=true"),
+    (lambda row, column: column >= 0, "causal=false"),
+    (lambda row, column: torch.where(column <= row, 0.0, float("-inf")), "causal=true")])
+def test_mask_from_shapes_is_recognized(mask, expected):
+    def function(q):
+        row, column = torch.arange(5)[:, None], torch.arange(5)[None]
+        full = (mask(row, column) + torch.zeros(5, 5, dtype=torch.int64)).expand(1, 1, 5, 5)
+        full = full if full.is_floating_point() else full.bool()
+        return torch.nn.functional.scaled_dot_product_attention(q + 1, q * 2, q, full)
+
+    line, = attention_lines(check(function, Q))
+    assert expected in line and line.count("%") == 4
+
+
+@pytest.mark.parametrize("mask", [
+    lambda row, column: column <= row + 1, lambda row, column: (column + row) % 2 == 0])
+def test_other_mask_from_shapes_is_kept(mask):
+    def function(q):
+        full = mask(torch.arange(5)[:, None], torch.arange(5)[None]).expand(1, 1, 5, 5)
+        return torch.nn.functional.scaled_dot_product_attention(q + 1, q * 2, q, full)
+
+    line, = attention_lines(check(function, Q))
+    assert line.count("%") == 5
+
+
+def test_boolean_mask_stays_boolean():
+    mask = torch.tensor([1, 1, 0, 1, 0]).bool().expand(1, 1, 5, 5)
+    program = check(
+        lambda q, m: torch.nn.functional.scaled_dot_product_attention(q + 1, q, q, m), Q, mask)
+    name = attention_lines(program)[0].split("attention(")[1].split(")")[0].split(", ")[3]
+    text = segments_of(program)[0].text
+    assert any(line.strip().startswith(f"{name} = ") and line.endswith("bool[1,1,5,5]")
+               for line in text.splitlines()) or f"{name}: bool" in text
+
+
+# ---- The text -------------------------------------------------------------------------------------
+
+
+def test_text_does_not_depend_on_the_process():
+    first, second = (
+        segments_of(lowered(lambda x: (x @ x.t()).softmax(-1), X)[1])[0].text for _ in range(2))
+    assert first == second
+
+
+def test_unneeded_nodes_are_not_printed():
+    _, program = lowered(lambda x: torch.native_layer_norm(x + 0, [4], None, None, 1e-5)[1], X)
+    assert "rsqrt" not in segments_of(program)[0].text
+
+
+def test_eager_call_takes_nested_arguments():
+    def function(x):
+        return torch.linalg.multi_dot([x, x.t(), x]) + torch.block_diag(x, x)[:3, :4]
+
+    program = check(function, X)
+    assert any(
+        isinstance(step, EagerCall) and step.target is not operator.getitem
+        for step in program.steps)

@@ -1,0 +1,63 @@
+"""Which changes of parameters are seen. Each test changes one of several parameters in one way."""
+
+import pytest
+import torch
+
+from stoker.binding import Stamp
+
+
+def parameters():
+    return (
+        torch.nn.Parameter(torch.arange(12.0).reshape(3, 4)), torch.zeros(5, dtype=torch.bfloat16),
+        torch.ones(4, 4).t(), torch.zeros(0), torch.tensor(True), torch.tensor(3))
+
+
+def test_unchanged_parameters_fit():
+    held = parameters()
+    assert Stamp(held).fits(held)
+
+
+@pytest.mark.parametrize("name, change", [
+    ("in-place operation", lambda x: x.mul_(2).add_(1)),
+    ("new data", lambda x: setattr(x, "data", x.detach().clone())),
+    ("write through data", lambda x: x.data.add_(1)),
+    ("write through numpy", lambda x: x.detach().numpy().__iadd__(1)),
+    ("copy", lambda x: x.copy_(x + 1))], ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("place", [0, 2])
+def test_change_is_seen(name, change, place):
+    held = parameters()
+    stamp = Stamp(held)
+    with torch.no_grad():
+        change(held[place])
+    assert not stamp.fits(held)
+
+
+def test_other_tensor_is_seen():
+    held = parameters()
+    stamp = Stamp(held)
+    assert not stamp.fits((torch.nn.Parameter(held[0].detach().clone()), *held[1:]))
+
+
+def test_address_is_not_reused_while_the_stamp_lives():
+    """Moving a parameter away and back to equal memory must not look like no change."""
+    parameter = torch.nn.Parameter(torch.zeros(1024))
+    stamp = Stamp((parameter,))
+    parameter.data = torch.empty(0)
+    parameter.data = torch.zeros(1024)
+    assert not stamp.fits((parameter,))
+
+
+def test_inference_tensors_have_no_version():
+    with torch.inference_mode():
+        tensor = torch.zeros(4)
+    stamp = Stamp((tensor,))
+    assert stamp.fits((tensor,))
+    with torch.inference_mode():
+        tensor.add_(1)
+    assert not stamp.fits((tensor,))
+
+
+def test_inference_tensor_in_place_of_a_parameter_does_not_fit():
+    stamp = Stamp((torch.zeros(4),))
+    with torch.inference_mode():
+        assert not stamp.fits((torch.zeros(4),))
