@@ -1,0 +1,168 @@
+#include "daemon/service/worker_main.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "compiler/compile.h"
+#include "protocol/wire/framing.h"
+#include "protocol/wire/messages.h"
+
+namespace stoker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Blocking frames over the socket. Write is called from every compiling thread.
+class FramedSocket {
+ public:
+  explicit FramedSocket(int fd) : fd_(fd) {}
+
+  // nullopt: the daemon is gone.
+  std::optional<std::string> Read() {
+    char piece[64 << 10];
+    while (true) {
+      auto frame = frames_.Next();
+      if (!frame.ok()) return std::nullopt;
+      if (*frame) return std::move(**frame);
+      const ssize_t n = read(fd_, piece, sizeof piece);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return std::nullopt;
+      frames_.Feed({piece, static_cast<std::size_t>(n)});
+    }
+  }
+
+  void Write(const wire::WorkerEvent& event) {
+    std::string frame;
+    wire::AppendFrame(wire::EncodeWorkerEvent(event), &frame);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t sent = 0; sent < frame.size();) {
+      const ssize_t n = send(fd_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) _exit(1);
+      sent += static_cast<std::size_t>(n);
+    }
+  }
+
+ private:
+  const int fd_;
+  wire::FrameReader frames_;
+  std::mutex mutex_;
+};
+
+Result<CompileRequest> RequestOf(wire::CompileCall call) {
+  CompileRequest request;
+  STOKER_TRY(request.graph, DecodeGraph(call.graph));
+  request.signature = std::move(call.signature);
+  request.target = std::move(call.target);
+  request.options = call.options;
+  request.compiler_epoch = std::move(call.compiler_epoch);
+  return request;
+}
+
+std::vector<std::optional<KernelRef>> FindKernels(FramedSocket& socket,
+                                                  std::span<const Digest> keys) {
+  wire::KernelQuery query;
+  query.kernel_keys.assign(keys.begin(), keys.end());
+  socket.Write(query);
+  std::vector<std::optional<KernelRef>> found(keys.size());
+  const auto frame = socket.Read();
+  if (!frame) _exit(1);
+  const auto reply = wire::DecodeWorkerKernelReply(*frame);
+  if (!reply.ok()) return found;
+  for (std::size_t i = 0; i < std::min(keys.size(), reply->kernels.size()); ++i) {
+    const auto& known = reply->kernels[i];
+    if (!known.blob.IsZero()) found[i] = KernelRef{known.kernel_key, known.blob, known.size_bytes};
+  }
+  return found;
+}
+
+Result<wire::WorkerDone> Serve(FramedSocket& socket, wire::WorkerRequest message) {
+  const Clock::time_point start = Clock::now();
+  const auto elapsed = [start] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  STOKER_TRY(CompileRequest request, RequestOf(std::move(message.call)));
+  wire::WorkerDone done;
+  if (!message.inspect_sections.empty()) {
+    STOKER_TRY(std::vector<Listing> listings, Inspect(request, message.inspect_sections));
+    for (Listing& listing : listings) {
+      done.sections.push_back({std::move(listing.name), std::move(listing.text)});
+    }
+    return done;
+  }
+  CompileHooks hooks;
+  hooks.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  hooks.find_kernels = [&](std::span<const Digest> keys) { return FindKernels(socket, keys); };
+  hooks.progress = [&](std::string_view stage, int step, int total, std::string_view detail) {
+    socket.Write(wire::Progress{std::string(stage), static_cast<std::uint32_t>(step),
+                                static_cast<std::uint32_t>(total), std::string(detail), elapsed()});
+  };
+  STOKER_TRY(CompileOutput output, Compile(request, hooks));
+  done.artifact = EncodeArtifact(output.artifact);
+  for (CompiledKernel& kernel : output.kernels) {
+    done.kernels.push_back({kernel.key, std::move(kernel.elf)});
+  }
+  for (std::string& constant : output.constants) {
+    const Digest digest = Sha256Of(constant);
+    done.constants.push_back({digest, std::move(constant)});
+  }
+  done.unique_kernels = static_cast<std::uint32_t>(output.artifact.kernels.size());
+  done.compile_seconds = elapsed();
+  return done;
+}
+
+Result<wire::WorkerDone> ServeGuarded(FramedSocket& socket, wire::WorkerRequest message) {
+  try {
+    return Serve(socket, std::move(message));
+  } catch (const std::bad_alloc&) {
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    return ResourceExhausted("The compile needs more than the memory limit of " +
+                             std::to_string(limit.rlim_cur >> 20) + " MiB.");
+  } catch (const std::exception& e) {
+    return Internal(std::string("The compile throws: ") + e.what());
+  }
+}
+
+// Ends the process when the daemon closes the socket while a compile runs.
+void WatchDaemon() {
+  std::thread([] {
+    while (true) {
+      pollfd watched{kWorkerSocket, POLLRDHUP, 0};
+      if (poll(&watched, 1, -1) < 0 && errno == EINTR) continue;
+      _exit(0);
+    }
+  }).detach();
+}
+
+}  // namespace
+
+int RunWorker() {
+  WatchDaemon();
+  FramedSocket socket(kWorkerSocket);
+  while (auto frame = socket.Read()) {
+    auto request = wire::DecodeWorkerRequest(*frame);
+    frame->clear();
+    const auto done = request.ok() ? ServeGuarded(socket, std::move(*request))
+                                   : Result<wire::WorkerDone>(request.error());
+    if (done.ok()) {
+      socket.Write(*done);
+    } else {
+      socket.Write(wire::ErrorReplyOf(done.error()));
+    }
+  }
+  return 0;
+}
+
+}  // namespace stoker

@@ -1,0 +1,14 @@
+// The compile worker: a process of its own, so that a crash, a hang or a memory bomb in a compile
+// costs one request and never the daemon.
+#pragma once
+
+namespace stoker {
+
+// The descriptor on which a worker finds its socket.
+inline constexpr int kWorkerSocket = 3;
+
+// Serves WorkerRequests from kWorkerSocket until the daemon closes it; returns the exit code. The
+// process ends at once when the daemon goes away in the middle of a compile.
+int RunWorker();
+
+}  // namespace stoker
