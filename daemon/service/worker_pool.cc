@@ -30,10 +30,11 @@ namespace asio = boost::asio;
 constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 constexpr std::chrono::hours kForever{24};
 
-// One worker process and its socket. Killed and reaped when destroyed.
+// One worker process and its socket. Killed and reaped when destroyed. Shared with the timer of its
+// deadline, whose handler may be queued when the request ends.
 class Worker {
  public:
-  static Result<std::unique_ptr<Worker>> Start(asio::any_io_executor executor,
+  static Result<std::shared_ptr<Worker>> Start(asio::any_io_executor executor,
                                                const WorkerConfig& config) {
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
@@ -61,7 +62,7 @@ class Worker {
     }
     const rlimit memory{config.memory_limit_mib << 20, config.memory_limit_mib << 20};
     prlimit(pid, RLIMIT_AS, &memory, nullptr);
-    return std::make_unique<Worker>(std::move(executor), fds[0], pid);
+    return std::make_shared<Worker>(std::move(executor), fds[0], pid);
   }
 
   Worker(asio::any_io_executor executor, int fd, pid_t pid)
@@ -124,14 +125,14 @@ struct WorkerPool::State {
   State(asio::any_io_executor e, WorkerConfig c) : executor(std::move(e)), config(std::move(c)) {}
 
   // nullptr: none is idle.
-  std::unique_ptr<Worker> TakeIdle() {
+  std::shared_ptr<Worker> TakeIdle() {
     const std::lock_guard lock(mutex);
     if (idle.empty()) return nullptr;
     auto worker = std::move(idle.back());
     idle.pop_back();
     return worker;
   }
-  void PutIdle(std::unique_ptr<Worker> worker) {
+  void PutIdle(std::shared_ptr<Worker> worker) {
     const std::lock_guard lock(mutex);
     idle.push_back(std::move(worker));
   }
@@ -139,7 +140,7 @@ struct WorkerPool::State {
   const asio::any_io_executor executor;
   const WorkerConfig config;
   std::mutex mutex;
-  std::vector<std::unique_ptr<Worker>> idle;
+  std::vector<std::shared_ptr<Worker>> idle;
   std::atomic<int> running{0};
   Signal freed;
 };
@@ -162,33 +163,33 @@ struct Attempt {
   bool worker_died = false;
 };
 
-asio::awaitable<Attempt> RunOn(Worker& worker, const wire::WorkerRequest& request,
+asio::awaitable<Attempt> RunOn(std::shared_ptr<Worker> worker, const wire::WorkerRequest& request,
                                const WorkerConfig& config,
                                const WorkerPool::FindKernels& find_kernels,
                                const WorkerPool::OnProgress& on_progress) {
   // Killing the worker closes the socket, which ends the read below.
   auto timed_out = std::make_shared<std::atomic<bool>>(false);
   asio::steady_timer deadline(co_await asio::this_coro::executor, config.time_limit);
-  deadline.async_wait([&worker, timed_out](boost::system::error_code code) {
+  deadline.async_wait([worker, timed_out](boost::system::error_code code) {
     if (code) return;
     *timed_out = true;
-    worker.Kill();
+    worker->Kill();
   });
 
-  if (co_await worker.Write(wire::EncodeWorkerRequest(request))) {
+  if (co_await worker->Write(wire::EncodeWorkerRequest(request))) {
     while (true) {
-      const auto payload = co_await worker.Read();
+      const auto payload = co_await worker->Read();
       if (!payload) break;
       auto event = wire::DecodeWorkerEvent(*payload);
       if (!event.ok()) {
-        worker.Kill();
+        worker->Kill();
         co_return Attempt{event.error().WithContext("The compile worker says nonsense"), true};
       }
       if (const auto* progress = std::get_if<wire::Progress>(&*event)) {
         on_progress(*progress);
       } else if (const auto* query = std::get_if<wire::KernelQuery>(&*event)) {
         const wire::WorkerKernelReply reply = co_await find_kernels(*query);
-        if (!co_await worker.Write(wire::EncodeWorkerKernelReply(reply))) break;
+        if (!co_await worker->Write(wire::EncodeWorkerKernelReply(reply))) break;
       } else if (auto* done = std::get_if<wire::WorkerDone>(&*event)) {
         co_return Attempt{std::move(*done), false};
       } else {
@@ -196,7 +197,7 @@ asio::awaitable<Attempt> RunOn(Worker& worker, const wire::WorkerRequest& reques
       }
     }
   }
-  const std::string how = worker.Reap();
+  const std::string how = worker->Reap();
   if (*timed_out) {
     co_return Attempt{DeadlineExceeded("The compile takes longer than the limit of " +
                                        std::to_string(config.time_limit.count()) + " s."),
@@ -231,13 +232,13 @@ asio::awaitable<Result<wire::WorkerDone>> WorkerPool::Run(const wire::WorkerRequ
   } slot{*state};
 
   for (bool first = true;; first = false) {
-    std::unique_ptr<Worker> worker = state->TakeIdle();
+    std::shared_ptr<Worker> worker = state->TakeIdle();
     if (worker == nullptr) {
       auto started = Worker::Start(state->executor, state->config);
       if (!started.ok()) co_return started.error();
       worker = *std::move(started);
     }
-    Attempt attempt = co_await RunOn(*worker, request, state->config, find_kernels, on_progress);
+    Attempt attempt = co_await RunOn(worker, request, state->config, find_kernels, on_progress);
     if (!attempt.worker_died && ++worker->served < state->config.requests_per_worker) {
       state->PutIdle(std::move(worker));
     }
