@@ -34,6 +34,7 @@ class Stack : public CacheStack {
   BlobStore& blobs() override { return *blobs_; }
   ActionIndex& actions() override { return *actions_; }
   CounterStore& counters() override { return *counters_; }
+  std::string TierOf(const Digest& digest) override;
   Status Maintain() override;
   StackSnapshot Snapshot() override;
 
@@ -118,6 +119,16 @@ Status Stack::AssembleCounters() {
   }
   STOKER_TRY(counters_, RocksCounterStore::Open(database_));
   return Ok();
+}
+
+std::string Stack::TierOf(const Digest& digest) {
+  const std::pair<const char*, BlobStore*> tiers[] = {
+      {"memory", metered_memory_}, {"disk", metered_disk_}, {"shared", metered_shared_}};
+  for (const auto& [name, store] : tiers) {
+    if (store == nullptr) continue;
+    if (const auto there = store->Contains(digest); there.ok() && *there) return name;
+  }
+  return "";
 }
 
 Status Stack::Maintain() {

@@ -60,6 +60,9 @@ class CacheStack {
   virtual ActionIndex& actions() = 0;
   virtual CounterStore& counters() = 0;
 
+  // The nearest tier that holds the blob now: "memory", "disk", "shared", or "" for none.
+  virtual std::string TierOf(const Digest& digest) = 0;
+
   // Housekeeping, for every few minutes: removes entries whose blobs were evicted and writes down
   // the order of use. Takes time in proportion to the index.
   virtual Status Maintain() = 0;

@@ -47,20 +47,12 @@ const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view 
 Result<StoredArtifact> ArtifactStore::Find(std::string_view ns, const Digest& request_key) {
   STOKER_TRY(const ActionEntry entry, stack_.actions().Lookup(ns, request_key));
   StoredArtifact found;
-  const TierSnapshot before;
-  const auto memory_hits = [this] {
-    for (const TierSnapshot& tier : stack_.Snapshot().tiers) {
-      if (tier.name == "memory") return tier.metrics.hits;
-    }
-    return std::uint64_t{0};
-  };
-  const std::uint64_t hits_before = memory_hits();
+  found.tier = stack_.TierOf(entry.artifact);
   auto blob = stack_.blobs().Get(entry.artifact);
   if (!blob.ok()) {
     if (blob.error().code != ErrorCode::kNotFound) return blob.error();
     return DataLoss("Artifact " + entry.artifact.ToHex() + " is damaged or was evicted.");
   }
-  found.tier = memory_hits() > hits_before ? "memory" : "disk";
   found.artifact = std::string(blob->bytes());
   found.blobs = entry.references;
   found.compile_seconds = entry.compile_seconds;
@@ -222,8 +214,7 @@ Result<wire::ListReply> ArtifactStore::List(const wire::ListRequest& request) {
   return reply;
 }
 
-Result<wire::CompileCall> ArtifactStore::FindRequest(std::string_view ns,
-                                                     std::string_view prefix) {
+Result<wire::CompileCall> ArtifactStore::FindRequest(std::string_view ns, std::string_view prefix) {
   std::vector<std::string> matches;
   std::string metadata;
   STOKER_RETURN_IF_ERROR(stack_.actions().Visit(
@@ -238,8 +229,8 @@ Result<wire::CompileCall> ArtifactStore::FindRequest(std::string_view ns,
     return NotFound("No stored request key starts with '" + std::string(prefix) + "'.");
   }
   if (matches.size() > 1) {
-    return InvalidArgument("Several request keys start with '" + std::string(prefix) + "': " +
-                           matches[0] + ", " + matches[1] + ".");
+    return InvalidArgument("Several request keys start with '" + std::string(prefix) +
+                           "': " + matches[0] + ", " + matches[1] + ".");
   }
   return wire::DecodeCompileCall(metadata);
 }

@@ -1,0 +1,79 @@
+// CompileService: the daemon's core. Looks requests up, has what is missing compiled by a worker,
+// once per key however many ask, stores it, and counts all of it.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+
+#include "cache/stack.h"
+#include "daemon/service/artifact_store.h"
+#include "daemon/service/flight.h"
+#include "daemon/service/statistics.h"
+#include "daemon/service/worker_pool.h"
+#include "protocol/wire/messages.h"
+
+namespace stoker {
+
+struct ServiceConfig {
+  int queue_limit = 256;  // Compiles running and waiting; one more is refused.
+  WorkerConfig worker;
+};
+
+class CompileService {
+ public:
+  using Send = std::function<boost::asio::awaitable<Status>(const wire::CompileEvent&)>;
+
+  // All references must outlive the service.
+  CompileService(boost::asio::any_io_executor executor, boost::asio::thread_pool& blocking,
+                 CacheStack& stack, Statistics& statistics, ServiceConfig config);
+
+  boost::asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> Lookup(
+      wire::LookupRequest request);
+
+  // Sends progress and then the bundle through `send`. An error that is returned was met before
+  // anything was sent; later ones are sent as events. ResourceExhausted: the queue is full.
+  boost::asio::awaitable<Status> Compile(wire::CompileCall call, const Send& send);
+
+  void Report(const wire::Report& report);
+  boost::asio::awaitable<Result<wire::ListReply>> List(wire::ListRequest request);
+  boost::asio::awaitable<Result<wire::InspectReply>> Inspect(wire::InspectRequest request);
+  boost::asio::awaitable<Result<wire::ExplainReply>> Explain(wire::ExplainRequest request);
+
+  // No new compiles from now on; those under way go on.
+  void Drain() { draining_ = true; }
+  bool draining() const { return draining_; }
+  int flights() const { return num_flights_; }
+  int running() const { return workers_.running(); }
+  int queue_limit() const { return config_.queue_limit; }
+
+ private:
+  boost::asio::awaitable<Result<wire::CompileCall>> Complete(wire::CompileCall call);
+  boost::asio::awaitable<Result<StoredArtifact>> Fly(const wire::CompileCall& call, Flight& flight);
+  boost::asio::awaitable<void> RunFlight(wire::CompileCall call, std::shared_ptr<Flight> flight);
+  boost::asio::awaitable<Result<wire::Bundle>> BundleOf(StoredArtifact artifact,
+                                                        std::vector<Digest> held,
+                                                        std::string source);
+  void CountHit(const std::string& ns, const std::string& source, double seconds_saved);
+  void CountMiss(const std::string& ns, const std::string& reason);
+
+  const boost::asio::any_io_executor executor_;
+  boost::asio::thread_pool& blocking_;
+  Statistics& statistics_;
+  const ServiceConfig config_;
+  ArtifactStore store_;
+  WorkerPool workers_;
+  std::atomic<bool> draining_{false};
+  std::atomic<int> num_flights_{0};
+  std::mutex mutex_;
+  std::map<std::pair<std::string, Digest>, std::shared_ptr<Flight>> flights_;
+};
+
+}  // namespace stoker
