@@ -1,0 +1,67 @@
+#include "daemon/admin/admin_pages.h"
+
+#include "daemon/service/blocking.h"
+
+namespace stoker {
+
+AdminPages::AdminPages(boost::asio::thread_pool& blocking, CacheStack& stack,
+                       Statistics& statistics, CompileService& service,
+                       std::uint64_t max_cache_bytes)
+    : blocking_(blocking),
+      stack_(stack),
+      statistics_(statistics),
+      service_(service),
+      max_cache_bytes_(max_cache_bytes) {}
+
+void AdminPages::CountRequest(const std::string&) {
+  requests_.fetch_add(1, std::memory_order_relaxed);
+}
+
+net::HttpReply AdminPages::Healthy() const {
+  net::HttpReply reply;
+  reply.content_type = "text/plain";
+  reply.body = "healthy\n";
+  return reply;
+}
+
+net::HttpReply AdminPages::Ready() const {
+  net::HttpReply reply;
+  reply.content_type = "text/plain";
+  reply.status = service_.draining() ? 503 : 200;
+  reply.body = service_.draining() ? "draining\n" : "ready\n";
+  if (reply.status == 503) reply.retry_after_s = 1;
+  return reply;
+}
+
+boost::asio::awaitable<net::HttpReply> AdminPages::Status() {
+  net::HttpReply reply;
+  reply.content_type = "application/json";
+  reply.body = co_await RunBlocking(blocking_, [this] { return StatusJson(); });
+  co_return reply;
+}
+
+boost::asio::awaitable<net::HttpReply> AdminPages::Metrics() {
+  net::HttpReply reply;
+  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  reply.body = co_await RunBlocking(blocking_, [this] { return MetricsText(); });
+  co_return reply;
+}
+
+net::HttpReply AdminPages::Dashboard() const {
+  net::HttpReply reply;
+  reply.content_type = "text/html; charset=utf-8";
+  reply.body =
+      "<!doctype html><meta charset=utf-8><title>Stoker</title>"
+      "<style>body{font:15px system-ui;margin:2em;max-width:60em}table{border-collapse:collapse}"
+      "td{padding:.2em 1em .2em 0;font-variant-numeric:tabular-nums}</style>"
+      "<h1>Stoker</h1><table id=t></table><script>"
+      "const row=(k,v)=>`<tr><td>${k}<td>${v}`;"
+      "const flat=(o,p='')=>Object.entries(o).flatMap(([k,v])=>v&&typeof v=='object'?"
+      "flat(v,p+k+' '):[[p+k,v]]);"
+      "const show=async()=>{const s=await (await fetch('/status')).json();"
+      "document.getElementById('t').innerHTML=flat(s).map(([k,v])=>row(k,v)).join('')};"
+      "show();setInterval(show,2000)</script>";
+  return reply;
+}
+
+}  // namespace stoker

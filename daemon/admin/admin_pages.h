@@ -1,0 +1,43 @@
+// AdminPages: what operators look at: /status, /metrics, /-/healthy, /-/ready and the dashboard.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <string>
+
+#include "cache/stack.h"
+#include "daemon/net/http.h"
+#include "daemon/service/compile_service.h"
+#include "daemon/service/statistics.h"
+
+namespace stoker {
+
+class AdminPages {
+ public:
+  AdminPages(boost::asio::thread_pool& blocking, CacheStack& stack, Statistics& statistics,
+             CompileService& service, std::uint64_t max_cache_bytes);
+
+  net::HttpReply Healthy() const;                    // Takes no lock.
+  net::HttpReply Ready() const;                      // 503 while draining. Takes no lock.
+  boost::asio::awaitable<net::HttpReply> Status();   // JSON; STATUS.md has its fields.
+  boost::asio::awaitable<net::HttpReply> Metrics();  // Prometheus text format 0.0.4.
+  net::HttpReply Dashboard() const;
+
+  void CountRequest(const std::string& path);
+
+ private:
+  std::string StatusJson();
+  std::string MetricsText();
+
+  boost::asio::thread_pool& blocking_;
+  CacheStack& stack_;
+  Statistics& statistics_;
+  CompileService& service_;
+  const std::uint64_t max_cache_bytes_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::atomic<std::uint64_t> requests_{0};
+};
+
+}  // namespace stoker

@@ -1,0 +1,35 @@
+// HttpApi: the routes. Decodes requests, calls the service, encodes answers; nothing else.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "daemon/admin/admin_pages.h"
+#include "daemon/net/http.h"
+#include "daemon/service/compile_service.h"
+
+namespace stoker {
+
+class HttpApi : public net::HttpHandler {
+ public:
+  // `quit` is called once, by POST /-/quit.
+  HttpApi(CompileService& service, AdminPages& pages, std::function<void()> quit);
+
+  boost::asio::awaitable<std::optional<net::HttpReply>> Handle(net::HttpRequest request,
+                                                               net::HttpStream& stream) override;
+
+ private:
+  boost::asio::awaitable<net::HttpReply> Lookup(const std::string& body);
+  boost::asio::awaitable<std::optional<net::HttpReply>> Compile(const std::string& body,
+                                                                net::HttpStream& stream);
+  boost::asio::awaitable<net::HttpReply> Report(const std::string& body);
+  boost::asio::awaitable<net::HttpReply> List(const std::string& body);
+  boost::asio::awaitable<net::HttpReply> Inspect(const std::string& body);
+  boost::asio::awaitable<net::HttpReply> Explain(const std::string& body);
+
+  CompileService& service_;
+  AdminPages& pages_;
+  std::function<void()> quit_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,140 @@
+#include <unistd.h>
+
+#include <boost/json.hpp>
+
+#include "compiler/compile.h"
+#include "daemon/admin/admin_pages.h"
+#include "daemon/admin/version.h"
+
+namespace stoker {
+namespace {
+
+namespace json = boost::json;
+
+double ValueOf(const Counters& counters, std::string_view name) {
+  const auto it = counters.find(name);
+  return it == counters.end() ? 0 : it->second;
+}
+
+// Counts are whole numbers, and print as such.
+json::value Number(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  if (static_cast<double>(whole) == value) return whole;
+  return value;
+}
+
+// The counters below `prefix`, by what follows it.
+json::object Below(const Counters& counters, std::string_view prefix) {
+  json::object object;
+  for (auto it = counters.lower_bound(prefix); it != counters.end(); ++it) {
+    if (!it->first.starts_with(prefix)) break;
+    object[it->first.substr(prefix.size())] = Number(it->second);
+  }
+  return object;
+}
+
+constexpr std::string_view kGroupFields[] = {"hits", "misses", "compiles", "seconds_saved"};
+
+// "<prefix><name>.<field>" counters as {name: {field: value}}. Names may hold dots.
+json::object Groups(const Counters& counters, std::string_view prefix) {
+  json::object groups;
+  for (auto it = counters.lower_bound(prefix); it != counters.end(); ++it) {
+    if (!it->first.starts_with(prefix)) break;
+    const std::string rest = it->first.substr(prefix.size());
+    const std::size_t dot = rest.rfind('.');
+    if (dot == std::string::npos) continue;
+    json::value& group = groups[rest.substr(0, dot)];
+    if (group.is_null()) {
+      group = json::object();
+      for (std::string_view field : kGroupFields) group.as_object()[field] = 0;
+      group.as_object()["bytes"] = 0;
+    }
+    group.as_object()[rest.substr(dot + 1)] = Number(it->second);
+  }
+  return groups;
+}
+
+json::object& GroupOf(json::object& groups, const std::string& name) {
+  json::value& group = groups[name];
+  if (group.is_null()) {
+    group = json::object();
+    for (std::string_view field : kGroupFields) group.as_object()[field] = 0;
+  }
+  return group.as_object();
+}
+
+json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
+  json::object by_kind;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t stored_count = 0;
+  const TierSnapshot* stored = &snapshot.tiers.front();  // Memory, when there is no disk.
+  for (const TierSnapshot& tier : snapshot.tiers) {
+    if (tier.name == "disk") stored = &tier;
+  }
+  json::object kinds = Groups(counters, "kind.");
+  if (stored->usage) {
+    stored_bytes = stored->usage->bytes;
+    stored_count = stored->usage->count;
+    for (std::size_t k = 0; k < kBlobKindCount; ++k) {
+      const std::string name(BlobKindName(static_cast<BlobKind>(k)));
+      by_kind[name] = stored->usage->kinds[k].bytes;
+      if (stored->usage->kinds[k].bytes != 0) {
+        GroupOf(kinds, name)["bytes"] = stored->usage->kinds[k].bytes;
+      }
+    }
+  }
+  json::object namespaces = Groups(counters, "ns.");
+  for (const auto& [name, usage] : snapshot.namespaces) {
+    GroupOf(namespaces, name)["bytes"] = usage.bytes;
+  }
+  return {{"hits",
+           {{"total", Number(ValueOf(counters, "hits"))},
+            {"memory", Number(ValueOf(counters, "hits.memory"))},
+            {"disk", Number(ValueOf(counters, "hits.disk"))},
+            {"shared", Number(ValueOf(counters, "hits.shared"))},
+            {"joined", Number(ValueOf(counters, "hits.joined"))}}},
+          {"misses",
+           {{"total", Number(ValueOf(counters, "misses"))},
+            {"reasons", Below(counters, "misses.reason.")}}},
+          {"compiles", Number(ValueOf(counters, "compiles"))},
+          {"compile_failures", Number(ValueOf(counters, "compile_failures"))},
+          {"compile_seconds", Number(ValueOf(counters, "compile_seconds"))},
+          {"seconds_saved", Number(ValueOf(counters, "seconds_saved"))},
+          {"kernels",
+           {{"compiled", Number(ValueOf(counters, "kernels.compiled"))},
+            {"reused", Number(ValueOf(counters, "kernels.reused"))}}},
+          {"fallback_ops", Below(counters, "fallback_ops.")},
+          {"client", Below(counters, "client.")},
+          {"quarantined", snapshot.quarantined_count},
+          {"incomplete", snapshot.incomplete_count},
+          {"bytes",
+           {{"stored", stored_bytes},
+            {"entries", stored_count},
+            {"on_disk", snapshot.disk_file_bytes},
+            {"by_kind", std::move(by_kind)}}},
+          {"namespaces", std::move(namespaces)},
+          {"kinds", std::move(kinds)}};
+}
+
+}  // namespace
+
+std::string AdminPages::StatusJson() {
+  const StackSnapshot snapshot = stack_.Snapshot();
+  const double uptime =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return json::serialize(json::object{
+      {"version", kDaemonVersion},
+      {"pid", static_cast<std::int64_t>(getpid())},
+      {"uptime_s", uptime},
+      {"compiler_epoch", CompilerEpoch()},
+      {"ready", !service_.draining()},
+      {"requests", requests_.load()},
+      {"queue",
+       {{"running", service_.running()},
+        {"waiting", std::max(0, service_.flights() - service_.running())},
+        {"limit", service_.queue_limit()}}},
+      {"cache", {{"max_bytes", max_cache_bytes_}, {"disk_file_bytes", snapshot.disk_file_bytes}}},
+      {"stats", StatsOf(statistics_.Totals(), snapshot)}});
+}
+
+}  // namespace stoker
