@@ -13,9 +13,7 @@ AdminPages::AdminPages(boost::asio::thread_pool& blocking, CacheStack& stack,
       service_(service),
       max_cache_bytes_(max_cache_bytes) {}
 
-void AdminPages::CountRequest(const std::string&) {
-  requests_.fetch_add(1, std::memory_order_relaxed);
-}
+void AdminPages::CountRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
 
 net::HttpReply AdminPages::Healthy() const {
   net::HttpReply reply;

@@ -25,7 +25,8 @@ class AdminPages {
   boost::asio::awaitable<net::HttpReply> Metrics();  // Prometheus text format 0.0.4.
   net::HttpReply Dashboard() const;
 
-  void CountRequest(const std::string& path);
+  void CountRequest();
+  std::uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }
 
  private:
   std::string StatusJson();

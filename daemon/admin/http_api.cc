@@ -77,7 +77,10 @@ HttpApi::HttpApi(CompileService& service, AdminPages& pages, std::function<void(
 
 asio::awaitable<std::optional<HttpReply>> HttpApi::Handle(HttpRequest request, HttpStream& stream) {
   const std::string& path = request.path;
-  pages_.CountRequest(path);
+  // Looking at the daemon does not keep it from being idle.
+  if (path.starts_with("/v1/") || path.starts_with("/cas/") || path.starts_with("/ac/")) {
+    pages_.CountRequest();
+  }
   if (request.method == "GET" || request.method == "HEAD") {
     if (path == "/v1/hello") co_return HelloReply();
     if (path == "/-/healthy") co_return pages_.Healthy();

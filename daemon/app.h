@@ -1,0 +1,13 @@
+// App: the daemon, put together from its configuration.
+#pragma once
+
+#include "daemon/config.h"
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+// Serves until SIGTERM, SIGINT, POST /-/quit or the idle timeout; then drains. An error means that
+// serving did not start.
+Status RunApp(const Config& config);
+
+}  // namespace stoker

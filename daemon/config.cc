@@ -1,0 +1,293 @@
+#include "daemon/config.h"
+
+#include <toml++/toml.h>
+
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "daemon/net/listener.h"
+
+namespace stoker {
+namespace {
+
+struct Bounds {
+  std::int64_t min;
+  std::int64_t max;
+};
+
+// One option: its name serves as the flag --name, the variable STOKER_NAME and the TOML key.
+struct Option {
+  std::string_view name;  // With dashes; the variable and the key have underscores.
+  std::string_view help;
+  std::function<Status(Config&, const std::string&)> set;
+  std::function<std::string(const Config&)> get;
+  bool repeats = false;
+};
+
+Option Number(std::string_view name, std::string_view help, std::int64_t Config::*member,
+              Bounds bounds) {
+  return {name, help,
+          [member, bounds](Config& config, const std::string& text) -> Status {
+            std::int64_t value = 0;
+            const auto [end, error] =
+                std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error != std::errc() || end != text.data() + text.size() || value < bounds.min ||
+                value > bounds.max) {
+              return InvalidArgument("'" + text + "' is not a whole number from " +
+                                     std::to_string(bounds.min) + " to " +
+                                     std::to_string(bounds.max) + ".");
+            }
+            config.*member = value;
+            return Ok();
+          },
+          [member](const Config& config) { return std::to_string(config.*member); }};
+}
+
+Option Text(std::string_view name, std::string_view help, std::string Config::*member,
+            std::set<std::string> choices = {}) {
+  return {name, help,
+          [member, choices](Config& config, const std::string& text) -> Status {
+            if (!choices.empty() && !choices.contains(text)) {
+              std::string list;
+              for (const std::string& choice : choices) list += (list.empty() ? "" : ", ") + choice;
+              return InvalidArgument("'" + text + "' is none of " + list + ".");
+            }
+            config.*member = text;
+            return Ok();
+          },
+          [member](const Config& config) { return config.*member; }};
+}
+
+Option Listen() {
+  Option option{"listen",
+                "address to listen on: unix:/path or http://127.0.0.1:8471; may be repeated",
+                [](Config& config, const std::string& text) -> Status {
+                  const auto address = net::ListenAddress::Parse(text);
+                  if (!address.ok()) return address.error();
+                  config.listen.push_back(text);
+                  return Ok();
+                },
+                [](const Config& config) {
+                  std::string list;
+                  for (const std::string& a : config.listen) list += (list.empty() ? "" : " ") + a;
+                  return list;
+                }};
+  option.repeats = true;
+  return option;
+}
+
+const std::vector<Option>& Options() {
+  constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
+  static const auto* options = new std::vector<Option>{
+      Listen(),
+      Text("cache-dir", "folder of the cache", &Config::cache_dir),
+      Number("max-cache-bytes", "size of the cache on disk", &Config::max_cache_bytes,
+             {std::int64_t{1} << 20, kMaxBytes}),
+      Number("memory-cache-bytes", "size of the cache in memory", &Config::memory_cache_bytes,
+             {std::int64_t{1} << 20, kMaxBytes}),
+      Number("workers", "compiles that run at a time", &Config::workers, {1, 256}),
+      Number("queue-limit", "compiles running and waiting; more are refused", &Config::queue_limit,
+             {1, 100000}),
+      Number("compile-timeout-s", "longest time of one compile", &Config::compile_timeout_s,
+             {1, 86400}),
+      Number("compile-memory-mib", "address space of one compile", &Config::compile_memory_mib,
+             {512, 1 << 20}),
+      Number("idle-timeout-s", "stop after so long without a request; 0: never",
+             &Config::idle_timeout_s, {0, 31536000}),
+      Number("drain-timeout-s", "how long a stop waits for running compiles",
+             &Config::drain_timeout_s, {0, 3600}),
+      Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
+           {"trace", "debug", "info", "warn", "error", "off"}),
+      Text("log-file", "file to log to (default: standard error)", &Config::log_file),
+  };
+  return *options;
+}
+
+const Option* FindOption(std::string_view name) {
+  for (const Option& option : Options()) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+std::string Underscored(std::string_view name, bool upper) {
+  std::string text;
+  for (char c : name) {
+    const char u = c == '-' ? '_' : c;
+    text += upper && u >= 'a' && u <= 'z' ? static_cast<char>(u - 'a' + 'A') : u;
+  }
+  return text;
+}
+
+// Values of one source, by option name; later sources are weaker.
+using Values = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+Result<Values> ReadFile(const std::string& path) {
+  Values values;
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    const auto at = error.source().begin;
+    return InvalidArgument("Configuration file '" + path + "' line " + std::to_string(at.line) +
+                           ": " + std::string(error.description()) + ".");
+  }
+  for (const auto& [key, node] : table) {
+    std::string name(key.str());
+    for (char& c : name) c = c == '_' ? '-' : c;
+    const Option* option = FindOption(name);
+    if (option == nullptr) {
+      return InvalidArgument("Configuration file '" + path + "' has an unknown key '" +
+                             std::string(key.str()) + "'.");
+    }
+    const auto add = [&](const toml::node& value) -> Status {
+      if (const auto text = value.value_exact<std::string>()) {
+        values[name].push_back(*text);
+      } else if (const auto number = value.value_exact<std::int64_t>()) {
+        values[name].push_back(std::to_string(*number));
+      } else {
+        return InvalidArgument("Key '" + std::string(key.str()) + "' in '" + path +
+                               "' is neither a string nor a whole number.");
+      }
+      return Ok();
+    };
+    if (const toml::array* array = node.as_array(); array != nullptr && option->repeats) {
+      for (const toml::node& element : *array) STOKER_RETURN_IF_ERROR(add(element));
+    } else {
+      STOKER_RETURN_IF_ERROR(add(node));
+    }
+  }
+  return values;
+}
+
+Values ReadEnvironment(const std::function<const char*(const char*)>& environment) {
+  Values values;
+  for (const Option& option : Options()) {
+    const std::string variable = "STOKER_" + Underscored(option.name, true);
+    const char* value = environment(variable.c_str());
+    if (value != nullptr && *value != '\0') values[std::string(option.name)] = {value};
+  }
+  return values;
+}
+
+Status Apply(Config& config, const Option& option, const std::vector<std::string>& values,
+             const std::string& source) {
+  for (const std::string& value : values) {
+    const Status status = option.set(config, value);
+    if (!status.ok()) return status.error().WithContext(source);
+  }
+  return Ok();
+}
+
+}  // namespace
+
+std::string Config::ToString() const {
+  std::string text;
+  for (const Option& option : Options()) {
+    text += Underscored(option.name, false) + " = " + option.get(*this) + "\n";
+  }
+  return text;
+}
+
+std::string HelpText() {
+  std::string text =
+      "stokerd: Stoker's build daemon\n\n"
+      "usage: stokerd [--config FILE] [--check-config] [--NAME VALUE]...\n\n"
+      "Each option is a flag --name, an environment variable STOKER_NAME, and a key name of the\n"
+      "TOML file (with underscores); the first of these that is set counts.\n\n";
+  const Config defaults;
+  for (const Option& option : Options()) {
+    std::string line = "  --" + std::string(option.name);
+    line.resize(std::max<std::size_t>(line.size() + 2, 26), ' ');
+    line += option.help;
+    if (const std::string value = option.get(defaults); !value.empty()) line += " [" + value + "]";
+    text += line + "\n";
+  }
+  return text;
+}
+
+Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
+                                     const std::function<const char*(const char*)>& environment) {
+  CommandLine command;
+  Values flags;
+  std::string config_file;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--help" || argument == "-h") {
+      command.mode = Mode::kHelp;
+      return command;
+    }
+    if (argument == "--version") {
+      command.mode = Mode::kVersion;
+      return command;
+    }
+    if (argument == "--worker") {
+      command.mode = Mode::kWorker;
+      return command;
+    }
+    if (argument == "--check-config") {
+      command.mode = Mode::kCheckConfig;
+      continue;
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string flag = argument.substr(0, equals);
+    const std::string name = flag.starts_with("--") ? flag.substr(2) : "";
+    if (name != "config" && FindOption(name) == nullptr) {
+      return InvalidArgument("Unknown option '" + argument + "'; see stokerd --help.");
+    }
+    std::string value;
+    if (equals != std::string::npos) {
+      value = argument.substr(equals + 1);
+    } else if (i + 1 < arguments.size()) {
+      value = arguments[++i];
+    } else {
+      return InvalidArgument("Option '" + flag + "' needs a value.");
+    }
+    if (name == "config") {
+      config_file = value;
+    } else {
+      flags[name].push_back(value);
+    }
+  }
+  if (config_file.empty()) {
+    const char* variable = environment("STOKER_CONFIG");
+    if (variable != nullptr) config_file = variable;
+  }
+  Values file;
+  if (!config_file.empty()) {
+    STOKER_TRY(file, ReadFile(config_file));
+  }
+  const Values variables = ReadEnvironment(environment);
+  for (const Option& option : Options()) {
+    const std::string name(option.name);
+    if (const auto it = flags.find(name); it != flags.end()) {
+      STOKER_RETURN_IF_ERROR(Apply(command.config, option, it->second, "Option '--" + name + "'"));
+    } else if (const auto variable = variables.find(name); variable != variables.end()) {
+      STOKER_RETURN_IF_ERROR(Apply(command.config, option, variable->second,
+                                   "Variable 'STOKER_" + Underscored(name, true) + "'"));
+    } else if (const auto key = file.find(name); key != file.end()) {
+      STOKER_RETURN_IF_ERROR(
+          Apply(command.config, option, key->second,
+                "Key '" + Underscored(name, false) + "' in '" + config_file + "'"));
+    }
+  }
+  if (command.config.cache_dir.empty()) {
+    const char* cache = environment("XDG_CACHE_HOME");
+    const char* home = environment("HOME");
+    if (cache != nullptr && *cache != '\0') {
+      command.config.cache_dir = std::string(cache) + "/stoker";
+    } else if (home != nullptr && *home != '\0') {
+      command.config.cache_dir = std::string(home) + "/.cache/stoker";
+    } else {
+      return InvalidArgument("No cache folder: give --cache-dir; HOME is unset.");
+    }
+  }
+  if (command.config.listen.empty()) {
+    command.config.listen = {"unix:" + command.config.cache_dir + "/stokerd.sock"};
+  }
+  return command;
+}
+
+}  // namespace stoker

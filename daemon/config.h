@@ -1,0 +1,45 @@
+// Config: everything that can be set about a daemon. A flag wins over an environment variable,
+// which wins over the configuration file (TOML), which wins over the default.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+struct Config {
+  std::vector<std::string> listen;  // Empty: unix:<cache_dir>/stokerd.sock
+  std::string cache_dir;            // Empty: ~/.cache/stoker
+  std::int64_t max_cache_bytes = std::int64_t{20} << 30;
+  std::int64_t memory_cache_bytes = std::int64_t{256} << 20;
+  std::int64_t workers = 1;
+  std::int64_t queue_limit = 256;
+  std::int64_t compile_timeout_s = 600;
+  std::int64_t compile_memory_mib = 16384;
+  std::int64_t idle_timeout_s = 0;  // 0: never stops by itself.
+  std::int64_t drain_timeout_s = 30;
+  std::string log_level = "info";  // trace, debug, info, warn, error, off
+  std::string log_file;            // Empty: standard error.
+
+  std::string ToString() const;  // One "name = value" a line.
+};
+
+enum class Mode { kServe, kCheckConfig, kHelp, kVersion, kWorker };
+
+struct CommandLine {
+  Mode mode = Mode::kServe;
+  Config config;
+};
+
+// `environment` gives the value of a variable, nullptr when unset. InvalidArgument names the
+// option, where it was set, its value and what is expected.
+Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
+                                     const std::function<const char*(const char*)>& environment);
+std::string HelpText();
+
+}  // namespace stoker
