@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <thread>
@@ -76,13 +77,16 @@ class Housekeeper {
         service_(service),
         pages_(pages),
         server_(server),
-        timer_(io) {}
+        strand_(asio::make_strand(io)),
+        timer_(strand_) {}
 
-  void Start() { ArmTimer(); }
+  void Start() {
+    asio::post(strand_, [this] { ArmTimer(); });
+  }
 
   // Stops accepting; the process ends when the running requests have.
   void Drain(const std::string& why) {
-    asio::post(io_, [this, why] {
+    asio::post(strand_, [this, why] {
       if (service_.draining()) return;
       spdlog::info("draining: {}", why);
       service_.Drain();
@@ -149,7 +153,11 @@ class Housekeeper {
   CompileService& service_;
   AdminPages& pages_;
   net::Server& server_;
-  asio::steady_timer timer_;
+  asio::strand<asio::io_context::executor_type> strand_;  // Everything here runs on it.
+  asio::basic_waitable_timer<std::chrono::steady_clock,
+                             asio::wait_traits<std::chrono::steady_clock>,
+                             asio::strand<asio::io_context::executor_type>>
+      timer_;
   std::chrono::steady_clock::time_point drain_deadline_;
   std::uint64_t last_requests_ = 0;
   std::int64_t idle_ticks_ = 0;

@@ -1,36 +1,50 @@
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
+// The Prometheus text exposition format 0.0.4. Written here, because Debian has prometheus-cpp as a
+// shared library only and the daemon is one self-contained program.
+#include <charconv>
 
 #include "daemon/admin/admin_pages.h"
 
 namespace stoker {
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-ClientMetric MetricOf(MetricType type, double value, const Labels& labels) {
-  ClientMetric metric;
-  for (const auto& [name, label] : labels) metric.label.push_back({name, label});
-  if (type == MetricType::Counter) {
-    metric.counter.value = value;
-  } else {
-    metric.gauge.value = value;
-  }
-  return metric;
+enum class MetricType { kCounter, kGauge };
+
+std::string NumberText(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
+// Backslash, quote and newline are escaped in label values.
+std::string Escaped(const std::string& value) {
+  std::string text;
+  for (char c : value) {
+    if (c == '\\' || c == '"') text += '\\';
+    if (c == '\n') {
+      text += "\\n";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+// Metrics of one family must be added one after the other.
 class Families {
  public:
   void Add(MetricType type, const std::string& name, const std::string& help, double value,
            const Labels& labels = {}) {
-    if (families_.empty() || families_.back().name != name) {
-      families_.push_back({name, help, type, {}});
+    if (name != last_name_) {
+      text_ += "# HELP " + name + " " + help + "\n# TYPE " + name +
+               (type == MetricType::kCounter ? " counter\n" : " gauge\n");
+      last_name_ = name;
     }
-    families_.back().metric.push_back(MetricOf(type, value, labels));
+    text_ += name;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      text_ += (i == 0 ? "{" : ",") + labels[i].first + "=\"" + Escaped(labels[i].second) + "\"";
+    }
+    text_ += (labels.empty() ? " " : "} ") + NumberText(value) + "\n";
   }
 
   // One metric per counter below `prefix`, labelled with what follows it.
@@ -38,14 +52,15 @@ class Families {
                 const std::string& help, const std::string& label) {
     for (auto it = counters.lower_bound(prefix); it != counters.end(); ++it) {
       if (!it->first.starts_with(prefix)) break;
-      Add(MetricType::Counter, name, help, it->second, {{label, it->first.substr(prefix.size())}});
+      Add(MetricType::kCounter, name, help, it->second, {{label, it->first.substr(prefix.size())}});
     }
   }
 
-  std::string Text() const { return prometheus::TextSerializer().Serialize(families_); }
+  std::string Text() && { return std::move(text_); }
 
  private:
-  std::vector<MetricFamily> families_;
+  std::string text_;
+  std::string last_name_;
 };
 
 double ValueOf(const Counters& counters, std::string_view name) {
@@ -63,7 +78,7 @@ std::string AdminPages::MetricsText() {
   families.AddBelow(counters, "misses.reason.", "stoker_misses_total",
                     "Requests not found, by reason", "reason");
   const auto counter = [&](const std::string& name, const std::string& help, std::string_view key) {
-    families.Add(MetricType::Counter, name, help, ValueOf(counters, key));
+    families.Add(MetricType::kCounter, name, help, ValueOf(counters, key));
   };
   counter("stoker_compiles_total", "Compiles that ended in an artifact", "compiles");
   counter("stoker_compile_failures_total", "Compiles that failed", "compile_failures");
@@ -75,30 +90,30 @@ std::string AdminPages::MetricsText() {
                     "Ops that clients ran in the host framework", "op");
   families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",
                     "event");
-  families.Add(MetricType::Counter, "stoker_requests_total", "HTTP requests since the start",
+  families.Add(MetricType::kCounter, "stoker_requests_total", "HTTP requests since the start",
                static_cast<double>(requests_.load()));
-  families.Add(MetricType::Gauge, "stoker_compiles_running", "Compiles running",
+  families.Add(MetricType::kGauge, "stoker_compiles_running", "Compiles running",
                service_.running());
-  families.Add(MetricType::Gauge, "stoker_compiles_pending", "Compiles running and waiting",
+  families.Add(MetricType::kGauge, "stoker_compiles_pending", "Compiles running and waiting",
                service_.flights());
-  families.Add(MetricType::Counter, "stoker_quarantined_total",
+  families.Add(MetricType::kCounter, "stoker_quarantined_total",
                "Damaged blobs set aside since the start",
                static_cast<double>(snapshot.quarantined_count));
-  families.Add(MetricType::Gauge, "stoker_cache_disk_bytes", "Bytes of the cache folder",
+  families.Add(MetricType::kGauge, "stoker_cache_disk_bytes", "Bytes of the cache folder",
                static_cast<double>(snapshot.disk_file_bytes));
   for (const TierSnapshot& tier : snapshot.tiers) {
     if (tier.usage) {
-      families.Add(MetricType::Gauge, "stoker_cache_bytes", "Bytes stored, by tier",
+      families.Add(MetricType::kGauge, "stoker_cache_bytes", "Bytes stored, by tier",
                    static_cast<double>(tier.usage->bytes), {{"tier", tier.name}});
     }
   }
   for (const TierSnapshot& tier : snapshot.tiers) {
     if (tier.usage) {
-      families.Add(MetricType::Counter, "stoker_cache_evicted_total", "Blobs evicted, by tier",
+      families.Add(MetricType::kCounter, "stoker_cache_evicted_total", "Blobs evicted, by tier",
                    static_cast<double>(tier.usage->evicted_count), {{"tier", tier.name}});
     }
   }
-  return families.Text();
+  return std::move(families).Text();
 }
 
 }  // namespace stoker
