@@ -1,279 +1,266 @@
+// Every message as bytes; stoker.proto names the field numbers.
 #include <span>
 
 #include "protocol/wire/messages.h"
+#include "protocol/wire/proto_writer.h"
 #include "protocol/wire/utf8.h"
-#include "stoker.pb.h"
 
 namespace stoker::wire {
 namespace {
 
 // Strings for people pass through ToValidUtf8: they may quote what a user or a peer sent.
 
-void SetDigest(const Digest& digest, std::string* out) { *out = std::string(digest.AsBytes()); }
-
-void SetDigests(std::span<const Digest> digests,
-                google::protobuf::RepeatedPtrField<std::string>* out) {
-  out->Reserve(static_cast<int>(digests.size()));
-  for (const Digest& digest : digests) SetDigest(digest, out->Add());
+void Write(ProtoWriter& out, std::uint32_t field, const Digest& digest) {
+  out.Bytes(field, digest.AsBytes());
 }
 
-void SetBlobs(std::span<const Blob> blobs, google::protobuf::RepeatedPtrField<pb::Blob>* out) {
-  for (const Blob& blob : blobs) {
-    pb::Blob* message = out->Add();
-    SetDigest(blob.digest, message->mutable_digest());
-    message->set_data(blob.data);
+void WriteDigests(ProtoWriter& out, std::uint32_t field, std::span<const Digest> digests) {
+  for (const Digest& digest : digests) out.Element(field, digest.AsBytes());
+}
+
+void WriteText(ProtoWriter& out, std::uint32_t field, std::string_view text) {
+  out.Bytes(field, ToValidUtf8(text));
+}
+
+void WriteTexts(ProtoWriter& out, std::uint32_t field, std::span<const std::string> texts) {
+  for (const std::string& text : texts) out.Element(field, ToValidUtf8(text));
+}
+
+// What stands in repeated fields; WriteEach needs them declared.
+void Write(ProtoWriter& out, const Blob& element);
+void Write(ProtoWriter& out, const Section& element);
+void Write(ProtoWriter& out, const KeyField& element);
+void Write(ProtoWriter& out, const SymbolFact& element);
+void Write(ProtoWriter& out, const ListEntry& element);
+void Write(ProtoWriter& out, const ExplainReply::Difference& element);
+void Write(ProtoWriter& out, const WorkerDone::CompiledKernel& element);
+void Write(ProtoWriter& out, const WorkerKernelReply::Known& element);
+
+// The elements of a repeated message field.
+template <typename Struct>
+void WriteEach(ProtoWriter& out, std::uint32_t field, const std::vector<Struct>& elements) {
+  for (const Struct& element : elements) {
+    out.Message(field, [&](ProtoWriter& nested) { Write(nested, element); });
   }
 }
 
-void SetSections(std::span<const Section> sections,
-                 google::protobuf::RepeatedPtrField<pb::Section>* out) {
-  for (const Section& section : sections) {
-    pb::Section* message = out->Add();
-    message->set_name(ToValidUtf8(section.name));
-    message->set_text(ToValidUtf8(section.text));
+void Write(ProtoWriter& out, const Blob& blob) {
+  Write(out, 1, blob.digest);
+  out.Bytes(2, blob.data);
+}
+
+void Write(ProtoWriter& out, const Section& section) {
+  WriteText(out, 1, section.name);
+  WriteText(out, 2, section.text);
+}
+
+void Write(ProtoWriter& out, const KeyField& field) {
+  WriteText(out, 1, field.tag);
+  WriteText(out, 2, field.text);
+  Write(out, 3, field.digest);
+}
+
+void Write(ProtoWriter& out, const ErrorReply& reply) {
+  out.Bytes(1, ErrorCodeName(reply.code));
+  WriteText(out, 2, reply.message);
+  WriteText(out, 3, reply.field);
+}
+
+void Write(ProtoWriter& out, const Progress& progress) {
+  WriteText(out, 1, progress.stage);
+  out.UInt(2, progress.done);
+  out.UInt(3, progress.total);
+  WriteText(out, 4, progress.detail);
+  out.Double(5, progress.elapsed_seconds);
+}
+
+void Write(ProtoWriter& out, const Bundle& bundle) {
+  out.Bytes(1, bundle.artifact);
+  WriteEach(out, 2, bundle.blobs);
+  WriteText(out, 3, bundle.source);
+  out.Double(4, bundle.compile_seconds);
+}
+
+void Write(ProtoWriter& out, const SymbolFact& fact) {
+  out.UInt(1, fact.symbol);
+  out.Int(2, fact.min);
+  out.Int(3, fact.max);
+  out.Int(4, fact.divisible_by);
+  out.Int(5, fact.hint);
+}
+
+void Write(ProtoWriter& out, const ShapeSignature& signature) {
+  WriteEach(out, 1, signature.symbols);
+  std::vector<std::int64_t> alignments;
+  for (const InputFact& fact : signature.inputs) alignments.push_back(fact.alignment_bytes);
+  out.PackedInts(2, alignments);
+}
+
+void Write(ProtoWriter& out, const CompileOptions& options) {
+  out.UInt(1, static_cast<std::uint32_t>(options.mode));
+  out.UInt(2, static_cast<std::uint32_t>(options.numerics));
+  out.UInt(3, options.verify ? 1 : 0);
+  out.Int(4, options.threads);
+  out.UInt(5, options.dump_debug.value ? 1 : 0);
+}
+
+void Write(ProtoWriter& out, const CompileCall& call) {
+  out.Bytes(1, call.ns);
+  Write(out, 2, call.request_key);
+  out.Bytes(3, call.graph);
+  Write(out, 4, call.graph_digest);
+  WriteText(out, 5, call.graph_name);
+  out.Message(6, [&](ProtoWriter& nested) { Write(nested, call.signature); });
+  out.Bytes(7, call.target.ToString());
+  out.Message(8, [&](ProtoWriter& nested) { Write(nested, call.options); });
+  WriteText(out, 9, call.compiler_epoch);
+  WriteDigests(out, 10, call.have_kernels);
+}
+
+void Write(ProtoWriter& out, const Hello& hello) {
+  out.UInt(1, hello.protocol_version);
+  WriteText(out, 2, hello.daemon_version);
+  WriteText(out, 3, hello.compiler_epoch);
+  out.UInt(4, hello.pid);
+  WriteTexts(out, 5, hello.target_kinds);
+}
+
+void Write(ProtoWriter& out, const LookupRequest& request) {
+  out.Bytes(1, request.ns);
+  Write(out, 2, request.request_key);
+  Write(out, 3, request.graph_digest);
+  WriteDigests(out, 4, request.have_kernels);
+  WriteEach(out, 5, request.fields);
+}
+
+void Write(ProtoWriter& out, const Miss& miss) {
+  out.UInt(1, miss.graph_known ? 1 : 0);
+  WriteText(out, 2, miss.reason);
+}
+
+void Write(ProtoWriter& out, const Report& report) {
+  out.Bytes(1, report.ns);
+  for (const auto& [name, value] : report.counters) {
+    out.Message(2, [&](ProtoWriter& entry) {
+      WriteText(entry, 1, name);
+      entry.Double(2, value);
+    });
+  }
+  for (const auto& [name, count] : report.fallback_ops) {
+    out.Message(3, [&](ProtoWriter& entry) {
+      WriteText(entry, 1, name);
+      entry.UInt(2, count);
+    });
   }
 }
 
-void Set(const ErrorReply& reply, pb::ErrorReply* out) {
-  out->set_code(std::string(ErrorCodeName(reply.code)));
-  out->set_message(ToValidUtf8(reply.message));
-  out->set_field(ToValidUtf8(reply.field));
+void Write(ProtoWriter& out, const ListRequest& request) {
+  out.Bytes(1, request.ns);
+  WriteText(out, 2, request.kind);
+  out.UInt(3, request.limit);
 }
 
-void Set(const Progress& progress, pb::Progress* out) {
-  out->set_stage(ToValidUtf8(progress.stage));
-  out->set_done(progress.done);
-  out->set_total(progress.total);
-  out->set_detail(ToValidUtf8(progress.detail));
-  out->set_elapsed_seconds(progress.elapsed_seconds);
+void Write(ProtoWriter& out, const ListEntry& entry) {
+  Write(out, 1, entry.key);
+  Write(out, 2, entry.artifact);
+  out.Bytes(3, entry.ns);
+  WriteText(out, 4, entry.kind);
+  WriteText(out, 5, entry.label);
+  out.UInt(6, entry.size_bytes);
+  out.Double(7, entry.created_unix_s);
+  out.Double(8, entry.last_used_unix_s);
+  out.Double(9, entry.compile_seconds);
+  out.UInt(10, entry.hits);
+  WriteText(out, 11, entry.target);
 }
 
-void Set(const Bundle& bundle, pb::Bundle* out) {
-  out->set_artifact(bundle.artifact);
-  SetBlobs(bundle.blobs, out->mutable_blobs());
-  out->set_source(bundle.source);
-  out->set_compile_seconds(bundle.compile_seconds);
+void Write(ProtoWriter& out, const ListReply& reply) { WriteEach(out, 1, reply.entries); }
+
+void Write(ProtoWriter& out, const InspectRequest& request) {
+  out.Bytes(1, request.ns);
+  WriteText(out, 2, request.key_prefix);
+  WriteTexts(out, 3, request.sections);
 }
 
-void Set(const ShapeSignature& signature, pb::ShapeSignature* out) {
-  for (const SymbolFact& fact : signature.symbols) {
-    pb::SymbolFact* message = out->add_symbols();
-    message->set_symbol(fact.symbol);
-    message->set_min(fact.min);
-    message->set_max(fact.max);
-    message->set_divisible_by(fact.divisible_by);
-    message->set_hint(fact.hint);
-  }
-  for (const InputFact& fact : signature.inputs) {
-    out->add_input_alignment_bytes(fact.alignment_bytes);
-  }
+void Write(ProtoWriter& out, const InspectReply& reply) { WriteEach(out, 1, reply.sections); }
+
+void Write(ProtoWriter& out, const ExplainRequest& request) {
+  out.Bytes(1, request.ns);
+  WriteText(out, 2, request.key_a);
+  WriteText(out, 3, request.key_b);
 }
 
-void Set(const CompileOptions& options, pb::CompileOptions* out) {
-  out->set_mode(static_cast<std::uint32_t>(options.mode));
-  out->set_numerics(static_cast<std::uint32_t>(options.numerics));
-  out->set_verify(options.verify);
-  out->set_threads(options.threads);
-  out->set_dump_debug(options.dump_debug.value);
+void Write(ProtoWriter& out, const ExplainReply::Difference& difference) {
+  WriteText(out, 1, difference.tag);
+  WriteText(out, 2, difference.a);
+  WriteText(out, 3, difference.b);
 }
 
-void Set(const CompileCall& call, pb::CompileCall* out) {
-  out->set_namespace_(call.ns);
-  SetDigest(call.request_key, out->mutable_request_key());
-  out->set_graph(call.graph);
-  SetDigest(call.graph_digest, out->mutable_graph_digest());
-  out->set_graph_name(ToValidUtf8(call.graph_name));
-  Set(call.signature, out->mutable_signature());
-  out->set_target(call.target.ToString());
-  Set(call.options, out->mutable_options());
-  out->set_compiler_epoch(ToValidUtf8(call.compiler_epoch));
-  SetDigests(call.have_kernels, out->mutable_have_kernels());
+void Write(ProtoWriter& out, const ExplainReply& reply) { WriteEach(out, 1, reply.differences); }
+
+void Write(ProtoWriter& out, const WorkerRequest& request) {
+  out.Message(1, [&](ProtoWriter& nested) { Write(nested, request.call); });
+  WriteTexts(out, 2, request.inspect_sections);
 }
 
-void Set(const KernelQuery& query, pb::WorkerEvent::KernelQuery* out) {
-  SetDigests(query.kernel_keys, out->mutable_kernel_keys());
+void Write(ProtoWriter& out, const KernelQuery& query) { WriteDigests(out, 1, query.kernel_keys); }
+
+void Write(ProtoWriter& out, const WorkerDone::CompiledKernel& kernel) {
+  Write(out, 1, kernel.kernel_key);
+  out.Bytes(2, kernel.data);
 }
 
-void Set(const WorkerDone& done, pb::WorkerEvent::Done* out) {
-  out->set_artifact(done.artifact);
-  for (const WorkerDone::CompiledKernel& kernel : done.kernels) {
-    pb::WorkerEvent::CompiledKernel* message = out->add_kernels();
-    SetDigest(kernel.kernel_key, message->mutable_kernel_key());
-    message->set_data(kernel.data);
-  }
-  SetBlobs(done.constants, out->mutable_constants());
-  out->set_compile_seconds(done.compile_seconds);
-  out->set_unique_kernels(done.unique_kernels);
-  SetSections(done.sections, out->mutable_sections());
+void Write(ProtoWriter& out, const WorkerDone& done) {
+  out.Bytes(1, done.artifact);
+  WriteEach(out, 2, done.kernels);
+  WriteEach(out, 3, done.constants);
+  out.Double(4, done.compile_seconds);
+  out.UInt(5, done.unique_kernels);
+  WriteEach(out, 6, done.sections);
 }
 
-template <typename Message, typename Struct>
-std::string Serialize(const Struct& value) {
-  Message message;
-  Set(value, &message);
-  return message.SerializeAsString();
+void Write(ProtoWriter& out, const WorkerKernelReply::Known& known) {
+  Write(out, 1, known.kernel_key);
+  if (!known.blob.IsZero()) Write(out, 2, known.blob);
+  out.UInt(3, known.size_bytes);
+}
+
+void Write(ProtoWriter& out, const WorkerKernelReply& reply) { WriteEach(out, 1, reply.kernels); }
+
+// The alternatives of an event have the field numbers 1, 2, ... in their order.
+template <typename... Alternatives>
+void Write(ProtoWriter& out, const std::variant<Alternatives...>& event) {
+  const auto field = static_cast<std::uint32_t>(event.index()) + 1;
+  out.Message(field, [&](ProtoWriter& nested) {
+    std::visit([&](const auto& value) { Write(nested, value); }, event);
+  });
+}
+
+template <typename Struct>
+std::string Encode(const Struct& message) {
+  ProtoWriter out;
+  Write(out, message);
+  return std::move(out).Take();
 }
 
 }  // namespace
 
-std::string EncodeHello(const Hello& message) {
-  pb::Hello out;
-  out.set_protocol_version(message.protocol_version);
-  out.set_daemon_version(ToValidUtf8(message.daemon_version));
-  out.set_compiler_epoch(ToValidUtf8(message.compiler_epoch));
-  out.set_pid(message.pid);
-  for (const std::string& kind : message.target_kinds) out.add_target_kinds(ToValidUtf8(kind));
-  return out.SerializeAsString();
-}
-
-std::string EncodeErrorReply(const ErrorReply& message) {
-  return Serialize<pb::ErrorReply>(message);
-}
-
-std::string EncodeLookupRequest(const LookupRequest& message) {
-  pb::LookupRequest out;
-  out.set_namespace_(message.ns);
-  SetDigest(message.request_key, out.mutable_request_key());
-  SetDigest(message.graph_digest, out.mutable_graph_digest());
-  SetDigests(message.have_kernels, out.mutable_have_kernels());
-  for (const KeyField& field : message.fields) {
-    pb::KeyField* added = out.add_fields();
-    added->set_tag(ToValidUtf8(field.tag));
-    added->set_text(ToValidUtf8(field.text));
-    SetDigest(field.digest, added->mutable_digest());
-  }
-  return out.SerializeAsString();
-}
-
-std::string EncodeMiss(const Miss& message) {
-  pb::Miss out;
-  out.set_graph_known(message.graph_known);
-  out.set_reason(ToValidUtf8(message.reason));
-  return out.SerializeAsString();
-}
-
-std::string EncodeBundle(const Bundle& message) { return Serialize<pb::Bundle>(message); }
-
-std::string EncodeCompileCall(const CompileCall& message) {
-  return Serialize<pb::CompileCall>(message);
-}
-
-std::string EncodeCompileEvent(const CompileEvent& message) {
-  pb::CompileEvent out;
-  if (const auto* progress = std::get_if<Progress>(&message)) {
-    Set(*progress, out.mutable_progress());
-  } else if (const auto* bundle = std::get_if<Bundle>(&message)) {
-    Set(*bundle, out.mutable_bundle());
-  } else {
-    Set(std::get<ErrorReply>(message), out.mutable_error());
-  }
-  return out.SerializeAsString();
-}
-
-std::string EncodeReport(const Report& message) {
-  pb::Report out;
-  out.set_namespace_(message.ns);
-  for (const auto& [name, value] : message.counters) {
-    (*out.mutable_counters())[ToValidUtf8(name)] = value;
-  }
-  for (const auto& [name, count] : message.fallback_ops) {
-    (*out.mutable_fallback_ops())[ToValidUtf8(name)] = count;
-  }
-  return out.SerializeAsString();
-}
-
-std::string EncodeListRequest(const ListRequest& message) {
-  pb::ListRequest out;
-  out.set_namespace_(message.ns);
-  out.set_kind(ToValidUtf8(message.kind));
-  out.set_limit(message.limit);
-  return out.SerializeAsString();
-}
-
-std::string EncodeListReply(const ListReply& message) {
-  pb::ListReply out;
-  for (const ListEntry& entry : message.entries) {
-    pb::ListEntry* added = out.add_entries();
-    SetDigest(entry.key, added->mutable_key());
-    SetDigest(entry.artifact, added->mutable_artifact());
-    added->set_namespace_(entry.ns);
-    added->set_kind(ToValidUtf8(entry.kind));
-    added->set_label(ToValidUtf8(entry.label));
-    added->set_size_bytes(entry.size_bytes);
-    added->set_created_unix_s(entry.created_unix_s);
-    added->set_last_used_unix_s(entry.last_used_unix_s);
-    added->set_compile_seconds(entry.compile_seconds);
-    added->set_hits(entry.hits);
-    added->set_target(ToValidUtf8(entry.target));
-  }
-  return out.SerializeAsString();
-}
-
-std::string EncodeInspectRequest(const InspectRequest& message) {
-  pb::InspectRequest out;
-  out.set_namespace_(message.ns);
-  out.set_key_prefix(ToValidUtf8(message.key_prefix));
-  for (const std::string& section : message.sections) out.add_sections(ToValidUtf8(section));
-  return out.SerializeAsString();
-}
-
-std::string EncodeInspectReply(const InspectReply& message) {
-  pb::InspectReply out;
-  SetSections(message.sections, out.mutable_sections());
-  return out.SerializeAsString();
-}
-
-std::string EncodeExplainRequest(const ExplainRequest& message) {
-  pb::ExplainRequest out;
-  out.set_namespace_(message.ns);
-  out.set_key_a(ToValidUtf8(message.key_a));
-  out.set_key_b(ToValidUtf8(message.key_b));
-  return out.SerializeAsString();
-}
-
-std::string EncodeExplainReply(const ExplainReply& message) {
-  pb::ExplainReply out;
-  for (const ExplainReply::Difference& difference : message.differences) {
-    pb::ExplainReply::Difference* added = out.add_differences();
-    added->set_tag(ToValidUtf8(difference.tag));
-    added->set_a(ToValidUtf8(difference.a));
-    added->set_b(ToValidUtf8(difference.b));
-  }
-  return out.SerializeAsString();
-}
-
-std::string EncodeWorkerRequest(const WorkerRequest& message) {
-  pb::WorkerRequest out;
-  Set(message.call, out.mutable_call());
-  for (const std::string& section : message.inspect_sections) {
-    out.add_inspect_sections(ToValidUtf8(section));
-  }
-  return out.SerializeAsString();
-}
-
-std::string EncodeWorkerEvent(const WorkerEvent& message) {
-  pb::WorkerEvent out;
-  if (const auto* progress = std::get_if<Progress>(&message)) {
-    Set(*progress, out.mutable_progress());
-  } else if (const auto* query = std::get_if<KernelQuery>(&message)) {
-    Set(*query, out.mutable_query());
-  } else if (const auto* done = std::get_if<WorkerDone>(&message)) {
-    Set(*done, out.mutable_done());
-  } else {
-    Set(std::get<ErrorReply>(message), out.mutable_error());
-  }
-  return out.SerializeAsString();
-}
-
-std::string EncodeWorkerKernelReply(const WorkerKernelReply& message) {
-  pb::WorkerKernelReply out;
-  for (const WorkerKernelReply::Known& known : message.kernels) {
-    pb::WorkerKernelReply::Known* added = out.add_kernels();
-    SetDigest(known.kernel_key, added->mutable_kernel_key());
-    if (!known.blob.IsZero()) SetDigest(known.blob, added->mutable_blob());
-    added->set_size_bytes(known.size_bytes);
-  }
-  return out.SerializeAsString();
-}
+std::string EncodeHello(const Hello& message) { return Encode(message); }
+std::string EncodeErrorReply(const ErrorReply& message) { return Encode(message); }
+std::string EncodeLookupRequest(const LookupRequest& message) { return Encode(message); }
+std::string EncodeMiss(const Miss& message) { return Encode(message); }
+std::string EncodeBundle(const Bundle& message) { return Encode(message); }
+std::string EncodeCompileCall(const CompileCall& message) { return Encode(message); }
+std::string EncodeCompileEvent(const CompileEvent& message) { return Encode(message); }
+std::string EncodeReport(const Report& message) { return Encode(message); }
+std::string EncodeListRequest(const ListRequest& message) { return Encode(message); }
+std::string EncodeListReply(const ListReply& message) { return Encode(message); }
+std::string EncodeInspectRequest(const InspectRequest& message) { return Encode(message); }
+std::string EncodeInspectReply(const InspectReply& message) { return Encode(message); }
+std::string EncodeExplainRequest(const ExplainRequest& message) { return Encode(message); }
+std::string EncodeExplainReply(const ExplainReply& message) { return Encode(message); }
+std::string EncodeWorkerRequest(const WorkerRequest& message) { return Encode(message); }
+std::string EncodeWorkerEvent(const WorkerEvent& message) { return Encode(message); }
+std::string EncodeWorkerKernelReply(const WorkerKernelReply& message) { return Encode(message); }
 
 }  // namespace stoker::wire

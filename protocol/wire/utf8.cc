@@ -34,6 +34,15 @@ std::size_t SequenceLength(std::string_view text) {
 
 }  // namespace
 
+bool IsValidUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string ToValidUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
