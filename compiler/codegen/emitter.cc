@@ -269,7 +269,7 @@ llvm::Value* KernelEmitter::TailMask(llvm::Value* active, int width) {
   } else {
     active = builder_.CreateTrunc(Min(active, I64(width)), i32);
   }
-  return builder_.CreateICmpULT(Iota(i32, width), Splat(active, width));
+  return builder_.CreateICmpSLT(Iota(i32, width), Splat(active, width));
 }
 
 int KernelEmitter::WidthOf(const llvm::Value* value) {

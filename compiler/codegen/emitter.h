@@ -78,7 +78,7 @@ class KernelEmitter {
       llvm::function_ref<void(llvm::Value* first, int copies, llvm::Value* mask, Values& carried)>;
   void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
                 LaneBody body);
-  // Lanes 0 .. active-1 of `width`; null if that is all of them for certain.
+  // Lanes 0 .. active-1 of `width`, none when active <= 0; null if that is all of them for certain.
   llvm::Value* TailMask(llvm::Value* active, int width);
 
   // Lanes of a value: 1 for a scalar.

@@ -11,8 +11,6 @@ namespace stoker::codegen {
     return Unimplemented(#Kind " kernels are not generated.");                \
   }
 
-STOKER_UNLANDED(Contraction)
-STOKER_UNLANDED(Pack)
 STOKER_UNLANDED(Attention)
 STOKER_UNLANDED(Scan)
 STOKER_UNLANDED(Sort)

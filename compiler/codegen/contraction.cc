@@ -1,0 +1,249 @@
+#include <algorithm>
+
+#include "compiler/codegen/contraction_emitter.h"
+#include "compiler/codegen/contraction_plan.h"
+#include "compiler/codegen/emit_kernels.h"
+#include "compiler/codegen/vector_body.h"
+
+namespace stoker::codegen {
+namespace {
+
+constexpr std::uint32_t kLhs = 0;
+constexpr std::uint32_t kRhs = 1;
+// Epilogues up to this size are repeated for every vector of a row, longer ones looped over.
+constexpr std::size_t kMaxRepeatedInstrs = 12;
+
+llvm::ConstantInt* AsConstant(llvm::Value* value) {
+  return llvm::dyn_cast<llvm::ConstantInt>(value);
+}
+
+}  // namespace
+
+std::int64_t ContractionEmitter::GranuleBytes() const {
+  return func_.rhs.nr * plan_.depth_granule * ElementBytes();
+}
+
+std::int64_t ContractionEmitter::SumBytes() const {
+  return func_.rhs.nr * SizeInBytes(func_.accumulator);
+}
+
+llvm::Value* ContractionEmitter::AddBytes(llvm::Value* pointer, llvm::Value* bytes) {
+  if (llvm::ConstantInt* constant = AsConstant(bytes); constant != nullptr && constant->isZero()) {
+    return pointer;
+  }
+  return e_.b().CreateGEP(e_.b().getInt8Ty(), pointer, bytes);
+}
+
+void ContractionEmitter::Emit() {
+  if (plan_.kernel == MicroKernel::kAmx) ClearTileConfig();
+  e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
+  if (plan_.kernel == MicroKernel::kAmx) e_.CallIntrinsic("llvm.x86.tilerelease", {});
+}
+
+void ContractionEmitter::EmitTask(llvm::Value* number) {
+  llvm::IRBuilder<>& b = e_.b();
+  ContractionTask task = TaskAt(number);
+  llvm::Value* depth = e_.Dim(plan_.depth.back().extent);
+  if (plan_.chunk == 0) {
+    if (plan_.staged) {
+      llvm::Value* fresh =
+          b.CreateOr(b.CreateICmpEQ(task.panel, e_.I64(0)), b.CreateICmpEQ(number, e_.TaskBegin()));
+      e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
+      task = Staged(task);
+    }
+    EmitUnits(task, DepthChunk{.rhs = task.rhs}, /*store=*/true);
+    return;
+  }
+  // Chunks are multiples of the granule and staged rows are padded to it, so that only the source
+  // needs to know where K ends.
+  STOKER_CHECK(plan_.staged && plan_.depth.size() == 1);
+  llvm::Value* source_depth = e_.Dim(plan_.source_depth.back().extent);
+  ZeroSums();
+  e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* begin) {
+    llvm::Value* end = e_.Min(e_.Add(begin, e_.I64(plan_.chunk)), depth);
+    StageRows(task, begin, e_.Min(end, source_depth));
+    DepthChunk chunk;
+    chunk.partial = true;
+    chunk.depth = e_.Sub(end, begin);
+    chunk.rhs = AddBytes(task.rhs, e_.Mul(begin, e_.I64(func_.rhs.nr * ElementBytes())));
+    EmitUnits(Staged(task), chunk, /*store=*/false);
+  });
+  task = Staged(task);
+  e_.For(task.first_unit, task.last_unit, 1,
+         [&](llvm::Value* unit) { EmitEpilogue(task, UnitAt(task, unit), SumsAt(task, unit)); });
+}
+
+ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
+  ContractionTask task;
+  const Values at =
+      e_.Unflatten(number, {e_.Dim(plan_.batch), e_.Dim(plan_.blocks), e_.Dim(plan_.panels)});
+  Values extents;
+  for (const ContractionBatchDim& dim : func_.batch) extents.push_back(e_.Dim(dim.extent));
+  task.batch = e_.Unflatten(at[0], extents);
+  task.first_unit = e_.Mul(at[1], e_.I64(plan_.units_per_task));
+  task.last_unit =
+      e_.Min(e_.Add(task.first_unit, e_.I64(plan_.units_per_task)), e_.Dim(plan_.units));
+  task.panel = at[2];
+
+  llvm::Value* lhs = e_.Dim(func_.lhs_offset);
+  llvm::Value* rhs = e_.I64(0);
+  for (std::size_t i = 0; i < func_.batch.size(); ++i) {
+    const ContractionBatchDim& dim = func_.batch[i];
+    lhs = e_.Add(lhs, e_.Mul(task.batch[i], e_.Dim(dim.lhs_stride)));
+    if (dim.rhs_has) rhs = e_.Add(e_.Mul(rhs, extents[i]), task.batch[i]);
+  }
+  rhs = e_.Add(e_.Mul(rhs, e_.Dim(plan_.panels)), task.panel);
+  rhs = e_.Mul(e_.Mul(rhs, e_.Dim(plan_.panel_stride)), e_.I64(ElementBytes()));
+  task.rhs = AddBytes(e_.Buffer(kRhs), rhs);
+  task.lhs = AddBytes(e_.Buffer(kLhs), e_.Mul(lhs, e_.I64(SizeInBytes(func_.lhs_dtype))));
+  task.lhs_row = e_.I64(0);
+  return task;
+}
+
+ContractionTask ContractionEmitter::Staged(ContractionTask task) {
+  task.lhs = e_.Scratch(plan_.staged_offset);
+  task.lhs_row = FirstRowOf(task.first_unit);
+  return task;
+}
+
+llvm::Value* ContractionEmitter::FirstRowOf(llvm::Value* unit) {
+  Values extents;
+  for (std::size_t i = 0; i < plan_.split; ++i) extents.push_back(e_.Dim(plan_.rows[i].extent));
+  extents.push_back(e_.Dim(plan_.segments));
+  const Values at = e_.Unflatten(unit, extents);
+  llvm::Value* row = e_.I64(0);
+  for (std::size_t i = 0; i < plan_.split; ++i) row = e_.Add(e_.Mul(row, extents[i]), at[i]);
+  row = e_.Mul(row, e_.Dim(plan_.rows[plan_.split].extent));
+  llvm::Value* segment = at.back();
+  row = e_.Add(row, e_.Mul(segment, e_.I64(plan_.segment)));
+  if (plan_.segments.IsConstant() && !(plan_.segments == plan_.long_segments)) {
+    llvm::Value* shorter = e_.Sub(segment, e_.Dim(plan_.long_segments));
+    row = e_.Sub(row, e_.b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, shorter, e_.I64(0)));
+  }
+  return e_.Mul(row, e_.I64(plan_.inner));
+}
+
+RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* unit) {
+  llvm::IRBuilder<>& b = e_.b();
+  RowUnit result;
+  result.first_row = FirstRowOf(unit);
+  llvm::Value* segment = unit;
+  if (plan_.split > 0) segment = b.CreateURem(unit, e_.Dim(plan_.segments));
+  if (plan_.segments == plan_.long_segments) {
+    result.rows = e_.I64(plan_.MaxUnitRows());
+  } else {
+    llvm::Value* is_long = b.CreateICmpSLT(segment, e_.Dim(plan_.long_segments));
+    llvm::Value* fewer = e_.I64((plan_.segment - 1) * plan_.inner);
+    if (!plan_.segments.IsConstant()) {
+      llvm::Value* extent = e_.Dim(plan_.rows[plan_.split].extent);
+      fewer = e_.Sub(extent, e_.Mul(segment, e_.I64(plan_.segment)));
+      fewer = e_.Mul(fewer, e_.I64(plan_.inner));
+    }
+    result.rows = b.CreateSelect(is_long, e_.I64(plan_.MaxUnitRows()), fewer);
+  }
+  // first_row lies at the start of an element of the split dim.
+  Values extents;
+  for (std::size_t i = 0; i <= plan_.split; ++i) extents.push_back(e_.Dim(plan_.rows[i].extent));
+  llvm::Value* flat = e_.Sub(result.first_row, task.lhs_row);
+  if (plan_.inner != 1) flat = b.CreateExactUDiv(flat, e_.I64(plan_.inner));
+  const Values at = e_.Unflatten(flat, extents);
+  llvm::Value* offset = e_.I64(0);
+  for (std::size_t i = 0; i <= plan_.split; ++i) {
+    offset = e_.Add(offset, e_.Mul(at[i], e_.Dim(plan_.rows[i].lhs_stride)));
+  }
+  result.lhs = AddBytes(task.lhs, e_.Mul(offset, e_.I64(ElementBytes())));
+  return result;
+}
+
+llvm::Value* ContractionEmitter::SumsAt(const ContractionTask& task, llvm::Value* unit) {
+  llvm::Value* sums = e_.Scratch(0);
+  if (plan_.chunk == 0) return sums;
+  const std::int64_t unit_bytes = plan_.tile_bytes / plan_.units_per_task;
+  return AddBytes(sums, e_.Mul(e_.Sub(unit, task.first_unit), e_.I64(unit_bytes)));
+}
+
+void ContractionEmitter::ZeroSums() {
+  llvm::Type* type = KernelEmitter::VectorOf(e_.b().getInt32Ty(), 8);
+  e_.For(e_.I64(0), e_.I64(plan_.tile_bytes), 32, [&](llvm::Value* at) {
+    e_.b().CreateAlignedStore(llvm::Constant::getNullValue(type), AddBytes(e_.Scratch(0), at),
+                              llvm::Align(32));
+  });
+}
+
+void ContractionEmitter::EmitUnits(const ContractionTask& task, const DepthChunk& chunk,
+                                   bool store) {
+  if (plan_.kernel == MicroKernel::kAmx) {
+    EmitAmxUnits(task, chunk);
+    return;
+  }
+  e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
+    EmitUnit(task, chunk, unit);
+    if (store) EmitEpilogue(task, UnitAt(task, unit), SumsAt(task, unit));
+  });
+}
+
+void ContractionEmitter::EmitEpilogue(const ContractionTask& task, const RowUnit& unit,
+                                      llvm::Value* sums) {
+  const int width = plan_.lanes;
+  const std::int64_t nr = func_.rhs.nr;
+  llvm::Value* n = e_.Dim(func_.n);
+  llvm::Value* first_column = e_.Mul(task.panel, e_.I64(nr));
+  llvm::Value* columns = e_.Sub(n, first_column);
+  const bool whole = func_.n.IsConstant() && func_.n.constant() % nr == 0;
+  Values extents;
+  for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
+
+  e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
+    Lanes lanes;
+    lanes.width = width;
+    for (llvm::Value* index : task.batch) lanes.index.push_back(index);
+    for (llvm::Value* index : e_.Unflatten(e_.Add(unit.first_row, row), extents)) {
+      lanes.index.push_back(index);
+    }
+    lanes.dim = static_cast<int>(lanes.index.size());
+    lanes.index.push_back(nullptr);
+    lanes.aligned = true;
+    llvm::Value* row_sums = AddBytes(sums, e_.Mul(row, e_.I64(SumBytes())));
+    const auto emit_vector = [&](llvm::Value* column) {
+      lanes.index.back() = e_.Add(first_column, column);
+      lanes.mask = whole ? nullptr : e_.TailMask(e_.Sub(columns, column), width);
+      llvm::Value* pointer =
+          AddBytes(row_sums, e_.Mul(column, e_.I64(SizeInBytes(func_.accumulator))));
+      VectorBody body(e_, func_.epilogue);
+      body.Evaluate(lanes, [&](const BodyInstr&) {
+        return LaneValue{
+            e_.LoadLanes(KernelEmitter::kScratch, func_.accumulator, pointer, width, nullptr),
+            false};
+      });
+      body.Store(func_.stores);
+    };
+    if (func_.epilogue.instrs.size() <= kMaxRepeatedInstrs) {
+      for (int v = 0; v < plan_.vectors; ++v) emit_vector(e_.I64(std::int64_t{v} * width));
+    } else {
+      e_.For(e_.I64(0), e_.I64(nr), width, emit_vector);
+    }
+  });
+}
+
+Status EmitContraction(const ContractionFunc& func, const Target& target, llvm::Module& module) {
+  STOKER_TRY(const Machine machine, MachineOf(target));
+  STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
+  KernelEmitter emitter(module, machine, DimsOf(func, plan),
+                        static_cast<std::uint32_t>(func.operands.size()));
+  ContractionEmitter(emitter, func, plan).Emit();
+  emitter.Finish();
+  return Ok();
+}
+
+Result<LaunchShape> LaunchShapeOfContraction(const ContractionFunc& func, const Target& target) {
+  STOKER_TRY(const Machine machine, MachineOf(target));
+  STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
+  LaunchShape shape;
+  shape.tasks = plan.batch * plan.blocks * plan.panels;
+  shape.min_tasks_per_chunk = MinTasksPerChunk(plan.task_ns);
+  shape.scratch_bytes = plan.scratch_bytes;
+  shape.dims = DimsOf(func, plan);
+  return shape;
+}
+
+}  // namespace stoker::codegen

@@ -1,0 +1,101 @@
+// ContractionEmitter: what the micro-kernels of a contraction share: where a task is, its rows of
+// A, its panel of B, its sums in scratch.
+#pragma once
+
+#include "compiler/codegen/contraction_plan.h"
+#include "compiler/codegen/emitter.h"
+#include "compiler/ir/contraction_func.h"
+
+namespace stoker::codegen {
+
+// A run of rows of one register tile.
+struct RowUnit {
+  llvm::Value* first_row = nullptr;  // Flat row of C.
+  llvm::Value* lhs = nullptr;        // Pointer to A at its first row, k = 0.
+  llvm::Value* rows = nullptr;       // A constant when all units have as many.
+};
+
+struct ContractionTask {
+  Values batch;  // Index of each batch dim.
+  llvm::Value* first_unit = nullptr;
+  llvm::Value* last_unit = nullptr;  // One past it.
+  llvm::Value* panel = nullptr;
+  llvm::Value* lhs = nullptr;      // Pointer to A at `lhs_row`, k = 0.
+  llvm::Value* lhs_row = nullptr;  // 0; staged: the task's first row.
+  llvm::Value* rhs = nullptr;      // Pointer to the panel.
+};
+
+// The part of K that is consumed at once.
+struct DepthChunk {
+  bool partial = false;          // Sums in scratch are added to; otherwise they start at zero.
+  llvm::Value* depth = nullptr;  // Elements, partial only.
+  llvm::Value* rhs = nullptr;    // Panel at its first k.
+};
+
+class ContractionEmitter {
+ public:
+  ContractionEmitter(KernelEmitter& emitter, const ContractionFunc& func,
+                     const ContractionPlan& plan)
+      : e_(emitter), func_(func), plan_(plan) {}
+
+  void Emit();
+
+ private:
+  void EmitTask(llvm::Value* task);
+  ContractionTask TaskAt(llvm::Value* task);
+  ContractionTask Staged(ContractionTask task);  // Reads A from the copy in scratch.
+  RowUnit UnitAt(const ContractionTask& task, llvm::Value* unit);
+  llvm::Value* FirstRowOf(llvm::Value* unit);
+  // Sums of a unit: [rows][nr].
+  llvm::Value* SumsAt(const ContractionTask& task, llvm::Value* unit);
+  void ZeroSums();
+
+  // Copies the task's rows of A into scratch, elements [begin, end) of the flat k.
+  void StageRows(const ContractionTask& task, llvm::Value* begin, llvm::Value* end);
+  void StageDepth(std::size_t dim, llvm::Value* source, llvm::Value* begin, llvm::Value* end,
+                  Values& target);
+  void CopyRun(llvm::Value* source, llvm::Value* target, llvm::Value* count);
+  llvm::Value* LoadForCopy(llvm::Value* source, llvm::Value* at, int width, llvm::Value* mask);
+
+  void EmitUnits(const ContractionTask& task, const DepthChunk& chunk, bool store);
+  void EmitUnit(const ContractionTask& task, const DepthChunk& chunk, llvm::Value* unit);
+  // Adds the unit's products to `sums`. `rows`: how many the code is for; with clamp, the unit may
+  // have fewer, and those past its end repeat its last one.
+  void EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp, const DepthChunk& chunk,
+                llvm::Value* sums, llvm::Value* prefetch);
+  // Offsets of the rows of a tile from its first, in elements.
+  Values RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp);
+  void MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs, Values& carried);
+
+  void EmitAmxUnits(const ContractionTask& task, const DepthChunk& chunk);
+  // `second` may be null: a block of one row tile.
+  void EmitAmxBlock(const DepthChunk& chunk, const RowUnit& first, const RowUnit* second,
+                    llvm::Value* sums, llvm::Value* prefetch);
+  void ClearTileConfig();
+  void ConfigureTiles(llvm::Value* rows0, llvm::Value* rows1);
+  void TileInstruction(const char* name, std::initializer_list<int> tiles);
+  void MoveTile(const char* name, int tile, llvm::Value* pointer, llvm::Value* stride);
+
+  // Walks all of the chunk's k: step(lhs, rhs, granules, carried) consumes `granules` granules.
+  // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
+  using DepthStep =
+      llvm::function_ref<void(llvm::Value* lhs, llvm::Value* rhs, int granules, Values& carried)>;
+  void EmitDepth(std::size_t dim, llvm::Value* lhs, const DepthChunk& chunk, int unroll,
+                 Values& carried, DepthStep step);
+  // While a unit is computed, its share of the next panel is fetched into the second-level cache.
+  llvm::Value* PrefetchFor(const ContractionTask& task, llvm::Value* unit);
+  std::int64_t PrefetchLines(int granules) const;
+
+  void EmitEpilogue(const ContractionTask& task, const RowUnit& unit, llvm::Value* sums);
+
+  llvm::Value* AddBytes(llvm::Value* pointer, llvm::Value* bytes);
+  std::int64_t ElementBytes() const { return SizeInBytes(plan_.element); }
+  std::int64_t GranuleBytes() const;  // Of a panel, per granule of depth.
+  std::int64_t SumBytes() const;      // Of one row of sums.
+
+  KernelEmitter& e_;
+  const ContractionFunc& func_;
+  const ContractionPlan& plan_;
+};
+
+}  // namespace stoker::codegen

@@ -1,0 +1,247 @@
+#include "compiler/codegen/contraction_plan.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/codegen/emitter.h"
+
+namespace stoker::codegen {
+namespace {
+
+// Rows of A that a task keeps in the second-level cache beside its panel of B.
+constexpr std::int64_t kRowsBudgetBytes = 1 << 20;
+constexpr std::int64_t kStagedBudgetBytes = 512 << 10;
+constexpr std::int64_t kMaxStagedDepth = 16384;
+constexpr std::int64_t kChunk = 1024;
+// Enough for two to many threads to share evenly.
+constexpr std::int64_t kEnoughTasks = 32;
+constexpr double kWorthSplittingNs = 20000;
+constexpr int kAmxTileRows = 16;
+// Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
+constexpr double kMinTileFill = 0.7;
+// What symbolic extents are taken to be where only speed depends on it.
+constexpr std::int64_t kTypicalExtent = 128;
+
+std::optional<std::int64_t> ConstantOf(const SymDim& dim) {
+  if (!dim.IsConstant()) return std::nullopt;
+  return dim.constant();
+}
+
+std::int64_t Typical(const SymDim& dim) { return ConstantOf(dim).value_or(kTypicalExtent); }
+
+std::int64_t DivUp(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+std::int64_t RoundUp(std::int64_t x, std::int64_t y) { return DivUp(x, y) * y; }
+
+std::vector<ContractionDim> Merge(const std::vector<ContractionDim>& dims) {
+  std::vector<ContractionDim> merged;
+  for (const ContractionDim& dim : dims) {
+    if (dim.extent == SymDim(1)) continue;
+    if (!merged.empty() && merged.back().lhs_stride == dim.extent * dim.lhs_stride) {
+      merged.back() = {merged.back().extent * dim.extent, dim.lhs_stride};
+    } else {
+      merged.push_back(dim);
+    }
+  }
+  if (merged.empty()) merged.push_back({1, 1});
+  return merged;
+}
+
+std::vector<SymDim> ExtentsOf(const std::vector<ContractionDim>& dims) {
+  std::vector<SymDim> extents;
+  for (const ContractionDim& dim : dims) extents.push_back(dim.extent);
+  return extents;
+}
+
+// Rows of a register tile that leave room for one row of B and a broadcast.
+std::int64_t MaxTileRows(int vectors, const Machine& machine) {
+  const std::int64_t free = machine.num_vector_registers - vectors - 1;
+  return std::clamp<std::int64_t>(free / vectors, 1, 14);
+}
+
+bool LastDepthIsMultipleOf(const ContractionPlan& plan, std::int64_t granule) {
+  const auto extent = ConstantOf(plan.depth.back().extent);
+  return plan.depth.back().lhs_stride == SymDim(1) && extent && *extent % granule == 0;
+}
+
+// Of the rows of 16-row tiles along the last row dim.
+double TileFill(const ContractionPlan& plan) {
+  const std::int64_t extent = Typical(plan.rows.back().extent);
+  return static_cast<double>(extent) /
+         static_cast<double>(RoundUp(std::max<std::int64_t>(extent, 1), kAmxTileRows));
+}
+
+bool MustStage(const ContractionFunc& func, const ContractionPlan& plan) {
+  if (func.lhs_dtype != plan.element) return true;
+  if (plan.depth.size() == 1 && plan.depth[0].extent == SymDim(1)) {
+    return plan.depth_granule > 1;
+  }
+  if (plan.depth.back().lhs_stride != SymDim(1)) return true;
+  if (plan.depth_granule > 1 && !LastDepthIsMultipleOf(plan, plan.depth_granule)) return true;
+  if (plan.kernel != MicroKernel::kAmx) return false;
+  return plan.rows.size() > 1 && TileFill(plan) < kMinTileFill;
+}
+
+// Chooses split, inner, segment and segments for tiles of at most `max_rows` rows.
+void CutRows(ContractionPlan& plan, std::int64_t max_rows) {
+  plan.split = plan.rows.size() - 1;
+  plan.inner = 1;
+  const auto last = ConstantOf(plan.rows.back().extent);
+  // Several whole lines of a narrow image in one tile. A tile of AMX needs one row stride.
+  if (plan.kernel != MicroKernel::kAmx && plan.rows.size() > 1 && last && *last * 2 <= max_rows) {
+    plan.split -= 1;
+    plan.inner = *last;
+    max_rows /= *last;
+  }
+  const SymDim& extent = plan.rows[plan.split].extent;
+  if (extent.IsConstant()) {
+    const std::int64_t size = extent.constant();
+    const std::int64_t segments = std::max<std::int64_t>(1, DivUp(size, max_rows));
+    plan.segment = std::max<std::int64_t>(1, DivUp(size, segments));
+    plan.segments = size == 0 ? 0 : segments;
+    plan.long_segments = segments - (plan.segment * segments - size);
+  } else {
+    plan.segment = max_rows;
+    plan.segments = SymDim::CeilDiv(extent, max_rows);
+    plan.long_segments = SymDim::FloorDiv(extent, max_rows);
+  }
+  plan.units = plan.segments;
+  for (std::size_t i = 0; i < plan.split; ++i) plan.units = plan.units * plan.rows[i].extent;
+}
+
+double NsPerProduct(const ContractionPlan& plan, const Machine& machine) {
+  const double per_cycle = plan.kernel == MicroKernel::kAmx       ? 512
+                           : plan.kernel == MicroKernel::kDotBF16 ? 32
+                                                                  : 2.0 * plan.lanes;
+  constexpr double kCyclesPerNs = 3;
+  (void)machine;
+  return 1 / (per_cycle * kCyclesPerNs);
+}
+
+void CutTasks(ContractionPlan& plan, std::int64_t depth, const Machine& machine) {
+  const std::int64_t rows = plan.MaxUnitRows();
+  const std::int64_t bytes_per_unit =
+      std::max<std::int64_t>(1, rows * depth * SizeInBytes(plan.element));
+  const std::int64_t budget = plan.staged ? kStagedBudgetBytes : kRowsBudgetBytes;
+  const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
+  std::int64_t per_task = std::clamp<std::int64_t>(budget / bytes_per_unit, 1, units);
+  const double unit_ns =
+      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan, machine);
+  const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
+  const auto tasks = [&](std::int64_t n) { return columns * DivUp(units, n); };
+  // A multiple of `step` keeps AMX's pairs of units together.
+  const std::int64_t step = plan.kernel == MicroKernel::kAmx ? 2 : 1;
+  if (per_task > step) per_task = per_task / step * step;
+  while (tasks(per_task) < kEnoughTasks && per_task > step &&
+         unit_ns * static_cast<double>(per_task) > kWorthSplittingNs) {
+    per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
+  }
+  // Blocks of equal size.
+  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
+  plan.units_per_task = per_task;
+  plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units));
+}
+
+}  // namespace
+
+Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machine& machine) {
+  ContractionPlan plan;
+  plan.element = func.rhs.dtype;
+  plan.lanes = machine.vector_bytes / SizeInBytes(func.accumulator);
+  if (func.rhs.dtype == DType::kBF16) {
+    if (func.rhs.kr != 2) {
+      return InvalidArgument("Packed bf16 needs kr 2; it is " + std::to_string(func.rhs.kr) + ".");
+    }
+    plan.kernel =
+        machine.amx_bf16 && func.rhs.k_multiple == 32 ? MicroKernel::kAmx : MicroKernel::kDotBF16;
+    if (plan.kernel == MicroKernel::kDotBF16 && !machine.avx512_bf16) {
+      return InvalidArgument("Packed bf16 needs a target with avx512_bf16 or amx_bf16.");
+    }
+  } else if (func.rhs.dtype != func.accumulator) {
+    return InvalidArgument("Packed " + std::string(Name(func.rhs.dtype)) +
+                           " does not accumulate in " + std::string(Name(func.accumulator)) + ".");
+  }
+  if (func.rhs.nr % plan.lanes != 0) {
+    return InvalidArgument("Panels of " + std::to_string(func.rhs.nr) +
+                           " columns are not whole vectors of " + std::to_string(plan.lanes) + ".");
+  }
+  plan.vectors = static_cast<int>(func.rhs.nr / plan.lanes);
+  plan.depth_granule = plan.kernel == MicroKernel::kAmx ? 32 : func.rhs.kr;
+  plan.rows = Merge(func.m);
+  plan.depth = Merge(func.k);
+  plan.source_depth = plan.depth;
+  plan.staged = MustStage(func, plan);
+
+  const SymDim total_rows = ProductOf(ExtentsOf(func.m));
+  const SymDim total_depth = ProductOf(ExtentsOf(func.k));
+  const std::int64_t granule = std::max(func.rhs.kr, func.rhs.k_multiple);
+  const SymDim padded_depth =
+      granule == 1 ? total_depth : SymDim::CeilDiv(total_depth, granule) * SymDim(granule);
+  std::int64_t depth = Typical(padded_depth);
+  if (plan.staged) {
+    const bool flat = plan.depth.size() == 1;
+    const bool fits = padded_depth.IsConstant() && depth <= kMaxStagedDepth;
+    if (!fits && !flat) {
+      return Unimplemented("A contraction that copies rows of several symbolic or large k dims.");
+    }
+    if (!fits) plan.chunk = kChunk;
+    plan.staged_pitch = RoundUp(fits ? depth : kChunk, plan.depth_granule);
+    // A pitch of whole pages would map all rows of a tile to one set of the first-level cache.
+    const std::int64_t bytes = plan.staged_pitch * SizeInBytes(plan.element);
+    if (bytes % 1024 == 0) plan.staged_pitch += 64 / SizeInBytes(plan.element);
+    plan.rows = {{total_rows, plan.staged_pitch}};
+    plan.depth = {{padded_depth, 1}};
+    depth = std::min(depth, plan.chunk == 0 ? depth : plan.chunk);
+  }
+
+  CutRows(plan,
+          plan.kernel == MicroKernel::kAmx ? kAmxTileRows : MaxTileRows(plan.vectors, machine));
+  plan.batch = 1;
+  for (const ContractionBatchDim& dim : func.batch) plan.batch = plan.batch * dim.extent;
+  plan.panels = SymDim::CeilDiv(func.n, func.rhs.nr);
+  plan.panel_stride = padded_depth * SymDim(func.rhs.nr);
+  CutTasks(plan, depth, machine);
+  plan.blocks = SymDim::CeilDiv(plan.units, plan.units_per_task);
+
+  const std::int64_t units_kept = plan.chunk != 0                    ? plan.units_per_task
+                                  : plan.kernel == MicroKernel::kAmx ? 2
+                                                                     : 1;
+  plan.tile_bytes = units_kept * plan.MaxUnitRows() * func.rhs.nr * SizeInBytes(func.accumulator);
+  if (plan.kernel == MicroKernel::kAmx) {
+    plan.tile_bytes = units_kept * kAmxTileRows * func.rhs.nr * SizeInBytes(func.accumulator);
+  }
+  plan.tile_bytes = RoundUp(plan.tile_bytes, 64);
+  plan.config_offset = plan.tile_bytes;
+  plan.staged_offset = plan.config_offset + (plan.kernel == MicroKernel::kAmx ? 64 : 0);
+  plan.scratch_bytes = plan.staged_offset;
+  if (plan.staged) {
+    // One vector more: rows are written in whole vectors.
+    plan.scratch_bytes += RoundUp(plan.units_per_task * plan.MaxUnitRows() * plan.staged_pitch *
+                                      SizeInBytes(plan.element),
+                                  64) +
+                          64;
+  }
+  return plan;
+}
+
+std::vector<SymDim> DimsOf(const ContractionFunc& func, const ContractionPlan& plan) {
+  DimTable dims;
+  for (const SymDim& dim : {plan.batch, plan.blocks, plan.panels, plan.panel_stride, plan.segments,
+                            plan.long_segments, plan.units, func.n, func.lhs_offset}) {
+    dims.Add(dim);
+  }
+  for (const ContractionBatchDim& dim : func.batch) {
+    dims.Add(dim.extent);
+    dims.Add(dim.lhs_stride);
+  }
+  for (const auto* list : {&func.m, &plan.source_depth, &plan.rows, &plan.depth}) {
+    for (const ContractionDim& dim : *list) {
+      dims.Add(dim.extent);
+      dims.Add(dim.lhs_stride);
+    }
+  }
+  dims.Add(func.epilogue);
+  dims.Add(func.stores);
+  return std::move(dims).Take();
+}
+
+}  // namespace stoker::codegen

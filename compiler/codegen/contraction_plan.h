@@ -1,0 +1,76 @@
+// ContractionPlan: how a contraction is cut into tasks and register tiles. Follows from the
+// function and the machine alone; emission and the launch shape both read it.
+//
+// The rows of C (all m dims, flattened row-major) are cut into units: runs of rows of one register
+// tile. A task computes `units_per_task` units of one batch against one panel of packed B (nr
+// columns); the panel is the fastest part of the task number, so that consecutive tasks of a thread
+// share their rows of A.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/machine.h"
+#include "compiler/ir/contraction_func.h"
+
+namespace stoker::codegen {
+
+enum class MicroKernel : std::uint8_t {
+  kMultiplyAdd,  // Vectors of columns, one broadcast element of A each: f32, f64, i32, i64.
+  kDotBF16,      // vdpbf16ps: a broadcast pair of A, pairs of B.
+  kAmx,          // tdpbf16ps: two row tiles by two column tiles.
+};
+
+struct ContractionPlan {
+  MicroKernel kernel = MicroKernel::kMultiplyAdd;
+  DType element = DType::kF32;     // Of A and B where they are multiplied; that of packed B.
+  int lanes = 16;                  // Columns of an accumulator vector, or of a tile.
+  int vectors = 2;                 // nr / lanes.
+  std::int64_t depth_granule = 1;  // K is consumed in multiples of this.
+
+  // A as the micro-kernel sees it: dims merged where strides allow, extents of 1 dropped, never
+  // empty. When staged, both are one dim over the scratch copy.
+  std::vector<ContractionDim> rows;
+  std::vector<ContractionDim> depth;
+  std::vector<ContractionDim> source_depth;  // `depth` before staging.
+  // The task's rows of A are first copied into scratch: converted to `element`, K contiguous and
+  // zero padded to depth_granule.
+  bool staged = false;
+  std::int64_t staged_pitch = 0;  // Elements between rows of the copy.
+
+  // The split dim, rows[split], is cut into `segments`; each element of it is `inner` rows. The
+  // first `long_segments` have `segment` elements; the others one less, or, when the extent is
+  // symbolic, the only other one has what remains.
+  std::size_t split = 0;
+  std::int64_t inner = 1;
+  SymDim segments;
+  SymDim long_segments;
+  std::int64_t segment = 1;
+  SymDim units;  // Segments times the extents of the dims outside the split dim.
+  std::int64_t units_per_task = 1;
+  std::int64_t MaxUnitRows() const { return segment * inner; }
+
+  // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once.
+  std::int64_t chunk = 0;
+
+  SymDim batch;         // Product of the batch dims.
+  SymDim blocks;        // ceil(units / units_per_task).
+  SymDim panels;        // ceil(N / nr).
+  SymDim panel_stride;  // Elements of packed B from one panel to the next.
+
+  // Scratch, bytes.
+  std::int64_t tile_bytes = 0;     // Sums of one unit (AMX: two); of the whole task when chunked.
+  std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
+  std::int64_t staged_offset = 0;
+  std::int64_t scratch_bytes = 0;
+
+  double task_ns = 0;  // A rough estimate.
+};
+
+Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machine& machine);
+
+// The expressions that EmitContraction asks for, in order.
+std::vector<SymDim> DimsOf(const ContractionFunc& func, const ContractionPlan& plan);
+
+}  // namespace stoker::codegen

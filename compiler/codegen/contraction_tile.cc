@@ -1,0 +1,197 @@
+// The register tile of vector machines: rows x vectors of sums that stay in registers over all of
+// K.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+
+#include "compiler/codegen/contraction_emitter.h"
+
+namespace stoker::codegen {
+namespace {
+
+constexpr std::int64_t kCacheLine = 64;
+constexpr std::uint32_t kLhs = 0;
+constexpr std::uint32_t kRhs = 1;
+// Enough products between two branches to hide them, few enough to compile quickly.
+constexpr std::int64_t kProductsPerIteration = 112;
+
+int Unroll(std::int64_t products) {
+  return static_cast<int>(std::clamp<std::int64_t>(kProductsPerIteration / products, 2, 8));
+}
+
+}  // namespace
+
+void ContractionEmitter::EmitUnit(const ContractionTask& task, const DepthChunk& chunk,
+                                  llvm::Value* number) {
+  llvm::IRBuilder<>& b = e_.b();
+  const RowUnit unit = UnitAt(task, number);
+  llvm::Value* sums = SumsAt(task, number);
+  llvm::Value* prefetch = PrefetchFor(task, number);
+  const std::int64_t rows = plan_.MaxUnitRows();
+  if (llvm::isa<llvm::ConstantInt>(unit.rows)) {
+    EmitTile(unit, rows, /*clamp=*/false, chunk, sums, prefetch);
+    return;
+  }
+  llvm::Value* is_long = b.CreateICmpEQ(unit.rows, e_.I64(rows));
+  const bool fixed = plan_.segments.IsConstant();
+  e_.If(is_long, [&] { EmitTile(unit, rows, /*clamp=*/false, chunk, sums, prefetch); });
+  e_.If(b.CreateNot(is_long), [&] {
+    EmitTile(unit, fixed ? rows - plan_.inner : rows, /*clamp=*/!fixed, chunk, sums, prefetch);
+  });
+}
+
+Values ContractionEmitter::RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp) {
+  llvm::Value* stride = e_.Dim(plan_.rows[plan_.split].lhs_stride);
+  Values offsets;
+  if (clamp) {
+    STOKER_CHECK(plan_.inner == 1 || plan_.rows.back().extent.IsConstant());
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    llvm::Value* row = e_.I64(r);
+    if (clamp) row = e_.Min(row, e_.Sub(unit.rows, e_.I64(1)));
+    if (plan_.inner == 1) {
+      offsets.push_back(e_.Mul(row, stride));
+      continue;
+    }
+    llvm::Value* line = e_.b().CreateUDiv(row, e_.I64(plan_.inner));
+    llvm::Value* within = e_.b().CreateURem(row, e_.I64(plan_.inner));
+    offsets.push_back(
+        e_.Add(e_.Mul(line, stride), e_.Mul(within, e_.Dim(plan_.rows.back().lhs_stride))));
+  }
+  return offsets;
+}
+
+void ContractionEmitter::EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp,
+                                  const DepthChunk& chunk, llvm::Value* sums,
+                                  llvm::Value* prefetch) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Type* type = KernelEmitter::VectorOf(e_.LaneType(func_.accumulator), plan_.lanes);
+  const std::int64_t vector_bytes = plan_.lanes * SizeInBytes(func_.accumulator);
+  const Values offsets = RowOffsets(unit, rows, clamp);
+  const auto sum_at = [&](std::size_t i) {
+    return AddBytes(sums, e_.I64(static_cast<std::int64_t>(i) * vector_bytes));
+  };
+  const std::size_t count =
+      static_cast<std::size_t>(rows) * static_cast<std::size_t>(plan_.vectors);
+  const llvm::Align align(static_cast<std::uint64_t>(vector_bytes));
+  Values carried = {chunk.rhs, prefetch};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (chunk.partial) {
+      llvm::LoadInst* sum = b.CreateAlignedLoad(type, sum_at(i), align);
+      e_.TagAccess(sum, KernelEmitter::kScratch);
+      carried.push_back(sum);
+    } else {
+      carried.push_back(llvm::Constant::getNullValue(type));
+    }
+  }
+  EmitDepth(0, unit.lhs, chunk, Unroll(static_cast<std::int64_t>(count)), carried,
+            [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
+              for (int g = 0; g < granules; ++g) {
+                MultiplyAdd(offsets,
+                            AddBytes(lhs, e_.I64(g * plan_.depth_granule * ElementBytes())),
+                            AddBytes(rhs, e_.I64(g * GranuleBytes())), values);
+              }
+            });
+  for (std::size_t i = 0; i < count; ++i) {
+    e_.TagAccess(b.CreateAlignedStore(carried[i + 2], sum_at(i), align), KernelEmitter::kScratch);
+  }
+}
+
+void ContractionEmitter::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs,
+                                     Values& carried) {
+  llvm::IRBuilder<>& b = e_.b();
+  const bool dot = plan_.kernel == MicroKernel::kDotBF16;
+  llvm::Type* pairs = KernelEmitter::VectorOf(b.getBFloatTy(), plan_.lanes * 2);
+  llvm::Type* lane = dot ? b.getInt32Ty() : e_.LaneType(plan_.element);
+  llvm::Type* vector = dot ? pairs : KernelEmitter::VectorOf(lane, plan_.lanes);
+  const std::int64_t vector_bytes = plan_.lanes * (dot ? 4 : ElementBytes());
+  Values columns;
+  for (int v = 0; v < plan_.vectors; ++v) {
+    llvm::LoadInst* load =
+        b.CreateAlignedLoad(vector, AddBytes(rhs, e_.I64(v * vector_bytes)),
+                            llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
+    e_.TagAccess(load, kRhs);
+    columns.push_back(load);
+  }
+  const bool is_float = lane->isFloatingPointTy();
+  std::size_t i = 2;
+  for (llvm::Value* row : rows) {
+    llvm::LoadInst* load =
+        b.CreateAlignedLoad(lane, AddBytes(lhs, e_.Mul(row, e_.I64(ElementBytes()))),
+                            llvm::Align(static_cast<std::uint64_t>(ElementBytes())));
+    e_.TagAccess(load, plan_.staged ? KernelEmitter::kScratch : kLhs);
+    llvm::Value* element = e_.Splat(load, plan_.lanes);
+    if (dot) element = b.CreateBitCast(element, pairs);
+    for (llvm::Value* column : columns) {
+      llvm::Value*& sum = carried[i++];
+      if (dot) {
+        sum = e_.CallIntrinsic(plan_.lanes == 16 ? "llvm.x86.avx512bf16.dpbf16ps.512"
+                                                 : "llvm.x86.avx512bf16.dpbf16ps.256",
+                               {sum, element, column});
+      } else if (is_float) {
+        sum = e_.Fma(element, column, sum);
+      } else {
+        sum = b.CreateAdd(b.CreateMul(element, column), sum);
+      }
+    }
+  }
+}
+
+void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const DepthChunk& chunk,
+                                   int unroll, Values& carried, DepthStep step) {
+  llvm::IRBuilder<>& b = e_.b();
+  const ContractionDim& depth = plan_.depth[dim];
+  const std::int64_t granule = plan_.depth_granule;
+  if (dim + 1 < plan_.depth.size()) {
+    llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(ElementBytes()));
+    e_.For(e_.I64(0), e_.Dim(depth.extent), 1, carried, [&](llvm::Value* i, Values& values) {
+      EmitDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), chunk, unroll, values, step);
+    });
+    return;
+  }
+  const auto advance = [&](llvm::Value* at, int granules, Values& values) {
+    llvm::Value* rhs = values[0];
+    const std::int64_t lines = PrefetchLines(granules);
+    if (!chunk.partial) {
+      for (std::int64_t line = 0; line < lines; ++line) {
+        // A read, into the second level.
+        b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                          {AddBytes(values[1], e_.I64(line * kCacheLine)), b.getInt32(0),
+                           b.getInt32(2), b.getInt32(1)});
+      }
+      values[1] = AddBytes(values[1], e_.I64(lines * kCacheLine));
+    }
+    step(AddBytes(lhs, e_.Mul(at, e_.I64(granule * ElementBytes()))), rhs, granules, values);
+    values[0] = AddBytes(rhs, e_.I64(granules * GranuleBytes()));
+  };
+  llvm::Value* extent = chunk.depth != nullptr ? chunk.depth : e_.Dim(depth.extent);
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(extent)) {
+    const std::int64_t granules = constant->getSExtValue() / granule;
+    const std::int64_t whole = granules / unroll * unroll;
+    e_.For(e_.I64(0), e_.I64(whole), unroll, carried,
+           [&](llvm::Value* i, Values& values) { advance(i, unroll, values); });
+    if (granules > whole) advance(e_.I64(whole), static_cast<int>(granules - whole), carried);
+    return;
+  }
+  llvm::Value* granules = granule == 1 ? extent : b.CreateUDiv(extent, e_.I64(granule));
+  llvm::Value* whole = e_.Mul(b.CreateUDiv(granules, e_.I64(unroll)), e_.I64(unroll));
+  e_.For(e_.I64(0), whole, unroll, carried,
+         [&](llvm::Value* i, Values& values) { advance(i, unroll, values); });
+  e_.For(whole, granules, 1, carried,
+         [&](llvm::Value* i, Values& values) { advance(i, 1, values); });
+}
+
+std::int64_t ContractionEmitter::PrefetchLines(int granules) const {
+  const std::int64_t bytes = granules * GranuleBytes();
+  const std::int64_t units = plan_.units_per_task;
+  return (bytes + kCacheLine * units - 1) / (kCacheLine * units);
+}
+
+llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, llvm::Value* unit) {
+  llvm::Value* bytes = e_.Mul(e_.Dim(plan_.panel_stride), e_.I64(ElementBytes()));
+  llvm::Value* share = e_.b().CreateUDiv(bytes, e_.I64(plan_.units_per_task));
+  llvm::Value* offset = e_.Mul(e_.Sub(unit, task.first_unit), share);
+  return AddBytes(AddBytes(task.rhs, bytes), offset);
+}
+
+}  // namespace stoker::codegen

@@ -1,0 +1,72 @@
+// How packed B lies for a target; see contraction_func.h.
+#include <algorithm>
+#include <array>
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/machine.h"
+
+namespace stoker {
+namespace {
+
+// Few rows read all of B for little arithmetic: wide panels have more sums in flight per row.
+constexpr std::int64_t kFewRows = 6;
+
+DType ElementOf(DType dtype, const codegen::Machine& machine) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kF32:
+    case DType::kI64:
+    case DType::kI32:
+      return dtype;
+    case DType::kBF16:
+      return machine.amx_bf16 || machine.avx512_bf16 ? DType::kBF16 : DType::kF32;
+    case DType::kF16:
+      return DType::kF32;
+    case DType::kI16:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+      return DType::kI32;
+  }
+  STOKER_CHECK(false);
+}
+
+// Vectors of columns in a panel: the fewest padded columns, two vectors where that is equal.
+std::int64_t PanelVectors(const SymDim& m, const SymDim& n, std::int64_t lanes) {
+  if (!n.IsConstant()) return 2;
+  const std::int64_t columns = n.constant();
+  if (m.IsConstant() && m.constant() <= kFewRows && columns >= 16 * lanes) return 4;
+  const auto padded = [&](std::int64_t vectors) {
+    const std::int64_t nr = vectors * lanes;
+    return (columns + nr - 1) / nr * nr;
+  };
+  std::int64_t best = 2;
+  for (const std::int64_t vectors : {3, 1}) {
+    // Each costs some: fewer rows in a tile, more loads a product.
+    if (padded(vectors) * 9 <= padded(best) * 8) best = vectors;
+  }
+  return best;
+}
+
+}  // namespace
+
+PackedLayout ChoosePackedLayout(DType dtype, const SymDim& m, const SymDim& n, const SymDim& k,
+                                const Target& target) {
+  (void)k;
+  Result<codegen::Machine> machine = codegen::MachineOf(target);
+  STOKER_CHECK(machine.ok());
+  PackedLayout layout;
+  layout.dtype = ElementOf(dtype, *machine);
+  if (layout.dtype == DType::kBF16) layout.kr = 2;
+  layout.k_multiple = layout.kr;
+  if (layout.dtype == DType::kBF16 && machine->amx_bf16) {
+    layout.k_multiple = 32;
+    layout.nr = n.IsConstant() && n.constant() <= 16 ? 16 : 32;
+    return layout;
+  }
+  const std::int64_t lanes = machine->Lanes(layout.dtype);
+  layout.nr = lanes * PanelVectors(m, n, lanes);
+  return layout;
+}
+
+}  // namespace stoker

@@ -1,0 +1,406 @@
+#include "tests/unit/compiler/codegen/contraction_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace stoker {
+namespace {
+
+std::int64_t Product(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+DType AccumulatorOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kI64:
+      return dtype;
+    case DType::kF32:
+    case DType::kF16:
+    case DType::kBF16:
+      return DType::kF32;
+    case DType::kI32:
+    case DType::kI16:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+      return DType::kI32;
+  }
+  STOKER_CHECK(false);
+}
+
+// Sizes as the compiler sees them: constants, or one symbol each.
+class Sizes {
+ public:
+  explicit Sizes(bool symbolic) : symbolic_(symbolic) {}
+
+  SymDim Of(std::int64_t value) {
+    if (!symbolic_) return value;
+    const auto id = static_cast<std::uint32_t>(bindings_.size());
+    bindings_[id] = value;
+    return SymDim::Symbol(id);
+  }
+  std::vector<SymDim> Of(const std::vector<std::int64_t>& values) {
+    std::vector<SymDim> dims;
+    for (const std::int64_t value : values) dims.push_back(Of(value));
+    return dims;
+  }
+  const SymBindings& bindings() const { return bindings_; }
+
+ private:
+  bool symbolic_;
+  SymBindings bindings_;
+};
+
+std::vector<SymDim> RowMajor(const std::vector<SymDim>& extents) {
+  std::vector<SymDim> strides(extents.size(), 1);
+  for (std::size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  return strides;
+}
+
+IndexMap MapOf(const std::vector<SymDim>& strides) {
+  IndexMap map;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (strides[i] == SymDim(0)) continue;
+    map.terms.push_back({static_cast<int>(i), strides[i], 1, 0});
+  }
+  return map;
+}
+
+BodyInstr Input(DType dtype) {
+  BodyInstr instr;
+  instr.op = BodyOp::kInput;
+  instr.dtype = dtype;
+  return instr;
+}
+
+BodyInstr LoadOf(std::uint32_t operand, DType dtype, IndexMap index) {
+  BodyInstr instr;
+  instr.op = BodyOp::kLoad;
+  instr.dtype = dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
+  instr.access = {operand, dtype, std::move(index), {}};
+  return instr;
+}
+
+BodyInstr Constant(DType dtype, double value) {
+  BodyInstr instr;
+  instr.op = BodyOp::kConstant;
+  instr.dtype = dtype;
+  instr.constant = value;
+  instr.int_constant = static_cast<std::int64_t>(value);
+  return instr;
+}
+
+BodyInstr Pointwise(OpKind kind, DType dtype, std::vector<std::uint32_t> args) {
+  BodyInstr instr;
+  instr.op = BodyOp::kPointwise;
+  instr.pointwise = kind;
+  instr.dtype = dtype;
+  instr.args = std::move(args);
+  return instr;
+}
+
+// Everything about one case: the functions and the arrays they run on.
+struct Instance {
+  explicit Instance(const ContractionCase& c, const Target& target);
+
+  void Randomize(std::mt19937_64& random);
+  void Pack(const Target& target);
+  void Run(const Target& target);
+  void Compare();
+
+  const ContractionCase& c;
+  Sizes sizes;
+  DType accumulator;
+  ContractionFunc contraction;
+  PackFunc pack;
+  std::unique_ptr<TestArray> lhs, rhs, scale, packed, bias, out;
+  std::unique_ptr<TestArray> residual;  // A copy of `out` before the run.
+  std::vector<std::int64_t> lhs_batch_strides, m_strides, k_strides, rhs_strides;
+};
+
+constexpr std::int64_t kLhsOffset = 3;
+
+Instance::Instance(const ContractionCase& case_, const Target& target)
+    : c(case_), sizes(case_.symbolic), accumulator(AccumulatorOf(case_.dtype)) {
+  const std::vector<SymDim> batch = sizes.Of(c.batch);
+  const std::vector<SymDim> m = sizes.Of(c.m);
+  const std::vector<SymDim> k = sizes.Of(c.k);
+  const SymDim n = sizes.Of(c.n);
+  const std::size_t nb = batch.size();
+
+  // A: row-major [batch, m, k] unless strides are given.
+  std::vector<SymDim> lhs_dims = batch;
+  lhs_dims.insert(lhs_dims.end(), m.begin(), m.end());
+  lhs_dims.insert(lhs_dims.end(), k.begin(), k.end());
+  std::vector<SymDim> lhs_strides = RowMajor(lhs_dims);
+  for (std::size_t i = 0; i < c.m_strides.size(); ++i) lhs_strides[nb + i] = c.m_strides[i];
+  for (std::size_t i = 0; i < c.k_strides.size(); ++i) {
+    lhs_strides[nb + m.size() + i] = c.k_strides[i];
+  }
+  const auto value = [&](const SymDim& dim) { return *dim.Evaluate(sizes.bindings()); };
+  std::int64_t last = kLhsOffset;
+  for (std::size_t i = 0; i < lhs_dims.size(); ++i) {
+    last += (value(lhs_dims[i]) - 1) * value(lhs_strides[i]);
+  }
+  lhs = std::make_unique<TestArray>(c.dtype, last + 1);
+
+  // B.
+  std::vector<SymDim> rhs_extents;
+  std::vector<std::size_t> rhs_order;  // Dims of [batch, k, n], outermost first, as stored.
+  for (std::size_t i = 0; i < nb; ++i) rhs_order.push_back(i);
+  const std::size_t n_dim = nb + k.size();
+  if (c.rhs_is_nk || c.rhs_is_convolution) rhs_order.push_back(n_dim);
+  if (c.rhs_is_convolution) rhs_order.push_back(n_dim - 1);
+  for (std::size_t i = 0; i < k.size() - (c.rhs_is_convolution ? 1 : 0); ++i) {
+    rhs_order.push_back(nb + i);
+  }
+  if (!c.rhs_is_nk && !c.rhs_is_convolution) rhs_order.push_back(n_dim);
+  std::vector<SymDim> all = batch;
+  all.insert(all.end(), k.begin(), k.end());
+  all.push_back(n);
+  const auto rhs_has = [&](std::size_t i) { return c.rhs_has.empty() || c.rhs_has[i]; };
+  std::vector<SymDim> strides(all.size(), 0);
+  SymDim stride = 1;
+  for (std::size_t i = rhs_order.size(); i-- > 0;) {
+    const std::size_t dim = rhs_order[i];
+    if (dim < nb && !rhs_has(dim)) continue;
+    strides[dim] = stride;
+    stride = stride * all[dim];
+  }
+  rhs = std::make_unique<TestArray>(c.dtype, value(stride));
+  for (const SymDim& s : strides) rhs_strides.push_back(value(s));
+
+  // Packing.
+  SymDim m_total = 1;
+  SymDim k_total = 1;
+  for (const SymDim& dim : m) m_total = m_total * dim;
+  for (const SymDim& dim : k) k_total = k_total * dim;
+  std::vector<SymDim> pack_strides;
+  for (std::size_t i = 0; i < nb; ++i) {
+    if (!rhs_has(i)) continue;
+    pack.batch.push_back(batch[i]);
+    pack_strides.push_back(strides[i]);
+  }
+  pack_strides.insert(pack_strides.end(), strides.begin() + static_cast<std::ptrdiff_t>(nb),
+                      strides.end());
+  pack.k = k;
+  pack.n = n;
+  pack.source = {0, c.dtype, MapOf(pack_strides), {}};
+  pack.layout = ChoosePackedLayout(c.dtype, m_total, n, k_total, target);
+  pack.has_scale = c.has_scale;
+  std::vector<SymDim> scale_strides(pack_strides.size(), 0);
+  scale_strides.back() = 1;
+  pack.scale = {2, DType::kF32, MapOf(scale_strides), {}};
+  scale = std::make_unique<TestArray>(DType::kF32, c.n);
+  packed = std::make_unique<TestArray>(pack.layout.dtype, value(PackedElements(pack)));
+  packed->Fill(std::nan(""));
+
+  // The contraction.
+  for (std::size_t i = 0; i < nb; ++i) {
+    contraction.batch.push_back({batch[i], lhs_strides[i], rhs_has(i)});
+    lhs_batch_strides.push_back(value(lhs_strides[i]));
+  }
+  for (std::size_t i = 0; i < m.size(); ++i) {
+    contraction.m.push_back({m[i], lhs_strides[nb + i]});
+    m_strides.push_back(value(lhs_strides[nb + i]));
+  }
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    contraction.k.push_back({k[i], lhs_strides[nb + m.size() + i]});
+    k_strides.push_back(value(lhs_strides[nb + m.size() + i]));
+  }
+  contraction.n = n;
+  contraction.lhs_dtype = c.dtype;
+  contraction.lhs_offset = kLhsOffset;
+  contraction.rhs = pack.layout;
+  contraction.accumulator = accumulator;
+
+  std::vector<SymDim> out_dims = batch;
+  out_dims.insert(out_dims.end(), m.begin(), m.end());
+  out_dims.push_back(n);
+  const IndexMap out_map = MapOf(RowMajor(out_dims));
+  SymDim out_elements = 1;
+  for (const SymDim& dim : out_dims) out_elements = out_elements * dim;
+  out = std::make_unique<TestArray>(c.output, value(out_elements));
+  residual = std::make_unique<TestArray>(c.output, value(out_elements));
+  bias = std::make_unique<TestArray>(c.output, c.n);
+  contraction.operands = {{c.dtype, false, false},
+                          {pack.layout.dtype, false, false},
+                          {c.output, true, false},
+                          {c.output, false, false}};
+  std::vector<BodyInstr>& body = contraction.epilogue.instrs;
+  const DType compute = accumulator;
+  body.push_back(Input(compute));
+  if (c.epilogue != Epilogue::kNone) {
+    IndexMap bias_map;
+    bias_map.terms.push_back({static_cast<int>(out_dims.size()) - 1, 1, 1, 0});
+    body.push_back(LoadOf(3, c.output, bias_map));
+    body.push_back(Pointwise(OpKind::kAdd, compute, {0, 1}));
+  }
+  if (c.epilogue == Epilogue::kBiasResidual) {
+    body.push_back(LoadOf(2, c.output, out_map));
+    body.push_back(Pointwise(OpKind::kAdd, compute, {2, 3}));
+    body.push_back(Constant(compute, 0));
+    body.push_back(Pointwise(OpKind::kMaximum, compute, {4, 5}));
+  }
+  if (c.epilogue == Epilogue::kBiasGelu) {
+    body.push_back(Constant(compute, std::sqrt(0.5)));              // 3
+    body.push_back(Pointwise(OpKind::kMultiply, compute, {2, 3}));  // 4
+    body.push_back(Pointwise(OpKind::kErf, compute, {4}));          // 5
+    body.push_back(Constant(compute, 1));                           // 6
+    body.push_back(Pointwise(OpKind::kAdd, compute, {5, 6}));       // 7
+    body.push_back(Pointwise(OpKind::kMultiply, compute, {2, 7}));  // 8
+    body.push_back(Constant(compute, 0.5));                         // 9
+    body.push_back(Pointwise(OpKind::kMultiply, compute, {8, 9}));  // 10
+  }
+  contraction.stores.push_back(
+      {static_cast<std::uint32_t>(body.size()) - 1, {2, c.output, out_map, {}}});
+}
+
+void Instance::Randomize(std::mt19937_64& random) {
+  for (TestArray* array : {lhs.get(), rhs.get(), scale.get(), bias.get(), out.get()}) {
+    array->Randomize(random);
+  }
+  // What lies before the first element of A must not be used.
+  for (std::int64_t i = 0; i < kLhsOffset; ++i) {
+    if (IsFloat(c.dtype)) lhs->Set(i, std::nan(""));
+  }
+  for (std::int64_t i = 0; i < out->elements(); ++i) residual->Set(i, out->Get(i));
+}
+
+void Instance::Pack(const Target& target) {
+  const auto kernel = LoadedKernel::Make(pack, target);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  (*kernel)->Run({rhs->data(), packed->data(), scale->data()}, sizes.bindings(), c.tasks_per_call);
+}
+
+void Instance::Run(const Target& target) {
+  const auto kernel = LoadedKernel::Make(contraction, target);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  (*kernel)->Run({lhs->data(), packed->data(), out->data(), bias->data()}, sizes.bindings(),
+                 c.tasks_per_call);
+}
+
+// Unit roundoff of a dtype.
+double Epsilon(DType dtype) {
+  if (dtype == DType::kBF16) return 1.0 / 256;
+  if (dtype == DType::kF16) return 1.0 / 2048;
+  if (dtype == DType::kF32) return std::ldexp(1.0, -24);
+  return IsFloat(dtype) ? std::ldexp(1.0, -53) : 0;
+}
+
+void Instance::Compare() {
+  const std::int64_t b_total = Product(c.batch);
+  const std::int64_t m_total = Product(c.m);
+  const std::int64_t k_total = Product(c.k);
+  const auto offset = [](std::int64_t flat, const std::vector<std::int64_t>& extents,
+                         const std::vector<std::int64_t>& strides, std::size_t first = 0) {
+    std::int64_t at = 0;
+    for (std::size_t i = extents.size(); i-- > 0;) {
+      at += flat % extents[i] * strides[first + i];
+      flat /= extents[i];
+    }
+    return at;
+  };
+  int failures = 0;
+  for (std::int64_t b = 0; b < b_total; ++b) {
+    const std::int64_t lhs_b = kLhsOffset + offset(b, c.batch, lhs_batch_strides);
+    const std::int64_t rhs_b = offset(b, c.batch, rhs_strides);
+    for (std::int64_t m = 0; m < m_total; ++m) {
+      const std::int64_t lhs_m = lhs_b + offset(m, c.m, m_strides);
+      for (std::int64_t n = 0; n < c.n; ++n) {
+        double sum = 0;
+        double magnitude = 0;
+        const double factor = c.has_scale ? scale->Get(n) : 1;
+        for (std::int64_t k = 0; k < k_total; ++k) {
+          const double x = lhs->Get(lhs_m + offset(k, c.k, k_strides));
+          const double y = rhs->Get(rhs_b + offset(k, c.k, rhs_strides, c.batch.size()) +
+                                    n * rhs_strides.back());
+          // The packed product is rounded to the packed dtype; a relative error per term.
+          sum += x * y * factor;
+          magnitude += std::abs(x * y * factor);
+        }
+        double want = sum;
+        const std::int64_t at = (b * m_total + m) * c.n + n;
+        if (c.epilogue != Epilogue::kNone) want += bias->Get(n);
+        if (c.epilogue == Epilogue::kBiasResidual) {
+          want = std::max(want + residual->Get(at), 0.0);
+        }
+        if (c.epilogue == Epilogue::kBiasGelu)
+          want = want * 0.5 * std::erfc(-want * std::sqrt(0.5));
+        const double got = out->Get(at);
+        const double scaled = c.has_scale ? Epsilon(c.dtype) : 0;
+        const double tolerance =
+            magnitude *
+                (4 * Epsilon(accumulator) * std::sqrt(static_cast<double>(k_total)) + scaled) +
+            (std::abs(want) + 1e-3) * 2 * Epsilon(c.output);
+        const bool same = std::isfinite(want) ? std::abs(got - want) <= tolerance
+                          : std::isnan(want)  ? std::isnan(got)
+                                              : got == want;
+        if (!same && ++failures <= 5) {
+          ADD_FAILURE() << c.Name() << " at batch " << b << " row " << m << " column " << n
+                        << ": got " << got << ", want " << want << " +- " << tolerance;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(failures, 0) << c.Name();
+}
+
+}  // namespace
+
+std::string ContractionCase::Name() const {
+  const auto list = [](const std::vector<std::int64_t>& values) {
+    std::string text;
+    for (const std::int64_t value : values)
+      text += (text.empty() ? "" : ",") + std::to_string(value);
+    return "[" + text + "]";
+  };
+  return std::string(stoker::Name(dtype)) + "->" + std::string(stoker::Name(output)) + " batch " +
+         list(batch) + " m " + list(m) + list(m_strides) + " k " + list(k) + list(k_strides) +
+         " n " + std::to_string(n) + (rhs_is_nk ? " nk" : "") +
+         (rhs_is_convolution ? " conv" : "") + (has_scale ? " scale" : "") + " epilogue " +
+         std::to_string(static_cast<int>(epilogue)) + (symbolic ? " symbolic" : "") + " per call " +
+         std::to_string(tasks_per_call);
+}
+
+ContractionCase Matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  ContractionCase c;
+  c.dtype = dtype;
+  c.output = IsFloat(dtype) ? dtype : AccumulatorOf(dtype);
+  if (c.output == DType::kBF16 || c.output == DType::kF16) c.output = DType::kF32;
+  c.m = {m};
+  c.n = n;
+  c.k = {k};
+  return c;
+}
+
+ContractionCase Convolution(DType dtype, std::int64_t images, std::int64_t oh, std::int64_t ow,
+                            std::int64_t channels, std::int64_t window, std::int64_t stride,
+                            std::int64_t features) {
+  ContractionCase c = Matmul(dtype, 1, features, 1);
+  const std::int64_t h = (oh - 1) * stride + window;
+  const std::int64_t w = (ow - 1) * stride + window;
+  c.m = {images, oh, ow};
+  c.m_strides = {h * w * channels, stride * w * channels, stride * channels};
+  c.k = {window, window, channels};
+  c.k_strides = {w * channels, channels, 1};
+  c.rhs_is_convolution = true;
+  return c;
+}
+
+void Check(const ContractionCase& c, const Target& target) {
+  SCOPED_TRACE(target.ToString() + ": " + c.Name());
+  Instance instance(c, target);
+  std::mt19937_64 random(7);
+  instance.Randomize(random);
+  instance.Pack(target);
+  instance.Run(target);
+  if (testing::Test::HasFatalFailure()) return;
+  instance.Compare();
+}
+
+}  // namespace stoker

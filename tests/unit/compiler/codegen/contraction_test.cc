@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/unit/compiler/codegen/contraction_case.h"
+
+namespace stoker {
+namespace {
+
+// Every way to multiply bf16 is a target of its own.
+std::vector<Target> Targets() {
+  std::vector<Target> targets;
+  for (const char* text : {"cpu/x86-64-v3", "cpu/x86-64-v4", "cpu/x86-64-v4+avx512_bf16",
+                           "cpu/x86-64-v4+amx_bf16+avx512_bf16"}) {
+    Target target = Target::Parse(text).value();
+    if (CanRun(target)) targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+class ContractionTest : public testing::TestWithParam<Target> {};
+
+INSTANTIATE_TEST_SUITE_P(Targets, ContractionTest, testing::ValuesIn(Targets()),
+                         [](const auto& param) { return TestNameOf(param.param); });
+
+constexpr DType kFloats[] = {DType::kF32, DType::kBF16, DType::kF16};
+
+TEST_P(ContractionTest, Matmul_AnySize_MatchesDoubleSums) {
+  struct Size {
+    std::int64_t m, n, k;
+  };
+  constexpr Size kSizes[] = {{1, 1, 1},    {1, 33, 7},   {3, 16, 64},  {17, 65, 31},
+                             {14, 32, 96}, {29, 48, 33}, {5, 1000, 2}, {64, 70, 128}};
+  for (const DType dtype : kFloats) {
+    for (const Size& size : kSizes) {
+      for (const bool nk : {false, true}) {
+        ContractionCase c = Matmul(dtype, size.m, size.n, size.k);
+        c.rhs_is_nk = nk;
+        Check(c, GetParam());
+      }
+    }
+  }
+}
+
+TEST_P(ContractionTest, Matmul_IntegersAndDouble_AreExactOrClose) {
+  for (const DType dtype :
+       {DType::kF64, DType::kI64, DType::kI32, DType::kI16, DType::kI8, DType::kU8}) {
+    ContractionCase c = Matmul(dtype, 19, 37, 23);
+    Check(c, GetParam());
+    c.rhs_is_nk = true;
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Epilogue_BiasResidualGelu_IsApplied) {
+  for (const DType dtype : kFloats) {
+    for (const DType output : {DType::kF32, DType::kBF16}) {
+      for (const Epilogue epilogue :
+           {Epilogue::kBias, Epilogue::kBiasResidual, Epilogue::kBiasGelu}) {
+        for (const std::int64_t n : {32, 41}) {
+          ContractionCase c = Matmul(dtype, 37, n, 64);
+          c.output = output;
+          c.epilogue = epilogue;
+          Check(c, GetParam());
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ContractionTest, Batch_SharedOrNot_MatchesDoubleSums) {
+  for (const DType dtype : kFloats) {
+    ContractionCase c = Matmul(dtype, 9, 20, 32);
+    c.batch = {2, 3};
+    Check(c, GetParam());
+    c.rhs_has = {false, true};
+    c.tasks_per_call = 1;
+    Check(c, GetParam());
+    c.rhs_has = {true, false};
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Lhs_Strided_ReadsOnlyItsElements) {
+  for (const DType dtype : kFloats) {
+    ContractionCase c = Matmul(dtype, 31, 40, 64);
+    c.m_strides = {100};
+    Check(c, GetParam());
+    // Two row dims that do not merge, the inner one narrow.
+    c.m = {5, 3};
+    c.m_strides = {300, 80};
+    Check(c, GetParam());
+    c.m = {4, 2, 7};
+    c.m_strides = {2000, 70, 200};
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Convolution_WindowStrideChannels_MatchesDoubleSums) {
+  for (const DType dtype : kFloats) {
+    Check(Convolution(dtype, 2, 7, 7, 32, 3, 1, 40), GetParam());
+    Check(Convolution(dtype, 1, 6, 15, 3, 5, 2, 33), GetParam());
+    Check(Convolution(dtype, 1, 4, 29, 64, 1, 2, 64), GetParam());
+    ContractionCase c = Convolution(dtype, 3, 5, 4, 16, 3, 1, 17);
+    c.has_scale = true;
+    c.epilogue = Epilogue::kBiasResidual;
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Depth_Large_IsSummedInParts) {
+  for (const DType dtype : kFloats) {
+    Check(Matmul(dtype, 18, 34, 17001), GetParam());
+    Check(Matmul(dtype, 3, 34, 4099), GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Tasks_OneAtATime_GiveTheSame) {
+  for (const DType dtype : kFloats) {
+    ContractionCase c = Matmul(dtype, 150, 100, 200);
+    c.tasks_per_call = 1;
+    Check(c, GetParam());
+    c.k = {37};
+    c.tasks_per_call = 3;
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, SymbolicSizes_OneKernel_ServesThem) {
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t m : {14, 45}) {
+      for (const std::int64_t k : {1, 2051}) {
+        ContractionCase c = Matmul(dtype, m, 35, k);
+        c.symbolic = true;
+        c.epilogue = Epilogue::kBias;
+        Check(c, GetParam());
+        c.batch = {2};
+        c.rhs_is_nk = true;
+        Check(c, GetParam());
+      }
+    }
+  }
+}
+
+TEST_P(ContractionTest, Scale_FoldedIntoPacking_MultipliesColumns) {
+  for (const DType dtype : kFloats) {
+    for (const bool nk : {false, true}) {
+      ContractionCase c = Matmul(dtype, 9, 45, 70);
+      c.rhs_is_nk = nk;
+      c.has_scale = true;
+      Check(c, GetParam());
+    }
+  }
+}
+
+TEST_P(ContractionTest, RandomShapes_MatchDoubleSums) {
+  std::mt19937_64 random(11);
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  for (int i = 0; i < 12; ++i) {
+    ContractionCase c = Matmul(kFloats[pick(0, 2)], pick(1, 80), pick(1, 120), pick(1, 200));
+    c.rhs_is_nk = pick(0, 1) == 1;
+    c.epilogue = static_cast<Epilogue>(pick(0, 3));
+    c.symbolic = pick(0, 3) == 0;
+    if (pick(0, 2) == 0) c.batch = {pick(1, 3)};
+    if (pick(0, 2) == 0 && !c.symbolic) c.m_strides = {c.k[0] + pick(0, 40)};
+    if (!c.m_strides.empty()) c.batch.clear();
+    c.tasks_per_call = pick(1, 4);
+    Check(c, GetParam());
+  }
+}
+
+}  // namespace
+}  // namespace stoker
