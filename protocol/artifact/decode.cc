@@ -132,6 +132,7 @@ Status Get(ByteReader& in, LaunchPlan* out) {
     output.same_as_input = static_cast<std::int32_t>(same_as);
   }
   STOKER_RETURN_IF_ERROR(Get("plan.arena_bytes", in, &out->arena_bytes));
+  STOKER_RETURN_IF_ERROR(Get("plan.arena_zero_bytes", in, &out->arena_zero_bytes));
   STOKER_RETURN_IF_ERROR(Get("plan.prepared_bytes", in, &out->prepared_bytes));
   STOKER_RETURN_IF_ERROR(Get("plan.prepare_arena_bytes", in, &out->prepare_arena_bytes));
   STOKER_RETURN_IF_ERROR(GetLaunches("plan.prepare", in, &out->prepare));

@@ -62,6 +62,7 @@ void Put(const LaunchPlan& plan, ByteWriter& out) {
     out.U32(static_cast<std::uint32_t>(output.same_as_input));
   }
   Put(plan.arena_bytes, out);
+  Put(plan.arena_zero_bytes, out);
   Put(plan.prepared_bytes, out);
   Put(plan.prepare_arena_bytes, out);
   out.U64(plan.prepare.size());

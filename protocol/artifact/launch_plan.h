@@ -57,6 +57,11 @@ struct LaunchPlan {
   std::vector<InputRole> input_roles;
   std::vector<OutputSpec> outputs;
   SymDim arena_bytes;
+  // The first bytes of the arena are zero before the first call and after that only what the plan's
+  // own launches made of them: buffers there keep what no launch writes, such as a halo of zeros.
+  // The runtime clears them when the arena was used in between by another plan, or by this one with
+  // other sizes.
+  SymDim arena_zero_bytes;
   SymDim prepared_bytes;
   SymDim prepare_arena_bytes;
   std::vector<Launch> prepare;

@@ -1,5 +1,7 @@
 #include "protocol/artifact/sized_plan.h"
 
+#include <atomic>
+
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker {
@@ -160,6 +162,10 @@ Result<SizedPlan> SizePlan(const Artifact& artifact, const SymBindings& bindings
   STOKER_TRY(extents.arena,
              Evaluate("plan.arena_bytes", plan.arena_bytes, bindings, kMaxArenaBytes));
   sized.arena_bytes = extents.arena;
+  STOKER_TRY(sized.arena_zero_bytes,
+             Evaluate("plan.arena_zero_bytes", plan.arena_zero_bytes, bindings, sized.arena_bytes));
+  static std::atomic<std::uint64_t> last_serial = 0;
+  sized.serial = ++last_serial;
   STOKER_TRY(sized.launches, SizeLaunches("plan.launches", plan.launches, extents, bindings));
   return sized;
 }

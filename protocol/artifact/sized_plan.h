@@ -30,7 +30,9 @@ struct SizedLaunch {
 };
 
 struct SizedPlan {
+  std::uint64_t serial = 0;  // No other plan that was sized in this process has it.
   std::int64_t arena_bytes = 0;
+  std::int64_t arena_zero_bytes = 0;
   std::vector<SizedLaunch> launches;
   std::vector<std::vector<std::int64_t>> output_sizes;  // One per graph output.
 };

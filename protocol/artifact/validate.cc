@@ -241,6 +241,7 @@ Status CheckSignature(const LaunchPlan& plan, const std::set<std::uint32_t>& bou
                        " for an output of type " + output.type.ToString() + ".");
     }
   }
+  STOKER_RETURN_IF_ERROR(CheckSymbols("plan.arena_zero_bytes", plan.arena_zero_bytes, bound));
   return CheckSymbols("plan.arena_bytes", plan.arena_bytes, bound);
 }
 

@@ -5,23 +5,30 @@
 
 namespace stoker::cpu {
 
-Result<Region> ArenaPool::Take(std::int64_t bytes) {
+namespace {
+
+std::int64_t SizeOf(const Arena& arena) { return arena.memory.size(); }
+
+}  // namespace
+
+Result<Arena> ArenaPool::Take(std::int64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    const auto fit = std::ranges::lower_bound(free_, bytes, {}, &Region::size);
+    const auto fit = std::ranges::lower_bound(free_, bytes, {}, SizeOf);
     if (fit != free_.end()) {
-      Region arena = std::move(*fit);
+      Arena arena = std::move(*fit);
       free_.erase(fit);
       return arena;
     }
     if (!free_.empty()) free_.pop_back();
   }
-  return Region::Allocate(bytes);
+  STOKER_TRY(Region memory, Region::Allocate(bytes));
+  return Arena{std::move(memory)};
 }
 
-void ArenaPool::Return(Region arena) {
+void ArenaPool::Return(Arena arena) {
   const std::lock_guard lock(mutex_);
-  const auto at = std::ranges::lower_bound(free_, arena.size(), {}, &Region::size);
+  const auto at = std::ranges::lower_bound(free_, SizeOf(arena), {}, SizeOf);
   free_.insert(at, std::move(arena));
 }
 

@@ -11,17 +11,22 @@
 
 namespace stoker::cpu {
 
+struct Arena {
+  Region memory;
+  std::uint64_t last_user = 0;  // Serial of the sized plan that ran in it last; 0: none.
+};
+
 // Thread-safe.
 class ArenaPool {
  public:
   // At least `bytes`; contents are whatever the last call left. Allocates only when nothing that is
   // free is large enough, and then gives the largest free one back to the system.
-  Result<Region> Take(std::int64_t bytes);
-  void Return(Region arena);
+  Result<Arena> Take(std::int64_t bytes);
+  void Return(Arena arena);
 
  private:
   std::mutex mutex_;
-  std::vector<Region> free_;  // Sorted by size.
+  std::vector<Arena> free_;  // Sorted by size.
 };
 
 }  // namespace stoker::cpu

@@ -198,11 +198,16 @@ Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, co
   const std::int64_t scratch_offset =
       (sizes.arena_bytes + kBufferReadSlack + kBufferAlignment - 1) / kBufferAlignment *
       kBufferAlignment;
-  STOKER_TRY(Region arena, device.arenas.Take(scratch_offset + team * stride));
+  STOKER_TRY(Arena arena, device.arenas.Take(scratch_offset + team * stride));
+  std::byte* const memory = arena.memory.data();
+  if (arena.last_user != sizes.serial) {
+    std::memset(memory, 0, static_cast<std::size_t>(sizes.arena_zero_bytes));
+    arena.last_user = sizes.serial;
+  }
   std::unique_ptr<Workspace> workspace = TakeWorkspace();
 
   Slots& slots = workspace->slots;
-  slots.Of(BufferKind::kArena, 0) = arena.data();
+  slots.Of(BufferKind::kArena, 0) = memory;
   slots.Of(BufferKind::kPrepared, 0) = binding.prepared->memory.data();
   for (const std::uint32_t i : activation_inputs) {
     slots.Of(BufferKind::kInput, i) = const_cast<void*>(call.inputs[i]);
@@ -212,7 +217,7 @@ Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, co
     slots.Of(BufferKind::kOutput, i) = call.outputs[i];
   }
   RunLaunches(device.threads, team, sizes.launches, kernels, slots, workspace->table,
-              {arena.data() + scratch_offset, stride}, seconds);
+              {memory + scratch_offset, stride}, seconds);
 
   ReturnWorkspace(std::move(workspace));
   device.arenas.Return(std::move(arena));

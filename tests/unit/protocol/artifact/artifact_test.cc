@@ -15,7 +15,7 @@ TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
   EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\1\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "31db45bf57778b4709817dbe54927d02d69251d3e56f26f0ec1eb5128d47d51c");
+            "1e10bcaeaa0d6501557e1082843d7175913f6c685de7ee74adbc6eb3778f4dd5");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {

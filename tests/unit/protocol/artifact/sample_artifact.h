@@ -25,6 +25,7 @@ inline Artifact SampleArtifact() {
   plan.input_roles = {InputRole::kActivation, InputRole::kParameter};
   plan.outputs = {OutputSpec{activation, -1}, OutputSpec{parameter, 1}};
   plan.arena_bytes = SymDim(64) * n;
+  plan.arena_zero_bytes = SymDim(8) * n;
   plan.prepared_bytes = 512;
   plan.prepare_arena_bytes = 64;
 

@@ -47,6 +47,39 @@ class ExecutableTest : public testing::Test {
   const std::unique_ptr<Device> device_ = Device::Create().value();
 };
 
+TEST_F(ExecutableTest, Run_ZeroBytesOfTheArena_AreZeroWhoeverUsedItBefore) {
+  constexpr std::int64_t kCount = 1000;
+  PlanBuilder reader;
+  const TensorType type{DType::kF32, Shape{SymDim(kCount)}};
+  reader.Input(type);
+  reader.Output(type);
+  const std::uint32_t add = reader.Kernel("add");
+  reader.artifact.plan.arena_bytes = 4 * kCount;
+  reader.artifact.plan.arena_zero_bytes = 4 * kCount;
+  reader.artifact.plan.launches = {PlanBuilder::Launch(
+      add, kCount, {In(0, 4 * kCount), Arena(0, 4 * kCount), Out(0, 4 * kCount)}, {kCount})};
+  const auto reads_zeros = Load(reader);
+  const auto writes = Load(Chain(3, kCount, 1));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(reads_zeros->BindParameters({}, 1, &binding).ok());
+  std::shared_ptr<const Binding> other;
+  ASSERT_TRUE(writes->BindParameters({}, 1, &other).ok());
+  const Floats a = Iota(kCount, 1);
+  const auto run = [&](Executable& executable, const Binding& bound) {
+    Floats out(kCount, -1);
+    const std::array<const void*, 1> inputs = {a.data()};
+    const std::array<void*, 1> outputs = {out.data()};
+    const auto sizes = executable.Sizes({}).value();
+    EXPECT_TRUE(executable.Run(*sizes, bound, {inputs, outputs, 2}).ok());
+    return out;
+  };
+  for (int round = 0; round < 2; ++round) {
+    run(*writes, *other);
+    EXPECT_EQ(run(*reads_zeros, *binding), a);
+    EXPECT_EQ(run(*reads_zeros, *binding), a);
+  }
+}
+
 TEST_F(ExecutableTest, Run_ParameterPreparedOnce_AddsTwiceTheWeight) {
   const auto executable = Load(AddDoubledWeight(1000));
   const Floats a = Iota(1000, 0);
