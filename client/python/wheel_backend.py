@@ -1,8 +1,9 @@
 """Builds the wheel (PEP 517, PEP 660) with nothing but the standard library.
 
 The package is pure Python over a C library, so that one wheel serves every CPython from 3.11 on:
-py3-none-linux_x86_64. It carries libstoker.so, stokerd and stoker from STOKER_BUILD_DIR, by default
+py3-none-linux_x86_64. It carries libstoker, stokerd and stoker from STOKER_BUILD_DIR, by default
 build/release or build/dev of this source tree. An editable install points to this folder instead.
+With the setting compression=stored the wheel is not compressed, for archives that are as a whole.
 """
 
 import base64
@@ -16,22 +17,22 @@ HERE = Path(__file__).resolve().parent
 PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
 NAME, VERSION = PROJECT["name"], PROJECT["version"]
 DIST_INFO = f"{NAME}-{VERSION}.dist-info"
-BINARIES = ("lib/libstoker.so", "bin/stokerd", "bin/stoker")
+BINARIES = ("lib/libstoker.so.0", "bin/stokerd", "bin/stoker")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # Equal content, equal wheel.
 
 
 class Wheel:
-    def __init__(self, directory, tag):
+    def __init__(self, directory, tag, compression=zipfile.ZIP_DEFLATED):
         self.tag = tag
         self.name = f"{NAME}-{VERSION}-{tag}.whl"
         self._zip = zipfile.ZipFile(
-            Path(directory) / self.name, "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+            Path(directory) / self.name, "w", compression, compresslevel=9)
         self._records = []
 
     def add(self, path, data, executable=False):
         entry = zipfile.ZipInfo(path, EPOCH)
         entry.external_attr = (0o100755 if executable else 0o100644) << 16
-        entry.compress_type = zipfile.ZIP_DEFLATED
+        entry.compress_type = self._zip.compression
         self._zip.writestr(entry, data)
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         self._records.append(f"{path},sha256={digest},{len(data)}")
@@ -74,7 +75,9 @@ def build_folder():
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     folder = build_folder()
-    wheel = Wheel(wheel_directory, "py3-none-linux_x86_64")
+    stored = (config_settings or {}).get("compression") == "stored"
+    wheel = Wheel(wheel_directory, "py3-none-linux_x86_64",
+                  zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED)
     for path in sorted((HERE / NAME).rglob("*.py")):
         wheel.add(path.relative_to(HERE).as_posix(), path.read_bytes())
     for binary in BINARIES:

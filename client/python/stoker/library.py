@@ -93,11 +93,11 @@ def find_library():
     if chosen:
         return Path(chosen)
     for tree in _trees():
-        path = tree / "lib" / "libstoker.so"
+        path = tree / "lib" / "libstoker.so.0"
         if path.exists():
             return path
     raise LibraryNotFound(
-        "libstoker.so is neither in the package nor in a build folder of the source tree; "
+        "libstoker.so.0 is neither in the package nor in a build folder of the source tree; "
         "STOKER_LIBRARY names it.")
 
 
