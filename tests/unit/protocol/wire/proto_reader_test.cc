@@ -17,7 +17,8 @@ std::string Bytes(std::initializer_list<int> values) {
   return bytes;
 }
 
-// The one field of `bytes`.
+// The one field of `bytes`, which it looks into.
+ProtoField FieldOf(std::string&& bytes) = delete;
 ProtoField FieldOf(const std::string& bytes) {
   ProtoReader reader("message", bytes);
   const ProtoField field = reader.Next().value();
@@ -93,19 +94,22 @@ TEST(ProtoReader, Malformed_SaysWhatAndWhere) {
 }
 
 TEST(ProtoField, WrongType_NamesFieldAndBothTypes) {
-  const ProtoField number = FieldOf(Bytes({0x08, 1}));
+  const std::string one = Bytes({0x08, 1});
+  const ProtoField number = FieldOf(one);
   std::string_view bytes;
   EXPECT_EQ(number.Get("name", &bytes).error().message,
             "Field 'name' has wire type 0; expected 2.");
   double real = 0;
   EXPECT_FALSE(number.Get("name", &real).ok());
   bool flag = false;
-  const ProtoField text = FieldOf(Bytes({0x0a, 1, 'a'}));
+  const std::string letter = Bytes({0x0a, 1, 'a'});
+  const ProtoField text = FieldOf(letter);
   EXPECT_EQ(text.Get("name", &flag).error().message, "Field 'name' has wire type 2; expected 0.");
 }
 
 TEST(ProtoField, ValueBeyond32Bits_IsRefused) {
-  const ProtoField field = FieldOf(Bytes({0x08, 0x80, 0x80, 0x80, 0x80, 0x10}));  // 2^32
+  const std::string bytes = Bytes({0x08, 0x80, 0x80, 0x80, 0x80, 0x10});  // 2^32
+  const ProtoField field = FieldOf(bytes);
   std::uint32_t unsigned_value = 0;
   std::int32_t signed_value = 0;
   EXPECT_EQ(field.Get("name", &unsigned_value).error().message,
@@ -114,7 +118,8 @@ TEST(ProtoField, ValueBeyond32Bits_IsRefused) {
 }
 
 TEST(ProtoField, TextThatIsNoUtf8_IsRefusedAsTextOnly) {
-  const ProtoField field = FieldOf(Bytes({0x0a, 1, 0xff}));
+  const std::string bytes = Bytes({0x0a, 1, 0xff});
+  const ProtoField field = FieldOf(bytes);
   std::string_view value;
   EXPECT_EQ(field.GetText("name", &value).error().message, "Field 'name' is no valid UTF-8.");
   EXPECT_TRUE(field.Get("name", &value).ok());
