@@ -1,0 +1,83 @@
+#include "compiler/launch_plan_of.h"
+
+#include <map>
+
+#include "compiler/codegen/codegen.h"
+#include "protocol/key/kernel_key.h"
+
+namespace stoker {
+namespace {
+
+// Contractions and attention take several times as long to generate as loops: they are begun first.
+std::int64_t CompileCost(const KernelFunc& func, std::size_t text_size) {
+  const bool is_tiled =
+      std::holds_alternative<ContractionFunc>(func) || std::holds_alternative<AttentionFunc>(func);
+  return static_cast<std::int64_t>(text_size) + (is_tiled ? 1 << 20 : 0);
+}
+
+bool IsArena(BufferKind kind) {
+  return kind == BufferKind::kArena || kind == BufferKind::kPrepared ||
+         kind == BufferKind::kPrepareArena;
+}
+
+BufferRef RefTo(const PipelineResult& pipeline, StorageId id, const SymDim& skipped_elements) {
+  const Storage& storage = pipeline.program.storages[id];
+  const SymDim skipped = skipped_elements * SizeInBytes(storage.dtype);
+  BufferRef ref;
+  ref.kind = storage.kind;
+  ref.index = storage.index;
+  if (IsArena(storage.kind)) ref.offset = pipeline.memory.offsets[id] + skipped;
+  ref.size = storage.bytes - skipped;
+  return ref;
+}
+
+}  // namespace
+
+Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Target& target,
+                                     std::string_view epoch) {
+  PlannedLaunches planned;
+  LaunchPlan& plan = planned.plan;
+  for (const GraphInput& input : pipeline.graph.inputs()) {
+    plan.inputs.push_back(pipeline.graph.type(input.value));
+    plan.input_roles.push_back(input.role);
+  }
+  plan.outputs = pipeline.program.outputs;
+  plan.arena_bytes = pipeline.memory.arena_bytes;
+  plan.arena_zero_bytes = pipeline.memory.arena_zero_bytes;
+  plan.prepared_bytes = pipeline.memory.prepared_bytes;
+  plan.prepare_arena_bytes = pipeline.memory.prepare_arena_bytes;
+
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<LaunchShape> shapes;
+  for (std::size_t i = 0; i < pipeline.program.steps.size(); ++i) {
+    const Step& step = pipeline.program.steps[i];
+    const std::string text = ToString(step.func);
+    const auto next = static_cast<std::uint32_t>(planned.kernels.size());
+    const auto [entry, is_new] = numbers.emplace(text, next);
+    if (is_new) {
+      const Result<LaunchShape> shape = LaunchShapeOf(step.func, target);
+      if (!shape.ok()) return shape.error().WithContext(step.label);
+      shapes.push_back(*shape);
+      planned.kernels.push_back(
+          {KernelKeyOf(text, target, epoch), i, CompileCost(step.func, text.size())});
+    }
+    const LaunchShape& shape = shapes[entry->second];
+    Launch launch;
+    launch.kernel = entry->second;
+    launch.tasks = shape.tasks;
+    launch.min_tasks_per_chunk = shape.min_tasks_per_chunk;
+    launch.scratch_bytes = shape.scratch_bytes;
+    launch.dims = shape.dims;
+    for (std::size_t k = 0; k < step.buffers.size(); ++k) {
+      const SymDim skipped = step.offsets.empty() ? SymDim() : step.offsets[k];
+      launch.buffers.push_back(RefTo(pipeline, step.buffers[k], skipped));
+    }
+    launch.label = step.label;
+    launch.flops = step.flops;
+    launch.bytes = step.bytes;
+    (step.prepared ? plan.prepare : plan.launches).push_back(std::move(launch));
+  }
+  return planned;
+}
+
+}  // namespace stoker

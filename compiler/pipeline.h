@@ -1,0 +1,23 @@
+// Pipeline: Graph -> Program, everything of a compile but code generation.
+#pragma once
+
+#include <memory>
+
+#include "compiler/schedule/group.h"
+#include "compiler/schedule/memory_plan.h"
+#include "compiler/schedule/program.h"
+#include "protocol/graph/graph.h"
+#include "protocol/key/target.h"
+
+namespace stoker {
+
+struct PipelineResult {
+  Graph graph;        // After the graph passes.
+  Grouping grouping;  // Of its nodes.
+  Program program;
+  MemoryPlan memory;
+};
+
+Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target);
+
+}  // namespace stoker

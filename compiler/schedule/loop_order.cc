@@ -1,0 +1,143 @@
+#include "compiler/schedule/loop_order.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "compiler/schedule/remap_dims.h"
+
+namespace stoker {
+namespace {
+
+// Stands for a size that is not known.
+constexpr std::int64_t kTypicalExtent = 128;
+// How much slower lanes are that are no neighbours in memory.
+constexpr double kStridedCost = 4;
+constexpr double kVectorLanes = 16;
+
+std::int64_t SizeOf(const SymDim& extent) {
+  return extent.IsConstant() ? extent.constant() : kTypicalExtent;
+}
+
+// What is known of one access.
+struct Footprint {
+  const Access* access = nullptr;
+  bool is_store = false;
+  double bytes = 0;  // It touches.
+
+  // Elements between neighbours along `dim`; -1 when that differs from place to place.
+  std::int64_t StrideOf(int dim) const {
+    std::int64_t stride = 0;
+    for (const IndexTerm& term : access->index.terms) {
+      if (term.dim != dim) continue;
+      if (term.divisor != 1 || term.modulus != 0) return -1;
+      stride += std::abs(SizeOf(term.coefficient));
+    }
+    return stride;
+  }
+};
+
+std::vector<Footprint> FootprintsOf(const IndexSpace& space, const LoopFunc& func) {
+  std::vector<Footprint> footprints;
+  for (const Stage& stage : func.stages) {
+    ForEachAccess(stage.body, stage.stores, [&](const Access& access, bool is_store) {
+      double bytes = SizeInBytes(access.dtype);
+      for (const int dim : DimsOf(std::span(&access.index, 1))) {
+        bytes *= static_cast<double>(SizeOf(space.extent(dim)));
+      }
+      footprints.push_back({&access, is_store, bytes});
+    });
+  }
+  return footprints;
+}
+
+double CostOfLanes(const std::vector<Footprint>& footprints, const SymDim& extent, int dim) {
+  double cost = 0;
+  for (const Footprint& footprint : footprints) {
+    const std::int64_t stride = footprint.StrideOf(dim);
+    cost += footprint.bytes * (stride == 0 || stride == 1 ? 1 : kStridedCost);
+  }
+  // Lanes that are not there.
+  const double used = std::min(kVectorLanes, static_cast<double>(SizeOf(extent)));
+  return cost * kVectorLanes / used;
+}
+
+}  // namespace
+
+LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
+  const std::vector<Footprint> footprints = FootprintsOf(group.space, func);
+  const auto is_reduced = [&](int dim) {
+    return std::find(group.reduced.begin(), group.reduced.end(), dim) != group.reduced.end();
+  };
+
+  int lanes = -1;
+  double best = 0;
+  for (int dim = group.space.rank() - 1; dim >= 0; --dim) {
+    const SymDim& extent = group.space.extent(dim);
+    if (extent == SymDim(1)) continue;
+    // Lanes that a reduction keeps lie in scratch, whose size is constant.
+    if (!group.reduced.empty() && !is_reduced(dim) && !extent.IsConstant()) continue;
+    const double cost = CostOfLanes(footprints, extent, dim);
+    if (lanes < 0 || cost < best) {
+      lanes = dim;
+      best = cost;
+    }
+  }
+
+  std::vector<int> dims(static_cast<std::size_t>(group.space.rank()));
+  std::iota(dims.begin(), dims.end(), 0);
+  const auto largest = std::max_element(
+      footprints.begin(), footprints.end(), [](const Footprint& a, const Footprint& b) {
+        return a.bytes != b.bytes ? a.bytes < b.bytes : a.is_store < b.is_store;
+      });
+  if (largest != footprints.end()) {
+    // Dims the largest access does not have go outside.
+    const auto key = [&](int dim) {
+      const std::int64_t stride = largest->StrideOf(dim);
+      return stride == 0 ? INT64_MAX : stride;
+    };
+    std::vector<int> sorted;
+    for (const int dim : dims) {
+      auto at = sorted.begin();
+      while (at != sorted.end() && key(*at) >= key(dim)) ++at;
+      sorted.insert(at, dim);
+    }
+    dims = std::move(sorted);
+  }
+
+  LoopOrder order;
+  for (const int dim : dims) {
+    if (!is_reduced(dim) && dim != lanes) order.dims.push_back(dim);
+  }
+  if (!group.reduced.empty()) order.num_outer = static_cast<int>(order.dims.size());
+  for (const int dim : dims) {
+    if (is_reduced(dim) && dim != lanes) order.dims.push_back(dim);
+  }
+  if (lanes >= 0) order.dims.push_back(lanes);
+  return order;
+}
+
+std::optional<DimSplit> FindDimSplit(const IndexSpace& space, const IndexMap& index) {
+  for (const IndexTerm& term : index.terms) {
+    const SymDim& extent = space.extent(term.dim);
+    if (!extent.IsConstant()) continue;
+    for (const std::int64_t inner : {term.divisor, term.modulus}) {
+      if (inner > 1 && inner < extent.constant() && extent.constant() % inner == 0) {
+        return DimSplit{term.dim, inner};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<DimSplit> FindDimSplit(const IndexSpace& space, const LoopFunc& func) {
+  std::optional<DimSplit> split;
+  for (const Stage& stage : func.stages) {
+    ForEachAccess(stage.body, stage.stores, [&](const Access& access, bool) {
+      if (!split) split = FindDimSplit(space, access.index);
+    });
+  }
+  return split;
+}
+
+}  // namespace stoker

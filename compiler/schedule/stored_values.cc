@@ -1,0 +1,168 @@
+#include "compiler/schedule/stored_values.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/op_traits.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kNever = 1 << 20;
+
+class StorageDecision {
+ public:
+  StorageDecision(const Graph& graph, const Reads& reads, const Grouping& grouping)
+      : graph_(graph), reads_(reads), grouping_(grouping), cost_(graph.values().size(), 1) {
+    values_.stored.assign(graph.values().size(), false);
+    values_.read_by_call.assign(graph.values().size(), false);
+    values_.wanted.resize(graph.values().size());
+  }
+
+  StoredValues Run() &&;
+
+ private:
+  void Decide(NodeId node_id);
+  void NoteReaders(ValueId value);
+  int RecomputeCost(NodeId node_id) const;
+  bool CanRecompute(NodeId node_id, const Read& read) const;
+
+  const Graph& graph_;
+  const Reads& reads_;
+  const Grouping& grouping_;
+  std::vector<int> cost_;  // Of getting one element where it is needed.
+  std::vector<bool> is_output_;
+  StoredValues values_;
+};
+
+StoredValues StorageDecision::Run() && {
+  is_output_.assign(graph_.values().size(), false);
+  for (const ValueId output : graph_.outputs()) {
+    is_output_[Reads::OriginOf(graph_, output).source] = true;
+  }
+  for (const GraphInput& input : graph_.inputs()) {
+    values_.stored[input.value] = true;
+    NoteReaders(input.value);
+  }
+  for (NodeId id = 0; id < graph_.nodes().size(); ++id) Decide(id);
+  return std::move(values_);
+}
+
+// Loads and operations for one element of the node's result, down to what is stored.
+int StorageDecision::RecomputeCost(NodeId node_id) const {
+  const Node& node = graph_.node(node_id);
+  if (RoleOf(graph_, node) != OpRole::kPointwise) return kNever;
+  int cost = CostOf(node);
+  for (const Read& read : reads_.OfReader(node_id)) cost += cost_[read.source];
+  return std::min(cost, kNever);
+}
+
+bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
+  const Node& reader = graph_.node(read.reader);
+  if (ReadsThroughAddress(graph_, reader, read.operand)) {
+    return read.operand == 1 && RoleOf(graph_, reader) == OpRole::kContraction &&
+           IsScaledMatrix(graph_, reads_, graph_.node(node_id));
+  }
+  const std::uint32_t to = grouping_.group_of[read.reader];
+  if (grouping_.groups[to].prepared != grouping_.groups[grouping_.group_of[node_id]].prepared) {
+    return false;
+  }
+  return cost_[read.source] <= kMaxRecomputeCost;
+}
+
+void StorageDecision::NoteReaders(ValueId value) {
+  for (const std::uint32_t index : reads_.OfSource(value)) {
+    const Read& read = reads_.read(index);
+    const std::uint32_t group = grouping_.group_of[read.reader];
+    if (group == kNoGroup || !grouping_.groups[group].prepared) values_.read_by_call[value] = true;
+    const Node& reader = graph_.node(read.reader);
+    if (reader.kind == OpKind::kConvolution && read.operand == 0 && read.views.empty()) {
+      Layout layout = ConvolutionInputLayout(graph_, reader);
+      std::optional<Layout>& wanted = values_.wanted[value];
+      for (std::size_t i = 0; wanted && i < layout.low.size(); ++i) {
+        layout.low[i] = std::max(layout.low[i], wanted->low[i]);
+        layout.high[i] = std::max(layout.high[i], wanted->high[i]);
+      }
+      wanted = std::move(layout);
+    }
+  }
+}
+
+void StorageDecision::Decide(NodeId node_id) {
+  const Node& node = graph_.node(node_id);
+  const OpRole role = RoleOf(graph_, node);
+  if (role == OpRole::kView) return;
+  if (role == OpRole::kVirtual) {
+    const bool is_splat =
+        node.kind == OpKind::kIota ||
+        node.constant.size() ==
+            static_cast<std::size_t>(SizeInBytes(graph_.type(node.results[0]).dtype));
+    cost_[node.results[0]] = is_splat ? 0 : 1;
+    NoteReaders(node.results[0]);
+    return;
+  }
+  cost_[node.results[0]] = RecomputeCost(node_id);
+  const std::uint32_t group = grouping_.group_of[node_id];
+  for (const ValueId result : node.results) {
+    bool stored = is_output_[result];
+    for (const std::uint32_t index : reads_.OfSource(result)) {
+      const Read& read = reads_.read(index);
+      if (grouping_.group_of[read.reader] == group) continue;
+      stored = stored || !CanRecompute(node_id, read);
+    }
+    values_.stored[result] = stored;
+    if (stored) cost_[result] = 1;
+    if (is_output_[result]) values_.read_by_call[result] = true;
+    NoteReaders(result);
+  }
+}
+
+}  // namespace
+
+StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping) {
+  return StorageDecision(graph, reads, grouping).Run();
+}
+
+Layout ConvolutionInputLayout(const Graph& graph, const Node& node) {
+  const Shape& input = graph.type(node.operands[0]).shape;
+  const Shape& kernel = graph.type(node.operands[1]).shape;
+  const Shape& result = graph.type(node.results[0]).shape;
+  Layout layout = Layout::RowMajor(input.rank());
+  std::rotate(layout.order.begin() + 1, layout.order.begin() + 2, layout.order.end());
+  const std::vector<std::int64_t>& strides = node.attributes.Ints(AttrName::kStrides);
+  const std::vector<std::int64_t>& dilation = node.attributes.Ints(AttrName::kDilation);
+  const std::vector<std::int64_t>& pad_low = node.attributes.Ints(AttrName::kPadLow);
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    const auto dim = static_cast<int>(i) + 2;
+    layout.low[i + 2] = pad_low[i];
+    if (!input[dim].IsConstant()) continue;
+    // What the last window reaches beyond the end.
+    const std::int64_t reach = (result[dim].constant() - 1) * strides[i] +
+                               (kernel[dim].constant() - 1) * dilation[i] + 1 - pad_low[i];
+    layout.high[i + 2] = std::max<std::int64_t>(0, reach - input[dim].constant());
+  }
+  return layout;
+}
+
+bool IsScaledMatrix(const Graph& graph, const Reads& reads, const Node& node) {
+  if (node.kind != OpKind::kMultiply || !IsFloat(graph.type(node.results[0]).dtype)) return false;
+  for (const std::uint32_t index : reads.OfSource(node.results[0])) {
+    const Read& read = reads.read(index);
+    if (read.operand != 1 || RoleOf(graph, graph.node(read.reader)) != OpRole::kContraction) {
+      return false;
+    }
+  }
+  for (const ValueId output : graph.outputs()) {
+    if (Reads::OriginOf(graph, output).source == node.results[0]) return false;
+  }
+  // Packing reads both factors from memory.
+  for (const ValueId operand : node.operands) {
+    const Reads::Origin origin = Reads::OriginOf(graph, operand);
+    const NodeId producer = graph.value(origin.source).producer;
+    if (producer != kNoNode && RoleOf(graph, graph.node(producer)) == OpRole::kVirtual) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace stoker

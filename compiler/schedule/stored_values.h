@@ -1,0 +1,35 @@
+// Which values of a grouped graph are in memory, and which kernels compute again where they need
+// them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/analysis/reads.h"
+#include "compiler/schedule/group.h"
+#include "compiler/schedule/layout.h"
+#include "protocol/key/target.h"
+
+namespace stoker {
+
+// A value is computed again in the kernel that reads it, rather than stored and loaded, while that
+// takes no more than this many loads and operations.
+inline constexpr int kMaxRecomputeCost = 3;
+
+struct StoredValues {
+  std::vector<bool> stored;        // Per value; results of views and constants never are.
+  std::vector<bool> read_by_call;  // Per value: a launch of `launches` reads it.
+  std::vector<std::optional<Layout>> wanted;  // Per value: the layout its convolutions want.
+};
+
+StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping);
+
+// The layout in which convolution `node` reads its input: channels last, with the zeros its padding
+// needs around it. Requires constant spatial sizes, no negative padding, no dilation of the input.
+Layout ConvolutionInputLayout(const Graph& graph, const Node& node);
+
+// A matrix that only a contraction reads, as its right operand, and that packing computes on the
+// way: a product of a matrix and a scale.
+bool IsScaledMatrix(const Graph& graph, const Reads& reads, const Node& node);
+
+}  // namespace stoker

@@ -1,0 +1,37 @@
+// Graph passes. Each is a function Graph -> Graph in a file of its own name; the order in which
+// they run, and why, is in pipeline.cc.
+#pragma once
+
+#include <cstdint>
+
+#include "protocol/graph/graph.h"
+
+namespace stoker {
+
+// Writes ops that the scheduler does not know in terms of others: values without elements and
+// reductions of nothing become constants, convolutions of dilated inputs or with negative padding
+// read an explicit pad, scatters have indices of 32 or 64 bits.
+Result<Graph> CanonicalizeOps(const Graph& graph);
+
+// Computes nodes of constants: all splats, and dense constants up to kMaxFoldedElements.
+inline constexpr std::int64_t kMaxFoldedElements = 1024;
+Result<Graph> FoldConstants(const Graph& graph);
+
+// Identities, inverses, and chains of views and conversions.
+Result<Graph> Simplify(const Graph& graph);
+
+// (convolution * s1 - m) * s2 + b, with factors and addends that follow from parameters and vary
+// over the output channels alone (a batch norm), becomes convolution * s + b; in f32 and f64 s
+// moves on into the weights. The same for matrix products.
+Result<Graph> FoldScaling(const Graph& graph);
+
+// Matrix products of one left operand with several weights (queries, keys and values), each with a
+// bias or none, become one with the weights side by side, of which the others are slices.
+Result<Graph> MergeSiblings(const Graph& graph);
+
+// Reductions of at least kMinSplitReduction elements to one run in two phases, so that every core
+// has a part of the first.
+inline constexpr std::int64_t kMinSplitReduction = 1 << 18;
+Result<Graph> SplitReductions(const Graph& graph);
+
+}  // namespace stoker

@@ -1,0 +1,88 @@
+// Matrix products, convolutions and attention with what surrounds them in models.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/conformance/compiler/harness.h"
+
+namespace stoker::test {
+namespace {
+
+TEST(Contraction, MatmulBiasGeluResidual_IsOneKernel) {
+  for (const char* dtype : {"f32", "bf16"}) {
+    std::string text = R"(
+graph @mlp(%x: T[19,40], %w: parameter T[40,70], %b: parameter T[70], %r: T[19,70]) {
+  %0 = dot_general(%x, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : T[19,70]
+  %1 = broadcast_in_dim(%b) {dims=[1]} : T[19,70]
+  %2 = add(%0, %1) : T[19,70]
+  %3 = tanh(%2) : T[19,70]
+  %4 = add(%3, %r) : T[19,70]
+  return %4
+})";
+    for (std::size_t at; (at = text.find("T[")) != std::string::npos;) {
+      text.replace(at, 1, dtype);
+    }
+    const Outcome outcome = CheckText(text);
+    EXPECT_EQ(outcome.error, "") << dtype;
+    EXPECT_EQ(LabelsOf(outcome.artifact).size(), 1U);
+  }
+}
+
+TEST(Contraction, TransposedWeightOfThreeDims_ReadsInPlace) {
+  const Outcome outcome = CheckText(R"(
+graph @linear(%x: f32[2,19,40], %w: parameter f32[70,40], %p: f32[19,70]) {
+  %t = transpose(%w) {dims=[1,0]} : f32[40,70]
+  %f = reshape(%x) : f32[38,40]
+  %0 = dot_general(%f, %t) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[38,70]
+  %1 = reshape(%0) : f32[2,19,70]
+  %2 = broadcast_in_dim(%p) {dims=[1,2]} : f32[2,19,70]
+  %3 = add(%1, %2) : f32[2,19,70]
+  return %3
+})");
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(LabelsOf(outcome.artifact).size(), 1U);
+}
+
+TEST(Contraction, BatchedHeads) {
+  const Outcome outcome = CheckText(R"(
+graph @scores(%q: f32[2,9,24], %k: f32[2,9,24]) {
+  %q1 = reshape(%q) : f32[2,9,3,8]
+  %q2 = transpose(%q1) {dims=[0,2,1,3]} : f32[2,3,9,8]
+  %k1 = reshape(%k) : f32[2,9,3,8]
+  %k2 = transpose(%k1) {dims=[0,2,3,1]} : f32[2,3,8,9]
+  %s = dot_general(%q2, %k2) {lhs_batch=[0,1], lhs_contract=[3], rhs_batch=[0,1], rhs_contract=[2]} : f32[2,3,9,9]
+  %c = constant() value(0.5) : f32[2,3,9,9]
+  %m = multiply(%s, %c) : f32[2,3,9,9]
+  return %m
+})");
+  EXPECT_EQ(outcome.error, "");
+}
+
+TEST(Contraction, ConvolutionBatchNormReluTwice_IsTwoKernelsAndACopy) {
+  const Outcome outcome = CheckText(R"(
+graph @block(%x: f32[2,8,9,9], %w1: parameter f32[16,8,3,3], %w2: parameter f32[16,16,3,3], %m: parameter f32[16], %v: parameter f32[16], %g: parameter f32[16], %b: parameter f32[16]) {
+  %c1 = convolution(%x, %w1) {strides=[2,2], pad_low=[1,1], pad_high=[1,1], dilation=[1,1], lhs_dilation=[1,1], groups=1} : f32[2,16,5,5]
+  %v2 = multiply(%v, %v) : f32[16]
+  %e = constant() value(0.01) : f32[16]
+  %ve = add(%v2, %e) : f32[16]
+  %s = rsqrt(%ve) : f32[16]
+  %mb = broadcast_in_dim(%m) {dims=[1]} : f32[2,16,5,5]
+  %sb = broadcast_in_dim(%s) {dims=[1]} : f32[2,16,5,5]
+  %gb = broadcast_in_dim(%g) {dims=[1]} : f32[2,16,5,5]
+  %bb = broadcast_in_dim(%b) {dims=[1]} : f32[2,16,5,5]
+  %d = subtract(%c1, %mb) : f32[2,16,5,5]
+  %n = multiply(%d, %sb) : f32[2,16,5,5]
+  %n2 = multiply(%n, %gb) : f32[2,16,5,5]
+  %n3 = add(%n2, %bb) : f32[2,16,5,5]
+  %z = constant() value(0) : f32[2,16,5,5]
+  %r = maximum(%n3, %z) : f32[2,16,5,5]
+  %c2 = convolution(%r, %w2) {strides=[1,1], pad_low=[1,1], pad_high=[1,1], dilation=[1,1], lhs_dilation=[1,1], groups=1} : f32[2,16,5,5]
+  %a = add(%c2, %r) : f32[2,16,5,5]
+  %p = reduce(%a) {dims=[2,3], kind="add"} : f32[2,16]
+  return %p
+})");
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(LabelsOf(outcome.artifact).size(), 4U);
+}
+
+}  // namespace
+}  // namespace stoker::test

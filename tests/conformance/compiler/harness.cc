@@ -1,0 +1,227 @@
+#include "tests/conformance/compiler/harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <random>
+
+#include "runtime/cpu/device.h"
+#include "runtime/cpu/executable.h"
+
+namespace stoker::test {
+namespace {
+
+cpu::Device& SharedDevice() {
+  static const std::unique_ptr<cpu::Device> device = [] {
+    auto created = cpu::Device::Create();
+    STOKER_CHECK(created.ok());
+    return std::move(created).value();
+  }();
+  return *device;
+}
+
+double ToleranceOf(const Tolerance& tolerance, DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return tolerance.f64;
+    case DType::kF32:
+      return tolerance.f32;
+    case DType::kF16:
+      return tolerance.f16;
+    case DType::kBF16:
+      return tolerance.bf16;
+    case DType::kI64:
+    case DType::kI32:
+    case DType::kI16:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+      return 0;
+  }
+  return 0;
+}
+
+std::string Compare(const InterpreterTensor& expected, const InterpreterTensor& actual,
+                    double relative) {
+  if (const auto* want = std::get_if<std::vector<std::int64_t>>(&expected.elements)) {
+    const auto& got = *std::get_if<std::vector<std::int64_t>>(&actual.elements);
+    for (std::size_t i = 0; i < want->size(); ++i) {
+      if ((*want)[i] != got[i]) {
+        return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " +
+               std::to_string((*want)[i]);
+      }
+    }
+    return "";
+  }
+  const auto& want = *std::get_if<std::vector<double>>(&expected.elements);
+  const auto& got = *std::get_if<std::vector<double>>(&actual.elements);
+  double mean = 0;
+  for (const double w : want) mean += std::isfinite(w) ? std::abs(w) : 0;
+  mean /= std::max<double>(1, static_cast<double>(want.size()));
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double w = want[i];
+    const double g = got[i];
+    if (std::isnan(w) && std::isnan(g)) continue;
+    if (w == g) continue;
+    if (std::abs(w - g) <= relative * (std::abs(w) + mean)) continue;
+    return "element " + std::to_string(i) + " is " + std::to_string(g) + ", not " +
+           std::to_string(w) + " (off by " + std::to_string(std::abs(w - g)) + ")";
+  }
+  return "";
+}
+
+struct Loaded {
+  std::unique_ptr<cpu::Executable> executable;
+  std::shared_ptr<const cpu::Binding> binding;
+};
+
+std::vector<std::string> BytesOf(const std::vector<InterpreterTensor>& tensors) {
+  std::vector<std::string> bytes;
+  for (const InterpreterTensor& tensor : tensors) bytes.push_back(tensor.ToBytes());
+  return bytes;
+}
+
+Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
+                                               const std::vector<InterpreterTensor>& inputs,
+                                               int threads) {
+  std::map<Digest, std::string> blobs;
+  for (const CompiledKernel& kernel : output.kernels) blobs[Sha256Of(kernel.elf)] = kernel.elf;
+  for (const std::string& constant : output.constants) blobs[Sha256Of(constant)] = constant;
+  STOKER_TRY(const std::unique_ptr<cpu::Executable> executable,
+             cpu::Executable::Load(
+                 SharedDevice(), EncodeArtifact(output.artifact), output.artifact.request_key,
+                 [&](const Digest& digest) -> Result<std::string> { return blobs.at(digest); }));
+  const LaunchPlan& plan = executable->plan();
+  const std::vector<std::string> bytes = BytesOf(inputs);
+  std::vector<cpu::Parameter> parameters;
+  std::vector<const void*> pointers;
+  std::vector<InputView> views;
+  std::vector<std::vector<std::int64_t>> strides(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    pointers.push_back(bytes[i].data());
+    if (plan.input_roles[i] == InputRole::kParameter) parameters.push_back({bytes[i].data(), 1});
+    strides[i].resize(inputs[i].shape.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = strides[i].size(); d-- > 0;) {
+      strides[i][d] = stride;
+      stride *= inputs[i].shape[d];
+    }
+    views.push_back({inputs[i].dtype, inputs[i].shape, strides[i], bytes[i].data()});
+  }
+  if (const auto why = executable->guards().Explain(views)) {
+    return FailedPrecondition("Guard: " + *why);
+  }
+  std::shared_ptr<const cpu::Binding> binding;
+  STOKER_RETURN_IF_ERROR(executable->BindParameters(parameters, threads, &binding));
+  STOKER_TRY(const std::shared_ptr<const SizedPlan> sizes, executable->Sizes(views));
+  std::vector<InterpreterTensor> results;
+  for (int call = 0; call < 2; ++call) {
+    results.clear();
+    std::vector<std::string> memory;
+    std::vector<void*> outputs;
+    for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+      std::int64_t count = 1;
+      for (const std::int64_t size : sizes->output_sizes[i]) count *= size;
+      const int element = SizeInBytes(plan.outputs[i].type.dtype);
+      memory.emplace_back(static_cast<std::size_t>(count * element), '\x5a');
+    }
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      outputs.push_back(plan.outputs[i].same_as_input >= 0 ? nullptr : memory[i].data());
+    }
+    STOKER_RETURN_IF_ERROR(executable->Run(*sizes, *binding, {pointers, outputs, threads}));
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const std::int32_t same = plan.outputs[i].same_as_input;
+      results.push_back(InterpreterTensor::FromBytes(
+          plan.outputs[i].type.dtype, sizes->output_sizes[i],
+          same >= 0 ? bytes[static_cast<std::size_t>(same)] : memory[i]));
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+Outcome CompareWithInterpreter(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
+                               const Tolerance& tolerance, int threads) {
+  Outcome outcome;
+  const auto fail = [&](const std::string& message) {
+    outcome.error = message + "\n" + PrintGraph(graph);
+    return outcome;
+  };
+  std::vector<InterpreterTensor> rounded;
+  for (const InterpreterTensor& input : inputs) {
+    rounded.push_back(InterpreterTensor::FromBytes(input.dtype, input.shape, input.ToBytes()));
+  }
+  const auto expected = Interpret(graph, rounded);
+  if (!expected.ok()) return fail("interpreter: " + expected.error().message);
+  const auto target = Target::Host();
+  if (!target.ok()) return fail("target: " + target.error().message);
+  if (const char* sections = std::getenv("STOKER_INSPECT")) {
+    const std::string name = sections;
+    const auto listings = Inspect({graph, {}, *target, {}, CompilerEpoch()}, std::span(&name, 1));
+    std::printf("%s\n",
+                listings.ok() ? listings->front().text.c_str() : listings.error().message.c_str());
+  }
+  CompileHooks hooks;
+  hooks.threads = 2;
+  auto compiled = Compile({graph, {}, *target, {}, CompilerEpoch()}, hooks);
+  if (!compiled.ok()) return fail("compile: " + compiled.error().message);
+  outcome.artifact = compiled->artifact;
+  outcome.kernels = compiled->artifact.kernels.size();
+  const auto actual = Execute(*compiled, rounded, threads);
+  if (!actual.ok()) return fail("run: " + actual.error().message);
+  for (std::size_t i = 0; i < actual->size(); ++i) {
+    const InterpreterTensor& want = (*expected)[i];
+    // What the dtype makes of the expected value: out of its range is infinite.
+    const InterpreterTensor representable =
+        InterpreterTensor::FromBytes(want.dtype, want.shape, want.ToBytes());
+    const std::string difference =
+        Compare(representable, (*actual)[i], ToleranceOf(tolerance, want.dtype));
+    if (!difference.empty()) return fail("output " + std::to_string(i) + ": " + difference);
+  }
+  return outcome;
+}
+
+std::vector<InterpreterTensor> RandomInputs(const Graph& graph, std::uint64_t seed,
+                                            const SymBindings& symbols) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<InterpreterTensor> inputs;
+  for (const GraphInput& input : graph.inputs()) {
+    const TensorType& type = graph.type(input.value);
+    std::vector<std::int64_t> shape;
+    for (const SymDim& size : type.shape) shape.push_back(*size.Evaluate(symbols));
+    InterpreterTensor tensor = InterpreterTensor::Zeros(type.dtype, shape);
+    if (auto* numbers = std::get_if<std::vector<double>>(&tensor.elements)) {
+      for (double& x : *numbers) x = normal(random);
+    } else {
+      const std::uint64_t range = type.dtype == DType::kBool ? 2 : 5;
+      for (std::int64_t& x : *std::get_if<std::vector<std::int64_t>>(&tensor.elements)) {
+        x = static_cast<std::int64_t>(random() % range);
+      }
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+Outcome CheckText(std::string_view text, std::uint64_t seed, const Tolerance& tolerance) {
+  const auto graph = ParseGraph(text);
+  if (!graph.ok()) {
+    Outcome outcome;
+    outcome.error = "parse: " + graph.error().message;
+    return outcome;
+  }
+  return CompareWithInterpreter(*graph, RandomInputs(*graph, seed), tolerance);
+}
+
+std::vector<std::string> LabelsOf(const Artifact& artifact) {
+  std::vector<std::string> labels;
+  for (const Launch& launch : artifact.plan.launches) labels.push_back(launch.label);
+  return labels;
+}
+
+}  // namespace stoker::test

@@ -1,0 +1,46 @@
+// Runs a graph through the compiler and the CPU runtime, and beside the interpreter in float64.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "protocol/graph/graph.h"
+#include "protocol/graph/interpreter.h"
+#include "protocol/guard/shape_signature.h"
+
+namespace stoker::test {
+
+// How far an element may be from the interpreter's: relative * (its size + the mean size of the
+// output), for outputs of each float dtype. Integers and bool must be equal.
+struct Tolerance {
+  double f64 = 1e-10;
+  double f32 = 2e-5;
+  double f16 = 4e-3;
+  double bf16 = 3e-2;
+};
+
+struct Outcome {
+  std::string error;  // Empty: every output is within the tolerance.
+  Artifact artifact;
+  std::size_t kernels = 0;  // Unique.
+};
+
+// Compiles for this machine. `inputs`: one per graph input. Each call of the executable is made
+// twice, so that what one leaves behind in the arena shows in the next.
+Outcome CompareWithInterpreter(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
+                               const Tolerance& tolerance = {}, int threads = 2);
+
+// The same for a graph in text form with inputs drawn from `seed`: floats from a normal
+// distribution, integers small and not negative, bools by a coin.
+Outcome CheckText(std::string_view text, std::uint64_t seed = 1, const Tolerance& tolerance = {});
+
+// Inputs as CheckText draws them; symbols are bound to `symbols`.
+std::vector<InterpreterTensor> RandomInputs(const Graph& graph, std::uint64_t seed,
+                                            const SymBindings& symbols = {});
+
+// Launch labels of the calls, in order.
+std::vector<std::string> LabelsOf(const Artifact& artifact);
+
+}  // namespace stoker::test
