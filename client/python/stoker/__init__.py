@@ -3,7 +3,7 @@
 Importing this package imports neither PyTorch nor libstoker; both come with the first graph.
 """
 
-from .counters import compiles, counters, fallback_ops, last_compile
+from .tally import compiles, counters, fallback_ops, last_compile
 
 __version__ = "0.1.0"
 __all__ = ["compiles", "counters", "fallback_ops", "last_compile", "status"]

@@ -7,7 +7,7 @@ import time
 
 import torch
 
-from . import counters, library
+from . import library, tally
 from .binding import Stamp
 from .gate import Gate
 from .layout import row_major
@@ -115,7 +115,7 @@ class Executable:
                 self._handle, data, versions, count))
             self._bound = laid_out
             self._stamp = Stamp(parameters)
-        counters.count("bindings")
+        tally.count("bindings")
         self._on_bind(time.perf_counter() - started)
 
 
