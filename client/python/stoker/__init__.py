@@ -3,10 +3,11 @@
 Importing this package imports neither PyTorch nor libstoker; both come with the first graph.
 """
 
+from .profiling import profile
 from .tally import compiles, counters, fallback_ops, last_compile
 
 __version__ = "0.1.0"
-__all__ = ["compiles", "counters", "fallback_ops", "last_compile", "status"]
+__all__ = ["compiles", "counters", "fallback_ops", "last_compile", "profile", "status"]
 
 
 def status():

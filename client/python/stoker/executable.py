@@ -11,6 +11,7 @@ from . import library, tally
 from .binding import Stamp
 from .gate import Gate
 from .layout import row_major
+from .profiling import collectors
 
 
 class Executable:
@@ -49,13 +50,6 @@ class Executable:
 
     def __call__(self, slots):
         """The output tensors, given the tensor of each slot."""
-        return self._with_arguments(slots, self._run)
-
-    def profile(self, slots):
-        """One run with each launch timed; see stoker_executable_profile."""
-        return self._with_arguments(slots, self._profile)
-
-    def _with_arguments(self, slots, call):
         if self._parameter_slots:
             parameters = self._take_parameters(slots)
             if self._stamp is None or not self._stamp.fits(parameters):
@@ -70,10 +64,16 @@ class Executable:
             torch.empty_strided(shape, strides, dtype=dtype)
             for dtype, _, shape, strides in self._outputs]
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
-        return call(pointers, results, buffers)
-
-    def _run(self, pointers, results, buffers):
         self._use_threads()
+        if collectors:
+            self._profile(pointers, results)
+        else:
+            self._run(pointers, results)
+        return [
+            buffer if layout.order is not None else _with_strides(buffer, layout)
+            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+
+    def _run(self, pointers, results):
         gate = self._gate
         gate.enter()
         try:
@@ -83,16 +83,14 @@ class Executable:
             gate.leave()
         if status:
             library.check(status)
-        return [
-            buffer if layout.order is not None else _with_strides(buffer, layout)
-            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
 
-    def _profile(self, pointers, results, buffers):
-        self._use_threads()
+    def _profile(self, pointers, results):
         with self._gate.alone():
-            return json.loads(library.take_text(
+            launches = json.loads(library.take_text(
                 self._library.stoker_executable_profile, self._handle, pointers, len(pointers),
                 None, 0, results, len(results)))
+        for collector in collectors:
+            collector.extend(launches)
 
     def _use_threads(self):
         threads = torch.get_num_threads()

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""How fast Stoker starts and runs four models on this CPU, beside what a user would pick instead.
+
+Question: is a start cheap (cold, and warm in a new process), and is the steady state at the machine's
+limit? Peers measured in the same run: eager PyTorch, torch.compile (default, and with freezing), ONNX
+Runtime, OpenVINO. float32 and bfloat16, batch 1 and 4, 128 tokens or 224x224 images.
+"""
+
+import argparse
+import json
+import math
+import sys
+
+import torch
+
+import peak
+from models import MODELS, TITLES
+from rows import ROW_HEADS, Bench, cell, machine, row, row_cells, say, table
+
+DTYPES = ("float32", "bfloat16")
+BATCHES = (1, 4)
+IMPLEMENTATIONS = ("eager", "inductor", "inductor-freezing", "onnxruntime", "openvino", "stoker")
+STARTS = {"inductor": 2, "inductor-freezing": 2, "stoker": 2}
+
+
+def parse_only(text):
+    """MODEL,DTYPE,BATCH, any of them empty or * for all."""
+    parts = (text.split(",") + ["", ""])[:3]
+    model, dtype, batch = ("" if part == "*" else part for part in parts)
+    if model and model not in TITLES or dtype and dtype not in DTYPES:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not MODEL,DTYPE,BATCH; models: {', '.join(TITLES)}; dtypes: "
+            f"{', '.join(DTYPES)}.")
+    return [
+        (m, d, b) for d in ([dtype] if dtype else DTYPES) for m in ([model] if model else MODELS)
+        for b in ([int(batch)] if batch else BATCHES)]
+
+
+def applies(implementation, dtype):
+    """ONNX Runtime has no bfloat16 on CPUs."""
+    return not (implementation == "onnxruntime" and dtype == "bfloat16")
+
+
+def group_of(bench, model, dtype, batch, implementations, peaks):
+    """The rows of one model, dtype and batch, each on empty caches."""
+    place = bench.cache(f"{model}-{dtype}-{batch}-reference")
+    flops = bench.start(model, dtype, batch, "reference", place).get("flops")
+    results = []
+    for name in implementations:
+        cache = bench.cache(f"{model}-{dtype}-{batch}-{name}")
+        results.append(row(bench, model, dtype, batch, name, cache, flops, peaks))
+        if name == "stoker":
+            bench.collect_stats(cache)
+            bench.stop_daemon(cache)
+    return results
+
+
+def best_of(results, names):
+    times = [r["steady_ms"] for r in results if r["impl"] in names and r["steady_ms"]]
+    return min(times, default=None)
+
+
+def print_tables(results, peaks):
+    lines = []
+    for result in results:
+        slowest = result["slowest_kernel"] and (
+            f"{result['slowest_kernel']} ({100 * (result['slowest_share'] or 0):.0f}%)")
+        lines.append([
+            f"{TITLES[result['model']]}, {result['dtype']}, batch {result['batch']}", result["impl"],
+            *row_cells(result), cell(result["compile_s"], ".2f"), cell(result["load_s"], ".3f"),
+            cell(result["bind_s"], ".2f"), cell(result["kernels_unique"], "d"),
+            cell(result["peak_share"] and 100 * result["peak_share"], ".0f"),
+            cell(result["peak_rss_mib"], "d"), slowest or "-"])
+    print()
+    print(table(
+        ["model", "", *ROW_HEADS, "compile, s", "load, s", "bind, s", "kernels", "% of peak",
+         "RSS, MiB", "costliest kernel"], lines))
+    print("\nPeak: " + ", ".join(f"{name} {rate / 1e9:.0f} GF/s" for name, rate in peaks.items()))
+
+
+def print_ratios(results):
+    """Stoker beside the best of the others, row by row."""
+    groups = {}
+    for result in results:
+        groups.setdefault((result["model"], result["dtype"], result["batch"]), []).append(result)
+    lines, ratios = [], []
+    for (model, dtype, batch), group in groups.items():
+        own = best_of(group, ["stoker"])
+        torch_best = best_of(group, ["eager", "inductor", "inductor-freezing"])
+        best = best_of(group, [name for name in IMPLEMENTATIONS if name != "stoker"])
+        if not own or not best:
+            continue
+        ratios.append(best / own)
+        by_name = {result["impl"]: result for result in group}
+        cold, warm = (
+            _ratio(by_name["stoker"][key], by_name.get("inductor", {}).get(key))
+            for key in ("cold_first_call_s", "warm_first_call_s"))
+        lines.append([
+            f"{TITLES[model]}, {dtype}, batch {batch}", "", cell(_ratio(torch_best, own), ".2f"),
+            cell(best / own, ".2f"), cell(cold, ".2f"), cell(warm, ".2f")])
+    if lines:
+        print("\nSpeed as a multiple of the best PyTorch mode and of the best of all others; first calls"
+              " as a share of Inductor's")
+        print(table(["model", "", "of PyTorch", "of best", "cold", "warm"], lines))
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        print(f"\nGeometric mean of the multiples of the best: {mean:.2f}")
+
+
+def _ratio(a, b):
+    return a / b if a and b else None
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", type=parse_only, metavar="MODEL,DTYPE,BATCH",
+                        help="these rows; parts may be empty: gpt2,,1")
+    parser.add_argument("--impl", metavar="NAME,...", help=f"of {', '.join(IMPLEMENTATIONS)}")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    arguments = parser.parse_args()
+    chosen = arguments.impl.split(",") if arguments.impl else list(IMPLEMENTATIONS)
+    if unknown := set(chosen) - set(IMPLEMENTATIONS):
+        parser.error(f"no implementation {', '.join(sorted(unknown))}")
+    groups = [
+        (*key, [name for name in chosen if applies(name, key[1])])
+        for key in arguments.only or parse_only("")]
+    peaks = peak.measure(torch.get_num_threads())
+    say(f"{machine()}; peak {peaks['float32'] / 1e9:.0f} GF/s in f32, "
+        f"{peaks['bfloat16'] / 1e9:.0f} in bf16")
+    starts = sum(1 + sum(STARTS.get(name, 1) for name in names) for *_, names in groups)
+    results = []
+    with Bench(starts) as bench:
+        for model, dtype, batch, names in groups:
+            results += group_of(bench, model, dtype, batch, names, peaks)
+    print_tables(results, peaks)
+    print_ratios(results)
+    if arguments.json:
+        print(json.dumps({
+            "rows": results, "stats": bench.stats, "peak_flops": peaks, "machine": machine()}))
+    return int(any("error" in result for result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Measures one start of one implementation in this process, as one JSON line.
+
+usage: measure.py MODEL DTYPE BATCH IMPLEMENTATION FOLDER
+FOLDER holds the float64 reference (made by the implementation "reference") and exported models. Imports,
+building the model and exporting it are not part of a first call; torch.compile is.
+"""
+
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from models import build
+
+STEADY_SECONDS = 3.0
+MIN_CALLS, MAX_CALLS = 7, 300
+
+
+def steady(run, first_s):
+    """Median of repeated calls, in seconds."""
+    started = time.perf_counter()
+    run()
+    second_s = time.perf_counter() - started
+    calls = max(MIN_CALLS, min(MAX_CALLS, int(STEADY_SECONDS / max(min(first_s, second_s), 1e-4))))
+    times = []
+    for _ in range(calls):
+        started = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def relative_error(result, reference):
+    result, reference = result.double().flatten(), reference.flatten()
+    return float((result - reference).norm() / reference.norm())
+
+
+# ---- Implementations: each makes, from a model and its inputs, what the clock runs ------------------
+
+
+def eager(model, inputs, place):
+    return lambda: model(inputs)
+
+
+def inductor(model, inputs, place):
+    compiled = torch.compile(model)
+    return lambda: compiled(inputs)
+
+
+def inductor_freezing(model, inputs, place):
+    import torch._inductor.config
+
+    torch._inductor.config.freezing = True
+    return inductor(model, inputs, place)
+
+
+def stoker(model, inputs, place):
+    compiled = torch.compile(model, backend="stoker")
+    return lambda: compiled(inputs)
+
+
+def onnxruntime(model, inputs, place):
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = ort.InferenceSession(str(place / "model.onnx"), options, ["CPUExecutionProvider"])
+    name, array = session.get_inputs()[0].name, inputs.numpy()
+    return lambda: torch.from_numpy(session.run(None, {name: array})[0])
+
+
+def openvino(model, inputs, place):
+    import openvino as ov
+
+    precision = "bf16" if place.name.split("-")[1] == "bfloat16" else "f32"
+    compiled = ov.Core().compile_model(str(place / "model.xml"), "CPU", {
+        "INFERENCE_NUM_THREADS": torch.get_num_threads(), "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": precision})
+    request, array = compiled.create_infer_request(), inputs.numpy()
+    return lambda: torch.from_numpy(next(iter(request.infer([array]).values())))
+
+
+IMPLEMENTATIONS = {
+    "eager": eager, "inductor": inductor, "inductor-freezing": inductor_freezing,
+    "stoker": stoker, "onnxruntime": onnxruntime, "openvino": openvino}
+ENGINES = ("onnxruntime", "openvino")
+
+
+def prepare(name, model, inputs, place):
+    """Exports what another engine reads, once."""
+    place.mkdir(exist_ok=True)
+    if name == "onnxruntime" and not (place / "model.onnx").exists():
+        torch.onnx.export(model, (inputs,), str(place / "model.onnx"), dynamo=True)
+    if name == "openvino" and not (place / "model.xml").exists():
+        import openvino as ov
+
+        ov.save_model(
+            ov.convert_model(torch.export.export(model, (inputs,))), str(place / "model.xml"),
+            compress_to_fp16=False)
+
+
+# ---- What a start is asked ------------------------------------------------------------------------
+
+
+def reference(model_name, dtype, batch):
+    """(output in float64, floating-point operations of one call)."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    model, inputs = build(model_name, dtype, batch)
+    model = model.double()
+    inputs = inputs.double() if inputs.is_floating_point() else inputs
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        output = model(inputs)
+    return output, counter.get_total_flops()
+
+
+def stoker_figures(run):
+    import stoker
+
+    compiles = stoker.compiles()
+    with stoker.profile() as launches:
+        run()
+    kernels = {}
+    for launch in launches:
+        name = launch["label"] or launch["kernel"]
+        kernels[name] = kernels.get(name, 0) + launch["us"]
+    slowest = max(kernels, key=kernels.get, default=None)
+    return {
+        "ready_s": sum(record["ready_s"] for record in compiles),
+        "bind_s": sum(record["bind_s"] for record in compiles),
+        "capture_s": sum(record["capture_s"] for record in compiles),
+        "graphs": len(compiles) + stoker.counters().get("graphs_eager", 0),
+        "fallback_ops": sorted(stoker.fallback_ops()),
+        "kernels_unique": sum(record["kernels_unique"] for record in compiles),
+        "kernels_compiled": sum(record["kernels_compiled"] for record in compiles),
+        "slowest_kernel": slowest,
+        "slowest_share": kernels[slowest] / sum(kernels.values()) if slowest else None,
+        "launched_us": sum(kernels.values()),
+    }
+
+
+def main(model_name, dtype_name, batch, name, folder):
+    dtype, place = getattr(torch, dtype_name), Path(folder, f"{model_name}-{dtype_name}-{batch}")
+    place.mkdir(exist_ok=True)
+    if name == "reference":
+        output, flops = reference(model_name, dtype, batch)
+        torch.save(output, place / "reference.pt")
+        return {"flops": flops}
+    model, inputs = build(model_name, dtype, batch)
+    if name in ENGINES:  # They take bf16 as a hint; the weights are those of the bf16 model.
+        model, inputs = model.float(), inputs.float() if inputs.is_floating_point() else inputs
+        prepare(name, model, inputs, place)
+    expected = torch.load(place / "reference.pt")
+    started = time.perf_counter()
+    run = IMPLEMENTATIONS[name](model, inputs, place)
+    output = run()
+    first_s = time.perf_counter() - started
+    figures = {
+        "first_call_s": first_s, "rel_err": relative_error(output, expected),
+        "steady_s": steady(run, first_s),
+        "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
+    return figures | (stoker_figures(run) if name == "stoker" else {})
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 6:
+        sys.exit(__doc__)
+    with torch.no_grad():
+        result = main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5])
+    print(json.dumps(result), flush=True)
+    os._exit(0)  # A process with a compiled model may take seconds to tear down.

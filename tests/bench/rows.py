@@ -1,0 +1,187 @@
+"""Runs starts one after another, each in its own process, and makes the rows and tables of a benchmark."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+START_TIMEOUT_S = 900
+
+# A first call of these may find the work of an earlier process.
+CACHING = ("inductor", "inductor-freezing", "stoker")
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine():
+    """What a table is headed with."""
+    names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+             if line.startswith("model name")]
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return (f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores, "
+            f"commit {commit.stdout.strip() or 'unknown'}")
+
+
+class Bench:
+    """Temporary folders, daemons and processes of one run; `starts` is how many there will be."""
+
+    def __init__(self, starts):
+        self.folder = Path(tempfile.mkdtemp(prefix="stoker-bench-"))
+        self.stats = {}
+        self._starts, self._done = starts, 0
+        self._daemons = set()
+
+    def close(self):
+        for cache in list(self._daemons):
+            self.stop_daemon(cache)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def cache(self, name):
+        path = self.folder / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    def environment(self, cache):
+        """Caches in `cache` and nowhere else."""
+        ours = {
+            "STOKER_CACHE_DIR": str(cache), "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+            "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
+        kept = {name: value for name, value in os.environ.items() if name != "STOKER_URL"}
+        return kept | ours
+
+    def start(self, model, dtype, batch, implementation, cache, note=""):
+        """The figures of one process, or {"error": ...}."""
+        self._done += 1
+        label = f"{model} {dtype} batch {batch}, {implementation}{note and ' ' + note}"
+        say(f"[{self._done}/{self._starts}] {label} ...")
+        if implementation == "stoker":
+            self._daemons.add(cache)
+        started = time.perf_counter()
+        command = [
+            sys.executable, str(HERE / "measure.py"), model, dtype, str(batch), implementation,
+            str(self.folder)]
+        try:
+            process = subprocess.run(
+                command, env=self.environment(cache), capture_output=True, text=True,
+                timeout=START_TIMEOUT_S)
+            figures = json.loads(process.stdout.strip().splitlines()[-1])
+            for line in process.stderr.splitlines():
+                if "stoker" in line:
+                    say(f"    {line}")
+        except (subprocess.TimeoutExpired, IndexError, json.JSONDecodeError) as error:
+            output = getattr(error, "stderr", None) or getattr(locals().get("process"), "stderr", "")
+            figures = {"error": (str(output) or repr(error))[-500:]}
+        first = figures.get("first_call_s")
+        told = f"first call {first:.2f} s, then {1e3 * figures['steady_s']:.2f} ms" if first else ""
+        say(f"    {told or figures.get('error', '')}  ({time.perf_counter() - started:.0f} s)")
+        return figures
+
+    def command(self, cache, *arguments):
+        """What the command line `stoker` prints."""
+        program = program_named("stoker")
+        process = subprocess.run(
+            [str(program), *arguments], env=self.environment(cache), capture_output=True, text=True,
+            timeout=60)
+        if process.returncode:
+            raise RuntimeError(f"stoker {' '.join(arguments)}: {process.stderr.strip()}")
+        return process.stdout
+
+    def collect_stats(self, cache):
+        try:
+            add_numbers(self.stats, json.loads(self.command(cache, "stats", "--json")))
+        except (RuntimeError, OSError, json.JSONDecodeError) as error:
+            say(f"    no statistics: {error}")
+
+    def stop_daemon(self, cache):
+        self._daemons.discard(cache)
+        try:
+            self.command(cache, "stop")
+        except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+            say(f"    the daemon does not stop: {error}")
+
+
+def program_named(name):
+    from stoker.library import find_program
+
+    return find_program(name)
+
+
+def add_numbers(total, part):
+    """Adds the numbers of nested dictionaries; other values are replaced."""
+    for key, value in part.items():
+        if isinstance(value, dict):
+            add_numbers(total.setdefault(key, {}), value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            total[key] = total.get(key, 0) + value
+        else:
+            total[key] = value
+
+
+def row(bench, model, dtype, batch, implementation, cache, flops, peaks):
+    """One row: a cold start, and a warm one where that makes a difference."""
+    caching = implementation in CACHING
+    cold = bench.start(model, dtype, batch, implementation, cache, "cold" if caching else "")
+    warm = bench.start(model, dtype, batch, implementation, cache, "warm") if caching else {}
+    figures = cold | {
+        key: warm[key] for key in ("steady_s", "slowest_kernel", "slowest_share") if key in warm}
+    result = {
+        "model": model, "dtype": dtype, "batch": batch, "impl": implementation,
+        "cold_first_call_s": cold.get("first_call_s"), "warm_first_call_s": warm.get("first_call_s"),
+        "steady_ms": figures.get("steady_s") and 1e3 * figures["steady_s"],
+        "rel_err": cold.get("rel_err"), "compile_s": cold.get("ready_s"),
+        "load_s": warm.get("ready_s"), "graphs": cold.get("graphs"),
+        "fallback_ops": cold.get("fallback_ops", []), "kernels_unique": cold.get("kernels_unique"),
+        "bind_s": cold.get("bind_s"), "peak_rss_mib": cold.get("peak_rss_mib"),
+        "slowest_kernel": figures.get("slowest_kernel"),
+        "slowest_share": figures.get("slowest_share"), "peak_share": None}
+    if implementation == "stoker":
+        result["warm_kernels_compiled"] = warm.get("kernels_compiled")
+    if flops and peaks and figures.get("steady_s"):
+        result["peak_share"] = flops / figures["steady_s"] / peaks[dtype]
+    if "error" in cold or "error" in warm:
+        result["error"] = cold.get("error") or warm.get("error")
+    return result
+
+
+# ---- Tables ---------------------------------------------------------------------------------------
+
+
+def cell(value, form):
+    return "-" if value is None else format(value, form)
+
+
+def table(heads, lines):
+    """Columns aligned: text to the left, the rest to the right."""
+    widths = [max(map(len, column)) for column in zip(heads, *lines)]
+    text = []
+    for line in (heads, *lines):
+        text.append("  ".join(
+            item.ljust(width) if place < 2 else item.rjust(width)
+            for place, (item, width) in enumerate(zip(line, widths))).rstrip())
+    text.insert(1, "-" * max(map(len, text)))
+    return "\n".join(text)
+
+
+def row_cells(result):
+    return [
+        cell(result["cold_first_call_s"], ".2f"), cell(result["warm_first_call_s"], ".2f"),
+        cell(result["steady_ms"], ".2f"), cell(result["rel_err"], ".1e")]
+
+
+ROW_HEADS = ["cold first call, s", "warm, s", "steady, ms", "error"]
