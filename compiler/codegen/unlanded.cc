@@ -11,7 +11,6 @@ namespace stoker::codegen {
     return Unimplemented(#Kind " kernels are not generated.");                \
   }
 
-STOKER_UNLANDED(Attention)
 STOKER_UNLANDED(Scan)
 STOKER_UNLANDED(Sort)
 STOKER_UNLANDED(Scatter)
