@@ -9,39 +9,10 @@
 
 #include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/kernel_runner.h"
+#include "tests/unit/compiler/codegen/sample_funcs.h"
 
 namespace stoker {
 namespace {
-
-// out = softmax of the rows of x.
-LoopFunc Softmax(SymDim rows, SymDim columns) {
-  LoopFunc func;
-  func.dims = {rows, columns};
-  func.num_outer = 1;
-  func.operands = {{DType::kF32, false, false}, {DType::kF32, true, false}};
-  const IndexMap index = Affine({{0, columns}, {1, 1}});
-  Stage max;
-  max.loops = {1};
-  BodyBuilder m(max.body);
-  const std::uint32_t x0 = m.Load(At(0, DType::kF32, index));
-  max.reductions = {{0, x0, ReduceKind::kMaximum, DType::kF32, {1}}};
-  Stage sum;
-  sum.loops = {1};
-  BodyBuilder s(sum.body);
-  const std::uint32_t x1 = s.Load(At(0, DType::kF32, index));
-  const std::uint32_t shifted = s.Op(OpKind::kSubtract, {x1, s.Input(0, DType::kF32)});
-  const std::uint32_t e = s.Op(OpKind::kExponential, {shifted});
-  sum.temporaries = {{1, e, DType::kF32}};
-  sum.reductions = {{2, e, ReduceKind::kAdd, DType::kF32, {1}}};
-  Stage divide;
-  divide.loops = {1};
-  BodyBuilder d(divide.body);
-  const std::uint32_t t = d.Input(1, DType::kF32);
-  const std::uint32_t q = d.Op(OpKind::kDivide, {t, d.Input(2, DType::kF32)});
-  divide.stores = {{q, At(1, DType::kF32, index)}};
-  func.stages = {max, sum, divide};
-  return func;
-}
 
 class LoopTest : public testing::TestWithParam<Target> {
  protected:
@@ -58,8 +29,9 @@ TEST_P(LoopTest, Softmax_EveryTail_MatchesDouble) {
   for (const bool symbolic : {false, true}) {
     for (std::int64_t columns = 1; columns <= 140; columns += columns < 70 ? 1 : 23) {
       const std::int64_t rows = 3;
-      const LoopFunc func =
-          symbolic ? Softmax(SymDim::Symbol(0), SymDim::Symbol(1)) : Softmax(rows, columns);
+      const LoopFunc func = symbolic
+                                ? SoftmaxFunc(SymDim::Symbol(0), SymDim::Symbol(1), DType::kF32)
+                                : SoftmaxFunc(rows, columns, DType::kF32);
       auto kernel = LoadedKernel::Make(func, GetParam());
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;
       const auto size = static_cast<std::size_t>(rows * columns);
