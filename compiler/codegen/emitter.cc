@@ -36,6 +36,18 @@ std::optional<std::int64_t> ConstantOf(llvm::Value* value) {
   return std::nullopt;
 }
 
+// Whether a mask is known to leave lane 0 alone active.
+bool OnlyFirst(llvm::Value* mask) {
+  auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+  if (constant == nullptr || !constant->getType()->isVectorTy()) return false;
+  const int width = KernelEmitter::WidthOf(mask);
+  for (int lane = 0; lane < width; ++lane) {
+    const llvm::Constant* active = constant->getAggregateElement(static_cast<unsigned>(lane));
+    if (active == nullptr || active->isOneValue() != (lane == 0)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Machine& machine, std::vector<SymDim> dims,
@@ -231,6 +243,36 @@ void KernelEmitter::For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
   For(begin, end, step, none, [&](llvm::Value* i, Values&) { body(i); });
 }
 
+void KernelEmitter::While(Values& carried,
+                          llvm::function_ref<llvm::Value*(const Values& carried)> condition,
+                          llvm::function_ref<void(Values& carried)> body) {
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* test = llvm::BasicBlock::Create(context, "while", function_);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(context, "do", function_);
+  llvm::BasicBlock* done = llvm::BasicBlock::Create(context, "done", function_);
+  builder_.CreateBr(test);
+  builder_.SetInsertPoint(test);
+  std::vector<llvm::PHINode*> phis;
+  for (llvm::Value*& value : carried) {
+    llvm::PHINode* phi = builder_.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    phis.push_back(phi);
+    value = phi;
+  }
+  const Values at_test = carried;
+  builder_.CreateCondBr(condition(carried), inside, done);
+  builder_.SetInsertPoint(inside);
+  body(carried);
+  STOKER_CHECK(carried.size() == phis.size());
+  llvm::BasicBlock* latch = builder_.GetInsertBlock();
+  builder_.CreateBr(test);
+  for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(carried[i], latch);
+  done->moveAfter(latch);
+  builder_.SetInsertPoint(done);
+  carried = at_test;
+}
+
 void KernelEmitter::If(llvm::Value* condition, llvm::function_ref<void()> then) {
   llvm::LLVMContext& context = module_.getContext();
   llvm::BasicBlock* inside = llvm::BasicBlock::Create(context, "then", function_);
@@ -382,6 +424,11 @@ void KernelEmitter::StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* 
   value = ToMemory(dtype, value);
   const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
   llvm::Instruction* store = nullptr;
+  if (OnlyFirst(mask)) {
+    // LLVM 22 stores 32 bits of a truncated lane when a constant mask leaves just one.
+    value = builder_.CreateExtractElement(value, std::uint64_t{0});
+    mask = nullptr;
+  }
   if (mask == nullptr) {
     store = builder_.CreateAlignedStore(value, pointer, align);
   } else if (WidthOf(value) == 1) {

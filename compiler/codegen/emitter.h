@@ -67,6 +67,9 @@ class KernelEmitter {
            llvm::function_ref<void(llvm::Value* i, Values& carried)> body);
   void For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
            llvm::function_ref<void(llvm::Value* i)> body);
+  // while (condition(carried)) body(carried).
+  void While(Values& carried, llvm::function_ref<llvm::Value*(const Values& carried)> condition,
+             llvm::function_ref<void(Values& carried)> body);
   // if (condition) then(). The body must not carry values out.
   void If(llvm::Value* condition, llvm::function_ref<void()> then);
 

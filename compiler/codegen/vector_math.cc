@@ -524,42 +524,34 @@ Value* VectorMath::Remainder(Value* x, Value* y) {
   divisor = Select(valid, divisor, K(1));
   Value* divisor_exponent = ExponentField(divisor);
 
-  llvm::LLVMContext& context = emitter_.module().getContext();
-  llvm::BasicBlock* before = b_.GetInsertBlock();
-  llvm::BasicBlock* test = llvm::BasicBlock::Create(context, "remainder", emitter_.function());
-  llvm::BasicBlock* step = llvm::BasicBlock::Create(context, "step", emitter_.function());
-  llvm::BasicBlock* done = llvm::BasicBlock::Create(context, "done", emitter_.function());
-  b_.CreateBr(test);
-  b_.SetInsertPoint(test);
-  llvm::PHINode* rest = b_.CreatePHI(type_, 2);
-  rest->addIncoming(start, before);
-  Value* more = b_.CreateFCmpOGE(rest, divisor);
-  Value* any = KernelEmitter::WidthOf(more) == 1 ? more : b_.CreateOrReduce(more);
-  b_.CreateCondBr(any, step, done);
-
-  b_.SetInsertPoint(step);
-  const std::int64_t quotient_bits = mantissa_bits_ - 2;
-  Value* distance = b_.CreateSub(ExponentField(rest), divisor_exponent);
-  Value* k = b_.CreateSub(distance, I(quotient_bits));
-  k = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, k, I(0));
-  k = Select(more, k, I(0));
-  const auto power = [&](Value* n) {
-    return FromBits(b_.CreateShl(b_.CreateAdd(n, I(bias_)), I(mantissa_bits_)));
+  Values state = {start};
+  const auto more = [&](const Values& values) { return b_.CreateFCmpOGE(values[0], divisor); };
+  const auto any = [&](const Values& values) {
+    Value* lanes = more(values);
+    return KernelEmitter::WidthOf(lanes) == 1 ? lanes : b_.CreateOrReduce(lanes);
   };
-  // 2^k may be beyond the format where the product is not.
-  Value* quarter = b_.CreateLShr(k, I(2));
-  Value* rest_of_k = b_.CreateSub(k, b_.CreateMul(quarter, I(3)));
-  Value* scaled = Mul(divisor, power(rest_of_k));
-  for (int i = 0; i < 3; ++i) scaled = Mul(scaled, power(quarter));
-  Value* quotient = Trunc(Div(rest, scaled));
-  Value* next = Fma(Neg(quotient), scaled, rest);
-  next = Select(b_.CreateFCmpOLT(next, K(0)), Add(next, scaled), next);
-  rest->addIncoming(Select(more, next, rest), b_.GetInsertBlock());
-  b_.CreateBr(test);
-
-  done->moveAfter(step);
-  b_.SetInsertPoint(done);
-  return Select(valid, CopySign(rest, x), K(kNaN));
+  emitter_.While(state, any, [&](Values& values) {
+    Value* rest = values[0];
+    Value* active = more(values);
+    const std::int64_t quotient_bits = mantissa_bits_ - 2;
+    Value* distance = b_.CreateSub(ExponentField(rest), divisor_exponent);
+    Value* k = b_.CreateSub(distance, I(quotient_bits));
+    k = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, k, I(0));
+    k = Select(active, k, I(0));
+    const auto power = [&](Value* n) {
+      return FromBits(b_.CreateShl(b_.CreateAdd(n, I(bias_)), I(mantissa_bits_)));
+    };
+    // 2^k may be beyond the format where the product is not.
+    Value* quarter = b_.CreateLShr(k, I(2));
+    Value* rest_of_k = b_.CreateSub(k, b_.CreateMul(quarter, I(3)));
+    Value* scaled = Mul(divisor, power(rest_of_k));
+    for (int i = 0; i < 3; ++i) scaled = Mul(scaled, power(quarter));
+    Value* quotient = Trunc(Div(rest, scaled));
+    Value* next = Fma(Neg(quotient), scaled, rest);
+    next = Select(b_.CreateFCmpOLT(next, K(0)), Add(next, scaled), next);
+    values[0] = Select(active, next, rest);
+  });
+  return Select(valid, CopySign(state[0], x), K(kNaN));
 }
 
 Value* VectorMath::Emit(OpKind kind, llvm::ArrayRef<Value*> args) {

@@ -54,10 +54,8 @@ std::uint32_t BodyBuilder::Load(Access access, std::vector<std::uint32_t> indire
   return Append(std::move(instr));
 }
 
-std::uint32_t BodyBuilder::LoadIf(Access access, std::uint32_t predicate) {
-  const std::uint32_t load = Load(std::move(access), {predicate});
-  body_.instrs[load].has_predicate = true;
-  return load;
+void BodyBuilder::SetPredicated(std::uint32_t load, bool predicated) {
+  body_.instrs[load].has_predicate = predicated;
 }
 
 std::uint32_t BodyBuilder::Op(OpKind kind, std::vector<std::uint32_t> args) {

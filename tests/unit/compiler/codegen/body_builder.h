@@ -22,8 +22,8 @@ class BodyBuilder {
   std::uint32_t Constant(DType dtype, double value);
   std::uint32_t Index(int dim);
   std::uint32_t Load(Access access, std::vector<std::uint32_t> indirect = {});
-  // Reads where `predicate`.
-  std::uint32_t LoadIf(Access access, std::uint32_t predicate);
+  // Whether the last argument of a load is its predicate.
+  void SetPredicated(std::uint32_t load, bool predicated);
   // The result has the dtype of the last argument, or bool where the operation says so.
   std::uint32_t Op(OpKind kind, std::vector<std::uint32_t> args);
   std::uint32_t Compare(CompareDirection direction, std::uint32_t x, std::uint32_t y);

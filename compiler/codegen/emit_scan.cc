@@ -1,0 +1,184 @@
+#include "compiler/codegen/emit_kernels.h"
+#include "compiler/codegen/emitter.h"
+#include "compiler/codegen/pointwise.h"
+#include "compiler/codegen/vector_body.h"
+
+namespace stoker::codegen {
+namespace {
+
+constexpr std::int64_t kLaneBlock = 64;  // Outer points of a task that scans many at once.
+
+// Lanes along the last outer dim (each lane scans by itself), or along the scanned dim.
+bool LanesAreOuter(const ScanFunc& func) {
+  if (func.outer.empty()) return false;
+  const int last = static_cast<int>(func.outer.size()) - 1;
+  const SymDim one = 1;
+  return func.input.index.CoefficientOf(last) == one &&
+         func.output.index.CoefficientOf(last) == one;
+}
+
+// The access with the scanned dim counted from its end.
+Access Reversed(Access access, int dim, const SymDim& extent) {
+  for (IndexTerm& term : access.index.terms) {
+    if (term.dim != dim) continue;
+    access.index.offset = access.index.offset + term.coefficient * (extent - SymDim(1));
+    term.coefficient = SymDim(0) - term.coefficient;
+  }
+  return access;
+}
+
+// With the direction taken out; positions count along it.
+ScanFunc Forward(ScanFunc func) {
+  if (!func.reverse) return func;
+  const int dim = static_cast<int>(func.outer.size());
+  func.input = Reversed(func.input, dim, func.extent);
+  func.output = Reversed(func.output, dim, func.extent);
+  func.reverse = false;
+  return func;
+}
+
+LaunchShape ShapeOf(const ScanFunc& func, const Machine& machine) {
+  LaunchShape launch;
+  launch.tasks = ProductOf(func.outer);
+  double task_ns = (func.extent.IsConstant() ? static_cast<double>(func.extent.constant()) : 256) *
+                   12 / machine.Lanes(func.dtype);
+  if (LanesAreOuter(func)) {
+    const std::vector<SymDim> others(func.outer.begin(), func.outer.end() - 1);
+    launch.tasks = ProductOf(others) * SymDim::CeilDiv(func.outer.back(), kLaneBlock);
+    task_ns *= 4;
+  }
+  launch.min_tasks_per_chunk = MinTasksPerChunk(task_ns);
+  DimTable dims;
+  for (const SymDim& dim : func.outer) dims.Add(dim);
+  dims.Add(func.extent);
+  dims.Add(func.input);
+  dims.Add(func.output);
+  launch.dims = std::move(dims).Take();
+  return launch;
+}
+
+class ScanEmitter {
+ public:
+  ScanEmitter(const ScanFunc& func, const LaunchShape& launch, const Machine& machine,
+              llvm::Module& module)
+      : func_(func),
+        emitter_(module, machine, launch.dims, 2),
+        width_(machine.Lanes(func.dtype)),
+        dim_(func.outer.size()) {}
+
+  void Emit() {
+    emitter_.ForEachTask([&](llvm::Value* task) {
+      Values extents;
+      for (const SymDim& dim : func_.outer) extents.push_back(emitter_.Dim(dim));
+      const bool outer_lanes = LanesAreOuter(func_);
+      llvm::Value* last = outer_lanes ? extents.back() : nullptr;
+      if (outer_lanes) extents.back() = emitter_.DivUp(last, kLaneBlock);
+      const Values at = emitter_.Unflatten(task, extents);
+      index_.assign(at.begin(), at.end());
+      index_.push_back(nullptr);
+      if (outer_lanes) {
+        EmitOuterLanes(emitter_.Mul(at.back(), emitter_.I64(kLaneBlock)), last);
+      } else {
+        EmitAlong();
+      }
+    });
+    emitter_.Finish();
+  }
+
+ private:
+  llvm::Value* Combine(llvm::Value* x, llvm::Value* y) {
+    return EmitCombine(emitter_, func_.kind, func_.dtype, x, y);
+  }
+  llvm::Value* Identity(int width) {
+    return emitter_.Splat(ReduceIdentity(emitter_, func_.kind, func_.dtype), width);
+  }
+  Lanes LanesAlong(std::size_t dim, llvm::Value* mask) {
+    Lanes lanes;
+    lanes.width = width_;
+    lanes.dim = static_cast<int>(dim);
+    lanes.index = index_;
+    lanes.mask = mask;
+    lanes.aligned = true;
+    return lanes;
+  }
+  llvm::Value* Vector(const LaneValue& value) {
+    return value.uniform ? emitter_.Splat(value.value, width_) : value.value;
+  }
+
+  // Every lane scans its own row.
+  void EmitOuterLanes(llvm::Value* begin, llvm::Value* extent) {
+    llvm::Value* end = emitter_.Min(emitter_.Add(begin, emitter_.I64(kLaneBlock)), extent);
+    Values none;
+    emitter_.ForLanes(begin, end, width_, 1, none,
+                      [&](llvm::Value* first, int, llvm::Value* mask, Values&) {
+                        index_[dim_ - 1] = first;
+                        EmitRows(mask);
+                      });
+  }
+
+  void EmitRows(llvm::Value* mask) {
+    Values carried = {Identity(width_)};
+    emitter_.For(
+        emitter_.I64(0), emitter_.Dim(func_.extent), 1, carried, [&](llvm::Value* i, Values& sums) {
+          index_[dim_] = i;
+          const Lanes lanes = LanesAlong(dim_ - 1, mask);
+          llvm::Value* next = Combine(sums[0], Vector(LoadAt(emitter_, func_.input, lanes)));
+          StoreAt(emitter_, func_.output, lanes, {func_.exclusive ? sums[0] : next, false});
+          sums[0] = next;
+        });
+  }
+
+  // value[i] becomes value[i - distance], the first ones `fill`.
+  llvm::Value* ShiftLanes(llvm::Value* value, llvm::Value* fill, int distance) {
+    llvm::SmallVector<int, 16> lanes;
+    for (int i = 0; i < width_; ++i) {
+      lanes.push_back(i < distance ? width_ + i : i - distance);
+    }
+    return emitter_.b().CreateShuffleVector(value, fill, lanes);
+  }
+
+  // The lanes scan neighbours: partial results by doubling, then what came before is added.
+  void EmitAlong() {
+    Values carried = {Identity(width_)};  // The total so far, in every lane.
+    emitter_.ForLanes(
+        emitter_.I64(0), emitter_.Dim(func_.extent), width_, 1, carried,
+        [&](llvm::Value* first, int, llvm::Value* mask, Values& totals) {
+          llvm::IRBuilder<>& b = emitter_.b();
+          index_[dim_] = first;
+          const Lanes lanes = LanesAlong(dim_, mask);
+          llvm::Value* value = Vector(LoadAt(emitter_, func_.input, lanes));
+          llvm::Value* identity = Identity(width_);
+          if (mask != nullptr) value = b.CreateSelect(mask, value, identity);
+          for (int distance = 1; distance < width_; distance *= 2) {
+            value = Combine(ShiftLanes(value, identity, distance), value);
+          }
+          value = Combine(totals[0], value);
+          llvm::Value* out = func_.exclusive ? ShiftLanes(value, totals[0], 1) : value;
+          StoreAt(emitter_, func_.output, lanes, {out, false});
+          const llvm::SmallVector<int, 16> last(static_cast<std::size_t>(width_), width_ - 1);
+          totals[0] = b.CreateShuffleVector(value, last);
+        });
+  }
+
+  const ScanFunc& func_;
+  KernelEmitter emitter_;
+  int width_;
+  std::size_t dim_;  // The scanned one.
+  std::vector<llvm::Value*> index_;
+};
+
+}  // namespace
+
+Status EmitScan(const ScanFunc& func, const Target& target, llvm::Module& module) {
+  STOKER_TRY(const Machine machine, MachineOf(target));
+  const ScanFunc forward = Forward(func);
+  ScanEmitter(forward, ShapeOf(forward, machine), machine, module).Emit();
+  return Ok();
+}
+
+Result<LaunchShape> LaunchShapeOfScan(const ScanFunc& func, const Target& target) {
+  STOKER_TRY(const Machine machine, MachineOf(target));
+  return ShapeOf(Forward(func), machine);
+}
+
+}  // namespace stoker::codegen
