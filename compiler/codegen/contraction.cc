@@ -35,9 +35,9 @@ llvm::Value* ContractionEmitter::AddBytes(llvm::Value* pointer, llvm::Value* byt
 }
 
 void ContractionEmitter::Emit() {
-  if (plan_.kernel == MicroKernel::kAmx) tiles_.Begin();
+  if (plan_.kernel == MicroKernel::kAmx) ClearTileConfig();
   e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
-  if (plan_.kernel == MicroKernel::kAmx) tiles_.End();
+  if (plan_.kernel == MicroKernel::kAmx) e_.CallIntrinsic("llvm.x86.tilerelease", {});
 }
 
 void ContractionEmitter::EmitTask(llvm::Value* number) {

@@ -2,7 +2,6 @@
 // A, its panel of B, its sums in scratch.
 #pragma once
 
-#include "compiler/codegen/amx_tiles.h"
 #include "compiler/codegen/contraction_plan.h"
 #include "compiler/codegen/emitter.h"
 #include "compiler/ir/contraction_func.h"
@@ -37,7 +36,7 @@ class ContractionEmitter {
  public:
   ContractionEmitter(KernelEmitter& emitter, const ContractionFunc& func,
                      const ContractionPlan& plan)
-      : e_(emitter), func_(func), plan_(plan), tiles_(emitter, plan.config_offset) {}
+      : e_(emitter), func_(func), plan_(plan) {}
 
   void Emit();
 
@@ -72,6 +71,10 @@ class ContractionEmitter {
   // `second` may be null: a block of one row tile.
   void EmitAmxBlock(const DepthChunk& chunk, const RowUnit& first, const RowUnit* second,
                     llvm::Value* sums, llvm::Value* prefetch);
+  void ClearTileConfig();
+  void ConfigureTiles(llvm::Value* rows0, llvm::Value* rows1);
+  void TileInstruction(const char* name, std::initializer_list<int> tiles);
+  void MoveTile(const char* name, int tile, llvm::Value* pointer, llvm::Value* stride);
 
   // Walks all of the chunk's k: step(lhs, rhs, granules, carried) consumes `granules` granules.
   // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
@@ -93,7 +96,6 @@ class ContractionEmitter {
   KernelEmitter& e_;
   const ContractionFunc& func_;
   const ContractionPlan& plan_;
-  AmxTiles tiles_;
 };
 
 }  // namespace stoker::codegen

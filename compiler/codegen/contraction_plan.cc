@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/codegen/amx_tiles.h"
 #include "compiler/codegen/emitter.h"
 
 namespace stoker::codegen {
@@ -17,7 +16,7 @@ constexpr std::int64_t kChunk = 1024;
 // Enough for two to many threads to share evenly.
 constexpr std::int64_t kEnoughTasks = 32;
 constexpr double kWorthSplittingNs = 20000;
-constexpr int kAmxTileRows = AmxTiles::kRows;
+constexpr int kAmxTileRows = 16;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
 // What symbolic extents are taken to be where only speed depends on it.

@@ -16,21 +16,6 @@ namespace {
 constexpr std::uint32_t kMaxAliasScopes = 24;
 constexpr unsigned kInactiveBytes = 16;
 
-// The active lane of a constant mask that has exactly one.
-std::optional<unsigned> OnlyLane(llvm::Value* mask) {
-  auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
-  if (constant == nullptr) return std::nullopt;
-  const auto width = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
-  std::optional<unsigned> only;
-  for (unsigned i = 0; i < width; ++i) {
-    llvm::Constant* lane = constant->getAggregateElement(i);
-    if (lane == nullptr || lane->isNullValue()) continue;
-    if (only) return std::nullopt;
-    only = i;
-  }
-  return only;
-}
-
 std::optional<std::int64_t> ConstantOf(llvm::Value* value) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) return constant->getSExtValue();
   return std::nullopt;
@@ -387,12 +372,6 @@ void KernelEmitter::StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* 
   } else if (WidthOf(value) == 1) {
     builder_.CreateAlignedStore(value, builder_.CreateSelect(mask, pointer, Sink()), align);
     return;
-  } else if (const std::optional<unsigned> lane = OnlyLane(mask)) {
-    // LLVM 22 stores too many bytes for a masked store of one known lane that it merges with the
-    // narrowing before it.
-    llvm::Value* element = builder_.CreateExtractElement(value, *lane);
-    pointer = builder_.CreateConstInBoundsGEP1_32(element->getType(), pointer, *lane);
-    store = builder_.CreateAlignedStore(element, pointer, align);
   } else {
     store = builder_.CreateMaskedStore(value, pointer, align, mask);
   }

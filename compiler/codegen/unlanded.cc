@@ -11,6 +11,7 @@ namespace stoker::codegen {
     return Unimplemented(#Kind " kernels are not generated.");                \
   }
 
+STOKER_UNLANDED(Attention)
 STOKER_UNLANDED(Scan)
 STOKER_UNLANDED(Sort)
 STOKER_UNLANDED(Scatter)

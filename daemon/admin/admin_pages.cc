@@ -4,12 +4,12 @@
 
 namespace stoker {
 
-AdminPages::AdminPages(boost::asio::thread_pool& blocking, CacheStack& stack,
-                       Statistics& statistics, CompileService& service,
+AdminPages::AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
+                       CacheCounters& cache_counters, CompileService& service,
                        std::uint64_t max_cache_bytes)
     : blocking_(blocking),
-      stack_(stack),
       statistics_(statistics),
+      cache_counters_(cache_counters),
       service_(service),
       max_cache_bytes_(max_cache_bytes) {}
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <string>
 
-#include "cache/stack.h"
 #include "daemon/net/http.h"
+#include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
 
@@ -16,8 +16,9 @@ namespace stoker {
 
 class AdminPages {
  public:
-  AdminPages(boost::asio::thread_pool& blocking, CacheStack& stack, Statistics& statistics,
-             CompileService& service, std::uint64_t max_cache_bytes);
+  // All references must outlive it.
+  AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
+             CacheCounters& cache_counters, CompileService& service, std::uint64_t max_cache_bytes);
 
   net::HttpReply Healthy() const;                    // Takes no lock.
   net::HttpReply Ready() const;                      // 503 while draining. Takes no lock.
@@ -33,8 +34,8 @@ class AdminPages {
   std::string MetricsText();
 
   boost::asio::thread_pool& blocking_;
-  CacheStack& stack_;
   Statistics& statistics_;
+  CacheCounters& cache_counters_;
   CompileService& service_;
   const std::uint64_t max_cache_bytes_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -72,15 +72,15 @@ HttpReply HelloReply() {
 
 }  // namespace
 
-HttpApi::HttpApi(CompileService& service, AdminPages& pages, std::function<void()> quit)
-    : service_(service), pages_(pages), quit_(std::move(quit)) {}
+HttpApi::HttpApi(CompileService& service, AdminPages& pages, BazelCache& bazel,
+                 std::function<void()> quit)
+    : service_(service), pages_(pages), bazel_(bazel), quit_(std::move(quit)) {}
 
 asio::awaitable<std::optional<HttpReply>> HttpApi::Handle(HttpRequest request, HttpStream& stream) {
   const std::string& path = request.path;
   // Looking at the daemon does not keep it from being idle.
-  if (path.starts_with("/v1/") || path.starts_with("/cas/") || path.starts_with("/ac/")) {
-    pages_.CountRequest();
-  }
+  if (path.starts_with("/v1/") || BazelCache::Owns(path)) pages_.CountRequest();
+  if (BazelCache::Owns(path)) co_return co_await Bazel(request);
   if (request.method == "GET" || request.method == "HEAD") {
     if (path == "/v1/hello") co_return HelloReply();
     if (path == "/-/healthy") co_return pages_.Healthy();
@@ -103,6 +103,14 @@ asio::awaitable<std::optional<HttpReply>> HttpApi::Handle(HttpRequest request, H
     }
   }
   co_return NoSuchRoute(request);
+}
+
+asio::awaitable<HttpReply> HttpApi::Bazel(const HttpRequest& request) {
+  auto body = co_await bazel_.Handle(request);
+  if (!body.ok()) co_return ReplyOf(body.error());
+  HttpReply reply = ReplyOf(*std::move(body));
+  reply.content_type = "application/octet-stream";
+  co_return reply;
 }
 
 asio::awaitable<HttpReply> HttpApi::Lookup(const std::string& body) {

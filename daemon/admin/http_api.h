@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/admin/admin_pages.h"
+#include "daemon/admin/bazel_cache.h"
 #include "daemon/net/http.h"
 #include "daemon/service/compile_service.h"
 
@@ -12,13 +13,15 @@ namespace stoker {
 
 class HttpApi : public net::HttpHandler {
  public:
-  // `quit` is called once, by POST /-/quit.
-  HttpApi(CompileService& service, AdminPages& pages, std::function<void()> quit);
+  // `quit` is called by POST /-/quit. All references must outlive it.
+  HttpApi(CompileService& service, AdminPages& pages, BazelCache& bazel,
+          std::function<void()> quit);
 
   boost::asio::awaitable<std::optional<net::HttpReply>> Handle(net::HttpRequest request,
                                                                net::HttpStream& stream) override;
 
  private:
+  boost::asio::awaitable<net::HttpReply> Bazel(const net::HttpRequest& request);
   boost::asio::awaitable<net::HttpReply> Lookup(const std::string& body);
   boost::asio::awaitable<std::optional<net::HttpReply>> Compile(const std::string& body,
                                                                 net::HttpStream& stream);
@@ -29,6 +32,7 @@ class HttpApi : public net::HttpHandler {
 
   CompileService& service_;
   AdminPages& pages_;
+  BazelCache& bazel_;
   std::function<void()> quit_;
 };
 

@@ -71,8 +71,8 @@ double ValueOf(const Counters& counters, std::string_view name) {
 }  // namespace
 
 std::string AdminPages::MetricsText() {
+  const StackSnapshot snapshot = cache_counters_.Fold();
   const Counters counters = statistics_.Totals();
-  const StackSnapshot snapshot = stack_.Snapshot();
   Families families;
   families.AddBelow(counters, "hits.", "stoker_hits_total", "Requests found, by tier", "tier");
   families.AddBelow(counters, "misses.reason.", "stoker_misses_total",
@@ -86,6 +86,9 @@ std::string AdminPages::MetricsText() {
   counter("stoker_seconds_saved_total", "Compile time that hits saved", "seconds_saved");
   counter("stoker_kernels_compiled_total", "Kernels compiled", "kernels.compiled");
   counter("stoker_kernels_reused_total", "Kernels found while compiling", "kernels.reused");
+  counter("stoker_publish_failures_total", "Artifacts that could not be stored",
+          "publish_failures");
+  counter("stoker_quarantined_total", "Damaged blobs set aside", "quarantined");
   families.AddBelow(counters, "fallback_ops.", "stoker_fallback_ops_total",
                     "Ops that clients ran in the host framework", "op");
   families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",
@@ -95,10 +98,7 @@ std::string AdminPages::MetricsText() {
   families.Add(MetricType::kGauge, "stoker_compiles_running", "Compiles running",
                service_.running());
   families.Add(MetricType::kGauge, "stoker_compiles_pending", "Compiles running and waiting",
-               service_.flights());
-  families.Add(MetricType::kCounter, "stoker_quarantined_total",
-               "Damaged blobs set aside since the start",
-               static_cast<double>(snapshot.quarantined_count));
+               service_.jobs());
   families.Add(MetricType::kGauge, "stoker_cache_disk_bytes", "Bytes of the cache folder",
                static_cast<double>(snapshot.disk_file_bytes));
   for (const TierSnapshot& tier : snapshot.tiers) {

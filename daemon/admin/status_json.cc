@@ -105,8 +105,10 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
             {"reused", Number(ValueOf(counters, "kernels.reused"))}}},
           {"fallback_ops", Below(counters, "fallback_ops.")},
           {"client", Below(counters, "client.")},
-          {"quarantined", snapshot.quarantined_count},
-          {"incomplete", snapshot.incomplete_count},
+          {"publish_failures", Number(ValueOf(counters, "publish_failures"))},
+          {"quarantined", Number(ValueOf(counters, "quarantined"))},
+          {"incomplete", Number(ValueOf(counters, "incomplete"))},
+          {"evicted", Number(ValueOf(counters, "evicted"))},
           {"bytes",
            {{"stored", stored_bytes},
             {"entries", stored_count},
@@ -119,7 +121,7 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
 }  // namespace
 
 std::string AdminPages::StatusJson() {
-  const StackSnapshot snapshot = stack_.Snapshot();
+  const StackSnapshot snapshot = cache_counters_.Fold();
   const double uptime =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   return json::serialize(json::object{
@@ -131,7 +133,7 @@ std::string AdminPages::StatusJson() {
       {"requests", requests_.load()},
       {"queue",
        {{"running", service_.running()},
-        {"waiting", std::max(0, service_.flights() - service_.running())},
+        {"waiting", std::max(0, service_.jobs() - service_.running())},
         {"limit", service_.queue_limit()}}},
       {"cache", {{"max_bytes", max_cache_bytes_}, {"disk_file_bytes", snapshot.disk_file_bytes}}},
       {"stats", StatsOf(statistics_.Totals(), snapshot)}});

@@ -47,12 +47,14 @@ class Server {
   Server(boost::asio::any_io_executor executor, HttpHandler& handler, ServerLimits limits);
   ~Server();
 
-  // Binds and starts accepting. A stale socket file, behind which nobody answers, is replaced; the
-  // new one has mode 0600. FailedPrecondition when somebody listens there already.
+  // Binds and starts accepting. A Unix socket is guarded by a lock on "<path>.lock", so that of
+  // several daemons that start at once one listens; a socket file that a dead one left is replaced.
+  // The socket has mode 0600. FailedPrecondition when somebody listens there already.
   // Returns the address with the port that was chosen.
   Result<ListenAddress> Listen(const ListenAddress& address);
 
-  // Accepts no more. Open connections finish the request they are in; idle ones are closed.
+  // Accepts no more, and leaves the addresses to whoever comes next. Open connections finish the
+  // request they are in; idle ones are closed.
   void StopAccepting();
   std::size_t connections() const;
   // Requests being handled now.

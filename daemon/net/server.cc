@@ -1,6 +1,5 @@
 // Connections of every transport are generic stream sockets, so that Beast is instantiated once.
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -10,6 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
@@ -19,6 +19,7 @@
 #include <mutex>
 
 #include "daemon/net/listener.h"
+#include "daemon/net/socket_claim.h"
 #include "protocol/wire/messages.h"
 
 namespace stoker::net {
@@ -30,6 +31,20 @@ namespace http = beast::http;
 using boost::system::error_code;
 using ByteStream = beast::basic_stream<asio::generic::stream_protocol, asio::any_io_executor>;
 constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
+
+// After accepting failed, for want of descriptors as a rule.
+constexpr std::chrono::milliseconds kAcceptPause{50};
+// Sent to a connection beyond the limit; fits into any socket's buffer.
+constexpr std::string_view kTooManyConnections =
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+    "Connection: close\r\n\r\n";
+
+// A page of another site that a browser on this host shows must not command the daemon.
+bool IsFromForeignPage(const http::request<http::string_body>& message) {
+  const auto origin = message.find(http::field::origin);
+  if (origin == message.end()) return false;
+  return origin->value() != "http://" + std::string(message[http::field::host]);
+}
 
 HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s = 0) {
   HttpReply reply;
@@ -92,9 +107,12 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   asio::awaitable<void> Accept(
       std::shared_ptr<asio::basic_socket_acceptor<Protocol, asio::any_io_executor>> acceptor);
   asio::awaitable<void> Serve(std::shared_ptr<ByteStream> stream);
-  asio::awaitable<bool> ServeOne(ByteStream& stream, beast::flat_buffer& buffer,
-                                 std::atomic<bool>& in_request);
-  asio::awaitable<bool> Reply(ByteStream& stream, HttpReply reply, bool keep_alive);
+  struct Open;
+  // Both: false when the connection is to be closed.
+  asio::awaitable<bool> ServeOne(Open& connection, beast::flat_buffer& buffer);
+  asio::awaitable<bool> Answer(ByteStream& stream, http::request<http::string_body> message);
+  asio::awaitable<bool> Reply(ByteStream& stream, HttpReply reply, bool keep_alive,
+                              bool head_only = false);
 
   asio::any_io_executor executor;
   HttpHandler& handler;
@@ -102,19 +120,22 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   std::atomic<bool> stopping{false};
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> active{0};
-  std::mutex mutex;
+  std::mutex mutex;  // Guards what follows.
   std::vector<std::function<void()>> close_acceptors;
-  std::vector<std::string> socket_paths;
-
-  // Open connections, so that idle ones can be closed when accepting stops.
-  struct Open {
-    std::shared_ptr<ByteStream> stream;
-    std::atomic<bool> in_request{false};
-  };
+  std::vector<std::unique_ptr<SocketClaim>> claims;
+  // Open connections, so that idle ones can be closed when accepting stops. Shared with their
+  // coroutines, which may end between that decision and the closing.
   std::list<std::shared_ptr<Open>> open;
 };
 
-asio::awaitable<bool> Server::State::Reply(ByteStream& stream, HttpReply reply, bool keep_alive) {
+struct Server::State::Open {
+  explicit Open(std::shared_ptr<ByteStream> s) : stream(std::move(s)) {}
+  const std::shared_ptr<ByteStream> stream;
+  std::atomic<bool> in_request{false};
+};
+
+asio::awaitable<bool> Server::State::Reply(ByteStream& stream, HttpReply reply, bool keep_alive,
+                                           bool head_only) {
   http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
   response.set(http::field::content_type, reply.content_type);
   response.set(http::field::server, "stokerd");
@@ -125,13 +146,18 @@ asio::awaitable<bool> Server::State::Reply(ByteStream& stream, HttpReply reply, 
   response.body() = std::move(reply.body);
   response.prepare_payload();
   stream.expires_after(limits.transfer_timeout);
-  const auto [code, size] = co_await http::async_write(stream, response, kAwait);
+  error_code code;
+  if (head_only) {
+    http::response_serializer<http::string_body> serializer(response);
+    std::tie(code, std::ignore) = co_await http::async_write_header(stream, serializer, kAwait);
+  } else {
+    std::tie(code, std::ignore) = co_await http::async_write(stream, response, kAwait);
+  }
   co_return !code && keep_alive;
 }
 
-// False when the connection is to be closed.
-asio::awaitable<bool> Server::State::ServeOne(ByteStream& stream, beast::flat_buffer& buffer,
-                                              std::atomic<bool>& in_request) {
+asio::awaitable<bool> Server::State::ServeOne(Open& connection, beast::flat_buffer& buffer) {
+  ByteStream& stream = *connection.stream;
   http::request_parser<http::string_body> parser;
   parser.header_limit(static_cast<std::uint32_t>(limits.max_header_bytes));
   parser.body_limit(limits.max_body_bytes);
@@ -143,21 +169,22 @@ asio::awaitable<bool> Server::State::ServeOne(ByteStream& stream, beast::flat_bu
     if (wait_code) co_return false;
     buffer.commit(wait_size);
   }
-  in_request = true;
-  active.fetch_add(1);
-  struct Leave {
-    std::atomic<bool>& in_request;
-    std::atomic<std::size_t>& active;
-    ~Leave() {
-      in_request = false;
-      active.fetch_sub(1);
+  struct InRequest {
+    InRequest(std::atomic<bool>& f, std::atomic<std::size_t>& c) : flag(f), count(c) {
+      flag = true;
+      count.fetch_add(1);
     }
-  } leave{in_request, active};
+    ~InRequest() {
+      flag = false;
+      count.fetch_sub(1);
+    }
+    std::atomic<bool>& flag;
+    std::atomic<std::size_t>& count;
+  } in_request(connection.in_request, active);
 
   stream.expires_after(limits.header_timeout);
   error_code code;
-  std::size_t size = 0;
-  std::tie(code, size) = co_await http::async_read_header(stream, buffer, parser, kAwait);
+  std::tie(code, std::ignore) = co_await http::async_read_header(stream, buffer, parser, kAwait);
   if (!code && parser.content_length() && *parser.content_length() > limits.max_body_bytes) {
     code = http::error::body_limit;
   }
@@ -165,39 +192,41 @@ asio::awaitable<bool> Server::State::ServeOne(ByteStream& stream, beast::flat_bu
     stream.expires_after(limits.transfer_timeout);
     if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
       http::response<http::empty_body> go_on(http::status::continue_, 11);
-      std::tie(code, size) = co_await http::async_write(stream, go_on, kAwait);
+      std::tie(code, std::ignore) = co_await http::async_write(stream, go_on, kAwait);
     }
-    if (!code) std::tie(code, size) = co_await http::async_read(stream, buffer, parser, kAwait);
   }
-  if (code == http::error::body_limit) {
-    co_await Reply(
-        stream,
-        ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
-                                             std::to_string(limits.max_body_bytes) + " bytes.")),
-        false);
-    co_return false;
-  }
-  if (code == http::error::header_limit) {
-    co_await Reply(
-        stream,
-        ErrorReplyFor(431, ResourceExhausted("The header exceeds the limit of " +
-                                             std::to_string(limits.max_header_bytes) + " bytes.")),
-        false);
-    co_return false;
-  }
-  if (code) {
-    if (code.category() == http::make_error_code(http::error::bad_method).category() &&
-        code != http::error::end_of_stream && code != http::error::partial_message) {
-      co_await Reply(
-          stream,
-          ErrorReplyFor(400, InvalidArgument("This is no HTTP request: " + code.message() + ".")),
-          false);
-    }
-    co_return false;
-  }
+  if (!code)
+    std::tie(code, std::ignore) = co_await http::async_read(stream, buffer, parser, kAwait);
+  if (!code) co_return co_await Answer(stream, parser.release());
 
-  auto message = parser.release();
+  std::optional<HttpReply> refusal;
+  if (code == http::error::body_limit) {
+    refusal =
+        ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
+                                             std::to_string(limits.max_body_bytes) + " bytes."));
+  } else if (code == http::error::header_limit || code == http::error::buffer_overflow) {
+    refusal =
+        ErrorReplyFor(431, ResourceExhausted("The header exceeds the limit of " +
+                                             std::to_string(limits.max_header_bytes) + " bytes."));
+  } else if (code.category() == http::make_error_code(http::error::bad_method).category() &&
+             code != http::error::end_of_stream && code != http::error::partial_message) {
+    refusal =
+        ErrorReplyFor(400, InvalidArgument("This is no HTTP request: " + code.message() + "."));
+  }
+  if (refusal) co_await Reply(stream, *std::move(refusal), false);
+  co_return false;
+}
+
+asio::awaitable<bool> Server::State::Answer(ByteStream& stream,
+                                            http::request<http::string_body> message) {
   const bool keep_alive = message.keep_alive() && !stopping;
+  if (IsFromForeignPage(message)) {
+    co_return co_await Reply(
+        stream,
+        ErrorReplyFor(403, FailedPrecondition("Header 'Origin' names another site: " +
+                                              std::string(message[http::field::origin]) + ".")),
+        keep_alive);
+  }
   HttpRequest request;
   request.method = std::string(message.method_string());
   const std::string target(message.target());
@@ -220,30 +249,31 @@ asio::awaitable<bool> Server::State::ServeOne(ByteStream& stream, beast::flat_bu
     reply = ErrorReplyFor(500, *thrown);
   }
   if (!reply) co_return co_await chunks.Finish() && keep_alive;
-  if (is_head) reply->body.clear();
-  co_return co_await Reply(stream, std::move(*reply), keep_alive);
+  co_return co_await Reply(stream, *std::move(reply), keep_alive, is_head);
 }
 
 asio::awaitable<void> Server::State::Serve(std::shared_ptr<ByteStream> stream) {
-  auto entry = std::make_shared<Open>();
-  entry->stream = stream;
+  const auto connection = std::make_shared<Open>(std::move(stream));
   {
     const std::lock_guard lock(mutex);
-    open.push_back(entry);
+    open.push_back(connection);
   }
+  // Also when an exception passes, for which memory would have to run out here.
+  struct Leave {
+    State& state;
+    const std::shared_ptr<Open>& connection;
+    ~Leave() {
+      error_code ignored;
+      connection->stream->socket().shutdown(asio::socket_base::shutdown_both, ignored);
+      connection->stream->close();
+      const std::lock_guard lock(state.mutex);
+      state.open.remove(connection);
+      state.connections.fetch_sub(1);
+    }
+  } leave{*this, connection};
   beast::flat_buffer buffer;
   bool again = true;
-  while (again && !stopping) {
-    again = co_await ServeOne(*stream, buffer, entry->in_request);
-  }
-  error_code ignored;
-  stream->socket().shutdown(asio::socket_base::shutdown_both, ignored);
-  stream->close();
-  {
-    const std::lock_guard lock(mutex);
-    open.remove(entry);
-  }
-  connections.fetch_sub(1);
+  while (again && !stopping) again = co_await ServeOne(*connection, buffer);
 }
 
 template <typename Protocol>
@@ -252,14 +282,20 @@ asio::awaitable<void> Server::State::Accept(
   while (!stopping) {
     auto [code, socket] = co_await acceptor->async_accept(asio::make_strand(executor), kAwait);
     if (code == asio::error::operation_aborted || !acceptor->is_open()) co_return;
-    if (code) continue;
+    if (code) {
+      asio::steady_timer pause(acceptor->get_executor(), kAcceptPause);
+      co_await pause.async_wait(kAwait);
+      continue;
+    }
+    error_code ignored;
     if constexpr (std::is_same_v<Protocol, asio::ip::tcp>) {
-      error_code ignored;
       socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     }
     if (connections.fetch_add(1) >= limits.max_connections) {
       connections.fetch_sub(1);
-      continue;  // Closed at once: the peer sees a broken connection and retries.
+      socket.non_blocking(true, ignored);
+      socket.send(asio::buffer(kTooManyConnections), 0, ignored);
+      continue;
     }
     const auto strand = socket.get_executor();
     auto stream = std::make_shared<ByteStream>(
@@ -277,15 +313,6 @@ Server::Server(asio::any_io_executor executor, HttpHandler& handler, ServerLimit
 Server::~Server() { StopAccepting(); }
 
 namespace {
-
-// Whether a process accepts on this socket file.
-bool SomebodyListens(const std::string& path) {
-  asio::io_context io;
-  asio::local::stream_protocol::socket probe(io);
-  error_code code;
-  probe.connect(asio::local::stream_protocol::endpoint(path), code);
-  return !code;
-}
 
 template <typename Protocol>
 Result<std::shared_ptr<asio::basic_socket_acceptor<Protocol, asio::any_io_executor>>> Bind(
@@ -327,19 +354,17 @@ Result<ListenAddress> Server::Listen(const ListenAddress& address) {
   };
   ListenAddress bound = address;
   if (address.is_unix) {
-    if (access(address.path.c_str(), F_OK) == 0) {
-      if (SomebodyListens(address.path)) {
-        return FailedPrecondition("Somebody listens on " + address.ToString() + " already.");
-      }
-      unlink(address.path.c_str());
-    }
+    STOKER_TRY(auto claim, SocketClaim::Take(address.path));
     const mode_t before = umask(0177);
     auto acceptor = Bind<asio::local::stream_protocol>(
         asio::make_strand(state_->executor), asio::local::stream_protocol::endpoint(address.path),
         address.ToString());
     umask(before);
     if (!acceptor.ok()) return acceptor.error();
-    state_->socket_paths.push_back(address.path);
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->claims.push_back(std::move(claim));
+    }
     start(*std::move(acceptor));
   } else {
     STOKER_TRY(auto acceptor,
@@ -357,7 +382,7 @@ void Server::StopAccepting() {
   if (state_->stopping.exchange(true)) return;
   const std::lock_guard lock(state_->mutex);
   for (const auto& close_acceptor : state_->close_acceptors) close_acceptor();
-  for (const std::string& path : state_->socket_paths) unlink(path.c_str());
+  state_->claims.clear();
   for (const auto& entry : state_->open) {
     asio::post(entry->stream->get_executor(), [entry] {
       if (!entry->in_request) entry->stream->cancel();

@@ -1,9 +1,9 @@
 #include "daemon/service/artifact_store.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_map>
 
-#include "protocol/artifact/artifact.h"
+#include "protocol/wire/limits.h"
 
 namespace stoker {
 namespace {
@@ -11,12 +11,22 @@ namespace {
 constexpr double kNanosPerSecond = 1e9;
 // Entries that a miss is compared with at most: explaining must not cost more than compiling.
 constexpr int kMaxExplainedEntries = 512;
+constexpr std::size_t kShownKeyDigits = 16;
 
 // Requests are stored as the call that made them, without the graph: its digest names the blob.
-std::string MetadataOf(wire::CompileCall call) {
-  call.graph.clear();
-  call.have_kernels.clear();
-  return wire::EncodeCompileCall(call);
+// A request beyond the index's limit is stored without: it is found, but cannot be inspected.
+std::string MetadataOf(const wire::CompileCall& call) {
+  wire::CompileCall kept;
+  kept.ns = call.ns;
+  kept.request_key = call.request_key;
+  kept.graph_digest = call.graph_digest;
+  kept.graph_name = call.graph_name;
+  kept.signature = call.signature;
+  kept.target = call.target;
+  kept.options = call.options;
+  kept.compiler_epoch = call.compiler_epoch;
+  std::string metadata = wire::EncodeCompileCall(kept);
+  return metadata.size() <= kMaxMetadataBytes ? metadata : std::string();
 }
 
 std::vector<KeyField> FieldsOf(const wire::CompileCall& call) {
@@ -44,42 +54,49 @@ const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view 
 
 }  // namespace
 
-Result<StoredArtifact> ArtifactStore::Find(std::string_view ns, const Digest& request_key) {
-  STOKER_TRY(const ActionEntry entry, stack_.actions().Lookup(ns, request_key));
-  StoredArtifact found;
-  found.tier = stack_.TierOf(entry.artifact);
-  auto blob = stack_.blobs().Get(entry.artifact);
-  if (!blob.ok()) {
-    if (blob.error().code != ErrorCode::kNotFound) return blob.error();
-    return DataLoss("Artifact " + entry.artifact.ToHex() + " is damaged or was evicted.");
-  }
-  found.artifact = std::string(blob->bytes());
-  found.blobs = entry.references;
-  found.compile_seconds = entry.compile_seconds;
-  return found;
+Error ArtifactStore::Refuse(std::string_view ns, const Digest& request_key, const Digest& artifact,
+                            const std::string& why) {
+  const std::string reason = "Artifact " + artifact.ToHex() + " is refused: " + why;
+  // Either may be gone already, which is what is wanted.
+  (void)stack_.blobs().Quarantine(artifact, reason);
+  (void)stack_.actions().Remove(ns, request_key);
+  return DataLoss(reason);
 }
 
-Result<std::vector<wire::Blob>> ArtifactStore::Blobs(const StoredArtifact& artifact,
-                                                     const std::vector<Digest>& held) {
-  const std::set<Digest> skip(held.begin(), held.end());
-  STOKER_TRY(const Artifact manifest, DecodeArtifact(artifact.artifact));
-  std::set<Digest> needed;
-  for (const KernelRef& kernel : manifest.kernels) needed.insert(kernel.blob);
-  for (const ConstantRef& constant : manifest.constants) needed.insert(constant.blob);
-  std::vector<wire::Blob> blobs;
-  for (const Digest& digest : needed) {
-    if (skip.contains(digest)) {
-      stack_.blobs().Touch(std::span(&digest, 1));
-      continue;
-    }
+Result<StoredArtifact> ArtifactStore::Find(std::string_view ns, const Digest& request_key,
+                                           const std::vector<Digest>& held) {
+  STOKER_TRY(const ActionEntry entry, stack_.actions().Lookup(ns, request_key));
+  StoredArtifact found;
+  found.compile_seconds = entry.compile_seconds;
+  found.tier = stack_.TierOf(entry.artifact);
+  const auto get = [&](const Digest& digest, std::string_view what) -> Result<Blob> {
     auto blob = stack_.blobs().Get(digest);
-    if (!blob.ok()) {
-      if (blob.error().code != ErrorCode::kNotFound) return blob.error();
-      return DataLoss("Kernel " + digest.ToHex() + " is damaged or was evicted.");
-    }
-    blobs.push_back({digest, std::string(blob->bytes())});
+    if (blob.ok() || blob.error().code != ErrorCode::kNotFound) return blob;
+    return DataLoss(std::string(what) + " " + digest.ToHex() + " is damaged or was evicted.");
+  };
+  STOKER_TRY(const Blob blob, get(entry.artifact, "Artifact"));
+  found.artifact = std::string(blob.bytes());
+  const auto manifest = DecodeArtifact(found.artifact);
+  if (!manifest.ok()) return Refuse(ns, request_key, entry.artifact, manifest.error().message);
+  if (manifest->request_key != request_key) {
+    return Refuse(ns, request_key, entry.artifact,
+                  "it belongs to request " + manifest->request_key.ToHex() + ", not to " +
+                      request_key.ToHex() + ".");
   }
-  return blobs;
+  const std::set<Digest> skip(held.begin(), held.end());
+  const auto add = [&](const Digest& digest, std::string_view what) -> Status {
+    if (skip.contains(digest)) return Ok();
+    STOKER_TRY(Blob bytes, get(digest, what));
+    found.blobs.emplace(digest, std::move(bytes));
+    return Ok();
+  };
+  for (const KernelRef& kernel : manifest->kernels) {
+    STOKER_RETURN_IF_ERROR(add(kernel.blob, "Kernel"));
+  }
+  for (const ConstantRef& constant : manifest->constants) {
+    STOKER_RETURN_IF_ERROR(add(constant.blob, "Constant"));
+  }
+  return found;
 }
 
 Result<std::string> ArtifactStore::FindGraph(const Digest& graph_digest) {
@@ -92,82 +109,110 @@ bool ArtifactStore::HasGraph(const Digest& graph_digest) {
   return there.ok() && *there;
 }
 
-wire::WorkerKernelReply ArtifactStore::FindKernels(const wire::KernelQuery& query) {
+wire::WorkerKernelReply ArtifactStore::FindKernels(const wire::KernelQuery& query,
+                                                   ReusedKernels& reused) {
   wire::WorkerKernelReply reply;
   for (const Digest& key : query.kernel_keys) {
-    wire::WorkerKernelReply::Known known;
+    wire::WorkerKernelReply::Known& known = reply.kernels.emplace_back();
     known.kernel_key = key;
-    if (const auto entry = stack_.actions().Lookup(kKernelNamespace, key); entry.ok()) {
-      known.blob = entry->artifact;
-      known.size_bytes = entry->bytes;
-    }
-    reply.kernels.push_back(known);
+    const auto entry = stack_.actions().Lookup(kKernelNamespace, key);
+    if (!entry.ok()) continue;
+    BlobPin pin(stack_.blobs(), entry->artifact);
+    // Read now, so that a damaged one is compiled again rather than built upon.
+    auto blob = stack_.blobs().Get(entry->artifact);
+    if (!blob.ok()) continue;
+    known.blob = entry->artifact;
+    known.size_bytes = blob->size();
+    reused.pins.push_back(std::move(pin));
+    reused.blobs.emplace(entry->artifact, *std::move(blob));
   }
   return reply;
 }
 
-Result<StoredArtifact> ArtifactStore::Publish(const wire::CompileCall& call,
-                                              const wire::WorkerDone& done) {
-  STOKER_TRY(const Artifact manifest, DecodeArtifact(done.artifact));
-  if (manifest.request_key != call.request_key) {
+Result<CompiledArtifact> ArtifactStore::Assemble(const wire::CompileCall& call,
+                                                 wire::WorkerDone done,
+                                                 const ReusedKernels& reused) {
+  CompiledArtifact compiled;
+  auto manifest = DecodeArtifact(done.artifact);
+  if (!manifest.ok()) {
+    return Internal("The compile worker's artifact does not decode: " + manifest.error().message);
+  }
+  compiled.manifest = *std::move(manifest);
+  if (compiled.manifest.request_key != call.request_key) {
     return Internal("The compile worker made an artifact of request " +
-                    manifest.request_key.ToHex() + " for " + call.request_key.ToHex() + ".");
+                    compiled.manifest.request_key.ToHex() + " for " + call.request_key.ToHex() +
+                    ".");
   }
-  std::vector<BlobPin> pins;
-  const auto put = [&](std::string bytes, BlobKind kind) -> Result<Digest> {
-    const NamedBlob blob = NamedBlob::Of(stoker::Blob(std::move(bytes), kind));
-    pins.emplace_back(stack_.blobs(), blob.digest());
-    STOKER_RETURN_IF_ERROR(stack_.blobs().Put(blob));
-    return blob.digest();
+  std::map<Digest, Blob> at_hand = reused.blobs;
+  const auto add = [&](std::string bytes, BlobKind kind) {
+    compiled.fresh.push_back(NamedBlob::Of(Blob(std::move(bytes), kind)));
+    at_hand.insert_or_assign(compiled.fresh.back().digest(), compiled.fresh.back().blob());
   };
-
-  ActionEntry entry;
-  for (const KernelRef& kernel : manifest.kernels) {
-    pins.emplace_back(stack_.blobs(), kernel.blob);
-    entry.references.push_back(kernel.blob);
-    entry.bytes += kernel.size_bytes;
+  for (auto& kernel : done.kernels) {
+    compiled.compiled_keys.insert(kernel.kernel_key);
+    add(std::move(kernel.data), BlobKind::kKernel);
   }
-  for (const auto& compiled : done.kernels) {
-    ActionEntry kernel;
-    STOKER_TRY(kernel.artifact, put(compiled.data, BlobKind::kKernel));
-    kernel.kind = BlobKind::kKernel;
-    kernel.bytes = compiled.data.size();
-    STOKER_RETURN_IF_ERROR(stack_.actions().Publish(kKernelNamespace, compiled.kernel_key, kernel,
+  for (wire::Blob& constant : done.constants) add(std::move(constant.data), BlobKind::kConstant);
+
+  std::vector<Digest> named;
+  for (const KernelRef& kernel : compiled.manifest.kernels) named.push_back(kernel.blob);
+  for (const ConstantRef& constant : compiled.manifest.constants) named.push_back(constant.blob);
+  for (const Digest& digest : named) {
+    const auto it = at_hand.find(digest);
+    if (it == at_hand.end()) {
+      return Internal("The compile worker's artifact names blob " + digest.ToHex() +
+                      ", which it did not deliver.");
+    }
+    compiled.artifact.blobs.insert(*it);
+  }
+  compiled.artifact.artifact = std::move(done.artifact);
+  compiled.artifact.compile_seconds = done.compile_seconds;
+  compiled.artifact.tier = "compiled";
+  return compiled;
+}
+
+Status ArtifactStore::Publish(const wire::CompileCall& call, const CompiledArtifact& compiled) {
+  std::vector<BlobPin> pins;  // Until the entry names them.
+  const auto put = [&](const NamedBlob& blob) -> Status {
+    pins.emplace_back(stack_.blobs(), blob.digest());
+    return stack_.blobs().Put(blob);
+  };
+  ActionEntry entry;
+  for (const auto& [digest, blob] : compiled.artifact.blobs) {
+    entry.references.push_back(digest);
+    entry.bytes += blob.size();
+  }
+  for (const NamedBlob& blob : compiled.fresh) STOKER_RETURN_IF_ERROR(put(blob));
+  for (const KernelRef& kernel : compiled.manifest.kernels) {
+    if (!compiled.compiled_keys.contains(kernel.key)) continue;
+    ActionEntry found_by_key;
+    found_by_key.artifact = kernel.blob;
+    found_by_key.kind = BlobKind::kKernel;
+    found_by_key.bytes = kernel.size_bytes;
+    found_by_key.published_unix_ns = SystemUnixNanos();
+    STOKER_RETURN_IF_ERROR(stack_.actions().Publish(kKernelNamespace, kernel.key, found_by_key,
                                                     Durability::kBuffered));
   }
-  for (const wire::Blob& constant : done.constants) {
-    STOKER_TRY(const Digest digest, put(constant.data, BlobKind::kConstant));
-    entry.references.push_back(digest);
-    entry.bytes += constant.data.size();
-  }
-  STOKER_TRY(const Digest graph, put(call.graph, BlobKind::kGraph));
-  entry.references.push_back(graph);
-  entry.bytes += call.graph.size();
-  STOKER_TRY(entry.artifact, put(done.artifact, BlobKind::kArtifact));
-  entry.bytes += done.artifact.size();
-
+  const NamedBlob graph = NamedBlob::Of(Blob(call.graph, BlobKind::kGraph));
+  const NamedBlob manifest = NamedBlob::Of(Blob(compiled.artifact.artifact, BlobKind::kArtifact));
+  STOKER_RETURN_IF_ERROR(put(graph));
+  STOKER_RETURN_IF_ERROR(put(manifest));
+  entry.references.push_back(graph.digest());
+  entry.bytes += graph.blob().size() + manifest.blob().size();
+  entry.artifact = manifest.digest();
   entry.kind = BlobKind::kArtifact;
-  entry.compile_seconds = done.compile_seconds;
+  entry.compile_seconds = compiled.artifact.compile_seconds;
   entry.label = call.graph_name;
   entry.metadata = MetadataOf(call);
   entry.published_unix_ns = SystemUnixNanos();
-  STOKER_RETURN_IF_ERROR(
-      stack_.actions().Publish(call.ns, call.request_key, entry, Durability::kSynced));
-
-  StoredArtifact stored;
-  stored.artifact = done.artifact;
-  stored.blobs = std::move(entry.references);
-  stored.compile_seconds = done.compile_seconds;
-  stored.tier = "compiled";
-  return stored;
+  return stack_.actions().Publish(call.ns, call.request_key, entry, Durability::kSynced);
 }
 
-std::string ArtifactStore::ExplainMiss(const wire::LookupRequest& lookup) {
-  if (lookup.fields.empty()) return "no entry";
+MissReason ArtifactStore::ExplainMiss(const wire::LookupRequest& lookup) {
+  if (lookup.fields.empty()) return {"no entry", "no entry is stored under this key"};
   std::size_t fewest = lookup.fields.size() + 1;
-  std::string nearest;
-  std::string first_tag;
-  std::string details;
+  std::string tag;
+  std::string comparison;
   int visited = 0;
   const Status status = stack_.actions().Visit(
       lookup.ns, [&](std::string_view, const Digest& key, const ActionEntry& entry) {
@@ -177,20 +222,29 @@ std::string ArtifactStore::ExplainMiss(const wire::LookupRequest& lookup) {
         const std::vector<KeyField> fields = FieldsOf(*call);
         const auto differences = DifferencesOf(fields, lookup.fields);
         if (!differences.empty() && differences.size() < fewest) {
+          // Only tags of ours become names: a client may send any.
+          const KeyField* theirs = FindField(fields, differences.front()->tag);
           fewest = differences.size();
-          nearest = key.ToHex().substr(0, 16);
-          first_tag = differences.front()->tag;
-          const KeyField* theirs = FindField(fields, first_tag);
-          details = (theirs == nullptr ? "nothing" : theirs->text) + " there, " +
-                    differences.front()->text + " here";
+          tag = theirs == nullptr ? "a field" : theirs->tag;
+          comparison = "the nearest stored request " + key.ToHex().substr(0, kShownKeyDigits) +
+                       " has " + (theirs == nullptr ? "nothing" : theirs->text) + ", this one " +
+                       differences.front()->text;
         }
         return ++visited < kMaxExplainedEntries;
       });
-  if (!status.ok() || nearest.empty()) return "empty: nothing is stored in this namespace";
-  return first_tag + " is new: the nearest stored request " + nearest + " has " + details;
+  if (!status.ok() || comparison.empty()) {
+    return {"namespace is empty", "no request is stored in namespace '" + lookup.ns + "'"};
+  }
+  return {tag + " is new", tag + " is new: " + comparison};
 }
 
 Result<wire::ListReply> ArtifactStore::List(const wire::ListRequest& request) {
+  std::unordered_map<Digest, std::int64_t, DigestHash> accessed;
+  STOKER_RETURN_IF_ERROR(stack_.blobs().Visit([&](const BlobEntry& blob) {
+    accessed.emplace(blob.digest, blob.accessed_unix_ns);
+    return true;
+  }));
+  const std::size_t limit = request.limit == 0 ? wire::kMaxListEntries : request.limit;
   wire::ListReply reply;
   STOKER_RETURN_IF_ERROR(stack_.actions().Visit(
       request.ns, [&](std::string_view ns, const Digest& key, const ActionEntry& entry) {
@@ -204,24 +258,27 @@ Result<wire::ListReply> ArtifactStore::List(const wire::ListRequest& request) {
         listed.label = entry.label;
         listed.size_bytes = entry.bytes;
         listed.created_unix_s = static_cast<double>(entry.published_unix_ns) / kNanosPerSecond;
+        if (const auto it = accessed.find(entry.artifact); it != accessed.end()) {
+          listed.last_used_unix_s = static_cast<double>(it->second) / kNanosPerSecond;
+        }
         listed.compile_seconds = entry.compile_seconds;
         if (const auto call = wire::DecodeCompileCall(entry.metadata); call.ok()) {
           listed.target = call->target.ToString();
         }
         reply.entries.push_back(std::move(listed));
-        return request.limit == 0 || reply.entries.size() < request.limit;
+        return reply.entries.size() < limit;
       }));
   return reply;
 }
 
 Result<wire::CompileCall> ArtifactStore::FindRequest(std::string_view ns, std::string_view prefix) {
-  std::vector<std::string> matches;
+  std::set<std::string> matches;  // One key may be stored in several namespaces.
   std::string metadata;
   STOKER_RETURN_IF_ERROR(stack_.actions().Visit(
       ns, [&](std::string_view, const Digest& key, const ActionEntry& entry) {
         const std::string hex = key.ToHex();
         if (entry.kind != BlobKind::kArtifact || !hex.starts_with(prefix)) return true;
-        matches.push_back(hex);
+        matches.insert(hex);
         metadata = entry.metadata;
         return matches.size() < 2;
       }));
@@ -230,7 +287,12 @@ Result<wire::CompileCall> ArtifactStore::FindRequest(std::string_view ns, std::s
   }
   if (matches.size() > 1) {
     return InvalidArgument("Several request keys start with '" + std::string(prefix) +
-                           "': " + matches[0] + ", " + matches[1] + ".");
+                           "': " + *matches.begin() + ", " + *matches.rbegin() + ".");
+  }
+  if (metadata.empty()) {
+    return FailedPrecondition("Request " + *matches.begin() +
+                              " is stored without its fields: they exceed " +
+                              std::to_string(kMaxMetadataBytes) + " bytes.");
   }
   return wire::DecodeCompileCall(metadata);
 }

@@ -1,52 +1,77 @@
 // ArtifactStore: requests, artifacts and kernels in terms of the cache's blobs and index. Blocking.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cache/stack.h"
+#include "protocol/artifact/artifact.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
 #include "protocol/wire/messages.h"
 
 namespace stoker {
 
-// The index namespace in which kernels are found by KernelKey.
+// The index namespace in which kernels are found by KernelKey. Requests may not use it.
 inline constexpr std::string_view kKernelNamespace = "stoker.kernels";
+// The index namespace of Bazel's action cache. Requests may not use it.
+inline constexpr std::string_view kBazelNamespace = "bazel";
 
-// A stored artifact with everything a client may need of it.
+// An artifact and its blobs, out of the store or fresh from the compiler.
 struct StoredArtifact {
-  std::string artifact;
-  std::vector<Digest> blobs;  // Kernels and constants.
+  std::string artifact;          // EncodeArtifact.
+  std::map<Digest, Blob> blobs;  // Kernels and constants.
   double compile_seconds = 0;
-  std::string tier;  // memory, disk
+  std::string tier;  // memory, disk, shared; compiled
+};
+
+// Kernels that a compile found stored: pinned until their artifact is published, and at hand.
+struct ReusedKernels {
+  std::vector<BlobPin> pins;
+  std::map<Digest, Blob> blobs;
+};
+
+// What a worker made.
+struct CompiledArtifact {
+  StoredArtifact artifact;
+  Artifact manifest;
+  std::set<Digest> compiled_keys;  // Of the kernels compiled now; the others were reused.
+  std::vector<NamedBlob> fresh;    // Kernels compiled now, and constants.
+};
+
+// Why a lookup finds nothing.
+struct MissReason {
+  std::string name;  // Under which it is counted: without values, and one of few.
+  std::string text;  // For people.
 };
 
 class ArtifactStore {
  public:
   explicit ArtifactStore(CacheStack& stack) : stack_(stack) {}
 
-  // NotFound: a miss. DataLoss: a miss because what was stored is damaged or was evicted; the
-  // message says which.
-  Result<StoredArtifact> Find(std::string_view ns, const Digest& request_key);
-  // The blobs of an artifact but those in `held`.
-  Result<std::vector<wire::Blob>> Blobs(const StoredArtifact& artifact,
-                                        const std::vector<Digest>& held);
+  // The artifact with its blobs, but those in `held`. NotFound: a miss. DataLoss: a miss because
+  // what was stored is damaged, foreign or was evicted; the message says which. What is damaged or
+  // foreign has been quarantined.
+  Result<StoredArtifact> Find(std::string_view ns, const Digest& request_key,
+                              const std::vector<Digest>& held);
 
   Result<std::string> FindGraph(const Digest& graph_digest);
   bool HasGraph(const Digest& graph_digest);
 
-  wire::WorkerKernelReply FindKernels(const wire::KernelQuery& query);
+  // Kernels that can be read, and no others; they are added to `reused`.
+  wire::WorkerKernelReply FindKernels(const wire::KernelQuery& query, ReusedKernels& reused);
 
+  // Checks that what a worker made is complete and belongs to the call. Internal otherwise.
+  static Result<CompiledArtifact> Assemble(const wire::CompileCall& call, wire::WorkerDone done,
+                                           const ReusedKernels& reused);
   // Kernels and constants first, then graph and manifest, then the entry; durable on return.
-  Result<StoredArtifact> Publish(const wire::CompileCall& call, const wire::WorkerDone& done);
+  Status Publish(const wire::CompileCall& call, const CompiledArtifact& compiled);
 
-  // Why `lookup` finds nothing: no entry at all, or the nearest stored request and the first field
-  // that differs from it.
-  std::string ExplainMiss(const wire::LookupRequest& lookup);
+  // Compares with the nearest stored request of the namespace.
+  MissReason ExplainMiss(const wire::LookupRequest& lookup);
 
   Result<wire::ListReply> List(const wire::ListRequest& request);
   // The request stored under the only key that starts with `prefix`, without its graph.
@@ -54,6 +79,10 @@ class ArtifactStore {
   Result<wire::ExplainReply> Explain(const wire::ExplainRequest& request);
 
  private:
+  // Takes an artifact that is not what its entry says out of service.
+  Error Refuse(std::string_view ns, const Digest& request_key, const Digest& artifact,
+               const std::string& why);
+
   CacheStack& stack_;
 };
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "cache/stack.h"
@@ -22,16 +23,22 @@
 
 namespace stoker {
 
+struct ServiceLog {
+  std::function<void(std::string_view)> info;  // Both from any thread.
+  std::function<void(std::string_view)> warn;
+};
+
 struct ServiceConfig {
-  int queue_limit = 256;  // Compiles running and waiting; one more is refused.
+  int queue_limit = 256;  // Jobs of the workers, running and waiting; one more is refused.
   WorkerConfig worker;
+  ServiceLog log;
 };
 
 class CompileService {
  public:
   using Send = std::function<boost::asio::awaitable<Status>(const wire::CompileEvent&)>;
 
-  // All references must outlive the service.
+  // All references must outlive the service. Its coroutines run on strands.
   CompileService(boost::asio::any_io_executor executor, boost::asio::thread_pool& blocking,
                  CacheStack& stack, Statistics& statistics, ServiceConfig config);
 
@@ -39,30 +46,38 @@ class CompileService {
       wire::LookupRequest request);
 
   // Sends progress and then the bundle through `send`. An error that is returned was met before
-  // anything was sent; later ones are sent as events. ResourceExhausted: the queue is full.
+  // anything was sent; later ones are sent as events. Unavailable: the queue is full or the daemon
+  // drains.
   boost::asio::awaitable<Status> Compile(wire::CompileCall call, const Send& send);
 
   void Report(const wire::Report& report);
   boost::asio::awaitable<Result<wire::ListReply>> List(wire::ListRequest request);
+  // Compiles anew; a job like a compile.
   boost::asio::awaitable<Result<wire::InspectReply>> Inspect(wire::InspectRequest request);
   boost::asio::awaitable<Result<wire::ExplainReply>> Explain(wire::ExplainRequest request);
 
-  // No new compiles from now on; those under way go on.
+  // No new jobs from now on; those under way go on.
   void Drain() { draining_ = true; }
   bool draining() const { return draining_; }
-  int flights() const { return num_flights_; }
+  int jobs() const { return jobs_; }  // Running and waiting.
   int running() const { return workers_.running(); }
   int queue_limit() const { return config_.queue_limit; }
 
  private:
+  class Job;
+
+  Result<Job> Admit();
   boost::asio::awaitable<Result<wire::CompileCall>> Complete(wire::CompileCall call);
-  boost::asio::awaitable<Result<StoredArtifact>> Fly(const wire::CompileCall& call, Flight& flight);
-  boost::asio::awaitable<void> RunFlight(wire::CompileCall call, std::shared_ptr<Flight> flight);
-  boost::asio::awaitable<Result<wire::Bundle>> BundleOf(StoredArtifact artifact,
-                                                        std::vector<Digest> held,
-                                                        std::string source);
-  void CountHit(const std::string& ns, const std::string& source, double seconds_saved);
+  Result<std::shared_ptr<Flight>> Board(const wire::CompileCall& call, bool* joined);
+  boost::asio::awaitable<void> RunFlight(wire::CompileCall call, std::shared_ptr<Flight> flight,
+                                         Job job);
+  boost::asio::awaitable<Flight::Landing> Fly(const wire::CompileCall& call, Flight& flight);
+  boost::asio::awaitable<wire::Bundle> BundleOf(const StoredArtifact& artifact,
+                                                std::vector<Digest> held, std::string source);
+  void CountHit(const std::string& ns, const Digest& key, const std::string& source,
+                double seconds_saved);
   void CountMiss(const std::string& ns, const std::string& reason);
+  void CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled);
 
   const boost::asio::any_io_executor executor_;
   boost::asio::thread_pool& blocking_;
@@ -71,8 +86,8 @@ class CompileService {
   ArtifactStore store_;
   WorkerPool workers_;
   std::atomic<bool> draining_{false};
-  std::atomic<int> num_flights_{0};
-  std::mutex mutex_;
+  std::atomic<int> jobs_{0};
+  std::mutex mutex_;  // Guards what follows.
   std::map<std::pair<std::string, Digest>, std::shared_ptr<Flight>> flights_;
 };
 

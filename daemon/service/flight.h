@@ -1,11 +1,10 @@
-// Flight: one compile that several callers wait for. Each sees all of its progress and its result.
+// Flight: one compile that several callers wait for. Each sees its progress and its result.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "daemon/service/artifact_store.h"
 #include "daemon/service/signal.h"
@@ -16,33 +15,37 @@ namespace stoker {
 
 class Flight {
  public:
+  // Shared by everybody who waits for the flight.
+  using Landing = Result<std::shared_ptr<const StoredArtifact>>;
+
   struct News {
-    std::vector<wire::Progress> progress;
-    std::optional<Result<StoredArtifact>> result;  // Last.
+    std::optional<wire::Progress> progress;  // The latest, if it is new to this caller.
+    std::optional<Landing> landing;          // The end.
   };
 
   void Report(const wire::Progress& progress) {
     {
       const std::lock_guard lock(mutex_);
-      progress_.push_back(progress);
+      progress_ = progress;
+      ++reports_;
     }
     changed_.Notify();
   }
 
-  void Land(Result<StoredArtifact> result) {
+  void Land(Landing landing) {
     {
       const std::lock_guard lock(mutex_);
-      result_ = std::move(result);
+      landing_ = std::move(landing);
     }
     changed_.Notify();
   }
 
-  // What happened after the first `*seen` progress reports; waits at most `timeout` for something.
-  boost::asio::awaitable<News> Next(std::size_t* seen,
+  // What happened since `*seen` reports; waits at most `timeout` for something.
+  boost::asio::awaitable<News> Next(std::uint64_t* seen,
                                     std::chrono::steady_clock::duration timeout) {
     const std::uint64_t version = changed_.version();
     News news = Take(seen);
-    if (news.progress.empty() && !news.result) {
+    if (!news.progress && !news.landing) {
       co_await changed_.WaitBeyond(version, timeout);
       news = Take(seen);
     }
@@ -50,18 +53,19 @@ class Flight {
   }
 
  private:
-  News Take(std::size_t* seen) {
+  News Take(std::uint64_t* seen) {
     const std::lock_guard lock(mutex_);
     News news;
-    news.progress.assign(progress_.begin() + static_cast<std::ptrdiff_t>(*seen), progress_.end());
-    *seen = progress_.size();
-    news.result = result_;
+    if (*seen != reports_) news.progress = progress_;
+    *seen = reports_;
+    news.landing = landing_;
     return news;
   }
 
-  std::mutex mutex_;
-  std::vector<wire::Progress> progress_;
-  std::optional<Result<StoredArtifact>> result_;
+  std::mutex mutex_;  // Guards what follows.
+  wire::Progress progress_;
+  std::uint64_t reports_ = 0;
+  std::optional<Landing> landing_;
   Signal changed_;
 };
 

@@ -36,9 +36,12 @@ class Signal {
     }
   }
 
-  // Returns when the version differs from `seen`, or after `timeout`.
+  // Returns when the version differs from `seen`, or after `timeout`. The calling coroutine must
+  // run on a strand (or on one thread): between its entry in `waiting_` and its wait, a Notify of
+  // another thread can then only queue behind it.
   boost::asio::awaitable<void> WaitBeyond(std::uint64_t seen,
                                           std::chrono::steady_clock::duration timeout) {
+    // Shared with the handler that Notify posts, which may run after the wait has ended.
     auto timer = std::make_shared<boost::asio::steady_timer>(
         co_await boost::asio::this_coro::executor, timeout);
     {
@@ -52,7 +55,7 @@ class Signal {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // Guards what follows.
   std::uint64_t version_ = 0;
   std::vector<std::shared_ptr<boost::asio::steady_timer>> waiting_;
 };

@@ -12,8 +12,9 @@ Result<std::unique_ptr<Statistics>> Statistics::Open(CounterStore& store) {
 
 void Statistics::Add(std::string_view name, double delta) {
   // A name beyond the store's limit would make every later flush fail.
-  const std::string bounded(name.substr(0, kMaxCounterNameBytes));
+  std::string bounded(name.substr(0, kMaxCounterNameBytes));
   const std::lock_guard lock(mutex_);
+  if (totals_.size() >= kMaxStatistics && !totals_.contains(bounded)) bounded = kOverflowCounter;
   totals_[bounded] += delta;
   unwritten_[bounded] += delta;
 }
@@ -21,6 +22,12 @@ void Statistics::Add(std::string_view name, double delta) {
 Counters Statistics::Totals() const {
   const std::lock_guard lock(mutex_);
   return totals_;
+}
+
+double Statistics::Total(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = totals_.find(name);
+  return it == totals_.end() ? 0 : it->second;
 }
 
 Status Statistics::Flush() {

@@ -1,5 +1,6 @@
 #include "daemon/service/worker_main.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -42,16 +43,23 @@ class FramedSocket {
     }
   }
 
-  void Write(const wire::WorkerEvent& event) {
-    std::string frame;
-    wire::AppendFrame(wire::EncodeWorkerEvent(event), &frame);
+  void Write(const wire::WorkerEvent& event) { WriteFrame(FrameOf(event)); }
+
+  // Allocates nothing.
+  void WriteFrame(std::string_view frame) {
     const std::lock_guard lock(mutex_);
-    for (std::size_t sent = 0; sent < frame.size();) {
-      const ssize_t n = send(fd_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+    while (!frame.empty()) {
+      const ssize_t n = send(fd_, frame.data(), frame.size(), MSG_NOSIGNAL);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) _exit(1);
-      sent += static_cast<std::size_t>(n);
+      frame.remove_prefix(static_cast<std::size_t>(n));
     }
+  }
+
+  static std::string FrameOf(const wire::WorkerEvent& event) {
+    std::string frame;
+    wire::AppendFrame(wire::EncodeWorkerEvent(event), &frame);
+    return frame;
   }
 
  private:
@@ -125,14 +133,41 @@ Result<wire::WorkerDone> Serve(FramedSocket& socket, wire::WorkerRequest message
 Result<wire::WorkerDone> ServeGuarded(FramedSocket& socket, wire::WorkerRequest message) {
   try {
     return Serve(socket, std::move(message));
-  } catch (const std::bad_alloc&) {
-    rlimit limit{};
-    getrlimit(RLIMIT_AS, &limit);
-    return ResourceExhausted("The compile needs more than the memory limit of " +
-                             std::to_string(limit.rlim_cur >> 20) + " MiB.");
   } catch (const std::exception& e) {
     return Internal(std::string("The compile throws: ") + e.what());
   }
+}
+
+// What every thread does whose allocation fails: LLVM is built without exceptions, so the compile
+// cannot be unwound. The process says why and ends. Frame and socket are made before memory is
+// short.
+FramedSocket* g_out_of_memory_socket = nullptr;
+const std::string* g_out_of_memory_frame = nullptr;
+
+[[noreturn]] void EndForWantOfMemory() {
+  g_out_of_memory_socket->WriteFrame(*g_out_of_memory_frame);
+  _exit(1);
+}
+
+void PrepareForWantOfMemory(FramedSocket& socket) {
+  rlimit limit{};
+  getrlimit(RLIMIT_DATA, &limit);
+  static const std::string frame = FramedSocket::FrameOf(
+      wire::ErrorReplyOf(ResourceExhausted("The compile needs more memory than the limit of " +
+                                           std::to_string(limit.rlim_cur >> 20) + " MiB.")));
+  g_out_of_memory_socket = &socket;
+  g_out_of_memory_frame = &frame;
+  std::set_new_handler(EndForWantOfMemory);
+}
+
+// When the machine runs out of memory, the kernel's choice falls on a compile rather than on the
+// daemon or on the job that waits.
+void VolunteerForOomKiller() {
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  // Where it is forbidden the kernel chooses as it likes.
+  [[maybe_unused]] const ssize_t written = write(fd, "500", 3);
+  close(fd);
 }
 
 // Ends the process when the daemon closes the socket while a compile runs.
@@ -149,9 +184,11 @@ void WatchDaemon() {
 }  // namespace
 
 int RunWorker() {
+  VolunteerForOomKiller();
   WatchDaemon();
   FramedSocket socket(kWorkerSocket);
   while (auto frame = socket.Read()) {
+    PrepareForWantOfMemory(socket);  // The limit is set by now.
     auto request = wire::DecodeWorkerRequest(*frame);
     frame->clear();
     const auto done = request.ok() ? ServeGuarded(socket, std::move(*request))

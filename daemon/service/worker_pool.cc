@@ -1,154 +1,69 @@
 #include "daemon/service/worker_pool.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
-#include <cstring>
+#include <boost/asio/steady_timer.hpp>
 #include <mutex>
-#include <system_error>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "daemon/service/signal.h"
-#include "daemon/service/worker_main.h"
-#include "protocol/wire/framing.h"
-
-extern char** environ;
 
 namespace stoker {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 constexpr std::chrono::hours kForever{24};
 
-// One worker process and its socket. Killed and reaped when destroyed. Shared with the timer of its
-// deadline, whose handler may be queued when the request ends.
-class Worker {
- public:
-  static Result<std::shared_ptr<Worker>> Start(asio::any_io_executor executor,
-                                               const WorkerConfig& config) {
-    int fds[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
-      return Unavailable("A socket pair for a worker cannot be made: " +
-                         std::generic_category().message(errno) + ".");
-    }
-    std::vector<std::string> arguments = {config.program};
-    arguments.insert(arguments.end(), config.arguments.begin(), config.arguments.end());
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], kWorkerSocket);
-    posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerSocket + 1);
-    pid_t pid = 0;
-    const int result =
-        posix_spawn(&pid, config.program.c_str(), &actions, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(fds[1]);
-    if (result != 0) {
-      close(fds[0]);
-      return Unavailable("Worker '" + config.program +
-                         "' cannot be started: " + std::generic_category().message(result) + ".");
-    }
-    const rlimit memory{config.memory_limit_mib << 20, config.memory_limit_mib << 20};
-    prlimit(pid, RLIMIT_AS, &memory, nullptr);
-    return std::make_shared<Worker>(std::move(executor), fds[0], pid);
-  }
-
-  Worker(asio::any_io_executor executor, int fd, pid_t pid)
-      : socket_(std::move(executor), asio::local::stream_protocol(), fd), pid_(pid) {}
-
-  ~Worker() {
-    boost::system::error_code ignored;
-    socket_.close(ignored);
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-  }
-
-  void Kill() { kill(pid_, SIGKILL); }
-
-  // How the process ended, after its socket closed.
-  std::string Reap() {
-    int status = 0;
-    // The socket closes as the process dies; it is a zombie already or in a moment.
-    if (waitpid(pid_, &status, 0) != pid_) return "is gone";
-    pid_ = -1;
-    if (WIFSIGNALED(status)) {
-      return "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
-             strsignal(WTERMSIG(status)) + ")";
-    }
-    return "ended with status " + std::to_string(WEXITSTATUS(status));
-  }
-
-  asio::awaitable<bool> Write(const std::string& payload) {
-    std::string frame;
-    wire::AppendFrame(payload, &frame);
-    const auto [code, size] = co_await asio::async_write(socket_, asio::buffer(frame), kAwait);
-    co_return !code;
-  }
-
-  // nullopt: the worker is gone.
-  asio::awaitable<std::optional<std::string>> Read() {
-    char header[wire::kFrameHeaderBytes];
-    auto [code, size] = co_await asio::async_read(socket_, asio::buffer(header), kAwait);
-    if (code) co_return std::nullopt;
-    const auto length = wire::FrameLength({header, sizeof header});
-    if (!length.ok()) co_return std::nullopt;
-    std::string payload(*length, '\0');
-    std::tie(code, size) = co_await asio::async_read(socket_, asio::buffer(payload), kAwait);
-    if (code) co_return std::nullopt;
-    co_return payload;
-  }
-
-  int served = 0;
-
- private:
-  asio::basic_stream_socket<asio::local::stream_protocol, asio::any_io_executor> socket_;
-  pid_t pid_;
-};
+std::string SecondsText(std::chrono::milliseconds time) {
+  std::string text = std::to_string(std::chrono::duration<double>(time).count());
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + " s";
+}
 
 }  // namespace
 
 struct WorkerPool::State {
-  State(asio::any_io_executor e, WorkerConfig c) : executor(std::move(e)), config(std::move(c)) {}
+  State(asio::any_io_executor e, asio::thread_pool& b, WorkerConfig c, Log l)
+      : executor(std::move(e)), blocking(b), config(std::move(c)), log(std::move(l)) {}
 
-  // nullptr: none is idle.
-  std::shared_ptr<Worker> TakeIdle() {
-    const std::lock_guard lock(mutex);
-    if (idle.empty()) return nullptr;
-    auto worker = std::move(idle.back());
-    idle.pop_back();
-    return worker;
-  }
-  void PutIdle(std::shared_ptr<Worker> worker) {
-    const std::lock_guard lock(mutex);
-    idle.push_back(std::move(worker));
+  // An idle worker that lives, or a new one.
+  Result<std::shared_ptr<WorkerProcess>> Take() {
+    while (true) {
+      std::shared_ptr<WorkerProcess> worker;
+      {
+        const std::lock_guard lock(mutex);
+        if (idle.empty()) break;
+        worker = std::move(idle.back());
+        idle.pop_back();
+      }
+      if (worker->Alive()) return worker;
+    }
+    return WorkerProcess::Start(executor, config.program);
   }
 
   const asio::any_io_executor executor;
+  asio::thread_pool& blocking;
   const WorkerConfig config;
-  std::mutex mutex;
-  std::vector<std::shared_ptr<Worker>> idle;
+  const Log log;
+  std::mutex mutex;  // Guards what follows.
+  std::vector<std::shared_ptr<WorkerProcess>> idle;
+  std::uint64_t next_ticket = 0;  // Requests are served by their tickets,
+  std::uint64_t finished = 0;     // at most max_workers beyond the finished ones.
   std::atomic<int> running{0};
   Signal freed;
 };
 
-WorkerPool::WorkerPool(asio::any_io_executor executor, WorkerConfig config)
-    : state_(std::make_shared<State>(std::move(executor), std::move(config))) {
-  if (auto worker = Worker::Start(state_->executor, state_->config); worker.ok()) {
-    state_->PutIdle(*std::move(worker));
+WorkerPool::WorkerPool(asio::any_io_executor executor, asio::thread_pool& blocking,
+                       WorkerConfig config, Log log)
+    : state_(std::make_shared<State>(std::move(executor), blocking, std::move(config),
+                                     std::move(log))) {
+  auto worker = WorkerProcess::Start(state_->executor, state_->config.program);
+  if (worker.ok()) {
+    state_->idle.push_back(*std::move(worker));
+  } else {
+    state_->log(worker.error().message);
   }
 }
 
@@ -160,52 +75,64 @@ namespace {
 
 struct Attempt {
   Result<wire::WorkerDone> result;
-  bool worker_died = false;
+  bool crashed = false;       // The worker died by itself; the request is not to blame yet.
+  bool worker_is_fit = true;  // May serve another request.
 };
 
-asio::awaitable<Attempt> RunOn(std::shared_ptr<Worker> worker, const wire::WorkerRequest& request,
-                               const WorkerConfig& config,
+// What the worker answers. nullopt: it is gone, or says what no worker of ours says.
+asio::awaitable<std::optional<Result<wire::WorkerDone>>> Converse(
+    WorkerProcess& worker, const wire::WorkerRequest& request,
+    const WorkerPool::FindKernels& find_kernels, const WorkerPool::OnProgress& on_progress) {
+  if (!co_await worker.Write(wire::EncodeWorkerRequest(request))) co_return std::nullopt;
+  while (true) {
+    const auto payload = co_await worker.Read();
+    if (!payload) co_return std::nullopt;
+    auto event = wire::DecodeWorkerEvent(*payload);
+    if (!event.ok()) co_return std::nullopt;
+    if (const auto* progress = std::get_if<wire::Progress>(&*event)) {
+      on_progress(*progress);
+    } else if (const auto* query = std::get_if<wire::KernelQuery>(&*event)) {
+      const wire::WorkerKernelReply reply = co_await find_kernels(*query);
+      if (!co_await worker.Write(wire::EncodeWorkerKernelReply(reply))) co_return std::nullopt;
+    } else if (auto* done = std::get_if<wire::WorkerDone>(&*event)) {
+      co_return std::move(*done);
+    } else {
+      co_return wire::ErrorOf(std::get<wire::ErrorReply>(*event));
+    }
+  }
+}
+
+asio::awaitable<Attempt> RunOn(std::shared_ptr<WorkerProcess> worker,
+                               const wire::WorkerRequest& request, const WorkerConfig& config,
+                               asio::thread_pool& blocking,
                                const WorkerPool::FindKernels& find_kernels,
                                const WorkerPool::OnProgress& on_progress) {
-  // Killing the worker closes the socket, which ends the read below.
-  auto timed_out = std::make_shared<std::atomic<bool>>(false);
+  // Killing the worker closes its socket, which ends the conversation. The handler shares the
+  // worker and the flag, since it may be queued when this request ends.
+  const auto timed_out = std::make_shared<std::atomic<bool>>(false);
   asio::steady_timer deadline(co_await asio::this_coro::executor, config.time_limit);
   deadline.async_wait([worker, timed_out](boost::system::error_code code) {
     if (code) return;
     *timed_out = true;
     worker->Kill();
   });
-
-  if (co_await worker->Write(wire::EncodeWorkerRequest(request))) {
-    while (true) {
-      const auto payload = co_await worker->Read();
-      if (!payload) break;
-      auto event = wire::DecodeWorkerEvent(*payload);
-      if (!event.ok()) {
-        worker->Kill();
-        co_return Attempt{event.error().WithContext("The compile worker says nonsense"), true};
-      }
-      if (const auto* progress = std::get_if<wire::Progress>(&*event)) {
-        on_progress(*progress);
-      } else if (const auto* query = std::get_if<wire::KernelQuery>(&*event)) {
-        const wire::WorkerKernelReply reply = co_await find_kernels(*query);
-        if (!co_await worker->Write(wire::EncodeWorkerKernelReply(reply))) break;
-      } else if (auto* done = std::get_if<wire::WorkerDone>(&*event)) {
-        co_return Attempt{std::move(*done), false};
-      } else {
-        co_return Attempt{wire::ErrorOf(std::get<wire::ErrorReply>(*event)), false};
-      }
-    }
+  auto answer = co_await Converse(*worker, request, find_kernels, on_progress);
+  deadline.cancel();
+  if (answer) {
+    // After a failed allocation a worker's memory is full or in pieces.
+    const bool fit = answer->ok() || answer->error().code != ErrorCode::kResourceExhausted;
+    co_return Attempt{*std::move(answer), false, fit && !*timed_out};
   }
-  const std::string how = worker->Reap();
+  const WorkerProcess::End end = co_await worker->Reap(blocking);
   if (*timed_out) {
     co_return Attempt{DeadlineExceeded("The compile takes longer than the limit of " +
-                                       std::to_string(config.time_limit.count()) + " s."),
-                      true};
+                                       SecondsText(config.time_limit) + "."),
+                      false, false};
   }
-  co_return Attempt{Internal("The compile worker " + how + "; its memory limit is " +
-                             std::to_string(config.memory_limit_mib) + " MiB."),
-                    true};
+  co_return Attempt{
+      Internal("The compile worker " + end.how + "; it had used " + std::to_string(end.peak_mib) +
+               " MiB of its limit of " + std::to_string(config.program.memory_limit_mib) + " MiB."),
+      true, false};
 }
 
 }  // namespace
@@ -214,37 +141,49 @@ asio::awaitable<Result<wire::WorkerDone>> WorkerPool::Run(const wire::WorkerRequ
                                                           const FindKernels& find_kernels,
                                                           const OnProgress& on_progress) {
   const std::shared_ptr<State> state = state_;
-  while (true) {
-    const std::uint64_t seen = state->freed.version();
-    int running = state->running;
-    if (running < state->config.max_workers &&
-        state->running.compare_exchange_strong(running, running + 1)) {
-      break;
-    }
-    if (running >= state->config.max_workers) co_await state->freed.WaitBeyond(seen, kForever);
-  }
+  const auto may_run = [&state](std::uint64_t ticket) {
+    const std::lock_guard lock(state->mutex);
+    return ticket < state->finished + static_cast<std::uint64_t>(state->config.max_workers);
+  };
+  const std::uint64_t ticket = [&state] {
+    const std::lock_guard lock(state->mutex);
+    return state->next_ticket++;
+  }();
+  // Gives the ticket back however this ends.
   struct Slot {
     State& state;
+    bool running = false;
     ~Slot() {
-      state.running.fetch_sub(1);
+      if (running) state.running.fetch_sub(1);
+      {
+        const std::lock_guard lock(state.mutex);
+        ++state.finished;
+      }
       state.freed.Notify();
     }
   } slot{*state};
+  while (true) {
+    const std::uint64_t seen = state->freed.version();
+    if (may_run(ticket)) break;
+    co_await state->freed.WaitBeyond(seen, kForever);
+  }
+  slot.running = true;
+  state->running.fetch_add(1);
 
   for (bool first = true;; first = false) {
-    std::shared_ptr<Worker> worker = state->TakeIdle();
-    if (worker == nullptr) {
-      auto started = Worker::Start(state->executor, state->config);
-      if (!started.ok()) co_return started.error();
-      worker = *std::move(started);
+    auto taken = state->Take();
+    if (!taken.ok()) co_return taken.error();
+    std::shared_ptr<WorkerProcess> worker = *std::move(taken);
+    Attempt attempt =
+        co_await RunOn(worker, request, state->config, state->blocking, find_kernels, on_progress);
+    if (attempt.worker_is_fit && ++worker->served < state->config.requests_per_worker) {
+      const std::lock_guard lock(state->mutex);
+      state->idle.push_back(std::move(worker));
+    } else {
+      co_await worker->Reap(state->blocking);
     }
-    Attempt attempt = co_await RunOn(worker, request, state->config, find_kernels, on_progress);
-    if (!attempt.worker_died && ++worker->served < state->config.requests_per_worker) {
-      state->PutIdle(std::move(worker));
-    }
-    const bool crashed = attempt.worker_died && !attempt.result.ok() &&
-                         attempt.result.error().code == ErrorCode::kInternal;
-    if (crashed && first) continue;
+    if (attempt.crashed) state->log(attempt.result.error().message);
+    if (attempt.crashed && first) continue;
     co_return std::move(attempt.result);
   }
 }

@@ -3,11 +3,10 @@
 Importing this package imports neither PyTorch nor libstoker; both come with the first graph.
 """
 
-from .profiling import profile
-from .tally import compiles, counters, fallback_ops, last_compile
+from .counters import compiles, counters, fallback_ops, last_compile
 
 __version__ = "0.1.0"
-__all__ = ["compiles", "counters", "fallback_ops", "last_compile", "profile", "status"]
+__all__ = ["compiles", "counters", "fallback_ops", "last_compile", "status"]
 
 
 def status():

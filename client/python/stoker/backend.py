@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch._dynamo import exc as dynamo_errors
 
-from . import capture, runtime, tally
+from . import capture, counters, runtime
 from .aten_ops import Unsupported
 from .client import client
 from .executable import Executable
@@ -40,7 +40,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.
     except Exception as error:
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
-        tally.count("graphs_eager")
+        counters.count("graphs_eager")
         return gm
 
 
@@ -65,7 +65,7 @@ def _compile(gm, parameters, options, traced_s):
         warn_once(
             ("bug", repr(error)), "a graph runs in eager, by a bug in Stoker's frontend: %r", error)
         logger.debug("the bug", exc_info=True)
-    tally.count("graphs_eager")
+    counters.count("graphs_eager")
     return runtime.eager(gm)
 
 
@@ -78,8 +78,8 @@ def _compile_segments(gm, parameters, options, record):
     record["ready_s"] = time.perf_counter() - started
     record["segments"] = len(segments)
     record["fallback_ops"] = dict(program.fallbacks)
-    tally.count("graphs")
-    tally.remember_compile(record)
+    counters.count("graphs")
+    counters.remember_compile(record)
     _report(program.fallbacks)
     logger.info("compiled a graph: %s", record)
     if not segments:
@@ -110,7 +110,7 @@ def _executable(segment, options, record):
 
 def _report(fallbacks):
     for operator, reason in fallbacks.items():
-        tally.count_fallback(operator)
+        counters.count_fallback(operator)
         warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
     try:
         client().report(

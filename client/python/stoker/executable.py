@@ -7,11 +7,10 @@ import time
 
 import torch
 
-from . import library, tally
+from . import counters, library
 from .binding import Stamp
 from .gate import Gate
 from .layout import row_major
-from .profiling import collectors
 
 
 class Executable:
@@ -50,6 +49,13 @@ class Executable:
 
     def __call__(self, slots):
         """The output tensors, given the tensor of each slot."""
+        return self._with_arguments(slots, self._run)
+
+    def profile(self, slots):
+        """One run with each launch timed; see stoker_executable_profile."""
+        return self._with_arguments(slots, self._profile)
+
+    def _with_arguments(self, slots, call):
         if self._parameter_slots:
             parameters = self._take_parameters(slots)
             if self._stamp is None or not self._stamp.fits(parameters):
@@ -64,16 +70,10 @@ class Executable:
             torch.empty_strided(shape, strides, dtype=dtype)
             for dtype, _, shape, strides in self._outputs]
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
-        self._use_threads()
-        if collectors:
-            self._profile(pointers, results)
-        else:
-            self._run(pointers, results)
-        return [
-            buffer if layout.order is not None else _with_strides(buffer, layout)
-            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+        return call(pointers, results, buffers)
 
-    def _run(self, pointers, results):
+    def _run(self, pointers, results, buffers):
+        self._use_threads()
         gate = self._gate
         gate.enter()
         try:
@@ -83,14 +83,16 @@ class Executable:
             gate.leave()
         if status:
             library.check(status)
+        return [
+            buffer if layout.order is not None else _with_strides(buffer, layout)
+            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
 
-    def _profile(self, pointers, results):
+    def _profile(self, pointers, results, buffers):
+        self._use_threads()
         with self._gate.alone():
-            launches = json.loads(library.take_text(
+            return json.loads(library.take_text(
                 self._library.stoker_executable_profile, self._handle, pointers, len(pointers),
                 None, 0, results, len(results)))
-        for collector in collectors:
-            collector.extend(launches)
 
     def _use_threads(self):
         threads = torch.get_num_threads()
@@ -113,7 +115,7 @@ class Executable:
                 self._handle, data, versions, count))
             self._bound = laid_out
             self._stamp = Stamp(parameters)
-        tally.count("bindings")
+        counters.count("bindings")
         self._on_bind(time.perf_counter() - started)
 
 

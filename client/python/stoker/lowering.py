@@ -176,27 +176,6 @@ def _check(node, value, out):
         raise Unsupported(f"the mapping gives {found} where PyTorch has {out}")
 
 
-def _views_up_to(node, outputs):
-    """The views that lead from another output to this one, in order; empty if none do."""
-    chain = []
-    while _is_view(node):
-        chain.append(node)
-        node = node.args[0]
-        if node in outputs:
-            return chain[::-1]
-    return []
-
-
-def _is_view(node):
-    """Does the operator give a view of its first argument?"""
-    schema = getattr(node.target, "_schema", None)
-    if node.op != "call_function" or schema is None or not schema.arguments:
-        return False
-    alias = schema.arguments[0].alias_info
-    return alias is not None and not alias.is_write and isinstance(
-        node.meta.get("val"), torch.Tensor)
-
-
 class _Lowering:
     def __init__(self, gm, parameters, forced):
         self.gm = gm
@@ -214,7 +193,6 @@ class _Lowering:
         self.known = {}
         self.last_random_level = 0
         self.outputs = []
-        self.views = []  # fx nodes from which PyTorch makes outputs that view other outputs.
         for node in gm.graph.nodes:
             getattr(self, f"_visit_{node.op}")(node)
 
@@ -262,15 +240,10 @@ class _Lowering:
         self._run_eagerly(node)
 
     def _visit_output(self, node):
-        tensors = {
-            value for value in node.args[0] if isinstance(value, torch.fx.Node)
-            and isinstance(value.meta.get("val"), torch.Tensor)}
         for value in node.args[0]:
-            if value in tensors:
-                chain = _views_up_to(value, tensors)
-                self.views += [view for view in chain if view not in self.views]
-                if not chain:
-                    self.need(value)
+            if isinstance(value, torch.fx.Node) and isinstance(
+                    value.meta.get("val"), torch.Tensor):
+                self.need(value)
                 self.outputs.append(value)
             elif isinstance(value, torch.fx.Node):
                 self.outputs.append(concrete(value.meta.get("val")))
@@ -346,20 +319,16 @@ class _Lowering:
     def program(self):
         steps = []
         for place in range(max([len(self.levels), *(level + 1 for level in self.eager)])):
-            steps.extend(map(self._eager_call, self.eager.get(place, ())))
+            for node in self.eager.get(place, ()):
+                arguments, keywords = torch.fx.node.map_arg(
+                    (node.args, dict(node.kwargs)), self._eager_argument)
+                steps.append(EagerCall(node.target, arguments, keywords, self.slot_of(node)))
             if place < len(self.levels):
                 steps.extend(self.levels[place].steps(self.slot_of))
-        steps.extend(
-            self._eager_call(node) for node in self.views if node not in self.outside)
         outputs = [
             Slot(self.slot_of(value)) if isinstance(value, torch.fx.Node) else value
             for value in self.outputs]
         return Program(len(self.slots), self.constants, steps, outputs, self.fallbacks)
-
-    def _eager_call(self, node):
-        arguments, keywords = torch.fx.node.map_arg(
-            (node.args, dict(node.kwargs)), self._eager_argument)
-        return EagerCall(node.target, arguments, keywords, self.slot_of(node))
 
     def _eager_argument(self, node):
         value = node.meta.get("val")

@@ -1,0 +1,41 @@
+// BazelCache: /cas/<sha256> and /ac/<key> in the form of Bazel's HTTP cache (GET, HEAD, PUT). Both
+// share the store of the artifacts; action results live in an index namespace of their own.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <string>
+#include <string_view>
+
+#include "cache/stack.h"
+#include "daemon/net/http.h"
+#include "daemon/service/statistics.h"
+#include "protocol/base/digest.h"
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+// What Bazel calls an action result is small; it must not be used for blobs.
+inline constexpr std::size_t kMaxActionResultBytes = std::size_t{4} << 20;
+
+class BazelCache {
+ public:
+  // All references must outlive it.
+  BazelCache(boost::asio::thread_pool& blocking, CacheStack& stack, Statistics& statistics)
+      : blocking_(blocking), stack_(stack), statistics_(statistics) {}
+
+  static bool Owns(std::string_view path);
+  // The body of GET and HEAD, empty for PUT. NotFound: a miss. InvalidArgument: the path, or a body
+  // that is not what the path names. Unimplemented: another method.
+  boost::asio::awaitable<Result<std::string>> Handle(const net::HttpRequest& request);
+
+ private:
+  Result<std::string> Get(bool is_action, const Digest& digest);
+  Status Put(bool is_action, const Digest& digest, std::string body);
+
+  boost::asio::thread_pool& blocking_;
+  CacheStack& stack_;
+  Statistics& statistics_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,63 @@
+#include "daemon/folder_claim.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <thread>
+
+namespace stoker {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval{5};
+constexpr std::string_view kServing = "serving";
+constexpr std::string_view kDraining = "draining";
+
+void WriteState(int fd, std::string_view state) {
+  const std::string text = std::to_string(getpid()) + " " + std::string(state) + "\n";
+  // What it says only shortens the wait of others: a full disk may keep it from being said.
+  if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, text.data(), text.size(), 0);
+}
+
+std::string ReadState(int fd) {
+  char text[64];
+  const ssize_t n = pread(fd, text, sizeof text, 0);
+  return std::string(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FolderClaim>> FolderClaim::Take(const std::string& folder,
+                                                       std::chrono::milliseconds patience) {
+  const std::string path = folder + "/stokerd.lock";
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return FailedPrecondition("Lock file '" + path + "' cannot be opened: " +
+                              std::generic_category().message(errno) + ".");
+  }
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    const std::string state = ReadState(fd);
+    const bool serves = state.find(kServing) != std::string::npos;
+    if (serves || std::chrono::steady_clock::now() > deadline) {
+      close(fd);
+      return FailedPrecondition("Cache folder '" + folder + "' is held by stokerd process " +
+                                state.substr(0, state.find(' ')) +
+                                (serves ? "." : ", which is still draining."));
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  WriteState(fd, kServing);
+  return std::unique_ptr<FolderClaim>(new FolderClaim(fd));
+}
+
+FolderClaim::~FolderClaim() {
+  SayDraining();  // Not "serving" at a moment when nobody does.
+  close(fd_);
+}
+
+void FolderClaim::SayDraining() { WriteState(fd_, kDraining); }
+
+}  // namespace stoker

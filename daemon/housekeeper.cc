@@ -1,0 +1,103 @@
+#include "daemon/housekeeper.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/post.hpp>
+
+namespace stoker {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kTick = 1s;
+constexpr std::chrono::milliseconds kDrainTick = 10ms;
+constexpr int kTicksPerMaintenance = 300;
+
+void Warn(const char* what, const Status& status) {
+  if (!status.ok()) spdlog::warn("{}: {}", what, status.error().message);
+}
+
+}  // namespace
+
+Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
+                         FolderClaim& claim, CacheStack& stack, Statistics& statistics,
+                         CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
+                         net::Server& server)
+    : io_(io),
+      blocking_(blocking),
+      config_(config),
+      claim_(claim),
+      stack_(stack),
+      statistics_(statistics),
+      cache_counters_(cache_counters),
+      service_(service),
+      pages_(pages),
+      server_(server),
+      strand_(asio::make_strand(io)),
+      timer_(io) {}
+
+void Housekeeper::Start() {
+  asio::post(strand_, [this] { ArmTimer(); });
+}
+
+void Housekeeper::Drain(const std::string& why) {
+  asio::post(strand_, [this, why] {
+    if (service_.draining()) return;
+    spdlog::info("draining: {}", why);
+    service_.Drain();
+    claim_.SayDraining();
+    server_.StopAccepting();
+    drain_deadline_ =
+        std::chrono::steady_clock::now() + std::chrono::seconds(config_.drain_timeout_s);
+    Tick();
+  });
+}
+
+void Housekeeper::ArmTimer() {
+  timer_.expires_after(service_.draining() ? kDrainTick : kTick);  // Cancels an earlier wait.
+  timer_.async_wait(asio::bind_executor(strand_, [this](boost::system::error_code code) {
+    if (!code) Tick();
+  }));
+}
+
+void Housekeeper::Tick() {
+  if (service_.draining()) {
+    const bool drained = IsDrained();
+    if (!drained && std::chrono::steady_clock::now() > drain_deadline_) {
+      spdlog::warn("stopping with {} compiles running or waiting", service_.jobs());
+    } else if (!drained) {
+      ArmTimer();
+      return;
+    }
+    io_.stop();
+    return;
+  }
+  asio::post(blocking_,
+             [this, maintain = ++ticks_ % kTicksPerMaintenance == 0] { WriteCounters(maintain); });
+  if (IsIdle()) Drain("idle for " + std::to_string(config_.idle_timeout_s) + " s");
+  ArmTimer();
+}
+
+void Housekeeper::WriteCounters(bool maintain) {
+  cache_counters_.Fold();
+  Warn("statistics", statistics_.Flush());
+  if (maintain) Warn("cache maintenance", stack_.Maintain());
+}
+
+bool Housekeeper::IsIdle() {
+  const std::uint64_t requests = pages_.requests();
+  if (requests != last_requests_ || service_.jobs() > 0) {
+    last_requests_ = requests;
+    idle_ticks_ = 0;
+    return false;
+  }
+  return config_.idle_timeout_s > 0 && ++idle_ticks_ >= config_.idle_timeout_s;
+}
+
+bool Housekeeper::IsDrained() const {
+  return service_.jobs() == 0 && server_.active_requests() == 0;
+}
+
+}  // namespace stoker

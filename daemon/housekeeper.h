@@ -1,0 +1,64 @@
+// Housekeeper: what the daemon does by the clock. Once a second counters go to disk and idleness is
+// looked at; every few minutes the cache is maintained; it ends the process when draining is done.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "cache/stack.h"
+#include "daemon/admin/admin_pages.h"
+#include "daemon/config.h"
+#include "daemon/folder_claim.h"
+#include "daemon/net/listener.h"
+#include "daemon/service/cache_counters.h"
+#include "daemon/service/compile_service.h"
+#include "daemon/service/statistics.h"
+
+namespace stoker {
+
+class Housekeeper {
+ public:
+  // Everything must outlive it.
+  Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
+              FolderClaim& claim, CacheStack& stack, Statistics& statistics,
+              CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
+              net::Server& server);
+
+  void Start();
+
+  // Stops accepting; `io` stops when the running requests have ended, or after the drain timeout.
+  // Safe from any thread; later calls do nothing.
+  void Drain(const std::string& why);
+
+ private:
+  void ArmTimer();
+  void Tick();
+  void WriteCounters(bool maintain);
+  bool IsIdle();
+  bool IsDrained() const;
+
+  boost::asio::io_context& io_;
+  boost::asio::thread_pool& blocking_;
+  const Config& config_;
+  FolderClaim& claim_;
+  CacheStack& stack_;
+  Statistics& statistics_;
+  CacheCounters& cache_counters_;
+  CompileService& service_;
+  AdminPages& pages_;
+  net::Server& server_;
+  // Everything below runs on it.
+  boost::asio::strand<boost::asio::io_context::executor_type> strand_;
+  boost::asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point drain_deadline_;
+  std::uint64_t last_requests_ = 0;
+  std::int64_t idle_ticks_ = 0;
+  int ticks_ = 0;
+};
+
+}  // namespace stoker

@@ -1,0 +1,145 @@
+#include "daemon/service/worker_process.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/as_tuple.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <cstring>
+#include <system_error>
+
+#include "daemon/service/blocking.h"
+#include "daemon/service/worker_main.h"
+#include "protocol/wire/framing.h"
+
+extern char** environ;
+
+namespace stoker {
+namespace {
+
+namespace asio = boost::asio;
+constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
+
+// The worker's socket is descriptor kWorkerSocket there; it has no other but the standard ones.
+int Spawn(const WorkerProgram& program, int socket, pid_t* pid) {
+  std::vector<std::string> arguments = {program.path};
+  arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, socket, kWorkerSocket);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerSocket + 1);
+  // A process group of its own: Ctrl-C at a terminal drains the daemon and must not end compiles.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const int result =
+      posix_spawn(pid, program.path.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return result;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<WorkerProcess>> WorkerProcess::Start(asio::any_io_executor executor,
+                                                            const WorkerProgram& program) {
+  int fds[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+    return Unavailable("A socket pair for a worker cannot be made: " +
+                       std::generic_category().message(errno) + ".");
+  }
+  pid_t pid = 0;
+  const int result = Spawn(program, fds[1], &pid);
+  close(fds[1]);
+  if (result != 0) {
+    close(fds[0]);
+    return Unavailable("Worker '" + program.path +
+                       "' cannot be started: " + std::generic_category().message(result) + ".");
+  }
+  // Not RLIMIT_AS: it would count the text of the program and what malloc reserves for each thread.
+  const rlimit memory{program.memory_limit_mib << 20, program.memory_limit_mib << 20};
+  prlimit(pid, RLIMIT_DATA, &memory, nullptr);
+  return std::make_shared<WorkerProcess>(std::move(executor), fds[0], pid);
+}
+
+WorkerProcess::WorkerProcess(asio::any_io_executor executor, int fd, int pid)
+    : socket_(std::move(executor), asio::local::stream_protocol(), fd), pid_(pid) {}
+
+WorkerProcess::~WorkerProcess() {
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  Wait();
+}
+
+void WorkerProcess::Kill() {
+  const std::lock_guard lock(mutex_);
+  if (pid_ > 0) kill(pid_, SIGKILL);
+}
+
+bool WorkerProcess::Alive() {
+  const std::lock_guard lock(mutex_);
+  siginfo_t info{};
+  return pid_ > 0 &&
+         waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
+WorkerProcess::End WorkerProcess::Wait() {
+  Kill();
+  if (pid_ == 0) return {"is gone", 0};
+  // Its end is awaited without the lock, and it stays a zombie: its number is not given away.
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  const std::lock_guard lock(mutex_);
+  int status = 0;
+  rusage usage{};
+  const bool reaped = wait4(pid_, &status, WNOHANG, &usage) == pid_;
+  pid_ = 0;
+  if (!reaped) return {"is gone", 0};
+  End end;
+  end.peak_mib = static_cast<std::uint64_t>(usage.ru_maxrss) >> 10;  // From KiB.
+  if (WIFSIGNALED(status)) {
+    end.how = "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+              strsignal(WTERMSIG(status)) + ")";
+  } else {
+    end.how = "ended with status " + std::to_string(WEXITSTATUS(status));
+  }
+  return end;
+}
+
+asio::awaitable<WorkerProcess::End> WorkerProcess::Reap(asio::thread_pool& blocking) {
+  co_return co_await RunBlocking(blocking, [this] { return Wait(); });
+}
+
+asio::awaitable<bool> WorkerProcess::Write(std::string payload) {
+  std::string frame;
+  wire::AppendFrame(payload, &frame);
+  const auto [code, size] = co_await asio::async_write(socket_, asio::buffer(frame), kAwait);
+  co_return !code;
+}
+
+asio::awaitable<std::optional<std::string>> WorkerProcess::Read() {
+  char header[wire::kFrameHeaderBytes];
+  auto [code, size] = co_await asio::async_read(socket_, asio::buffer(header), kAwait);
+  if (code) co_return std::nullopt;
+  const auto length = wire::FrameLength({header, sizeof header});
+  if (!length.ok()) co_return std::nullopt;
+  std::string payload(*length, '\0');
+  std::tie(code, size) = co_await asio::async_read(socket_, asio::buffer(payload), kAwait);
+  if (code) co_return std::nullopt;
+  co_return payload;
+}
+
+}  // namespace stoker
