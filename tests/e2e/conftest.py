@@ -1,0 +1,65 @@
+"""Every test gets a cache folder, and with it a private daemon, of its own."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "dev"
+
+
+class Site:
+    """A cache folder with its daemon, and jobs that use it."""
+
+    def __init__(self, cache):
+        self.cache = cache
+        self.env = dict(
+            os.environ, STOKER_CACHE_DIR=str(cache), STOKER_DAEMON=str(BUILD / "bin" / "stokerd"),
+            STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"),
+            PYTHONPATH=str(ROOT / "client" / "python"))
+        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG"):
+            self.env.pop(name, None)
+
+    def start(self, *arguments):
+        job = [sys.executable, str(ROOT / "tests" / "e2e" / "job.py"), *map(str, arguments)]
+        return subprocess.Popen(
+            job, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err
+        return json.loads(out.splitlines()[-1])
+
+    def run(self, *arguments):
+        return self.finish(self.start(*arguments))
+
+    def tool(self, *arguments, check=True):
+        done = subprocess.run(
+            [str(BUILD / "bin" / "stoker"), *arguments], env=self.env, capture_output=True,
+            text=True, timeout=300)
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def stats(self):
+        return json.loads(self.tool("stats", "--json"))
+
+    def daemon_pid(self):
+        import http.client
+        import socket
+
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(self.cache / "stokerd.sock"))
+        connection.request("GET", "/status")
+        return json.loads(connection.getresponse().read())["pid"]
+
+
+@pytest.fixture
+def site(tmp_path):
+    site = Site(tmp_path / "cache")
+    yield site
+    site.tool("stop", check=False)
