@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 // stays silent until the client does.
 class CannedPeer {
  public:
-  CannedPeer(std::string answer, bool stays) : path_(testing::TempDir() + "/canned.sock") {
+  CannedPeer(std::string answer, bool stays)
+      : path_(testing::TempDir() + "/canned-" + std::to_string(getpid()) + ".sock") {
     unlink(path_.c_str());
     listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};
