@@ -124,8 +124,13 @@ std::string PlanText(const LaunchPlan& plan) {
 Result<std::vector<Listing>> Inspect(const CompileRequest& request,
                                      std::span<const std::string> sections) {
   STOKER_TRY(const PipelineResult pipeline, RunPipeline(request.graph, request.target));
-  STOKER_TRY(const PlannedLaunches planned,
-             PlanLaunches(pipeline, request.target, CompilerEpoch()));
+  PlannedLaunches planned;
+  const auto needs_plan = [](const std::string& section) {
+    return section != "graph" && section != "groups";
+  };
+  if (std::any_of(sections.begin(), sections.end(), needs_plan)) {
+    STOKER_TRY(planned, PlanLaunches(pipeline, request.target, CompilerEpoch()));
+  }
   std::vector<Listing> listings;
   for (const std::string& section : sections) {
     std::string text;

@@ -486,6 +486,11 @@ Status Lowering::FinishContraction(Group& group, ContractionParts& parts) {
       mapping.space.Dim(mapping.space.rank() - 1);
   STOKER_CHECK(RemapBody(mapping, func.epilogue, func.stores, {}));
   MergeDims(func);
+  // Lanes run over n even when it is one column: a store without it would be of one element.
+  if (n == SymDim(1)) {
+    const int column = static_cast<int>(func.batch.size() + func.m.size());
+    for (Store& store : func.stores) store.access.index.terms.push_back({column, 1, 1, 0});
+  }
 
   Step step;
   step.prepared = group.prepared;

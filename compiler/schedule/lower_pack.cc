@@ -119,7 +119,7 @@ Result<std::vector<Lowering::PackSource>> Lowering::FindPackSources(ContractionP
       at = node.operands[0];
       continue;
     }
-    if (node.kind == OpKind::kMultiply && IsScaledMatrix(graph_, scheduled_.reads, node)) {
+    if (node.kind == OpKind::kMultiply && IsMadeByPacking(graph_, scheduled_.reads, node)) {
       STOKER_TRY(const Address a, AddressOrCopy(node.operands[0], index, parts.space, prepared));
       STOKER_TRY(const Address b, AddressOrCopy(node.operands[1], index, parts.space, prepared));
       const bool a_is_matrix = a.index.terms.size() >= b.index.terms.size();

@@ -8,6 +8,7 @@ namespace stoker {
 namespace {
 
 constexpr int kNever = 1 << 20;
+constexpr int kMaxConvertCost = 2;  // A load and the conversion.
 
 class StorageDecision {
  public:
@@ -60,10 +61,12 @@ bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
   const Node& reader = graph_.node(read.reader);
   if (ReadsThroughAddress(graph_, reader, read.operand)) {
     return read.operand == 1 && RoleOf(graph_, reader) == OpRole::kContraction &&
-           IsScaledMatrix(graph_, reads_, graph_.node(node_id));
+           IsMadeByPacking(graph_, reads_, graph_.node(node_id));
   }
+  // What is prepared is not computed in every call, but a mere conversion is not worth a copy.
   const std::uint32_t to = grouping_.group_of[read.reader];
-  if (grouping_.groups[to].prepared != grouping_.groups[grouping_.group_of[node_id]].prepared) {
+  if (grouping_.groups[to].prepared != grouping_.groups[grouping_.group_of[node_id]].prepared &&
+      (graph_.node(node_id).kind != OpKind::kConvert || cost_[read.source] > kMaxConvertCost)) {
     return false;
   }
   return cost_[read.source] <= kMaxRecomputeCost;
@@ -100,7 +103,7 @@ void StorageDecision::Decide(NodeId node_id) {
     NoteReaders(node.results[0]);
     return;
   }
-  cost_[node.results[0]] = RecomputeCost(node_id);
+  for (const ValueId result : node.results) cost_[result] = RecomputeCost(node_id);
   const std::uint32_t group = grouping_.group_of[node_id];
   for (const ValueId result : node.results) {
     bool stored = is_output_[result];
@@ -124,27 +127,23 @@ StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grou
 
 Layout ConvolutionInputLayout(const Graph& graph, const Node& node) {
   const Shape& input = graph.type(node.operands[0]).shape;
-  const Shape& kernel = graph.type(node.operands[1]).shape;
-  const Shape& result = graph.type(node.results[0]).shape;
   Layout layout = Layout::RowMajor(input.rank());
   std::rotate(layout.order.begin() + 1, layout.order.begin() + 2, layout.order.end());
-  const std::vector<std::int64_t>& strides = node.attributes.Ints(AttrName::kStrides);
-  const std::vector<std::int64_t>& dilation = node.attributes.Ints(AttrName::kDilation);
   const std::vector<std::int64_t>& pad_low = node.attributes.Ints(AttrName::kPadLow);
-  for (std::size_t i = 0; i < strides.size(); ++i) {
-    const auto dim = static_cast<int>(i) + 2;
+  const std::vector<std::int64_t>& pad_high = node.attributes.Ints(AttrName::kPadHigh);
+  for (std::size_t i = 0; i < pad_low.size(); ++i) {
     layout.low[i + 2] = pad_low[i];
-    if (!input[dim].IsConstant()) continue;
-    // What the last window reaches beyond the end.
-    const std::int64_t reach = (result[dim].constant() - 1) * strides[i] +
-                               (kernel[dim].constant() - 1) * dilation[i] + 1 - pad_low[i];
-    layout.high[i + 2] = std::max<std::int64_t>(0, reach - input[dim].constant());
+    // All of the padding, even where strides leave some unread: values of one shape then have one
+    // layout, and their kernels are the same.
+    layout.high[i + 2] = pad_high[i];
   }
   return layout;
 }
 
-bool IsScaledMatrix(const Graph& graph, const Reads& reads, const Node& node) {
-  if (node.kind != OpKind::kMultiply || !IsFloat(graph.type(node.results[0]).dtype)) return false;
+bool IsMadeByPacking(const Graph& graph, const Reads& reads, const Node& node) {
+  const bool is_scaled =
+      node.kind == OpKind::kMultiply && IsFloat(graph.type(node.results[0]).dtype);
+  if (!is_scaled && node.kind != OpKind::kConcatenate) return false;
   for (const std::uint32_t index : reads.OfSource(node.results[0])) {
     const Read& read = reads.read(index);
     if (read.operand != 1 || RoleOf(graph, graph.node(read.reader)) != OpRole::kContraction) {
@@ -154,7 +153,7 @@ bool IsScaledMatrix(const Graph& graph, const Reads& reads, const Node& node) {
   for (const ValueId output : graph.outputs()) {
     if (Reads::OriginOf(graph, output).source == node.results[0]) return false;
   }
-  // Packing reads both factors from memory.
+  // Packing reads its sources from memory.
   for (const ValueId operand : node.operands) {
     const Reads::Origin origin = Reads::OriginOf(graph, operand);
     const NodeId producer = graph.value(origin.source).producer;

@@ -28,8 +28,8 @@ StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grou
 // needs around it. Requires constant spatial sizes, no negative padding, no dilation of the input.
 Layout ConvolutionInputLayout(const Graph& graph, const Node& node);
 
-// A matrix that only a contraction reads, as its right operand, and that packing computes on the
-// way: a product of a matrix and a scale.
-bool IsScaledMatrix(const Graph& graph, const Reads& reads, const Node& node);
+// Whether only contractions read the node's result, as their right operand, and packing makes it on
+// the way: a product of a matrix and a scale, or matrices side by side.
+bool IsMadeByPacking(const Graph& graph, const Reads& reads, const Node& node);
 
 }  // namespace stoker

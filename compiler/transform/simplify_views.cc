@@ -116,8 +116,8 @@ std::optional<ValueId> JoinSlices(Rewriter& r, const TensorType& type, std::size
   if (first == nullptr) return std::nullopt;
   const std::vector<SymDim> start = first->attributes.Dims(AttrName::kStart);
   std::vector<SymDim> limit = first->attributes.Dims(AttrName::kLimit);
-  for (const ValueId operand : operands) {
-    const auto* slice = r.Find(operand, OpKind::kSlice);
+  for (std::size_t part = 0; part < operands.size(); ++part) {
+    const auto* slice = r.Find(operands[part], OpKind::kSlice);
     if (slice == nullptr || slice->operands != first->operands) return std::nullopt;
     const std::vector<std::int64_t>& stride = slice->attributes.Ints(AttrName::kStride);
     if (!std::all_of(stride.begin(), stride.end(), [](std::int64_t s) { return s == 1; })) {
@@ -127,7 +127,7 @@ std::optional<ValueId> JoinSlices(Rewriter& r, const TensorType& type, std::size
     const std::vector<SymDim>& next_limit = slice->attributes.Dims(AttrName::kLimit);
     for (std::size_t i = 0; i < start.size(); ++i) {
       if (i == dim) {
-        if (operand != operands[0] && next_start[i] != limit[i]) return std::nullopt;
+        if (part > 0 && next_start[i] != limit[i]) return std::nullopt;
       } else if (next_start[i] != start[i] || next_limit[i] != limit[i]) {
         return std::nullopt;
       }

@@ -57,6 +57,32 @@ graph @scores(%q: f32[2,9,24], %k: f32[2,9,24]) {
   EXPECT_EQ(outcome.error, "");
 }
 
+TEST(Contraction, SiblingsOfAttention_AreOneMatmul) {
+  const Outcome outcome = CheckText(R"(
+graph @qkv(%x: f32[1,9,64], %wq: parameter f32[64,64], %wk: parameter f32[64,64], %wv: parameter f32[64,64], %bq: parameter f32[64], %bv: parameter f32[64]) {
+  %q = dot_general(%x, %wq) {lhs_batch=[], lhs_contract=[2], rhs_batch=[], rhs_contract=[1]} : f32[1,9,64]
+  %k = dot_general(%x, %wk) {lhs_batch=[], lhs_contract=[2], rhs_batch=[], rhs_contract=[1]} : f32[1,9,64]
+  %v = dot_general(%x, %wv) {lhs_batch=[], lhs_contract=[2], rhs_batch=[], rhs_contract=[1]} : f32[1,9,64]
+  %bqb = broadcast_in_dim(%bq) {dims=[2]} : f32[1,9,64]
+  %bvb = broadcast_in_dim(%bv) {dims=[2]} : f32[1,9,64]
+  %q0 = add(%q, %bqb) : f32[1,9,64]
+  %v0 = add(%v, %bvb) : f32[1,9,64]
+  %q1 = reshape(%q0) : f32[1,9,4,16]
+  %k1 = reshape(%k) : f32[1,9,4,16]
+  %v1 = reshape(%v0) : f32[1,9,4,16]
+  %q2 = transpose(%q1) {dims=[0,2,1,3]} : f32[1,4,9,16]
+  %k2 = transpose(%k1) {dims=[0,2,1,3]} : f32[1,4,9,16]
+  %v2 = transpose(%v1) {dims=[0,2,1,3]} : f32[1,4,9,16]
+  %a = attention(%q2, %k2, %v2) {scale=0.25, causal=true} : f32[1,4,9,16]
+  %t = transpose(%a) {dims=[0,2,1,3]} : f32[1,9,4,16]
+  %o = reshape(%t) : f32[1,9,64]
+  %y = dot_general(%o, %wq) {lhs_batch=[], lhs_contract=[2], rhs_batch=[], rhs_contract=[1]} : f32[1,9,64]
+  return %y
+})");
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(LabelsOf(outcome.artifact).size(), 3U);
+}
+
 TEST(Contraction, ConvolutionBatchNormReluTwice_IsTwoKernelsAndACopy) {
   const Outcome outcome = CheckText(R"(
 graph @block(%x: f32[2,8,9,9], %w1: parameter f32[16,8,3,3], %w2: parameter f32[16,16,3,3], %m: parameter f32[16], %v: parameter f32[16], %g: parameter f32[16], %b: parameter f32[16]) {
