@@ -1,5 +1,7 @@
 #include "compiler/codegen/vector_body.h"
 
+#include <llvm/IR/Intrinsics.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -218,8 +220,11 @@ void StoreAt(KernelEmitter& emitter, const Access& access, const Lanes& lanes,
   llvm::Value* base = emitter.Buffer(access.operand);
   llvm::Value* pointer = emitter.ElementPointer(base, access.dtype, offset.scalar);
   if (offset.kind == LaneOffset::Kind::kUniform) {
-    STOKER_CHECK(value.uniform);
-    emitter.StoreLanes(access.operand, access.dtype, pointer, value.value, nullptr);
+    // Lanes that differ but store to one place: the lane dim has one element, the first lane's.
+    llvm::Value* scalar = value.uniform
+                              ? value.value
+                              : emitter.b().CreateExtractElement(value.value, std::uint64_t{0});
+    emitter.StoreLanes(access.operand, access.dtype, pointer, scalar, nullptr);
     return;
   }
   llvm::Value* vector = value.uniform ? emitter.Splat(value.value, lanes.width) : value.value;
@@ -273,8 +278,10 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
         for (const std::uint32_t arg : instr.args) {
           args.push_back(result.uniform ? values_[arg].value : Vector(arg));
         }
-        const DType arg_dtype = body_.instrs[instr.args.back()].dtype;
-        result.value = EmitPointwise(emitter_, instr, arg_dtype, args);
+        result.value =
+            instr.pointwise == OpKind::kDivide && DividesByRowValue(instr)
+                ? b.CreateFMul(args[0], ReciprocalOf(instr.args[1]))
+                : EmitPointwise(emitter_, instr, body_.instrs[instr.args.back()].dtype, args);
         break;
       }
     }
@@ -285,6 +292,35 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
 llvm::Value* VectorBody::Vector(std::uint32_t instr) {
   const LaneValue& value = values_[instr];
   return value.uniform ? emitter_.Splat(value.value, lanes_.width) : value.value;
+}
+
+bool VectorBody::DividesByRowValue(const BodyInstr& instr) const {
+  if (instr.dtype != DType::kF32) return false;
+  if (!values_[instr.args[1]].uniform || values_[instr.args[0]].uniform) return false;
+  std::vector<std::uint32_t> pending = {instr.args[1]};
+  while (!pending.empty()) {
+    const BodyInstr& from = body_.instrs[pending.back()];
+    pending.pop_back();
+    if (from.op == BodyOp::kInput) return true;
+    pending.insert(pending.end(), from.args.begin(), from.args.end());
+  }
+  return false;
+}
+
+llvm::Value* VectorBody::ReciprocalOf(std::uint32_t instr) {
+  llvm::IRBuilder<>& b = emitter_.b();
+  llvm::Value* divisor = values_[instr].value;
+  llvm::Type* type = divisor->getType();
+  llvm::Value* reciprocal = b.CreateFDiv(llvm::ConstantFP::get(type, 1), divisor);
+  // That of a subnormal number may be infinite, and 0 times it would be NaN.
+  llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, reciprocal);
+  llvm::Value* infinite = b.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(type));
+  llvm::Value* nonzero = b.CreateFCmpONE(divisor, llvm::ConstantFP::get(type, 0));
+  llvm::Value* largest =
+      llvm::ConstantFP::get(type, llvm::APFloat::getLargest(type->getFltSemantics()));
+  largest = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, largest, divisor);
+  reciprocal = b.CreateSelect(b.CreateAnd(infinite, nonzero), largest, reciprocal);
+  return emitter_.Splat(reciprocal, lanes_.width);
 }
 
 LaneValue VectorBody::Load(const BodyInstr& instr) {

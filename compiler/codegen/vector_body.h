@@ -41,6 +41,11 @@ class VectorBody {
 
  private:
   LaneValue Load(const BodyInstr& instr);
+  // A division by what is one value for all lanes and comes from an earlier stage (the sum of a
+  // softmax) is a multiplication: within 1.5 ulp. Divisors that are constants or data stay exact,
+  // because people round such quotients down to integers.
+  bool DividesByRowValue(const BodyInstr& instr) const;
+  llvm::Value* ReciprocalOf(std::uint32_t instr);
 
   KernelEmitter& emitter_;
   const Body& body_;

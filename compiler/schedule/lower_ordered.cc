@@ -153,6 +153,12 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
   const std::vector<std::int64_t>& window_dims = attributes.Ints(AttrName::kUpdateWindowDims);
   const std::vector<std::int64_t>& inserted = attributes.Ints(AttrName::kInsertedWindowDims);
   const std::vector<std::int64_t>& scatter_dims = attributes.Ints(AttrName::kScatterDims);
+  for (const std::int64_t dim : scatter_dims) {
+    if (std::find(inserted.begin(), inserted.end(), dim) == inserted.end()) {
+      return Unimplemented("scatter " + type.ToString() + ": dim " + std::to_string(dim) +
+                           " is scattered in windows; only single elements are.");
+    }
+  }
   const auto vector_dim = static_cast<std::size_t>(attributes.Int(AttrName::kIndexVectorDim));
   const auto contains = [](const std::vector<std::int64_t>& dims, std::size_t dim) {
     return std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(dim)) != dims.end();
