@@ -4,8 +4,10 @@
 
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "daemon/net/listener.h"
 
@@ -22,9 +24,15 @@ struct Option {
   std::string_view name;  // With dashes; the variable and the key have underscores.
   std::string_view help;
   std::function<Status(Config&, const std::string&)> set;
-  std::function<std::string(const Config&)> get;
-  bool repeats = false;
+  std::function<std::string(const Config&)> get;  // As TOML.
+  bool repeats = false;                           // In a variable: separated by spaces.
 };
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+  return quoted + "\"";
+}
 
 Option Number(std::string_view name, std::string_view help, std::int64_t Config::*member,
               Bounds bounds) {
@@ -57,7 +65,7 @@ Option Text(std::string_view name, std::string_view help, std::string Config::*m
             config.*member = text;
             return Ok();
           },
-          [member](const Config& config) { return config.*member; }};
+          [member](const Config& config) { return Quoted(config.*member); }};
 }
 
 Option Listen() {
@@ -71,8 +79,10 @@ Option Listen() {
                 },
                 [](const Config& config) {
                   std::string list;
-                  for (const std::string& a : config.listen) list += (list.empty() ? "" : " ") + a;
-                  return list;
+                  for (const std::string& a : config.listen) {
+                    list += (list.empty() ? "" : ", ") + Quoted(a);
+                  }
+                  return "[" + list + "]";
                 }};
   option.repeats = true;
   return option;
@@ -100,7 +110,7 @@ const std::vector<Option>& Options() {
              &Config::drain_timeout_s, {0, 3600}),
       Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
            {"trace", "debug", "info", "warn", "error", "off"}),
-      Text("log-file", "file to log to (default: standard error)", &Config::log_file),
+      Text("log-file", "file to log to; none: standard error", &Config::log_file),
   };
   return *options;
 }
@@ -167,7 +177,14 @@ Values ReadEnvironment(const std::function<const char*(const char*)>& environmen
   for (const Option& option : Options()) {
     const std::string variable = "STOKER_" + Underscored(option.name, true);
     const char* value = environment(variable.c_str());
-    if (value != nullptr && *value != '\0') values[std::string(option.name)] = {value};
+    if (value == nullptr || *value == '\0') continue;
+    std::vector<std::string>& list = values[std::string(option.name)];
+    if (option.repeats) {
+      std::istringstream words(value);
+      for (std::string word; words >> word;) list.push_back(word);
+    } else {
+      list.push_back(value);
+    }
   }
   return values;
 }
@@ -202,7 +219,8 @@ std::string HelpText() {
     std::string line = "  --" + std::string(option.name);
     line.resize(std::max<std::size_t>(line.size() + 2, 26), ' ');
     line += option.help;
-    if (const std::string value = option.get(defaults); !value.empty()) line += " [" + value + "]";
+    const std::string value = option.get(defaults);
+    if (value != "\"\"" && value != "[]") line += " (default " + value + ")";
     text += line + "\n";
   }
   return text;
@@ -284,6 +302,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
       return InvalidArgument("No cache folder: give --cache-dir; HOME is unset.");
     }
   }
+  command.config.cache_dir = std::filesystem::absolute(command.config.cache_dir).string();
   if (command.config.listen.empty()) {
     command.config.listen = {"unix:" + command.config.cache_dir + "/stokerd.sock"};
   }

@@ -26,7 +26,7 @@ struct Config {
   std::string log_level = "info";  // trace, debug, info, warn, error, off
   std::string log_file;            // Empty: standard error.
 
-  std::string ToString() const;  // One "name = value" a line.
+  std::string ToString() const;  // As TOML.
 };
 
 enum class Mode { kServe, kCheckConfig, kHelp, kVersion, kWorker };

@@ -219,13 +219,13 @@ asio::awaitable<bool> Server::State::ServeOne(Open& connection, beast::flat_buff
 
 asio::awaitable<bool> Server::State::Answer(ByteStream& stream,
                                             http::request<http::string_body> message) {
-  const bool keep_alive = message.keep_alive() && !stopping;
+  const bool client_stays = message.keep_alive();
   if (IsFromForeignPage(message)) {
     co_return co_await Reply(
         stream,
         ErrorReplyFor(403, FailedPrecondition("Header 'Origin' names another site: " +
                                               std::string(message[http::field::origin]) + ".")),
-        keep_alive);
+        client_stays && !stopping);
   }
   HttpRequest request;
   request.method = std::string(message.method_string());
@@ -248,6 +248,7 @@ asio::awaitable<bool> Server::State::Answer(ByteStream& stream,
     if (chunks.started()) co_return false;
     reply = ErrorReplyFor(500, *thrown);
   }
+  const bool keep_alive = client_stays && !stopping;  // Stopping may have begun meanwhile.
   if (!reply) co_return co_await chunks.Finish() && keep_alive;
   co_return co_await Reply(stream, *std::move(reply), keep_alive, is_head);
 }

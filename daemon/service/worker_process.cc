@@ -27,6 +27,13 @@ namespace {
 namespace asio = boost::asio;
 constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 
+// Sanitizers map terabytes of shadow memory, which would count.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kLimitsMemory = false;
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+
 // The worker's socket is descriptor kWorkerSocket there; it has no other but the standard ones.
 int Spawn(const WorkerProgram& program, int socket, pid_t* pid) {
   std::vector<std::string> arguments = {program.path};
@@ -69,7 +76,7 @@ Result<std::shared_ptr<WorkerProcess>> WorkerProcess::Start(asio::any_io_executo
   }
   // Not RLIMIT_AS: it would count the text of the program and what malloc reserves for each thread.
   const rlimit memory{program.memory_limit_mib << 20, program.memory_limit_mib << 20};
-  prlimit(pid, RLIMIT_DATA, &memory, nullptr);
+  if (kLimitsMemory) prlimit(pid, RLIMIT_DATA, &memory, nullptr);
   return std::make_shared<WorkerProcess>(std::move(executor), fds[0], pid);
 }
 

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "daemon/net/listener.h"
 
@@ -8,43 +7,48 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ListenAddress, Parse_LocalAddresses_AreTaken) {
-  const struct {
-    const char* text;
-    const char* printed;
-  } kRows[] = {
-      {"unix:/run/stokerd.sock", "unix:/run/stokerd.sock"},
-      {"http://127.0.0.1:8471", "http://127.0.0.1:8471"},
-      {"http://[::1]:8471", "http://[::1]:8471"},
-      {"http://localhost:0", "http://127.0.0.1:0"},
-  };
-  for (const auto& row : kRows) {
-    const auto address = ListenAddress::Parse(row.text);
-    ASSERT_TRUE(address.ok()) << row.text << ": " << address.error().message;
-    EXPECT_EQ(address->ToString(), row.printed);
+struct Row {
+  std::string text;
+  std::string printed;  // Empty: refused.
+  std::string said;
+};
+
+class ListenAddressTable : public testing::TestWithParam<Row> {};
+
+TEST_P(ListenAddressTable, Parse_GivesAddressOrReason) {
+  const auto address = ListenAddress::Parse(GetParam().text);
+  if (GetParam().printed.empty()) {
+    ASSERT_FALSE(address.ok());
+    EXPECT_EQ(address.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(address.error().message, HasSubstr(GetParam().said));
+  } else {
+    ASSERT_TRUE(address.ok()) << address.error().message;
+    EXPECT_EQ(address->ToString(), GetParam().printed);
   }
 }
 
-TEST(ListenAddress, Parse_Refused_SaysWhy) {
-  const struct {
-    std::string text;
-    std::string message;
-  } kRows[] = {
-      {"unix:relative.sock", "absolute path"},
-      {"unix:/" + std::string(120, 'x'), "the system's limit is 107"},
-      {"http://127.0.0.1", "no port"},
-      {"http://127.0.0.1:99999", "Port '99999'"},
-      {"http://0.0.0.0:80", "not a loopback address"},
-      {"http://10.1.2.3:80", "not a loopback address"},
-      {"http://build-cache:80", "not a loopback address"},
-      {"https://127.0.0.1:80", "starts neither with"},
-  };
-  for (const auto& row : kRows) {
-    const auto address = ListenAddress::Parse(row.text);
-    ASSERT_FALSE(address.ok()) << row.text;
-    EXPECT_THAT(address.error().message, HasSubstr(row.message)) << row.text;
-  }
-}
+INSTANTIATE_TEST_SUITE_P(Accepted, ListenAddressTable,
+                         testing::Values(Row{"unix:/run/s.sock", "unix:/run/s.sock", ""},
+                                         Row{"http://127.0.0.1:8471", "http://127.0.0.1:8471", ""},
+                                         Row{"http://localhost:0", "http://127.0.0.1:0", ""},
+                                         Row{"http://127.9.9.9:65535", "http://127.9.9.9:65535",
+                                             ""},
+                                         Row{"http://[::1]:8471", "http://[::1]:8471", ""}));
+
+INSTANTIATE_TEST_SUITE_P(Refused, ListenAddressTable,
+                         testing::Values(Row{"", "", "neither"}, Row{"/run/s.sock", "", "neither"},
+                                         Row{"https://127.0.0.1:1", "", "neither"},
+                                         Row{"unix:run/s.sock", "", "absolute path"},
+                                         Row{"unix:/" + std::string(107, 'x'), "", "limit is 107"},
+                                         Row{"http://127.0.0.1", "", "has no port"},
+                                         Row{"http://127.0.0.1:", "", "Port ''"},
+                                         Row{"http://127.0.0.1:65536", "", "Port '65536'"},
+                                         Row{"http://127.0.0.1:1/x", "", "Port '1/x'"},
+                                         Row{"http://0.0.0.0:1", "", "not a loopback address"},
+                                         Row{"http://10.1.2.3:1", "", "not a loopback address"},
+                                         Row{"http://[::]:1", "", "not a loopback address"},
+                                         Row{"http://example.com:1", "",
+                                             "not a loopback address"}));
 
 }  // namespace
 }  // namespace stoker::net

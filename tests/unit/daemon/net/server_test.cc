@@ -1,0 +1,361 @@
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+#include "daemon/net/listener.h"
+#include "protocol/wire/messages.h"
+#include "tests/unit/daemon/temp_folder.h"
+
+namespace stoker::net {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Answers by path.
+class Echo : public HttpHandler {
+ public:
+  asio::awaitable<std::optional<HttpReply>> Handle(HttpRequest request,
+                                                   HttpStream& stream) override {
+    if (request.path == "/stream") {
+      for (const char* piece : {"one", "", "two"}) {
+        if (const Status sent = co_await stream.Send(piece); !sent.ok()) break;
+      }
+      co_return std::nullopt;
+    }
+    if (request.path == "/throw") throw std::runtime_error("thrown");
+    if (request.path == "/throw-late") {
+      (void)co_await stream.Send("one");
+      throw std::runtime_error("thrown");
+    }
+    if (request.path == "/wait") {
+      entered.store(true);
+      entered.notify_all();
+      asio::steady_timer pause(co_await asio::this_coro::executor);
+      while (!released) {
+        pause.expires_after(1ms);
+        co_await pause.async_wait(asio::use_awaitable);
+      }
+    }
+    HttpReply reply;
+    reply.content_type = "text/plain";
+    reply.body = request.method + " " + request.path + "?" + request.query + " " +
+                 std::to_string(request.body.size());
+    if (request.path == "/busy") {
+      reply.status = 503;
+      reply.retry_after_s = 7;
+    }
+    co_return reply;
+  }
+
+  std::atomic<bool> entered{false};
+  std::atomic<bool> released{false};
+};
+
+// A blocking connection that speaks bytes.
+class Peer {
+ public:
+  explicit Peer(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Peer() { close(fd_); }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  bool connected() const { return connected_; }
+  // False: the server has closed.
+  bool Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+  }
+  // What comes until `end` has come, or the connection ends.
+  std::string ReadUntil(const std::string& end) {
+    std::string text;
+    char c = 0;
+    while (!text.ends_with(end) && read(fd_, &c, 1) == 1) text += c;
+    return text;
+  }
+  std::string ReadAll() { return ReadUntil(std::string(1, '\0') + "never"); }
+
+ private:
+  int fd_;
+  bool connected_ = false;
+};
+
+std::string Get(const std::string& path, const std::string& headers = "") {
+  return "GET " + path + " HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n";
+}
+
+class ServerTest : public testing::Test {
+ protected:
+  void Start(ServerLimits limits = {}) {
+    server_ = std::make_unique<Server>(io_.get_executor(), echo_, limits);
+    ListenAddress address;
+    address.path = folder_.path() + "/s";
+    ASSERT_TRUE(server_->Listen(address).ok());
+    for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { io_.run(); });
+  }
+  std::string path() const { return folder_.path() + "/s"; }
+
+  ~ServerTest() override {
+    echo_.released = true;
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // What /throw and friends answer with.
+  static Error ErrorIn(const std::string& answer) {
+    const auto reply = wire::DecodeErrorReply(answer.substr(answer.find("\r\n\r\n") + 4));
+    STOKER_CHECK(reply.ok());
+    return wire::ErrorOf(*reply);
+  }
+
+  TempFolder folder_;
+  Echo echo_;
+  asio::io_context io_;
+  std::unique_ptr<Server> server_;
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(ServerTest, Socket_IsForItsUserAlone) {
+  Start();
+  struct stat status {};
+  ASSERT_EQ(stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(ServerTest, Request_IsHandedOnWithMethodPathQueryAndBody) {
+  Start();
+  Peer peer(path());
+  peer.Send("POST /a/b?c=d HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
+  const std::string answer = peer.ReadUntil("d 5");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, EndsWith("POST /a/b?c=d 5"));
+}
+
+TEST_F(ServerTest, KeepAlive_SecondRequestAndPipelinedOnesAreAnsweredInOrder) {
+  Start();
+  Peer peer(path());
+  peer.Send(Get("/1"));
+  EXPECT_THAT(peer.ReadUntil("? 0"), HasSubstr("GET /1?"));
+  peer.Send(Get("/2") + Get("/3"));
+  EXPECT_THAT(peer.ReadUntil("? 0"), HasSubstr("GET /2?"));
+  EXPECT_THAT(peer.ReadUntil("? 0"), HasSubstr("GET /3?"));
+  peer.Send(Get("/4", "Connection: close\r\n"));
+  EXPECT_THAT(peer.ReadAll(), HasSubstr("GET /4?"));
+}
+
+TEST_F(ServerTest, Head_HasTheLengthAndNoBody) {
+  Start();
+  Peer peer(path());
+  peer.Send("HEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string answer = peer.ReadAll();
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 10\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
+}
+
+TEST_F(ServerTest, Stream_IsChunkedAndLeavesTheConnectionUsable) {
+  Start();
+  Peer peer(path());
+  peer.Send(Get("/stream"));
+  const std::string answer = peer.ReadUntil("0\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("Transfer-Encoding: chunked"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"));
+  peer.Send(Get("/after"));
+  EXPECT_THAT(peer.ReadUntil("? 0"), HasSubstr("/after"));
+}
+
+TEST_F(ServerTest, Reply_WithRetryAfter_HasTheHeader) {
+  Start();
+  Peer peer(path());
+  peer.Send(Get("/busy", "Connection: close\r\n"));
+  const std::string answer = peer.ReadAll();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(answer, HasSubstr("Retry-After: 7\r\n"));
+}
+
+TEST_F(ServerTest, HandlerThrows_Answers500OrCutsTheStream) {
+  Start();
+  Peer peer(path());
+  peer.Send(Get("/throw", "Connection: close\r\n"));
+  const std::string answer = peer.ReadAll();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
+  EXPECT_EQ(ErrorIn(answer).code, ErrorCode::kInternal);
+  EXPECT_THAT(ErrorIn(answer).message, HasSubstr("thrown"));
+  Peer cut(path());
+  cut.Send(Get("/throw-late"));
+  EXPECT_THAT(cut.ReadAll(), EndsWith("3\r\none\r\n"));  // No last chunk.
+}
+
+TEST_F(ServerTest, NoHttp_Answers400AndCloses) {
+  Start();
+  for (const char* nonsense :
+       {"\x16\x03\x01 hello\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: minus\r\n\r\n"}) {
+    Peer peer(path());
+    peer.Send(nonsense);
+    const std::string answer = peer.ReadAll();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 ")) << nonsense;
+    EXPECT_EQ(ErrorIn(answer).code, ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST_F(ServerTest, HeaderBeyondTheLimit_Answers431) {
+  ServerLimits limits;
+  limits.max_header_bytes = 256;
+  Start(limits);
+  Peer peer(path());
+  peer.Send(Get("/", "X: " + std::string(300, 'x') + "\r\n"));
+  EXPECT_THAT(peer.ReadAll(), StartsWith("HTTP/1.1 431 "));
+}
+
+TEST_F(ServerTest, BodyBeyondTheLimit_Answers413_AnnouncedOrNot) {
+  ServerLimits limits;
+  limits.max_body_bytes = 16;
+  Start(limits);
+  const std::string long_body(17, 'x');
+  for (const std::string& request :
+       {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 17\r\n\r\n" + long_body,
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 17\r\nExpect: 100-continue\r\n\r\n" +
+            std::string(),
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n" + long_body +
+            "\r\n0\r\n\r\n"}) {
+    Peer peer(path());
+    peer.Send(request);
+    const std::string answer = peer.ReadAll();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 ")) << request;
+    EXPECT_THAT(ErrorIn(answer).message, HasSubstr("limit of 16 bytes"));
+  }
+  Peer peer(path());
+  peer.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 16\r\n\r\n" + std::string(16, 'x'));
+  EXPECT_THAT(peer.ReadUntil("? 16"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(ServerTest, Expect100_IsToldToGoOn) {
+  Start();
+  Peer peer(path());
+  peer.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(peer.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  peer.Send("ab");
+  EXPECT_THAT(peer.ReadUntil("? 2"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(ServerTest, SlowClient_IsCutOff_OthersAreServed) {
+  ServerLimits limits;
+  limits.header_timeout = 30ms;
+  limits.transfer_timeout = 30ms;
+  Start(limits);
+  Peer slow_header(path());
+  Peer slow_body(path());
+  slow_header.Send("GET / HT");
+  slow_body.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe");
+  Peer other(path());
+  other.Send(Get("/other"));
+  EXPECT_THAT(other.ReadUntil("? 0"), HasSubstr("/other"));
+  EXPECT_EQ(slow_header.ReadAll(), "");
+  EXPECT_EQ(slow_body.ReadAll(), "");
+}
+
+TEST_F(ServerTest, IdleConnection_IsClosedAfterItsTimeout) {
+  ServerLimits limits;
+  limits.idle_timeout = 10ms;
+  Start(limits);
+  Peer peer(path());
+  EXPECT_EQ(peer.ReadAll(), "");
+}
+
+TEST_F(ServerTest, ConnectionBeyondTheLimit_Gets503_UntilOneEnds) {
+  ServerLimits limits;
+  limits.max_connections = 1;
+  Start(limits);
+  auto first = std::make_unique<Peer>(path());
+  first->Send(Get("/"));
+  first->ReadUntil("? 0");
+  Peer second(path());
+  const std::string answer = second.ReadAll();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
+  first.reset();
+  while (server_->connections() > 0) std::this_thread::yield();
+  Peer third(path());
+  third.Send(Get("/"));
+  EXPECT_THAT(third.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(ServerTest, ForeignPage_MayNotCommand) {
+  Start();
+  Peer peer(path());
+  peer.Send(Get("/", "Origin: http://evil.example\r\n"));
+  EXPECT_THAT(peer.ReadUntil("evil.example."), StartsWith("HTTP/1.1 403 "));
+  Peer own(path());
+  own.Send(Get("/", "Origin: http://h\r\n"));
+  EXPECT_THAT(own.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(ServerTest, StopAccepting_FinishesTheRequest_ClosesTheIdle_FreesTheAddress) {
+  Start();
+  Peer idle(path());
+  idle.Send(Get("/"));
+  idle.ReadUntil("? 0");
+  Peer busy(path());
+  busy.Send(Get("/wait"));
+  echo_.entered.wait(false);
+  EXPECT_EQ(server_->active_requests(), 1U);
+
+  server_->StopAccepting();
+  EXPECT_EQ(idle.ReadAll(), "");
+  EXPECT_FALSE(Peer(path()).connected());
+  Server next(io_.get_executor(), echo_, ServerLimits{});
+  ListenAddress address;
+  address.path = path();
+  ASSERT_TRUE(next.Listen(address).ok());
+
+  echo_.released = true;
+  EXPECT_THAT(busy.ReadAll(), AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Connection: close")));
+  while (server_->active_requests() > 0) std::this_thread::yield();
+}
+
+TEST_F(ServerTest, Listen_Taken_IsRefused) {
+  Start();
+  Server other(io_.get_executor(), echo_, ServerLimits{});
+  ListenAddress address;
+  address.path = path();
+  const auto bound = other.Listen(address);
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_TRUE(Peer(path()).connected());
+}
+
+TEST_F(ServerTest, Listen_OnPortZero_TellsThePort) {
+  Start();
+  const auto bound = server_->Listen(*ListenAddress::Parse("http://127.0.0.1:0"));
+  ASSERT_TRUE(bound.ok());
+  EXPECT_NE(bound->port, 0);
+  const auto again = server_->Listen(*bound);
+  ASSERT_FALSE(again.ok());
+  EXPECT_THAT(again.error().message, HasSubstr("Address already in use"));
+}
+
+}  // namespace
+}  // namespace stoker::net

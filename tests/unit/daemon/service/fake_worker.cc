@@ -1,0 +1,3 @@
+#include "daemon/service/worker_main.h"
+
+int main() { return stoker::RunWorker(); }

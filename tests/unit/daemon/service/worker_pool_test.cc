@@ -1,0 +1,213 @@
+#include "daemon/service/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "protocol/artifact/artifact.h"
+#include "tests/unit/daemon/service/coroutines.h"
+#include "tests/unit/daemon/service/fake_compiler.h"
+#include "tests/unit/daemon/temp_folder.h"
+
+namespace stoker {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class WorkerPoolTest : public testing::Test {
+ protected:
+  WorkerPoolTest() { setenv(kFolderVariable, folder_.path().c_str(), 1); }
+
+  static WorkerConfig Config() {
+    WorkerConfig config;
+    config.program.path = STOKER_FAKE_WORKER;
+    config.program.memory_limit_mib = 512;
+    return config;
+  }
+  std::unique_ptr<WorkerPool> MakePool(WorkerConfig config = Config()) {
+    return std::make_unique<WorkerPool>(coroutines_.io().get_executor(), coroutines_.blocking(),
+                                        std::move(config), [this](std::string_view message) {
+                                          const std::lock_guard lock(mutex_);
+                                          log_.emplace_back(message);
+                                        });
+  }
+  std::vector<std::string> Log() {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+
+  std::future<Result<wire::WorkerDone>> Start(WorkerPool& pool, Behaviour behaviour,
+                                              int variant = 0) {
+    return coroutines_.Start(Ask(pool, FakeCall(behaviour, variant)));
+  }
+  Result<wire::WorkerDone> Run(WorkerPool& pool, Behaviour behaviour, int variant = 0) {
+    return Start(pool, behaviour, variant).get();
+  }
+
+  boost::asio::awaitable<Result<wire::WorkerDone>> Ask(WorkerPool& pool, wire::CompileCall call) {
+    wire::WorkerRequest request;
+    request.call = std::move(call);
+    const WorkerPool::FindKernels find =
+        [this](const wire::KernelQuery& query) -> boost::asio::awaitable<wire::WorkerKernelReply> {
+      wire::WorkerKernelReply reply;
+      for (const Digest& key : query.kernel_keys) {
+        reply.kernels.push_back({key, known_.contains(key) ? known_[key] : Digest(), 1});
+      }
+      co_return reply;
+    };
+    co_return co_await pool.Run(request, find, [this](const wire::Progress& progress) {
+      const std::lock_guard lock(mutex_);
+      stages_.push_back(progress.stage);
+    });
+  }
+
+  TempFolder folder_;
+  std::map<Digest, Digest> known_;
+  std::mutex mutex_;  // Guards what follows.
+  std::vector<std::string> log_;
+  std::vector<std::string> stages_;
+  Coroutines coroutines_;
+};
+
+TEST_F(WorkerPoolTest, Run_Good_GivesArtifactKernelsAndProgress) {
+  const auto pool = MakePool();
+  const auto done = Run(*pool, Behaviour::kGood);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const auto artifact = DecodeArtifact(done->artifact);
+  ASSERT_TRUE(artifact.ok());
+  EXPECT_EQ(artifact->request_key, FakeCall(Behaviour::kGood).request_key);
+  EXPECT_EQ(done->kernels.size(), 2U);
+  EXPECT_EQ(done->constants.size(), 1U);
+  EXPECT_GT(done->compile_seconds, 0);
+  EXPECT_THAT(stages_, ElementsAre("compiling"));
+  EXPECT_EQ(pool->running(), 0);
+}
+
+TEST_F(WorkerPoolTest, Run_KnownKernels_AreNotCompiled) {
+  const auto pool = MakePool();
+  known_[Sha256Of("key of all")] = Sha256Of("code of all");
+  const auto done = Run(*pool, Behaviour::kGood);
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(done->kernels.size(), 1U);
+}
+
+TEST_F(WorkerPoolTest, Run_Again_ReusesTheWorker_UntilItsShareIsServed) {
+  WorkerConfig config = Config();
+  config.requests_per_worker = 2;
+  const auto pool = MakePool(config);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Run(*pool, Behaviour::kGood, i).ok());
+}
+
+struct Failure {
+  std::string name;
+  Behaviour behaviour;
+  ErrorCode code;
+  std::string said;
+  int compiles;  // Attempts.
+};
+
+class WorkerPoolFailure : public WorkerPoolTest, public testing::WithParamInterface<Failure> {};
+
+TEST_P(WorkerPoolFailure, Run_FailsWithItsReason_AndTheNextRequestIsServed) {
+  WorkerConfig config = Config();
+  config.time_limit = GetParam().behaviour == Behaviour::kHang ? 50ms : 60s;
+  const auto pool = MakePool(config);
+  const auto done = Run(*pool, GetParam().behaviour);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, GetParam().code) << done.error().message;
+  EXPECT_THAT(done.error().message, HasSubstr(GetParam().said));
+  EXPECT_EQ(CompilesOf(GetParam().behaviour), GetParam().compiles);
+  EXPECT_TRUE(Run(*pool, Behaviour::kGood).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, WorkerPoolFailure,
+    testing::Values(
+        Failure{"Error", Behaviour::kError, ErrorCode::kUnimplemented, "Op 'x'", 1},
+        Failure{"Throw", Behaviour::kThrow, ErrorCode::kInternal, "thrown in the compiler", 1},
+        Failure{"Crash", Behaviour::kCrash, ErrorCode::kInternal, "ended with status 139", 2},
+        Failure{"Exit", Behaviour::kExit, ErrorCode::kInternal, "ended with status 3", 2},
+        Failure{"Nonsense", Behaviour::kNonsense, ErrorCode::kInternal, "signal 9 (Killed)", 2},
+        Failure{"Hang", Behaviour::kHang, ErrorCode::kDeadlineExceeded, "limit of 0.05 s", 1}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(WorkerPoolTest, Run_MemoryBomb_NamesTheLimit) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "memory is not limited under sanitizers";
+#endif
+  const auto pool = MakePool();
+  const auto done = Run(*pool, Behaviour::kMemory);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(done.error().message, HasSubstr("512 MiB"));
+  EXPECT_EQ(CompilesOf(Behaviour::kMemory), 1);
+  EXPECT_TRUE(Run(*pool, Behaviour::kGood).ok());
+}
+
+TEST_F(WorkerPoolTest, Run_CrashOnce_IsTriedAgainAndLogged) {
+  const auto pool = MakePool();
+  EXPECT_TRUE(Run(*pool, Behaviour::kCrashOnce).ok());
+  EXPECT_EQ(CompilesOf(Behaviour::kCrashOnce), 2);
+  EXPECT_THAT(Log(), ElementsAre(AllOf(HasSubstr("signal 6 (Aborted)"), HasSubstr("512 MiB"))));
+}
+
+TEST_F(WorkerPoolTest, Run_MoreThanWorkers_WaitTheirTurn) {
+  WorkerConfig config = Config();
+  config.max_workers = 2;
+  const auto pool = MakePool(config);
+  std::vector<std::future<Result<wire::WorkerDone>>> jobs;
+  for (int i = 0; i < 5; ++i) jobs.push_back(Start(*pool, Behaviour::kWait, i));
+  while (CompilesOf(Behaviour::kWait, 0) + CompilesOf(Behaviour::kWait, 1) < 2) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(pool->running(), 2);
+  EXPECT_EQ(CompilesOf(Behaviour::kWait, 2), 0);
+  ReleaseWaiting();
+  for (auto& job : jobs) EXPECT_TRUE(job.get().ok());
+  EXPECT_EQ(pool->running(), 0);
+}
+
+TEST_F(WorkerPoolTest, Run_NoProgram_Fails) {
+  WorkerConfig config = Config();
+  config.program.path = "/nonexistent/worker";
+  const auto pool = MakePool(config);
+  const auto done = Run(*pool, Behaviour::kGood);
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(done.error().message, HasSubstr("/nonexistent/worker"));
+}
+
+TEST_F(WorkerPoolTest, End_LeavesNoProcess) {
+  {
+    Coroutines coroutines;  // Handlers that hold a worker end with it.
+    WorkerPool pool(coroutines.io().get_executor(), coroutines.blocking(), Config(),
+                    [](std::string_view) {});
+    ASSERT_TRUE(coroutines.Run(Ask(pool, FakeCall(Behaviour::kGood))).ok());
+  }
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+// The daemon's last moment: its event loop stops in the middle of a compile.
+TEST_F(WorkerPoolTest, Stop_InTheMiddle_KillsTheWorker) {
+  {
+    Coroutines coroutines;
+    WorkerPool pool(coroutines.io().get_executor(), coroutines.blocking(), Config(),
+                    [](std::string_view) {});
+    auto job = coroutines.Start(Ask(pool, FakeCall(Behaviour::kHang)));
+    auto waiting = coroutines.Start(Ask(pool, FakeCall(Behaviour::kGood)));
+    while (CompilesOf(Behaviour::kHang) == 0) std::this_thread::yield();
+    coroutines.Stop();
+  }
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_THAT(Log(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace stoker
