@@ -29,10 +29,8 @@ LaunchShape ShapeOf(const ScatterFunc& func) {
   for (const SymDim& dim : func.dims) dims.Add(dim);
   dims.Add(func.update);
   for (const Access& index : func.indices) dims.Add(index);
-  for (const std::vector<SymDim>* list :
-       {&func.index_limits, &func.index_windows, &func.index_strides}) {
-    for (const SymDim& dim : *list) dims.Add(dim);
-  }
+  for (const SymDim& dim : func.index_limits) dims.Add(dim);
+  for (const SymDim& dim : func.index_strides) dims.Add(dim);
   dims.Add(func.output);
   launch.dims = std::move(dims).Take();
   return launch;
@@ -76,27 +74,42 @@ class ScatterEmitter {
     return lanes;
   }
 
+  // The updates at index_; with vectors, those of all lanes of the last dim.
   void EmitUpdate() {
     llvm::IRBuilder<>& b = emitter_.b();
-    if (width_ > 1) index_.back() = emitter_.I64(0);
+    const bool vector = width_ > 1;
+    const int last = static_cast<int>(func_.dims.size()) - 1;
+    if (vector) index_.back() = emitter_.I64(0);
     llvm::Value* valid = b.getTrue();
     llvm::Value* position = emitter_.I64(0);
+    // The lanes that are in bounds.
+    llvm::Value* begin = emitter_.I64(0);
+    llvm::Value* end = vector ? emitter_.Dim(func_.dims.back()) : nullptr;
     for (std::size_t k = 0; k < func_.indices.size(); ++k) {
-      llvm::Value* at = LoadAt(emitter_, func_.indices[k], LanesFor(1, nullptr)).value;
-      at = b.CreateSExt(at, b.getInt64Ty());
-      llvm::Value* highest =
-          emitter_.Sub(emitter_.Dim(func_.index_limits[k]), emitter_.Dim(func_.index_windows[k]));
-      valid = b.CreateAnd(valid, b.CreateICmpSGE(at, emitter_.I64(0)));
-      valid = b.CreateAnd(valid, b.CreateICmpSLE(at, highest));
-      position = emitter_.Add(position, emitter_.Mul(at, emitter_.Dim(func_.index_strides[k])));
+      llvm::Value* start = LoadAt(emitter_, func_.indices[k], LanesFor(1, nullptr)).value;
+      start = b.CreateSExt(start, b.getInt64Ty());
+      llvm::Value* limit = emitter_.Dim(func_.index_limits[k]);
+      const int window = func_.window_dims[k];
+      // These sums and differences may wrap around: then the start is so far outside that what
+      // they give is out of bounds too.
+      if (vector && window == last) {
+        begin = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, b.CreateNeg(start));
+        end = emitter_.Min(end, b.CreateSub(limit, start));
+      } else {
+        llvm::Value* at =
+            window < 0 ? start : b.CreateAdd(start, index_[static_cast<std::size_t>(window)]);
+        valid = b.CreateAnd(valid, b.CreateICmpULT(at, limit));
+      }
+      position = b.CreateAdd(position, b.CreateMul(start, emitter_.Dim(func_.index_strides[k])));
     }
+    if (vector) valid = b.CreateAnd(valid, b.CreateICmpSLT(begin, end));
     emitter_.If(valid, [&] {
-      if (width_ == 1) {
+      if (!vector) {
         EmitLanes(LanesFor(1, nullptr), position);
         return;
       }
       Values none;
-      emitter_.ForLanes(emitter_.I64(0), emitter_.Dim(func_.dims.back()), width_, 2, none,
+      emitter_.ForLanes(begin, end, width_, 2, none,
                         [&](llvm::Value* first, int copies, llvm::Value* mask, Values&) {
                           for (int copy = 0; copy < copies; ++copy) {
                             index_.back() =

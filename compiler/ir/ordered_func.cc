@@ -108,21 +108,33 @@ std::string ToString(const ScatterFunc& func) {
                      AccessText(func.update) + "\n";
   for (std::size_t i = 0; i < func.indices.size(); ++i) {
     text += "  index " + AccessText(func.indices[i]) + " limit " + func.index_limits[i].ToString() +
-            " window " + func.index_windows[i].ToString() + " stride " +
-            func.index_strides[i].ToString() + "\n";
+            " stride " + func.index_strides[i].ToString();
+    if (func.window_dims[i] >= 0) text += " window i" + std::to_string(func.window_dims[i]);
+    text += "\n";
   }
   return text + "  output " + AccessText(func.output) + "\n}\n";
 }
 
 Status Verify(const ScatterFunc& func) {
   const std::size_t num_indices = func.indices.size();
-  if (func.index_limits.size() != num_indices || func.index_windows.size() != num_indices ||
+  if (func.index_limits.size() != num_indices || func.window_dims.size() != num_indices ||
       func.index_strides.size() != num_indices) {
     return InvalidArgument("scatter: limits, windows or strides are missing.");
   }
   const std::size_t num_dims = func.dims.size();
   STOKER_RETURN_IF_ERROR(VerifyDirect(func.output, 0, num_dims, "scatter: output"));
   STOKER_RETURN_IF_ERROR(VerifyDirect(func.update, 1, num_dims, "scatter: update"));
+  for (const int dim : func.window_dims) {
+    if (dim >= static_cast<int>(num_dims)) {
+      return InvalidArgument("scatter: window dim " + std::to_string(dim) + " of " +
+                             std::to_string(num_dims) + ".");
+    }
+    for (const Access& index : func.indices) {
+      if (dim < 0 || index.index.CoefficientOf(dim) == SymDim(0)) continue;
+      return InvalidArgument("scatter: an index varies over window dim " + std::to_string(dim) +
+                             ".");
+    }
+  }
   for (const Access& index : func.indices) {
     STOKER_RETURN_IF_ERROR(VerifyDirect(index, 2, num_dims, "scatter: index"));
     if (index.dtype != DType::kI64 && index.dtype != DType::kI32) {

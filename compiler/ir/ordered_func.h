@@ -33,19 +33,20 @@ struct SortFunc {
   bool output_index = false;    // One more output: the source index, i64.
 };
 
-// out = copy of the operand, then updates applied in row-major order (serial along updates,
-// parallel where the kind allows). Iteration dims of `update` and `position`: update dims,
+// out[position of the update] = kind(out, update), in row-major order of the updates. The position
+// is `output` plus, for each scattered dim, its index times its stride; an element whose position
+// along a scattered dim is out of bounds is skipped. Iteration dims: those of the updates,
 // outermost first.
 struct ScatterFunc {
   enum class Kind : std::uint8_t { kAssign, kAdd, kMultiply, kMaximum, kMinimum };
   std::vector<SymDim> dims;  // Of the updates.
   Kind kind = Kind::kAssign;
   DType dtype = DType::kF32;
-  Access update;                // Operand 1.
-  std::vector<Access> indices;  // Operand 2: one i64/i32 load per scattered dim.
-  std::vector<SymDim>
-      index_limits;  // Valid while 0 <= index + window extent <= limit; others are skipped.
-  std::vector<SymDim> index_windows;  // Window extent per scattered dim.
+  Access update;  // Operand 1.
+  // Per scattered dim.
+  std::vector<Access> indices;        // Operand 2: an i64 or i32; the same all over a window.
+  std::vector<int> window_dims;       // The update dim that adds to the index; -1: none.
+  std::vector<SymDim> index_limits;   // In bounds: 0 <= index + window < limit.
   std::vector<SymDim> index_strides;  // Of the output, elements.
   Access output;                      // Operand 0: window part of the position, over dims.
 };

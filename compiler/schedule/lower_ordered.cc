@@ -153,12 +153,6 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
   const std::vector<std::int64_t>& window_dims = attributes.Ints(AttrName::kUpdateWindowDims);
   const std::vector<std::int64_t>& inserted = attributes.Ints(AttrName::kInsertedWindowDims);
   const std::vector<std::int64_t>& scatter_dims = attributes.Ints(AttrName::kScatterDims);
-  for (const std::int64_t dim : scatter_dims) {
-    if (std::find(inserted.begin(), inserted.end(), dim) == inserted.end()) {
-      return Unimplemented("scatter " + type.ToString() + ": dim " + std::to_string(dim) +
-                           " is scattered in windows; only single elements are.");
-    }
-  }
   const auto vector_dim = static_cast<std::size_t>(attributes.Int(AttrName::kIndexVectorDim));
   const auto contains = [](const std::vector<std::int64_t>& dims, std::size_t dim) {
     return std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(dim)) != dims.end();
@@ -184,13 +178,13 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
   func.update = {1, type.dtype, update.index, {}};
 
   ElementIndex position(type.shape.dims().size());
-  std::vector<SymDim> windows(position.size(), 1);
+  std::vector<int> window_of(position.size(), -1);  // Per dim of the result: the update dim.
   std::size_t window = 0;
   for (std::size_t i = 0; i < position.size(); ++i) {
     if (contains(inserted, i)) continue;
     const auto dim = static_cast<std::size_t>(window_dims[window++]);
     position[i] = update_index[dim];
-    windows[i] = updates.dims()[dim];
+    window_of[i] = static_cast<int>(dim);
   }
   func.output = {0, type.dtype, PhysicalIndex(space, output.layout, output.shape, position), {}};
 
@@ -206,8 +200,8 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
     STOKER_TRY(const Address address, AddressOrCopy(node.operands[1], at, space, prepared));
     index_storage = address.storage;
     func.indices.push_back({2, graph_.type(node.operands[1]).dtype, address.index, {}});
+    func.window_dims.push_back(window_of[dim]);
     func.index_limits.push_back(type.shape.dims()[dim]);
-    func.index_windows.push_back(windows[dim]);
     func.index_strides.push_back(strides[dim]);
   }
   AppendOrdered(std::move(func), {result.written, update.storage, index_storage}, node, prepared);

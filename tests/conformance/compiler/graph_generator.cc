@@ -571,16 +571,16 @@ bool GraphGenerator::Indexing(OpKind kind, DType dtype) {
                 {}, true)
                .id != kNoValue;
   }
-  if (dtype == DType::kBool) return false;
   std::vector<std::int64_t> update_sizes = batch;
   update_sizes.insert(update_sizes.end(), kept.begin(), kept.end());
-  constexpr const char* kKinds[] = {"assign", "add", "maximum", "minimum"};
+  constexpr const char* kKinds[] = {"assign", "add", "maximum", "minimum", "multiply"};
+  const std::int64_t num_kinds = dtype == DType::kBool ? 1 : chaining_ ? 4 : 5;
   return Emit(kind, {x, indices, Operand(dtype, update_sizes)},
               {{AttrName::kUpdateWindowDims, window_dims},
                {AttrName::kInsertedWindowDims, collapsed},
                {AttrName::kScatterDims, indexed},
                {AttrName::kIndexVectorDim, batch_rank},
-               {AttrName::kKind, std::string(kKinds[Below(4)])}})
+               {AttrName::kKind, std::string(kKinds[Below(num_kinds)])}})
              .id != kNoValue;
 }
 

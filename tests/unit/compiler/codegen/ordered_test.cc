@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -219,8 +220,8 @@ TEST_P(OrderedTest, Scatter_RowsOfEveryKind_InOrder) {
         func.dtype = dtype == DType::kBF16 ? DType::kF32 : dtype;
         func.update = At(1, dtype, Affine({{0, width}, {1, 1}}));
         func.indices = {At(2, DType::kI32, Affine({{0, 1}}))};
+        func.window_dims = {-1};
         func.index_limits = {kPlaces};
-        func.index_windows = {1};
         func.index_strides = {width};
         func.output = At(0, dtype, Affine({{1, 1}}));
         auto kernel = Make(func);
@@ -251,36 +252,52 @@ TEST_P(OrderedTest, Scatter_RowsOfEveryKind_InOrder) {
   }
 }
 
-// Windows of 3 x 2 at places of a matrix: partly outside means skipped, overlaps are serial.
-TEST_P(OrderedTest, Scatter_Windows_SkipsWhatDoesNotFit) {
-  ScatterFunc func;
-  func.dims = {6, 3, 2};
-  func.kind = ScatterFunc::Kind::kAdd;
-  func.update = At(1, DType::kF32, Affine({{0, 6}, {1, 2}, {2, 1}}));
-  func.indices = {At(2, DType::kI64, Affine({{0, 2}})), At(2, DType::kI64, Affine({{0, 2}}, 1))};
-  func.index_limits = {5, 4};
-  func.index_windows = {3, 2};
-  func.index_strides = {4, 1};
-  func.output = At(0, DType::kF32, Affine({{1, 4}, {2, 1}}));
-  auto kernel = Make(func);
-  ASSERT_NE(kernel, nullptr);
-  const std::vector<double> places = {0, 0, 2, 2, 3, 0, 1, 3, -1, 0, 1, 1};
-  const std::vector<double> updates = Values(36);
-  const Elements out(DType::kF32, 20);
-  const Elements update(DType::kF32, updates);
-  const Elements place(DType::kI64, places);
-  kernel->Run({out.data(), update.data(), place.data()});
-  std::vector<double> expected(20, 0);
-  for (std::size_t u : {0U, 1U, 5U}) {
-    for (std::size_t i = 0; i < 3; ++i) {
-      for (std::size_t j = 0; j < 2; ++j) {
-        const auto row = static_cast<std::size_t>(places[2 * u]) + i;
-        const auto column = static_cast<std::size_t>(places[2 * u + 1]) + j;
-        expected[row * 4 + column] += updates[u * 6 + i * 2 + j];
+// Windows of 3 x `width` at places of a matrix: of those partly outside, the inside is updated;
+// overlaps are serial.
+TEST_P(OrderedTest, Scatter_Windows_AreClipped) {
+  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::array<std::int64_t, 2>> places = {
+      {0, 0}, {2, 2}, {3, 0},     {1, 3},    {-1, 0},   {1, -1},
+      {1, 1}, {5, 5}, {kHigh, 0}, {kLow, 0}, {0, kLow}, {0, kHigh}};
+  const auto count = static_cast<std::int64_t>(places.size());
+  for (const std::int64_t width : {1, 2, 16, 45}) {
+    for (const auto kind : {ScatterFunc::Kind::kAssign, ScatterFunc::Kind::kAdd}) {
+      const std::int64_t columns = width + 4;
+      ScatterFunc func;
+      func.dims = {count, 3, width};
+      func.kind = kind;
+      func.update = At(1, DType::kF32, Affine({{0, 3 * width}, {1, width}, {2, 1}}));
+      func.indices = {At(2, DType::kI64, Affine({{0, 2}})),
+                      At(2, DType::kI64, Affine({{0, 2}}, 1))};
+      func.window_dims = {1, 2};
+      func.index_limits = {5, columns};
+      func.index_strides = {columns, 1};
+      func.output = At(0, DType::kF32, Affine({{1, columns}, {2, 1}}));
+      auto kernel = Make(func);
+      ASSERT_NE(kernel, nullptr);
+      const std::vector<double> updates = Values(count * 3 * width);
+      const Elements out(DType::kF32, 5 * columns);
+      const Elements update(DType::kF32, updates);
+      std::vector<std::array<std::int64_t, 2>> place = places;
+      kernel->Run({out.data(), update.data(), place.data()});
+      std::vector<double> expected(static_cast<std::size_t>(5 * columns), 0);
+      std::size_t next = 0;
+      for (const auto& [top, left] : places) {
+        const bool far =
+            std::abs(static_cast<double>(top)) > 99 || std::abs(static_cast<double>(left)) > 99;
+        for (std::int64_t i = 0; i < 3; ++i) {
+          for (std::int64_t j = 0; j < width; ++j) {
+            const double x = updates[next++];
+            if (far || top + i < 0 || top + i >= 5 || left + j < 0 || left + j >= columns) continue;
+            double& old = expected[static_cast<std::size_t>((top + i) * columns + left + j)];
+            old = kind == ScatterFunc::Kind::kAssign ? x : old + x;
+          }
+        }
       }
+      EXPECT_THAT(out.Read(), testing::ElementsAreArray(expected)) << ToString(func);
     }
   }
-  EXPECT_THAT(out.Read(), testing::ElementsAreArray(expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, OrderedTest, testing::ValuesIn(RunnableTargets()),
