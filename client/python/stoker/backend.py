@@ -8,7 +8,7 @@ from torch._dynamo import exc as dynamo_errors
 
 from . import capture, runtime, tally
 from .aten_ops import Unsupported
-from .client import client
+from .client import client, connect_ahead
 from .executable import Executable
 from .library import StokerError
 from .log import logger, warn_once
@@ -30,6 +30,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     """What torch.compile(model, backend="stoker") calls. Options: numerics ("strict", "fast") and
     verify (the first call runs beside a reference interpreter)."""
     chosen = _options(mode, options or {})
+    connect_ahead()
 
     def compile_graph(inner, parameters, traced_s):
         return _compile(inner, parameters, chosen, traced_s)

@@ -6,11 +6,12 @@ import threading
 from ctypes import byref, sizeof
 
 from . import library
-from .library import ClientOptions, CompileOptions, ProgressFunction
+from .library import ClientOptions, CompileOptions, ProgressFunction, StokerError
 from .log import logger
 
 _lock = threading.Lock()
 _clients = {}  # Process id -> Client: a forked process makes its own.
+_ahead = set()  # Process ids that have started to connect.
 
 
 class Client:
@@ -58,6 +59,23 @@ def client():
             if pid not in _clients:
                 _clients[pid] = Client()
     return _clients[pid]
+
+
+def connect_ahead():
+    """Starts a private daemon, if one is needed, while PyTorch is still tracing."""
+    pid = os.getpid()
+    with _lock:
+        if pid in _ahead:
+            return
+        _ahead.add(pid)
+    threading.Thread(target=_connect, name="stoker-connect", daemon=True).start()
+
+
+def _connect():
+    try:
+        client().get("/-/healthy")
+    except StokerError as error:
+        logger.info("no daemon yet: %s", error)  # The compile says it to the user.
 
 
 def status():
