@@ -1,10 +1,13 @@
 """Every test gets a cache folder, and with it a private daemon, of its own."""
 
+import http.client
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -47,15 +50,25 @@ class Site:
     def stats(self):
         return json.loads(self.tool("stats", "--json"))
 
-    def daemon_pid(self):
-        import http.client
-        import socket
-
+    def status(self):
+        """The daemon's status; there must be one."""
         connection = http.client.HTTPConnection("localhost")
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.connect(str(self.cache / "stokerd.sock"))
         connection.request("GET", "/status")
-        return json.loads(connection.getresponse().read())["pid"]
+        return json.loads(connection.getresponse().read())
+
+    def daemon_pid(self):
+        return self.status()["pid"]
+
+    def stop(self):
+        """Stops the daemon and waits until it is gone."""
+        pid = self.daemon_pid()
+        self.tool("stop")
+        deadline = time.monotonic() + 20
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not os.path.exists(f"/proc/{pid}")
 
 
 @pytest.fixture

@@ -1,40 +1,58 @@
-"""One job of its own process: compiles a small model with the stoker backend and prints one JSON line.
+"""One job of its own process: compiles small models with the stoker backend and prints one JSON line.
 
-usage: job.py MODEL [SEED] [WIDTH]   MODEL: gpt2, bert, resnet, mlp
+The line is one result, or a dictionary of them by model if there are several.
 """
 
+import argparse
 import json
-import sys
-import warnings
+import logging
 
 import torch
 
 import stoker
 
 
-def build(name, seed, width):
+def build(name, seed, width, batch):
+    """(model, its input) in float32."""
     torch.manual_seed(seed)
+    tokens = torch.randint(0, 1000, (batch, 17))
     if name == "mlp":
         model = torch.nn.Sequential(
             torch.nn.Linear(32, width), torch.nn.GELU(), torch.nn.LayerNorm(width),
             torch.nn.Linear(width, 8), torch.nn.Softmax(-1))
-        return model.eval(), torch.randn(5, 32)
+        return model, torch.randn(batch + 3, 32)
     if name == "gpt2":
         from transformers import GPT2Config, GPT2LMHeadModel
 
-        config = GPT2Config(n_layer=2, n_head=4, n_embd=width, vocab_size=1000, use_cache=False)
-        model = GPT2LMHeadModel(config).eval()
-        return model, torch.randint(0, 1000, (2, 17))
+        return GPT2LMHeadModel(GPT2Config(
+            n_layer=2, n_head=4, n_embd=width, vocab_size=1000, use_cache=False)), tokens
     if name == "bert":
         from transformers import BertConfig, BertModel
 
-        config = BertConfig(
+        return BertModel(BertConfig(
             num_hidden_layers=2, num_attention_heads=4, hidden_size=width,
-            intermediate_size=2 * width, vocab_size=1000)
-        return BertModel(config).eval(), torch.randint(0, 1000, (2, 17))
-    import torchvision
+            intermediate_size=2 * width, vocab_size=1000)), tokens
+    if name == "llama":
+        from transformers import LlamaConfig, LlamaForCausalLM
 
-    return torchvision.models.resnet18(num_classes=16).eval(), torch.randn(1, 3, 64, 64)
+        return LlamaForCausalLM(LlamaConfig(
+            num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, hidden_size=width,
+            intermediate_size=2 * width, vocab_size=1000, use_cache=False)), tokens
+    if name == "t5":
+        from transformers import T5Config, T5EncoderModel
+
+        return T5EncoderModel(T5Config(
+            num_layers=2, num_heads=4, d_model=width, d_kv=width // 4, d_ff=2 * width,
+            vocab_size=1000)), tokens
+    from torchvision import models
+
+    if name == "vit":
+        model = models.VisionTransformer(
+            image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=width,
+            mlp_dim=2 * width, num_classes=16)
+        torch.nn.init.normal_(model.heads.head.weight, std=0.02)
+        return model, torch.randn(batch, 3, 32, 32)
+    return models.resnet18(num_classes=16), torch.randn(batch, 3, 64, 64)
 
 
 def output_of(result):
@@ -44,25 +62,95 @@ def output_of(result):
     return result
 
 
-def main():
-    name = sys.argv[1]
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    width = int(sys.argv[3]) if len(sys.argv) > 3 else 64
-    model, example = build(name, seed, width)
-    with torch.no_grad(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        compiled = torch.compile(lambda x: output_of(model(x)), backend="stoker")
-        actual = compiled(example)
-        again = compiled(example)
-        reference = output_of(model.double()(
-            example.double() if example.is_floating_point() else example))
-    error = torch.linalg.norm(actual.double() - reference) / torch.linalg.norm(reference)
-    print(json.dumps({
-        "error": error.item(),
-        "repeats": bool(torch.equal(actual, again)),
-        "warnings": [str(w.message) for w in caught if "stoker" in str(w.message).lower()],
+def relative_error(actual, reference):
+    reference = reference.double()
+    return (torch.linalg.norm(actual.double() - reference) / torch.linalg.norm(reference)).item()
+
+
+def widened(x):
+    return x.double() if x.is_floating_point() else x
+
+
+class Warnings(logging.Handler):
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.messages = []
+        logging.getLogger("stoker").addHandler(self)
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
+
+
+def run(model, example, warnings):
+    """Two calls of the compiled model beside eager PyTorch in its dtype and in float64."""
+    already = len(stoker.compiles()) + stoker.counters().get("graphs_eager", 0)
+    seen = len(warnings.messages)
+    compiled = torch.compile(lambda x: output_of(model(x)), backend="stoker")
+    with torch.no_grad():
+        actual, again = compiled(example), compiled(example)
+        eager = output_of(model(example))
+        reference = output_of(model.double()(widened(example)))
+    return {
+        "error": relative_error(actual, reference),
+        "eager_error": relative_error(eager, reference),
+        "repeats": torch.equal(actual, again),
+        "warnings": warnings.messages[seen:],
+        "graphs": len(stoker.compiles()) + stoker.counters().get("graphs_eager", 0) - already,
         "last": stoker.last_compile(),
-    }, default=str))
+    }
+
+
+def change_weights(model, example):
+    """Which ways to change a weight show in the next call."""
+    compiled = torch.compile(model, backend="stoker")
+    weight = model[0].weight
+    ways = {
+        "in place": lambda: weight.mul_(2),
+        "through data": lambda: weight.data.add_(0.5),
+        "new tensor": lambda: setattr(weight, "data", torch.randn_like(weight))}
+    shown = {}
+    with torch.no_grad():
+        compiled(example)
+        for name, change in ways.items():
+            change()
+            shown[name] = relative_error(compiled(example), model(example)) < 1e-5
+    return {"changes": shown}
+
+
+def train(model, example):
+    def gradients(function):
+        model.zero_grad()
+        function(example).square().sum().backward()
+        return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+    compiled = gradients(torch.compile(model, backend="stoker"))
+    return {"gradient_error": relative_error(compiled, gradients(model))}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", metavar="MODEL,...", help="gpt2, bert, llama, t5, vit, resnet, mlp")
+    parser.add_argument("seed", nargs="?", type=int, default=0)
+    parser.add_argument("width", nargs="?", type=int, default=64)
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--change-weights", action="store_true")
+    parser.add_argument("--train", action="store_true")
+    arguments = parser.parse_args()
+    warnings = Warnings()
+    results = {}
+    for name in arguments.models.split(","):
+        model, example = build(name, arguments.seed, arguments.width, arguments.batch)
+        dtype = getattr(torch, arguments.dtype)
+        model = model.to(dtype).eval()
+        example = example.to(dtype) if example.is_floating_point() else example
+        if arguments.change_weights:
+            results[name] = change_weights(model, example)
+        elif arguments.train:
+            results[name] = train(model, example)
+        else:
+            results[name] = run(model, example, warnings)
+    print(json.dumps(results if len(results) > 1 else next(iter(results.values())), default=str))
 
 
 if __name__ == "__main__":

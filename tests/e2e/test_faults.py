@@ -1,0 +1,106 @@
+"""Processes killed in the middle of a compile, and damaged files: the job ends right, the cache is sound."""
+
+import os
+import pathlib
+import signal
+import time
+
+import pytest
+
+WAIT_S = 60
+
+
+def wait_for(condition):
+    """What `condition` gives as soon as it is true."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.005)
+    raise AssertionError(f"Nothing happened within {WAIT_S} s.")
+
+
+def is_compiling(site):
+    return site.status()["queue"]["running"] > 0
+
+
+def children_of(pid):
+    """Process ids."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue  # It ended meanwhile.
+        if parent == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
+def assert_sound(site, model):
+    """The next job is right, and the one after it finds everything stored."""
+    assert site.run(model)["error"] <= 1e-5
+    again = site.run(model)
+    assert again["error"] <= 1e-5
+    assert set(again["last"]["sources"]) <= {"memory", "disk"}
+
+
+def test_worker_killed_in_a_compile(site):
+    site.run("mlp")
+    daemon = site.daemon_pid()
+    job = site.start("gpt2")
+    wait_for(lambda: is_compiling(site))
+    workers = wait_for(lambda: children_of(daemon))
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    assert site.finish(job)["error"] <= 1e-5
+    assert site.daemon_pid() == daemon
+    assert_sound(site, "gpt2")
+
+
+def test_client_killed_in_a_compile(site):
+    site.run("mlp")
+    daemon = site.daemon_pid()
+    job = site.start("gpt2")
+    wait_for(lambda: is_compiling(site))
+    job.kill()
+    job.communicate()
+    assert_sound(site, "gpt2")
+    assert site.daemon_pid() == daemon
+
+
+def test_daemon_killed_in_a_compile(site):
+    site.run("mlp")
+    job = site.start("gpt2")
+    wait_for(lambda: is_compiling(site))
+    os.kill(site.daemon_pid(), signal.SIGKILL)
+    assert site.finish(job)["error"] <= 1e-5
+    assert_sound(site, "gpt2")
+
+
+def database_files(site):
+    return [
+        path for path in (site.cache / "store").rglob("*")
+        if path.suffix in (".sst", ".blob", ".log") and path.stat().st_size > 256]
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    for place in range(len(data) // 4, len(data), max(1, len(data) // 16)):
+        data[place] ^= 0x5A
+    path.write_bytes(data)
+
+
+def truncate(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("damage", [flip, truncate], ids=["flipped", "truncated"])
+def test_damaged_files(site, damage):
+    site.run("mlp")
+    site.stop()
+    files = database_files(site)
+    assert files
+    for path in files:
+        damage(path)
+    assert_sound(site, "mlp")

@@ -1,0 +1,35 @@
+"""Real models of every kind in both dtypes and two batch sizes: one graph, no fallback, right numbers."""
+
+import pytest
+
+MODELS = "gpt2,bert,resnet,vit,llama,t5"
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_models(site, dtype, batch):
+    results = site.run(MODELS, "--dtype", dtype, "--batch", batch)
+    assert list(results) == MODELS.split(",")
+    for name, result in results.items():
+        assert result["warnings"] == [], name
+        assert result["graphs"] == 1, name
+        assert result["last"]["segments"] == 1, name
+        assert result["last"]["fallback_ops"] == {}, name
+        assert result["repeats"], name
+        if dtype == "float32":
+            assert result["error"] <= 1e-5, name
+        else:
+            assert result["error"] <= 2e-2, name
+            assert result["error"] <= 1.2 * result["eager_error"], name
+
+
+def test_new_weights_are_used(site):
+    """In place, through .data, swapped: each shows in the next call and compiles nothing."""
+    result = site.run("mlp", "--change-weights")
+    assert result["changes"] == {"in place": True, "through data": True, "new tensor": True}
+    assert site.stats()["compiles"] == 1
+
+
+def test_training_step_matches_eager(site):
+    result = site.run("mlp", "--train")
+    assert result["gradient_error"] <= 1e-5
