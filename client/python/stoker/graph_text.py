@@ -33,13 +33,14 @@ INTEGER_LIMITS = {
 
 
 class Node:
-    __slots__ = ("op", "operands", "attributes", "results")
+    __slots__ = ("op", "operands", "attributes", "results", "order")
 
     def __init__(self, op, operands, attributes):
         self.op = op
         self.operands = operands
         self.attributes = attributes
         self.results = ()
+        self.order = None  # Of a transpose: its dims.
 
 
 class Value:
@@ -212,12 +213,17 @@ class GraphText:
 
     def transpose(self, x, dims):
         dims = tuple(dims)
+        if x.node is not None and x.node.op == "transpose":
+            x, inner = x.node.operands[0], x.node.order
+            dims = tuple(inner[dim] for dim in dims)
         if dims == tuple(range(len(dims))):
             return x
         shape = tuple(x.shape[dim] for dim in dims)
         if x.splat is not None:
             return self.constant(x.splat, x.dtype, shape)
-        return self.node("transpose", (x,), f" {{dims={ints(dims)}}}", x.dtype, shape)
+        result = self.node("transpose", (x,), f" {{dims={ints(dims)}}}", x.dtype, shape)
+        result.node.order = dims
+        return result
 
     def slice(self, x, start, limit, stride=None):
         stride = tuple(stride or (1,) * x.rank)

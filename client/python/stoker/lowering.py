@@ -134,9 +134,8 @@ class _Level:
     def live(self):
         """(positions of needed inputs, nodes, values to return, {fx node: its Value})."""
         exported = {node: self.values[node] for node in self.exports}
-        returned = list(dict.fromkeys(
-            self._physical(node, value) for node, value in exported.items()
-            if value.node is not None))
+        physical = (self._physical(node, value) for node, value in exported.items())
+        returned = list(dict.fromkeys(value for value in physical if value.node is not None))
         return *self.text.live(returned), returned, exported
 
     def _physical(self, node, value):
@@ -145,28 +144,26 @@ class _Level:
 
     def steps(self, slot_of):
         inputs, nodes, returned, exported = self.live()
-        outputs, copies, written = [], [], {}
+        outputs, copies = [], []
+        # Value -> (slot, order of its dims) of a tensor whose elements lie like the value's.
+        lies = {
+            value: (slot_of(node), layout.order)
+            for (value, _), (node, layout) in zip(self.text.inputs, self.imports)}
         for node, value in exported.items():
             layout = layout_of(node.meta["val"])
-            if value.node is None:
-                source = slot_of(self.imports[_position(self.text.inputs, value)][0])
+            order = layout.order or row_major(layout.shape).order
+            physical = self._physical(node, value)
+            if physical in lies:
+                copies.append(Copy(*lies[physical], slot_of(node), layout))
             else:
-                source = written.get(physical := self._physical(node, value))
-            if source is not None:
-                copies.append(Copy(source, slot_of(node), layout))
-                continue
-            written[physical] = slot_of(node)
-            outputs.append(SegmentOutput(slot_of(node), node.meta["val"].dtype, layout))
+                lies[physical] = slot_of(node), order
+                outputs.append(SegmentOutput(slot_of(node), node.meta["val"].dtype, layout))
         segment_inputs = [
             SegmentInput(slot_of(node), layout, self.text.inputs[position][1])
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
             yield Segment(self.text.text(inputs, nodes, returned), segment_inputs, outputs)
         yield from copies
-
-
-def _position(inputs, value):
-    return next(place for place, (other, _) in enumerate(inputs) if other is value)
 
 
 def _check(node, value, out):
@@ -176,13 +173,13 @@ def _check(node, value, out):
         raise Unsupported(f"the mapping gives {found} where PyTorch has {out}")
 
 
-def _views_up_to(node, outputs):
-    """The views that lead from another output to this one, in order; empty if none do."""
+def _views_up_to(node, roots):
+    """The views that lead from one of the roots to this node, in order; empty if none do."""
     chain = []
     while _is_view(node):
         chain.append(node)
         node = node.args[0]
-        if node in outputs:
+        if node in roots:
             return chain[::-1]
     return []
 
@@ -214,7 +211,7 @@ class _Lowering:
         self.known = {}
         self.last_random_level = 0
         self.outputs = []
-        self.views = []  # fx nodes from which PyTorch makes outputs that view other outputs.
+        self.views = []  # fx nodes of outputs that view inputs or other outputs: PyTorch makes them.
         for node in gm.graph.nodes:
             getattr(self, f"_visit_{node.op}")(node)
 
@@ -267,7 +264,7 @@ class _Lowering:
             and isinstance(value.meta.get("val"), torch.Tensor)}
         for value in node.args[0]:
             if value in tensors:
-                chain = _views_up_to(value, tensors)
+                chain = _views_up_to(value, tensors | self.outside)
                 self.views += [view for view in chain if view not in self.views]
                 if not chain:
                     self.need(value)

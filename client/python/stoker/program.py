@@ -33,9 +33,11 @@ class EagerCall(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Slot `target` becomes a tensor of its own with the content of slot `source`."""
+    """Slot `target` becomes a tensor of its own with the elements of slot `source`, taken with its dims in
+    the order `source_order` and laid out in the order of `layout`."""
 
     source: int
+    source_order: tuple
     target: int
     layout: Any
 

@@ -110,12 +110,13 @@ def _run_eager(slots, call, _):
 
 
 def _run_copy(slots, copy, _):
-    layout, source = copy.layout, slots[copy.source]
+    layout, elements = copy.layout, slots[copy.source].permute(copy.source_order)
     if layout.overlaps:
-        slots[copy.target] = source.clone(memory_format=torch.contiguous_format)
-    else:
-        slots[copy.target] = torch.empty_strided(
-            layout.shape, layout.strides, dtype=source.dtype).copy_(source)
+        slots[copy.target] = elements.clone(memory_format=torch.contiguous_format)
+        return
+    slots[copy.target] = result = torch.empty_strided(
+        layout.shape, layout.strides, dtype=elements.dtype)
+    (result if layout.order is None else result.permute(layout.order)).copy_(elements)
 
 
 def _filled(slots, argument):

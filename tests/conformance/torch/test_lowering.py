@@ -156,6 +156,20 @@ def test_equal_outputs_are_two_tensors():
     torch.testing.assert_close(first, second)
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: (x.t().clone(), x + 1), lambda x: (x + 1, (x + 1).t().clone()),
+    lambda x: (x + 1, (x + 1).t().contiguous()), lambda x: ((x + 1)[:, ::2].clone(), x.clone())])
+@pytest.mark.parametrize("x", [X, X.t(), X[:, ::2]], ids=["plain", "transposed", "strided"])
+def test_copies_know_how_their_source_lies(function, x):
+    check(function, x)
+
+
+def test_output_that_views_an_input_is_made_by_pytorch():
+    _, program = lowered(lambda x: (x.t(), x + 1), X)
+    assert [step.target for step in program.steps if isinstance(step, EagerCall)] == [
+        torch.ops.aten.t.default]
+
+
 # ---- Masks that shapes decide ---------------------------------------------------------------------
 
 Q = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))
