@@ -24,10 +24,11 @@ def test_models(site, dtype, batch):
 
 
 def test_new_weights_are_used(site):
-    """In place, through .data, swapped: each shows in the next call and compiles nothing."""
+    """Whichever way they change, the next call sees it, and nothing but another batch size compiles."""
     result = site.run("mlp", "--change-weights")
-    assert result["changes"] == {"in place": True, "through data": True, "new tensor": True}
-    assert site.stats()["compiles"] == 1
+    assert len(result["changes"]) == 6
+    assert all(result["changes"].values()), result["changes"]
+    assert site.stats()["compiles"] == 2
 
 
 def test_training_step_matches_eager(site):

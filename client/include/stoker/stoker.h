@@ -146,11 +146,12 @@ STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* ex
 /* Number of threads the calling process computes with, from now on; 0: all it may use. */
 STOKER_API void stoker_set_num_threads(int32_t threads);
 
-/* The parameters of the graph (its inputs with role parameter), in input order. `versions[i]`
- * changes whenever the content of `data[i]` does. What depends on parameters alone is computed
- * here, unless (data, versions) are those of the current binding. The memory must stay valid until
- * the next binding or until the executable is freed. Not concurrently with stoker_executable_run on
- * the same executable. */
+/* The parameters of the graph (its inputs with role parameter), in input order. (data[i],
+ * versions[i]) names a content in the whole process: when the content of `data[i]` changes, give a
+ * version that no executable was given for that address. What depends on parameters alone is
+ * computed here, unless a living executable is bound to the same and has computed it. The memory
+ * must stay valid until the next binding or until the executable is freed. Not concurrently with
+ * stoker_executable_run on the same executable. */
 STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
                                                  const void* const* data, const int64_t* versions,
                                                  size_t count);

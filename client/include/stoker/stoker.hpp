@@ -237,8 +237,8 @@ class Executable {
  public:
   explicit Executable(stoker_executable* handle) : handle_(handle) {}
 
-  // The graph's parameters in order; the memory must stay valid. `version` changes when their
-  // content does.
+  // The graph's parameters in order; the memory must stay valid. When a parameter's content
+  // changes, give a version that no executable was given for its address.
   void Bind(const std::vector<const void*>& parameters, std::int64_t version = 0) {
     const std::vector<std::int64_t> versions(parameters.size(), version);
     detail::Check(stoker_executable_bind(handle_.get(), parameters.data(), versions.data(),

@@ -39,7 +39,6 @@ class Executable:
         self._output_pointers = ctypes.c_void_p * len(segment.outputs)
         self._gate = Gate()
         self._stamp = None
-        self._version = 0
 
     def __del__(self):
         self._library.stoker_executable_free(self._handle)
@@ -103,16 +102,16 @@ class Executable:
         with self._gate.alone():
             if self._stamp is not None and self._stamp.fits(parameters):
                 return  # Another thread was first.
+            self._stamp = None
+            stamp = Stamp(parameters)
             laid_out = list(map(_as_laid_out, parameters, self._parameters_layout))
-            self._version += 1
             count = len(laid_out)
             data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
-            versions = (ctypes.c_int64 * count)(*[self._version] * count)
-            self._stamp = None
+            versions = (ctypes.c_int64 * count)(*stamp.numbers)
             library.check(self._library.stoker_executable_bind(
                 self._handle, data, versions, count))
             self._bound = laid_out
-            self._stamp = Stamp(parameters)
+            self._stamp = stamp
         tally.count("bindings")
         self._on_bind(time.perf_counter() - started)
 

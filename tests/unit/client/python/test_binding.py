@@ -61,3 +61,36 @@ def test_inference_tensor_in_place_of_a_parameter_does_not_fit():
     stamp = Stamp((torch.zeros(4),))
     with torch.inference_mode():
         assert not stamp.fits((torch.zeros(4),))
+
+
+@pytest.mark.parametrize("part", [
+    (slice(None), 3), (5, slice(None)), (slice(0, 20), slice(None)), (slice(None), slice(40, 64))],
+    ids=["column", "row", "rows", "columns"])
+def test_write_through_data_to_part_of_a_small_matrix(part):
+    """A column of 64 or a third of the rows are seen; a single row in many may not be."""
+    parameter = torch.nn.Parameter(torch.zeros(8, 8) if isinstance(part[1], int) or part[0] == 5
+                                   else torch.zeros(64, 64))
+    stamp = Stamp((parameter,))
+    parameter.data[part] += 1
+    assert not stamp.fits((parameter,))
+
+
+def test_numbers_are_equal_exactly_while_the_content_is():
+    """Executables of the same parameters share what they prepare, and never something stale."""
+    held = parameters()
+    first = Stamp(held)
+    assert Stamp(held).numbers == first.numbers
+    held[0].data.add_(1)
+    second = Stamp(held)
+    assert second.numbers[0] != first.numbers[0]
+    assert second.numbers[1:] == first.numbers[1:]
+    with torch.no_grad():
+        held[0].data.sub_(1)
+        held[0].add_(0)
+    assert Stamp(held).numbers[0] not in (first.numbers[0], second.numbers[0])
+
+
+def test_views_of_one_memory_have_numbers_of_their_own():
+    whole = torch.zeros(4, 4)
+    one, other = Stamp((whole, whole[:2])).numbers
+    assert one != other
