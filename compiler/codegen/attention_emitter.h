@@ -60,7 +60,20 @@ class AttentionEmitter {
 
   // attention_softmax.cc
   void EmitSoftmax(const Task& task, const KeyBlock& block, const Tile& tile);
-  void EmitSoftmaxRow(const Task& task, const KeyBlock& block, const Tile& tile, llvm::Value* row);
+  struct SoftmaxRow {
+    llvm::Value* in_task = nullptr;  // Query within the task.
+    llvm::Value* query = nullptr;
+    llvm::Value* keys = nullptr;  // Keys of the block that it sees.
+    // Pointers.
+    llvm::Value* scores = nullptr;
+    llvm::Value* probabilities = nullptr;
+    llvm::Value* maximum = nullptr;
+    llvm::Value* sum = nullptr;
+  };
+  SoftmaxRow SoftmaxRowAt(const Task& task, const KeyBlock& block, const Tile& tile,
+                          llvm::Value* row);
+  void EmitMaximum(const Task& task, const KeyBlock& block, const SoftmaxRow& row);
+  void EmitExponentials(const Tile& tile, const SoftmaxRow& row);
   llvm::Value* Exp(llvm::Value* x);
   llvm::Value* MaskAt(const Task& task, llvm::Value* query, llvm::Value* key, llvm::Value* active);
 

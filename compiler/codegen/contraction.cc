@@ -43,47 +43,100 @@ void ContractionEmitter::Emit() {
 void ContractionEmitter::EmitTask(llvm::Value* number) {
   llvm::IRBuilder<>& b = e_.b();
   ContractionTask task = TaskAt(number);
-  llvm::Value* depth = e_.Dim(plan_.depth.back().extent);
-  if (plan_.chunk == 0) {
-    if (plan_.staged) {
-      llvm::Value* fresh =
-          b.CreateOr(b.CreateICmpEQ(task.panel, e_.I64(0)), b.CreateICmpEQ(number, e_.TaskBegin()));
-      e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
-      task = Staged(task);
-    }
-    EmitUnits(task, DepthChunk{.rhs = task.rhs}, /*store=*/true);
+  if (plan_.chunk != 0) {
+    EmitChunks(task);
     return;
   }
-  // Chunks are multiples of the granule and staged rows are padded to it, so that only the source
-  // needs to know where K ends.
-  STOKER_CHECK(plan_.staged && plan_.depth.size() == 1);
-  llvm::Value* source_depth = e_.Dim(plan_.source_depth.back().extent);
+  if (plan_.staged) {
+    llvm::Value* fresh =
+        b.CreateOr(b.CreateICmpEQ(task.group, e_.I64(0)), b.CreateICmpEQ(number, e_.TaskBegin()));
+    e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
+    task = Staged(task);
+  }
+  PanelChunk chunk;
+  chunk.panel = task.group;
+  chunk.rhs = PanelAt(task, chunk.panel, e_.I64(0));
+  chunk.bytes = e_.Mul(e_.Dim(plan_.panel_stride), e_.I64(ElementBytes()));
+  llvm::Value* next =
+      e_.Min(e_.Add(chunk.panel, e_.I64(1)), e_.Sub(e_.Dim(plan_.panels), e_.I64(1)));
+  chunk.next = PanelAt(task, next, e_.I64(0));
+  chunk.sums = e_.Scratch(0);
+  EmitUnits(task, chunk);
+}
+
+// Chunks are multiples of the granule, and staged rows are padded to it.
+void ContractionEmitter::EmitChunks(const ContractionTask& task) {
+  llvm::IRBuilder<>& b = e_.b();
+  STOKER_CHECK(plan_.depth.size() == 1);
+  llvm::Value* depth = e_.Dim(plan_.depth.back().extent);
+  llvm::Value* first = e_.Mul(task.group, e_.I64(plan_.panels_per_task));
+  llvm::Value* end = e_.Min(e_.Add(first, e_.I64(plan_.panels_per_task)), e_.Dim(plan_.panels));
+  const std::int64_t panel_sums = plan_.units_per_task * plan_.unit_bytes;
+  const auto sums_of = [&](llvm::Value* panel) {
+    return AddBytes(e_.Scratch(0), e_.Mul(e_.Sub(panel, first), e_.I64(panel_sums)));
+  };
   ZeroSums();
-  e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* begin) {
-    llvm::Value* end = e_.Min(e_.Add(begin, e_.I64(plan_.chunk)), depth);
-    StageRows(task, begin, e_.Min(end, source_depth));
-    DepthChunk chunk;
-    chunk.partial = true;
-    chunk.depth = e_.Sub(end, begin);
-    chunk.rhs = AddBytes(task.rhs, e_.Mul(begin, e_.I64(func_.rhs.nr * ElementBytes())));
-    EmitUnits(Staged(task), chunk, /*store=*/false);
+  e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* k) {
+    llvm::Value* next_k = e_.Min(e_.Add(k, e_.I64(plan_.chunk)), depth);
+    ContractionTask part = task;
+    if (plan_.staged) {
+      StageRows(task, k, e_.Min(next_k, e_.Dim(plan_.source_depth.back().extent)));
+      part = Staged(task);
+    } else {
+      part.lhs = AddBytes(task.lhs, e_.Mul(k, e_.I64(ElementBytes())));
+    }
+    e_.For(first, end, 1, [&](llvm::Value* panel) {
+      PanelChunk chunk;
+      chunk.panel = panel;
+      chunk.partial = true;
+      chunk.depth = e_.Sub(next_k, k);
+      if (plan_.depth.back().extent.IsConstant() &&
+          plan_.depth.back().extent.constant() % plan_.chunk == 0) {
+        chunk.depth = e_.I64(plan_.chunk);
+      }
+      chunk.rhs = PanelAt(task, panel, k);
+      chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * ElementBytes()));
+      // Then the next panel's part of this chunk, or the first panel's of the next chunk. What
+      // follows the last chunk is the next group.
+      llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), end);
+      llvm::Value* over = b.CreateAnd(last, b.CreateICmpEQ(next_k, depth));
+      llvm::Value* next_panel = b.CreateSelect(last, first, e_.Add(panel, e_.I64(1)));
+      next_panel =
+          b.CreateSelect(over, e_.Min(end, e_.Sub(e_.Dim(plan_.panels), e_.I64(1))), next_panel);
+      llvm::Value* next_depth = b.CreateSelect(over, e_.I64(0), b.CreateSelect(last, next_k, k));
+      chunk.next = PanelAt(task, next_panel, next_depth);
+      chunk.sums = sums_of(panel);
+      EmitUnits(part, chunk);
+    });
   });
-  task = Staged(task);
-  e_.For(task.first_unit, task.last_unit, 1,
-         [&](llvm::Value* unit) { EmitEpilogue(task, UnitAt(task, unit), SumsAt(task, unit)); });
+  const ContractionTask done = plan_.staged ? Staged(task) : task;
+  e_.For(first, end, 1, [&](llvm::Value* panel) {
+    PanelChunk chunk;
+    chunk.sums = sums_of(panel);
+    e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
+      EmitEpilogue(done, panel, UnitAt(done, unit), SumsAt(done, chunk, unit));
+    });
+  });
+}
+
+llvm::Value* ContractionEmitter::PanelAt(const ContractionTask& task, llvm::Value* panel,
+                                         llvm::Value* depth) {
+  llvm::Value* elements = e_.Mul(panel, e_.Dim(plan_.panel_stride));
+  elements = e_.Add(elements, e_.Mul(depth, e_.I64(func_.rhs.nr)));
+  return AddBytes(task.rhs, e_.Mul(elements, e_.I64(ElementBytes())));
 }
 
 ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
   ContractionTask task;
   const Values at =
-      e_.Unflatten(number, {e_.Dim(plan_.batch), e_.Dim(plan_.blocks), e_.Dim(plan_.panels)});
+      e_.Unflatten(number, {e_.Dim(plan_.batch), e_.Dim(plan_.blocks), e_.Dim(plan_.panel_groups)});
   Values extents;
   for (const ContractionBatchDim& dim : func_.batch) extents.push_back(e_.Dim(dim.extent));
   task.batch = e_.Unflatten(at[0], extents);
   task.first_unit = e_.Mul(at[1], e_.I64(plan_.units_per_task));
   task.last_unit =
       e_.Min(e_.Add(task.first_unit, e_.I64(plan_.units_per_task)), e_.Dim(plan_.units));
-  task.panel = at[2];
+  task.group = at[2];
 
   llvm::Value* lhs = e_.Dim(func_.lhs_offset);
   llvm::Value* rhs = e_.I64(0);
@@ -92,8 +145,8 @@ ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
     lhs = e_.Add(lhs, e_.Mul(task.batch[i], e_.Dim(dim.lhs_stride)));
     if (dim.rhs_has) rhs = e_.Add(e_.Mul(rhs, extents[i]), task.batch[i]);
   }
-  rhs = e_.Add(e_.Mul(rhs, e_.Dim(plan_.panels)), task.panel);
-  rhs = e_.Mul(e_.Mul(rhs, e_.Dim(plan_.panel_stride)), e_.I64(ElementBytes()));
+  rhs = e_.Mul(e_.Mul(rhs, e_.Dim(plan_.panels)), e_.Dim(plan_.panel_stride));
+  rhs = e_.Mul(rhs, e_.I64(ElementBytes()));
   task.rhs = AddBytes(e_.Buffer(kRhs), rhs);
   task.lhs = AddBytes(e_.Buffer(kLhs), e_.Mul(lhs, e_.I64(SizeInBytes(func_.lhs_dtype))));
   task.lhs_row = e_.I64(0);
@@ -155,39 +208,38 @@ RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* uni
   return result;
 }
 
-llvm::Value* ContractionEmitter::SumsAt(const ContractionTask& task, llvm::Value* unit) {
-  llvm::Value* sums = e_.Scratch(0);
-  if (plan_.chunk == 0) return sums;
-  const std::int64_t unit_bytes = plan_.tile_bytes / plan_.units_per_task;
-  return AddBytes(sums, e_.Mul(e_.Sub(unit, task.first_unit), e_.I64(unit_bytes)));
+llvm::Value* ContractionEmitter::SumsAt(const ContractionTask& task, const PanelChunk& chunk,
+                                        llvm::Value* unit) {
+  if (plan_.chunk == 0) return chunk.sums;
+  return AddBytes(chunk.sums, e_.Mul(e_.Sub(unit, task.first_unit), e_.I64(plan_.unit_bytes)));
 }
 
 void ContractionEmitter::ZeroSums() {
   llvm::Type* type = KernelEmitter::VectorOf(e_.b().getInt32Ty(), 8);
-  e_.For(e_.I64(0), e_.I64(plan_.tile_bytes), 32, [&](llvm::Value* at) {
+  e_.For(e_.I64(0), e_.I64(plan_.sums_bytes), 32, [&](llvm::Value* at) {
     e_.b().CreateAlignedStore(llvm::Constant::getNullValue(type), AddBytes(e_.Scratch(0), at),
                               llvm::Align(32));
   });
 }
 
-void ContractionEmitter::EmitUnits(const ContractionTask& task, const DepthChunk& chunk,
-                                   bool store) {
+void ContractionEmitter::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
   if (plan_.kernel == MicroKernel::kAmx) {
     EmitAmxUnits(task, chunk);
     return;
   }
   e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
     EmitUnit(task, chunk, unit);
-    if (store) EmitEpilogue(task, UnitAt(task, unit), SumsAt(task, unit));
+    if (chunk.partial) return;
+    EmitEpilogue(task, chunk.panel, UnitAt(task, unit), SumsAt(task, chunk, unit));
   });
 }
 
-void ContractionEmitter::EmitEpilogue(const ContractionTask& task, const RowUnit& unit,
-                                      llvm::Value* sums) {
+void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
+                                      const RowUnit& unit, llvm::Value* sums) {
   const int width = plan_.lanes;
   const std::int64_t nr = func_.rhs.nr;
   llvm::Value* n = e_.Dim(func_.n);
-  llvm::Value* first_column = e_.Mul(task.panel, e_.I64(nr));
+  llvm::Value* first_column = e_.Mul(panel, e_.I64(nr));
   llvm::Value* columns = e_.Sub(n, first_column);
   const bool whole = func_.n.IsConstant() && func_.n.constant() % nr == 0;
   Values extents;
@@ -239,7 +291,7 @@ Result<LaunchShape> LaunchShapeOfContraction(const ContractionFunc& func, const 
   STOKER_TRY(const Machine machine, MachineOf(target));
   STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
   LaunchShape shape;
-  shape.tasks = plan.batch * plan.blocks * plan.panels;
+  shape.tasks = plan.batch * plan.blocks * plan.panel_groups;
   shape.min_tasks_per_chunk = MinTasksPerChunk(plan.task_ns);
   shape.scratch_bytes = plan.scratch_bytes;
   shape.dims = DimsOf(func, plan);

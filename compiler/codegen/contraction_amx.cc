@@ -11,13 +11,12 @@ constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 
 }  // namespace
 
-void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const DepthChunk& chunk) {
+void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
-  const std::int64_t unit_bytes = kTileRows * SumBytes();
   const auto emit = [&](llvm::Value* number, bool two) {
     const RowUnit first = UnitAt(task, number);
-    llvm::Value* sums = SumsAt(task, number);
-    llvm::Value* prefetch = PrefetchFor(task, number);
+    llvm::Value* sums = SumsAt(task, chunk, number);
+    llvm::Value* prefetch = PrefetchFor(task, chunk, number);
     if (!two) {
       tiles_.Configure(first.rows, first.rows);
       EmitAmxBlock(chunk, first, nullptr, sums, prefetch);
@@ -26,10 +25,10 @@ void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const DepthCh
       tiles_.Configure(first.rows, second.rows);
       EmitAmxBlock(chunk, first, &second, sums, prefetch);
       if (!chunk.partial) {
-        EmitEpilogue(task, second, AddBytes(sums, e_.I64(unit_bytes)));
+        EmitEpilogue(task, chunk.panel, second, AddBytes(sums, e_.I64(plan_.unit_bytes)));
       }
     }
-    if (!chunk.partial) EmitEpilogue(task, first, sums);
+    if (!chunk.partial) EmitEpilogue(task, chunk.panel, first, sums);
   };
   const bool only_one = plan_.units == SymDim(1);
   const bool only_pairs = plan_.units.IsConstant() && plan_.units.constant() % 2 == 0;
@@ -44,7 +43,7 @@ void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const DepthCh
   });
 }
 
-void ContractionEmitter::EmitAmxBlock(const DepthChunk& chunk, const RowUnit& first,
+void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& first,
                                       const RowUnit* second, llvm::Value* sums,
                                       llvm::Value* prefetch) {
   const int row_tiles = second != nullptr ? 2 : 1;

@@ -20,17 +20,21 @@ struct ContractionTask {
   Values batch;  // Index of each batch dim.
   llvm::Value* first_unit = nullptr;
   llvm::Value* last_unit = nullptr;  // One past it.
-  llvm::Value* panel = nullptr;
-  llvm::Value* lhs = nullptr;      // Pointer to A at `lhs_row`, k = 0.
-  llvm::Value* lhs_row = nullptr;  // 0; staged: the task's first row.
-  llvm::Value* rhs = nullptr;      // Pointer to the panel.
+  llvm::Value* group = nullptr;      // Of panels_per_task panels.
+  llvm::Value* lhs = nullptr;        // Pointer to A at `lhs_row`, k = 0.
+  llvm::Value* lhs_row = nullptr;    // 0; staged: the task's first row.
+  llvm::Value* rhs = nullptr;        // Pointer to the batch's first panel.
 };
 
-// The part of K that is consumed at once.
-struct DepthChunk {
+// One panel of the task, over all of K or a chunk of it.
+struct PanelChunk {
+  llvm::Value* panel = nullptr;  // Its number.
   bool partial = false;          // Sums in scratch are added to; otherwise they start at zero.
-  llvm::Value* depth = nullptr;  // Elements, partial only.
+  llvm::Value* depth = nullptr;  // Elements of the chunk; null: all.
   llvm::Value* rhs = nullptr;    // Panel at its first k.
+  llvm::Value* next = nullptr;   // What is read after it.
+  llvm::Value* bytes = nullptr;  // Of the panel's part.
+  llvm::Value* sums = nullptr;   // Of the task's first unit.
 };
 
 class ContractionEmitter {
@@ -48,8 +52,10 @@ class ContractionEmitter {
   RowUnit UnitAt(const ContractionTask& task, llvm::Value* unit);
   llvm::Value* FirstRowOf(llvm::Value* unit);
   // Sums of a unit: [rows][nr].
-  llvm::Value* SumsAt(const ContractionTask& task, llvm::Value* unit);
+  llvm::Value* SumsAt(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
   void ZeroSums();
+  void EmitChunks(const ContractionTask& task);
+  llvm::Value* PanelAt(const ContractionTask& task, llvm::Value* panel, llvm::Value* depth);
 
   // Copies the task's rows of A into scratch, elements [begin, end) of the flat k.
   void StageRows(const ContractionTask& task, llvm::Value* begin, llvm::Value* end);
@@ -58,32 +64,33 @@ class ContractionEmitter {
   void CopyRun(llvm::Value* source, llvm::Value* target, llvm::Value* count);
   llvm::Value* LoadForCopy(llvm::Value* source, llvm::Value* at, int width, llvm::Value* mask);
 
-  void EmitUnits(const ContractionTask& task, const DepthChunk& chunk, bool store);
-  void EmitUnit(const ContractionTask& task, const DepthChunk& chunk, llvm::Value* unit);
+  void EmitUnits(const ContractionTask& task, const PanelChunk& chunk);
+  void EmitUnit(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
   // Adds the unit's products to `sums`. `rows`: how many the code is for; with clamp, the unit may
   // have fewer, and those past its end repeat its last one.
-  void EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp, const DepthChunk& chunk,
+  void EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp, const PanelChunk& chunk,
                 llvm::Value* sums, llvm::Value* prefetch);
   // Offsets of the rows of a tile from its first, in elements.
   Values RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp);
   void MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs, Values& carried);
 
-  void EmitAmxUnits(const ContractionTask& task, const DepthChunk& chunk);
+  void EmitAmxUnits(const ContractionTask& task, const PanelChunk& chunk);
   // `second` may be null: a block of one row tile.
-  void EmitAmxBlock(const DepthChunk& chunk, const RowUnit& first, const RowUnit* second,
+  void EmitAmxBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                     llvm::Value* sums, llvm::Value* prefetch);
 
   // Walks all of the chunk's k: step(lhs, rhs, granules, carried) consumes `granules` granules.
   // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
   using DepthStep =
       llvm::function_ref<void(llvm::Value* lhs, llvm::Value* rhs, int granules, Values& carried)>;
-  void EmitDepth(std::size_t dim, llvm::Value* lhs, const DepthChunk& chunk, int unroll,
+  void EmitDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk, int unroll,
                  Values& carried, DepthStep step);
-  // While a unit is computed, its share of the next panel is fetched into the second-level cache.
-  llvm::Value* PrefetchFor(const ContractionTask& task, llvm::Value* unit);
+  // Where a unit's part of the next panel begins.
+  llvm::Value* PrefetchFor(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
   std::int64_t PrefetchLines(int granules) const;
 
-  void EmitEpilogue(const ContractionTask& task, const RowUnit& unit, llvm::Value* sums);
+  void EmitEpilogue(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
+                    llvm::Value* sums);
 
   llvm::Value* AddBytes(llvm::Value* pointer, llvm::Value* bytes);
   std::int64_t ElementBytes() const { return SizeInBytes(plan_.element); }

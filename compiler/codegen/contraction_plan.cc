@@ -9,13 +9,18 @@
 namespace stoker::codegen {
 namespace {
 
-// Rows of A that a task keeps in the second-level cache beside its panel of B.
-constexpr std::int64_t kRowsBudgetBytes = 1 << 20;
-constexpr std::int64_t kStagedBudgetBytes = 512 << 10;
+// Rows of A that a task keeps in the second-level cache beside its panels of B.
+constexpr std::int64_t kRowsBudgetBytes = 640 << 10;
 constexpr std::int64_t kMaxStagedDepth = 16384;
-constexpr std::int64_t kChunk = 1024;
+// Rows longer than this are consumed in chunks if not all of them fit into the budget.
+constexpr std::int64_t kMaxRowBytes = 6 << 10;
+constexpr std::int64_t kChunkBytes = 3 << 10;
+constexpr std::int64_t kStagedChunk = 1024;
+constexpr std::int64_t kMaxPanelsPerTask = 4;
+// B that stays in the second-level cache by itself.
+constexpr std::int64_t kSmallRhsBytes = 256 << 10;
 // Enough for two to many threads to share evenly.
-constexpr std::int64_t kEnoughTasks = 32;
+constexpr std::int64_t kEnoughTasks = 16;
 constexpr double kWorthSplittingNs = 20000;
 constexpr int kAmxTileRows = AmxTiles::kRows;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
@@ -109,37 +114,67 @@ void CutRows(ContractionPlan& plan, std::int64_t max_rows) {
   for (std::size_t i = 0; i < plan.split; ++i) plan.units = plan.units * plan.rows[i].extent;
 }
 
-double NsPerProduct(const ContractionPlan& plan, const Machine& machine) {
+double NsPerProduct(const ContractionPlan& plan) {
   const double per_cycle = plan.kernel == MicroKernel::kAmx       ? 512
                            : plan.kernel == MicroKernel::kDotBF16 ? 32
                                                                   : 2.0 * plan.lanes;
   constexpr double kCyclesPerNs = 3;
-  (void)machine;
   return 1 / (per_cycle * kCyclesPerNs);
 }
 
-void CutTasks(ContractionPlan& plan, std::int64_t depth, const Machine& machine) {
+// Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
+void CutTasks(ContractionPlan& plan, std::int64_t depth) {
   const std::int64_t rows = plan.MaxUnitRows();
-  const std::int64_t bytes_per_unit =
-      std::max<std::int64_t>(1, rows * depth * SizeInBytes(plan.element));
-  const std::int64_t budget = plan.staged ? kStagedBudgetBytes : kRowsBudgetBytes;
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
-  std::int64_t per_task = std::clamp<std::int64_t>(budget / bytes_per_unit, 1, units);
+  const std::int64_t row_bytes = std::max<std::int64_t>(1, depth * SizeInBytes(plan.element));
+  std::int64_t kept_bytes = row_bytes;  // Of a row, in the cache at one time.
+  if (!plan.staged && plan.depth.size() == 1 && plan.depth[0].extent.IsConstant() &&
+      row_bytes > kMaxRowBytes && units * rows * row_bytes > kRowsBudgetBytes) {
+    const std::int64_t chunks = DivUp(row_bytes, kChunkBytes);
+    plan.chunk = RoundUp(DivUp(depth, chunks), 64);
+  }
+  if (plan.chunk != 0) {
+    plan.panels_per_task = kMaxPanelsPerTask;
+    kept_bytes = plan.chunk * SizeInBytes(plan.element);
+  }
+  std::int64_t per_task =
+      std::clamp<std::int64_t>(kRowsBudgetBytes / (rows * kept_bytes), 1, units);
   const double unit_ns =
-      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan, machine);
+      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan);
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
-  const auto tasks = [&](std::int64_t n) { return columns * DivUp(units, n); };
+  const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
+  while (plan.panels_per_task > 1 && tasks() < kEnoughTasks / 2) --plan.panels_per_task;
   // A multiple of `step` keeps AMX's pairs of units together.
   const std::int64_t step = plan.kernel == MicroKernel::kAmx ? 2 : 1;
   if (per_task > step) per_task = per_task / step * step;
-  while (tasks(per_task) < kEnoughTasks && per_task > step &&
+  while (plan.panels_per_task == 1 && tasks() < kEnoughTasks && per_task > step &&
          unit_ns * static_cast<double>(per_task) > kWorthSplittingNs) {
     per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
   }
   // Blocks of equal size.
   per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
   plan.units_per_task = per_task;
-  plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units));
+  plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units) * plan.panels_per_task);
+
+  const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
+  if (rhs_bytes > kSmallRhsBytes) plan.prefetch_parts = DivUp(std::min(per_task, units), step);
+}
+
+// Sums first, then AMX's configuration, then the copy of A.
+void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
+  const bool amx = plan.kernel == MicroKernel::kAmx;
+  const std::int64_t unit_rows = amx ? kAmxTileRows : plan.MaxUnitRows();
+  plan.unit_bytes = unit_rows * func.rhs.nr * SizeInBytes(func.accumulator);
+  const std::int64_t units_kept =
+      plan.chunk != 0 ? plan.units_per_task * plan.panels_per_task : (amx ? 2 : 1);
+  plan.sums_bytes = RoundUp(units_kept * plan.unit_bytes, 64);
+  plan.config_offset = plan.sums_bytes;
+  plan.staged_offset = plan.config_offset + (amx ? AmxTiles::kConfigBytes : 0);
+  plan.scratch_bytes = plan.staged_offset;
+  if (!plan.staged) return;
+  const std::int64_t staged_elements = plan.units_per_task * plan.MaxUnitRows() * plan.staged_pitch;
+  // One vector more: rows are written in whole vectors.
+  plan.scratch_bytes += RoundUp(staged_elements * SizeInBytes(plan.element), 64) + 64;
 }
 
 }  // namespace
@@ -184,14 +219,13 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
     if (!fits && !flat) {
       return Unimplemented("A contraction that copies rows of several symbolic or large k dims.");
     }
-    if (!fits) plan.chunk = kChunk;
-    plan.staged_pitch = RoundUp(fits ? depth : kChunk, plan.depth_granule);
+    if (!fits) plan.chunk = kStagedChunk;
+    plan.staged_pitch = RoundUp(fits ? depth : kStagedChunk, plan.depth_granule);
     // A pitch of whole pages would map all rows of a tile to one set of the first-level cache.
     const std::int64_t bytes = plan.staged_pitch * SizeInBytes(plan.element);
     if (bytes % 1024 == 0) plan.staged_pitch += 64 / SizeInBytes(plan.element);
     plan.rows = {{total_rows, plan.staged_pitch}};
     plan.depth = {{padded_depth, 1}};
-    depth = std::min(depth, plan.chunk == 0 ? depth : plan.chunk);
   }
 
   CutRows(plan,
@@ -200,34 +234,18 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
   for (const ContractionBatchDim& dim : func.batch) plan.batch = plan.batch * dim.extent;
   plan.panels = SymDim::CeilDiv(func.n, func.rhs.nr);
   plan.panel_stride = padded_depth * SymDim(func.rhs.nr);
-  CutTasks(plan, depth, machine);
+  CutTasks(plan, depth);
   plan.blocks = SymDim::CeilDiv(plan.units, plan.units_per_task);
-
-  const std::int64_t units_kept = plan.chunk != 0                    ? plan.units_per_task
-                                  : plan.kernel == MicroKernel::kAmx ? 2
-                                                                     : 1;
-  plan.tile_bytes = units_kept * plan.MaxUnitRows() * func.rhs.nr * SizeInBytes(func.accumulator);
-  if (plan.kernel == MicroKernel::kAmx) {
-    plan.tile_bytes = units_kept * kAmxTileRows * func.rhs.nr * SizeInBytes(func.accumulator);
-  }
-  plan.tile_bytes = RoundUp(plan.tile_bytes, 64);
-  plan.config_offset = plan.tile_bytes;
-  plan.staged_offset = plan.config_offset + (plan.kernel == MicroKernel::kAmx ? 64 : 0);
-  plan.scratch_bytes = plan.staged_offset;
-  if (plan.staged) {
-    // One vector more: rows are written in whole vectors.
-    plan.scratch_bytes += RoundUp(plan.units_per_task * plan.MaxUnitRows() * plan.staged_pitch *
-                                      SizeInBytes(plan.element),
-                                  64) +
-                          64;
-  }
+  plan.panel_groups = SymDim::CeilDiv(plan.panels, plan.panels_per_task);
+  LayOutScratch(plan, func);
   return plan;
 }
 
 std::vector<SymDim> DimsOf(const ContractionFunc& func, const ContractionPlan& plan) {
   DimTable dims;
-  for (const SymDim& dim : {plan.batch, plan.blocks, plan.panels, plan.panel_stride, plan.segments,
-                            plan.long_segments, plan.units, func.n, func.lhs_offset}) {
+  for (const SymDim& dim :
+       {plan.batch, plan.blocks, plan.panels, plan.panel_groups, plan.panel_stride, plan.segments,
+        plan.long_segments, plan.units, func.n, func.lhs_offset}) {
     dims.Add(dim);
   }
   for (const ContractionBatchDim& dim : func.batch) {

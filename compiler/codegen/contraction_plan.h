@@ -3,8 +3,8 @@
 //
 // The rows of C (all m dims, flattened row-major) are cut into units: runs of rows of one register
 // tile. A task computes `units_per_task` units of one batch against one panel of packed B (nr
-// columns); the panel is the fastest part of the task number, so that consecutive tasks of a thread
-// share their rows of A.
+// columns, or a few); the panel is the fastest part of the task number, so that consecutive tasks
+// of a thread share their rows of A.
 #pragma once
 
 #include <cstdint>
@@ -51,16 +51,23 @@ struct ContractionPlan {
   std::int64_t units_per_task = 1;
   std::int64_t MaxUnitRows() const { return segment * inner; }
 
-  // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once.
+  // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once. In a
+  // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.
   std::int64_t chunk = 0;
+  std::int64_t panels_per_task = 1;  // More than one only with chunks.
+  // While a panel (its chunk) is computed, the next one is fetched into the second-level cache,
+  // this many parts of it, each in the time of one register tile. 0: not at all.
+  std::int64_t prefetch_parts = 0;
 
   SymDim batch;         // Product of the batch dims.
   SymDim blocks;        // ceil(units / units_per_task).
   SymDim panels;        // ceil(N / nr).
+  SymDim panel_groups;  // ceil(panels / panels_per_task).
   SymDim panel_stride;  // Elements of packed B from one panel to the next.
 
   // Scratch, bytes.
-  std::int64_t tile_bytes = 0;     // Sums of one unit (AMX: two); of the whole task when chunked.
+  std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
+  std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of the whole task when chunked.
   std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
   std::int64_t staged_offset = 0;
   std::int64_t scratch_bytes = 0;

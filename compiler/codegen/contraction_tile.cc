@@ -21,12 +21,12 @@ int Unroll(std::int64_t products) {
 
 }  // namespace
 
-void ContractionEmitter::EmitUnit(const ContractionTask& task, const DepthChunk& chunk,
+void ContractionEmitter::EmitUnit(const ContractionTask& task, const PanelChunk& chunk,
                                   llvm::Value* number) {
   llvm::IRBuilder<>& b = e_.b();
   const RowUnit unit = UnitAt(task, number);
-  llvm::Value* sums = SumsAt(task, number);
-  llvm::Value* prefetch = PrefetchFor(task, number);
+  llvm::Value* sums = SumsAt(task, chunk, number);
+  llvm::Value* prefetch = PrefetchFor(task, chunk, number);
   const std::int64_t rows = plan_.MaxUnitRows();
   if (llvm::isa<llvm::ConstantInt>(unit.rows)) {
     EmitTile(unit, rows, /*clamp=*/false, chunk, sums, prefetch);
@@ -62,7 +62,7 @@ Values ContractionEmitter::RowOffsets(const RowUnit& unit, std::int64_t rows, bo
 }
 
 void ContractionEmitter::EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp,
-                                  const DepthChunk& chunk, llvm::Value* sums,
+                                  const PanelChunk& chunk, llvm::Value* sums,
                                   llvm::Value* prefetch) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* type = KernelEmitter::VectorOf(e_.LaneType(func_.accumulator), plan_.lanes);
@@ -137,7 +137,7 @@ void ContractionEmitter::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm:
   }
 }
 
-void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const DepthChunk& chunk,
+void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk,
                                    int unroll, Values& carried, DepthStep step) {
   llvm::IRBuilder<>& b = e_.b();
   const ContractionDim& depth = plan_.depth[dim];
@@ -152,15 +152,13 @@ void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const Dept
   const auto advance = [&](llvm::Value* at, int granules, Values& values) {
     llvm::Value* rhs = values[0];
     const std::int64_t lines = PrefetchLines(granules);
-    if (!chunk.partial) {
-      for (std::int64_t line = 0; line < lines; ++line) {
-        // A read, into the second level.
-        b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                          {AddBytes(values[1], e_.I64(line * kCacheLine)), b.getInt32(0),
-                           b.getInt32(2), b.getInt32(1)});
-      }
-      values[1] = AddBytes(values[1], e_.I64(lines * kCacheLine));
+    for (std::int64_t line = 0; line < lines; ++line) {
+      // A read, into the second level.
+      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                        {AddBytes(values[1], e_.I64(line * kCacheLine)), b.getInt32(0),
+                         b.getInt32(2), b.getInt32(1)});
     }
+    values[1] = AddBytes(values[1], e_.I64(lines * kCacheLine));
     step(AddBytes(lhs, e_.Mul(at, e_.I64(granule * ElementBytes()))), rhs, granules, values);
     values[0] = AddBytes(rhs, e_.I64(granules * GranuleBytes()));
   };
@@ -182,16 +180,19 @@ void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const Dept
 }
 
 std::int64_t ContractionEmitter::PrefetchLines(int granules) const {
-  const std::int64_t bytes = granules * GranuleBytes();
-  const std::int64_t units = plan_.units_per_task;
-  return (bytes + kCacheLine * units - 1) / (kCacheLine * units);
+  if (plan_.prefetch_parts == 0) return 0;
+  const std::int64_t bytes_per_line = kCacheLine * plan_.prefetch_parts;
+  return (granules * GranuleBytes() + bytes_per_line - 1) / bytes_per_line;
 }
 
-llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, llvm::Value* unit) {
-  llvm::Value* bytes = e_.Mul(e_.Dim(plan_.panel_stride), e_.I64(ElementBytes()));
-  llvm::Value* share = e_.b().CreateUDiv(bytes, e_.I64(plan_.units_per_task));
-  llvm::Value* offset = e_.Mul(e_.Sub(unit, task.first_unit), share);
-  return AddBytes(AddBytes(task.rhs, bytes), offset);
+llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, const PanelChunk& chunk,
+                                             llvm::Value* unit) {
+  if (plan_.prefetch_parts == 0) return chunk.next;
+  const std::int64_t units_per_part = plan_.kernel == MicroKernel::kAmx ? 2 : 1;
+  llvm::Value* part = e_.Sub(unit, task.first_unit);
+  if (units_per_part != 1) part = e_.b().CreateUDiv(part, e_.I64(units_per_part));
+  llvm::Value* bytes = e_.b().CreateUDiv(chunk.bytes, e_.I64(plan_.prefetch_parts));
+  return AddBytes(chunk.next, e_.Mul(part, bytes));
 }
 
 }  // namespace stoker::codegen

@@ -23,6 +23,7 @@ class LoadedKernel {
            std::int64_t tasks_per_call = INT64_MAX) const;
 
   const LaunchShape& launch() const { return launch_; }
+  CpuKernelFn function() const { return function_; }
   double compile_ms() const { return compile_ms_; }
   const std::string& elf() const { return elf_; }
 
