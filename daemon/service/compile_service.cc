@@ -247,12 +247,16 @@ asio::awaitable<Status> CompileService::Compile(wire::CompileCall received, cons
 }
 
 asio::awaitable<void> CompileService::RunFlight(wire::CompileCall call,
-                                                std::shared_ptr<Flight> flight, Job) {
+                                                std::shared_ptr<Flight> flight, Job admitted) {
   std::optional<Flight::Landing> landing;
-  try {
-    landing = co_await Fly(call, *flight);
-  } catch (const std::exception& e) {
-    landing = Internal(std::string("Unexpected exception: ") + e.what());
+  {
+    // Given back before the landing: who has an answer finds the place free.
+    const Job job = std::move(admitted);
+    try {
+      landing = co_await Fly(call, *flight);
+    } catch (const std::exception& e) {
+      landing = Internal(std::string("Unexpected exception: ") + e.what());
+    }
   }
   if (!landing->ok()) {
     statistics_.Add("compile_failures");

@@ -1,20 +1,17 @@
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cstring>
 #include <stdexcept>
 #include <thread>
 
 #include "daemon/net/listener.h"
 #include "protocol/wire/messages.h"
+#include "tests/unit/daemon/net/peer.h"
 #include "tests/unit/daemon/temp_folder.h"
 
 namespace stoker::net {
@@ -64,43 +61,6 @@ class Echo : public HttpHandler {
 
   std::atomic<bool> entered{false};
   std::atomic<bool> released{false};
-};
-
-// A blocking connection that speaks bytes.
-class Peer {
- public:
-  explicit Peer(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  }
-  ~Peer() { close(fd_); }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-
-  bool connected() const { return connected_; }
-  // False: the server has closed.
-  bool Send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return true;
-  }
-  // What comes until `end` has come, or the connection ends.
-  std::string ReadUntil(const std::string& end) {
-    std::string text;
-    char c = 0;
-    while (!text.ends_with(end) && read(fd_, &c, 1) == 1) text += c;
-    return text;
-  }
-  std::string ReadAll() { return ReadUntil(std::string(1, '\0') + "never"); }
-
- private:
-  int fd_;
-  bool connected_ = false;
 };
 
 std::string Get(const std::string& path, const std::string& headers = "") {

@@ -1,0 +1,153 @@
+#include "daemon/admin/admin_pages.h"
+
+#include <gmock/gmock.h>
+
+#include <boost/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/unit/daemon/admin/test_daemon.h"
+
+namespace stoker {
+namespace {
+
+namespace json = boost::json;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+// Samples of a page in the Prometheus text format 0.0.4, by name and labels as written. What breaks
+// the format fails the test.
+std::map<std::string, double> SamplesOf(const std::string& page) {
+  static const std::regex kSample(
+      R"re(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"(?:,[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*")*\})? ([^ ]+))re");
+  static const std::regex kType(R"(# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge))");
+  static const std::regex kHelp(R"(# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) \S[^\n]*)");
+  std::map<std::string, double> samples;
+  std::set<std::string> families;
+  std::string helped;
+  std::string typed;
+  EXPECT_TRUE(page.ends_with("\n"));
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, kHelp)) {
+      helped = match[1];
+      EXPECT_TRUE(families.insert(helped).second) << "family comes twice: " << line;
+    } else if (std::regex_match(line, match, kType)) {
+      typed = match[1];
+      EXPECT_EQ(typed, helped) << line;
+      EXPECT_EQ(typed.ends_with("_total"), match[2] == "counter") << line;
+    } else if (std::regex_match(line, match, kSample)) {
+      EXPECT_EQ(match[1], typed) << line;
+      std::size_t used = 0;
+      const double value = std::stod(match[3], &used);
+      EXPECT_EQ(used, match[3].str().size()) << line;
+      EXPECT_TRUE(samples.emplace(match[1].str() + match[2].str(), value).second) << line;
+    } else {
+      ADD_FAILURE() << "no line of the format: " << line;
+    }
+  }
+  return samples;
+}
+
+TEST(AdminPages, Metrics_FreshDaemon_IsValid) {
+  TestDaemon daemon;
+  const HttpAnswer answer = daemon.Call("GET", "/metrics");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  const auto samples = SamplesOf(answer.body);
+  EXPECT_EQ(samples.at("stoker_compiles_total"), 0);
+  EXPECT_EQ(samples.at("stoker_quarantined_total"), 0);
+}
+
+TEST(AdminPages, Metrics_CountWhatHappened_LabelsAreEscaped) {
+  TestDaemon daemon;
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  wire::LookupRequest lookup;
+  lookup.request_key = call.request_key;
+  daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  daemon.Compile(call);
+  daemon.Compile(FakeCall(Behaviour::kError));
+  daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  daemon.Call("POST", "/v1/report",
+              wire::EncodeReport({"default", {}, {{"a\"b\\c\nd}", 4}, {"aten.x", 1}}}));
+  const auto samples = SamplesOf(daemon.Call("GET", "/metrics").body);
+  EXPECT_EQ(samples.at("stoker_hits_total{tier=\"memory\"}"), 1);
+  EXPECT_EQ(samples.at("stoker_misses_total{reason=\"no entry\"}"), 1);
+  EXPECT_EQ(samples.at("stoker_compiles_total"), 1);
+  EXPECT_EQ(samples.at("stoker_compile_failures_total"), 1);
+  EXPECT_EQ(samples.at("stoker_kernels_compiled_total"), 2);
+  EXPECT_GT(samples.at("stoker_compile_seconds_total"), 0);
+  EXPECT_GT(samples.at("stoker_seconds_saved_total"), 0);
+  EXPECT_GT(samples.at("stoker_cache_bytes{tier=\"memory\"}"), 0);
+  EXPECT_EQ(samples.at("stoker_fallback_ops_total{op=\"a\\\"b\\\\c\\nd}\"}"), 4);
+  EXPECT_EQ(samples.at("stoker_fallback_ops_total{op=\"aten.x\"}"), 1);
+  EXPECT_EQ(samples.at("stoker_requests_total"), 5);  // Without this one.
+}
+
+TEST(AdminPages, Status_HasWhatStatsPrints) {
+  TestDaemon daemon;
+  wire::CompileCall call = FakeCall(Behaviour::kGood);
+  call.ns = "team-a";
+  wire::LookupRequest lookup;
+  lookup.ns = call.ns;
+  lookup.request_key = call.request_key;
+  daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  daemon.Compile(call);
+  daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  const HttpAnswer answer = daemon.Call("GET", "/status");
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: application/json\r\n"));
+  const json::value status = json::parse(answer.body);
+  EXPECT_EQ(status.at("ready"), true);
+  EXPECT_EQ(status.at("compiler_epoch"), "fake-1");
+  EXPECT_EQ(status.at("pid"), getpid());
+  EXPECT_EQ(status.at("queue").at("running"), 0);
+  EXPECT_EQ(status.at("queue").at("limit"), TestDaemon::Config().queue_limit);
+  const json::value& stats = status.at("stats");
+  EXPECT_EQ(stats.at("hits").at("total"), 1);
+  EXPECT_EQ(stats.at("hits").at("memory"), 1);
+  EXPECT_EQ(stats.at("misses").at("total"), 1);
+  EXPECT_EQ(stats.at("misses").at("reasons").at("no entry"), 1);
+  EXPECT_EQ(stats.at("compiles"), 1);
+  EXPECT_EQ(stats.at("kernels").at("compiled"), 2);
+  EXPECT_EQ(stats.at("quarantined"), 0);
+  EXPECT_GT(stats.at("seconds_saved").to_number<double>(), 0);
+  EXPECT_GT(stats.at("bytes").at("stored").to_number<double>(), 0);
+  const json::value& team = stats.at("namespaces").at("team-a");
+  EXPECT_EQ(team.at("hits"), 1);
+  EXPECT_EQ(team.at("misses"), 1);
+  EXPECT_EQ(team.at("compiles"), 1);
+  EXPECT_GT(team.at("seconds_saved").to_number<double>(), 0);
+  EXPECT_GT(team.at("bytes").to_number<double>(), 0);
+  for (const char* kind : {"artifact", "kernel", "constant", "graph"}) {
+    EXPECT_GT(stats.at("kinds").at(kind).at("bytes").to_number<double>(), 0) << kind;
+  }
+  EXPECT_EQ(stats.at("kinds").at("kernel").at("compiles"), 2);
+  EXPECT_EQ(stats.at("kinds").at("artifact").at("hits"), 1);
+}
+
+TEST(AdminPages, HealthAndReadiness_DifferWhileDraining) {
+  TestDaemon daemon;
+  EXPECT_EQ(daemon.Call("GET", "/-/healthy").status, 200);
+  EXPECT_EQ(daemon.Call("GET", "/-/ready").status, 200);
+  EXPECT_EQ(daemon.Call("HEAD", "/-/ready").body, "");
+  daemon.service().Drain();
+  EXPECT_EQ(daemon.Call("GET", "/-/healthy").status, 200);
+  const HttpAnswer ready = daemon.Call("GET", "/-/ready");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_EQ(ready.body, "draining\n");
+  EXPECT_THAT(ready.head, HasSubstr("Retry-After: "));
+}
+
+TEST(AdminPages, Dashboard_IsHtml) {
+  TestDaemon daemon;
+  const HttpAnswer answer = daemon.Call("GET", "/");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/html; charset=utf-8\r\n"));
+  EXPECT_THAT(answer.body, HasSubstr("/status"));
+}
+
+}  // namespace
+}  // namespace stoker

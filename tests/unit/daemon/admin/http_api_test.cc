@@ -1,0 +1,308 @@
+#include "daemon/admin/http_api.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "protocol/wire/limits.h"
+#include "protocol/wire/proto_writer.h"
+#include "tests/unit/daemon/admin/test_daemon.h"
+
+namespace stoker {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using wire::ProtoWriter;
+
+TEST(HttpApi, Hello_TellsVersionsAndEpoch) {
+  TestDaemon daemon;
+  const HttpAnswer answer = daemon.Call("GET", "/v1/hello");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: application/x-protobuf\r\n"));
+  const auto hello = wire::DecodeHello(answer.body);
+  ASSERT_TRUE(hello.ok());
+  EXPECT_EQ(hello->protocol_version, wire::kProtocolVersion);
+  EXPECT_EQ(hello->compiler_epoch, "fake-1");
+  EXPECT_EQ(hello->pid, static_cast<std::uint64_t>(getpid()));
+  EXPECT_THAT(hello->target_kinds, ElementsAre("cpu"));
+}
+
+TEST(HttpApi, Road_MissCompileHitListInspectExplain) {
+  TestDaemon daemon;
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  wire::LookupRequest lookup;
+  lookup.request_key = call.request_key;
+  HttpAnswer answer = daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_EQ(wire::DecodeMiss(answer.body)->reason, "no entry is stored under this key");
+
+  answer = daemon.Compile(call);
+  EXPECT_EQ(answer.status, 200);
+  const auto events = answer.events();
+  ASSERT_FALSE(events.empty());
+  ASSERT_TRUE(std::holds_alternative<wire::Bundle>(events.back()));
+
+  answer = daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(wire::DecodeBundle(answer.body)->artifact,
+            std::get<wire::Bundle>(events.back()).artifact);
+
+  answer = daemon.Call("POST", "/v1/list", wire::EncodeListRequest({}));
+  ASSERT_THAT(wire::DecodeListReply(answer.body)->entries, SizeIs(1));
+  EXPECT_EQ(wire::DecodeListReply(answer.body)->entries[0].hits, 1U);
+
+  wire::InspectRequest inspect;
+  inspect.key_prefix = call.request_key.ToHex().substr(0, 8);
+  answer = daemon.Call("POST", "/v1/inspect", wire::EncodeInspectRequest(inspect));
+  EXPECT_THAT(wire::DecodeInspectReply(answer.body)->sections, SizeIs(6));
+
+  ASSERT_EQ(daemon.Compile(FakeCall(Behaviour::kGood, 1)).status, 200);
+  const wire::ExplainRequest explain{"", call.request_key.ToHex(),
+                                     FakeCall(Behaviour::kGood, 1).request_key.ToHex()};
+  answer = daemon.Call("POST", "/v1/explain", wire::EncodeExplainRequest(explain));
+  ASSERT_THAT(wire::DecodeExplainReply(answer.body)->differences, SizeIs(1));
+  EXPECT_EQ(wire::DecodeExplainReply(answer.body)->differences[0].tag, "graph");
+
+  answer = daemon.Call("POST", "/v1/report",
+                       wire::EncodeReport({"default", {{"x", 2}}, {{"aten.foo", 1}}}));
+  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(daemon.statistics().Total("client.x"), 2);
+}
+
+TEST(HttpApi, UnknownRoutes_Answer404WithTheRoute) {
+  TestDaemon daemon;
+  for (const auto& [method, path] :
+       std::vector<std::pair<std::string, std::string>>{{"GET", "/v2/hello"},
+                                                        {"GET", "/v1/lookup"},
+                                                        {"POST", "/status"},
+                                                        {"PUT", "/v1/list"},
+                                                        {"DELETE", "/-/quit"},
+                                                        {"GET", "/-/quit"},
+                                                        {"GET", "/metrics/"}}) {
+    const HttpAnswer answer = daemon.Call(method, path);
+    EXPECT_EQ(answer.status, 404) << method << path;
+    EXPECT_EQ(answer.error().code, ErrorCode::kNotFound);
+    EXPECT_THAT(answer.error().message, HasSubstr(method + " " + path));
+  }
+  EXPECT_EQ(daemon.quits(), 0);
+}
+
+TEST(HttpApi, Quit_AsksForIt) {
+  TestDaemon daemon;
+  EXPECT_EQ(daemon.Call("POST", "/-/quit").status, 202);
+  EXPECT_EQ(daemon.quits(), 1);
+}
+
+struct Malformed {
+  std::string name;
+  std::string path;
+  std::string body;
+  int status;
+  std::string field;
+};
+
+std::string Written(const std::function<void(ProtoWriter&)>& write) {
+  ProtoWriter writer;
+  write(writer);
+  return std::move(writer).Take();
+}
+
+// A good message, followed by a field that is wrong: the last one counts.
+std::string WithField(std::string good, const std::function<void(ProtoWriter&)>& write) {
+  return good + Written(write);
+}
+
+std::string GoodCall() { return wire::EncodeCompileCall(FakeCall(Behaviour::kGood)); }
+std::string CallWith(const std::function<void(wire::CompileCall&)>& change) {
+  wire::CompileCall call = FakeCall(Behaviour::kGood);
+  change(call);
+  return wire::EncodeCompileCall(call);
+}
+
+const std::string kDigest(32, 'd');
+
+std::vector<Malformed> MalformedRequests() {
+  const auto lookup = [](const std::function<void(ProtoWriter&)>& write) {
+    return WithField(Written([](ProtoWriter& w) { w.Bytes(2, kDigest); }), write);
+  };
+  const auto compile = [](const std::function<void(ProtoWriter&)>& write) {
+    return WithField(GoodCall(), write);
+  };
+  return {
+      {"lookup: no protobuf", "/v1/lookup", "\xff\xff\xff", 400, "lookup"},
+      {"lookup: cut in the middle", "/v1/lookup", "\x12\x20short", 400, "lookup"},
+      {"lookup: nothing", "/v1/lookup", "", 400, "lookup.request_key"},
+      {"lookup: short key", "/v1/lookup", Written([](auto& w) { w.Bytes(2, "short"); }), 400,
+       "lookup.request_key"},
+      {"lookup: key of another type", "/v1/lookup", Written([](auto& w) { w.UInt(2, 7); }), 400,
+       "lookup.request_key"},
+      {"lookup: namespace", "/v1/lookup", lookup([](auto& w) { w.Bytes(1, "Up per"); }), 400,
+       "lookup.namespace"},
+      {"lookup: long namespace", "/v1/lookup",
+       lookup([](auto& w) { w.Bytes(1, std::string(65, 'n')); }), 413, "lookup.namespace"},
+      {"lookup: reserved namespace", "/v1/lookup",
+       lookup([](auto& w) { w.Bytes(1, kKernelNamespace); }), 400, "lookup.namespace"},
+      {"lookup: graph digest", "/v1/lookup", lookup([](auto& w) { w.Bytes(3, "x"); }), 400,
+       "lookup.graph_digest"},
+      {"lookup: held kernel", "/v1/lookup", lookup([](auto& w) { w.Element(4, "x"); }), 400,
+       "lookup.have_kernels"},
+      {"lookup: key field", "/v1/lookup",
+       lookup([](auto& w) { w.Message(5, [](auto& f) { f.Bytes(3, "x"); }); }), 400,
+       "lookup.fields.digest"},
+      {"lookup: too many key fields", "/v1/lookup", lookup([](auto& w) {
+         for (std::size_t i = 0; i <= wire::kMaxKeyFields; ++i) {
+           w.Message(5, [](auto& f) { f.Bytes(3, kDigest); });
+         }
+       }),
+       413, "lookup.fields"},
+      {"compile: nothing", "/v1/compile", "", 400, "compile.request_key"},
+      {"compile: no graph", "/v1/compile", Written([](auto& w) { w.Bytes(2, kDigest); }), 400,
+       "compile.graph"},
+      {"compile: cut", "/v1/compile", GoodCall().substr(0, GoodCall().size() - 3), 400, "compile"},
+      {"compile: target", "/v1/compile", compile([](auto& w) { w.Bytes(7, "mips"); }), 400,
+       "compile.target"},
+      {"compile: mode", "/v1/compile",
+       compile([](auto& w) { w.Message(8, [](auto& o) { o.UInt(1, 99); }); }), 400, "options.mode"},
+      {"compile: numerics", "/v1/compile",
+       compile([](auto& w) { w.Message(8, [](auto& o) { o.UInt(2, 99); }); }), 400,
+       "options.numerics"},
+      {"compile: signature", "/v1/compile",
+       compile([](auto& w) { w.Message(6, [](auto& s) { s.UInt(1, 5); }); }), 400,
+       "signature.symbols"},
+      {"compile: graph name", "/v1/compile", compile([](auto& w) { w.Bytes(5, "\xff\xfe"); }), 400,
+       "compile.graph_name"},
+      {"compile: graph", "/v1/compile", CallWith([](auto& c) { c.graph = "nonsense"; }), 400,
+       "compile.graph"},
+      {"compile: truncated graph", "/v1/compile", CallWith([](auto& c) { c.graph.pop_back(); }),
+       400, "compile.graph"},
+      {"compile: other graph", "/v1/compile",
+       CallWith([](auto& c) { c.graph = EncodeGraph(FakeGraph(Behaviour::kGood, 7)); }), 409,
+       "compile.request_key"},
+      {"compile: unknown graph", "/v1/compile", CallWith([](auto& c) { c.graph.clear(); }), 409,
+       "compile.graph_digest"},
+      {"compile: epoch", "/v1/compile", CallWith([](auto& c) { c.compiler_epoch = "older"; }), 409,
+       "compile.compiler_epoch"},
+      {"compile: key", "/v1/compile", CallWith([](auto& c) { c.request_key = Sha256Of("x"); }), 409,
+       "compile.request_key"},
+      {"compile: other machine", "/v1/compile",
+       CallWith([](auto& c) { c.target = Target::Parse("cuda/sm_90a").value(); }), 422,
+       "compile.target"},
+      {"report: counter", "/v1/report",
+       Written([](auto& w) { w.Message(2, [](auto& m) { m.UInt(1, 1); }); }), 400,
+       "report.counters"},
+      {"report: no number", "/v1/report",
+       wire::EncodeReport({"default", {{"x", std::numeric_limits<double>::quiet_NaN()}}, {}}), 400,
+       "report.counters"},
+      {"report: namespace", "/v1/report", Written([](auto& w) { w.Bytes(1, "\n"); }), 400,
+       "report.namespace"},
+      {"list: namespace", "/v1/list", Written([](auto& w) { w.Bytes(1, "a/b"); }), 400,
+       "list.namespace"},
+      {"inspect: nothing", "/v1/inspect", "", 400, "inspect.key_prefix"},
+      {"inspect: short prefix", "/v1/inspect", Written([](auto& w) { w.Bytes(2, "abc"); }), 400,
+       "inspect.key_prefix"},
+      {"inspect: no hex", "/v1/inspect", Written([](auto& w) { w.Bytes(2, "nothex"); }), 400,
+       "inspect.key_prefix"},
+      {"explain: one key", "/v1/explain", Written([](auto& w) { w.Bytes(2, "abcd"); }), 400,
+       "explain.key_b"},
+      {"explain: no hex", "/v1/explain", Written([](auto& w) { w.Bytes(2, "../.."); }), 400,
+       "explain.key_a"},
+      {"cas: short", "/cas/abc", "", 400, "path"},
+      {"cas: upper case", "/cas/" + std::string(64, 'A'), "", 400, "path"},
+      {"cas: climbing", "/cas/../../etc/passwd", "", 400, "path"},
+      {"ac: nothing", "/ac/", "", 400, "path"},
+  };
+}
+
+TEST(HttpApi, MalformedRequests_GetA4xxThatNamesTheField_AndOthersAreServed) {
+  TestDaemon daemon;
+  for (const Malformed& malformed : MalformedRequests()) {
+    SCOPED_TRACE(malformed.name);
+    const bool bazel = malformed.path.find("/v1/") != 0;
+    const HttpAnswer answer = daemon.Call(bazel ? "GET" : "POST", malformed.path, malformed.body);
+    EXPECT_EQ(answer.status, malformed.status);
+    EXPECT_EQ(answer.error().field, malformed.field) << answer.error().message;
+    EXPECT_THAT(answer.error().message, HasSubstr("'" + malformed.field));
+    EXPECT_EQ(daemon.Call("GET", "/-/healthy").status, 200);
+  }
+  EXPECT_EQ(CompilesOf(Behaviour::kGood), 0);
+  EXPECT_EQ(daemon.Compile(FakeCall(Behaviour::kGood)).status, 200);
+  EXPECT_EQ(daemon.statistics().Total("compile_failures"), 0);
+}
+
+// Whatever a flipped bit or a cut makes of a good request, the daemon answers and lives on.
+TEST(HttpApi, MutatedRequests_AreAnswered) {
+  TestDaemon daemon;
+  const std::string good = GoodCall();
+  std::map<int, int> statuses;
+  for (std::size_t i = 0; i < good.size(); i += 3) {
+    std::string flipped = good;
+    flipped[i] = static_cast<char>(flipped[i] ^ (1 << (i % 8)));
+    ++statuses[daemon.Call("POST", "/v1/compile", flipped).status];
+    ++statuses[daemon.Call("POST", "/v1/compile", good.substr(0, i)).status];
+  }
+  for (const auto& [status, count] : statuses) {
+    EXPECT_THAT(status, testing::AnyOf(200, 400, 409, 413, 422)) << count << " times";
+  }
+  EXPECT_GT(statuses[400], 10);
+  EXPECT_EQ(daemon.Call("GET", "/-/healthy").status, 200);
+}
+
+TEST(HttpApi, FullQueue_Answers503WithRetryAfter) {
+  ServiceConfig config = TestDaemon::Config();
+  config.queue_limit = 1;
+  TestDaemon daemon(config);
+  auto running =
+      std::async(std::launch::async, [&] { return daemon.Compile(FakeCall(Behaviour::kWait)); });
+  while (CompilesOf(Behaviour::kWait) == 0) std::this_thread::yield();
+  const HttpAnswer refused = daemon.Compile(FakeCall(Behaviour::kGood));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.head, HasSubstr("Retry-After: 2\r\n"));
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("queue is full"));
+  // A compile that runs delays nobody who does not want one.
+  EXPECT_EQ(daemon.Call("GET", "/status").status, 200);
+  ReleaseWaiting();
+  EXPECT_TRUE(std::holds_alternative<wire::Bundle>(running.get().events().back()));
+}
+
+TEST(HttpApi, OversizedBody_Answers413_BeforeItIsRead) {
+  net::ServerLimits limits;
+  limits.max_body_bytes = 1000;
+  TestDaemon daemon(TestDaemon::Config(), limits);
+  net::Peer peer(daemon.socket_path());
+  peer.Send("POST /v1/compile HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
+  EXPECT_THAT(peer.ReadAll(), AllOf(HasSubstr("HTTP/1.1 413 "), HasSubstr("1000 bytes")));
+}
+
+TEST(HttpApi, FailedCompile_EndsTheStreamWithItsError) {
+  TestDaemon daemon;
+  const HttpAnswer answer = daemon.Compile(FakeCall(Behaviour::kError));
+  EXPECT_EQ(answer.status, 200);  // Sent with the first progress.
+  const auto events = answer.events();
+  ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(events.back()));
+  EXPECT_EQ(std::get<wire::ErrorReply>(events.back()).code, ErrorCode::kUnimplemented);
+}
+
+TEST(HttpApi, ClientThatLeaves_CostsNothingButItself) {
+  TestDaemon daemon;
+  const std::string body = wire::EncodeCompileCall(FakeCall(Behaviour::kWait));
+  {
+    net::Peer peer(daemon.socket_path());
+    peer.Send("POST /v1/compile HTTP/1.1\r\nHost: h\r\nContent-Length: " +
+              std::to_string(body.size()) + "\r\n\r\n" + body);
+    while (CompilesOf(Behaviour::kWait) == 0) std::this_thread::yield();
+  }
+  EXPECT_EQ(daemon.Call("GET", "/-/ready").status, 200);
+  ReleaseWaiting();
+  while (daemon.service().jobs() > 0) std::this_thread::yield();
+  wire::LookupRequest lookup;
+  lookup.request_key = FakeCall(Behaviour::kWait).request_key;
+  EXPECT_EQ(daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup)).status, 200);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,130 @@
+// TestDaemon: the whole daemon but for its process: a socket, the routes, the service, a cache in
+// memory, and workers with the fake compiler.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/memory_counter_store.h"
+#include "daemon/admin/http_api.h"
+#include "daemon/net/listener.h"
+#include "protocol/wire/framing.h"
+#include "tests/unit/daemon/net/peer.h"
+#include "tests/unit/daemon/service/coroutines.h"
+#include "tests/unit/daemon/service/fake_compiler.h"
+#include "tests/unit/daemon/temp_folder.h"
+
+namespace stoker {
+
+// One answer, its connection closed.
+struct HttpAnswer {
+  int status = 0;
+  std::string head;
+  std::string body;  // Without chunking.
+
+  // The error in it; an answer that has none fails the test that asks.
+  wire::ErrorReply error() const {
+    auto reply = wire::DecodeErrorReply(body);
+    return reply.ok() ? *reply : wire::ErrorReply{ErrorCode::kInternal, "no ErrorReply", "?"};
+  }
+  // The events of a compile.
+  std::vector<wire::CompileEvent> events() const {
+    wire::FrameReader frames;
+    frames.Feed(body);
+    std::vector<wire::CompileEvent> events;
+    while (auto frame = frames.Next().value()) {
+      events.push_back(wire::DecodeCompileEvent(*frame).value());
+    }
+    return events;
+  }
+};
+
+class TestDaemon {
+ public:
+  explicit TestDaemon(ServiceConfig config = Config(), net::ServerLimits limits = {}) {
+    setenv(kFolderVariable, folder_.path().c_str(), 1);
+    stack_ = CacheStack::Open(StackConfig{}, nullptr).value();
+    statistics_ = Statistics::Open(counter_store_).value();
+    cache_counters_ = std::make_unique<CacheCounters>(*stack_, *statistics_);
+    config.log.info = config.log.warn = [](std::string_view) {};
+    service_ =
+        std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
+                                         *stack_, *statistics_, std::move(config));
+    pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, *cache_counters_,
+                                          *service_, std::uint64_t{1} << 30);
+    bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
+    api_ = std::make_unique<HttpApi>(*service_, *pages_, *bazel_, [this] { quits_.fetch_add(1); });
+    server_ = std::make_unique<net::Server>(coroutines_.io().get_executor(), *api_, limits);
+    net::ListenAddress address;
+    address.path = socket_path();
+    STOKER_CHECK(server_->Listen(address).ok());
+  }
+  // Coroutines under way refer to everything else.
+  ~TestDaemon() { coroutines_.Stop(); }
+
+  static ServiceConfig Config() {
+    ServiceConfig config;
+    config.worker.program.path = STOKER_FAKE_WORKER;
+    config.worker.program.memory_limit_mib = 512;
+    return config;
+  }
+
+  std::string socket_path() const { return folder_.path() + "/s"; }
+  CompileService& service() { return *service_; }
+  Statistics& statistics() { return *statistics_; }
+  int quits() const { return quits_; }
+
+  HttpAnswer Call(std::string_view method, std::string_view path, std::string_view body = "") {
+    net::Peer peer(socket_path());
+    peer.Send(std::string(method) + " " + std::string(path) +
+              " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: " +
+              std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
+    return Parse(peer.ReadAll());
+  }
+  HttpAnswer Compile(const wire::CompileCall& call) {
+    return Call("POST", "/v1/compile", wire::EncodeCompileCall(call));
+  }
+
+ private:
+  static HttpAnswer Parse(const std::string& bytes) {
+    HttpAnswer answer;
+    const std::size_t end = bytes.find("\r\n\r\n");
+    if (!bytes.starts_with("HTTP/1.1 ") || end == std::string::npos) return answer;
+    answer.status = std::atoi(bytes.c_str() + 9);
+    answer.head = bytes.substr(0, end + 2);
+    answer.body = bytes.substr(end + 4);
+    if (answer.head.find("Transfer-Encoding: chunked") == std::string::npos) return answer;
+    std::string whole;
+    for (std::size_t at = 0; at < answer.body.size();) {
+      const std::size_t size = std::strtoul(answer.body.c_str() + at, nullptr, 16);
+      if (size == 0) break;
+      at = answer.body.find("\r\n", at) + 2;
+      whole += answer.body.substr(at, size);
+      at += size + 2;
+    }
+    answer.body = std::move(whole);
+    return answer;
+  }
+
+  TempFolder folder_;
+  MemoryCounterStore counter_store_;
+  std::unique_ptr<CacheStack> stack_;
+  std::unique_ptr<Statistics> statistics_;
+  std::unique_ptr<CacheCounters> cache_counters_;
+  std::atomic<int> quits_{0};
+  Coroutines coroutines_;
+  std::unique_ptr<CompileService> service_;
+  std::unique_ptr<AdminPages> pages_;
+  std::unique_ptr<BazelCache> bazel_;
+  std::unique_ptr<HttpApi> api_;
+  std::unique_ptr<net::Server> server_;
+};
+
+}  // namespace stoker

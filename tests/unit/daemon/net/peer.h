@@ -1,0 +1,50 @@
+// Peer: a blocking connection to a Unix socket that speaks bytes.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace stoker::net {
+
+class Peer {
+ public:
+  explicit Peer(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Peer() { close(fd_); }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  bool connected() const { return connected_; }
+  // False: the server has closed.
+  bool Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+  }
+  // What comes until `end` has come, or the connection ends.
+  std::string ReadUntil(const std::string& end) {
+    std::string text;
+    char c = 0;
+    while (!text.ends_with(end) && read(fd_, &c, 1) == 1) text += c;
+    return text;
+  }
+  std::string ReadAll() { return ReadUntil(std::string(1, '\0') + "never"); }
+
+ private:
+  int fd_;
+  bool connected_ = false;
+};
+
+}  // namespace stoker::net
