@@ -54,7 +54,10 @@ class Fuser {
   const char* ReadsAgree(const Group& group, NodeId node, const ElementIndex& placement) const;
   void Join(std::uint32_t group, NodeId node, ElementIndex placement);
   void Note(NodeId node, NodeId neighbour, bool joined, const char* why) {
-    grouping_.decisions.push_back({node, neighbour, joined, why});
+    std::vector<FusionDecision>& decisions = grouping_.decisions;
+    const FusionDecision decision{node, neighbour, joined, why};
+    // One neighbour may be read twice.
+    if (decisions.empty() || decisions.back() != decision) decisions.push_back(decision);
   }
 
   const Graph& graph_;
@@ -93,6 +96,11 @@ Grouping Fuser::Run() && {
     }
   }
   for (Group& group : grouping_.groups) std::sort(group.nodes.begin(), group.nodes.end());
+  // What was refused at first may have joined once its other neighbours had.
+  std::erase_if(grouping_.decisions, [&](const FusionDecision& decision) {
+    const std::uint32_t group = grouping_.group_of[decision.node];
+    return !decision.joined && group != kNoGroup && group == grouping_.group_of[decision.neighbour];
+  });
   return std::move(grouping_);
 }
 

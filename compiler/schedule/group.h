@@ -43,6 +43,7 @@ struct FusionDecision {
   NodeId neighbour = kNoNode;
   bool joined = false;
   const char* why = "";
+  friend bool operator==(const FusionDecision&, const FusionDecision&) = default;
 };
 
 inline constexpr std::uint32_t kNoGroup = 0xffffffffU;
@@ -52,6 +53,9 @@ struct Grouping {
   std::vector<std::uint32_t> group_of;  // Per node; kNoGroup for views, constants, iotas.
   std::vector<FusionDecision> decisions;
 };
+
+// The groups with their nodes, then every decision and why.
+std::string ToString(const Grouping& grouping, const Graph& graph);
 
 // Sizes (other than 1) along which a node of role kReduce reduces, in the order of
 // Group::reduced_index.

@@ -1,6 +1,7 @@
 // Memory plan: storages -> offsets in arenas.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compiler/schedule/program.h"
@@ -21,5 +22,10 @@ struct MemoryPlan {
 // nothing, since their zeros are written by nobody, and lie together at the start. Storages of
 // symbolic size follow the others and are reused by later ones of the very same size.
 MemoryPlan PlanMemory(const Program& program);
+
+// One line for each storage that a step uses: where it is, what it holds, and the first and the
+// last of the steps, counted over the whole program, that use it.
+std::string ToString(const MemoryPlan& plan, const Program& program);
+std::string PlaceText(BufferKind kind, std::uint32_t index, const SymDim& offset);  // "arena+64".
 
 }  // namespace stoker

@@ -1,0 +1,60 @@
+#include "tests/golden/stages.h"
+
+#include "compiler/compile.h"
+#include "compiler/launch_plan_of.h"
+#include "compiler/launch_plan_text.h"
+#include "compiler/pipeline.h"
+#include "compiler/transform/passes.h"
+
+namespace stoker::golden {
+namespace {
+
+struct NamedPass {
+  std::string_view name;
+  Result<Graph> (*pass)(const Graph&);
+};
+
+constexpr NamedPass kPasses[] = {
+    {"canonicalize_ops", CanonicalizeOps},
+    {"fold_constants", FoldConstants},
+    {"simplify", Simplify},
+    {"fold_scaling", FoldScaling},
+    {"merge_siblings", MergeSiblings},
+    {"split_reductions", SplitReductions},
+};
+
+// Kernels in order of their first launch, each once.
+std::string LoopsText(const PipelineResult& pipeline, const PlannedLaunches& planned) {
+  std::string text;
+  for (std::size_t i = 0; i < planned.kernels.size(); ++i) {
+    const Step& step = pipeline.program.steps[planned.kernels[i].step];
+    text += "kernel " + std::to_string(i) + ": " + step.label + "\n" + ToString(step.func);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
+  std::string_view target_name = "cpu/x86-64-v4";
+  if (const std::size_t space = stage.find(' '); space != std::string_view::npos) {
+    target_name = stage.substr(space + 1);
+    stage = stage.substr(0, space);
+  }
+  STOKER_TRY(const Target target, Target::Parse(target_name));
+  for (const auto& [name, pass] : kPasses) {
+    if (name != stage) continue;
+    STOKER_TRY(const Graph result, pass(graph));
+    return PrintGraph(result);
+  }
+  STOKER_TRY(const PipelineResult pipeline, RunPipeline(graph, target));
+  if (stage == "graph") return PrintGraph(pipeline.graph);
+  if (stage == "groups") return ToString(pipeline.grouping, pipeline.graph);
+  if (stage == "memory") return ToString(pipeline.memory, pipeline.program);
+  STOKER_TRY(const PlannedLaunches planned, PlanLaunches(pipeline, target, CompilerEpoch()));
+  if (stage == "loops") return LoopsText(pipeline, planned);
+  if (stage == "plan") return ToString(planned.plan);
+  return InvalidArgument("There is no stage '" + std::string(stage) + "'.");
+}
+
+}  // namespace stoker::golden
