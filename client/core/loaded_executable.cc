@@ -1,9 +1,11 @@
 #include "client/core/loaded_executable.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/json.hpp>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 
 #include "protocol/graph/interpreter.h"
 
@@ -89,14 +91,6 @@ Result<cpu::Device*> ProcessDevice() {
 void SetNumThreads(int threads) { g_num_threads.store(threads, std::memory_order_relaxed); }
 int NumThreads() { return g_num_threads.load(std::memory_order_relaxed); }
 
-struct LoadedExecutable::PreparedCall {
-  std::vector<const void*> inputs;
-  std::vector<InputView> views;
-  Geometry dynamic_geometry;
-  std::shared_ptr<const SizedPlan> sizes;
-  cpu::Call call;
-};
-
 Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
     Obtained obtained, std::optional<Graph> verified_against) {
   const Clock::time_point start = Clock::now();
@@ -111,17 +105,14 @@ Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
                                      return NotFound("Blob " + blob.ToHex() + " did not arrive.");
                                    }));
   const LaunchPlan& plan = loaded->executable_->plan();
-  bool is_static = true;
   for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
     if (plan.input_roles[i] == InputRole::kParameter) loaded->parameter_inputs_.push_back(i);
-    is_static &= plan.inputs[i].shape.IsStatic();
-  }
-  if (is_static) {
-    STOKER_TRY(loaded->static_geometry_, loaded->GeometryOf({}));
+    loaded->is_static_ &= plan.inputs[i].shape.IsStatic();
   }
   if (loaded->parameter_inputs_.empty()) {
     STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}));
   }
+  loaded->verifies_ = verified_against.has_value();
   loaded->verified_against_ = std::move(verified_against);
   loaded->obtained_ = std::move(obtained);
   loaded->load_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
@@ -164,7 +155,39 @@ Status LoadedExecutable::Bind(std::span<const void* const> data,
   return executable_->BindParameters(parameters_, NumThreads(), &binding_);
 }
 
-Result<LoadedExecutable::PreparedCall> LoadedExecutable::Prepare(
+Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
+    std::span<const std::int64_t> symbols) {
+  {
+    const std::lock_guard lock(frames_mutex_);
+    const auto found =
+        std::find_if(frames_.rbegin(), frames_.rend(), [&](const std::unique_ptr<Frame>& frame) {
+          return std::ranges::equal(frame->symbols, symbols);
+        });
+    if (found != frames_.rend()) {
+      std::unique_ptr<Frame> frame = std::move(*found);
+      frames_.erase(std::next(found).base());
+      return frame;
+    }
+  }
+  auto frame = std::make_unique<Frame>();
+  frame->symbols.assign(symbols.begin(), symbols.end());
+  STOKER_TRY(frame->geometry, GeometryOf(symbols));
+  const std::vector<TensorType>& types = executable_->plan().inputs;
+  frame->inputs.resize(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    frame->views.push_back(
+        {types[i].dtype, frame->geometry.sizes[i], frame->geometry.strides[i], nullptr});
+  }
+  return frame;
+}
+
+void LoadedExecutable::ReturnFrame(std::unique_ptr<Frame> frame) {
+  const std::lock_guard lock(frames_mutex_);
+  if (frames_.size() == kMaxFrames) frames_.erase(frames_.begin());
+  frames_.push_back(std::move(frame));
+}
+
+Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
     std::span<const void* const> inputs, std::span<const std::int64_t> symbols,
     std::span<void* const> outputs) {
   const LaunchPlan& plan = executable_->plan();
@@ -180,62 +203,61 @@ Result<LoadedExecutable::PreparedCall> LoadedExecutable::Prepare(
     return FailedPrecondition("The graph's " + std::to_string(parameter_inputs_.size()) +
                               " parameters are not bound.");
   }
-  PreparedCall call;
-  call.inputs.assign(inputs.begin(), inputs.end());
+  if (is_static_) symbols = {};
+  STOKER_TRY(std::unique_ptr<Frame> frame, TakeFrame(symbols));
+  std::ranges::copy(inputs, frame->inputs.begin());
   for (std::size_t p = 0; p < parameter_inputs_.size(); ++p) {
-    call.inputs[parameter_inputs_[p]] = parameters_[p].data;
+    frame->inputs[parameter_inputs_[p]] = parameters_[p].data;
   }
-  const Geometry* geometry = &call.dynamic_geometry;
-  if (static_geometry_) {
-    geometry = &*static_geometry_;
-  } else {
-    STOKER_TRY(call.dynamic_geometry, GeometryOf(symbols));
-  }
-  call.views.resize(call.inputs.size());
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i] == nullptr && Product(geometry->sizes[i]) != 0) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (frame->inputs[i] == nullptr && Product(frame->geometry.sizes[i]) != 0) {
       return InvalidArgument("Input " + std::to_string(i) + " is NULL.");
     }
-    call.views[i] = {plan.inputs[i].dtype, geometry->sizes[i], geometry->strides[i],
-                     call.inputs[i]};
+    frame->views[i].data = frame->inputs[i];
   }
-  if (!executable_->guards().Holds(call.views)) {
+  if (!executable_->guards().Holds(frame->views)) {
     return FailedPrecondition(
-        "A guard does not hold: " + executable_->guards().Explain(call.views).value_or("") + ".");
+        "A guard does not hold: " + executable_->guards().Explain(frame->views).value_or("") + ".");
   }
-  STOKER_TRY(call.sizes, executable_->Sizes(call.views));
-  call.call = {call.inputs, outputs, NumThreads()};
-  return call;
+  if (frame->sizes == nullptr) {
+    STOKER_TRY(frame->sizes, executable_->Sizes(frame->views));
+  }
+  return frame;
 }
 
 Status LoadedExecutable::Run(std::span<const void* const> inputs,
                              std::span<const std::int64_t> symbols,
                              std::span<void* const> outputs) {
-  STOKER_TRY(const PreparedCall call, Prepare(inputs, symbols, outputs));
-  STOKER_RETURN_IF_ERROR(executable_->Run(*call.sizes, *binding_, call.call));
-  if (verified_against_) {
-    const std::lock_guard lock(verify_mutex_);
-    if (verified_against_) {
-      STOKER_RETURN_IF_ERROR(CompareWithInterpreter(*verified_against_, call, outputs));
-      verified_against_.reset();
-    }
-  }
+  STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
+  STOKER_RETURN_IF_ERROR(
+      executable_->Run(*frame->sizes, *binding_, {frame->inputs, outputs, NumThreads()}));
+  if (verifies_) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
+  ReturnFrame(std::move(frame));
   return Ok();
 }
 
-Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const PreparedCall& call,
+Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outputs) {
+  const std::lock_guard lock(verify_mutex_);
+  if (!verified_against_) return Ok();
+  STOKER_RETURN_IF_ERROR(CompareWithInterpreter(*verified_against_, frame, outputs));
+  verified_against_.reset();
+  verifies_ = false;
+  return Ok();
+}
+
+Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame& frame,
                                                 std::span<void* const> outputs) const {
   std::vector<InterpreterTensor> inputs;
   const LaunchPlan& plan = executable_->plan();
-  for (std::size_t i = 0; i < call.views.size(); ++i) {
-    const auto sizes = call.views[i].sizes;
-    inputs.push_back(TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, call.views[i].data));
+  for (std::size_t i = 0; i < frame.views.size(); ++i) {
+    const auto sizes = frame.views[i].sizes;
+    inputs.push_back(TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, frame.views[i].data));
   }
   STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (outputs[i] == nullptr) continue;  // The input itself.
     const double error = RelativeError(
-        TensorOf(plan.outputs[i].type, call.sizes->output_sizes[i], outputs[i]), expected[i]);
+        TensorOf(plan.outputs[i].type, frame.sizes->output_sizes[i], outputs[i]), expected[i]);
     const double tolerance = VerifyTolerance(plan.outputs[i].type.dtype);
     if (!(error <= tolerance)) {
       return Internal("Verification refuses artifact " + obtained_.request_key.ToHex() +
@@ -250,16 +272,19 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Prepar
 Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> inputs,
                                                   std::span<const std::int64_t> symbols,
                                                   std::span<void* const> outputs) {
-  STOKER_TRY(const PreparedCall call, Prepare(inputs, symbols, outputs));
-  STOKER_TRY(const auto profile, executable_->Profile(*call.sizes, *binding_, call.call));
+  STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
+  STOKER_TRY(const auto profile, executable_->Profile(*frame->sizes, *binding_,
+                                                      {frame->inputs, outputs, NumThreads()}));
+  const std::vector<SizedLaunch>& launched = frame->sizes->launches;
   json::array launches;
   for (std::size_t i = 0; i < profile.size(); ++i) {
     launches.push_back({{"label", profile[i].label},
-                        {"kernel", call.sizes->launches[i].kernel},
+                        {"kernel", launched[i].kernel},
                         {"us", profile[i].microseconds},
-                        {"flops", call.sizes->launches[i].flops},
-                        {"bytes", call.sizes->launches[i].bytes}});
+                        {"flops", launched[i].flops},
+                        {"bytes", launched[i].bytes}});
   }
+  ReturnFrame(std::move(frame));
   return json::serialize(launches);
 }
 

@@ -2,8 +2,10 @@
 // parameters. What a stoker_executable is.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,14 +44,27 @@ class LoadedExecutable {
     std::vector<std::vector<std::int64_t>> sizes;
     std::vector<std::vector<std::int64_t>> strides;
   };
-  struct PreparedCall;
+  // What one call needs beside its addresses, kept for the next one with the same symbol values, so
+  // that a warm call allocates nothing.
+  struct Frame {
+    std::vector<std::int64_t> symbols;  // None for a static graph.
+    Geometry geometry;
+    std::vector<const void*> inputs;
+    std::vector<InputView> views;  // Of `geometry` and `inputs`.
+    std::shared_ptr<const SizedPlan> sizes;
+  };
+  static constexpr std::size_t kMaxFrames = 64;
 
   LoadedExecutable() = default;
   Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
-  Result<PreparedCall> Prepare(std::span<const void* const> inputs,
-                               std::span<const std::int64_t> symbols,
-                               std::span<void* const> outputs);
-  Status CompareWithInterpreter(const Graph& graph, const PreparedCall& call,
+  Result<std::unique_ptr<Frame>> TakeFrame(std::span<const std::int64_t> symbols);
+  void ReturnFrame(std::unique_ptr<Frame> frame);
+  // A frame filled for one call whose guards hold.
+  Result<std::unique_ptr<Frame>> Prepare(std::span<const void* const> inputs,
+                                         std::span<const std::int64_t> symbols,
+                                         std::span<void* const> outputs);
+  Status Verify(const Frame& frame, std::span<void* const> outputs);
+  Status CompareWithInterpreter(const Graph& graph, const Frame& frame,
                                 std::span<void* const> outputs) const;
 
   Obtained obtained_;
@@ -58,9 +73,14 @@ class LoadedExecutable {
   std::shared_ptr<const cpu::Binding> binding_;
   std::vector<cpu::Parameter> parameters_;
   std::vector<std::uint32_t> parameter_inputs_;  // Input number of each parameter.
-  std::optional<Geometry> static_geometry_;      // When no input has a symbol.
+  bool is_static_ = true;                        // No input has a symbol.
+
+  std::mutex frames_mutex_;
+  std::vector<std::unique_ptr<Frame>> frames_;  // Not in use; most recently used last.
+
+  std::atomic<bool> verifies_{false};  // Until the first call has been compared.
   std::mutex verify_mutex_;
-  std::optional<Graph> verified_against_;  // Until the first call has been compared.
+  std::optional<Graph> verified_against_;  // While `verifies_`.
 };
 
 }  // namespace stoker

@@ -1,7 +1,6 @@
 #include "runtime/cpu/executable.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <array>
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
 
 namespace stoker::cpu {
@@ -178,9 +178,10 @@ TEST_F(ExecutableTest, Run_Warm_AllocatesNothing) {
   };
   ASSERT_TRUE(run());
   ASSERT_TRUE(run());
-  const std::size_t before = mallinfo2().uordblks;
-  ASSERT_TRUE(run());
-  EXPECT_EQ(mallinfo2().uordblks, before);
+  const std::int64_t before = AllocationCount();
+  const bool ran = run();
+  EXPECT_EQ(AllocationCount(), before);
+  EXPECT_TRUE(ran);
 }
 
 TEST_F(ExecutableTest, Run_Scratch_IsPrivateToEachThread) {

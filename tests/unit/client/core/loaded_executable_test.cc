@@ -1,0 +1,172 @@
+#include "client/core/loaded_executable.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/allocation_count.h"
+#include "tests/unit/runtime/cpu/test_plans.h"
+
+namespace stoker {
+namespace {
+
+using cpu::PlanBuilder;
+using testing::Each;
+using testing::HasSubstr;
+
+Obtained ObtainedOf(const PlanBuilder& builder) {
+  auto bundle = std::make_shared<ArtifactBundle>();
+  bundle->artifact_bytes = builder.Bytes();
+  bundle->artifact = builder.artifact;
+  for (const auto& [digest, bytes] : builder.blobs) {
+    bundle->blobs[digest] = std::make_shared<const std::string>(bytes);
+  }
+  Obtained obtained;
+  obtained.request_key = builder.artifact.request_key;
+  obtained.bundle = std::move(bundle);
+  return obtained;
+}
+
+std::unique_ptr<LoadedExecutable> Load(const PlanBuilder& builder) {
+  auto loaded = LoadedExecutable::Load(ObtainedOf(builder), std::nullopt);
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+  return std::move(loaded).value();
+}
+
+// out = in + in over s0 floats.
+PlanBuilder DoubledOfAnySize() {
+  PlanBuilder builder;
+  const SymDim n = SymDim::Symbol(0);
+  const TensorType type{DType::kF32, Shape{n}};
+  builder.Input(type);
+  builder.Output(type);
+  const std::uint32_t add = builder.Kernel("add");
+  const SymDim bytes = SymDim(4) * n;
+  builder.artifact.plan.launches = {
+      PlanBuilder::Launch(add, n, {cpu::In(0, bytes), cpu::In(0, bytes), cpu::Out(0, bytes)}, {n})};
+  Guard bind;
+  bind.kind = GuardKind::kBindSymbol;
+  bind.dim = 0;
+  Guard range;
+  range.kind = GuardKind::kSizeRange;
+  range.dim = 0;
+  range.value = 1;
+  range.limit = 1000;
+  builder.artifact.guards = GuardSet({bind, range});
+  return builder;
+}
+
+std::vector<float> Doubled(LoadedExecutable& executable, std::int64_t n) {
+  const std::vector<float> in(static_cast<std::size_t>(n), static_cast<float>(n));
+  std::vector<float> out(in.size(), -1);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  const Status status = executable.Run(inputs, std::array{n}, outputs);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return out;
+}
+
+TEST(LoadedExecutable, Run_SizesInTurn_EachGetsItsOwn) {
+  const auto executable = Load(DoubledOfAnySize());
+  for (const std::int64_t n : {3, 100, 3, 7, 100}) {
+    EXPECT_THAT(Doubled(*executable, n), Each(static_cast<float>(2 * n)));
+  }
+}
+
+TEST(LoadedExecutable, Run_MoreSizesThanFramesAreKept_StaysRight) {
+  const auto executable = Load(DoubledOfAnySize());
+  for (int round = 0; round < 2; ++round) {
+    for (std::int64_t n = 1; n <= 100; ++n) {
+      ASSERT_THAT(Doubled(*executable, n), Each(static_cast<float>(2 * n)));
+    }
+  }
+}
+
+TEST(LoadedExecutable, Run_GuardFails_NamesItAndRunsOtherSizesAfterwards) {
+  const auto executable = Load(DoubledOfAnySize());
+  std::vector<float> data(2000);
+  const std::array<const void*, 1> inputs = {data.data()};
+  const std::array<void*, 1> outputs = {data.data()};
+  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2000}, outputs);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("input 0 size 0"));
+  EXPECT_THAT(Doubled(*executable, 3), Each(6.0F));
+}
+
+TEST(LoadedExecutable, Run_NullInput_IsNamed) {
+  const auto executable = Load(DoubledOfAnySize());
+  float out = 0;
+  const std::array<const void*, 1> inputs = {nullptr};
+  const std::array<void*, 1> outputs = {&out};
+  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{1}, outputs);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "Input 0 is NULL.");
+}
+
+TEST(LoadedExecutable, Run_BeforeBind_SaysSo) {
+  const auto executable = Load(cpu::AddDoubledWeight(8));
+  std::vector<float> data(8);
+  const std::array<const void*, 2> inputs = {data.data(), nullptr};
+  const std::array<void*, 1> outputs = {data.data()};
+  const Status status = executable->Run(inputs, {}, outputs);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "The graph's 1 parameters are not bound.");
+}
+
+TEST(LoadedExecutable, Run_FromManyThreads_GivesEachItsOwnResult) {
+  const auto executable = Load(DoubledOfAnySize());
+  std::vector<std::thread> threads;
+  for (std::int64_t n = 1; n <= 4; ++n) {
+    threads.emplace_back([&executable, n] {
+      for (int i = 0; i < 200; ++i) {
+        ASSERT_THAT(Doubled(*executable, n), Each(static_cast<float>(2 * n)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(LoadedExecutable, Run_WarmStatic_AllocatesNothing) {
+  const auto executable = Load(cpu::AddDoubledWeight(4096));
+  const std::vector<float> weight(4096, 1);
+  const std::array<const void*, 1> parameters = {weight.data()};
+  ASSERT_TRUE(executable->Bind(parameters, std::array<std::int64_t, 1>{1}).ok());
+  const std::vector<float> in(4096, 5);
+  std::vector<float> out(4096);
+  const std::array<const void*, 2> inputs = {in.data(), nullptr};
+  const std::array<void*, 1> outputs = {out.data()};
+  ASSERT_TRUE(executable->Run(inputs, {}, outputs).ok());
+  const std::int64_t before = AllocationCount();
+  const bool ran = executable->Run(inputs, {}, outputs).ok();
+  EXPECT_EQ(AllocationCount(), before);
+  EXPECT_TRUE(ran);
+  EXPECT_THAT(out, Each(7.0F));
+}
+
+TEST(LoadedExecutable, Run_WarmSymbolic_AllocatesNothing) {
+  const auto executable = Load(DoubledOfAnySize());
+  for (const std::int64_t n : {3, 100}) Doubled(*executable, n);
+  const std::vector<float> in(100, 5);
+  std::vector<float> out(100);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  for (const std::int64_t n : {3, 100, 3}) {
+    const std::int64_t before = AllocationCount();
+    const bool ran = executable->Run(inputs, std::array{n}, outputs).ok();
+    EXPECT_EQ(AllocationCount(), before) << n;
+    EXPECT_TRUE(ran);
+  }
+}
+
+TEST(AllocationCount, SeesAnAllocation) {
+  const std::int64_t before = AllocationCount();
+  // Called by name: the compiler may leave out what a new-expression allocates.
+  ::operator delete(::operator new(10));
+  EXPECT_EQ(AllocationCount(), before + 1);
+}
+
+}  // namespace
+}  // namespace stoker
