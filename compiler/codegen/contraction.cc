@@ -35,23 +35,25 @@ llvm::Value* ContractionEmitter::AddBytes(llvm::Value* pointer, llvm::Value* byt
 }
 
 void ContractionEmitter::Emit() {
-  if (plan_.kernel == MicroKernel::kAmx) tiles_.Begin();
+  const bool amx = plan_.kernel == MicroKernel::kAmx || plan_.kernel == MicroKernel::kAmxSplit;
+  if (amx) tiles_.Begin();
+  if (plan_.kernel == MicroKernel::kAmxSplit) BeginSplitPanels();
   e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
-  if (plan_.kernel == MicroKernel::kAmx) tiles_.End();
+  if (amx) tiles_.End();
 }
 
 void ContractionEmitter::EmitTask(llvm::Value* number) {
   llvm::IRBuilder<>& b = e_.b();
   ContractionTask task = TaskAt(number);
-  if (plan_.chunk != 0) {
-    EmitChunks(task);
-    return;
-  }
-  if (plan_.staged) {
+  if (plan_.staged_whole) {
     llvm::Value* fresh =
         b.CreateOr(b.CreateICmpEQ(task.group, e_.I64(0)), b.CreateICmpEQ(number, e_.TaskBegin()));
     e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
     task = Staged(task);
+  }
+  if (plan_.chunk != 0) {
+    EmitChunks(task);
+    return;
   }
   PanelChunk chunk;
   chunk.panel = task.group;
@@ -79,11 +81,11 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
   e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* k) {
     llvm::Value* next_k = e_.Min(e_.Add(k, e_.I64(plan_.chunk)), depth);
     ContractionTask part = task;
-    if (plan_.staged) {
+    if (plan_.staged && !plan_.staged_whole) {
       StageRows(task, k, e_.Min(next_k, e_.Dim(plan_.source_depth.back().extent)));
       part = Staged(task);
     } else {
-      part.lhs = AddBytes(task.lhs, e_.Mul(k, e_.I64(ElementBytes())));
+      part.lhs = AddBytes(task.lhs, e_.Mul(k, e_.I64(plan_.LhsBytes())));
     }
     e_.For(first, end, 1, [&](llvm::Value* panel) {
       PanelChunk chunk;
@@ -204,7 +206,7 @@ RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* uni
   for (std::size_t i = 0; i <= plan_.split; ++i) {
     offset = e_.Add(offset, e_.Mul(at[i], e_.Dim(plan_.rows[i].lhs_stride)));
   }
-  result.lhs = AddBytes(task.lhs, e_.Mul(offset, e_.I64(ElementBytes())));
+  result.lhs = AddBytes(task.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
   return result;
 }
 
@@ -223,7 +225,7 @@ void ContractionEmitter::ZeroSums() {
 }
 
 void ContractionEmitter::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
-  if (plan_.kernel == MicroKernel::kAmx) {
+  if (plan_.kernel == MicroKernel::kAmx || plan_.kernel == MicroKernel::kAmxSplit) {
     EmitAmxUnits(task, chunk);
     return;
   }
@@ -234,31 +236,48 @@ void ContractionEmitter::EmitUnits(const ContractionTask& task, const PanelChunk
   });
 }
 
-void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
-                                      const RowUnit& unit, llvm::Value* sums) {
-  const int width = plan_.lanes;
-  const std::int64_t nr = func_.rhs.nr;
-  llvm::Value* n = e_.Dim(func_.n);
-  llvm::Value* first_column = e_.Mul(panel, e_.I64(nr));
-  llvm::Value* columns = e_.Sub(n, first_column);
-  const bool whole = func_.n.IsConstant() && func_.n.constant() % nr == 0;
+Lanes ContractionEmitter::LanesAt(const ContractionTask& task, const RowUnit& unit,
+                                  llvm::Value* row, llvm::Value* column) {
   Values extents;
   for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
+  Lanes lanes;
+  lanes.width = plan_.lanes;
+  for (llvm::Value* index : task.batch) lanes.index.push_back(index);
+  for (llvm::Value* index : e_.Unflatten(e_.Add(unit.first_row, row), extents)) {
+    lanes.index.push_back(index);
+  }
+  lanes.dim = static_cast<int>(lanes.index.size());
+  lanes.index.push_back(column);
+  lanes.aligned = true;
+  return lanes;
+}
 
+void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
+                                      const RowUnit& unit, llvm::Value* sums) {
+  const std::int64_t nr = func_.rhs.nr;
+  if (func_.n.IsConstant() && func_.n.constant() % nr == 0) {
+    EmitEpilogueRows(task, panel, unit, sums, nullptr);
+    return;
+  }
+  llvm::Value* columns = e_.Sub(e_.Dim(func_.n), e_.Mul(panel, e_.I64(nr)));
+  llvm::Value* whole = e_.b().CreateICmpSGE(columns, e_.I64(nr));
+  e_.If(whole, [&] { EmitEpilogueRows(task, panel, unit, sums, nullptr); });
+  e_.If(e_.b().CreateNot(whole), [&] { EmitEpilogueRows(task, panel, unit, sums, columns); });
+}
+
+// `columns`: of the panel, when they are fewer than its own; null otherwise.
+void ContractionEmitter::EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel,
+                                          const RowUnit& unit, llvm::Value* sums,
+                                          llvm::Value* columns) {
+  const int width = plan_.lanes;
+  const std::int64_t nr = func_.rhs.nr;
+  llvm::Value* first_column = e_.Mul(panel, e_.I64(nr));
   e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
-    Lanes lanes;
-    lanes.width = width;
-    for (llvm::Value* index : task.batch) lanes.index.push_back(index);
-    for (llvm::Value* index : e_.Unflatten(e_.Add(unit.first_row, row), extents)) {
-      lanes.index.push_back(index);
-    }
-    lanes.dim = static_cast<int>(lanes.index.size());
-    lanes.index.push_back(nullptr);
-    lanes.aligned = true;
+    Lanes lanes = LanesAt(task, unit, row, nullptr);
     llvm::Value* row_sums = AddBytes(sums, e_.Mul(row, e_.I64(SumBytes())));
     const auto emit_vector = [&](llvm::Value* column) {
       lanes.index.back() = e_.Add(first_column, column);
-      lanes.mask = whole ? nullptr : e_.TailMask(e_.Sub(columns, column), width);
+      lanes.mask = columns == nullptr ? nullptr : e_.TailMask(e_.Sub(columns, column), width);
       llvm::Value* pointer =
           AddBytes(row_sums, e_.Mul(column, e_.I64(SizeInBytes(func_.accumulator))));
       VectorBody body(e_, func_.epilogue);

@@ -11,36 +11,47 @@ constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 
 }  // namespace
 
-void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const PanelChunk& chunk) {
+void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const PanelChunk& whole) {
   llvm::IRBuilder<>& b = e_.b();
-  const auto emit = [&](llvm::Value* number, bool two) {
-    const RowUnit first = UnitAt(task, number);
-    llvm::Value* sums = SumsAt(task, chunk, number);
-    llvm::Value* prefetch = PrefetchFor(task, chunk, number);
-    if (!two) {
-      tiles_.Configure(first.rows, first.rows);
-      EmitAmxBlock(chunk, first, nullptr, sums, prefetch);
-    } else {
-      const RowUnit second = UnitAt(task, e_.Add(number, e_.I64(1)));
-      tiles_.Configure(first.rows, second.rows);
-      EmitAmxBlock(chunk, first, &second, sums, prefetch);
-      if (!chunk.partial) {
-        EmitEpilogue(task, chunk.panel, second, AddBytes(sums, e_.I64(plan_.unit_bytes)));
-      }
-    }
-    if (!chunk.partial) EmitEpilogue(task, chunk.panel, first, sums);
-  };
+  PanelChunk chunk = whole;
+  const bool split = plan_.kernel == MicroKernel::kAmxSplit;
+  if (split) BeginSplitPanel(chunk);
   const bool only_one = plan_.units == SymDim(1);
   const bool only_pairs = plan_.units.IsConstant() && plan_.units.constant() % 2 == 0;
   e_.For(task.first_unit, task.last_unit, 2, [&](llvm::Value* unit) {
     if (only_one || only_pairs) {
-      emit(unit, only_pairs);
+      EmitAmxPair(task, chunk, unit, only_pairs);
       return;
     }
     llvm::Value* pair = b.CreateICmpSLT(e_.Add(unit, e_.I64(1)), task.last_unit);
-    e_.If(pair, [&] { emit(unit, true); });
-    e_.If(b.CreateNot(pair), [&] { emit(unit, false); });
+    e_.If(pair, [&] { EmitAmxPair(task, chunk, unit, true); });
+    e_.If(b.CreateNot(pair), [&] { EmitAmxPair(task, chunk, unit, false); });
   });
+  if (split) EndSplitPanel(task, chunk);
+}
+
+// One unit, or two.
+void ContractionEmitter::EmitAmxPair(const ContractionTask& task, const PanelChunk& chunk,
+                                     llvm::Value* number, bool two) {
+  const RowUnit first = UnitAt(task, number);
+  const RowUnit second = two ? UnitAt(task, e_.Add(number, e_.I64(1))) : first;
+  llvm::Value* sums = SumsAt(task, chunk, number);
+  llvm::Value* second_sums = AddBytes(sums, e_.I64(plan_.unit_bytes));
+  tiles_.Configure(first.rows, second.rows);
+  if (plan_.kernel == MicroKernel::kAmxSplit) {
+    llvm::Value* block = e_.Scratch(plan_.block_offset);
+    EmitSplitBlock(chunk, first, two ? &second : nullptr, sums, FeedOf(task, chunk, number));
+    SettleSplitUnit(chunk, first, block, sums);
+    if (two) {
+      SettleSplitUnit(chunk, second, AddBytes(block, e_.I64(plan_.unit_bytes)), second_sums);
+    }
+  } else {
+    llvm::Value* prefetch = PrefetchFor(task, chunk, number);
+    EmitAmxBlock(chunk, first, two ? &second : nullptr, sums, prefetch);
+  }
+  if (chunk.partial) return;
+  EmitEpilogue(task, chunk.panel, first, sums);
+  if (two) EmitEpilogue(task, chunk.panel, second, second_sums);
 }
 
 void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& first,

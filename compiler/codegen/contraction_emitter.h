@@ -2,9 +2,12 @@
 // A, its panel of B, its sums in scratch.
 #pragma once
 
+#include <array>
+
 #include "compiler/codegen/amx_tiles.h"
 #include "compiler/codegen/contraction_plan.h"
 #include "compiler/codegen/emitter.h"
+#include "compiler/codegen/vector_body.h"
 #include "compiler/ir/contraction_func.h"
 
 namespace stoker::codegen {
@@ -35,6 +38,7 @@ struct PanelChunk {
   llvm::Value* next = nullptr;   // What is read after it.
   llvm::Value* bytes = nullptr;  // Of the panel's part.
   llvm::Value* sums = nullptr;   // Of the task's first unit.
+  llvm::Value* parts = nullptr;  // kAmxSplit: `rhs` in parts.
 };
 
 class ContractionEmitter {
@@ -75,9 +79,39 @@ class ContractionEmitter {
   void MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs, Values& carried);
 
   void EmitAmxUnits(const ContractionTask& task, const PanelChunk& chunk);
+  void EmitAmxPair(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* number,
+                   bool two);
   // `second` may be null: a block of one row tile.
   void EmitAmxBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                     llvm::Value* sums, llvm::Value* prefetch);
+
+  // contraction_split.cc
+  // A panel whose parts are made while another one is multiplied: some rows of every granule by
+  // each block of units.
+  struct SplitFeed {
+    llvm::Value* source = nullptr;     // Packed panel.
+    llvm::Value* target = nullptr;     // Parts.
+    llvm::Value* first_row = nullptr;  // Of a granule; the block's share.
+  };
+  std::array<llvm::Value*, kSplitParts> PartsOf(llvm::Value* low, llvm::Value* high,
+                                                bool keep_infinity);
+  void StageSplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
+                     llvm::Value* end);
+  void BeginSplitPanels();
+  bool SplitsAhead() const;
+  std::int64_t SplitRowsPerBlock() const;
+  llvm::Value* GranulesOf(const PanelChunk& chunk);
+  void SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule, llvm::Value* row);
+  // Before and after the units of a panel.
+  void BeginSplitPanel(PanelChunk& chunk);
+  void EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk);
+  SplitFeed FeedOf(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
+                      llvm::Value* sums, const SplitFeed& feed);
+  // Takes a unit's sums from the block, or computes them again if any is not finite.
+  void SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* block,
+                       llvm::Value* sums);
+  void RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* sums);
 
   // Walks all of the chunk's k: step(lhs, rhs, granules, carried) consumes `granules` granules.
   // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
@@ -91,6 +125,11 @@ class ContractionEmitter {
 
   void EmitEpilogue(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
                     llvm::Value* sums);
+  void EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
+                        llvm::Value* sums, llvm::Value* columns);
+  // Iteration indices of the epilogue at a row of a unit.
+  Lanes LanesAt(const ContractionTask& task, const RowUnit& unit, llvm::Value* row,
+                llvm::Value* column);
 
   llvm::Value* AddBytes(llvm::Value* pointer, llvm::Value* bytes);
   std::int64_t ElementBytes() const { return SizeInBytes(plan_.element); }

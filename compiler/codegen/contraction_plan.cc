@@ -22,6 +22,13 @@ constexpr std::int64_t kSmallRhsBytes = 256 << 10;
 // Enough for two to many threads to share evenly.
 constexpr std::int64_t kEnoughTasks = 16;
 constexpr double kWorthSplittingNs = 20000;
+// Of f32 split into parts: rows of A and a panel of B in the second-level cache, sums beside them.
+constexpr std::int64_t kSplitRowsBudgetBytes = 1152 << 10;
+constexpr std::int64_t kSplitChunk = 512;
+constexpr std::int64_t kMaxUnchunkedSplit = 1024;
+constexpr std::int64_t kSplitSumsBudgetBytes = 192 << 10;
+constexpr std::int64_t kMaxSplitPanelsPerTask = 8;
+constexpr std::int64_t kEnoughSplitTasks = 4;
 constexpr int kAmxTileRows = AmxTiles::kRows;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
@@ -31,6 +38,10 @@ constexpr std::int64_t kTypicalExtent = 128;
 std::optional<std::int64_t> ConstantOf(const SymDim& dim) {
   if (!dim.IsConstant()) return std::nullopt;
   return dim.constant();
+}
+
+bool IsAmx(MicroKernel kernel) {
+  return kernel == MicroKernel::kAmx || kernel == MicroKernel::kAmxSplit;
 }
 
 std::int64_t Typical(const SymDim& dim) { return ConstantOf(dim).value_or(kTypicalExtent); }
@@ -83,6 +94,7 @@ bool MustStage(const ContractionFunc& func, const ContractionPlan& plan) {
   }
   if (plan.depth.back().lhs_stride != SymDim(1)) return true;
   if (plan.depth_granule > 1 && !LastDepthIsMultipleOf(plan, plan.depth_granule)) return true;
+  if (plan.kernel == MicroKernel::kAmxSplit) return true;
   if (plan.kernel != MicroKernel::kAmx) return false;
   return plan.rows.size() > 1 && TileFill(plan) < kMinTileFill;
 }
@@ -93,7 +105,7 @@ void CutRows(ContractionPlan& plan, std::int64_t max_rows) {
   plan.inner = 1;
   const auto last = ConstantOf(plan.rows.back().extent);
   // Several whole lines of a narrow image in one tile. A tile of AMX needs one row stride.
-  if (plan.kernel != MicroKernel::kAmx && plan.rows.size() > 1 && last && *last * 2 <= max_rows) {
+  if (!IsAmx(plan.kernel) && plan.rows.size() > 1 && last && *last * 2 <= max_rows) {
     plan.split -= 1;
     plan.inner = *last;
     max_rows /= *last;
@@ -115,9 +127,10 @@ void CutRows(ContractionPlan& plan, std::int64_t max_rows) {
 }
 
 double NsPerProduct(const ContractionPlan& plan) {
-  const double per_cycle = plan.kernel == MicroKernel::kAmx       ? 512
-                           : plan.kernel == MicroKernel::kDotBF16 ? 32
-                                                                  : 2.0 * plan.lanes;
+  const double per_cycle = plan.kernel == MicroKernel::kAmx        ? 512
+                           : plan.kernel == MicroKernel::kAmxSplit ? 512 / 6.0
+                           : plan.kernel == MicroKernel::kDotBF16  ? 32
+                                                                   : 2.0 * plan.lanes;
   constexpr double kCyclesPerNs = 3;
   return 1 / (per_cycle * kCyclesPerNs);
 }
@@ -160,9 +173,60 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth) {
   if (rhs_bytes > kSmallRhsBytes) plan.prefetch_parts = DivUp(std::min(per_task, units), step);
 }
 
-// Sums first, then AMX's configuration, then the copy of A.
+// The longest chunk of at most kSplitChunk that cuts K into equal chunks, or kSplitChunk.
+std::int64_t SplitChunkOf(std::int64_t depth, std::int64_t granule) {
+  const std::int64_t granules = depth / granule;
+  for (std::int64_t chunk = kSplitChunk / granule; chunk * granule * 2 >= kSplitChunk; --chunk) {
+    if (granules % chunk == 0) return chunk * granule;
+  }
+  return kSplitChunk;
+}
+
+// CutTasks for kAmxSplit. Splitting A costs as much as some 2% of a panel's products: it is shared
+// by all panels of a block of rows where those fit into the cache over all of K, and by the panels
+// of a task otherwise.
+void CutSplitTasks(ContractionPlan& plan, std::int64_t depth) {
+  const std::int64_t rows = plan.MaxUnitRows();
+  const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
+  const std::int64_t unit_bytes = rows * depth * kSplitBytes;
+  std::int64_t kept_bytes = unit_bytes;
+  plan.staged_whole = plan.source_depth.size() > 1 || depth <= kMaxUnchunkedSplit ||
+                      units * unit_bytes <= kSplitRowsBudgetBytes;
+  if (depth > kMaxUnchunkedSplit || !plan.staged_whole) {
+    plan.chunk = SplitChunkOf(depth, plan.depth_granule);
+    plan.panels_per_task = kMaxSplitPanelsPerTask;
+  }
+  if (!plan.staged_whole) {
+    kept_bytes = rows * plan.chunk * kSplitBytes;
+    plan.staged_pitch = plan.chunk + plan.depth_granule;
+    plan.rows = {{plan.rows[0].extent, plan.staged_pitch}};
+  }
+  const std::int64_t step = 2;
+  std::int64_t per_task = std::clamp<std::int64_t>(kSplitRowsBudgetBytes / kept_bytes, 1, units);
+  per_task = std::max(step, per_task / step * step);
+  const double unit_ns =
+      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan);
+  const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
+  const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
+  if (plan.chunk == 0) {
+    while (tasks() < kEnoughTasks && per_task > step &&
+           unit_ns * static_cast<double>(per_task) > kWorthSplittingNs) {
+      per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
+    }
+  }
+  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
+  const std::int64_t sums_bytes = per_task * kAmxTileRows * plan.lanes * plan.vectors * 4;
+  while (plan.panels_per_task > 1 && (plan.panels_per_task * sums_bytes > kSplitSumsBudgetBytes ||
+                                      tasks() < kEnoughSplitTasks)) {
+    --plan.panels_per_task;
+  }
+  plan.units_per_task = per_task;
+  plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units) * plan.panels_per_task);
+}
+
+// Sums first, then AMX's configuration, then copies.
 void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
-  const bool amx = plan.kernel == MicroKernel::kAmx;
+  const bool amx = IsAmx(plan.kernel);
   const std::int64_t unit_rows = amx ? kAmxTileRows : plan.MaxUnitRows();
   plan.unit_bytes = unit_rows * func.rhs.nr * SizeInBytes(func.accumulator);
   const std::int64_t units_kept =
@@ -170,11 +234,21 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   plan.sums_bytes = RoundUp(units_kept * plan.unit_bytes, 64);
   plan.config_offset = plan.sums_bytes;
   plan.staged_offset = plan.config_offset + (amx ? AmxTiles::kConfigBytes : 0);
+  if (plan.kernel == MicroKernel::kAmxSplit) {
+    const std::int64_t depth = plan.depth.back().extent.constant();
+    plan.block_offset = plan.chunk != 0 ? plan.staged_offset : 0;
+    plan.ready_offset = plan.staged_offset + (plan.chunk != 0 ? 2 * plan.unit_bytes : 0);
+    plan.split_offset = plan.ready_offset + 64;
+    plan.split_bytes = (plan.chunk != 0 ? plan.chunk : depth) * func.rhs.nr * kSplitBytes;
+    plan.row_offset = plan.split_offset + 2 * plan.split_bytes;
+    // Two vectors more: the padding to a granule is written in whole vectors.
+    plan.staged_offset = plan.row_offset + (plan.source_depth.size() > 1 ? depth * 4 + 128 : 0);
+  }
   plan.scratch_bytes = plan.staged_offset;
   if (!plan.staged) return;
   const std::int64_t staged_elements = plan.units_per_task * plan.MaxUnitRows() * plan.staged_pitch;
   // One vector more: rows are written in whole vectors.
-  plan.scratch_bytes += RoundUp(staged_elements * SizeInBytes(plan.element), 64) + 64;
+  plan.scratch_bytes += RoundUp(staged_elements * plan.LhsBytes(), 64) + 64;
 }
 
 }  // namespace
@@ -192,6 +266,11 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
     if (plan.kernel == MicroKernel::kDotBF16 && !machine.avx512_bf16) {
       return InvalidArgument("Packed bf16 needs a target with avx512_bf16 or amx_bf16.");
     }
+  } else if (func.rhs.dtype == DType::kF32 && func.rhs.kr == 2) {
+    if (!machine.amx_bf16 || func.rhs.k_multiple != 32) {
+      return InvalidArgument("Packed pairs of f32 need a target with amx_bf16 and K in 32s.");
+    }
+    plan.kernel = MicroKernel::kAmxSplit;
   } else if (func.rhs.dtype != func.accumulator) {
     return InvalidArgument("Packed " + std::string(Name(func.rhs.dtype)) +
                            " does not accumulate in " + std::string(Name(func.accumulator)) + ".");
@@ -201,7 +280,7 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
                            " columns are not whole vectors of " + std::to_string(plan.lanes) + ".");
   }
   plan.vectors = static_cast<int>(func.rhs.nr / plan.lanes);
-  plan.depth_granule = plan.kernel == MicroKernel::kAmx ? 32 : func.rhs.kr;
+  plan.depth_granule = IsAmx(plan.kernel) ? 32 : func.rhs.kr;
   plan.rows = Merge(func.m);
   plan.depth = Merge(func.k);
   plan.source_depth = plan.depth;
@@ -223,18 +302,27 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
     plan.staged_pitch = RoundUp(fits ? depth : kStagedChunk, plan.depth_granule);
     // A pitch of whole pages would map all rows of a tile to one set of the first-level cache.
     const std::int64_t bytes = plan.staged_pitch * SizeInBytes(plan.element);
-    if (bytes % 1024 == 0) plan.staged_pitch += 64 / SizeInBytes(plan.element);
+    if (plan.kernel == MicroKernel::kAmxSplit) {
+      if (!fits) return InvalidArgument("Packed pairs of f32 need a constant K.");
+      plan.staged_pitch += plan.depth_granule;
+    } else if (bytes % 1024 == 0) {
+      plan.staged_pitch += 64 / SizeInBytes(plan.element);
+    }
     plan.rows = {{total_rows, plan.staged_pitch}};
     plan.depth = {{padded_depth, 1}};
   }
 
-  CutRows(plan,
-          plan.kernel == MicroKernel::kAmx ? kAmxTileRows : MaxTileRows(plan.vectors, machine));
+  CutRows(plan, IsAmx(plan.kernel) ? kAmxTileRows : MaxTileRows(plan.vectors, machine));
   plan.batch = 1;
   for (const ContractionBatchDim& dim : func.batch) plan.batch = plan.batch * dim.extent;
   plan.panels = SymDim::CeilDiv(func.n, func.rhs.nr);
   plan.panel_stride = padded_depth * SymDim(func.rhs.nr);
-  CutTasks(plan, depth);
+  if (plan.kernel == MicroKernel::kAmxSplit) {
+    CutSplitTasks(plan, depth);
+  } else {
+    CutTasks(plan, depth);
+    plan.staged_whole = plan.staged && plan.chunk == 0;
+  }
   plan.blocks = SymDim::CeilDiv(plan.units, plan.units_per_task);
   plan.panel_groups = SymDim::CeilDiv(plan.panels, plan.panels_per_task);
   LayOutScratch(plan, func);

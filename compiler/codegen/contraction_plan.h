@@ -20,7 +20,12 @@ enum class MicroKernel : std::uint8_t {
   kMultiplyAdd,  // Vectors of columns, one broadcast element of A each: f32, f64, i32, i64.
   kDotBF16,      // vdpbf16ps: a broadcast pair of A, pairs of B.
   kAmx,          // tdpbf16ps: two row tiles by two column tiles.
+  kAmxSplit,     // The same on f32 split into three bf16 parts; see contraction_split.cc.
 };
+
+// Three bf16 parts of an f32, which have all of its bits.
+constexpr std::int64_t kSplitParts = 3;
+constexpr std::int64_t kSplitBytes = kSplitParts * 2;
 
 struct ContractionPlan {
   MicroKernel kernel = MicroKernel::kMultiplyAdd;
@@ -37,7 +42,12 @@ struct ContractionPlan {
   // The task's rows of A are first copied into scratch: converted to `element`, K contiguous and
   // zero padded to depth_granule.
   bool staged = false;
+  bool staged_whole = false;      // Once for all chunks of K, not each chunk by itself.
   std::int64_t staged_pitch = 0;  // Elements between rows of the copy.
+  // Of an element of A where the micro-kernel reads it.
+  std::int64_t LhsBytes() const {
+    return kernel == MicroKernel::kAmxSplit ? kSplitBytes : SizeInBytes(element);
+  }
 
   // The split dim, rows[split], is cut into `segments`; each element of it is `inner` rows. The
   // first `long_segments` have `segment` elements; the others one less, or, when the extent is
@@ -68,7 +78,12 @@ struct ContractionPlan {
   // Scratch, bytes.
   std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
   std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of the whole task when chunked.
+  std::int64_t block_offset = 0;   // kAmxSplit: sums of two units before they are checked.
   std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
+  std::int64_t ready_offset = 0;   // kAmxSplit: which panel lies split where; see SplitPanels.
+  std::int64_t split_offset = 0;   // kAmxSplit: two buffers of one panel's parts.
+  std::int64_t split_bytes = 0;    // Of one of them.
+  std::int64_t row_offset = 0;     // kAmxSplit: one row of A before it is split.
   std::int64_t staged_offset = 0;
   std::int64_t scratch_bytes = 0;
 

@@ -22,7 +22,7 @@ void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* beg
   llvm::Value* end_row = e_.Min(FirstRowOf(task.last_unit), e_.Dim(plan_.rows[0].extent));
   Values extents;
   for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
-  const std::int64_t pitch_bytes = plan_.staged_pitch * ElementBytes();
+  const std::int64_t pitch_bytes = plan_.staged_pitch * plan_.LhsBytes();
   llvm::Type* zeros = KernelEmitter::VectorOf(b.getInt8Ty(), e_.machine().vector_bytes);
 
   e_.For(first_row, end_row, 1, [&](llvm::Value* row) {
@@ -34,6 +34,10 @@ void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* beg
     llvm::Value* target = AddBytes(e_.Scratch(plan_.staged_offset),
                                    e_.Mul(e_.Sub(row, first_row), e_.I64(pitch_bytes)));
     source = AddBytes(task.lhs, e_.Mul(source, e_.I64(SizeInBytes(func_.lhs_dtype))));
+    if (plan_.kernel == MicroKernel::kAmxSplit) {
+      StageSplitRow(source, target, begin, end);
+      return;
+    }
     Values cursor = {target};
     StageDepth(0, source, begin, end, cursor);
     // K is padded with zeros to a granule, less than which always fits into one vector. What runs

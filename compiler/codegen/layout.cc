@@ -31,6 +31,20 @@ DType ElementOf(DType dtype, const codegen::Machine& machine) {
   STOKER_CHECK(false);
 }
 
+// Whether f32 is multiplied faster as three bf16 parts on AMX: six products at 16 times the rate,
+// but a panel is split for every block of rows, and K and N are padded.
+bool WorthSplitting(const SymDim& m, const SymDim& n, const SymDim& k) {
+  constexpr std::int64_t kMinRows = 32;
+  constexpr std::int64_t kMinColumns = 17;
+  constexpr std::int64_t kMinDepth = 27;
+  constexpr std::int64_t kMaxDepth = 16384;  // One row is kept whole.
+  const auto at_least = [](const SymDim& dim, std::int64_t least) {
+    return !dim.IsConstant() || dim.constant() >= least;
+  };
+  return k.IsConstant() && k.constant() >= kMinDepth && k.constant() <= kMaxDepth &&
+         at_least(m, kMinRows) && at_least(n, kMinColumns);
+}
+
 // Vectors of columns in a panel: the fewest padded columns, two vectors where that is equal.
 std::int64_t PanelVectors(const SymDim& m, const SymDim& n, std::int64_t lanes) {
   if (!n.IsConstant()) return 2;
@@ -52,7 +66,6 @@ std::int64_t PanelVectors(const SymDim& m, const SymDim& n, std::int64_t lanes) 
 
 PackedLayout ChoosePackedLayout(DType dtype, const SymDim& m, const SymDim& n, const SymDim& k,
                                 const Target& target) {
-  (void)k;
   Result<codegen::Machine> machine = codegen::MachineOf(target);
   STOKER_CHECK(machine.ok());
   PackedLayout layout;
@@ -62,6 +75,12 @@ PackedLayout ChoosePackedLayout(DType dtype, const SymDim& m, const SymDim& n, c
   if (layout.dtype == DType::kBF16 && machine->amx_bf16) {
     layout.k_multiple = 32;
     layout.nr = n.IsConstant() && n.constant() <= 16 ? 16 : 32;
+    return layout;
+  }
+  if (layout.dtype == DType::kF32 && machine->amx_bf16 && WorthSplitting(m, n, k)) {
+    layout.kr = 2;
+    layout.k_multiple = 32;
+    layout.nr = 32;
     return layout;
   }
   const std::int64_t lanes = machine->Lanes(layout.dtype);

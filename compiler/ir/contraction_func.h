@@ -28,7 +28,7 @@ struct ContractionBatchDim {
 
 // How B lies in its packed buffer: [rhs batch][ceil(N/nr)][ceil(K/kr)][nr][kr], zero filled, K
 // running over the merged k nest in order. kr is 1 for f32, 2 for bf16 pairs (VNNI). For AMX K is
-// padded to a multiple of 32.
+// padded to a multiple of 32; f32 that AMX multiplies in bf16 parts lies in pairs too.
 struct PackedLayout {
   DType dtype = DType::kF32;
   std::int64_t nr = 32;

@@ -5,6 +5,8 @@
 // is the peak measured right before: register-only multiply-adds, or AMX products. Times are
 // processor time of the thread. Usage: gemm_kernels [substring of a row's name] [target [warm]];
 // warm: one copy of the weights, which the second-level cache may hold.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -90,12 +92,16 @@ std::vector<Row> Rows() {
   return rows;
 }
 
-// Memory for one buffer, filled with small values of its type.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// Memory for one buffer, in large pages as the runtime's, filled with small values of its type.
 class Memory {
  public:
   Memory(DType dtype, std::int64_t elements)
       : bytes_(static_cast<std::size_t>(elements * SizeInBytes(dtype)) + 128) {
-    data_ = static_cast<std::byte*>(std::aligned_alloc(64, (bytes_ + 4095) / 64 * 64));
+    data_ = static_cast<std::byte*>(
+        std::aligned_alloc(kHugePage, (bytes_ + kHugePage - 1) / kHugePage * kHugePage));
+    madvise(data_, bytes_, MADV_HUGEPAGE);
     std::mt19937 random(3);
     for (std::int64_t i = 0; i < elements; ++i) {
       const float value = static_cast<float>(random() % 200) / 100.0F - 1;
@@ -307,7 +313,8 @@ int Main(const std::string& filter, const Target& target, bool warm) {
 }  // namespace stoker
 
 int main(int argc, char** argv) {
-  const stoker::Target target =
-      argc > 2 ? stoker::Target::Parse(argv[2]).value() : stoker::Target::Host().value();
+  // Also asks the kernel for the use of AMX.
+  stoker::Target target = stoker::Target::Host().value();
+  if (argc > 2) target = stoker::Target::Parse(argv[2]).value();
   return stoker::Main(argc > 1 ? argv[1] : "", target, argc > 3);
 }

@@ -1,6 +1,7 @@
 // A contraction with the packing of its right side, made and checked against sums in double.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct ContractionCase {
   bool rhs_is_convolution = false;
   bool has_scale = false;
   Epilogue epilogue = Epilogue::kNone;
+  // If set, takes the place of one element of A, in its second row, or of B.
+  std::optional<float> special;
+  bool special_in_lhs = true;
   bool symbolic = false;  // All sizes and strides are symbols.
   std::int64_t tasks_per_call = INT64_MAX;
 

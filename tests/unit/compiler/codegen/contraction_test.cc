@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "tests/unit/compiler/codegen/contraction_case.h"
@@ -112,6 +114,37 @@ TEST_P(ContractionTest, Depth_Large_IsSummedInParts) {
   for (const DType dtype : kFloats) {
     Check(Matmul(dtype, 18, 34, 17001), GetParam());
     Check(Matmul(dtype, 3, 34, 4099), GetParam());
+  }
+}
+
+// Enough rows, columns and depth for f32 in bf16 parts; K whole, in equal chunks, in unequal ones.
+TEST_P(ContractionTest, ManyRows_AnyDepth_MatchesDoubleSums) {
+  for (const std::int64_t k : {32, 100, 1056, 1536, 3104}) {
+    for (const std::int64_t m : {33, 128, 250}) {
+      ContractionCase c = Matmul(DType::kF32, m, 70, k);
+      c.rhs_is_nk = m == 128;
+      c.epilogue = Epilogue::kBias;
+      c.tasks_per_call = m == 250 ? 1 : c.tasks_per_call;
+      Check(c, GetParam());
+    }
+  }
+  Check(Matmul(DType::kF16, 50, 40, 90), GetParam());
+  Check(Convolution(DType::kF32, 2, 7, 9, 256, 3, 1, 40), GetParam());
+  Check(Convolution(DType::kF32, 1, 9, 20, 64, 3, 2, 64), GetParam());
+}
+
+// Parts of f32 must give what whole elements give.
+TEST_P(ContractionTest, NotFinite_Elements_GiveWhatMultiplyAddsGive) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t k : {64, 2048}) {
+    for (const float special : {infinity, -infinity, std::nanf(""), 3e38F, 1e-42F}) {
+      for (const bool in_lhs : {true, false}) {
+        ContractionCase c = Matmul(DType::kF32, 50, 40, k);
+        c.special = special;
+        c.special_in_lhs = in_lhs;
+        Check(c, GetParam());
+      }
+    }
   }
 }
 
