@@ -1,15 +1,24 @@
 // stop and doctor: the daemon behind the cache.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <boost/json.hpp>
+#include <cstdint>
+#include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "client/cli/commands.h"
+#include "client/cli/format.h"
 
 namespace stoker::cli {
 namespace {
 
+namespace fs = std::filesystem;
 namespace json = boost::json;
+
+// What the daemon leaves free on the disk of its cache.
+constexpr std::uintmax_t kMinFreeDiskBytes = std::uintmax_t{256} << 20;
 
 int RunStop(Client& client) {
   try {
@@ -23,36 +32,84 @@ int RunStop(Client& client) {
   return 0;
 }
 
-// One line a check; exit code 1 when any fails.
+// One line a check.
+class Report {
+ public:
+  void Say(bool ok, std::string_view what, std::string_view detail) {
+    fmt::print("{}  {:<16} {}\n", ok ? "ok  " : "FAIL", what, detail);
+    healthy_ &= ok;
+  }
+  bool healthy() const { return healthy_; }
+
+ private:
+  bool healthy_ = true;
+};
+
+// The folder may not be there yet: then what counts is where it would be made.
+void CheckCacheFolder(Report& report, const std::string& folder) {
+  fs::path place = folder;
+  std::error_code code;
+  while (!fs::exists(place, code) && place.has_relative_path()) place = place.parent_path();
+  if (access(place.c_str(), W_OK | X_OK) != 0) {
+    report.Say(false, "cache folder", folder + ": '" + place.string() + "' is not writable");
+    return;
+  }
+  const fs::space_info space = fs::space(place, code);
+  const bool enough = !code && space.available >= kMinFreeDiskBytes;
+  report.Say(enough, "cache folder",
+             fmt::format("{}, {} free on its disk{}", folder,
+                         FormatBytes(static_cast<double>(space.available)),
+                         enough ? ""
+                                : "; nothing is stored below " +
+                                      FormatBytes(static_cast<double>(kMinFreeDiskBytes))));
+}
+
+void CheckDaemon(Report& report, Client& client, const json::value& setup) {
+  const auto text_of = [&](const char* key) { return std::string(setup.at(key).as_string()); };
+  const bool same = text_of("daemon_version") == text_of("client_version");
+  report.Say(same, "daemon",
+             text_of("url") + ", version " + text_of("daemon_version") +
+                 (same ? "" : "; this client has " + text_of("client_version")));
+  report.Say(true, "compiler", text_of("compiler_epoch"));
+  const json::value status = json::parse(client.Get("/status"));
+  report.Say(status.at("ready").as_bool(), "requests",
+             status.at("ready").as_bool() ? fmt::format("{} running, {} waiting",
+                                                        status.at("queue").at("running").as_int64(),
+                                                        status.at("queue").at("waiting").as_int64())
+                                          : "the daemon is stopping");
+  const json::value& bytes = status.at("stats").at("bytes");
+  report.Say(true, "stored",
+             fmt::format("{} of {}, {} blobs, {} quarantined",
+                         FormatBytes(bytes.at("stored").to_number<double>()),
+                         FormatBytes(status.at("cache").at("max_bytes").to_number<double>()),
+                         bytes.at("entries").to_number<std::int64_t>(),
+                         status.at("stats").at("quarantined").to_number<std::int64_t>()));
+}
+
+// Exit code 1 when any check fails.
 int RunDoctor(Client& client) {
   char* text = nullptr;
   detail::Check(stoker_client_describe(client.get(), &text));
   const json::value setup = json::parse(detail::TakeText(text));
   const auto text_of = [&](const char* key) { return std::string(setup.at(key).as_string()); };
-  bool healthy = true;
-  const auto report = [&](bool ok, std::string_view what, std::string_view detail) {
-    fmt::print("{}  {:<16} {}\n", ok ? "ok  " : "FAIL", what, detail);
-    healthy &= ok;
-  };
-  report(true, "client", "version " + text_of("client_version"));
-  report(text_of("target_error").empty(), "processor",
-         text_of("target_error").empty() ? text_of("target") : text_of("target_error"));
-  if (setup.at("private").as_bool()) {
-    report(true, "cache folder", text_of("cache_dir"));
-    report(!text_of("daemon_program").empty(), "stokerd",
-           text_of("daemon_program").empty() ? "not found; set STOKER_DAEMON"
-                                             : text_of("daemon_program"));
+  Report report;
+  report.Say(true, "client", "version " + text_of("client_version"));
+  const bool supported = text_of("target_error").empty();
+  report.Say(supported, "processor", text_of(supported ? "target" : "target_error"));
+  const bool is_private = setup.at("private").as_bool();
+  if (is_private) {
+    CheckCacheFolder(report, text_of("cache_dir"));
+    const std::string program = text_of("daemon_program");
+    report.Say(!program.empty(), "stokerd",
+               program.empty() ? "not found; set STOKER_DAEMON" : program);
   }
-  const bool reachable = setup.at("reachable").as_bool();
-  if (reachable) {
-    report(true, "daemon", text_of("url") + ", version " + text_of("daemon_version"));
-    report(true, "compiler", text_of("compiler_epoch"));
-  } else if (setup.at("private").as_bool()) {
-    report(true, "daemon", "not running; it starts with the first request");
+  if (setup.at("reachable").as_bool()) {
+    CheckDaemon(report, client, setup);
   } else {
-    report(false, "daemon", text_of("error"));
+    report.Say(is_private, "daemon",
+               is_private ? "not running; it starts with the first request" : text_of("error"));
   }
-  return healthy ? 0 : 1;
+  return report.healthy() ? 0 : 1;
 }
 
 }  // namespace

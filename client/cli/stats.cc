@@ -63,7 +63,11 @@ void PrintStats(const json::value& stats) {
              FormatSeconds(Number(stats, {"seconds_saved"})));
   fmt::print("kernels       {:.0f} compiled, {:.0f} reused\n",
              Number(stats, {"kernels", "compiled"}), Number(stats, {"kernels", "reused"}));
-  fmt::print("stored        {}\n", FormatBytes(Number(stats, {"bytes", "stored"})));
+  fmt::print("stored        {} ({:.0f} blobs), {} on disk, {:.0f} evicted\n",
+             FormatBytes(Number(stats, {"bytes", "stored"})), Number(stats, {"bytes", "entries"}),
+             FormatBytes(Number(stats, {"bytes", "on_disk"})), Number(stats, {"evicted"}));
+  fmt::print("damage        {:.0f} blobs quarantined, {:.0f} databases set aside\n",
+             Number(stats, {"quarantined"}), Number(stats, {"databases_set_aside"}));
   if (const json::value* reasons = stats.as_object().if_contains("misses");
       reasons != nullptr && reasons->is_object()) {
     PrintCounts("misses by reason", *reasons, "reasons");

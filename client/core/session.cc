@@ -79,7 +79,13 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
   call.options = options;
   call.compiler_epoch = hello.compiler_epoch;
   call.have_kernels = std::move(lookup.have_kernels);
-  STOKER_TRY(wire::Bundle compiled, daemon_.Compile(call, on_progress));
+  auto answered = daemon_.Compile(call, on_progress);
+  if (!answered.ok() && answered.error().code == ErrorCode::kFailedPrecondition && graph_known) {
+    // The graph was evicted since, or another daemon took over that has never seen it.
+    call.graph = EncodeGraph(graph);
+    answered = daemon_.Compile(call, on_progress);
+  }
+  STOKER_TRY(wire::Bundle compiled, std::move(answered));
   obtained.source = compiled.source;
   obtained.recorded_compile_seconds = compiled.compile_seconds;
   STOKER_TRY(obtained.bundle, Accept(obtained.request_key, std::move(compiled), held));

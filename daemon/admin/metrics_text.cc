@@ -88,7 +88,11 @@ std::string AdminPages::MetricsText() {
   counter("stoker_kernels_reused_total", "Kernels found while compiling", "kernels.reused");
   counter("stoker_publish_failures_total", "Artifacts that could not be stored",
           "publish_failures");
-  counter("stoker_quarantined_total", "Damaged blobs set aside", "quarantined");
+  counter("stoker_quarantined_total", "Damaged or foreign blobs set aside", "quarantined");
+  counter("stoker_databases_set_aside_total", "Databases that were damaged as a whole",
+          "databases_set_aside");
+  counter("stoker_incomplete_total", "Entries removed because a blob of theirs was gone",
+          "incomplete");
   families.AddBelow(counters, "fallback_ops.", "stoker_fallback_ops_total",
                     "Ops that clients ran in the host framework", "op");
   families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",

@@ -107,6 +107,7 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
           {"client", Below(counters, "client.")},
           {"publish_failures", Number(ValueOf(counters, "publish_failures"))},
           {"quarantined", Number(ValueOf(counters, "quarantined"))},
+          {"databases_set_aside", Number(ValueOf(counters, "databases_set_aside"))},
           {"incomplete", Number(ValueOf(counters, "incomplete"))},
           {"evicted", Number(ValueOf(counters, "evicted"))},
           {"bytes",

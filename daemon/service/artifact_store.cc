@@ -105,8 +105,7 @@ Result<std::string> ArtifactStore::FindGraph(const Digest& graph_digest) {
 }
 
 bool ArtifactStore::HasGraph(const Digest& graph_digest) {
-  const auto there = stack_.blobs().Contains(graph_digest);
-  return there.ok() && *there;
+  return stack_.blobs().Get(graph_digest).ok();
 }
 
 wire::WorkerKernelReply ArtifactStore::FindKernels(const wire::KernelQuery& query,

@@ -59,6 +59,7 @@ class ArtifactStore {
                               const std::vector<Digest>& held);
 
   Result<std::string> FindGraph(const Digest& graph_digest);
+  // Whether FindGraph gives it: one that is damaged is not there.
   bool HasGraph(const Digest& graph_digest);
 
   // Kernels that can be read, and no others; they are added to `reused`.

@@ -12,6 +12,7 @@ StackSnapshot CacheCounters::Fold() {
     if (delta > 0) statistics_.Add(name, delta);
   };
   carry("quarantined", static_cast<double>(snapshot.quarantined_count), quarantined_);
+  carry("databases_set_aside", snapshot.database_was_moved_aside ? 1 : 0, set_aside_);
   carry("incomplete", static_cast<double>(snapshot.incomplete_count), incomplete_);
   // Blobs that left the last local tier; those that left memory alone are still there.
   const TierSnapshot* last = &snapshot.tiers.front();

@@ -1,5 +1,5 @@
 // CacheCounters: carries what the cache counts since its start over to the statistics, which
-// survive it: "quarantined", "incomplete", "evicted".
+// survive it: "quarantined", "databases_set_aside", "incomplete", "evicted".
 #pragma once
 
 #include <mutex>
@@ -24,6 +24,7 @@ class CacheCounters {
   Statistics& statistics_;
   std::mutex mutex_;  // Guards what follows, and keeps snapshots in order.
   double quarantined_ = 0;
+  double set_aside_ = 0;
   double incomplete_ = 0;
   double evicted_ = 0;
 };

@@ -1,40 +1,14 @@
 """Processes killed in the middle of a compile, and damaged files: the job ends right, the cache is sound."""
 
 import os
-import pathlib
 import signal
-import time
 
 import pytest
-
-WAIT_S = 60
-
-
-def wait_for(condition):
-    """What `condition` gives as soon as it is true."""
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        if found := condition():
-            return found
-        time.sleep(0.005)
-    raise AssertionError(f"Nothing happened within {WAIT_S} s.")
+from e2e.processes import children_of, wait_for
 
 
 def is_compiling(site):
     return site.status()["queue"]["running"] > 0
-
-
-def children_of(pid):
-    """Process ids."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(path.read_text().rpartition(")")[2].split()[1])
-        except (OSError, IndexError):
-            continue  # It ended meanwhile.
-        if parent == pid:
-            found.append(int(path.parent.name))
-    return found
 
 
 def assert_sound(site, model):

@@ -1,0 +1,56 @@
+"""A job without PyTorch: compiles a chain of layers over the C interface, runs it, prints one JSON line.
+
+usage: light_job.py WIDTH...   tanh(x @ w) for each two consecutive widths; x has two rows
+"""
+
+import ctypes
+import json
+import sys
+
+import numpy as np
+
+from stoker import client, library
+
+ROWS = 2
+
+
+def graph_text(widths):
+    inputs = [f"%0: f32[{ROWS},{widths[0]}]"]
+    inputs += [f"%{i + 1}: f32[{a},{b}]" for i, (a, b) in enumerate(zip(widths, widths[1:]))]
+    lines, value, fresh = [], 0, len(widths)
+    for i, width in enumerate(widths[1:]):
+        lines.append(
+            f"%{fresh} = dot_general(%{value}, %{i + 1}) {{lhs_batch=[], rhs_batch=[], "
+            f"lhs_contract=[1], rhs_contract=[0]}} : f32[{ROWS},{width}]")
+        lines.append(f"%{fresh + 1} = tanh(%{fresh}) : f32[{ROWS},{width}]")
+        value, fresh = fresh + 1, fresh + 2
+    body = "\n  ".join(lines)
+    return f"graph @chain({', '.join(inputs)}) {{\n  {body}\n  return %{value}\n}}\n"
+
+
+def run(handle, arrays, output):
+    lib = library.load()
+    pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
+    results = (ctypes.c_void_p * 1)(output.ctypes.data)
+    library.check(lib.stoker_executable_run(handle, pointers, len(arrays), None, 0, results, 1))
+
+
+def main():
+    widths = list(map(int, sys.argv[1:]))
+    random = np.random.default_rng(0)
+    x = random.standard_normal((ROWS, widths[0]))
+    weights = [random.standard_normal(pair) / pair[0] ** 0.5 for pair in zip(widths, widths[1:])]
+    handle = client.client().compile(graph_text(widths), None, None, False, 1)
+    described = json.loads(
+        library.take_text(library.load().stoker_executable_describe, handle))
+    output = np.empty((ROWS, widths[-1]), np.float32)
+    run(handle, [array.astype(np.float32) for array in (x, *weights)], output)
+    expected = x
+    for weight in weights:
+        expected = np.tanh(expected @ weight)
+    error = np.linalg.norm(output - expected) / np.linalg.norm(expected)
+    print(json.dumps({"error": float(error), **described}))
+
+
+if __name__ == "__main__":
+    main()

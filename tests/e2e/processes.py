@@ -1,0 +1,95 @@
+"""Daemons with arguments of their own, and jobs without PyTorch that use one."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "dev"
+WAIT_S = 60
+
+
+def wait_for(condition):
+    """What `condition` gives as soon as it is true."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.005)
+    raise AssertionError(f"Nothing happened within {WAIT_S} s.")
+
+
+def children_of(pid):
+    """Process ids."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue  # It ended meanwhile.
+        if parent == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
+class HeldWorkers:
+    """While it holds them, the compile workers of a daemon make no progress."""
+
+    def __init__(self, daemon_pid):
+        # One is started ahead of the first request.
+        self.pids = wait_for(lambda: children_of(daemon_pid))
+        for pid in self.pids:
+            os.kill(pid, signal.SIGSTOP)
+
+    def release(self):
+        for pid in self.pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def start(site, widths, **env):
+    job = [sys.executable, str(ROOT / "tests" / "e2e" / "light_job.py"), *map(str, widths)]
+    return subprocess.Popen(
+        job, env={**site.env, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(site, widths, **env):
+    result = site.finish(start(site, widths, **env))
+    assert result["error"] <= 1e-5
+    return result
+
+
+class Daemon:
+    """stokerd with arguments of its own."""
+
+    def __init__(self, folder, *arguments):
+        self.folder = folder
+        self.log = folder / "log"
+        self.process = subprocess.Popen(
+            [str(BUILD / "bin" / "stokerd"), "--cache-dir", str(folder / "cache"), "--log-file",
+             str(self.log), "--listen", "http://127.0.0.1:0", *arguments])
+        match = wait_for(
+            lambda: self.log.exists() and re.search(r"listens on (\S+)", self.log.read_text()))
+        self.url = match[1]
+
+    def call(self, method, path, body=None):
+        """Status and body."""
+        request = urllib.request.Request(self.url + path, body, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                return reply.status, reply.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def status(self):
+        return json.loads(self.call("GET", "/status")[1])
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        return self.process.wait(60)

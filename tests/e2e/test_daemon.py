@@ -1,0 +1,356 @@
+"""The daemon's process: addresses, limits, draining, damage, statistics, and the command line about them."""
+
+import hashlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from e2e.processes import BUILD, WAIT_S, Daemon, HeldWorkers, children_of, run, start, wait_for
+
+SMALL = (32, 48, 8, 4)
+LONG = range(16, 66)  # A hundred kernels.
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    made = []
+
+    def make(*arguments):
+        made.append(Daemon(tmp_path, *arguments))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.process.kill()
+        each.process.wait()
+
+
+@pytest.mark.parametrize("address", [
+    "http://0.0.0.0:8471", "http://[::]:8471", "http://192.168.1.5:8471", "http://example.com:80",
+    "https://127.0.0.1:8471", "tcp://127.0.0.1:1", "unix:relative"])
+def test_no_listening_beyond_this_host(tmp_path, address):
+    env = dict(os.environ, STOKER_CACHE_DIR=str(tmp_path))
+    for arguments, variables, source in (
+            (["--listen", address], {}, "Option '--listen'"),
+            ([], {"STOKER_LISTEN": address}, "Variable 'STOKER_LISTEN'")):
+        done = subprocess.run(
+            [str(BUILD / "bin" / "stokerd"), *arguments], env={**env, **variables}, timeout=30,
+            capture_output=True, text=True)
+        assert done.returncode == 2
+        assert source in done.stderr and address in done.stderr
+        if address.startswith("http://"):
+            assert "is not a loopback address" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_processes_at_once_share_one_daemon_and_compile_each_key_once(site):
+    keys = [SMALL, (32, 64, 8, 4)]
+    jobs = [start(site, widths) for widths in keys * 3]
+    results = [site.finish(job) for job in jobs]
+    sources = [result["source"] for result in results]
+    assert sources.count("compiled") == len(keys)
+    assert set(sources) <= {"compiled", "joined", "memory", "disk"}
+    stats = site.stats()
+    assert stats["compiles"] == len(keys)
+    assert stats["hits"]["total"] == len(jobs) - len(keys)
+    assert stats["compile_failures"] == 0
+
+
+def test_changed_width_compiles_only_the_kernels_that_change(site):
+    first = run(site, SMALL)
+    assert site.stats()["kernels"] == {"compiled": first["kernels_unique"], "reused": 0}
+    # The last layer is the same: it packs its weights and multiplies as before.
+    second = run(site, (32, 64, 8, 4))
+    assert second["source"] == "compiled"
+    assert site.stats()["kernels"] == {
+        "compiled": first["kernels_unique"] + second["kernels_unique"] - 2, "reused": 2}
+
+
+def test_sigterm_finishes_the_running_compile_and_stores_it(daemon, site):
+    first = daemon()
+    workers = HeldWorkers(first.process.pid)
+    job = start(site, SMALL, STOKER_URL=first.url)
+    wait_for(lambda: first.status()["queue"]["running"])
+    first.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: "draining: signal 15" in first.log.read_text())
+    workers.release()
+    assert site.finish(job)["source"] == "compiled"
+    assert first.process.wait(WAIT_S) == 0
+    first.log.unlink()
+    second = daemon()
+    assert run(site, SMALL, STOKER_URL=second.url)["source"] == "disk"
+    assert second.status()["stats"]["compiles"] == 1
+
+
+@pytest.mark.parametrize("signals, drain_timeout_s", [(1, 0), (2, 600)])
+def test_drain_timeout_or_a_second_signal_end_a_compile(daemon, site, signals, drain_timeout_s):
+    stubborn = daemon("--drain-timeout-s", str(drain_timeout_s))
+    HeldWorkers(stubborn.process.pid)
+    job = start(site, SMALL, STOKER_URL=stubborn.url)
+    wait_for(lambda: stubborn.status()["queue"]["running"])
+    for _ in range(signals):
+        stubborn.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: "draining" in stubborn.log.read_text())
+    assert stubborn.process.wait(WAIT_S) == 0
+    _, error = job.communicate(timeout=WAIT_S)
+    assert job.returncode == 1 and "unavailable" in error
+
+
+def test_compile_beyond_its_time_fails_alone(daemon, site):
+    limited = daemon("--compile-timeout-s", "3", "--workers", "2")
+    HeldWorkers(limited.process.pid)
+    slow = start(site, SMALL, STOKER_URL=limited.url)
+    wait_for(lambda: limited.status()["queue"]["running"])
+    assert run(site, (8, 4), STOKER_URL=limited.url)["source"] == "compiled"
+    _, error = slow.communicate(timeout=WAIT_S)
+    assert slow.returncode == 1
+    assert "deadline exceeded: The compile takes longer than the limit of 3 s" in error
+    stats = limited.status()["stats"]
+    assert (stats["compiles"], stats["compile_failures"]) == (1, 1)
+    assert run(site, SMALL, STOKER_URL=limited.url)["source"] == "compiled"
+
+
+def test_compile_of_a_killed_worker_is_tried_again(daemon, site):
+    target = daemon()
+    HeldWorkers(target.process.pid)
+    job = start(site, SMALL, STOKER_URL=target.url)
+    wait_for(lambda: target.status()["queue"]["running"])
+    for pid in children_of(target.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    assert site.finish(job)["source"] == "compiled"
+    assert "was ended by signal 9 (Killed)" in target.log.read_text()
+
+
+def test_kill_of_the_daemon_in_a_compile_starts_another(site):
+    run(site, (8, 4))
+    first = site.daemon_pid()
+    workers = HeldWorkers(first)
+    job = start(site, SMALL)
+    wait_for(lambda: site.status()["queue"]["running"])
+    os.kill(first, signal.SIGKILL)
+    workers.release()
+    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers.pids))
+    assert site.finish(job)["source"] == "compiled"
+    assert site.daemon_pid() != first
+    assert run(site, (8, 4))["source"] == "disk"
+
+
+def test_kill_of_the_client_in_a_compile_wastes_nothing(site):
+    run(site, (8, 4))
+    workers = HeldWorkers(site.daemon_pid())
+    job = start(site, SMALL)
+    wait_for(lambda: site.status()["queue"]["running"])
+    job.kill()
+    job.communicate()
+    workers.release()
+    wait_for(lambda: site.stats()["compiles"] == 2)
+    assert run(site, SMALL)["source"] == "memory"
+
+
+def test_full_queue_is_said_with_a_time_to_come_back(daemon, site):
+    target = daemon("--queue-limit", "1")
+    workers = HeldWorkers(target.process.pid)
+    first = start(site, SMALL, STOKER_URL=target.url)
+    wait_for(lambda: target.status()["queue"]["running"])
+    refused = start(site, (8, 4), STOKER_URL=target.url)
+    _, error = refused.communicate(timeout=WAIT_S)
+    assert refused.returncode == 1
+    assert "unavailable: /v1/compile: The compile queue is full: 1 requests run or wait" in error
+    workers.release()
+    assert site.finish(first)["source"] == "compiled"
+
+
+def test_nonsense_and_idle_connections_leave_the_daemon_serving(daemon, site):
+    target = daemon()
+    host, port = target.url.removeprefix("http://").split(":")
+    idle = [socket.create_connection((host, int(port))) for _ in range(100)]
+    for sent in (b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n\r\n" + b"A" * 5000,
+                 b"POST /v1/compile HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n",
+                 b"POST /v1/compile HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(sent)
+            assert re.match(rb"HTTP/1.1 4\d\d ", connection.recv(4096)), sent
+    assert run(site, SMALL, STOKER_URL=target.url)["source"] == "compiled"
+    for connection in idle:
+        connection.close()
+
+
+def test_bazel_cache_keeps_what_was_put(daemon):
+    body = os.urandom(100_000)
+    blob = "/cas/" + hashlib.sha256(body).hexdigest()
+    action = "/ac/" + hashlib.sha256(b"action").hexdigest()
+    target = daemon()
+    assert target.call("GET", blob)[0] == target.call("HEAD", action)[0] == 404
+    assert target.call("PUT", blob, body) == (200, b"")
+    assert target.call("PUT", action, b"result") == (200, b"")
+    status, error = target.call("PUT", blob, body[:-1])
+    assert status == 400 and b"'body'" in error
+    target.stop()
+    target.log.unlink()
+    target = daemon()
+    assert target.call("GET", blob) == (200, body)
+    assert target.call("HEAD", blob) == (200, b"")
+    assert target.call("GET", action) == (200, b"result")
+
+
+def tables(site):
+    """The files with the blobs come first: there are more bytes of them than of all else."""
+    files = (site.cache / "store" / "db").glob("*.sst")
+    return sorted(files, key=lambda path: path.stat().st_size, reverse=True)
+
+
+def flip_bits(path):
+    data = bytearray(path.read_bytes())
+    for place in range(0, len(data) // 2, 16384):
+        data[place] ^= 0x40
+    path.write_bytes(data)
+
+
+def test_flipped_blobs_are_quarantined_counted_and_alone_rebuilt(site):
+    run(site, LONG)
+    compiled = site.stats()["kernels"]["compiled"]
+    site.stop()
+    flip_bits(tables(site)[0])
+    again = run(site, LONG)
+    assert again["source"] == "compiled"
+    assert again["miss_reason"].startswith("damaged or evicted")
+    stats = site.stats()
+    assert stats["quarantined"] >= 2
+    assert stats["misses"]["reasons"]["damaged or evicted"] == 1
+    assert stats["kernels"]["reused"] > 0
+    assert compiled < stats["kernels"]["compiled"] < 2 * compiled
+    assert run(site, LONG)["source"] == "memory"
+    assert f"damage        {stats['quarantined']} blobs quarantined" in site.tool("stats")
+    metrics = metrics_of(site)
+    assert f"\nstoker_quarantined_total {stats['quarantined']}\n" in metrics
+    assert '\nstoker_misses_total{reason="damaged or evicted"} 1\n' in metrics
+
+
+def metrics_of(site):
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(site.cache / "stokerd.sock"))
+    connection.request("GET", "/metrics")
+    return connection.getresponse().read().decode()
+
+
+@pytest.mark.parametrize("damage", ["truncated", "foreign"])
+def test_a_cache_damaged_as_a_whole_is_set_aside_and_rebuilt(site, tmp_path, damage):
+    run(site, LONG)
+    site.stop()
+    largest = tables(site)[0]
+    if damage == "truncated":
+        os.truncate(largest, largest.stat().st_size // 2)
+    else:
+        # A good file of another cache.
+        other = type(site)(tmp_path / "other")
+        run(other, range(20, 70))
+        other.stop()
+        largest.write_bytes(tables(other)[0].read_bytes())
+    assert run(site, LONG)["source"] == "compiled"
+    stats = site.stats()
+    assert stats["quarantined"] + stats["databases_set_aside"] >= 1
+    assert run(site, LONG)["source"] == "memory"
+    site.stop()
+    assert run(site, LONG)["source"] == "disk"
+
+
+def test_statistics_outlive_a_kill(site):
+    run(site, SMALL)
+    run(site, SMALL)
+    before = site.stats()
+    time.sleep(1.5)  # Counters go to disk once a second.
+    os.kill(site.daemon_pid(), signal.SIGKILL)
+    run(site, SMALL)
+    after = site.stats()
+    assert after["compiles"] == before["compiles"] == 1
+    assert after["hits"]["total"] == before["hits"]["total"] + 1
+    assert after["hits"]["disk"] == 1
+    assert after["misses"] == before["misses"]
+    assert after["seconds_saved"] == pytest.approx(2 * before["seconds_saved"])
+
+
+def test_statistics_by_namespace_and_kind(site):
+    run(site, SMALL, STOKER_NAMESPACE="team-a")
+    run(site, SMALL, STOKER_NAMESPACE="team-b")
+    run(site, SMALL, STOKER_NAMESPACE="team-b")
+    stats = site.stats()
+    spaces = stats["namespaces"]
+    assert [spaces[name][field] for name in ("team-a", "team-b")
+            for field in ("hits", "misses", "compiles")] == [0, 1, 1, 1, 1, 1]
+    # Another namespace's kernels are the same kernels.
+    assert stats["kernels"]["reused"] == stats["kernels"]["compiled"]
+    assert spaces["team-b"]["seconds_saved"] == stats["seconds_saved"] > 0
+    assert spaces["team-a"]["bytes"] > 0
+    kinds = stats["kinds"]
+    assert kinds["artifact"]["hits"] == 1 and kinds["artifact"]["misses"] == 2
+    assert kinds["kernel"]["hits"] == kinds["kernel"]["compiles"] == stats["kernels"]["compiled"]
+    assert all(kinds[kind]["bytes"] > 0 for kind in ("artifact", "kernel", "graph"))
+    text = site.tool("stats")
+    for expected in ("hit rate", "misses by reason", "team-a", "team-b", "saved", "kernel"):
+        assert expected in text
+
+
+def test_ls_counts_hits_and_tells_the_last_use(site):
+    used = run(site, SMALL)["request_key"]
+    other = run(site, (32, 64, 8, 4))["request_key"]
+    before = {entry["key"]: entry for entry in json.loads(site.tool("ls", "--json"))}
+    run(site, SMALL)
+    run(site, SMALL)
+    after = {entry["key"]: entry for entry in json.loads(site.tool("ls", "--json"))}
+    assert set(after) == {used, other}
+    assert (after[used]["hits"], after[other]["hits"]) == (2, 0)
+    assert after[used]["last_used_unix_s"] > before[used]["last_used_unix_s"]
+    assert after[other]["last_used_unix_s"] == before[other]["last_used_unix_s"]
+    lines = site.tool("ls").splitlines()
+    assert lines[0].split() == [
+        "KEY", "KIND", "NAMESPACE", "SIZE", "COMPILE", "HITS", "USED", "LABEL"]
+    row = next(line for line in lines if line.startswith(used[:16]))
+    assert re.search(r" 2 +\d+ ms ago +chain cpu/x86-64", row) or re.search(r" 2 .* s ago", row)
+    assert len(json.loads(site.tool("ls", "--json", "--limit", "1"))) == 1
+    assert json.loads(site.tool("ls", "--json", "--namespace", "other")) == []
+
+
+def test_inspect_and_key_explain(site):
+    a = run(site, SMALL)["request_key"]
+    b = run(site, (32, 64, 8, 4))["request_key"]
+    text = site.tool("inspect", a[:12])
+    sections = re.findall("^==== (.*) ====$", text, re.MULTILINE)
+    assert sections == ["graph", "groups", "loops", "plan", "llvm", "asm"]
+    for shown in ("dot_general", "flops", "bytes", "define", "vfmadd"):
+        assert shown in text
+    assert "==== plan" not in site.tool("inspect", a, "--section", "asm")
+    explained = site.tool("key", "--explain", a[:12], b[:12])
+    assert explained.startswith("First difference: graph\n")
+    assert site.tool("key", "--explain", a, a) == "The two requests are the same in every field.\n"
+    assert "No stored request key starts with 'ffffffff'" in failure(site, "inspect", "ffffffff")
+    assert "'inspect.key_prefix'" in failure(site, "inspect", "xyz")
+
+
+def failure(site, *arguments, code=1):
+    """What a command that fails says."""
+    done = subprocess.run(
+        [str(BUILD / "bin" / "stoker"), *arguments], env=site.env, capture_output=True, text=True,
+        timeout=60)
+    assert done.returncode == code, done.stdout
+    return done.stderr or done.stdout
+
+
+def test_doctor_and_stop(site):
+    assert "not running; it starts with the first request" in site.tool("doctor")
+    run(site, SMALL)
+    text = site.tool("doctor")
+    assert "FAIL" not in text
+    for what in ("client", "processor", "cache folder", "stokerd", "daemon", "compiler", "stored"):
+        assert re.search(f"^ok    {what} ", text, re.MULTILINE)
+    assert "FAIL  daemon" in failure(site, "--url", "unix:/nonexistent/sock", "doctor")
+    site.stop()
+    assert site.tool("stop") == "No daemon is running.\n"
+    failure(site, "frobnicate", code=2)
+    failure(site, "stats", "--frobnicate", code=2)
