@@ -1,5 +1,7 @@
 #include "client/core/daemon_client.h"
 
+#include <thread>
+
 #include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"
 
@@ -8,6 +10,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kCallTimeout{30000};
 constexpr std::size_t kMaxIdleConnections = 4;
+// A daemon that dies may accept and then drop connections for some milliseconds.
+constexpr int kMaxAttempts = 5;
+constexpr std::chrono::milliseconds kFirstPause{20};  // Before the third attempt; then it doubles.
 
 // The error that a 4xx or 5xx answer carries.
 Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
@@ -22,6 +27,10 @@ Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
 }
 
 bool IsBrokenConnection(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+void PauseBeforeAttempt(int attempt) {
+  if (attempt >= 2) std::this_thread::sleep_for(kFirstPause * (1 << (attempt - 2)));
+}
 
 }  // namespace
 
@@ -52,19 +61,23 @@ void DaemonClient::Release(std::unique_ptr<HttpConnection> connection) {
 
 Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_view path,
                                         std::string_view body, std::chrono::milliseconds timeout) {
-  for (bool first = true;; first = false) {
+  for (int attempt = 0;; ++attempt) {
+    PauseBeforeAttempt(attempt);
     STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
     auto response = connection->Call(method, path, body, timeout);
     if (response.ok()) {
       Release(std::move(connection));
       return response;
     }
-    if (!first || !IsBrokenConnection(response.error())) return response;
-    // Idle connections of a daemon that is gone are of no use either.
-    const std::lock_guard lock(mutex_);
-    idle_.clear();
-    hello_.reset();
+    if (attempt + 1 == kMaxAttempts || !IsBrokenConnection(response.error())) return response;
+    ForgetDaemon();
   }
+}
+
+void DaemonClient::ForgetDaemon() {
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
+  hello_.reset();
 }
 
 Result<wire::Hello> DaemonClient::Hello() {
@@ -133,14 +146,14 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
 Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
                                            const OnProgress& on_progress) {
   const std::string body = wire::EncodeCompileCall(call);
-  auto bundle = CompileOnce(body, on_progress);
-  if (bundle.ok() || !IsBrokenConnection(bundle.error())) return bundle;
-  {
-    const std::lock_guard lock(mutex_);
-    idle_.clear();
-    hello_.reset();
+  for (int attempt = 0;; ++attempt) {
+    PauseBeforeAttempt(attempt);
+    auto bundle = CompileOnce(body, on_progress);
+    if (bundle.ok() || attempt + 1 == kMaxAttempts || !IsBrokenConnection(bundle.error())) {
+      return bundle;
+    }
+    ForgetDaemon();
   }
-  return CompileOnce(body, on_progress);
 }
 
 Status DaemonClient::Report(const wire::Report& report) {

@@ -51,10 +51,12 @@ class DaemonClient {
  private:
   Result<std::unique_ptr<HttpConnection>> Acquire(bool may_start);
   void Release(std::unique_ptr<HttpConnection> connection);
-  // One call; a broken connection is replaced and the call repeated once: every /v1 call may be
-  // repeated safely.
+  // One call; a broken connection is replaced and the call repeated a few times: every /v1 call may
+  // be repeated safely.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
                             std::chrono::milliseconds timeout);
+  // What was kept of a daemon that is gone is of no use.
+  void ForgetDaemon();
   Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress);
 
   const DaemonClientOptions options_;
