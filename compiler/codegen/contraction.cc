@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/codegen/contraction_cut.h"
 #include "compiler/codegen/contraction_emitter.h"
 #include "compiler/codegen/contraction_plan.h"
 #include "compiler/codegen/emit_kernels.h"
@@ -35,7 +36,7 @@ llvm::Value* ContractionEmitter::AddBytes(llvm::Value* pointer, llvm::Value* byt
 }
 
 void ContractionEmitter::Emit() {
-  const bool amx = plan_.kernel == MicroKernel::kAmx || plan_.kernel == MicroKernel::kAmxSplit;
+  const bool amx = IsAmx(plan_.kernel);
   if (amx) tiles_.Begin();
   if (plan_.kernel == MicroKernel::kAmxSplit) BeginSplitPanels();
   e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
@@ -48,8 +49,12 @@ void ContractionEmitter::EmitTask(llvm::Value* number) {
   if (plan_.staged_whole) {
     llvm::Value* fresh =
         b.CreateOr(b.CreateICmpEQ(task.group, e_.I64(0)), b.CreateICmpEQ(number, e_.TaskBegin()));
-    e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
-    task = Staged(task);
+    if (plan_.staged_span != 0) {
+      task = StagedSpan(task, fresh);
+    } else {
+      e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
+      task = Staged(task);
+    }
   }
   if (plan_.chunk != 0) {
     EmitChunks(task);
@@ -225,7 +230,7 @@ void ContractionEmitter::ZeroSums() {
 }
 
 void ContractionEmitter::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
-  if (plan_.kernel == MicroKernel::kAmx || plan_.kernel == MicroKernel::kAmxSplit) {
+  if (IsAmx(plan_.kernel)) {
     EmitAmxUnits(task, chunk);
     return;
   }

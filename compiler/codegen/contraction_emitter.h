@@ -98,6 +98,17 @@ class ContractionEmitter {
   void StageSplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
                      llvm::Value* end);
   void BeginSplitPanels();
+  // Splits the task's span of A if `fresh`; the task then reads that.
+  ContractionTask StagedSpan(ContractionTask task, llvm::Value* fresh);
+  llvm::Value* OffsetOfRow(llvm::Value* row);  // Of A, elements.
+  void SplitGranule(std::uint32_t operand, DType from, llvm::Value* source, llvm::Value* target,
+                    llvm::Value* granule, llvm::Value* active);
+  // step(lhs, number, carried) for every granule of the chunk's k, counted over all of its dims.
+  using SplitStep =
+      llvm::function_ref<void(llvm::Value* lhs, llvm::Value* number, Values& carried)>;
+  void ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried, SplitStep step);
+  void WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
+                    SplitStep step);
   bool SplitsAhead() const;
   std::int64_t SplitRowsPerBlock() const;
   llvm::Value* GranulesOf(const PanelChunk& chunk);

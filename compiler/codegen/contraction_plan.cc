@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compiler/codegen/amx_tiles.h"
+#include "compiler/codegen/contraction_cut.h"
 #include "compiler/codegen/emitter.h"
 
 namespace stoker::codegen {
@@ -22,32 +23,9 @@ constexpr std::int64_t kSmallRhsBytes = 256 << 10;
 // Enough for two to many threads to share evenly.
 constexpr std::int64_t kEnoughTasks = 16;
 constexpr double kWorthSplittingNs = 20000;
-// Of f32 split into parts: rows of A and a panel of B in the second-level cache, sums beside them.
-constexpr std::int64_t kSplitRowsBudgetBytes = 1152 << 10;
-constexpr std::int64_t kSplitChunk = 512;
-constexpr std::int64_t kMaxUnchunkedSplit = 1024;
-constexpr std::int64_t kSplitSumsBudgetBytes = 192 << 10;
-constexpr std::int64_t kMaxSplitPanelsPerTask = 8;
-constexpr std::int64_t kEnoughSplitTasks = 4;
 constexpr int kAmxTileRows = AmxTiles::kRows;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
-// What symbolic extents are taken to be where only speed depends on it.
-constexpr std::int64_t kTypicalExtent = 128;
-
-std::optional<std::int64_t> ConstantOf(const SymDim& dim) {
-  if (!dim.IsConstant()) return std::nullopt;
-  return dim.constant();
-}
-
-bool IsAmx(MicroKernel kernel) {
-  return kernel == MicroKernel::kAmx || kernel == MicroKernel::kAmxSplit;
-}
-
-std::int64_t Typical(const SymDim& dim) { return ConstantOf(dim).value_or(kTypicalExtent); }
-
-std::int64_t DivUp(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-std::int64_t RoundUp(std::int64_t x, std::int64_t y) { return DivUp(x, y) * y; }
 
 std::vector<ContractionDim> Merge(const std::vector<ContractionDim>& dims) {
   std::vector<ContractionDim> merged;
@@ -126,15 +104,6 @@ void CutRows(ContractionPlan& plan, std::int64_t max_rows) {
   for (std::size_t i = 0; i < plan.split; ++i) plan.units = plan.units * plan.rows[i].extent;
 }
 
-double NsPerProduct(const ContractionPlan& plan) {
-  const double per_cycle = plan.kernel == MicroKernel::kAmx        ? 512
-                           : plan.kernel == MicroKernel::kAmxSplit ? 512 / 6.0
-                           : plan.kernel == MicroKernel::kDotBF16  ? 32
-                                                                   : 2.0 * plan.lanes;
-  constexpr double kCyclesPerNs = 3;
-  return 1 / (per_cycle * kCyclesPerNs);
-}
-
 // Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
 void CutTasks(ContractionPlan& plan, std::int64_t depth) {
   const std::int64_t rows = plan.MaxUnitRows();
@@ -173,57 +142,6 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth) {
   if (rhs_bytes > kSmallRhsBytes) plan.prefetch_parts = DivUp(std::min(per_task, units), step);
 }
 
-// The longest chunk of at most kSplitChunk that cuts K into equal chunks, or kSplitChunk.
-std::int64_t SplitChunkOf(std::int64_t depth, std::int64_t granule) {
-  const std::int64_t granules = depth / granule;
-  for (std::int64_t chunk = kSplitChunk / granule; chunk * granule * 2 >= kSplitChunk; --chunk) {
-    if (granules % chunk == 0) return chunk * granule;
-  }
-  return kSplitChunk;
-}
-
-// CutTasks for kAmxSplit. Splitting A costs as much as some 2% of a panel's products: it is shared
-// by all panels of a block of rows where those fit into the cache over all of K, and by the panels
-// of a task otherwise.
-void CutSplitTasks(ContractionPlan& plan, std::int64_t depth) {
-  const std::int64_t rows = plan.MaxUnitRows();
-  const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
-  const std::int64_t unit_bytes = rows * depth * kSplitBytes;
-  std::int64_t kept_bytes = unit_bytes;
-  plan.staged_whole = plan.source_depth.size() > 1 || depth <= kMaxUnchunkedSplit ||
-                      units * unit_bytes <= kSplitRowsBudgetBytes;
-  if (depth > kMaxUnchunkedSplit || !plan.staged_whole) {
-    plan.chunk = SplitChunkOf(depth, plan.depth_granule);
-    plan.panels_per_task = kMaxSplitPanelsPerTask;
-  }
-  if (!plan.staged_whole) {
-    kept_bytes = rows * plan.chunk * kSplitBytes;
-    plan.staged_pitch = plan.chunk + plan.depth_granule;
-    plan.rows = {{plan.rows[0].extent, plan.staged_pitch}};
-  }
-  const std::int64_t step = 2;
-  std::int64_t per_task = std::clamp<std::int64_t>(kSplitRowsBudgetBytes / kept_bytes, 1, units);
-  per_task = std::max(step, per_task / step * step);
-  const double unit_ns =
-      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan);
-  const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
-  const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
-  if (plan.chunk == 0) {
-    while (tasks() < kEnoughTasks && per_task > step &&
-           unit_ns * static_cast<double>(per_task) > kWorthSplittingNs) {
-      per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
-    }
-  }
-  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
-  const std::int64_t sums_bytes = per_task * kAmxTileRows * plan.lanes * plan.vectors * 4;
-  while (plan.panels_per_task > 1 && (plan.panels_per_task * sums_bytes > kSplitSumsBudgetBytes ||
-                                      tasks() < kEnoughSplitTasks)) {
-    --plan.panels_per_task;
-  }
-  plan.units_per_task = per_task;
-  plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units) * plan.panels_per_task);
-}
-
 // Sums first, then AMX's configuration, then copies.
 void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   const bool amx = IsAmx(plan.kernel);
@@ -234,19 +152,12 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   plan.sums_bytes = RoundUp(units_kept * plan.unit_bytes, 64);
   plan.config_offset = plan.sums_bytes;
   plan.staged_offset = plan.config_offset + (amx ? AmxTiles::kConfigBytes : 0);
-  if (plan.kernel == MicroKernel::kAmxSplit) {
-    const std::int64_t depth = plan.depth.back().extent.constant();
-    plan.block_offset = plan.chunk != 0 ? plan.staged_offset : 0;
-    plan.ready_offset = plan.staged_offset + (plan.chunk != 0 ? 2 * plan.unit_bytes : 0);
-    plan.split_offset = plan.ready_offset + 64;
-    plan.split_bytes = (plan.chunk != 0 ? plan.chunk : depth) * func.rhs.nr * kSplitBytes;
-    plan.row_offset = plan.split_offset + 2 * plan.split_bytes;
-    // Two vectors more: the padding to a granule is written in whole vectors.
-    plan.staged_offset = plan.row_offset + (plan.source_depth.size() > 1 ? depth * 4 + 128 : 0);
-  }
+  if (plan.kernel == MicroKernel::kAmxSplit) LayOutSplitScratch(plan, func);
   plan.scratch_bytes = plan.staged_offset;
   if (!plan.staged) return;
-  const std::int64_t staged_elements = plan.units_per_task * plan.MaxUnitRows() * plan.staged_pitch;
+  const std::int64_t staged_elements =
+      plan.staged_span != 0 ? plan.staged_span
+                            : plan.units_per_task * plan.MaxUnitRows() * plan.staged_pitch;
   // One vector more: rows are written in whole vectors.
   plan.scratch_bytes += RoundUp(staged_elements * plan.LhsBytes(), 64) + 64;
 }
@@ -292,7 +203,8 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
   const SymDim padded_depth =
       granule == 1 ? total_depth : SymDim::CeilDiv(total_depth, granule) * SymDim(granule);
   std::int64_t depth = Typical(padded_depth);
-  if (plan.staged) {
+  const bool in_span = plan.kernel == MicroKernel::kAmxSplit && CanStageSpan(func, plan);
+  if (plan.staged && !in_span) {
     const bool flat = plan.depth.size() == 1;
     const bool fits = padded_depth.IsConstant() && depth <= kMaxStagedDepth;
     if (!fits && !flat) {
@@ -318,7 +230,7 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
   plan.panels = SymDim::CeilDiv(func.n, func.rhs.nr);
   plan.panel_stride = padded_depth * SymDim(func.rhs.nr);
   if (plan.kernel == MicroKernel::kAmxSplit) {
-    CutSplitTasks(plan, depth);
+    CutSplitTasks(plan, depth, in_span);
   } else {
     CutTasks(plan, depth);
     plan.staged_whole = plan.staged && plan.chunk == 0;

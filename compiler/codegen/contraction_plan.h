@@ -44,6 +44,9 @@ struct ContractionPlan {
   bool staged = false;
   bool staged_whole = false;      // Once for all chunks of K, not each chunk by itself.
   std::int64_t staged_pitch = 0;  // Elements between rows of the copy.
+  // kAmxSplit, if not 0: what is copied is all between a task's first and last element, at most so
+  // many, and `rows` and `depth` are those of A.
+  std::int64_t staged_span = 0;
   // Of an element of A where the micro-kernel reads it.
   std::int64_t LhsBytes() const {
     return kernel == MicroKernel::kAmxSplit ? kSplitBytes : SizeInBytes(element);

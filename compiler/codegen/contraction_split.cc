@@ -66,8 +66,7 @@ std::array<llvm::Value*, kSplitParts> ContractionEmitter::PartsOf(llvm::Value* l
   return parts;
 }
 
-// ---- Rows of A
-// ------------------------------------------------------------------------------------
+// ---- Rows of A ----
 
 // Infinities of A stay whole: high is infinite, the others are zero.
 void ContractionEmitter::StageSplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
@@ -96,24 +95,7 @@ void ContractionEmitter::StageSplitRow(llvm::Value* source, llvm::Value* target,
     from = plan_.element;
   }
   const auto emit = [&](llvm::Value* granule, llvm::Value* active) {
-    llvm::Value* first = e_.Mul(granule, e_.I64(kGranule));
-    std::array<llvm::Value*, 2> x = {};
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const auto lane = static_cast<std::int64_t>(i) * kLanes;
-      llvm::Value* mask =
-          active == nullptr ? nullptr : e_.TailMask(e_.Sub(active, e_.I64(lane)), kLanes);
-      x[i] =
-          e_.LoadLanes(operand, from, e_.ElementPointer(source, from, e_.Add(first, e_.I64(lane))),
-                       kLanes, mask);
-    }
-    const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/true);
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      llvm::Value* pointer =
-          AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kLhsGranuleBytes)),
-                                  e_.I64(static_cast<std::int64_t>(part) * kTileRowBytes)));
-      e_.TagAccess(b.CreateAlignedStore(parts[part], pointer, llvm::Align(64)),
-                   KernelEmitter::kScratch);
-    }
+    SplitGranule(operand, from, source, target, granule, active);
   };
   auto* constant = llvm::dyn_cast<llvm::ConstantInt>(count);
   llvm::Value* whole = constant != nullptr ? e_.I64(constant->getSExtValue() / kGranule)
@@ -124,8 +106,87 @@ void ContractionEmitter::StageSplitRow(llvm::Value* source, llvm::Value* target,
   e_.If(b.CreateICmpSGT(rest, e_.I64(0)), [&] { emit(whole, rest); });
 }
 
-// ---- Panels of B
-// ----------------------------------------------------------------------------------
+// Granule `granule` of a run of A; `active`: how many of its elements there are, null for all.
+void ContractionEmitter::SplitGranule(std::uint32_t operand, DType from, llvm::Value* source,
+                                      llvm::Value* target, llvm::Value* granule,
+                                      llvm::Value* active) {
+  llvm::Value* first = e_.Mul(granule, e_.I64(kGranule));
+  std::array<llvm::Value*, 2> x = {};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto lane = static_cast<std::int64_t>(i) * kLanes;
+    llvm::Value* mask =
+        active == nullptr ? nullptr : e_.TailMask(e_.Sub(active, e_.I64(lane)), kLanes);
+    llvm::Value* pointer = e_.ElementPointer(source, from, e_.Add(first, e_.I64(lane)));
+    x[i] = e_.LoadLanes(operand, from, pointer, kLanes, mask);
+  }
+  const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/true);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    llvm::Value* pointer =
+        AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kLhsGranuleBytes)),
+                                e_.I64(static_cast<std::int64_t>(part) * kTileRowBytes)));
+    e_.TagAccess(e_.b().CreateAlignedStore(parts[part], pointer, llvm::Align(64)),
+                 KernelEmitter::kScratch);
+  }
+}
+
+llvm::Value* ContractionEmitter::OffsetOfRow(llvm::Value* row) {
+  Values extents;
+  for (const ContractionDim& dim : plan_.rows) extents.push_back(e_.Dim(dim.extent));
+  const Values at = e_.Unflatten(row, extents);
+  llvm::Value* offset = e_.I64(0);
+  for (std::size_t i = 0; i < plan_.rows.size(); ++i) {
+    offset = e_.Add(offset, e_.Mul(at[i], e_.Dim(plan_.rows[i].lhs_stride)));
+  }
+  return offset;
+}
+
+ContractionTask ContractionEmitter::StagedSpan(ContractionTask task, llvm::Value* fresh) {
+  std::int64_t depth = 1;
+  for (const ContractionDim& dim : plan_.depth) {
+    depth += (dim.extent.constant() - 1) * dim.lhs_stride.constant();
+  }
+  llvm::Value* first = OffsetOfRow(FirstRowOf(task.first_unit));
+  llvm::Value* last = OffsetOfRow(e_.Sub(FirstRowOf(task.last_unit), e_.I64(1)));
+  llvm::Value* target = e_.Scratch(plan_.staged_offset);
+  e_.If(fresh, [&] {
+    llvm::Value* source = AddBytes(task.lhs, e_.Mul(first, e_.I64(SizeInBytes(func_.lhs_dtype))));
+    llvm::Value* count = e_.Add(e_.Sub(last, first), e_.I64(depth));
+    e_.For(e_.I64(0), e_.b().CreateUDiv(count, e_.I64(kGranule)), 1, [&](llvm::Value* granule) {
+      SplitGranule(kLhs, func_.lhs_dtype, source, target, granule, nullptr);
+    });
+  });
+  task.lhs = AddBytes(target, e_.Mul(first, e_.I64(-kSplitBytes)));
+  return task;
+}
+
+void ContractionEmitter::ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
+                                        SplitStep step) {
+  carried.push_back(e_.I64(0));
+  WalkGranules(0, chunk, lhs, carried, step);
+  carried.pop_back();
+}
+
+// The last carried value counts.
+void ContractionEmitter::WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs,
+                                      Values& carried, SplitStep step) {
+  const ContractionDim& depth = plan_.depth[dim];
+  if (dim + 1 < plan_.depth.size()) {
+    llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(kSplitBytes));
+    e_.For(e_.I64(0), e_.Dim(depth.extent), 1, carried, [&](llvm::Value* i, Values& values) {
+      WalkGranules(dim + 1, chunk, AddBytes(lhs, e_.Mul(i, bytes)), values, step);
+    });
+    return;
+  }
+  const bool flat = plan_.depth.size() == 1;
+  llvm::Value* granules = flat ? GranulesOf(chunk) : e_.I64(depth.extent.constant() / kGranule);
+  e_.For(e_.I64(0), granules, 1, carried, [&](llvm::Value* i, Values& values) {
+    llvm::Value* number = flat ? i : values.back();
+    step(AddBytes(lhs, e_.Mul(i, e_.I64(kLhsGranuleBytes))), number, values);
+    values.back() = e_.Add(number, e_.I64(1));
+  });
+}
+
+// ---- Panels of B ----
 
 void ContractionEmitter::BeginSplitPanels() {
   llvm::IRBuilder<>& b = e_.b();
@@ -144,7 +205,12 @@ std::int64_t ContractionEmitter::SplitRowsPerBlock() const {
 }
 
 llvm::Value* ContractionEmitter::GranulesOf(const PanelChunk& chunk) {
-  llvm::Value* depth = chunk.depth != nullptr ? chunk.depth : e_.Dim(plan_.depth.back().extent);
+  if (chunk.depth == nullptr) {
+    std::int64_t depth = 1;
+    for (const ContractionDim& dim : plan_.depth) depth *= dim.extent.constant();
+    return e_.I64(depth / kGranule);
+  }
+  llvm::Value* depth = chunk.depth;
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(depth)) {
     return e_.I64(constant->getSExtValue() / kGranule);
   }
@@ -228,8 +294,7 @@ void ContractionEmitter::EndSplitPanel(const ContractionTask& task, const PanelC
   b.CreateAlignedStore(chunk.next, e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
 }
 
-// ---- Products
-// -------------------------------------------------------------------------------------
+// ---- Products ----
 
 void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first,
                                         const RowUnit* second, llvm::Value* sums,
@@ -262,8 +327,8 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
   llvm::Value* distance =
       second == nullptr ? nullptr : b.CreatePtrDiff(b.getInt8Ty(), second->lhs, first.lhs);
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
-  e_.For(e_.I64(0), GranulesOf(chunk), 1, [&](llvm::Value* granule) {
-    llvm::Value* lhs = AddBytes(first.lhs, e_.Mul(granule, e_.I64(kLhsGranuleBytes)));
+  Values none;
+  ForEachGranule(chunk, first.lhs, none, [&](llvm::Value* lhs, llvm::Value* granule, Values&) {
     llvm::Value* rhs =
         AddBytes(chunk.parts, e_.Mul(granule, e_.I64(kSplitParts * column_tiles * kTileBytes)));
     const auto load_lhs = [&](int part) {
@@ -308,8 +373,7 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
                [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
 }
 
-// ---- Sums that are not finite
-// ---------------------------------------------------------------------
+// ---- Sums that are not finite ----
 
 void ContractionEmitter::SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
                                          llvm::Value* block, llvm::Value* sums) {
@@ -365,9 +429,8 @@ void ContractionEmitter::RepairSplitUnit(const PanelChunk& chunk, const RowUnit&
     odd.push_back(i + 1);
   }
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
-  const auto lhs_pair = [&](llvm::Value* row, llvm::Value* granule, llvm::Value* number) {
-    llvm::Value* at = AddBytes(unit.lhs, e_.Mul(row, lhs_stride));
-    at = AddBytes(at, e_.Add(e_.Mul(granule, e_.I64(kLhsGranuleBytes)), e_.Mul(number, e_.I64(4))));
+  const auto lhs_pair = [&](llvm::Value* granule, llvm::Value* number) {
+    llvm::Value* at = AddBytes(granule, e_.Mul(number, e_.I64(4)));
     llvm::Value* sum = nullptr;
     for (int part = kLow; part >= kHigh; --part) {
       llvm::Value* bits = b.CreateAlignedLoad(
@@ -384,17 +447,19 @@ void ContractionEmitter::RepairSplitUnit(const PanelChunk& chunk, const RowUnit&
   e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
     e_.For(e_.I64(0), e_.I64(func_.rhs.nr), columns, [&](llvm::Value* column) {
       Values carried = {llvm::Constant::getNullValue(vector)};
-      e_.For(e_.I64(0), GranulesOf(chunk), 1, carried, [&](llvm::Value* granule, Values& outer) {
-        e_.For(e_.I64(0), e_.I64(kTileRows), 1, outer, [&](llvm::Value* number, Values& sum) {
+      llvm::Value* lhs_row = AddBytes(unit.lhs, e_.Mul(row, lhs_stride));
+      const auto add_granule = [&](llvm::Value* lhs, llvm::Value* granule, Values& values) {
+        e_.For(e_.I64(0), e_.I64(kTileRows), 1, values, [&](llvm::Value* number, Values& sum) {
           llvm::Value* at =
               e_.Mul(e_.Add(e_.Mul(granule, e_.I64(kTileRows)), number), e_.I64(pair_row_bytes));
           at = e_.Add(at, e_.Mul(column, e_.I64(2 * ElementBytes())));
           llvm::LoadInst* rhs =
               b.CreateAlignedLoad(vector, AddBytes(chunk.rhs, at), llvm::Align(64));
           e_.TagAccess(rhs, kRhs);
-          sum[0] = e_.Fma(lhs_pair(row, granule, number), rhs, sum[0]);
+          sum[0] = e_.Fma(lhs_pair(lhs, number), rhs, sum[0]);
         });
-      });
+      };
+      ForEachGranule(chunk, lhs_row, carried, add_granule);
       llvm::Value* total = b.CreateFAdd(b.CreateShuffleVector(carried[0], even),
                                         b.CreateShuffleVector(carried[0], odd));
       llvm::Value* pointer = AddBytes(

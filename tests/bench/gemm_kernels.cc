@@ -77,6 +77,8 @@ std::vector<Row> Rows() {
       Matmul("skinny", 1, 768, 768),
       Matmul("skinny", 4, 3072, 768),
       Matmul("skinny", 16, 3072, 768),
+      Matmul("skinny", 32, 3072, 768),
+      Matmul("skinny", 64, 3072, 768),
       Matmul("resnet fc", 1, 1000, 512),
       Convolution("resnet stem", 112, 3, 7, 2, 64),
       Convolution("resnet", 56, 64, 3, 1, 64),
