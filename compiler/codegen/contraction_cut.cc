@@ -131,9 +131,9 @@ void CutSplitTasks(ContractionPlan& plan, std::int64_t depth, bool in_span) {
     plan.staged_pitch = plan.chunk + plan.depth_granule;
     plan.rows = {{plan.rows[0].extent, plan.staged_pitch}};
   }
-  std::int64_t per_task = std::clamp<std::int64_t>(kRowsBudgetBytes / kept_bytes, 1, units);
-  if (in_span) per_task = units;
-  per_task = std::max(kStep, per_task / kStep * kStep);
+  const std::int64_t all_units = RoundUp(units, kStep);
+  std::int64_t per_task = in_span ? all_units : kRowsBudgetBytes / kept_bytes / kStep * kStep;
+  per_task = std::clamp(per_task, kStep, all_units);
   const double unit_ns =
       static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan);
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);

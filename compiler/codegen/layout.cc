@@ -34,7 +34,7 @@ DType ElementOf(DType dtype, const codegen::Machine& machine) {
 // Whether f32 is multiplied faster as three bf16 parts on AMX: six products at 16 times the rate,
 // but a panel is split for every block of rows, and K and N are padded.
 bool WorthSplitting(const SymDim& m, const SymDim& n, const SymDim& k) {
-  constexpr std::int64_t kMinRows = 48;
+  constexpr std::int64_t kMinRows = 56;
   constexpr std::int64_t kMinColumns = 17;
   constexpr std::int64_t kMinDepth = 27;
   constexpr std::int64_t kMaxDepth = 16384;  // One row is kept whole.
