@@ -443,7 +443,8 @@ Status Lowering::FinishContraction(Group& group, ContractionParts& parts) {
   for (const int dim : parts.k) {
     func.k.push_back({parts.space.extent(dim), parts.lhs.index.CoefficientOf(dim)});
   }
-  if (func.k.empty()) func.k.push_back({1, 1});
+  // A window of one column over one channel steps by lines only.
+  if (func.k.empty() || !(func.k.back().lhs_stride == SymDim(1))) func.k.push_back({1, 1});
 
   parts.operands.Use(parts.lhs.storage, dtype, false);
   STOKER_TRY(const StorageId packed, PackRhs(parts, group.prepared));

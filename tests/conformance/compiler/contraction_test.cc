@@ -83,6 +83,20 @@ graph @qkv(%x: f32[1,9,64], %wq: parameter f32[64,64], %wk: parameter f32[64,64]
   EXPECT_EQ(LabelsOf(outcome.artifact).size(), 3U);
 }
 
+TEST(Contraction, WindowOfOneColumnAndChannel) {
+  for (const char* dtype : {"f32", "bf16"}) {
+    std::string text = R"(
+graph @lines(%0: T[2,1,5,5], %1: parameter T[1,1,2,1]) {
+  %2 = convolution(%0, %1) {strides=[2,1], pad_low=[1,0], pad_high=[0,2], dilation=[1,1], lhs_dilation=[1,1], groups=1} : T[2,1,3,7]
+  return %2
+})";
+    for (std::size_t at; (at = text.find("T[")) != std::string::npos;) {
+      text.replace(at, 1, dtype);
+    }
+    EXPECT_EQ(CheckText(text).error, "") << dtype;
+  }
+}
+
 TEST(Contraction, ConvolutionBatchNormReluTwice_IsTwoKernelsAndACopy) {
   const Outcome outcome = CheckText(R"(
 graph @block(%x: f32[2,8,9,9], %w1: parameter f32[16,8,3,3], %w2: parameter f32[16,16,3,3], %m: parameter f32[16], %v: parameter f32[16], %g: parameter f32[16], %b: parameter f32[16]) {
