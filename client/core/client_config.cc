@@ -39,6 +39,7 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   if (auto program = FindDaemonProgram(settings.stokerd); program.ok()) {
     private_daemon.program = *program;
   } else {
+    private_daemon.program = settings.stokerd;  // Starting it says what is wrong with it.
     config.program_error = program.error().message;
   }
   config.daemon.private_daemon = std::move(private_daemon);

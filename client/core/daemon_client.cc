@@ -8,6 +8,8 @@
 namespace stoker {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::chrono::milliseconds kCallTimeout{30000};
 constexpr std::size_t kMaxIdleConnections = 4;
 // A daemon that dies may accept and then drop connections for some milliseconds.
@@ -44,7 +46,23 @@ Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
       idle_.pop_back();
       return connection;
     }
+    if (unreachable_ && Clock::now() < rest_until_) return *unreachable_;
   }
+  const Clock::time_point start = Clock::now();
+  auto connection = Connect(may_start);
+  if (!connection.ok()) RestAfter(start, connection.error());
+  return connection;
+}
+
+void DaemonClient::RestAfter(Clock::time_point start, const Error& error) {
+  const Clock::time_point end = Clock::now();
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
+  unreachable_ = error;
+  rest_until_ = end + kRestFactor * (end - start);
+}
+
+Result<std::unique_ptr<HttpConnection>> DaemonClient::Connect(bool may_start) {
   auto connection = HttpConnection::Connect(options_.url, options_.connect_timeout);
   if (connection.ok() || !options_.private_daemon || !may_start) return connection;
   STOKER_RETURN_IF_ERROR(
@@ -64,11 +82,13 @@ Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_vie
   for (int attempt = 0;; ++attempt) {
     PauseBeforeAttempt(attempt);
     STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
+    const Clock::time_point start = Clock::now();
     auto response = connection->Call(method, path, body, timeout);
     if (response.ok()) {
       Release(std::move(connection));
       return response;
     }
+    if (response.error().code == ErrorCode::kDeadlineExceeded) RestAfter(start, response.error());
     if (attempt + 1 == kMaxAttempts || !IsBrokenConnection(response.error())) return response;
     ForgetDaemon();
   }
@@ -85,7 +105,7 @@ Result<wire::Hello> DaemonClient::Hello() {
     const std::lock_guard lock(mutex_);
     if (hello_) return *hello_;
   }
-  STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", kCallTimeout));
+  STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", options_.connect_timeout));
   if (response.status != 200) return ErrorOfResponse(response, "/v1/hello");
   STOKER_TRY(wire::Hello hello, wire::DecodeHello(response.body));
   if (hello.protocol_version != wire::kProtocolVersion) {

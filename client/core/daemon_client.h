@@ -28,6 +28,11 @@ struct DaemonClientOptions {
 
 class DaemonClient {
  public:
+  // After a failed attempt to reach or start the daemon that took t, or a call that was not
+  // answered for t, calls fail at once for this many times t: a job of many graphs must not wait
+  // with each of them for a daemon that hangs.
+  static constexpr int kRestFactor = 10;
+
   explicit DaemonClient(DaemonClientOptions options);
 
   const DaemonUrl& url() const { return options_.url; }
@@ -50,6 +55,8 @@ class DaemonClient {
 
  private:
   Result<std::unique_ptr<HttpConnection>> Acquire(bool may_start);
+  Result<std::unique_ptr<HttpConnection>> Connect(bool may_start);
+  void RestAfter(std::chrono::steady_clock::time_point start, const Error& error);
   void Release(std::unique_ptr<HttpConnection> connection);
   // One call; a broken connection is replaced and the call repeated a few times: every /v1 call may
   // be repeated safely.
@@ -63,6 +70,8 @@ class DaemonClient {
   std::mutex mutex_;
   std::vector<std::unique_ptr<HttpConnection>> idle_;
   std::optional<wire::Hello> hello_;
+  std::optional<Error> unreachable_;  // Why, until rest_until_.
+  std::chrono::steady_clock::time_point rest_until_;
 };
 
 }  // namespace stoker

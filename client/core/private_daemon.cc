@@ -130,12 +130,13 @@ Result<std::string> DefaultCacheDir() {
 }
 
 Result<std::string> FindDaemonProgram(const std::string& given) {
-  if (!given.empty()) {
-    if (IsProgram(given)) return given;
-    return NotFound("'" + given + "' is not a program.");
+  // Who names a daemon wants that one and no other.
+  for (const std::string& named : {given, Environment("STOKER_DAEMON")}) {
+    if (named.empty()) continue;
+    if (IsProgram(named)) return named;
+    return NotFound("'" + named + "' is not a program.");
   }
   std::vector<fs::path> candidates;
-  if (std::string path = Environment("STOKER_DAEMON"); !path.empty()) candidates.emplace_back(path);
   if (const fs::path own = OwnFolder(); !own.empty()) {
     candidates.push_back(own / "stokerd");
     candidates.push_back(own.parent_path() / "bin" / "stokerd");

@@ -16,8 +16,8 @@ struct PrivateDaemonOptions {
 
 // "$XDG_CACHE_HOME/stoker" or "~/.cache/stoker".
 Result<std::string> DefaultCacheDir();
-// The program to start: `given`, $STOKER_DAEMON, beside this library (lib/../bin, same folder),
-// on PATH. NotFound lists where it looked.
+// The program to start: `given`, or $STOKER_DAEMON, or what is found beside this library
+// (lib/../bin, same folder) or on PATH. NotFound lists where it looked.
 Result<std::string> FindDaemonProgram(const std::string& given);
 
 // The socket of the private daemon of a cache folder: inside it, or, when that path is too long

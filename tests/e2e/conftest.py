@@ -30,7 +30,8 @@ class Site:
     def start(self, *arguments):
         job = [sys.executable, str(ROOT / "tests" / "e2e" / "job.py"), *map(str, arguments)]
         return subprocess.Popen(
-            job, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            job, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
 
     def finish(self, process):
         out, err = process.communicate(timeout=600)

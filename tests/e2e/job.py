@@ -6,6 +6,7 @@ The line is one result, or a dictionary of them by model if there are several.
 import argparse
 import json
 import logging
+import sys
 
 import torch
 
@@ -130,6 +131,22 @@ def change_weights(model, example):
     return {"changes": shown}
 
 
+def outlive(model, example, warnings):
+    """A call before and after whatever happens until somebody writes a line, and a new graph after it."""
+    compiled = torch.compile(model, backend="stoker")
+    with torch.no_grad():
+        before = compiled(example)
+        print("paused", flush=True)
+        sys.stdin.readline()
+        after = compiled(example)
+        other = torch.compile(lambda x: model(x) + 1, backend="stoker")
+        results = [other(example), other(example)]
+        error = max(relative_error(result, model(example) + 1) for result in results)
+    return {
+        "same": torch.equal(before, after), "error": error, "warnings": warnings.messages,
+        "counters": stoker.counters()}
+
+
 def train(model, example):
     def gradients(function):
         model.zero_grad()
@@ -148,6 +165,7 @@ def main():
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--change-weights", action="store_true")
+    parser.add_argument("--outlive", action="store_true")
     parser.add_argument("--train", action="store_true")
     arguments = parser.parse_args()
     warnings = Warnings()
@@ -159,6 +177,8 @@ def main():
         example = example.to(dtype) if example.is_floating_point() else example
         if arguments.change_weights:
             results[name] = change_weights(model, example)
+        elif arguments.outlive:
+            results[name] = outlive(model, example, warnings)
         elif arguments.train:
             results[name] = train(model, example)
         else:

@@ -58,6 +58,15 @@ TEST_F(ClientConfigTest, Resolve_LongCacheFolder_SocketMovesElsewhere) {
   EXPECT_NE(ResolveClientConfig(settings)->daemon.url.path, config->daemon.url.path);
 }
 
+TEST_F(ClientConfigTest, FindDaemonProgram_NamedOneMissing_TakesNoOther) {
+  setenv("PATH", "/bin", 1);
+  setenv("STOKER_DAEMON", "/nowhere/stokerd", 1);
+  EXPECT_EQ(FindDaemonProgram("").error().message, "'/nowhere/stokerd' is not a program.");
+  EXPECT_EQ(FindDaemonProgram("/elsewhere/stokerd").error().message,
+            "'/elsewhere/stokerd' is not a program.");
+  EXPECT_EQ(*FindDaemonProgram("/bin/true"), "/bin/true");
+}
+
 TEST_F(ClientConfigTest, FindDaemonProgram_Missing_ListsWhereItLooked) {
   setenv("PATH", "/nowhere:/else", 1);
   const auto program = FindDaemonProgram("");

@@ -1,0 +1,85 @@
+"""No daemon, or none any more: the job runs on in eager PyTorch, with one warning."""
+
+import os
+import shutil
+import signal
+import time
+
+import pytest
+
+
+def no_program(site):
+    site.env["STOKER_DAEMON"] = str(site.cache / "nothing" / "stokerd")
+
+
+def failing_program(site):
+    site.env["STOKER_DAEMON"] = shutil.which("false")
+
+
+def nobody_at_the_url(site):
+    site.env["STOKER_URL"] = f"unix:{site.cache}/nobody.sock"
+
+
+def malformed_url(site):
+    site.env["STOKER_URL"] = "gopher://somewhere"
+
+
+def file_for_a_cache_folder(site):
+    site.cache.write_text("")
+
+
+def no_library(site):
+    site.env["STOKER_LIBRARY"] = str(site.cache / "libstoker.so.0")
+
+
+@pytest.mark.parametrize("setup", [
+    no_program, failing_program, nobody_at_the_url, malformed_url, file_for_a_cache_folder, no_library])
+def test_without_a_daemon_everything_runs_in_eager(site, setup):
+    setup(site)
+    results = site.run("mlp,resnet")
+    warnings = [warning for result in results.values() for warning in result["warnings"]]
+    assert len(warnings) == 1 and warnings[0].startswith("a graph runs in eager: "), warnings
+    for result in results.values():
+        assert result["error"] <= 1e-5
+        assert result["graphs"] == 1 and result["last"] is None
+
+
+def kill_daemon(site):
+    pid = site.daemon_pid()
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def paused_job(site):
+    job = site.start("mlp", "--outlive")
+    assert job.stdout.readline() == "paused\n"
+    return job
+
+
+def resume(site, job):
+    job.stdin.write("\n")
+    job.stdin.flush()
+    return site.finish(job)
+
+
+def test_job_outlives_a_daemon_that_cannot_come_back(site, tmp_path):
+    program = tmp_path / "stokerd"
+    os.link(site.env["STOKER_DAEMON"], program)
+    site.env["STOKER_DAEMON"] = str(program)
+    job = paused_job(site)
+    program.unlink()
+    kill_daemon(site)
+    result = resume(site, job)
+    assert result["same"] and result["error"] <= 1e-5
+    assert len(result["warnings"]) == 1 and "runs in eager" in result["warnings"][0]
+    assert result["counters"]["graphs"] == 1 and result["counters"]["graphs_eager"] == 1
+
+
+def test_daemon_that_died_is_started_again(site):
+    job = paused_job(site)
+    kill_daemon(site)
+    result = resume(site, job)
+    assert result["same"] and result["error"] <= 1e-5
+    assert result["warnings"] == [] and result["counters"]["graphs"] == 2
