@@ -42,6 +42,7 @@ std::vector<SymDim> Dims(const std::vector<std::int64_t>& sizes) {
 }  // namespace
 
 std::int64_t GraphGenerator::Size() {
+  if (tiny_) return Below(3);
   constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31};
   return kSizes[Below(std::size(kSizes))];
 }
@@ -343,7 +344,7 @@ bool GraphGenerator::View(OpKind kind, DType dtype) {
     for (const std::int64_t size : sizes) {
       const std::int64_t begin = Below(size);
       start.emplace_back(begin);
-      limit.emplace_back(begin + 1 + Below(size - begin));
+      limit.emplace_back(size == 0 ? 0 : begin + 1 + Below(size - begin));
       stride.push_back(1 + Below(3));
     }
     return Emit(kind, {x},
@@ -386,6 +387,7 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   }
   if (is_bool) return false;
   if (kind == OpKind::kArgReduce) {
+    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return false;
     return Emit(kind, {x},
                 {{AttrName::kDim, Below(rank)}, {AttrName::kKind, pick({"maximum", "minimum"})}})
                .id != kNoValue;
@@ -511,7 +513,8 @@ bool GraphGenerator::Indexing(OpKind kind, DType dtype) {
     if (kind == OpKind::kTopK) {
       if (dtype == DType::kBool) return false;
       return EmitAll(kind, {x},
-                     {{AttrName::kK, 1 + Below(sizes.back())}, {AttrName::kLargest, Coin(2)}});
+                     {{AttrName::kK, sizes.back() == 0 ? 0 : 1 + Below(sizes.back())},
+                      {AttrName::kLargest, Coin(2)}});
     }
     std::vector<Entry> operands = {x};
     if (Coin(2)) operands.push_back(Operand(DType::kI32, sizes));
@@ -523,7 +526,7 @@ bool GraphGenerator::Indexing(OpKind kind, DType dtype) {
   const std::vector<std::int64_t> sizes = SizesOf(x);
   const auto rank = static_cast<std::int64_t>(sizes.size());
   std::vector<std::int64_t> window;
-  for (const std::int64_t size : sizes) window.push_back(1 + Below(size));
+  for (const std::int64_t size : sizes) window.push_back(size == 0 ? 0 : 1 + Below(size));
   if (kind == OpKind::kDynamicSlice || kind == OpKind::kDynamicUpdateSlice) {
     std::vector<Entry> operands = {x};
     if (kind == OpKind::kDynamicUpdateSlice) operands.push_back(Operand(dtype, window));
@@ -542,7 +545,7 @@ bool GraphGenerator::Indexing(OpKind kind, DType dtype) {
     const auto at = static_cast<std::size_t>(i);
     if (!is_indexed) {
       window[at] = sizes[at];
-    } else if (Coin(2)) {
+    } else if (sizes[at] > 0 && Coin(2)) {
       window[at] = 1;
       collapsed.push_back(i);
     }

@@ -13,7 +13,9 @@ namespace stoker::test {
 
 class GraphGenerator {
  public:
-  explicit GraphGenerator(std::uint64_t seed) : random_(seed), builder_("random") {}
+  // `tiny`: sizes are 0, 1 or 2.
+  explicit GraphGenerator(std::uint64_t seed, bool tiny = false)
+      : random_(seed), builder_("random"), tiny_(tiny) {}
 
   // Adds a node of `kind` whose principal operands have dtype `dtype`: new inputs (some of them
   // parameters, some seen through a view), or values added before. False when the kind has no such
@@ -65,6 +67,7 @@ class GraphGenerator {
   GraphBuilder builder_;
   std::vector<Entry> values_;
   bool chaining_ = false;
+  bool tiny_ = false;
 };
 
 }  // namespace stoker::test

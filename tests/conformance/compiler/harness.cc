@@ -4,8 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 
 #include "runtime/cpu/device.h"
@@ -206,6 +209,33 @@ std::vector<InterpreterTensor> RandomInputs(const Graph& graph, std::uint64_t se
     inputs.push_back(std::move(tensor));
   }
   return inputs;
+}
+
+void AddSpecialValues(std::vector<InterpreterTensor>& inputs, std::uint64_t seed) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity,
+                                 0.0, -0.0};
+  std::mt19937_64 random(seed);
+  for (InterpreterTensor& input : inputs) {
+    auto* numbers = std::get_if<std::vector<double>>(&input.elements);
+    if (numbers == nullptr) continue;
+    for (double& x : *numbers) {
+      if (random() % 8 == 0) x = kSpecial[random() % std::size(kSpecial)];
+    }
+  }
+}
+
+std::vector<std::uint64_t> Seeds(std::uint64_t first, std::uint64_t count) {
+  if (const char* seeds = std::getenv("STOKER_SEEDS")) {
+    unsigned long long from = 0;
+    unsigned long long many = 0;
+    STOKER_CHECK(std::sscanf(seeds, "%llu:%llu", &from, &many) == 2);
+    first = from;
+    count = many;
+  }
+  std::vector<std::uint64_t> all(count);
+  std::iota(all.begin(), all.end(), first);
+  return all;
 }
 
 Outcome CheckText(std::string_view text, std::uint64_t seed, const Tolerance& tolerance) {

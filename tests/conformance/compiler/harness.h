@@ -40,6 +40,12 @@ Outcome CheckText(std::string_view text, std::uint64_t seed = 1, const Tolerance
 std::vector<InterpreterTensor> RandomInputs(const Graph& graph, std::uint64_t seed,
                                             const SymBindings& symbols = {});
 
+// Puts NaN, infinities and zeros of both signs in place of one in eight floats.
+void AddSpecialValues(std::vector<InterpreterTensor>& inputs, std::uint64_t seed);
+
+// Seeds first, first + 1, ...: `count` of them, or what STOKER_SEEDS=first:count says.
+std::vector<std::uint64_t> Seeds(std::uint64_t first, std::uint64_t count);
+
 // Launch labels of the calls, in order.
 std::vector<std::string> LabelsOf(const Artifact& artifact);
 
