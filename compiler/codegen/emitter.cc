@@ -626,6 +626,7 @@ void DimTable::Add(const Access& access) {
 void DimTable::Add(const Body& body) {
   for (const BodyInstr& instr : body.instrs) {
     if (instr.op == BodyOp::kLoad) Add(instr.access);
+    if (instr.op == BodyOp::kSize) Add(instr.size);
   }
 }
 

@@ -261,6 +261,9 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
         }
         break;
       }
+      case BodyOp::kSize:
+        result.value = emitter_.Dim(instr.size);
+        break;
       case BodyOp::kLoad: {
         // Equal loads are one: a store in place may come before the second.
         const auto same = std::find_if(

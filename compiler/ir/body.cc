@@ -40,6 +40,8 @@ std::string InstrText(const BodyInstr& instr) {
                                                  : std::to_string(instr.int_constant));
     case BodyOp::kIndex:
       return "index i" + std::to_string(instr.dim);
+    case BodyOp::kSize:
+      return "size " + instr.size.ToString();
     case BodyOp::kLoad: {
       std::string text = "load " + AccessText(instr.access);
       if (!instr.args.empty()) text += " " + ArgsText(instr.args);

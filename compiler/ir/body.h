@@ -16,6 +16,7 @@ enum class BodyOp : std::uint8_t {
   kInput,      // A value from outside: see `input`.
   kConstant,   // `constant`, converted to dtype.
   kIndex,      // Iteration index of `dim`, i64.
+  kSize,       // `size`, i64: not known before the launch.
   kLoad,       // access; args: the indirect indices (i64), then the predicate if has_predicate.
   kPointwise,  // `pointwise` applied to args, semantics of OPS.md.
 };
@@ -33,6 +34,7 @@ struct BodyInstr {
   double constant = 0;            // kConstant, float dtypes
   std::int64_t int_constant = 0;  // kConstant, integer dtypes and bool
   int dim = 0;                    // kIndex
+  SymDim size;                    // kSize
   Access access;                  // kLoad
   bool has_predicate = false;     // kLoad: reads only where the predicate (bool) is true, else 0.
   std::uint32_t input = 0;        // kInput

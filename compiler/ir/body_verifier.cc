@@ -98,6 +98,9 @@ Status VerifyInstr(const Body& body, std::size_t at, const BodyContext& context)
       if (instr.dim < 0 || instr.dim >= context.num_dims) return Bad("index of a dim that is not.");
       if (instr.dtype != DType::kI64) return Bad("indices are i64.");
       return Ok();
+    case BodyOp::kSize:
+      if (instr.dtype != DType::kI64) return Bad("sizes are i64.");
+      return Ok();
     case BodyOp::kLoad: {
       STOKER_RETURN_IF_ERROR(VerifyAccess(instr.access, context.num_dims, *context.operands));
       if (instr.dtype != ComputeType(instr.access.dtype)) return Bad("load changes the dtype.");

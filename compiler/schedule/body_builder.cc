@@ -10,6 +10,7 @@
 #include "compiler/analysis/reads.h"
 #include "compiler/analysis/view_index.h"
 #include "compiler/ir/body_verifier.h"
+#include "compiler/schedule/index_instrs.h"
 #include "protocol/base/float16.h"
 
 namespace stoker {
@@ -77,10 +78,7 @@ BodyBuilder::BodyBuilder(const Graph& graph, ProgramBuilder& program, KernelOper
       group_(group),
       prepared_(prepared) {}
 
-std::uint32_t BodyBuilder::Emit(BodyInstr instr) {
-  body_.instrs.push_back(std::move(instr));
-  return static_cast<std::uint32_t>(body_.instrs.size() - 1);
-}
+std::uint32_t BodyBuilder::Emit(BodyInstr instr) { return Append(body_, std::move(instr)); }
 
 std::uint32_t BodyBuilder::EmitPointwise(OpKind kind, DType dtype,
                                          std::vector<std::uint32_t> args) {
@@ -198,7 +196,7 @@ Result<std::uint32_t> BodyBuilder::Compute(ValueId value, const ElementIndex& in
     case OpRole::kVirtual: {
       if (node.kind == OpKind::kConstant) return Constant(node, type);
       const auto dim = static_cast<std::size_t>(node.attributes.Int(AttrName::kDim));
-      STOKER_TRY(const std::uint32_t position, EmitIndex(index[dim]));
+      const std::uint32_t position = EmitIndex(index[dim]);
       return EmitConvert(position, DType::kI64, type.dtype);
     }
     case OpRole::kPointwise:
@@ -280,39 +278,11 @@ Result<std::uint32_t> BodyBuilder::Pointwise(const Node& node, const ElementInde
   return result;
 }
 
-Result<std::uint32_t> BodyBuilder::EmitIndex(const IndexMap& map) {
-  if (!map.offset.IsConstant()) {
-    return Unimplemented("An index with the symbolic offset " + map.offset.ToString() +
-                         " cannot be computed in a kernel.");
-  }
-  std::optional<std::uint32_t> sum;
-  for (const IndexTerm& term : map.terms) {
-    if (!term.coefficient.IsConstant()) {
-      return Unimplemented("An index with the symbolic stride " + term.coefficient.ToString() +
-                           " cannot be computed in a kernel.");
-    }
-    std::uint32_t value;
-    if (term.dim < num_dims_) {
-      BodyInstr instr;
-      instr.op = BodyOp::kIndex;
-      instr.dtype = DType::kI64;
-      instr.dim = term.dim;
-      value = Emit(std::move(instr));
-    } else {
-      value = virtual_instrs_[static_cast<std::size_t>(term.dim - num_dims_)];
-    }
-    const auto apply = [&](OpKind kind, std::int64_t operand) {
-      value = EmitPointwise(kind, DType::kI64, {value, EmitInt(operand, DType::kI64)});
-    };
-    if (term.divisor != 1) apply(OpKind::kDivide, term.divisor);
-    if (term.modulus != 0) apply(OpKind::kRemainder, term.modulus);
-    if (term.coefficient.constant() != 1) apply(OpKind::kMultiply, term.coefficient.constant());
-    sum = sum ? EmitPointwise(OpKind::kAdd, DType::kI64, {*sum, value}) : value;
-  }
-  const std::int64_t offset = map.offset.constant();
-  if (!sum) return EmitInt(offset, DType::kI64);
-  if (offset == 0) return *sum;
-  return EmitPointwise(OpKind::kAdd, DType::kI64, {*sum, EmitInt(offset, DType::kI64)});
+std::uint32_t BodyBuilder::EmitIndex(const IndexMap& map) {
+  return AppendIndexMap(body_, map, [&](int dim) {
+    return dim < num_dims_ ? AppendIndex(body_, dim)
+                           : virtual_instrs_[static_cast<std::size_t>(dim - num_dims_)];
+  });
 }
 
 Result<std::uint32_t> BodyBuilder::Load(StorageId id, DType dtype, const ElementIndex& index) {
@@ -331,7 +301,7 @@ Result<std::uint32_t> BodyBuilder::Load(StorageId id, DType dtype, const Element
     }
     IndexTerm digit = term;
     digit.coefficient = 1;
-    STOKER_TRY(const std::uint32_t value, EmitIndex(IndexMap{0, {digit}}));
+    const std::uint32_t value = EmitIndex(IndexMap{0, {digit}});
     instr.access.indirect.push_back(term.coefficient);
     instr.args.push_back(value);
   }

@@ -60,16 +60,15 @@ class BodyBuilder {
   std::uint32_t Emit(BodyInstr instr);
   std::uint32_t EmitInt(std::int64_t value, DType dtype);
   std::uint32_t EmitZero(DType dtype);
-  Result<std::uint32_t> EmitIndex(const IndexMap& map);
+  std::uint32_t EmitIndex(const IndexMap& map);
   std::uint32_t EmitConvert(std::uint32_t arg, DType from, DType to);
   std::uint32_t EmitIdentity(std::string_view kind, DType dtype);
   std::uint32_t EmitAnd(std::optional<std::uint32_t> a, std::uint32_t b);
-  Result<std::uint32_t> EmitCompare(CompareDirection direction, const IndexMap& a, const SymDim& b);
+  std::uint32_t EmitCompare(CompareDirection direction, const IndexMap& a, const SymDim& b);
   // A dim whose index is the value of an i64 instruction in [0, extent).
   IndexMap VirtualDim(std::uint32_t instr, const SymDim& extent);
   // The predicate that `index` is inside of a value of these sizes; nothing when it always is.
-  Result<std::optional<std::uint32_t>> Inside(const ElementIndex& index,
-                                              const std::vector<SymDim>& sizes);
+  std::optional<std::uint32_t> Inside(const ElementIndex& index, const std::vector<SymDim>& sizes);
   Result<std::uint32_t> EvaluateScalarIndex(ValueId value, const ElementIndex& index);
   Result<std::uint32_t> ClampedStart(ValueId value, const ElementIndex& index, const SymDim& limit);
 

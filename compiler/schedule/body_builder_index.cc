@@ -5,6 +5,7 @@
 
 #include "compiler/ir/body_verifier.h"
 #include "compiler/schedule/body_builder.h"
+#include "compiler/schedule/index_instrs.h"
 
 namespace stoker {
 
@@ -17,30 +18,24 @@ IndexMap BodyBuilder::VirtualDim(std::uint32_t instr, const SymDim& extent) {
   return space_.Dim(space_.AddDim(extent));
 }
 
-Result<std::uint32_t> BodyBuilder::EmitCompare(CompareDirection direction, const IndexMap& a,
-                                               const SymDim& b) {
-  if (!b.IsConstant()) {
-    return Unimplemented("A bound of " + b.ToString() + " cannot be compared with in a kernel.");
-  }
-  STOKER_TRY(const std::uint32_t value, EmitIndex(a));
+std::uint32_t BodyBuilder::EmitCompare(CompareDirection direction, const IndexMap& a,
+                                       const SymDim& b) {
   const std::uint32_t compared =
-      EmitPointwise(OpKind::kCompare, DType::kBool, {value, EmitInt(b.constant(), DType::kI64)});
+      EmitPointwise(OpKind::kCompare, DType::kBool, {EmitIndex(a), AppendSize(body_, b)});
   body_.instrs[compared].direction = direction;
   return compared;
 }
 
-Result<std::optional<std::uint32_t>> BodyBuilder::Inside(const ElementIndex& index,
-                                                         const std::vector<SymDim>& sizes) {
+std::optional<std::uint32_t> BodyBuilder::Inside(const ElementIndex& index,
+                                                 const std::vector<SymDim>& sizes) {
   std::optional<std::uint32_t> inside;
   for (std::size_t i = 0; i < index.size(); ++i) {
     const std::optional<IndexSpace::Range> range = space_.RangeOf(index[i]);
     if (!range || !range->low.IsProvablyNonNegative()) {
-      STOKER_TRY(const std::uint32_t test, EmitCompare(CompareDirection::kGe, index[i], 0));
-      inside = EmitAnd(inside, test);
+      inside = EmitAnd(inside, EmitCompare(CompareDirection::kGe, index[i], 0));
     }
     if (!range || !(sizes[i] - range->high - 1).IsProvablyNonNegative()) {
-      STOKER_TRY(const std::uint32_t test, EmitCompare(CompareDirection::kLt, index[i], sizes[i]));
-      inside = EmitAnd(inside, test);
+      inside = EmitAnd(inside, EmitCompare(CompareDirection::kLt, index[i], sizes[i]));
     }
   }
   return inside;
@@ -74,7 +69,7 @@ Result<std::uint32_t> BodyBuilder::Pad(const Node& node, const ElementIndex& ind
     if (interior[i] == 0) continue;
     // Only every (interior + 1)-th position is an element of the operand.
     const std::int64_t step = interior[i] + 1;
-    STOKER_TRY(const std::uint32_t position, EmitIndex(inner[i]));
+    const std::uint32_t position = EmitIndex(inner[i]);
     const std::uint32_t divisor = EmitInt(step, DType::kI64);
     const std::uint32_t rest = EmitPointwise(OpKind::kRemainder, DType::kI64, {position, divisor});
     const std::uint32_t zero = EmitInt(0, DType::kI64);
@@ -88,7 +83,7 @@ Result<std::uint32_t> BodyBuilder::Pad(const Node& node, const ElementIndex& ind
     inner[i] = VirtualDim(element, shape[static_cast<int>(i)] + 1);
     if (inner[i].terms.empty()) inner[i] = {};
   }
-  STOKER_TRY(const std::optional<std::uint32_t> bounds, Inside(inner, shape.dims()));
+  const std::optional<std::uint32_t> bounds = Inside(inner, shape.dims());
   if (bounds) inside = EmitAnd(inside, *bounds);
   STOKER_TRY(const std::uint32_t padding, Evaluate(node.operands[1], {}));
   return EvaluateIf(inside, node.operands[0], inner, padding);
@@ -112,7 +107,7 @@ Result<std::uint32_t> BodyBuilder::Concatenate(const Node& node, const ElementIn
     }
     ElementIndex inner = index;
     inner[dim] = space_.Add(index[dim], IndexSpace::Constant(begin * -1));
-    STOKER_TRY(const std::optional<std::uint32_t> inside, Inside({inner[dim]}, {size}));
+    const std::optional<std::uint32_t> inside = Inside({inner[dim]}, {size});
     if (!result) {
       const std::uint32_t zero = EmitZero(graph_.type(node.results[0]).dtype);
       STOKER_TRY(result, EvaluateIf(inside, node.operands[i], inner, zero));
@@ -132,13 +127,9 @@ Result<std::uint32_t> BodyBuilder::EvaluateScalarIndex(ValueId value, const Elem
 
 Result<std::uint32_t> BodyBuilder::ClampedStart(ValueId value, const ElementIndex& index,
                                                 const SymDim& limit) {
-  if (!limit.IsConstant()) {
-    return Unimplemented("A start index that is clamped to " + limit.ToString() +
-                         " cannot be computed in a kernel.");
-  }
   STOKER_TRY(const std::uint32_t start, EvaluateScalarIndex(value, index));
   const std::uint32_t at_most =
-      EmitPointwise(OpKind::kMinimum, DType::kI64, {start, EmitInt(limit.constant(), DType::kI64)});
+      EmitPointwise(OpKind::kMinimum, DType::kI64, {start, AppendSize(body_, limit)});
   return EmitPointwise(OpKind::kMaximum, DType::kI64, {at_most, EmitInt(0, DType::kI64)});
 }
 
@@ -203,7 +194,7 @@ Result<std::uint32_t> BodyBuilder::DynamicUpdateSlice(const Node& node, const El
     STOKER_TRY(const std::uint32_t start, ClampedStart(node.operands[i + 2], {}, limit));
     element[i] = space_.Add(element[i], space_.Scale(VirtualDim(start, limit + 1), -1));
   }
-  STOKER_TRY(const std::optional<std::uint32_t> inside, Inside(element, update.dims()));
+  const std::optional<std::uint32_t> inside = Inside(element, update.dims());
   STOKER_TRY(const std::uint32_t old, Evaluate(node.operands[0], index));
   return EvaluateIf(inside, node.operands[1], element, old);
 }
@@ -235,7 +226,7 @@ Result<std::uint32_t> BodyBuilder::Window(const Node& node, const ElementIndex& 
       element[i] = space_.Add(start, space_.Scale(over[loop++], dilation));
     }
   }
-  STOKER_TRY(const std::optional<std::uint32_t> inside, Inside(element, type.shape.dims()));
+  const std::optional<std::uint32_t> inside = Inside(element, type.shape.dims());
   const std::uint32_t identity = EmitIdentity(attributes.String(AttrName::kKind), type.dtype);
   return EvaluateIf(inside, node.operands[0], element, identity);
 }
@@ -269,7 +260,7 @@ Result<std::uint32_t> BodyBuilder::ConvolutionProduct(const Node& node, const El
   if (!group) return Symbolic(node, "number of features");
   element[1] = space_.Add(space_.Scale(group->quotient, kernel[1]), weight[1]);
 
-  STOKER_TRY(const std::optional<std::uint32_t> inside, Inside(element, input.shape.dims()));
+  const std::optional<std::uint32_t> inside = Inside(element, input.shape.dims());
   STOKER_TRY(const std::uint32_t factor, Evaluate(node.operands[1], weight));
   const DType dtype = ComputeType(input.dtype);
   const std::uint32_t zero = EmitZero(input.dtype);

@@ -145,47 +145,70 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
   return results;
 }
 
+// The values that tensors of these dtypes can hold: what is out of range is infinite.
+std::vector<InterpreterTensor> Rounded(const std::vector<InterpreterTensor>& tensors) {
+  std::vector<InterpreterTensor> rounded;
+  for (const InterpreterTensor& tensor : tensors) {
+    rounded.push_back(InterpreterTensor::FromBytes(tensor.dtype, tensor.shape, tensor.ToBytes()));
+  }
+  return rounded;
+}
+
+// One call beside the interpreter; empty, or how they differ.
+std::string CompareCall(const Graph& graph, const CompileOutput& compiled,
+                        const std::vector<InterpreterTensor>& inputs, const Tolerance& tolerance,
+                        int threads) {
+  const std::vector<InterpreterTensor> rounded = Rounded(inputs);
+  const auto expected = Interpret(graph, rounded);
+  if (!expected.ok()) return "interpreter: " + expected.error().message;
+  const auto actual = Execute(compiled, rounded, threads);
+  if (!actual.ok()) return "run: " + actual.error().message;
+  const std::vector<InterpreterTensor> representable = Rounded(*expected);
+  for (std::size_t i = 0; i < actual->size(); ++i) {
+    const InterpreterTensor& want = representable[i];
+    const std::string difference = Compare(want, (*actual)[i], ToleranceOf(tolerance, want.dtype));
+    if (!difference.empty()) return "output " + std::to_string(i) + ": " + difference;
+  }
+  return "";
+}
+
+void PrintSectionOf(const CompileRequest& request, const std::string& section) {
+  const auto listings = Inspect(request, std::span(&section, 1));
+  std::printf("%s\n",
+              listings.ok() ? listings->front().text.c_str() : listings.error().message.c_str());
+}
+
 }  // namespace
 
-Outcome CompareWithInterpreter(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
-                               const Tolerance& tolerance, int threads) {
+Outcome CompareCallsWithInterpreter(const Graph& graph,
+                                    const std::vector<std::vector<InterpreterTensor>>& calls,
+                                    const Tolerance& tolerance, int threads) {
   Outcome outcome;
   const auto fail = [&](const std::string& message) {
     outcome.error = message + "\n" + PrintGraph(graph);
     return outcome;
   };
-  std::vector<InterpreterTensor> rounded;
-  for (const InterpreterTensor& input : inputs) {
-    rounded.push_back(InterpreterTensor::FromBytes(input.dtype, input.shape, input.ToBytes()));
-  }
-  const auto expected = Interpret(graph, rounded);
-  if (!expected.ok()) return fail("interpreter: " + expected.error().message);
   const auto target = Target::Host();
   if (!target.ok()) return fail("target: " + target.error().message);
-  if (const char* sections = std::getenv("STOKER_INSPECT")) {
-    const std::string name = sections;
-    const auto listings = Inspect({graph, {}, *target, {}, CompilerEpoch()}, std::span(&name, 1));
-    std::printf("%s\n",
-                listings.ok() ? listings->front().text.c_str() : listings.error().message.c_str());
-  }
+  const CompileRequest request{graph, {}, *target, {}, CompilerEpoch()};
+  if (const char* section = std::getenv("STOKER_INSPECT")) PrintSectionOf(request, section);
   CompileHooks hooks;
   hooks.threads = 2;
-  auto compiled = Compile({graph, {}, *target, {}, CompilerEpoch()}, hooks);
+  const auto compiled = Compile(request, hooks);
   if (!compiled.ok()) return fail("compile: " + compiled.error().message);
   outcome.artifact = compiled->artifact;
   outcome.kernels = compiled->artifact.kernels.size();
-  const auto actual = Execute(*compiled, rounded, threads);
-  if (!actual.ok()) return fail("run: " + actual.error().message);
-  for (std::size_t i = 0; i < actual->size(); ++i) {
-    const InterpreterTensor& want = (*expected)[i];
-    // What the dtype makes of the expected value: out of its range is infinite.
-    const InterpreterTensor representable =
-        InterpreterTensor::FromBytes(want.dtype, want.shape, want.ToBytes());
-    const std::string difference =
-        Compare(representable, (*actual)[i], ToleranceOf(tolerance, want.dtype));
-    if (!difference.empty()) return fail("output " + std::to_string(i) + ": " + difference);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::string difference = CompareCall(graph, *compiled, calls[i], tolerance, threads);
+    if (difference.empty()) continue;
+    return fail(calls.size() == 1 ? difference : "call " + std::to_string(i) + ": " + difference);
   }
   return outcome;
+}
+
+Outcome CompareWithInterpreter(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
+                               const Tolerance& tolerance, int threads) {
+  return CompareCallsWithInterpreter(graph, {inputs}, tolerance, threads);
 }
 
 std::vector<InterpreterTensor> RandomInputs(const Graph& graph, std::uint64_t seed,

@@ -32,6 +32,11 @@ struct Outcome {
 Outcome CompareWithInterpreter(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
                                const Tolerance& tolerance = {}, int threads = 2);
 
+// The same for several calls of one artifact, which bind symbols differently.
+Outcome CompareCallsWithInterpreter(const Graph& graph,
+                                    const std::vector<std::vector<InterpreterTensor>>& calls,
+                                    const Tolerance& tolerance = {}, int threads = 2);
+
 // The same for a graph in text form with inputs drawn from `seed`: floats from a normal
 // distribution, integers small and not negative, bools by a coin.
 Outcome CheckText(std::string_view text, std::uint64_t seed = 1, const Tolerance& tolerance = {});

@@ -195,6 +195,9 @@ class Interpreter {
         case BodyOp::kIndex:
           value.integer = point_[static_cast<std::size_t>(instr.dim)];
           break;
+        case BodyOp::kSize:
+          value.integer = instr.size.Evaluate(symbols_).value();
+          break;
         case BodyOp::kLoad:
           value = Load(instr, values);
           break;

@@ -64,6 +64,12 @@ TEST(KernelFuncTest, BodyText_ConstantsDirectionsRounding_Show) {
   b.Convert(DType::kF32, c, DType::kBF16);
   b.Index(1);
   b.Constant(DType::kI64, 3);
+  BodyInstr size;
+  size.op = BodyOp::kSize;
+  size.dtype = DType::kI64;
+  size.size = SymDim::Symbol(0);
+  func.stages[0].body.instrs.push_back(size);
+  EXPECT_TRUE(Verify(func).ok());
   const auto instr = [](LoopFunc& f, std::size_t i) -> BodyInstr& {
     return f.stages[0].body.instrs[i];
   };
@@ -74,7 +80,8 @@ TEST(KernelFuncTest, BodyText_ConstantsDirectionsRounding_Show) {
              [&](LoopFunc& f) { instr(f, 2).direction = CompareDirection::kLe; },
              [&](LoopFunc& f) { instr(f, 3).round_to = DType::kF16; },
              [&](LoopFunc& f) { instr(f, 4).dim = 0; },
-             [&](LoopFunc& f) { instr(f, 5).int_constant = 4; }});
+             [&](LoopFunc& f) { instr(f, 5).int_constant = 4; },
+             [&](LoopFunc& f) { instr(f, 6).size = SymDim::Symbol(1); }});
 }
 
 TEST(KernelFuncTest, OrderedText_EveryField_Shows) {

@@ -1,0 +1,156 @@
+// Graphs with symbolic sizes: one text, checked at sizes that end in the middle of a vector, at 1
+// and at 0.
+#include <gtest/gtest.h>
+
+#include "tests/conformance/compiler/harness.h"
+
+namespace stoker::test {
+namespace {
+
+struct SymbolicCase {
+  const char* name;
+  const char* text;
+  std::int64_t smallest = 0;  // Of each symbol.
+};
+
+class SymbolicTest : public testing::TestWithParam<SymbolicCase> {};
+
+TEST_P(SymbolicTest, AnySize_AgreesWithTheInterpreter) {
+  const auto graph = ParseGraph(GetParam().text);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::vector<std::vector<InterpreterTensor>> calls;
+  for (const std::int64_t s0 : {0, 1, 3, 16, 37}) {
+    for (const std::int64_t s1 : {0, 1, 17, 64, 130}) {
+      if (s0 < GetParam().smallest || s1 < GetParam().smallest) continue;
+      calls.push_back(RandomInputs(*graph, calls.size(), {{0, s0}, {1, s1}}));
+    }
+  }
+  EXPECT_EQ(CompareCallsWithInterpreter(*graph, calls).error, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, SymbolicTest,
+                         testing::Values(SymbolicCase{"Pointwise", R"(
+graph @g(%x: f32[s0,s1], %b: f32[s1]) {
+  %1 = broadcast_in_dim(%b) {dims=[1]} : f32[s0,s1]
+  %2 = add(%x, %1) : f32[s0,s1]
+  %3 = logistic(%2) : f32[s0,s1]
+  return %3, %2
+})"},
+                                         SymbolicCase{"Softmax", R"(
+graph @g(%x: bf16[s0,s1]) {
+  %m = reduce(%x) {dims=[1], kind="maximum"} : bf16[s0]
+  %mb = broadcast_in_dim(%m) {dims=[0]} : bf16[s0,s1]
+  %d = subtract(%x, %mb) : bf16[s0,s1]
+  %e = exponential(%d) : bf16[s0,s1]
+  %s = reduce(%e) {dims=[1], kind="add"} : bf16[s0]
+  %sb = broadcast_in_dim(%s) {dims=[0]} : bf16[s0,s1]
+  %y = divide(%e, %sb) : bf16[s0,s1]
+  return %y
+})"},
+                                         SymbolicCase{"ReductionsOverEachDim", R"(
+graph @g(%x: f32[s0,5,s1]) {
+  %0 = reduce(%x) {dims=[0], kind="add"} : f32[5,s1]
+  %1 = reduce(%x) {dims=[1], kind="maximum"} : f32[s0,s1]
+  %2 = reduce(%x) {dims=[0,2], kind="minimum"} : f32[5]
+  %3 = reduce(%x) {dims=[0,1,2], kind="add"} : f32[]
+  return %0, %1, %2, %3
+})"},
+                                         SymbolicCase{"ArgReduce", R"(
+graph @g(%x: f32[s0,s1]) {
+  %0 = arg_reduce(%x) {dim=0, kind="maximum"} : i64[s1]
+  %1 = arg_reduce(%x) {dim=1, kind="minimum"} : i64[s0]
+  return %0, %1
+})",
+                                                      1},
+                                         SymbolicCase{"Views", R"(
+graph @g(%x: f32[s0,s1], %y: f32[s1,s0]) {
+  %0 = transpose(%x) {dims=[1,0]} : f32[s1,s0]
+  %1 = add(%0, %y) : f32[s1,s0]
+  %2 = reshape(%1) : f32[s0*s1]
+  %3 = reverse(%2) {dims=[0]} : f32[s0*s1]
+  %4 = concatenate(%3, %3) {dim=0} : f32[2*s0*s1]
+  %v = constant() value(7) : f32[]
+  %5 = pad(%x, %v) {low=[1,0], high=[0,2], interior=[0,0]} : f32[s0+1,s1+2]
+  return %1, %3, %4, %5
+})",
+                                                      1},
+                                         SymbolicCase{"Slices", R"(
+graph @g(%x: f32[s0,s1]) {
+  %0 = slice(%x) {start=[1,0], limit=[s0,s1], stride=[1,1]} : f32[s0-1,s1]
+  %1 = slice(%x) {start=[0,0], limit=[s0-1,s1], stride=[1,1]} : f32[s0-1,s1]
+  %2 = subtract(%0, %1) : f32[s0-1,s1]
+  return %2
+})",
+                                                      1},
+                                         SymbolicCase{"IotaMask", R"(
+graph @g(%x: f32[s0,s1]) {
+  %0 = iota() {dim=0} : i64[s0,s1]
+  %1 = iota() {dim=1} : i64[s0,s1]
+  %2 = compare(%0, %1) {direction="GE"} : bool[s0,s1]
+  %z = constant() value(0) : f32[s0,s1]
+  %3 = select(%2, %x, %z) : f32[s0,s1]
+  return %3
+})"},
+                                         SymbolicCase{"Embedding", R"(
+graph @g(%i: i64[s0,s1], %w: parameter f32[50,24]) {
+  %0 = gather(%w, %i) {collapsed_dims=[0], index_vector_dim=2, offset_dims=[2], slice_sizes=[1,24], start_index_map=[0]} : f32[s0,s1,24]
+  return %0
+})"},
+                                         SymbolicCase{"TableOfASymbol", R"(
+graph @g(%i: i64[9], %w: f32[s0,s1]) {
+  %0 = gather(%w, %i) {collapsed_dims=[0], index_vector_dim=1, offset_dims=[1], slice_sizes=[1,s1], start_index_map=[0]} : f32[9,s1]
+  return %0
+})",
+                                                      1},
+                                         SymbolicCase{"CacheOfKeys", R"(
+graph @g(%old: f32[2,s0,16], %new: f32[2,1,16], %q: f32[2,3,16], %at: i64[]) {
+  %0 = concatenate(%old, %new) {dim=1} : f32[2,s0+1,16]
+  %1 = dot_general(%q, %0) {lhs_batch=[0], lhs_contract=[2], rhs_batch=[0], rhs_contract=[2]} : f32[2,3,s0+1]
+  %z = constant() value(0) : i64[]
+  %2 = dynamic_update_slice(%old, %new, %z, %at, %z) : f32[2,s0,16]
+  %3 = dynamic_slice(%2, %z, %at, %z) {slice_sizes=[2,1,16]} : f32[2,1,16]
+  return %0, %1, %2, %3
+})",
+                                                      1},
+                                         SymbolicCase{"OrderedAlongASymbol", R"(
+graph @g(%x: f32[s0,s1]) {
+  %0 = cumulative(%x) {dim=1, kind="add", reverse=false, exclusive=false} : f32[s0,s1]
+  %1 = cumulative(%x) {dim=0, kind="maximum", reverse=true, exclusive=false} : f32[s0,s1]
+  return %0, %1
+})"},
+                                         SymbolicCase{"ScatterRowsAndWindows", R"(
+graph @g(%x: f32[s0,s1], %i: i64[3,1], %u: f32[3,s1], %w: f32[3,s0,1]) {
+  %0 = scatter(%x, %i, %u) {kind="add", index_vector_dim=1, update_window_dims=[1], inserted_window_dims=[0], scatter_dims=[0]} : f32[s0,s1]
+  %1 = scatter(%x, %i, %w) {kind="assign", index_vector_dim=1, update_window_dims=[1,2], inserted_window_dims=[], scatter_dims=[1]} : f32[s0,s1]
+  return %0, %1
+})",
+                                                      1},
+                                         SymbolicCase{"Matmul", R"(
+graph @g(%x: f32[s0,s1,40], %w: parameter f32[40,70], %b: parameter f32[70]) {
+  %0 = dot_general(%x, %w) {lhs_batch=[], lhs_contract=[2], rhs_batch=[], rhs_contract=[0]} : f32[s0,s1,70]
+  %1 = broadcast_in_dim(%b) {dims=[2]} : f32[s0,s1,70]
+  %2 = add(%0, %1) : f32[s0,s1,70]
+  return %2
+})"},
+                                         SymbolicCase{"MatmulOfSymbols", R"(
+graph @g(%x: f32[4,s0,s1], %y: f32[4,s1,s0]) {
+  %0 = dot_general(%x, %y) {lhs_batch=[0], lhs_contract=[2], rhs_batch=[0], rhs_contract=[1]} : f32[4,s0,s0]
+  return %0
+})"},
+                                         SymbolicCase{"Attention", R"(
+graph @g(%q: f32[2,3,s0,16], %k: f32[2,3,s1,16], %v: f32[2,3,s1,16]) {
+  %0 = attention(%q, %k, %v) {scale=0.25, causal=false} : f32[2,3,s0,16]
+  %1 = attention(%q, %k, %v) {scale=0.25, causal=true} : f32[2,3,s0,16]
+  return %0, %1
+})"},
+                                         SymbolicCase{"ConvolutionOfABatch", R"(
+graph @g(%x: f32[s0,3,9,9], %w: parameter f32[8,3,3,3], %y: f32[s1]) {
+  %0 = convolution(%x, %w) {strides=[2,2], pad_low=[1,1], pad_high=[1,1], dilation=[1,1], lhs_dilation=[1,1], groups=1} : f32[s0,8,5,5]
+  %1 = reduce(%0) {dims=[2,3], kind="maximum"} : f32[s0,8]
+  %2 = reduce(%y) {dims=[0], kind="add"} : f32[]
+  return %1, %2
+})"}),
+                         [](const auto& param_info) { return std::string(param_info.param.name); });
+
+}  // namespace
+}  // namespace stoker::test
