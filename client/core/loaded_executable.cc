@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 
 #include "protocol/graph/interpreter.h"
@@ -231,9 +232,24 @@ Status LoadedExecutable::Run(std::span<const void* const> inputs,
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   STOKER_RETURN_IF_ERROR(
       executable_->Run(*frame->sizes, *binding_, {frame->inputs, outputs, NumThreads()}));
+  CopyInputsThatAreOutputs(*frame, outputs);
   if (verifies_) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
   ReturnFrame(std::move(frame));
   return Ok();
+}
+
+void LoadedExecutable::CopyInputsThatAreOutputs(const Frame& frame,
+                                                std::span<void* const> outputs) const {
+  const LaunchPlan& plan = executable_->plan();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (plan.outputs[i].same_as_input < 0 || outputs[i] == nullptr) continue;
+    const auto source = static_cast<std::size_t>(plan.outputs[i].same_as_input);
+    const std::int64_t bytes =
+        Product(frame.geometry.sizes[source]) * SizeInBytes(plan.inputs[source].dtype);
+    if (bytes != 0) {
+      std::memcpy(outputs[i], frame.inputs[source], static_cast<std::size_t>(bytes));
+    }
+  }
 }
 
 Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outputs) {
@@ -275,6 +291,7 @@ Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> i
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   STOKER_TRY(const auto profile, executable_->Profile(*frame->sizes, *binding_,
                                                       {frame->inputs, outputs, NumThreads()}));
+  CopyInputsThatAreOutputs(*frame, outputs);
   const std::vector<SizedLaunch>& launched = frame->sizes->launches;
   json::array launches;
   for (std::size_t i = 0; i < profile.size(); ++i) {

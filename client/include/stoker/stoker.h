@@ -158,8 +158,9 @@ STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
 
 /* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in
  * order (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values
- * of the graph's symbols in order, `outputs` row-major buffers. Concurrent calls on one executable
- * are fine. */
+ * of the graph's symbols in order, `outputs` row-major buffers; NULL for an output that is an input
+ * as it stands ("same_as_input" in the description) leaves it out. Concurrent calls on one
+ * executable are fine. */
 STOKER_API stoker_status* stoker_executable_run(stoker_executable* executable,
                                                 const void* const* inputs, size_t num_inputs,
                                                 const int64_t* dims, size_t num_dims,

@@ -96,6 +96,22 @@ TEST(LoadedExecutable, Run_GuardFails_NamesItAndRunsOtherSizesAfterwards) {
   EXPECT_THAT(Doubled(*executable, 3), Each(6.0F));
 }
 
+TEST(LoadedExecutable, Run_OutputThatIsAnInput_IsCopied) {
+  PlanBuilder builder = DoubledOfAnySize();
+  builder.artifact.plan.outputs.push_back(OutputSpec{builder.artifact.plan.inputs[0], 0});
+  const auto executable = Load(builder);
+  const std::vector<float> in = {1, 2, 3};
+  std::vector<float> doubled(3);
+  std::vector<float> same(3);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<std::int64_t, 1> sizes = {3};
+  ASSERT_TRUE(
+      executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), same.data()}).ok());
+  EXPECT_EQ(doubled, (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(same, in);
+  EXPECT_TRUE(executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), nullptr}).ok());
+}
+
 TEST(LoadedExecutable, Run_NullInput_IsNamed) {
   const auto executable = Load(DoubledOfAnySize());
   float out = 0;
