@@ -1,4 +1,4 @@
-"""The machine's peak, measured: multiply-adds on registers, on as many threads as PyTorch uses."""
+"""The machine's peak, measured: products of registers, on as many threads as PyTorch uses."""
 
 import ctypes
 import shutil
@@ -109,7 +109,10 @@ def _rate(name, threads):
 
 
 def measure(threads):
-    """{"float32": flop/s, "bfloat16": flop/s}; a machine without bf16 instructions computes in f32."""
+    """{"float32": flop/s, "bfloat16": flop/s}; a machine without bf16 instructions computes in f32.
+
+    f32 may also be multiplied as three bf16 parts, in six products: the faster way is the peak.
+    """
     f32 = max(_rate("f32", threads) for _ in range(3))
     bf16 = max((_rate("bf16", threads) or f32) for _ in range(3))
-    return {"float32": f32, "bfloat16": bf16}
+    return {"float32": max(f32, bf16 / 6), "bfloat16": bf16}
