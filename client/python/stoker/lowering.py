@@ -173,25 +173,36 @@ def _check(node, value, out):
         raise Unsupported(f"the mapping gives {found} where PyTorch has {out}")
 
 
+def _viewed(node):
+    """The node of which this one is a view, or one of several views; None if it has memory of its own."""
+    if node.op != "call_function":
+        return None
+    if node.target is operator.getitem:
+        source = node.args[0]
+        return source if isinstance(source, torch.fx.Node) and _viewed(source) is not None else None
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or not schema.arguments:
+        return None
+    alias = schema.arguments[0].alias_info
+    return node.args[0] if alias is not None and not alias.is_write else None
+
+
 def _views_up_to(node, roots):
     """The views that lead from one of the roots to this node, in order; empty if none do."""
     chain = []
-    while _is_view(node):
+    while (source := _viewed(node)) is not None:
         chain.append(node)
-        node = node.args[0]
+        node = source
         if node in roots:
             return chain[::-1]
     return []
 
 
-def _is_view(node):
-    """Does the operator give a view of its first argument?"""
-    schema = getattr(node.target, "_schema", None)
-    if node.op != "call_function" or schema is None or not schema.arguments:
-        return False
-    alias = schema.arguments[0].alias_info
-    return alias is not None and not alias.is_write and isinstance(
-        node.meta.get("val"), torch.Tensor)
+def _owner_of(node):
+    """The node whose memory a view shows."""
+    while (source := _viewed(node)) is not None:
+        node = source
+    return node
 
 
 class _Lowering:
@@ -259,12 +270,16 @@ class _Lowering:
         self._run_eagerly(node)
 
     def _visit_output(self, node):
-        tensors = {
+        tensors = dict.fromkeys(
             value for value in node.args[0] if isinstance(value, torch.fx.Node)
-            and isinstance(value.meta.get("val"), torch.Tensor)}
+            and isinstance(value.meta.get("val"), torch.Tensor)).keys()
+        roots = tensors | self.outside
+        hidden = self._hidden_owners(tensors, roots)
+        for owner in hidden:
+            self.need(owner)
         for value in node.args[0]:
             if value in tensors:
-                chain = _views_up_to(value, tensors | self.outside)
+                chain = _views_up_to(value, roots.union(hidden))
                 self.views += [view for view in chain if view not in self.views]
                 if not chain:
                     self.need(value)
@@ -273,6 +288,16 @@ class _Lowering:
                 self.outputs.append(concrete(value.meta.get("val")))
             else:
                 self.outputs.append(concrete(value))
+
+    def _hidden_owners(self, tensors, roots):
+        """What is no output but has the memory of several, or of one whose elements overlap."""
+        viewers = {}
+        for value in tensors:
+            if _viewed(value) is not None and not _views_up_to(value, roots):
+                viewers.setdefault(_owner_of(value), []).append(value)
+        return [
+            owner for owner, values in viewers.items()
+            if len(values) > 1 or layout_of(values[0].meta["val"]).overlaps]
 
     def _visit_item(self, node):
         source, index = node.args

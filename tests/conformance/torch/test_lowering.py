@@ -170,6 +170,24 @@ def test_output_that_views_an_input_is_made_by_pytorch():
         torch.ops.aten.t.default]
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: ((x + 1)[:2], (x + 1)[1:]), lambda x: (lambda y: (y[:2], y[1:]))(x + 1),
+    lambda x: (x + 1).chunk(2), lambda x: (x + 1).unbind(1)])
+def test_views_of_a_hidden_tensor_share_its_memory(function):
+    gm, program = lowered(function, X)
+    results = run_program(gm, program, [X])
+    shared = len({result.untyped_storage().data_ptr() for result in results}) == 1
+    expected = function(X)
+    assert shared == (len({result.untyped_storage().data_ptr() for result in expected}) == 1)
+    for result, reference in zip(results, expected):
+        torch.testing.assert_close(result, reference)
+
+
+def test_expanded_output_stays_expanded():
+    gm, program = lowered(lambda x: (x.sum(0, keepdim=True) + 1).expand(7, 4), X)
+    assert run_program(gm, program, [X])[0].stride() == (0, 1)
+
+
 # ---- Masks that shapes decide ---------------------------------------------------------------------
 
 Q = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))

@@ -1,0 +1,21 @@
+"""Every way to call a compiled function that calls.py lists gives what eager PyTorch gives."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+
+def test_calls(site):
+    table = pathlib.Path(__file__).with_name("calls.py")
+    done = subprocess.run(
+        [sys.executable, str(table)], env=site.env, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["rows"] > 150
+    assert result["failures"] == {}
+    # Nothing ran in eager but single operators, each named once.
+    assert "graphs_eager" not in result["counters"]
+    assert len(result["warnings"]) == len(result["fallback_ops"])
+    for operator in result["fallback_ops"]:
+        assert sum(warning.startswith(f"{operator} runs in eager") for warning in result["warnings"]) == 1
