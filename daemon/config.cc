@@ -102,7 +102,7 @@ const std::vector<Option>& Options() {
              {1, 100000}),
       Number("compile-timeout-s", "longest time of one compile", &Config::compile_timeout_s,
              {1, 86400}),
-      Number("compile-memory-mib", "address space of one compile", &Config::compile_memory_mib,
+      Number("compile-memory-mib", "private memory of one compile", &Config::compile_memory_mib,
              {512, 1 << 20}),
       Number("idle-timeout-s", "stop after so long without a request; 0: never",
              &Config::idle_timeout_s, {0, 31536000}),

@@ -74,8 +74,16 @@ void Housekeeper::Tick() {
     io_.stop();
     return;
   }
-  asio::post(blocking_,
-             [this, maintain = ++ticks_ % kTicksPerMaintenance == 0] { WriteCounters(maintain); });
+  ++ticks_;
+  // One at a time: behind a disk that hangs they must not queue.
+  if (!writing_.exchange(true)) {
+    const bool maintain = ticks_ >= kTicksPerMaintenance;
+    if (maintain) ticks_ = 0;
+    asio::post(blocking_, [this, maintain] {
+      WriteCounters(maintain);
+      writing_ = false;
+    });
+  }
   if (IsIdle()) Drain("idle for " + std::to_string(config_.idle_timeout_s) + " s");
   ArmTimer();
 }

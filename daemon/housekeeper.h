@@ -2,6 +2,7 @@
 // looked at; every few minutes the cache is maintained; it ends the process when draining is done.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -52,13 +53,14 @@ class Housekeeper {
   CompileService& service_;
   AdminPages& pages_;
   net::Server& server_;
+  std::atomic<bool> writing_{false};
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point drain_deadline_;
   std::uint64_t last_requests_ = 0;
   std::int64_t idle_ticks_ = 0;
-  int ticks_ = 0;
+  int ticks_ = 0;  // Since the cache was maintained.
 };
 
 }  // namespace stoker

@@ -53,11 +53,13 @@ net::HttpReply AdminPages::Dashboard() const {
       "<style>body{font:15px system-ui;margin:2em;max-width:60em}table{border-collapse:collapse}"
       "td{padding:.2em 1em .2em 0;font-variant-numeric:tabular-nums}</style>"
       "<h1>Stoker</h1><table id=t></table><script>"
-      "const row=(k,v)=>`<tr><td>${k}<td>${v}`;"
+      "const cell=(r,t)=>r.insertCell().textContent=t;"
       "const flat=(o,p='')=>Object.entries(o).flatMap(([k,v])=>v&&typeof v=='object'?"
       "flat(v,p+k+' '):[[p+k,v]]);"
       "const show=async()=>{const s=await (await fetch('/status')).json();"
-      "document.getElementById('t').innerHTML=flat(s).map(([k,v])=>row(k,v)).join('')};"
+      "const t=document.createElement('tbody');"
+      "for(const [k,v] of flat(s)){const r=t.insertRow();cell(r,k);cell(r,v)}"
+      "document.getElementById('t').replaceChildren(t)};"
       "show();setInterval(show,2000)</script>";
   return reply;
 }

@@ -34,6 +34,8 @@ struct ServerLimits {
   std::size_t max_connections = 1024;
   std::size_t max_header_bytes = 64 << 10;
   std::size_t max_body_bytes = std::size_t{512} << 20;
+  // Of all requests under way; one that does not say its size counts as the largest.
+  std::size_t max_bodies_bytes = std::size_t{2} << 30;
   std::chrono::milliseconds idle_timeout{300000};  // Between requests on one connection.
   std::chrono::milliseconds header_timeout{10000};
   // For a body or a reply: a floor on the speed rather than a fixed time would allow more, and

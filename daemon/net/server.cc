@@ -1,6 +1,8 @@
 // Connections of every transport are generic stream sockets, so that Beast is instantiated once.
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -34,16 +36,29 @@ constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 
 // After accepting failed, for want of descriptors as a rule.
 constexpr std::chrono::milliseconds kAcceptPause{50};
+constexpr int kBodyRetryAfterSeconds = 1;
+constexpr std::size_t kReadBytes = 4096;
+// How long a refused peer may go on sending before its connection is closed.
+constexpr std::chrono::milliseconds kLingerTime{1000};
 // Sent to a connection beyond the limit; fits into any socket's buffer.
 constexpr std::string_view kTooManyConnections =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
     "Connection: close\r\n\r\n";
 
-// A page of another site that a browser on this host shows must not command the daemon.
-bool IsFromForeignPage(const http::request<http::string_body>& message) {
+// A page of another site that a browser on this host shows must not command the daemon, nor read
+// from it under a name of that site which leads to this host. Nobody else sends such headers.
+std::optional<Error> RefusalOfForeignPage(const http::request<http::string_body>& message,
+                                          bool over_tcp) {
+  const std::string host(message[http::field::host]);
+  const std::string name = host.substr(0, host.find(':', host.find(']') + 1));
+  if (over_tcp && !host.empty() && name != "localhost" && name != "127.0.0.1" && name != "[::1]") {
+    return FailedPrecondition("Header 'Host' is '" + host +
+                              "'; this daemon is localhost, 127.0.0.1 or [::1].");
+  }
   const auto origin = message.find(http::field::origin);
-  if (origin == message.end()) return false;
-  return origin->value() != "http://" + std::string(message[http::field::host]);
+  if (origin == message.end() || origin->value() == "http://" + host) return std::nullopt;
+  return FailedPrecondition("Header 'Origin' names another site: " + std::string(origin->value()) +
+                            ".");
 }
 
 HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s = 0) {
@@ -53,6 +68,77 @@ HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s = 0) {
   reply.retry_after_s = retry_after_s;
   return reply;
 }
+
+HttpReply NoRoomForBody(const ServerLimits& limits) {
+  return ErrorReplyFor(503,
+                       Unavailable("The bodies of the requests under way exceed the limit of " +
+                                   std::to_string(limits.max_bodies_bytes) + " bytes."),
+                       kBodyRetryAfterSeconds);
+}
+
+// What a request that cannot be read is told; nothing when the peer is gone or too slow.
+std::optional<HttpReply> RefusalOf(const error_code& code, const ServerLimits& limits) {
+  if (code == http::error::body_limit) {
+    return ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
+                                                std::to_string(limits.max_body_bytes) + " bytes."));
+  }
+  if (code == http::error::header_limit || code == http::error::buffer_overflow) {
+    return ErrorReplyFor(431,
+                         ResourceExhausted("The header exceeds the limit of " +
+                                           std::to_string(limits.max_header_bytes) + " bytes."));
+  }
+  if (code.category() != http::make_error_code(http::error::bad_method).category() ||
+      code == http::error::end_of_stream || code == http::error::partial_message) {
+    return std::nullopt;
+  }
+  return ErrorReplyFor(400, InvalidArgument("This is no HTTP request: " + code.message() + "."));
+}
+
+// A request's share of the memory for bodies.
+class BodyRoom {
+ public:
+  static std::optional<BodyRoom> Take(std::atomic<std::size_t>& total, const ServerLimits& limits,
+                                      std::uint64_t bytes) {
+    if (total.fetch_add(bytes) + bytes <= limits.max_bodies_bytes) return BodyRoom(total, bytes);
+    total.fetch_sub(bytes);
+    return std::nullopt;
+  }
+  ~BodyRoom() {
+    if (total_ != nullptr) total_->fetch_sub(bytes_);
+  }
+  BodyRoom(BodyRoom&& other) noexcept
+      : total_(std::exchange(other.total_, nullptr)), bytes_(other.bytes_) {}
+  BodyRoom& operator=(BodyRoom&& other) noexcept {
+    std::swap(total_, other.total_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+ private:
+  BodyRoom(std::atomic<std::size_t>& total, std::uint64_t bytes) : total_(&total), bytes_(bytes) {}
+
+  std::atomic<std::size_t>* total_;
+  std::uint64_t bytes_;
+};
+
+// What a connection in a request counts.
+class InRequest {
+ public:
+  InRequest(std::atomic<bool>& flag, std::atomic<std::size_t>& count) : flag_(flag), count_(count) {
+    flag_ = true;
+    count_.fetch_add(1);
+  }
+  ~InRequest() {
+    flag_ = false;
+    count_.fetch_sub(1);
+  }
+  InRequest(const InRequest&) = delete;
+  InRequest& operator=(const InRequest&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+  std::atomic<std::size_t>& count_;
+};
 
 class ChunkedStream : public HttpStream {
  public:
@@ -108,7 +194,10 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
       std::shared_ptr<asio::basic_socket_acceptor<Protocol, asio::any_io_executor>> acceptor);
   asio::awaitable<void> Serve(std::shared_ptr<ByteStream> stream);
   struct Open;
-  // Both: false when the connection is to be closed.
+  asio::awaitable<error_code> ReadBody(ByteStream& stream, beast::flat_buffer& buffer,
+                                       http::request_parser<http::string_body>& parser);
+  asio::awaitable<void> Linger(ByteStream& stream);
+  // The others: false when the connection is to be closed.
   asio::awaitable<bool> ServeOne(Open& connection, beast::flat_buffer& buffer);
   asio::awaitable<bool> Answer(ByteStream& stream, http::request<http::string_body> message);
   asio::awaitable<bool> Reply(ByteStream& stream, HttpReply reply, bool keep_alive,
@@ -120,6 +209,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   std::atomic<bool> stopping{false};
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> active{0};
+  std::atomic<std::size_t> bodies_bytes{0};
   std::mutex mutex;  // Guards what follows.
   std::vector<std::function<void()>> close_acceptors;
   std::vector<std::unique_ptr<SocketClaim>> claims;
@@ -158,74 +248,76 @@ asio::awaitable<bool> Server::State::Reply(ByteStream& stream, HttpReply reply, 
 
 asio::awaitable<bool> Server::State::ServeOne(Open& connection, beast::flat_buffer& buffer) {
   ByteStream& stream = *connection.stream;
-  http::request_parser<http::string_body> parser;
-  parser.header_limit(static_cast<std::uint32_t>(limits.max_header_bytes));
-  parser.body_limit(limits.max_body_bytes);
   if (buffer.size() == 0) {
     // Between requests a connection may be idle for long; within a header it may not.
     stream.expires_after(limits.idle_timeout);
     const auto [wait_code, wait_size] =
-        co_await stream.async_read_some(buffer.prepare(4096), kAwait);
+        co_await stream.async_read_some(buffer.prepare(kReadBytes), kAwait);
     if (wait_code) co_return false;
     buffer.commit(wait_size);
   }
-  struct InRequest {
-    InRequest(std::atomic<bool>& f, std::atomic<std::size_t>& c) : flag(f), count(c) {
-      flag = true;
-      count.fetch_add(1);
-    }
-    ~InRequest() {
-      flag = false;
-      count.fetch_sub(1);
-    }
-    std::atomic<bool>& flag;
-    std::atomic<std::size_t>& count;
-  } in_request(connection.in_request, active);
+  const InRequest in_request(connection.in_request, active);
+  http::request_parser<http::string_body> parser;
+  parser.header_limit(static_cast<std::uint32_t>(limits.max_header_bytes));
+  parser.body_limit(limits.max_body_bytes);
+  std::optional<BodyRoom> room;  // Held until the request is answered.
+  std::optional<HttpReply> refusal;
 
   stream.expires_after(limits.header_timeout);
   error_code code;
   std::tie(code, std::ignore) = co_await http::async_read_header(stream, buffer, parser, kAwait);
-  if (!code && parser.content_length() && *parser.content_length() > limits.max_body_bytes) {
-    code = http::error::body_limit;
-  }
   if (!code) {
-    stream.expires_after(limits.transfer_timeout);
-    if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
-      http::response<http::empty_body> go_on(http::status::continue_, 11);
-      std::tie(code, std::ignore) = co_await http::async_write(stream, go_on, kAwait);
+    const std::uint64_t announced =
+        parser.content_length().value_or(parser.chunked() ? limits.max_body_bytes : std::size_t{0});
+    if (announced > limits.max_body_bytes) {
+      code = http::error::body_limit;
+    } else if (room = BodyRoom::Take(bodies_bytes, limits, announced); !room) {
+      refusal = NoRoomForBody(limits);
     }
   }
-  if (!code)
-    std::tie(code, std::ignore) = co_await http::async_read(stream, buffer, parser, kAwait);
-  if (!code) co_return co_await Answer(stream, parser.release());
-
-  std::optional<HttpReply> refusal;
-  if (code == http::error::body_limit) {
-    refusal =
-        ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
-                                             std::to_string(limits.max_body_bytes) + " bytes."));
-  } else if (code == http::error::header_limit || code == http::error::buffer_overflow) {
-    refusal =
-        ErrorReplyFor(431, ResourceExhausted("The header exceeds the limit of " +
-                                             std::to_string(limits.max_header_bytes) + " bytes."));
-  } else if (code.category() == http::make_error_code(http::error::bad_method).category() &&
-             code != http::error::end_of_stream && code != http::error::partial_message) {
-    refusal =
-        ErrorReplyFor(400, InvalidArgument("This is no HTTP request: " + code.message() + "."));
-  }
-  if (refusal) co_await Reply(stream, *std::move(refusal), false);
+  if (!code && !refusal) code = co_await ReadBody(stream, buffer, parser);
+  if (!code && !refusal) co_return co_await Answer(stream, parser.release());
+  if (!refusal) refusal = RefusalOf(code, limits);
+  if (!refusal) co_return false;
+  co_await Reply(stream, *std::move(refusal), /*keep_alive=*/false);
+  co_await Linger(stream);
   co_return false;
+}
+
+asio::awaitable<error_code> Server::State::ReadBody(
+    ByteStream& stream, beast::flat_buffer& buffer,
+    http::request_parser<http::string_body>& parser) {
+  stream.expires_after(limits.transfer_timeout);
+  error_code code;
+  if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+    http::response<http::empty_body> go_on(http::status::continue_, 11);
+    std::tie(code, std::ignore) = co_await http::async_write(stream, go_on, kAwait);
+  }
+  if (!code) {
+    std::tie(code, std::ignore) = co_await http::async_read(stream, buffer, parser, kAwait);
+  }
+  co_return code;
+}
+
+// Closing a connection that has unread bytes resets it, and the peer, which may still be sending,
+// never reads the refusal. Reads on for a moment.
+asio::awaitable<void> Server::State::Linger(ByteStream& stream) {
+  error_code code;
+  stream.socket().shutdown(asio::socket_base::shutdown_send, code);
+  stream.expires_after(kLingerTime);
+  std::array<char, kReadBytes> discarded;
+  while (!code) {
+    std::tie(code, std::ignore) = co_await stream.async_read_some(asio::buffer(discarded), kAwait);
+  }
 }
 
 asio::awaitable<bool> Server::State::Answer(ByteStream& stream,
                                             http::request<http::string_body> message) {
   const bool client_stays = message.keep_alive();
-  if (IsFromForeignPage(message)) {
-    co_return co_await Reply(
-        stream,
-        ErrorReplyFor(403, FailedPrecondition("Header 'Origin' names another site: " +
-                                              std::string(message[http::field::origin]) + ".")),
-        client_stays && !stopping);
+  error_code ignored;
+  const bool over_tcp = stream.socket().local_endpoint(ignored).protocol().family() != AF_UNIX;
+  if (const auto refusal = RefusalOfForeignPage(message, over_tcp)) {
+    co_return co_await Reply(stream, ErrorReplyFor(403, *refusal), client_stays && !stopping);
   }
   HttpRequest request;
   request.method = std::string(message.method_string());

@@ -20,9 +20,9 @@ constexpr std::chrono::seconds kHeartbeat{5};
 constexpr std::size_t kShownKeyDigits = 16;
 
 // Entries count their hits under a part of their key, which is enough to tell them apart.
-std::string HitCounterOf(const Digest& request_key) {
+std::string HitCounterOf(const std::string& ns, const Digest& request_key) {
   constexpr std::size_t kDigits = 32;
-  return "entry." + request_key.ToHex().substr(0, kDigits) + ".hits";
+  return "entry." + ns + "." + request_key.ToHex().substr(0, kDigits) + ".hits";
 }
 
 std::string NameOf(const wire::CompileCall& call) {
@@ -69,7 +69,7 @@ void CompileService::CountHit(const std::string& ns, const Digest& key, const st
     statistics_.Add(prefix + "seconds_saved", seconds_saved);
   }
   statistics_.Add("hits." + source);
-  statistics_.Add(HitCounterOf(key));
+  statistics_.Add(HitCounterOf(ns, key));
 }
 
 void CompileService::CountMiss(const std::string& ns, const std::string& reason) {
@@ -313,7 +313,7 @@ asio::awaitable<Result<wire::ListReply>> CompileService::List(wire::ListRequest 
   auto reply = co_await RunBlocking(blocking_, [&] { return store_.List(request); });
   if (!reply.ok()) co_return reply;
   for (wire::ListEntry& entry : reply->entries) {
-    entry.hits = static_cast<std::uint64_t>(statistics_.Total(HitCounterOf(entry.key)));
+    entry.hits = static_cast<std::uint64_t>(statistics_.Total(HitCounterOf(entry.ns, entry.key)));
   }
   co_return reply;
 }

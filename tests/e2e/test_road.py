@@ -38,8 +38,12 @@ def test_second_process_compiles_nothing(site, model):
 
 def test_other_weights_recompile_nothing(site):
     first = site.run("gpt2", 0)
+    before = site.stats()
     second = site.run("gpt2", 1)
     assert second["error"] <= 1e-5
+    after = site.stats()
+    for counter in ("compiles", "kernels", "misses"):
+        assert after[counter] == before[counter]
     assert sources(second) <= {"memory", "disk"}
     assert second["last"]["request_keys"] == first["last"]["request_keys"]
 

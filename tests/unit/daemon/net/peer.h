@@ -1,6 +1,7 @@
-// Peer: a blocking connection to a Unix socket that speaks bytes.
+// Peer: a blocking connection that speaks bytes.
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+
+#include "daemon/net/listener.h"
 
 namespace stoker::net {
 
@@ -18,6 +21,14 @@ class Peer {
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+  // To a port of this host.
+  explicit Peer(const ListenAddress& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in loopback{};
+    loopback.sin_family = AF_INET;
+    loopback.sin_port = htons(address.port);
+    loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback) == 0;
   }
   ~Peer() { close(fd_); }
   Peer(const Peer&) = delete;

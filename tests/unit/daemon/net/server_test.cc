@@ -212,6 +212,43 @@ TEST_F(ServerTest, BodyBeyondTheLimit_Answers413_AnnouncedOrNot) {
   EXPECT_THAT(peer.ReadUntil("? 16"), StartsWith("HTTP/1.1 200 "));
 }
 
+TEST_F(ServerTest, BodiesBeyondTheirCommonLimit_Answer503_UntilOneEnds) {
+  ServerLimits limits;
+  limits.max_body_bytes = 16;
+  limits.max_bodies_bytes = 20;
+  Start(limits);
+  Peer first(path());
+  first.Send("POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 16\r\nExpect: 100-continue\r\n\r\n");
+  first.ReadUntil("\r\n\r\n");
+  for (const char* header : {"Content-Length: 5", "Transfer-Encoding: chunked"}) {
+    Peer second(path());
+    second.Send("POST /2 HTTP/1.1\r\nHost: h\r\n" + std::string(header) + "\r\n\r\n");
+    const std::string answer = second.ReadAll();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
+    EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
+    EXPECT_THAT(ErrorIn(answer).message, HasSubstr("limit of 20 bytes"));
+  }
+  Peer bodiless(path());
+  bodiless.Send(Get("/3"));
+  EXPECT_THAT(bodiless.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+  first.Send(std::string(16, 'x'));
+  EXPECT_THAT(first.ReadUntil("? 16"), StartsWith("HTTP/1.1 200 "));
+  first.Send("POST /4 HTTP/1.1\r\nHost: h\r\nContent-Length: 16\r\n\r\n" + std::string(16, 'x'));
+  EXPECT_THAT(first.ReadUntil("? 16"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(ServerTest, RefusedOverTcp_WhileStillSending_ReadsTheRefusal) {
+  ServerLimits limits;
+  limits.max_body_bytes = 16;
+  Start(limits);
+  const auto bound = server_->Listen(*ListenAddress::Parse("http://127.0.0.1:0"));
+  ASSERT_TRUE(bound.ok());
+  Peer peer(*bound);
+  peer.Send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000000\r\n\r\n");
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(peer.Send(std::string(100000, 'x')));
+  EXPECT_THAT(peer.ReadAll(), StartsWith("HTTP/1.1 413 "));
+}
+
 TEST_F(ServerTest, Expect100_IsToldToGoOn) {
   Start();
   Peer peer(path());
@@ -271,6 +308,28 @@ TEST_F(ServerTest, ForeignPage_MayNotCommand) {
   Peer own(path());
   own.Send(Get("/", "Origin: http://h\r\n"));
   EXPECT_THAT(own.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+}
+
+// As a page would that has a name of its own lead to this host.
+TEST_F(ServerTest, ForeignNameOverTcp_IsRefused) {
+  Start();
+  const auto bound = server_->Listen(*ListenAddress::Parse("http://127.0.0.1:0"));
+  ASSERT_TRUE(bound.ok());
+  const std::string port = ":" + std::to_string(bound->port);
+  for (const std::string& host :
+       {"localhost" + port, "127.0.0.1" + port, "[::1]" + port, std::string("localhost")}) {
+    Peer peer(*bound);
+    peer.Send("GET / HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://" + host + "\r\n\r\n");
+    EXPECT_THAT(peer.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 ")) << host;
+  }
+  for (const std::string& host : {"evil.example" + port, std::string("localhost.evil.example"),
+                                  std::string("[::1].evil.example")}) {
+    Peer peer(*bound);
+    peer.Send("GET / HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+    const std::string answer = peer.ReadAll();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 403 "));
+    EXPECT_THAT(ErrorIn(answer).message, HasSubstr("'" + host + "'"));
+  }
 }
 
 TEST_F(ServerTest, StopAccepting_FinishesTheRequest_ClosesTheIdle_FreesTheAddress) {

@@ -154,7 +154,7 @@ TEST_F(CompileServiceTest, Road_MissCompileHit_EverythingIsCounted) {
           Pair("kernels.compiled", 2), Pair("kernels.reused", 0), Pair("kind.kernel.compiles", 2),
           Pair("kind.kernel.misses", 2), Pair("kind.kernel.hits", 0), Pair("hits", 1),
           Pair("hits.memory", 1), Pair("ns.default.hits", 1), Pair("kind.artifact.hits", 1),
-          Pair("entry." + call.request_key.ToHex().substr(0, 32) + ".hits", 1)));
+          Pair("entry.default." + call.request_key.ToHex().substr(0, 32) + ".hits", 1)));
 }
 
 TEST_F(CompileServiceTest, Compile_SecondRequest_CompilesOnlyTheKernelsThatAreNew) {
