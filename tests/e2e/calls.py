@@ -273,6 +273,13 @@ for dynamic in (None, True, False):
     row(f"sizes {named}, many", lambda: softmaxed, *at(*range(2, 16)), dynamic=dynamic)
 
 
+row("sizes marked", Model, *at(4, 6, 3, 8), mark=True)
+row("sizes marked, as numbers", lambda: lambda x: (x + x.shape[0], x.shape[0] * 2, x[1:]), *at(4, 6, 3), mark=True)
+row("sizes marked, attention", lambda: lambda x: F.scaled_dot_product_attention(
+    x.view(1, 2, -1, 3), x.view(1, 2, -1, 3), x.view(1, 2, -1, 3), is_causal=True), *at(4, 6, 3, 8), mark=True)
+row("sizes marked, gradients", lambda: lambda x, w: (x @ w).relu(),
+    *[(rand(n, 4).requires_grad_(), rand(4, 2)) for n in (3, 5, 2)], mark=True, grad=True)
+
 # ---- The comparison -------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch._dynamo import exc as dynamo_errors
 
-from . import capture, runtime, tally
+from . import capture, runtime, sizes, tally
 from .aten_ops import Unsupported
 from .client import client, connect_ahead
 from .executable import Executable
@@ -33,6 +33,9 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     connect_ahead()
 
     def compile_graph(inner, parameters, traced_s):
+        if sizes.is_symbolic(inner):
+            return sizes.by_sizes(
+                inner, lambda version, seconds: _compile(version, parameters, chosen, seconds))
         return _compile(inner, parameters, chosen, traced_s)
 
     try:

@@ -3,8 +3,7 @@
 No decompositions are asked for: the mapping knows composite operators itself, and core ATen
 decompositions alone take more than a second of a first call.
 
-Symbolic sizes (dynamic shapes) are specialized to the values they have while compiling; lowering.py reads
-them through the shape environment, so that Dynamo compiles again for other values.
+Sizes may be symbolic (dynamic shapes): sizes.py makes graphs of numbers from such a graph.
 """
 
 import time

@@ -46,9 +46,8 @@ def row_major(shape):
 
 
 def layout_of(tensor):
-    """The layout of a tensor, real or fake; symbolic sizes are specialized."""
-    shape = tuple(map(int, tensor.shape))
-    strides = tuple(map(int, tensor.stride()))
+    """The layout of a tensor, real or fake."""
+    shape, strides = tuple(tensor.shape), tensor.stride()
     plain = row_major(shape)
     # Dims of size 1 lie anywhere, and nothing lies somewhere.
     if 0 in shape or all(

@@ -22,11 +22,11 @@ MAX_KNOWN_ELEMENTS = 1 << 22
 # A segment of these alone computes nothing: PyTorch makes views of them.
 _MOVES = frozenset(("reshape", "transpose", "slice", "broadcast_in_dim", "constant", "iota"))
 
-_NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, bool, int, float)
+_NUMBERS = (bool, int, float)
 
 
 def lower(gm, parameters):
-    """`parameters`: positions of the inputs whose content rarely changes."""
+    """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers."""
     forced = set()
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), _disable_current_modes():
@@ -38,24 +38,13 @@ def lower(gm, parameters):
             forced |= idle
 
 
-def concrete(value):
-    """The number behind a symbolic one; the shape environment then guards that it stays the same."""
-    if isinstance(value, torch.SymInt):
-        return int(value)
-    if isinstance(value, torch.SymFloat):
-        return float(value)
-    if isinstance(value, torch.SymBool):
-        return bool(value)
-    return value
-
-
 def type_of(value):
     """The Type of a tensor, a tuple of them for a list, None for anything else."""
     if isinstance(value, torch.Tensor):
         dtype = DTYPES.get(value.dtype)
         if dtype is None or value.device.type != "cpu" or value.layout != torch.strided:
             raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
-        return Type(dtype, tuple(map(int, value.shape)))
+        return Type(dtype, tuple(value.shape))
     if isinstance(value, (list, tuple)):
         return tuple(map(type_of, value))
     return None
@@ -80,7 +69,7 @@ class _Level:
             return [self.argument(item) for item in argument]
         if isinstance(argument, complex):
             raise Unsupported("complex numbers")
-        return concrete(argument)
+        return argument
 
     def _node_argument(self, node):
         value = self.values.get(node)
@@ -88,7 +77,7 @@ class _Level:
             return value
         known = node.meta.get("val")
         if isinstance(known, _NUMBERS):
-            return concrete(known)
+            return known
         if not isinstance(known, torch.Tensor):
             raise Unsupported(f"an argument that is no tensor: {node}")
         return self._import(node, known)
@@ -231,9 +220,6 @@ class _Lowering:
     def _visit_placeholder(self, node):
         self.level_of[node] = 0
         self.outside.add(node)
-        value = node.meta.get("val")
-        if isinstance(value, _NUMBERS):
-            node.meta["val"] = concrete(value)
 
     def _visit_get_attr(self, node):
         value = self.gm
@@ -248,7 +234,6 @@ class _Lowering:
     def _visit_call_function(self, node):
         value = node.meta.get("val")
         if isinstance(value, _NUMBERS):
-            node.meta["val"] = concrete(value)
             self.level_of[node] = 0
             return
         if node.target is operator.getitem and node.args[0] not in self.outside:
@@ -285,9 +270,9 @@ class _Lowering:
                     self.need(value)
                 self.outputs.append(value)
             elif isinstance(value, torch.fx.Node):
-                self.outputs.append(concrete(value.meta.get("val")))
+                self.outputs.append(value.meta.get("val"))
             else:
-                self.outputs.append(concrete(value))
+                self.outputs.append(value)
 
     def _hidden_owners(self, tensors, roots):
         """What is no output but has the memory of several, or of one whose elements overlap."""

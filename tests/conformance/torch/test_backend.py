@@ -155,14 +155,56 @@ def test_outputs_that_alias_each_other_still_do():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("dynamic", [None, True])
-def test_new_sizes_compile_again(evaluated, dynamic):
+@pytest.mark.parametrize("dynamic, compiles", [(None, 4), (True, 3)])
+def test_new_sizes_compile_again(evaluated, dynamic, compiles):
+    """Without being told, Dynamo's first graph is of the first size alone, and then not used any more."""
     function = compiled(lambda x: x.softmax(-1) * x.shape[0], dynamic=dynamic)
     for rows in (3, 5, 3, 5, 2):
         x = torch.randn(rows, 4)
         torch.testing.assert_close(function(x), x.softmax(-1) * rows)
-    assert len(evaluated) == 3
+    assert len(evaluated) == compiles
     assert all("s" not in segment.text.split("(")[1].split("]")[0] for segment, _ in evaluated)
+
+
+@torch.no_grad()
+def test_symbolic_sizes_are_traced_once(evaluated):
+    """More sizes than Dynamo's recompile limit, which never comes up."""
+    function = compiled(lambda x: x.softmax(-1) * x.shape[0], dynamic=True)
+    before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    for rows in [*range(2, 22), 5]:
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(function(x), x.softmax(-1) * rows)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before + 1
+    assert len(evaluated) == 20
+
+
+@torch.no_grad()
+def test_marked_sizes_stay_dynamic(evaluated):
+    function = compiled(lambda x: (x.view(2, -1).sum(1) + x.shape[0], x.shape[0], x[1:]))
+    for rows in (4, 6, 4):
+        x = torch.randn(rows, 4)
+        torch._dynamo.mark_dynamic(x, 0)
+        sums, number, rest = function(x)
+        torch.testing.assert_close(sums, x.view(2, -1).sum(1) + rows)
+        assert number == rows
+        assert rest.data_ptr() == x[1:].data_ptr() and rest.shape == (rows - 1, 4)
+    assert len(evaluated) == 2
+
+
+@torch.no_grad()
+def test_versions_of_a_graph_are_bounded(evaluated, monkeypatch):
+    monkeypatch.setattr("stoker.sizes.MAX_VERSIONS", 2)
+    function = compiled(lambda x: x + x.shape[0], dynamic=True)
+    for rows in (2, 3, 4, 4, 3, 2):  # 4 pushes 2 out.
+        torch.testing.assert_close(function(torch.ones(rows, 4)), torch.ones(rows, 4) + rows)
+    assert len(evaluated) == 4
+
+
+@torch.no_grad()
+def test_strides_are_sizes_too(evaluated):
+    function = compiled(lambda x: x * 2 + x.shape[1], dynamic=True)
+    for x in (torch.randn(4, 6), torch.randn(6, 4).t(), torch.randn(4, 12)[:, ::2], torch.randn(5, 7)):
+        torch.testing.assert_close(function(x), x * 2 + x.shape[1])
 
 
 # ---- Training -------------------------------------------------------------------------------------
