@@ -32,8 +32,8 @@ struct ActionEntry {
   std::uint64_t bytes = 0;              // The artifact and its references: what quotas count.
   double compile_seconds = 0;           // What a hit saves.
   std::int64_t published_unix_ns = 0;
-  std::string label;     // For people: graph name, target, options.
-  std::string metadata;  // Opaque to the cache: per-field digests that explain a miss.
+  std::string label;     // For people: the graph's name.
+  std::string metadata;  // Opaque to the cache: what explains a later miss.
 
   friend bool operator==(const ActionEntry&, const ActionEntry&) = default;
 };

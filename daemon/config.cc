@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -198,6 +199,62 @@ Status Apply(Config& config, const Option& option, const std::vector<std::string
   return Ok();
 }
 
+// What stands on the command line.
+struct Arguments {
+  Mode mode = Mode::kServe;
+  std::string config_file;
+  Values flags;
+};
+
+// The mode that a flag chooses. Those that print or serve a daemon ignore what follows.
+std::optional<Mode> ModeOf(const std::string& argument) {
+  if (argument == "--help" || argument == "-h") return Mode::kHelp;
+  if (argument == "--version") return Mode::kVersion;
+  if (argument == "--worker") return Mode::kWorker;
+  if (argument == "--check-config") return Mode::kCheckConfig;
+  return std::nullopt;
+}
+
+Result<Arguments> ReadArguments(const std::vector<std::string>& arguments) {
+  Arguments read;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (const auto mode = ModeOf(argument)) {
+      read.mode = *mode;
+      if (mode != Mode::kCheckConfig) return read;
+      continue;
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string flag = argument.substr(0, equals);
+    const std::string name = flag.starts_with("--") ? flag.substr(2) : "";
+    if (name != "config" && FindOption(name) == nullptr) {
+      return InvalidArgument("Unknown option '" + argument + "'; see stokerd --help.");
+    }
+    std::string value;
+    if (equals != std::string::npos) {
+      value = argument.substr(equals + 1);
+    } else if (i + 1 < arguments.size()) {
+      value = arguments[++i];
+    } else {
+      return InvalidArgument("Option '" + flag + "' needs a value.");
+    }
+    if (name == "config") {
+      read.config_file = value;
+    } else {
+      read.flags[name].push_back(value);
+    }
+  }
+  return read;
+}
+
+Result<std::string> DefaultCacheDir(const std::function<const char*(const char*)>& environment) {
+  const char* cache = environment("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != '\0') return std::string(cache) + "/stoker";
+  const char* home = environment("HOME");
+  if (home != nullptr && *home != '\0') return std::string(home) + "/.cache/stoker";
+  return InvalidArgument("No cache folder: give --cache-dir; HOME is unset.");
+}
+
 }  // namespace
 
 std::string Config::ToString() const {
@@ -228,59 +285,22 @@ std::string HelpText() {
 
 Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
                                      const std::function<const char*(const char*)>& environment) {
+  STOKER_TRY(Arguments read, ReadArguments(arguments));
   CommandLine command;
-  Values flags;
-  std::string config_file;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--help" || argument == "-h") {
-      command.mode = Mode::kHelp;
-      return command;
-    }
-    if (argument == "--version") {
-      command.mode = Mode::kVersion;
-      return command;
-    }
-    if (argument == "--worker") {
-      command.mode = Mode::kWorker;
-      return command;
-    }
-    if (argument == "--check-config") {
-      command.mode = Mode::kCheckConfig;
-      continue;
-    }
-    const std::size_t equals = argument.find('=');
-    const std::string flag = argument.substr(0, equals);
-    const std::string name = flag.starts_with("--") ? flag.substr(2) : "";
-    if (name != "config" && FindOption(name) == nullptr) {
-      return InvalidArgument("Unknown option '" + argument + "'; see stokerd --help.");
-    }
-    std::string value;
-    if (equals != std::string::npos) {
-      value = argument.substr(equals + 1);
-    } else if (i + 1 < arguments.size()) {
-      value = arguments[++i];
-    } else {
-      return InvalidArgument("Option '" + flag + "' needs a value.");
-    }
-    if (name == "config") {
-      config_file = value;
-    } else {
-      flags[name].push_back(value);
-    }
-  }
-  if (config_file.empty()) {
+  command.mode = read.mode;
+  if (read.mode != Mode::kServe && read.mode != Mode::kCheckConfig) return command;
+  if (read.config_file.empty()) {
     const char* variable = environment("STOKER_CONFIG");
-    if (variable != nullptr) config_file = variable;
+    if (variable != nullptr) read.config_file = variable;
   }
   Values file;
-  if (!config_file.empty()) {
-    STOKER_TRY(file, ReadFile(config_file));
+  if (!read.config_file.empty()) {
+    STOKER_TRY(file, ReadFile(read.config_file));
   }
   const Values variables = ReadEnvironment(environment);
   for (const Option& option : Options()) {
     const std::string name(option.name);
-    if (const auto it = flags.find(name); it != flags.end()) {
+    if (const auto it = read.flags.find(name); it != read.flags.end()) {
       STOKER_RETURN_IF_ERROR(Apply(command.config, option, it->second, "Option '--" + name + "'"));
     } else if (const auto variable = variables.find(name); variable != variables.end()) {
       STOKER_RETURN_IF_ERROR(Apply(command.config, option, variable->second,
@@ -288,19 +308,11 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
     } else if (const auto key = file.find(name); key != file.end()) {
       STOKER_RETURN_IF_ERROR(
           Apply(command.config, option, key->second,
-                "Key '" + Underscored(name, false) + "' in '" + config_file + "'"));
+                "Key '" + Underscored(name, false) + "' in '" + read.config_file + "'"));
     }
   }
   if (command.config.cache_dir.empty()) {
-    const char* cache = environment("XDG_CACHE_HOME");
-    const char* home = environment("HOME");
-    if (cache != nullptr && *cache != '\0') {
-      command.config.cache_dir = std::string(cache) + "/stoker";
-    } else if (home != nullptr && *home != '\0') {
-      command.config.cache_dir = std::string(home) + "/.cache/stoker";
-    } else {
-      return InvalidArgument("No cache folder: give --cache-dir; HOME is unset.");
-    }
+    STOKER_TRY(command.config.cache_dir, DefaultCacheDir(environment));
   }
   command.config.cache_dir = std::filesystem::absolute(command.config.cache_dir).string();
   if (command.config.listen.empty()) {
