@@ -40,6 +40,7 @@ void ContractionEmitter::Emit() {
   if (amx) tiles_.Begin();
   if (plan_.kernel == MicroKernel::kAmxSplit) BeginSplitPanels();
   e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
+  if (DefersEpilogue()) FlushDeferred();
   if (amx) tiles_.End();
 }
 
@@ -241,22 +242,6 @@ void ContractionEmitter::EmitUnits(const ContractionTask& task, const PanelChunk
   });
 }
 
-Lanes ContractionEmitter::LanesAt(const ContractionTask& task, const RowUnit& unit,
-                                  llvm::Value* row, llvm::Value* column) {
-  Values extents;
-  for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
-  Lanes lanes;
-  lanes.width = plan_.lanes;
-  for (llvm::Value* index : task.batch) lanes.index.push_back(index);
-  for (llvm::Value* index : e_.Unflatten(e_.Add(unit.first_row, row), extents)) {
-    lanes.index.push_back(index);
-  }
-  lanes.dim = static_cast<int>(lanes.index.size());
-  lanes.index.push_back(column);
-  lanes.aligned = true;
-  return lanes;
-}
-
 void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
                                       const RowUnit& unit, llvm::Value* sums) {
   const std::int64_t nr = func_.rhs.nr;
@@ -274,31 +259,42 @@ void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* 
 void ContractionEmitter::EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel,
                                           const RowUnit& unit, llvm::Value* sums,
                                           llvm::Value* columns) {
+  e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
+    EmitEpilogueRow(task.batch, e_.Add(unit.first_row, row), panel,
+                    AddBytes(sums, e_.Mul(row, e_.I64(SumBytes()))), columns);
+  });
+}
+
+void ContractionEmitter::EmitEpilogueRow(const Values& batch, llvm::Value* row, llvm::Value* panel,
+                                         llvm::Value* sums, llvm::Value* columns) {
   const int width = plan_.lanes;
   const std::int64_t nr = func_.rhs.nr;
   llvm::Value* first_column = e_.Mul(panel, e_.I64(nr));
-  e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
-    Lanes lanes = LanesAt(task, unit, row, nullptr);
-    llvm::Value* row_sums = AddBytes(sums, e_.Mul(row, e_.I64(SumBytes())));
-    const auto emit_vector = [&](llvm::Value* column) {
-      lanes.index.back() = e_.Add(first_column, column);
-      lanes.mask = columns == nullptr ? nullptr : e_.TailMask(e_.Sub(columns, column), width);
-      llvm::Value* pointer =
-          AddBytes(row_sums, e_.Mul(column, e_.I64(SizeInBytes(func_.accumulator))));
-      VectorBody body(e_, func_.epilogue);
-      body.Evaluate(lanes, [&](const BodyInstr&) {
-        return LaneValue{
-            e_.LoadLanes(KernelEmitter::kScratch, func_.accumulator, pointer, width, nullptr),
-            false};
-      });
-      body.Store(func_.stores);
-    };
-    if (func_.epilogue.instrs.size() <= kMaxRepeatedInstrs) {
-      for (int v = 0; v < plan_.vectors; ++v) emit_vector(e_.I64(std::int64_t{v} * width));
-    } else {
-      e_.For(e_.I64(0), e_.I64(nr), width, emit_vector);
-    }
-  });
+  Values extents;
+  for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
+  Lanes lanes;
+  lanes.width = width;
+  for (llvm::Value* index : batch) lanes.index.push_back(index);
+  for (llvm::Value* index : e_.Unflatten(row, extents)) lanes.index.push_back(index);
+  lanes.dim = static_cast<int>(lanes.index.size());
+  lanes.index.push_back(nullptr);
+  lanes.aligned = true;
+  const auto emit_vector = [&](llvm::Value* column) {
+    lanes.index.back() = e_.Add(first_column, column);
+    lanes.mask = columns == nullptr ? nullptr : e_.TailMask(e_.Sub(columns, column), width);
+    llvm::Value* pointer = AddBytes(sums, e_.Mul(column, e_.I64(SizeInBytes(func_.accumulator))));
+    VectorBody body(e_, func_.epilogue);
+    body.Evaluate(lanes, [&](const BodyInstr&) {
+      return LaneValue{
+          e_.LoadLanes(KernelEmitter::kScratch, func_.accumulator, pointer, width, nullptr), false};
+    });
+    body.Store(func_.stores);
+  };
+  if (func_.epilogue.instrs.size() <= kMaxRepeatedInstrs) {
+    for (int v = 0; v < plan_.vectors; ++v) emit_vector(e_.I64(std::int64_t{v} * width));
+  } else {
+    e_.For(e_.I64(0), e_.I64(nr), width, emit_vector);
+  }
 }
 
 Status EmitContraction(const ContractionFunc& func, const Target& target, llvm::Module& module) {

@@ -45,6 +45,10 @@ void ContractionEmitter::EmitAmxPair(const ContractionTask& task, const PanelChu
     if (two) {
       SettleSplitUnit(chunk, second, AddBytes(block, e_.I64(plan_.unit_bytes)), second_sums);
     }
+    if (DefersEpilogue()) {
+      DeferOrEmitEpilogue(task, chunk, first, two ? &second : nullptr, sums);
+      return;
+    }
   } else {
     llvm::Value* prefetch = PrefetchFor(task, chunk, number);
     EmitAmxBlock(chunk, first, two ? &second : nullptr, sums, prefetch);

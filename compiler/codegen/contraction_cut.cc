@@ -165,7 +165,8 @@ void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func) {
   const std::int64_t block_bytes = plan.chunk != 0 ? 2 * plan.unit_bytes : 0;
   plan.block_offset = plan.chunk != 0 ? plan.staged_offset : 0;
   plan.ready_offset = plan.staged_offset + block_bytes;
-  plan.split_offset = plan.ready_offset + 64;
+  plan.deferred_offset = plan.ready_offset + 64;
+  plan.split_offset = plan.deferred_offset + 64;
   plan.split_bytes = (plan.chunk != 0 ? plan.chunk : depth) * func.rhs.nr * kSplitBytes;
   plan.row_offset = plan.split_offset + 2 * plan.split_bytes;
   // Two vectors more: the padding to a granule is written in whole vectors.

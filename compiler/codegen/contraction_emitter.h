@@ -7,7 +7,6 @@
 #include "compiler/codegen/amx_tiles.h"
 #include "compiler/codegen/contraction_plan.h"
 #include "compiler/codegen/emitter.h"
-#include "compiler/codegen/vector_body.h"
 #include "compiler/ir/contraction_func.h"
 
 namespace stoker::codegen {
@@ -119,6 +118,22 @@ class ContractionEmitter {
   SplitFeed FeedOf(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
   void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                       llvm::Value* sums, const SplitFeed& feed);
+  // A block's epilogue runs while the next block is multiplied, which may belong to another task;
+  // only if there are granules enough to spread its rows over.
+  struct DeferredRows {
+    llvm::Value* count = nullptr;       // 0: none.
+    llvm::Value* first_unit = nullptr;  // Of them, in the first unit.
+    llvm::Value* first_row = nullptr;   // Of C, flat.
+    llvm::Value* panel = nullptr;
+    Values batch;
+  };
+  bool DefersEpilogue() const;
+  std::int64_t DeferredRowsPerGranule() const;
+  DeferredRows TakeDeferred();
+  void EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number);
+  void DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
+                           const RowUnit& first, const RowUnit* second, llvm::Value* sums);
+  void FlushDeferred();
   // Takes a unit's sums from the block, or computes them again if any is not finite.
   void SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* block,
                        llvm::Value* sums);
@@ -138,9 +153,9 @@ class ContractionEmitter {
                     llvm::Value* sums);
   void EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
                         llvm::Value* sums, llvm::Value* columns);
-  // Iteration indices of the epilogue at a row of a unit.
-  Lanes LanesAt(const ContractionTask& task, const RowUnit& unit, llvm::Value* row,
-                llvm::Value* column);
+  // `row`: of C, flat; `sums`: of this row.
+  void EmitEpilogueRow(const Values& batch, llvm::Value* row, llvm::Value* panel, llvm::Value* sums,
+                       llvm::Value* columns);
 
   llvm::Value* AddBytes(llvm::Value* pointer, llvm::Value* bytes);
   std::int64_t ElementBytes() const { return SizeInBytes(plan_.element); }

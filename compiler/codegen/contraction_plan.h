@@ -79,14 +79,15 @@ struct ContractionPlan {
   SymDim panel_stride;  // Elements of packed B from one panel to the next.
 
   // Scratch, bytes.
-  std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
-  std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of the whole task when chunked.
-  std::int64_t block_offset = 0;   // kAmxSplit: sums of two units before they are checked.
-  std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
-  std::int64_t ready_offset = 0;   // kAmxSplit: which panel lies split where; see SplitPanels.
-  std::int64_t split_offset = 0;   // kAmxSplit: two buffers of one panel's parts.
-  std::int64_t split_bytes = 0;    // Of one of them.
-  std::int64_t row_offset = 0;     // kAmxSplit: one row of A before it is split.
+  std::int64_t unit_bytes = 0;       // Sums of one unit and one panel.
+  std::int64_t sums_bytes = 0;       // Of one unit (AMX: two); of the whole task when chunked.
+  std::int64_t block_offset = 0;     // kAmxSplit: sums of two units before they are checked.
+  std::int64_t config_offset = 0;    // AMX tile configuration, 64 bytes.
+  std::int64_t ready_offset = 0;     // kAmxSplit: which panel lies split where; see SplitPanels.
+  std::int64_t deferred_offset = 0;  // kAmxSplit: whose epilogue is still to run.
+  std::int64_t split_offset = 0;     // kAmxSplit: two buffers of one panel's parts.
+  std::int64_t split_bytes = 0;      // Of one of them.
+  std::int64_t row_offset = 0;       // kAmxSplit: one row of A before it is split.
   std::int64_t staged_offset = 0;
   std::int64_t scratch_bytes = 0;
 

@@ -8,9 +8,13 @@
 // smaller than 2^-102 the last bits are lost. An infinite element has parts whose products are NaN;
 // sums that are not finite are therefore computed again, from whole elements.
 //
+// Tile products leave the vector units idle: while a block is multiplied, they split the next panel
+// into the other of two buffers and run the epilogue of the block before.
+//
 // Where parts lie: a row of A as [granule of 32][part][32], a panel of B as [granule][part][column
-// tile][16 pairs][16 columns][2]. While a panel is multiplied, the next one is split into the other
-// of two buffers: tile products leave the vector units idle.
+// tile][16 pairs][16 columns][2].
+#include <algorithm>
+
 #include "compiler/codegen/contraction_emitter.h"
 #include "compiler/codegen/contraction_plan.h"
 
@@ -30,6 +34,9 @@ constexpr int kLhsGranuleBytes = kGranule * static_cast<int>(kSplitBytes);
 // What is ready where: the packed panel that lies in a buffer, and the buffer's offset.
 constexpr std::int64_t kReadySource = 0;
 constexpr std::int64_t kReadyBuffer = 8;
+
+// Rows of a deferred epilogue beside the products of one granule.
+constexpr std::int64_t kMaxDeferredRows = 4;
 
 enum Part : int { kHigh = 0, kMiddle = 1, kLow = 2 };
 
@@ -192,6 +199,7 @@ void ContractionEmitter::BeginSplitPanels() {
   llvm::IRBuilder<>& b = e_.b();
   b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
   b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
+  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.deferred_offset), llvm::Align(8));
 }
 
 // Only where all chunks are equally long.
@@ -324,6 +332,9 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
       feed_rows.push_back(e_.Min(e_.Add(feed.first_row, e_.I64(i)), e_.I64(kTileRows - 1)));
     }
   }
+  const bool defers = DefersEpilogue();
+  const std::int64_t deferred_rows = defers ? DeferredRowsPerGranule() : 0;
+  const DeferredRows deferred = defers ? TakeDeferred() : DeferredRows();
   llvm::Value* distance =
       second == nullptr ? nullptr : b.CreatePtrDiff(b.getInt8Ty(), second->lhs, first.lhs);
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
@@ -367,10 +378,98 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
       for (; fed < feed_rows.size() * (step + 1) / kSteps.size(); ++fed) {
         SplitRow(feed.source, feed.target, granule, feed_rows[fed]);
       }
+      if (static_cast<std::int64_t>(step) < deferred_rows) {
+        llvm::Value* number =
+            e_.Add(e_.Mul(granule, e_.I64(deferred_rows)), e_.I64(static_cast<std::int64_t>(step)));
+        e_.If(b.CreateICmpSLT(number, deferred.count), [&] { EmitDeferredRow(deferred, number); });
+      }
     }
   });
   for_each_sum(e_.Scratch(plan_.block_offset),
                [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
+}
+
+// ---- Epilogues ----
+
+std::int64_t ContractionEmitter::DeferredRowsPerGranule() const {
+  std::int64_t depth = 1;
+  for (const ContractionDim& dim : plan_.depth) depth *= dim.extent.constant();
+  const std::int64_t granules = std::max<std::int64_t>(1, depth / kGranule);
+  return (2 * kTileRows + granules - 1) / granules;
+}
+
+bool ContractionEmitter::DefersEpilogue() const {
+  return plan_.kernel == MicroKernel::kAmxSplit && plan_.chunk == 0 &&
+         DeferredRowsPerGranule() <= kMaxDeferredRows;
+}
+
+// The words of DeferredRows, the batch as one number.
+ContractionEmitter::DeferredRows ContractionEmitter::TakeDeferred() {
+  llvm::IRBuilder<>& b = e_.b();
+  const auto word = [&](std::int64_t number) -> llvm::Value* {
+    return b.CreateAlignedLoad(b.getInt64Ty(), e_.Scratch(plan_.deferred_offset + 8 * number),
+                               llvm::Align(8));
+  };
+  DeferredRows deferred;
+  deferred.count = word(0);
+  deferred.first_unit = word(1);
+  deferred.first_row = word(2);
+  deferred.panel = word(3);
+  Values extents;
+  for (const ContractionBatchDim& dim : func_.batch) extents.push_back(e_.Dim(dim.extent));
+  deferred.batch = e_.Unflatten(word(4), extents);
+  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.deferred_offset), llvm::Align(8));
+  return deferred;
+}
+
+void ContractionEmitter::EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number) {
+  llvm::IRBuilder<>& b = e_.b();
+  // The second unit's sums begin at row 16 of the block.
+  llvm::Value* gap = e_.Sub(e_.I64(kTileRows), deferred.first_unit);
+  llvm::Value* at =
+      b.CreateSelect(b.CreateICmpSLT(number, deferred.first_unit), number, e_.Add(number, gap));
+  EmitEpilogueRow(deferred.batch, e_.Add(deferred.first_row, number), deferred.panel,
+                  AddBytes(e_.Scratch(plan_.block_offset), e_.Mul(at, e_.I64(SumBytes()))),
+                  nullptr);
+}
+
+void ContractionEmitter::DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
+                                             const RowUnit& first, const RowUnit* second,
+                                             llvm::Value* sums) {
+  llvm::IRBuilder<>& b = e_.b();
+  const std::int64_t nr = func_.rhs.nr;
+  const auto defer = [&] {
+    llvm::Value* batch = e_.I64(0);
+    for (std::size_t i = 0; i < func_.batch.size(); ++i) {
+      batch = e_.Add(e_.Mul(batch, e_.Dim(func_.batch[i].extent)), task.batch[i]);
+    }
+    llvm::Value* count = second == nullptr ? first.rows : e_.Add(first.rows, second->rows);
+    const std::array<llvm::Value*, 5> words = {count, first.rows, first.first_row, chunk.panel,
+                                               batch};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      b.CreateAlignedStore(words[i],
+                           e_.Scratch(plan_.deferred_offset + 8 * static_cast<std::int64_t>(i)),
+                           llvm::Align(8));
+    }
+  };
+  if (func_.n.IsConstant() && func_.n.constant() % nr == 0) {
+    defer();
+    return;
+  }
+  llvm::Value* columns = e_.Sub(e_.Dim(func_.n), e_.Mul(chunk.panel, e_.I64(nr)));
+  llvm::Value* whole = b.CreateICmpSGE(columns, e_.I64(nr));
+  e_.If(whole, defer);
+  e_.If(b.CreateNot(whole), [&] {
+    EmitEpilogueRows(task, chunk.panel, first, sums, columns);
+    if (second == nullptr) return;
+    EmitEpilogueRows(task, chunk.panel, *second, AddBytes(sums, e_.I64(plan_.unit_bytes)), columns);
+  });
+}
+
+void ContractionEmitter::FlushDeferred() {
+  const DeferredRows deferred = TakeDeferred();
+  e_.For(e_.I64(0), deferred.count, 1,
+         [&](llvm::Value* number) { EmitDeferredRow(deferred, number); });
 }
 
 // ---- Sums that are not finite ----
