@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "client/core/c_handles.h"
+#include "client/core/content_sample.h"
 #include "client/core/loaded_executable.h"
 #include "client/core/symbol_facts.h"
 
@@ -119,6 +120,10 @@ stoker_status* stoker_executable_describe(const stoker_executable* executable, c
 }
 
 void stoker_set_num_threads(int32_t threads) { SetNumThreads(threads); }
+
+uint64_t stoker_sample(const void* const* data, const size_t* sizes, size_t count) {
+  return SampleOf(SpanOf(data, count), SpanOf(sizes, count));
+}
 
 stoker_status* stoker_executable_bind(stoker_executable* executable, const void* const* data,
                                       const int64_t* versions, size_t count) {

@@ -156,6 +156,11 @@ STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
                                                  const void* const* data, const int64_t* versions,
                                                  size_t count);
 
+/* A hash of some bytes of each region, spread over it, in microseconds: for callers who are not
+ * told when the content of a parameter changes. Updates of whole regions change the hash; those of
+ * a few bytes of a large one may not. */
+STOKER_API uint64_t stoker_sample(const void* const* data, const size_t* sizes, size_t count);
+
 /* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in
  * order (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values
  * of the graph's symbols in order, `outputs` row-major buffers; NULL for an output that is an input

@@ -1,11 +1,12 @@
 """Which parameters an executable is bound to, and whether they are still the same.
 
 A parameter counts as changed when its data moved (`p.data = x`), when its version did (every in-place
-operation), or when a sampled element differs: writes through `.data` or a shared NumPy array change
-neither address nor version. The sample is MAX_SAMPLES elements spread over every parameter, so it sees any
-update of a whole tensor and may miss one that touches a few elements of a large one.
+operation), or when a sampled word of it does: writes through `.data` or a shared NumPy array change neither
+address nor version. The sample is 16 words spread over every parameter, so it sees any update of a whole
+tensor and may miss one that touches a few elements of a large one.
 """
 
+import ctypes
 import itertools
 import operator
 import threading
@@ -13,7 +14,7 @@ import weakref
 
 import torch
 
-MAX_SAMPLES = 16
+from . import library
 
 _version = operator.attrgetter("_version")
 _pointer = torch.Tensor.data_ptr
@@ -21,9 +22,6 @@ _pointer = torch.Tensor.data_ptr
 
 def _version_if_any(parameter):
     return 0 if parameter.is_inference() else parameter._version
-
-
-_SAMPLE_DTYPE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class Content:
@@ -48,16 +46,12 @@ def _content_of(parameter, version):
     """The same Content for as long as the parameter does not change, whoever asks."""
     memory = parameter.detach()
     place = (memory.data_ptr(), memory.dtype, memory.shape, memory.stride())
-    sample = None if memory.numel() == 0 else _samples_of(memory).clone()
+    sample = _sampler([memory])()
     with _lock:
         known = _contents.get(place)
-        if known is None or known.version != version or not _equal(known.sample, sample):
+        if known is None or (known.version, known.sample) != (version, sample):
             known = _contents[place] = Content(memory, version, sample, next(_numbers))
     return known
-
-
-def _equal(one, other):
-    return one is other or torch.equal(one, other)
 
 
 class Stamp:
@@ -72,8 +66,8 @@ class Stamp:
         self.versions = tuple(map(self._version, parameters))
         self._contents = list(map(_content_of, parameters, self.versions))
         self.numbers = [content.number for content in self._contents]
-        self._probes = _probes([content.memory for content in self._contents])
-        self._samples = [torch.cat(views) for views in self._probes]
+        self._sampler = _sampler([content.memory for content in self._contents])
+        self._sample = self._sampler()
 
     def fits(self, parameters):
         """Microseconds for a hundred parameters: this runs in every call."""
@@ -83,33 +77,21 @@ class Stamp:
             return False
         return (
             versions == self.versions and tuple(map(_pointer, parameters)) == self.pointers
-            and all(map(self._same, self._probes, self._samples)))
-
-    @staticmethod
-    def _same(views, sample):
-        return torch.equal(torch.cat(views), sample)
+            and self._sampler() == self._sample)
 
 
-def _probes(tensors):
-    """Lists of views of sampled elements, one list for each element size."""
-    groups = {}
-    for tensor in tensors:
-        if tensor.numel():
-            groups.setdefault(tensor.element_size(), []).append(_samples_of(tensor))
-    return list(groups.values())
+def _sampler(tensors):
+    """A function that gives a number, another one when the content of the tensors is another."""
+    count = len(tensors)
+    data = (ctypes.c_void_p * count)(*map(_pointer, tensors))
+    sizes = (ctypes.c_size_t * count)(*map(_bytes_of, tensors))
+    sample = library.load().stoker_sample
+    return lambda: sample(data, sizes, count)
 
 
-def _samples_of(tensor):
-    """A one-dimensional view of some of the tensor's elements, as integers."""
-    count = tensor.numel()
-    extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    if extent == count:
-        taken = min(MAX_SAMPLES, count)
-        # Not a divisor of the count: the samples of a matrix lie in different rows and columns.
-        step = max(1, int(count / (taken + 0.618)))
-        offset = (count - 1 - step * (taken - 1)) // 2
-    else:  # Not every element between the first and the last is the tensor's own.
-        taken = step = 1
-        offset = sum(size // 2 * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    view = tensor.as_strided((taken,), (step,), tensor.storage_offset() + offset)
-    return view.view(_SAMPLE_DTYPE[tensor.element_size()])
+def _bytes_of(tensor):
+    """From the first element to the end of the last."""
+    if not tensor.numel():
+        return 0
+    steps = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return (steps + 1) * tensor.element_size()

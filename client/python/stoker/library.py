@@ -4,7 +4,7 @@ import ctypes
 import os
 from ctypes import (
     CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t,
-    c_uint32, c_void_p, sizeof)
+    c_uint32, c_uint64, c_void_p, sizeof)
 from functools import cache
 from pathlib import Path
 
@@ -70,6 +70,7 @@ _SIGNATURES = {
     "stoker_executable_free": (None, [c_void_p]),
     "stoker_executable_describe": (c_void_p, [c_void_p, _TEXT]),
     "stoker_set_num_threads": (None, [c_int32]),
+    "stoker_sample": (c_uint64, [c_void_p, c_void_p, c_size_t]),
     "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
     "stoker_executable_run": (
         c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t]),

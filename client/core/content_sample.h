@@ -1,0 +1,16 @@
+// A cheap look at memory that may have changed without anybody saying so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace stoker {
+
+inline constexpr std::size_t kSampleWords = 16;  // Of 8 bytes, from each region.
+
+// A hash of kSampleWords words spread over every region; of all its bytes where they are no more.
+// Another order of regions gives another hash.
+std::uint64_t SampleOf(std::span<const void* const> data, std::span<const std::size_t> sizes);
+
+}  // namespace stoker
