@@ -260,8 +260,8 @@ TEST_F(ServerTest, Expect100_IsToldToGoOn) {
 
 TEST_F(ServerTest, SlowClient_IsCutOff_OthersAreServed) {
   ServerLimits limits;
-  limits.header_timeout = 30ms;
-  limits.transfer_timeout = 30ms;
+  limits.header_timeout = 300ms;
+  limits.transfer_timeout = 300ms;
   Start(limits);
   Peer slow_header(path());
   Peer slow_body(path());

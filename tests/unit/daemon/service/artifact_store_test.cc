@@ -21,18 +21,20 @@ class ArtifactStoreTest : public testing::Test {
  protected:
   ArtifactStoreTest() {
     setenv(kFolderVariable, folder_.path().c_str(), 1);
-    Reopen();
+    Open(StackConfig{});
   }
 
-  void Reopen() {
+  // The store is a folder from now on, empty at first; called again: the daemon starts again.
+  void OpenOnDisk() {
     store_.reset();
     stack_.reset();
     StackConfig config;
     config.path = folder_.path() + "/store";
     config.min_free_disk_bytes = 0;
-    auto stack = CacheStack::Open(config, nullptr);
-    STOKER_CHECK(stack.ok());
-    stack_ = *std::move(stack);
+    Open(config);
+  }
+  void Open(const StackConfig& config) {
+    stack_ = CacheStack::Open(config, nullptr).value();
     store_ = std::make_unique<ArtifactStore>(*stack_);
   }
 
@@ -76,12 +78,13 @@ class ArtifactStoreTest : public testing::Test {
     return store_->List({std::move(ns), std::move(kind), limit}).value().entries;
   }
 
-  // Makes `call`'s entry name these bytes as its artifact.
-  void PointTo(const wire::CompileCall& call, const std::string& bytes) {
+  // Makes `call`'s entry name these bytes as its artifact. Their digest.
+  Digest PointTo(const wire::CompileCall& call, const std::string& bytes) {
     ActionEntry entry = stack_->actions().Lookup(call.ns, call.request_key).value();
     entry.artifact = PutBytes(stack_->blobs(), bytes, BlobKind::kArtifact).value();
-    ASSERT_TRUE(
+    STOKER_CHECK(
         stack_->actions().Publish(call.ns, call.request_key, entry, Durability::kSynced).ok());
+    return entry.artifact;
   }
 
   TempFolder folder_;
@@ -90,6 +93,7 @@ class ArtifactStoreTest : public testing::Test {
 };
 
 TEST_F(ArtifactStoreTest, Find_Published_GivesItAlsoAfterARestart) {
+  OpenOnDisk();
   const wire::CompileCall call = FakeCall(Behaviour::kGood);
   const CompiledArtifact made = Make(call);
   for (const char* tier : {"memory", "disk"}) {
@@ -100,7 +104,7 @@ TEST_F(ArtifactStoreTest, Find_Published_GivesItAlsoAfterARestart) {
     for (const auto& [digest, blob] : found->blobs) EXPECT_EQ(Sha256Of(blob.bytes()), digest);
     EXPECT_EQ(found->compile_seconds, 1.5);
     EXPECT_EQ(found->tier, tier);
-    Reopen();
+    OpenOnDisk();
   }
   EXPECT_EQ(store_->FindGraph(call.graph_digest).value(), call.graph);
   EXPECT_TRUE(store_->HasGraph(call.graph_digest));
@@ -137,12 +141,12 @@ TEST_P(ArtifactStoreDamage, Find_IsRefusedAndQuarantined_AndMadeAgain) {
   const wire::CompileCall call = FakeCall(Behaviour::kGood);
   const std::string good = Make(call).artifact.artifact;
   const std::string other = Make(FakeCall(Behaviour::kGood, 1)).artifact.artifact;
-  PointTo(call, GetParam().apply(good, other));
+  const Digest named = PointTo(call, GetParam().apply(good, other));
   const auto found = Find(call);
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, ErrorCode::kDataLoss);
   EXPECT_THAT(found.error().message, HasSubstr(GetParam().said));
-  EXPECT_EQ(stack_->Snapshot().quarantined_count, 1U);
+  EXPECT_FALSE(stack_->blobs().Contains(named).value());
   EXPECT_EQ(Find(call).error().code, ErrorCode::kNotFound);
   Make(call);
   EXPECT_TRUE(Find(call).ok());
@@ -169,6 +173,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Damage{"OfAnotherRequest", [](auto, auto other) { return other; },
                            "it belongs to request"}),
     [](const auto& row) { return row.param.name; });
+
+TEST_F(ArtifactStoreTest, Find_Refused_IsCountedByTheStore) {
+  OpenOnDisk();
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  Make(call);
+  PointTo(call, "no artifact");
+  EXPECT_FALSE(Find(call).ok());
+  EXPECT_EQ(stack_->Snapshot().quarantined_count, 1U);
+}
 
 TEST_F(ArtifactStoreTest, Find_BlobIsGone_SaysWhich_AndTheEntryGoes) {
   const wire::CompileCall call = FakeCall(Behaviour::kGood);
