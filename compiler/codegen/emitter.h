@@ -16,6 +16,7 @@
 #include <map>
 #include <vector>
 
+#include "compiler/codegen/launch_dims.h"
 #include "compiler/codegen/machine.h"
 #include "compiler/ir/loop_func.h"
 #include "protocol/graph/sym_dim.h"
@@ -150,25 +151,5 @@ class KernelEmitter {
   std::vector<llvm::MDNode*> alias_scopes_;    // Per operand, scratch last: its own scope.
   std::vector<llvm::MDNode*> noalias_scopes_;  // The scopes of all others.
 };
-
-// The non-constant dims of a function in order of first occurrence, without repetition: add all
-// that the emitter will ask for, in a fixed order.
-class DimTable {
- public:
-  void Add(const SymDim& dim);
-  void Add(const IndexMap& index);
-  void Add(const Access& access);
-  void Add(const Body& body);
-  void Add(const std::vector<Store>& stores);
-  std::vector<SymDim> Take() && { return std::move(dims_); }
-
- private:
-  std::vector<SymDim> dims_;
-};
-
-// Product, ceiling division: launch shapes are made of these.
-SymDim ProductOf(const std::vector<SymDim>& dims);
-// So many tasks of `task_ns` each that a chunk is worth handing to a thread.
-std::int64_t MinTasksPerChunk(double task_ns);
 
 }  // namespace stoker::codegen

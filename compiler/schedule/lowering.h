@@ -52,14 +52,12 @@ class Lowering {
   // Makes sure that a step may load `value`.
   Status Materialize(ValueId value, bool prepared);
 
-  // storage_choice.cc
   // Storages that the outputs and the convolutions that read `value` ask for.
   std::vector<StorageId> AddFixedStorages(ValueId value, bool prepared, bool outputs_fit);
   bool NeedsStorage(ValueId value, bool prepared);
   BufferKind KindFor(ValueId value, bool prepared) const;
   std::vector<ValueId> StoredMembers(const Group& group) const;
 
-  // address.cc
   std::optional<Address> AddressOf(ValueId value, const ElementIndex& index,
                                    const IndexSpace& space, bool prepared);
   // The same, after making a row-major copy of the value if there is no other way.
