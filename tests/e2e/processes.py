@@ -87,6 +87,13 @@ class Daemon:
         except urllib.error.HTTPError as error:
             return error.code, error.read()
 
+    def call_or_none(self, path):
+        """What GET `path` gives; None when nobody answers."""
+        try:
+            return self.call("GET", path)
+        except (urllib.error.URLError, ConnectionError):
+            return None
+
     def status(self):
         return json.loads(self.call("GET", "/status")[1])
 

@@ -49,6 +49,34 @@ def test_no_listening_beyond_this_host(tmp_path, address):
     assert not list(tmp_path.iterdir())
 
 
+def refusal_to_start(*arguments):
+    done = subprocess.run(
+        [str(BUILD / "bin" / "stokerd"), *map(str, arguments)], timeout=WAIT_S, capture_output=True,
+        text=True)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_a_second_daemon_for_a_folder_or_an_address_is_refused(daemon, tmp_path):
+    first = daemon()
+    cache = tmp_path / "cache"
+    assert f"is held by stokerd process {first.process.pid}." in refusal_to_start(
+        "--cache-dir", cache)
+    error = refusal_to_start("--cache-dir", tmp_path / "other", "--listen", first.url)
+    assert f"Listening on {first.url} fails: Address already in use." in error
+    (tmp_path / "file").write_text("")
+    assert f"Cache folder '{tmp_path}/file/cache' cannot be made" in refusal_to_start(
+        "--cache-dir", tmp_path / "file" / "cache")
+    assert first.call("GET", "/-/ready") == (200, b"ready\n")
+
+
+def test_an_idle_daemon_stops_and_looking_at_it_is_no_use(daemon):
+    idle = daemon("--idle-timeout-s", "2")
+    wait_for(lambda: idle.process.poll() is not None or not idle.call_or_none("/status"))
+    assert idle.process.wait(WAIT_S) == 0
+    assert "draining: idle for 2 s" in idle.log.read_text()
+
+
 def test_processes_at_once_share_one_daemon_and_compile_each_key_once(site):
     keys = [SMALL, (32, 64, 8, 4)]
     jobs = [start(site, widths) for widths in keys * 3]
