@@ -15,6 +15,8 @@ constexpr std::size_t kMaxIdleConnections = 4;
 // A daemon that dies may accept and then drop connections for some milliseconds.
 constexpr int kMaxAttempts = 5;
 constexpr std::chrono::milliseconds kFirstPause{20};  // Before the third attempt; then it doubles.
+// How long a compile waits for a place in the daemon's queue.
+constexpr std::chrono::seconds kBusyPatience{60};
 
 // The error that a 4xx or 5xx answer carries.
 Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
@@ -26,6 +28,11 @@ Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
   if (response.status == 404) return NotFound(message);
   if (response.status == 503 || response.status == 429) return Unavailable(message);
   return Internal(message);
+}
+
+// What CompileOnce reports of a daemon that takes no more now.
+std::chrono::seconds BusyTimeOf(const HttpResponse& response) {
+  return std::chrono::seconds(response.status == 503 ? response.retry_after_s : 0);
 }
 
 bool IsBrokenConnection(const Error& error) { return error.code == ErrorCode::kUnavailable; }
@@ -136,7 +143,8 @@ Result<std::variant<wire::Bundle, wire::Miss>> DaemonClient::Lookup(
 }
 
 Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
-                                               const OnProgress& on_progress) {
+                                               const OnProgress& on_progress,
+                                               std::chrono::seconds* busy) {
   STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
   wire::FrameReader frames;
   std::optional<Result<wire::Bundle>> answer;
@@ -157,6 +165,7 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
   };
   STOKER_TRY(const HttpResponse response,
              connection->Stream("POST", "/v1/compile", body, options_.compile_timeout, on_data));
+  *busy = BusyTimeOf(response);
   if (response.status != 200) return ErrorOfResponse(response, "/v1/compile");
   if (!answer) return Unavailable("The daemon ended the compile without an answer.");
   Release(std::move(connection));
@@ -166,9 +175,18 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
 Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
                                            const OnProgress& on_progress) {
   const std::string body = wire::EncodeCompileCall(call);
+  std::chrono::seconds waited{0};
   for (int attempt = 0;; ++attempt) {
     PauseBeforeAttempt(attempt);
-    auto bundle = CompileOnce(body, on_progress);
+    std::chrono::seconds busy{0};
+    auto bundle = CompileOnce(body, on_progress, &busy);
+    if (busy.count() > 0) {
+      if (waited + busy > kBusyPatience) return bundle;
+      std::this_thread::sleep_for(busy);
+      waited += busy;
+      attempt = -1;  // The daemon lives.
+      continue;
+    }
     if (bundle.ok() || attempt + 1 == kMaxAttempts || !IsBrokenConnection(bundle.error())) {
       return bundle;
     }

@@ -43,6 +43,7 @@ class DaemonClient {
   // A Miss is a value.
   Result<std::variant<wire::Bundle, wire::Miss>> Lookup(const wire::LookupRequest& request);
   using OnProgress = std::function<void(const wire::Progress&)>;
+  // Waits for a while when the daemon's queue is full.
   Result<wire::Bundle> Compile(const wire::CompileCall& call, const OnProgress& on_progress);
   Status Report(const wire::Report& report);
   Result<wire::ListReply> List(const wire::ListRequest& request);
@@ -64,7 +65,9 @@ class DaemonClient {
                             std::chrono::milliseconds timeout);
   // What was kept of a daemon that is gone is of no use.
   void ForgetDaemon();
-  Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress);
+  // `busy`: after how long a daemon that takes no more now may be asked again; otherwise 0.
+  Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress,
+                                   std::chrono::seconds* busy);
 
   const DaemonClientOptions options_;
   std::mutex mutex_;

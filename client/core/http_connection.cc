@@ -100,6 +100,7 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view method, st
   }
   HttpResponse response;
   response.status = static_cast<int>(parser.get().result_int());
+  response.retry_after_s = std::atoi(std::string(parser.get()[http::field::retry_after]).c_str());
   const bool hand_on = on_data != nullptr && response.status == 200;
 
   std::string piece(kPieceBytes, '\0');

@@ -15,6 +15,7 @@ namespace stoker {
 struct HttpResponse {
   int status = 0;
   std::string body;
+  int retry_after_s = 0;  // 0: it does not say.
 };
 
 class HttpConnection {

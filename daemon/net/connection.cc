@@ -26,13 +26,19 @@ constexpr std::size_t kReadBytes = 4096;
 // How long a refused peer may go on sending before its connection is closed.
 constexpr std::chrono::milliseconds kLingerTime{1000};
 
+// With or without a port.
+bool IsNameOfThisHost(const std::string& host) {
+  if (host.empty() || host == "::1") return true;
+  const std::string name = host.substr(0, host.find(':', host.find(']') + 1));
+  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+}
+
 // A page of another site that a browser on this host shows must not command the daemon, nor read
 // from it under a name of that site which leads to this host. Nobody else sends such headers.
 std::optional<Error> RefusalOfForeignPage(const http::request<http::string_body>& message,
                                           bool over_tcp) {
   const std::string host(message[http::field::host]);
-  const std::string name = host.substr(0, host.find(':', host.find(']') + 1));
-  if (over_tcp && !host.empty() && name != "localhost" && name != "127.0.0.1" && name != "[::1]") {
+  if (over_tcp && !IsNameOfThisHost(host)) {
     return FailedPrecondition("Header 'Host' is '" + host +
                               "'; this daemon is localhost, 127.0.0.1 or [::1].");
   }

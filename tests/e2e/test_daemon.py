@@ -181,17 +181,25 @@ def test_kill_of_the_client_in_a_compile_wastes_nothing(site):
     assert run(site, SMALL)["source"] == "memory"
 
 
-def test_full_queue_is_said_with_a_time_to_come_back(daemon, site):
+def test_full_queue_is_waited_for(daemon, site):
     target = daemon("--queue-limit", "1")
     workers = HeldWorkers(target.process.pid)
     first = start(site, SMALL, STOKER_URL=target.url)
     wait_for(lambda: target.status()["queue"]["running"])
-    refused = start(site, (8, 4), STOKER_URL=target.url)
-    _, error = refused.communicate(timeout=WAIT_S)
-    assert refused.returncode == 1
-    assert "unavailable: /v1/compile: The compile queue is full: 1 requests run or wait" in error
+    second = start(site, (8, 4), STOKER_URL=target.url)
+    # Hello, lookup and compile of each.
+    wait_for(lambda: target.status()["requests"] >= 6)
+    assert target.status()["queue"]["waiting"] == 0
     workers.release()
     assert site.finish(first)["source"] == "compiled"
+    assert site.finish(second)["source"] == "compiled"
+
+
+def test_ipv6_and_names_of_this_host(daemon, site):
+    target = daemon("--listen", "http://[::1]:0")
+    six = wait_for(lambda: re.search(r"listens on (http://\[::1\]:\d+)", target.log.read_text()))
+    for url in (target.url.replace("127.0.0.1", "localhost"), six[1]):
+        assert run(site, SMALL, STOKER_URL=url)["error"] <= 1e-5
 
 
 def test_nonsense_and_idle_connections_leave_the_daemon_serving(daemon, site):
