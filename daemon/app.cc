@@ -13,6 +13,7 @@
 #include "cache/stack.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
+#include "daemon/admin/captures_api.h"
 #include "daemon/admin/http_api.h"
 #include "daemon/admin/version.h"
 #include "daemon/folder_claim.h"
@@ -90,7 +91,8 @@ Status RunApp(const Config& config) {
                    static_cast<std::uint64_t>(config.max_cache_bytes));
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
-  HttpApi api(service, pages, bazel, [&quit] { quit(); });
+  CapturesApi captures(blocking, *stack, *statistics);
+  HttpApi api(service, pages, bazel, captures, [&quit] { quit(); });
   net::Server server(io.get_executor(), api, net::ServerLimits{});
   Housekeeper housekeeper(io, blocking, config, *claim, *stack, *statistics, cache_counters,
                           service, pages, server);

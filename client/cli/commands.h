@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <functional>
+#include <string>
 
 #include "stoker/stoker.hpp"
 
@@ -12,10 +13,14 @@ namespace stoker::cli {
 using Command = std::function<int(Client&)>;
 
 void AddStats(CLI::App& app, Command& command);    // stats [--json]
-void AddList(CLI::App& app, Command& command);     // ls [--json] [--namespace N] [--kind K]
+void AddList(CLI::App& app, Command& command);     // ls [--json] [--captures] [--namespace N] ...
 void AddInspect(CLI::App& app, Command& command);  // inspect KEY [--section S]...
+void AddExplain(CLI::App& app, Command& command);  // explain [--json] [--limit N]
 void AddKey(CLI::App& app, Command& command);      // key --explain A B
 void AddStop(CLI::App& app, Command& command);     // stop
 void AddDoctor(CLI::App& app, Command& command);   // doctor
+
+// Prints the captures under the key that starts with `prefix`; false if there is none.
+bool InspectCaptures(Client& client, const std::string& prefix);
 
 }  // namespace stoker::cli

@@ -16,6 +16,7 @@ namespace json = boost::json;
 
 struct ListOptions {
   bool as_json = false;
+  bool captures = false;
   std::string name_space;
   std::string kind;
   std::uint32_t limit = 0;
@@ -23,14 +24,21 @@ struct ListOptions {
 
 int RunList(Client& client, const ListOptions& options) {
   char* text = nullptr;
-  detail::Check(stoker_client_list(client.get(), options.name_space.c_str(), options.kind.c_str(),
+  const std::string kind = options.captures ? "capture" : options.kind;
+  detail::Check(stoker_client_list(client.get(), options.name_space.c_str(), kind.c_str(),
                                    options.limit, &text));
-  const std::string body = detail::TakeText(text);
+  json::value entries = json::parse(detail::TakeText(text));
+  if (kind.empty()) {  // Captures are many and small: they show when they are asked for.
+    json::array others;
+    for (json::value& entry : entries.as_array()) {
+      if (entry.at("kind").as_string() != "capture") others.push_back(std::move(entry));
+    }
+    entries = std::move(others);
+  }
   if (options.as_json) {
-    fmt::print("{}\n", body);
+    fmt::print("{}\n", json::serialize(entries));
     return 0;
   }
-  const json::value entries = json::parse(body);
   fmt::print("{:<16} {:<9} {:<12} {:>10} {:>8} {:>6} {:>14}  {}\n", "KEY", "KIND", "NAMESPACE",
              "SIZE", "COMPILE", "HITS", "USED", "LABEL");
   for (const json::value& entry : entries.as_array()) {
@@ -49,8 +57,13 @@ int RunInspect(Client& client, const std::string& key, const std::vector<std::st
   std::string joined;
   for (const std::string& section : sections) joined += (joined.empty() ? "" : ",") + section;
   char* text = nullptr;
-  detail::Check(stoker_client_inspect(client.get(), key.c_str(),
-                                      joined.empty() ? nullptr : joined.c_str(), &text));
+  try {
+    detail::Check(stoker_client_inspect(client.get(), key.c_str(),
+                                        joined.empty() ? nullptr : joined.c_str(), &text));
+  } catch (const Error& error) {
+    if (error.code() != STOKER_NOT_FOUND || !InspectCaptures(client, key)) throw;
+    return 0;
+  }
   const json::value parsed = json::parse(detail::TakeText(text));
   for (const json::value& section : parsed.as_array()) {
     fmt::print("==== {} ====\n{}\n", std::string(section.at("name").as_string()),
@@ -83,6 +96,7 @@ void AddList(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("ls", "What is stored");
   auto options = std::make_shared<ListOptions>();
   sub->add_flag("--json", options->as_json, "One JSON array");
+  sub->add_flag("--captures", options->captures, "Captures, in place of everything else");
   sub->add_option("--namespace", options->name_space, "Only this namespace");
   sub->add_option("--kind", options->kind, "Only this kind: artifact, capture");
   sub->add_option("--limit", options->limit, "At most so many entries (0: all)");
@@ -93,10 +107,13 @@ void AddList(CLI::App& app, Command& command) {
 
 void AddInspect(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
-      "inspect", "How one request was compiled: graph, groups, loop IR, plan, LLVM IR, assembly");
+      "inspect",
+      "How one request was compiled: graph, groups, loop IR, plan, LLVM IR, assembly; or what a "
+      "capture holds: guards, code, graphs");
   auto key = std::make_shared<std::string>();
   auto sections = std::make_shared<std::vector<std::string>>();
-  sub->add_option("key", *key, "Request key or its first hexadecimal digits")->required();
+  sub->add_option("key", *key, "Request key or capture key, or its first hexadecimal digits")
+      ->required();
   sub->add_option("--section", *sections, "graph, groups, loops, plan, llvm, asm (default: all)")
       ->check(CLI::IsMember({"graph", "groups", "loops", "plan", "llvm", "asm"}));
   sub->callback([&command, key, sections] {

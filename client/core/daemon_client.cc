@@ -194,11 +194,43 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
   }
 }
 
-Status DaemonClient::Report(const wire::Report& report) {
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/report", wire::EncodeReport(report), kCallTimeout));
-  if (response.status / 100 != 2) return ErrorOfResponse(response, "/v1/report");
+Status DaemonClient::Tell(std::string_view path, const std::string& body) {
+  STOKER_TRY(const HttpResponse response, Call("POST", path, body, kCallTimeout));
+  if (response.status / 100 != 2) return ErrorOfResponse(response, path);
   return Ok();
+}
+
+Status DaemonClient::Report(const wire::Report& report) {
+  return Tell("/v1/report", wire::EncodeReport(report));
+}
+
+Result<std::variant<wire::CaptureList, wire::Miss>> DaemonClient::FindCaptures(
+    const wire::CaptureQuery& query) {
+  using Answer = std::variant<wire::CaptureList, wire::Miss>;
+  constexpr std::string_view kPath = "/v1/captures/find";
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", kPath, wire::EncodeCaptureQuery(query), kCallTimeout));
+  if (response.status == 200) {
+    STOKER_TRY(wire::CaptureList list, wire::DecodeCaptureList(response.body));
+    return Answer(std::move(list));
+  }
+  if (response.status == 404) {
+    STOKER_TRY(wire::Miss miss, wire::DecodeMiss(response.body));
+    return Answer(std::move(miss));
+  }
+  return ErrorOfResponse(response, kPath);
+}
+
+Status DaemonClient::PutCapture(const wire::CapturePut& put) {
+  return Tell("/v1/captures/put", wire::EncodeCapturePut(put));
+}
+
+Status DaemonClient::DropCapture(const wire::CaptureDrop& drop) {
+  return Tell("/v1/captures/drop", wire::EncodeCaptureDrop(drop));
+}
+
+Status DaemonClient::NoteCapture(const wire::CaptureNote& note) {
+  return Tell("/v1/captures/note", wire::EncodeCaptureNote(note));
 }
 
 Result<wire::ListReply> DaemonClient::List(const wire::ListRequest& request) {

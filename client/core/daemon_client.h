@@ -13,6 +13,7 @@
 
 #include "client/core/http_connection.h"
 #include "client/core/private_daemon.h"
+#include "protocol/wire/capture_messages.h"
 #include "protocol/wire/messages.h"
 
 namespace stoker {
@@ -49,6 +50,11 @@ class DaemonClient {
   Result<wire::ListReply> List(const wire::ListRequest& request);
   Result<wire::InspectReply> Inspect(const wire::InspectRequest& request);
   Result<wire::ExplainReply> Explain(const wire::ExplainRequest& request);
+  // A Miss is a value.
+  Result<std::variant<wire::CaptureList, wire::Miss>> FindCaptures(const wire::CaptureQuery& query);
+  Status PutCapture(const wire::CapturePut& put);
+  Status DropCapture(const wire::CaptureDrop& drop);
+  Status NoteCapture(const wire::CaptureNote& note);
   // Asks the daemon to drain and stop. Never starts one.
   Status Stop();
   // Body of GET `path`.
@@ -68,6 +74,8 @@ class DaemonClient {
   // `busy`: after how long a daemon that takes no more now may be asked again; otherwise 0.
   Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress,
                                    std::chrono::seconds* busy);
+  // A call that is answered without content.
+  Status Tell(std::string_view path, const std::string& body);
 
   const DaemonClientOptions options_;
   std::mutex mutex_;

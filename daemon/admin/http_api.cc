@@ -73,14 +73,19 @@ HttpReply HelloReply() {
 }  // namespace
 
 HttpApi::HttpApi(CompileService& service, AdminPages& pages, BazelCache& bazel,
-                 std::function<void()> quit)
-    : service_(service), pages_(pages), bazel_(bazel), quit_(std::move(quit)) {}
+                 CapturesApi& captures, std::function<void()> quit)
+    : service_(service),
+      pages_(pages),
+      bazel_(bazel),
+      captures_(captures),
+      quit_(std::move(quit)) {}
 
 asio::awaitable<std::optional<HttpReply>> HttpApi::Handle(HttpRequest request, HttpStream& stream) {
   const std::string& path = request.path;
   // Looking at the daemon does not keep it from being idle.
   if (path.starts_with("/v1/") || BazelCache::Owns(path)) pages_.CountRequest();
   if (BazelCache::Owns(path)) co_return co_await Bazel(request);
+  if (CapturesApi::Owns(path)) co_return co_await Captures(request);
   if (request.method == "GET" || request.method == "HEAD") {
     if (path == "/v1/hello") co_return HelloReply();
     if (path == "/-/healthy") co_return pages_.Healthy();
@@ -111,6 +116,11 @@ asio::awaitable<HttpReply> HttpApi::Bazel(const HttpRequest& request) {
   HttpReply reply = ReplyOf(*std::move(body));
   reply.content_type = "application/octet-stream";
   co_return reply;
+}
+
+asio::awaitable<HttpReply> HttpApi::Captures(const HttpRequest& request) {
+  auto reply = co_await captures_.Handle(request);
+  co_return reply.ok() ? *std::move(reply) : ReplyOf(reply.error());
 }
 
 asio::awaitable<HttpReply> HttpApi::Lookup(const std::string& body) {

@@ -6,6 +6,7 @@
 
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
+#include "daemon/admin/captures_api.h"
 #include "daemon/net/http.h"
 #include "daemon/service/compile_service.h"
 
@@ -14,7 +15,7 @@ namespace stoker {
 class HttpApi : public net::HttpHandler {
  public:
   // `quit` is called by POST /-/quit. All references must outlive it.
-  HttpApi(CompileService& service, AdminPages& pages, BazelCache& bazel,
+  HttpApi(CompileService& service, AdminPages& pages, BazelCache& bazel, CapturesApi& captures,
           std::function<void()> quit);
 
   boost::asio::awaitable<std::optional<net::HttpReply>> Handle(net::HttpRequest request,
@@ -22,6 +23,7 @@ class HttpApi : public net::HttpHandler {
 
  private:
   boost::asio::awaitable<net::HttpReply> Bazel(const net::HttpRequest& request);
+  boost::asio::awaitable<net::HttpReply> Captures(const net::HttpRequest& request);
   boost::asio::awaitable<net::HttpReply> Lookup(const std::string& body);
   boost::asio::awaitable<std::optional<net::HttpReply>> Compile(const std::string& body,
                                                                 net::HttpStream& stream);
@@ -33,6 +35,7 @@ class HttpApi : public net::HttpHandler {
   CompileService& service_;
   AdminPages& pages_;
   BazelCache& bazel_;
+  CapturesApi& captures_;
   std::function<void()> quit_;
 };
 

@@ -93,6 +93,13 @@ std::string AdminPages::MetricsText() {
           "databases_set_aside");
   counter("stoker_incomplete_total", "Entries removed because a blob of theirs was gone",
           "incomplete");
+  counter("stoker_capture_hits_total", "Starts from a capture", "captures.hits");
+  families.AddBelow(counters, "captures.misses.reason.", "stoker_capture_misses_total",
+                    "Starts without a capture that holds, by reason", "reason");
+  families.AddBelow(counters, "captures.local.reason.", "stoker_captures_local_total",
+                    "Captures that stayed in their process, by reason", "reason");
+  counter("stoker_captures_recorded_total", "Captures stored", "captures.recorded");
+  counter("stoker_captures_damaged_total", "Captures that clients refused", "captures.damaged");
   families.AddBelow(counters, "fallback_ops.", "stoker_fallback_ops_total",
                     "Ops that clients ran in the host framework", "op");
   families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",

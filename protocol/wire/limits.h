@@ -23,6 +23,9 @@ inline constexpr std::size_t kMaxSections = 4096;  // Of one inspection.
 inline constexpr std::size_t kMaxCounters = 4096;  // Of one report, per map.
 inline constexpr std::size_t kMaxSymbols = 4096;
 inline constexpr std::size_t kMaxGraphInputs = 1U << 20;
+inline constexpr std::size_t kMaxCapturesPerKey = 8;
+inline constexpr std::size_t kMaxCaptureFieldBytes = 64 * 1024;  // A field of a capture key.
+inline constexpr std::size_t kMaxCaptureReasonBytes = 128;
 inline constexpr std::uint32_t kMaxListEntries = 100000;
 
 }  // namespace stoker::wire

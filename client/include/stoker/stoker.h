@@ -73,6 +73,40 @@ STOKER_API stoker_status* stoker_client_get(stoker_client* client, const char* p
 STOKER_API stoker_status* stoker_client_report(stoker_client* client, const char* json);
 STOKER_API void stoker_text_free(char* text);
 
+/* --- Captures: what a frontend recorded of a compiled call --------------------------------------
+ */
+
+typedef struct stoker_captures stoker_captures;
+
+/* The captures stored under a capture key (64 hexadecimal digits), most recent first; none is no
+ * error. `fields` is JSON, [[tag, text]] in key order: what the key was made of, so that a miss can
+ * be explained; NULL: unknown. Each capture is the content of an envelope whose digest fits. */
+STOKER_API stoker_status* stoker_client_find_captures(stoker_client* client, const char* key,
+                                                      const char* fields,
+                                                      stoker_captures** captures);
+STOKER_API size_t stoker_captures_count(const stoker_captures* captures);
+/* Both live as long as `captures`. */
+STOKER_API const char* stoker_captures_data(const stoker_captures* captures, size_t index,
+                                            size_t* size);
+STOKER_API const char* stoker_captures_digest(const stoker_captures* captures, size_t index);
+/* Why there is none, for people; empty if there are. */
+STOKER_API const char* stoker_captures_miss_reason(const stoker_captures* captures);
+/* How many came in a damaged envelope; they have been dropped. */
+STOKER_API size_t stoker_captures_damaged(const stoker_captures* captures);
+STOKER_API void stoker_captures_free(stoker_captures* captures);
+/* Stores one more; a key keeps a few, and the oldest goes. */
+STOKER_API stoker_status* stoker_client_put_capture(stoker_client* client, const char* key,
+                                                    const char* fields, const char* label,
+                                                    const char* data, size_t size);
+/* Takes a capture (its digest, as above) that was refused out of service. */
+STOKER_API stoker_status* stoker_client_drop_capture(stoker_client* client, const char* key,
+                                                     const char* digest);
+/* How a start went, for statistics and explanations. `outcome`: hit, miss, recorded, local,
+ * damaged; `reason`: one of few words; `detail`: for people. */
+STOKER_API stoker_status* stoker_client_note_capture(stoker_client* client, const char* entry,
+                                                     const char* outcome, const char* reason,
+                                                     const char* detail);
+
 /* --- Tools (what the stoker command line is made of); JSON out -------------------------------- */
 
 /* [{"key", "artifact", "namespace", "kind", "label", "size_bytes", "created_unix_s",
@@ -135,8 +169,8 @@ STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request
 STOKER_API void stoker_executable_free(stoker_executable* executable);
 
 /* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|
- * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "recorded_compile_s",
- * "kernels_unique", "launches", "prepare_launches", "arena_bytes", "prepared_bytes", "inputs":
+ * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "kernels",
+ * "kernels_unique", "kernels_compiled", "launches", "arena_bytes", "prepared_bytes", "inputs":
  * [...], "outputs": [...]}. */
 STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
                                                      char** json);

@@ -8,6 +8,7 @@ from torch._dynamo import exc as dynamo_errors
 
 from . import capture, runtime, sizes, tally
 from .aten_ops import Unsupported
+from .captures import interfaces, recording
 from .client import client, connect_ahead
 from .executable import Executable
 from .library import StokerError
@@ -34,12 +35,14 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 
     def compile_graph(inner, parameters, traced_s):
         if sizes.is_symbolic(inner):
+            recording.note_local("a graph of symbolic sizes")
             return sizes.by_sizes(
                 inner, lambda version, seconds: _compile(version, parameters, chosen, seconds))
         return _compile(inner, parameters, chosen, traced_s)
 
     try:
-        return capture.trace(gm, example_inputs, compile_graph)
+        with recording.graph(example_inputs) as graph:
+            return graph.mark(capture.trace(gm, example_inputs, compile_graph))
     except (dynamo_errors.TorchDynamoException, KeyboardInterrupt):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.
     except Exception as error:
@@ -86,13 +89,14 @@ def _compile_segments(gm, parameters, options, record):
     tally.remember_compile(record)
     _report(program.fallbacks)
     logger.info("compiled a graph: %s", record)
+    recording.note_program(gm, program, record.get("request_keys", []))
     if not segments:
         return runtime.eager(gm)
     return runtime.compiled(gm, program, executables)
 
 
 # What libstoker says about an executable and we add up over the segments of a graph.
-_SUMS = ("lookup_s", "compile_s", "load_s", "kernels_unique", "launches")
+_SUMS = ("lookup_s", "compile_s", "load_s", "kernels", "kernels_unique", "kernels_compiled", "launches")
 
 
 def _executable(segment, options, record):
@@ -121,3 +125,6 @@ def _report(fallbacks):
             {"graphs": 1, "graphs_with_fallback": int(bool(fallbacks))}, dict.fromkeys(fallbacks, 1))
     except StokerError as error:
         logger.info("the daemon does not take counters: %s", error)
+
+
+interfaces.attach(lambda backend: getattr(backend, "compiler_fn", backend) is stoker)

@@ -22,9 +22,18 @@ class Client:
             options.stokerd = library.encode(library.find_program("stokerd"))
         self._handle = library.make_handle(self._library.stoker_client_create, byref(options))
 
+    @property
+    def handle(self):
+        """libstoker's handle."""
+        return self._handle
+
     def get(self, path):
         """The daemon's answer to GET `path`."""
         return library.take_text(self._library.stoker_client_get, self._handle, path.encode())
+
+    def describe(self):
+        """Where the daemon is, whether it answers, and what this machine is, as a dictionary."""
+        return json.loads(library.take_text(self._library.stoker_client_describe, self._handle))
 
     def report(self, counters, fallback_ops):
         text = json.dumps({"counters": counters, "fallback_ops": fallback_ops})
@@ -43,6 +52,11 @@ class Client:
                 self._library.stoker_compile, self._handle, graph, byref(options))
         finally:
             self._library.stoker_graph_free(graph)
+
+    def load(self, request_key):
+        """The handle of a loaded executable; StokerError when no tier has its artifact."""
+        return library.make_handle(
+            self._library.stoker_load, self._handle, request_key.encode())
 
 
 def _log_progress(context, stage, done, total, detail, elapsed):

@@ -28,9 +28,7 @@ def eager(gm):
 
 def compiled(gm, program, executables):
     """The program as a function of one list. A segment that fails hands the graph to PyTorch for good."""
-    run_steps = _single(program, executables[0]) if _is_single(program) else _steps(
-        program, executables)
-    state = {"run": run_steps}
+    state = {"run": run_of(program, executables)}
 
     @boxed
     def run(arguments):
@@ -47,6 +45,12 @@ def compiled(gm, program, executables):
         return results
 
     return run
+
+
+def run_of(program, executables):
+    """A function from the list of inputs to the outputs; StokerError when a segment fails."""
+    return _single(program, executables[0]) if _is_single(program) else _steps(
+        program, executables)
 
 
 def _is_single(program):

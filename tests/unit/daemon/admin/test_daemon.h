@@ -60,7 +60,9 @@ class TestDaemon {
     pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, *cache_counters_,
                                           *service_, std::uint64_t{1} << 30);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
-    api_ = std::make_unique<HttpApi>(*service_, *pages_, *bazel_, [this] { quits_.fetch_add(1); });
+    captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
+    api_ = std::make_unique<HttpApi>(*service_, *pages_, *bazel_, *captures_,
+                                     [this] { quits_.fetch_add(1); });
     server_ = std::make_unique<net::Server>(coroutines_.io().get_executor(), *api_, limits);
     net::ListenAddress address;
     address.path = socket_path();
@@ -123,6 +125,7 @@ class TestDaemon {
   std::unique_ptr<CompileService> service_;
   std::unique_ptr<AdminPages> pages_;
   std::unique_ptr<BazelCache> bazel_;
+  std::unique_ptr<CapturesApi> captures_;
   std::unique_ptr<HttpApi> api_;
   std::unique_ptr<net::Server> server_;
 };

@@ -1,0 +1,154 @@
+// stoker.h: captures.
+#include <boost/json.hpp>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "client/core/c_handles.h"
+#include "protocol/artifact/capture_envelope.h"
+
+struct stoker_captures {
+  struct Capture {
+    std::string envelope;
+    std::string_view content;  // Into the envelope.
+    std::string digest;        // Of the envelope, in hexadecimal.
+  };
+  std::vector<Capture> captures;
+  std::string miss_reason;
+  std::size_t damaged = 0;
+};
+
+namespace stoker {
+namespace {
+
+namespace json = boost::json;
+
+Result<std::vector<KeyField>> FieldsOfJson(const char* text) {
+  std::vector<KeyField> fields;
+  if (text == nullptr) return fields;
+  boost::system::error_code code;
+  const json::value root = json::parse(text, code);
+  if (code || !root.is_array()) {
+    return InvalidArgument("Argument 'fields' is no JSON array: " + code.message() + ".");
+  }
+  for (const json::value& pair : root.as_array()) {
+    if (!pair.is_array() || pair.as_array().size() != 2 || !pair.at(0).is_string() ||
+        !pair.at(1).is_string()) {
+      return InvalidArgument("Argument 'fields' has an element that is no [tag, text].");
+    }
+    std::string value(pair.at(1).as_string());
+    const Digest digest = Sha256Of(value);
+    fields.push_back({std::string(pair.at(0).as_string()), std::move(value), digest});
+  }
+  return fields;
+}
+
+Result<wire::CaptureQuery> QueryOf(stoker_client& client, const char* key, const char* fields) {
+  wire::CaptureQuery query;
+  query.ns = client.session.name_space();
+  STOKER_RETURN_IF_ERROR(RequireNonNull(key, "key"));
+  STOKER_TRY(query.capture_key, Digest::FromHex(key));
+  STOKER_TRY(query.fields, FieldsOfJson(fields));
+  return query;
+}
+
+// The captures whose envelopes open. The daemon drops the others.
+Status Open(stoker_client& client, const wire::CaptureQuery& query, wire::CaptureList list,
+            stoker_captures* opened) {
+  for (wire::Blob& blob : list.captures) {
+    if (auto content = OpenCapture(blob.data); !content.ok()) {
+      ++opened->damaged;
+      STOKER_RETURN_IF_ERROR(
+          client.session.daemon().DropCapture({query.ns, query.capture_key, blob.digest}));
+      continue;
+    }
+    opened->captures.push_back({std::move(blob.data), {}, blob.digest.ToHex()});
+  }
+  // Only now do the envelopes stay where they are.
+  for (stoker_captures::Capture& capture : opened->captures) {
+    STOKER_TRY(capture.content, OpenCapture(capture.envelope));
+  }
+  return Ok();
+}
+
+}  // namespace
+}  // namespace stoker
+
+using namespace stoker;  // NOLINT: this file is the adapter between the two.
+
+extern "C" {
+
+stoker_status* stoker_client_find_captures(stoker_client* client, const char* key,
+                                           const char* fields, stoker_captures** captures) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(captures, "captures"));
+    STOKER_TRY(const wire::CaptureQuery query, QueryOf(*client, key, fields));
+    STOKER_TRY(auto answer, client->session.daemon().FindCaptures(query));
+    auto opened = std::make_unique<stoker_captures>();
+    if (auto* list = std::get_if<wire::CaptureList>(&answer)) {
+      STOKER_RETURN_IF_ERROR(Open(*client, query, std::move(*list), opened.get()));
+    } else {
+      opened->miss_reason = std::get<wire::Miss>(answer).reason;
+    }
+    *captures = opened.release();
+    return Ok();
+  });
+}
+
+size_t stoker_captures_count(const stoker_captures* captures) { return captures->captures.size(); }
+
+const char* stoker_captures_data(const stoker_captures* captures, size_t index, size_t* size) {
+  if (index >= captures->captures.size()) return nullptr;
+  *size = captures->captures[index].content.size();
+  return captures->captures[index].content.data();
+}
+
+const char* stoker_captures_digest(const stoker_captures* captures, size_t index) {
+  return index < captures->captures.size() ? captures->captures[index].digest.c_str() : nullptr;
+}
+
+const char* stoker_captures_miss_reason(const stoker_captures* captures) {
+  return captures->miss_reason.c_str();
+}
+
+size_t stoker_captures_damaged(const stoker_captures* captures) { return captures->damaged; }
+
+void stoker_captures_free(stoker_captures* captures) { delete captures; }
+
+stoker_status* stoker_client_put_capture(stoker_client* client, const char* key, const char* fields,
+                                         const char* label, const char* data, size_t size) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(data, "data"));
+    wire::CapturePut put;
+    STOKER_TRY(put.key, QueryOf(*client, key, fields));
+    put.label = TextOrEmpty(label);
+    put.capture = SealCapture({data, size});
+    return client->session.daemon().PutCapture(put);
+  });
+}
+
+stoker_status* stoker_client_drop_capture(stoker_client* client, const char* key,
+                                          const char* digest) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(digest, "digest"));
+    STOKER_TRY(const wire::CaptureQuery query, QueryOf(*client, key, nullptr));
+    STOKER_TRY(const Digest capture, Digest::FromHex(digest));
+    return client->session.daemon().DropCapture({query.ns, query.capture_key, capture});
+  });
+}
+
+stoker_status* stoker_client_note_capture(stoker_client* client, const char* entry,
+                                          const char* outcome, const char* reason,
+                                          const char* detail) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    return client->session.daemon().NoteCapture({client->session.name_space(), TextOrEmpty(entry),
+                                                 TextOrEmpty(outcome), TextOrEmpty(reason),
+                                                 TextOrEmpty(detail)});
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,197 @@
+"""What a graph needs to run besides its artifacts: the steps around them, and what AOTAutograd's runtime does
+for it (inputs that change in place, outputs that share memory). Portable, and back to a callable.
+"""
+
+import torch
+
+from .. import runtime
+from ..layout import Layout
+from ..program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
+from .values import NotPortable, decode, encode
+
+# ---- Program ----------------------------------------------------------------------------------------
+
+
+def encode_program(program, request_keys):
+    if program.constants:
+        raise NotPortable("a graph that holds tensors")
+    keys = iter(request_keys)
+    return {
+        "slots": program.slots,
+        "steps": [_encode_step(step, keys) for step in program.steps],
+        "outputs": [_encode_argument(output) for output in program.outputs],
+        "fallbacks": {str(operator): reason for operator, reason in program.fallbacks.items()},
+    }
+
+
+def decode_program(words):
+    steps = [_STEPS[kind](body) for kind, body in words["steps"]]
+    return Program(
+        int(words["slots"]), {}, steps, [_decode_argument(output) for output in words["outputs"]],
+        words["fallbacks"])
+
+
+def _encode_step(step, keys):
+    if isinstance(step, Segment):
+        return ["segment", {
+            "key": next(keys),
+            "inputs": [
+                [source.slot, _encode_layout(source.layout), source.parameter]
+                for source in step.inputs],
+            "outputs": [
+                [output.slot, str(output.dtype), _encode_layout(output.layout)]
+                for output in step.outputs]}]
+    if isinstance(step, Copy):
+        return ["copy", [
+            step.source, list(step.source_order), step.target, _encode_layout(step.layout)]]
+    if not isinstance(step.target, torch._ops.OpOverload):
+        raise NotPortable("an eager function that is no operator")
+    return ["eager", {
+        "target": encode(step.target), "arguments": _encode_argument(step.arguments),
+        "keywords": _encode_argument(step.keywords), "slot": step.slot}]
+
+
+def _decode_segment(body):
+    return Segment(  # Its text is what the request key stands for.
+        body["key"], [SegmentInput(slot, _decode_layout(layout), parameter)
+             for slot, layout, parameter in body["inputs"]],
+        [SegmentOutput(slot, decode({"torch": dtype}), _decode_layout(layout))
+         for slot, dtype, layout in body["outputs"]])
+
+
+_STEPS = {
+    "segment": _decode_segment,
+    "copy": lambda body: Copy(body[0], tuple(body[1]), body[2], _decode_layout(body[3])),
+    "eager": lambda body: EagerCall(
+        decode(body["target"]), _decode_argument(body["arguments"]),
+        _decode_argument(body["keywords"]), body["slot"]),
+}
+
+
+def _encode_layout(layout):
+    return [list(layout.shape), list(layout.strides), layout.order and list(layout.order)]
+
+
+def _decode_layout(words):
+    shape, strides, order = words
+    return Layout(tuple(shape), tuple(strides), None if order is None else tuple(order))
+
+
+def _encode_argument(argument):
+    """An argument that may contain Slots."""
+    if isinstance(argument, Slot):
+        return {"slot": argument.index}
+    if isinstance(argument, (list, tuple)):
+        name = "list" if isinstance(argument, list) else "tuple"
+        return {name: [_encode_argument(item) for item in argument]}
+    if isinstance(argument, dict):
+        return {"keywords": [[name, _encode_argument(item)] for name, item in argument.items()]}
+    return {"value": encode(argument)}
+
+
+def _decode_argument(words):
+    (tag, body), = words.items()
+    if tag == "slot":
+        return Slot(int(body))
+    if tag == "value":
+        return decode(body)
+    if tag == "keywords":
+        return {name: _decode_argument(item) for name, item in body}
+    return {"list": list, "tuple": tuple}[tag](map(_decode_argument, body))
+
+
+# ---- AOTAutograd's runtime --------------------------------------------------------------------------
+
+_PLAIN = ("non_alias", "unsafe_view_alias", "custom_function_view")
+_OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
+_ALIASES = (*_OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
+
+
+def encode_runtime(metadata, input_count):
+    """From AOTAutograd's ViewAndMutationMeta of an inference graph."""
+    if metadata.is_train:
+        raise NotPortable("a graph for training")
+    if metadata.tokens or metadata.num_graphsafe_rng_states:
+        raise NotPortable("a graph with effects or random state")
+    if any(type(meta).__name__ != "PlainTensorMeta" for meta in metadata.subclass_inp_meta):
+        raise NotPortable("a graph with tensor subclasses")
+    mutated = []
+    for index in metadata.mutated_inp_runtime_indices:
+        meta = metadata.input_info[index]
+        if meta.mutates_metadata or meta.mutates_storage_metadata:
+            raise NotPortable("a graph that changes the shape of an input")
+        mutated.append([index, bool(meta.mutates_data)])
+    outputs = []
+    for meta in metadata.output_info:
+        kind = meta.output_type.name
+        if kind not in _PLAIN and kind not in _ALIASES:
+            raise NotPortable(f"an output of kind {kind}")
+        outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx])
+    return {
+        "inputs": input_count, "mutated": mutated, "outputs": outputs,
+        "bases": metadata.num_intermediate_bases, "grad": metadata.grad_enabled_mutation}
+
+
+class InferenceGraph:
+    """The callable in place of Dynamo's __compiled_fn: a graph's flat inputs to its outputs."""
+
+    def __init__(self, run, words):
+        self._run = run
+        self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
+        self._outputs = [(str(kind), base) for kind, base in words["outputs"]]
+        self._is_plain = not self._mutated and all(kind == "plain" for kind, _ in self._outputs)
+        self._count = len(self._mutated) + len(self._outputs) + int(words["bases"])
+        self._grad = words["grad"]
+
+    def __call__(self, *inputs):
+        results = self._run_detached(list(inputs))
+        if not self._is_plain:
+            results = self._restore(inputs, results)
+        if self._grad is not None:
+            torch._C._set_grad_enabled(self._grad)
+        return results
+
+    def _run_detached(self, arguments):
+        """Without autograd and autocast: both are in the graph already."""
+        grad, autocast = torch.is_grad_enabled(), torch._C._is_any_autocast_enabled()
+        if grad:
+            torch._C._set_grad_enabled(False)
+        try:
+            if autocast:
+                with torch._C._DisableAutocast():
+                    return self._run(arguments)
+            return self._run(arguments)
+        finally:
+            if grad:
+                torch._C._set_grad_enabled(True)
+
+    def _restore(self, inputs, results):
+        if len(results) != self._count:
+            raise AssertionError(f"{len(results)} results where {self._count} are expected")
+        for (index, copied), updated in zip(self._mutated, results):
+            if copied:
+                target = inputs[index]
+                (target.detach() if target.requires_grad else target).copy_(updated)
+        results = results[len(self._mutated):]
+        return [
+            self._output(kind, base, value, inputs, results)
+            for (kind, base), value in zip(self._outputs, results)]
+
+    def _output(self, kind, base, value, inputs, results):
+        if kind == "plain":
+            return value
+        if kind == "is_input":
+            return inputs[base]
+        if kind == "alias_of_input":
+            source = inputs[base]
+        elif kind in _OF_BASE:
+            source = results[len(self._outputs) + base]
+        else:
+            source = results[base]
+        alias = source.as_strided(value.size(), value.stride(), value.storage_offset())
+        return alias.detach() if alias.requires_grad else alias
+
+
+def make_callable(words, program, executables):
+    """A function of the flat inputs. `program`: decoded; `executables`: one for each segment."""
+    return InferenceGraph(runtime.run_of(program, executables), words["runtime"])

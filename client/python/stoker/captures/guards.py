@@ -1,0 +1,203 @@
+"""Dynamo's guards as portable guards. What has no portable form raises NotPortable: the capture stays here.
+
+Expected values are read through the same paths that will check them, before the frame runs: some models
+change their arguments later in the frame.
+"""
+
+import functools
+
+import torch
+from torch._dynamo.guards import convert_to_concrete_values
+from torch._guards import TracingContext
+
+from .checks import keys_of, matches, tensor_words
+from .paths import Unreachable, evaluate
+from .shapes import check_expression
+from .sources import SourcePaths
+from .values import NotPortable, encode
+
+# Part of PyTorch's compiler, and so of the version in the key; stoker.compile never loads it.
+_COMPILER = "torch._dynamo"
+
+# Kept as a whole by state.py.
+_STATE = frozenset((
+    "GRAD_MODE", "DETERMINISTIC_ALGORITHMS", "FSDP_TRAINING_STATE", "GLOBAL_STATE",
+    "TORCH_FUNCTION_STATE", "DEFAULT_DEVICE", "AUTOGRAD_SAVED_TENSORS_HOOKS", "DUAL_LEVEL",
+    "FUNCTORCH_STACK_MATCH"))
+
+
+class GuardWriter:
+    """Writes the guards of one frame. `scope`: a paths.Scope as it was when the frame was entered; `trace`:
+    an interfaces.Trace."""
+
+    def __init__(self, scope, trace, describe):
+        self.paths = SourcePaths(scope.global_values, trace.installed_globals)
+        self.guards = []
+        self.shapes = []  # Expressions over symbolic sizes.
+        self._scope = scope
+        self._output = trace.output_graph
+        self._describe = describe
+        self._seen = set()
+        self._same = {}  # Node -> node that it is the same object as.
+
+    def write(self, guards):
+        pending = [
+            (guard, self._place(guard)) for guard in guards
+            if guard.create_fn_name() not in _STATE]
+        pending = [
+            (guard, place) for guard, place in pending
+            if place is None or not (self.paths.root_module(place) or "").startswith(_COMPILER)]
+        values = evaluate(self.paths.nodes, self._scope)
+        for guard, place in pending:
+            kind = guard.create_fn_name()
+            rule = _RULES.get(kind)
+            if rule is None:
+                raise NotPortable(f"a {kind} guard")
+            value = None if place is None else values[place]
+            if type(value) is Unreachable:
+                raise NotPortable(f"a {kind} guard on what is not reachable when the frame starts")
+            self._where = guard.user_stack
+            rule(self, guard, place, value)
+        self._write_tensor_aliasing(values)
+
+    def _place(self, guard):
+        """The node of the guarded object; of its owner for a guard on an attribute's presence."""
+        kind = guard.create_fn_name()
+        if kind == "SHAPE_ENV":
+            return None
+        source = guard.originating_source
+        if kind == "HASATTR":
+            source = getattr(source, "base", None)
+            if source is None:
+                raise NotPortable("a HASATTR guard on a root")
+        place = self.paths.of(source)
+        if kind == "DUPLICATE_INPUT":
+            self.paths.of(_argument(guard, "source_b"))
+        return place
+
+    def add(self, place, kind, expected):
+        key = (place, kind, repr(expected))
+        if key not in self._seen:
+            self._seen.add(key)
+            self.guards.append([place, kind, expected, self._line()])
+
+    def _line(self):
+        """The user's line that made the guard: file name without folder, line, function, source."""
+        if not self._where:
+            return ""
+        frame = self._where[-1]
+        return f"{frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}: {frame.line}"
+
+    def _is(self, guard, place, value):
+        self.add(place, "is", self._describe(value))
+
+    def _constant(self, guard, place, value):
+        if isinstance(value, type(_constant_code.__code__)):
+            self.add(place, "is", self._describe(value))
+        else:
+            self.add(place, "equals", encode(value))
+
+    def _type(self, guard, place, value):
+        self.add(place, "type", list(self._describe.class_words(type(value))))
+
+    def _length(self, guard, place, value):
+        if not isinstance(value, dict):
+            self._type(guard, place, value)
+        self.add(place, "length", len(value))
+
+    def _hooks(self, guard, place, value):
+        """Dynamo skips these guards: within a process it trusts that hooks stay. Between two it cannot."""
+        if len(value):
+            raise NotPortable("a module with hooks")
+        self.add(place, "length", 0)
+
+    def _keys(self, guard, place, value):
+        self.add(place, "keys", keys_of(value))
+
+    def _attribute(self, guard, place, value):
+        name = guard.originating_source.member
+        self.add(place, "has attribute" if hasattr(value, name) else "has no attribute", name)
+
+    def _own(self, guard, place, value):
+        self.add(place, "own attributes lack", _argument(guard, "attr"))
+
+    def _contains(self, guard, place, value):
+        self.add(
+            place, "lacks" if _argument(guard, "invert") else "contains",
+            encode(_argument(guard, "key")))
+
+    def _duplicate(self, guard, place, value):
+        other = self.paths.of(_argument(guard, "source_b"))
+        self.add(place, "same", other)
+        self._same[other] = self._same.get(place, place)
+
+    def _not_none(self, guard, place, value):
+        self.add(place, "type", list(self._describe.class_words(type(value))))
+
+    def _tensor(self, guard, place, value):
+        if type(value) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+            raise NotPortable("a tensor subclass")
+        metadata = self._output.input_source_to_sizes_strides[guard.originating_source]
+        self._type(guard, place, value)
+        self.add(place, "tensor", tensor_words(
+            value, list(convert_to_concrete_values(metadata["size"])),
+            list(convert_to_concrete_values(metadata["stride"]))))
+        self.add(place, "dynamic", sorted(getattr(value, "_dynamo_dynamic_indices", ())))
+        if hasattr(value, "_dynamo_unbacked_indices"):
+            raise NotPortable("a tensor with unbacked sizes")
+
+    def _shape(self, guard, place, value):
+        for expression in guard.code_list or ():
+            check_expression(expression)
+            self.shapes.append(expression)
+
+    def _write_tensor_aliasing(self, values):
+        """Tensors that were different objects must be, and no parameter may become another one."""
+        places = [
+            place for place, kind, _, _ in self.guards if kind == "tensor" and place not in self._same]
+        first = {}
+        for place in places:
+            other = first.setdefault(id(values[place]), place)
+            if other != place:
+                self._where = None
+                self.add(place, "same", other)
+        self.distinct = sorted(first.values())
+
+
+def _argument(guard, name):
+    """An argument that a guard was made with."""
+    function = guard.create_fn
+    if isinstance(function, functools.partial) and name in function.keywords:
+        return function.keywords[name]
+    raise NotPortable(f"a {guard.create_fn_name()} guard made otherwise")
+
+
+def _constant_code():
+    """Its code object's type is what constants may be besides plain values."""
+
+
+_RULES = {
+    "TYPE_MATCH": GuardWriter._type,
+    "ID_MATCH": GuardWriter._is,
+    "FUNCTION_MATCH": GuardWriter._is,
+    "CLASS_MATCH": GuardWriter._is,
+    "MODULE_MATCH": GuardWriter._is,
+    "BUILTIN_MATCH": GuardWriter._is,
+    "CLOSURE_MATCH": GuardWriter._is,
+    "CONSTANT_MATCH": GuardWriter._constant,
+    "EQUALS_MATCH": GuardWriter._constant,
+    "BOOL_MATCH": GuardWriter._constant,
+    "NONE_MATCH": GuardWriter._constant,
+    "NOT_NONE_MATCH": GuardWriter._not_none,
+    "SEQUENCE_LENGTH": GuardWriter._length,
+    "EMPTY_NN_MODULE_HOOKS_DICT": GuardWriter._hooks,
+    "DICT_KEYS_MATCH": GuardWriter._keys,
+    "MAPPING_KEYS_CHECK": GuardWriter._keys,
+    "DICT_VERSION": GuardWriter._keys,
+    "DICT_CONTAINS": GuardWriter._contains,
+    "HASATTR": GuardWriter._attribute,
+    "NOT_PRESENT_IN_GENERIC_DICT": GuardWriter._own,
+    "DUPLICATE_INPUT": GuardWriter._duplicate,
+    "TENSOR_MATCH": GuardWriter._tensor,
+    "SHAPE_ENV": GuardWriter._shape,
+}

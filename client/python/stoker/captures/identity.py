@@ -1,0 +1,180 @@
+"""What functions, classes, modules and builtins ARE, in words that hold in another process.
+
+A function is its import path and the digest of its code, defaults and closure; a class its import path and
+the digest of every function that it and its bases define. Line numbers and file names do not count: moving
+code changes nothing.
+"""
+
+import functools
+import hashlib
+import types
+
+import torch
+
+from .values import NotPortable, encode
+
+_DIGITS = 24
+_MAX_DEPTH = 24  # Of closures in closures.
+_BUILTINS = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.MethodWrapperType)
+_lru_cache_wrapper = type(functools.lru_cache(lambda: None))
+
+_code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
+
+
+def digest_of(*parts):
+    """Of texts and bytes, each preceded by its length."""
+    hasher = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        hasher.update(b"%d:" % len(data))
+        hasher.update(data)
+    return hasher.hexdigest()[:_DIGITS]
+
+
+def code_digest(code):
+    known = _code_digests.get(id(code))
+    if known is not None:
+        return known[1]
+    constants = [
+        code_digest(constant) if isinstance(constant, types.CodeType) else _constant(constant)
+        for constant in code.co_consts]
+    digest = digest_of(
+        code.co_code, code.co_exceptiontable, repr(constants),
+        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
+        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)))
+    _code_digests[id(code)] = (code, digest)
+    return digest
+
+
+def _constant(constant):
+    if isinstance(constant, frozenset):  # Its order depends on the hash seed.
+        return ("frozenset", sorted(map(repr, constant)))
+    if isinstance(constant, tuple):
+        return tuple(map(_constant, constant))
+    return (type(constant).__name__, repr(constant))
+
+
+class Describer:
+    """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
+
+    def __init__(self):
+        self._functions = {}  # id -> (function, digest)
+        self._classes = {}
+        self._open = set()  # Functions being described: closures may contain each other.
+        self.covered = {}  # id of a code object that a digest contains -> the object
+
+    def __call__(self, value):
+        """A JSON description; NotPortable if there is none. Equal descriptions: the same thing."""
+        if isinstance(value, types.ModuleType):
+            return ["module", value.__name__]
+        if isinstance(value, type):
+            return ["class", *self.class_words(value)]
+        if isinstance(value, types.FunctionType):
+            return ["function", _path(value), self.function_digest(value)]
+        if isinstance(value, types.CodeType):
+            self._cover(value)
+            return ["code", code_digest(value)]
+        if isinstance(value, _BUILTINS):
+            return ["builtin", type(value).__name__, _path(value), self._owner(value)]
+        if isinstance(value, types.MethodType):
+            return ["method", self(value.__func__), self._owner(value)]
+        if isinstance(value, (staticmethod, classmethod, _lru_cache_wrapper)):
+            return [type(value).__name__, self(value.__wrapped__)]
+        if isinstance(value, functools.partial):
+            return [
+                "partial", self(value.func), [self._part(part) for part in value.args],
+                [[name, self._part(part)] for name, part in sorted(value.keywords.items())]]
+        if isinstance(value, torch._ops.OpOverloadPacket):
+            return ["operator", str(value)]
+        return ["value", encode(value)]
+
+    def function_digest(self, function):
+        known = self._functions.get(id(function))
+        if known is not None:
+            return known[1]
+        if id(function) in self._open or len(self._open) > _MAX_DEPTH:
+            return code_digest(function.__code__)
+        self._open.add(id(function))
+        try:
+            self._cover(function.__code__)
+            keywords = sorted((function.__kwdefaults__ or {}).items())
+            digest = digest_of(
+                code_digest(function.__code__),
+                repr([self._part(value) for value in function.__defaults__ or ()]),
+                repr([(name, self._part(value)) for name, value in keywords]),
+                repr([self._cell(cell) for cell in function.__closure__ or ()]))
+        finally:
+            self._open.discard(id(function))
+        self._functions[id(function)] = (function, digest)
+        return digest
+
+    def class_words(self, cls):
+        """(import path, digest of what it and its bases define)."""
+        known = self._classes.get(cls)
+        if known is None:
+            parts = [part for base in cls.__mro__ for part in self._namespace(base)]
+            known = self._classes[cls] = (_path(cls), digest_of(*parts))
+        return known
+
+    def _namespace(self, cls):
+        yield _path(cls)
+        if cls.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: others belong to Python or an extension.
+            for name, value in sorted(vars(cls).items()):
+                words = self._member(value)
+                if words is not None:
+                    yield f"{name} {words}"
+
+    def _member(self, value):
+        """What decides how an attribute of a class behaves; None for plain data, which guards compare."""
+        if isinstance(value, types.FunctionType):
+            return self.function_digest(value)
+        if isinstance(value, (staticmethod, classmethod)):
+            return f"{type(value).__name__} {self._member(value.__wrapped__)}"
+        if isinstance(value, property):
+            return f"property {[self._part(f) for f in (value.fget, value.fset, value.fdel)]}"
+        if isinstance(value, _BUILTINS):
+            return f"builtin {value.__qualname__}"
+        if hasattr(type(value), "__get__"):
+            return f"descriptor {_path(type(value))}"
+        return None
+
+    def _part(self, value):
+        """A default, a cell or an argument of partial: described if it can be, else its type."""
+        if isinstance(value, type):  # Not its digest: methods have their own class in a cell.
+            return ["class", _path(value)]
+        try:
+            return self(value)
+        except NotPortable:
+            return ["instance", _path(type(value))]
+
+    def _cell(self, cell):
+        try:
+            return self._part(cell.cell_contents)
+        except ValueError:
+            return ["empty"]
+
+    def _owner(self, value):
+        owner = getattr(value, "__self__", None)
+        if owner is None:
+            return None
+        if isinstance(owner, types.ModuleType):
+            return ["module", owner.__name__]
+        if isinstance(owner, type):
+            return ["class", _path(owner)]
+        if type(owner).__name__.startswith("pybind11_"):  # An extension's own record of a function.
+            return None
+        raise NotPortable(f"a bound method of {type(owner).__name__}")
+
+    def _cover(self, code):
+        if id(code) not in self.covered:
+            self.covered[id(code)] = code
+            for constant in code.co_consts:
+                if isinstance(constant, types.CodeType):
+                    self._cover(constant)
+
+
+def _path(value):
+    return f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', None)}"

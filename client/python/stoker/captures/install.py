@@ -1,0 +1,97 @@
+"""From a capture's JSON to something that runs: bytecode, the globals it expects, and its guard."""
+
+import builtins
+import importlib
+import time
+import types
+from typing import Any, NamedTuple
+
+from .. import tally
+from ..client import client
+from ..executable import Executable
+from ..library import StokerError
+from ..log import warn_once
+from ..program import Segment
+from .code import decode_code
+from .graphs import decode_program, make_callable
+from .program import Failure, GuardProgram
+from .values import decode
+
+
+class Installed(NamedTuple):
+    code: types.CodeType
+    check: Any  # f(locals) -> bool
+    guards: int
+    graphs: int
+
+
+def install(record, local_values, global_values, file_name, wrap):
+    """An Installed, or the Failure that says why not. `wrap`: what the graphs' callables are passed through
+    before bytecode calls them. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
+    program = GuardProgram(record, global_values)
+    failure = program.first_failure(local_values)
+    if failure is not None:
+        return failure
+    code = decode_code(record["code"], file_name)
+    functions = []
+    for words in record["graphs"]:
+        try:
+            functions.append(wrap(_load(words)))
+        except StokerError as error:
+            return Failure("artifact", "an artifact", "in the store", str(error))
+    made = {
+        name: _global(kind, body, functions, global_values, file_name)
+        for name, kind, body in record["globals"]}
+    for name, value in made.items():
+        global_values.setdefault(name, value)
+    return Installed(code, program.bind(), len(record["guards"]), len(functions))
+
+
+# What libstoker says about an executable and is added up over a graph.
+_SUMS = ("lookup_s", "load_s", "kernels", "kernels_unique", "launches")
+
+
+def _load(words):
+    """The callable of a graph, over the artifacts of its request keys."""
+    program = decode_program(words["program"])
+    started = time.perf_counter()
+    record = {
+        "captured": True, "nodes": 0, "capture_s": 0.0, "mapping_s": 0.0, "compile_s": 0.0,
+        "bind_s": 0.0, "kernels_compiled": 0, "fallback_ops": dict(program.fallbacks),
+        "sources": [], "request_keys": []}
+
+    def on_bind(seconds):
+        record["bind_s"] += seconds
+
+    executables = []
+    for segment in (step for step in program.steps if isinstance(step, Segment)):
+        executable = Executable(client().load(segment.text), segment, on_bind)
+        executables.append(executable)
+        description = executable.describe()
+        for name in _SUMS:
+            record[name] = record.get(name, 0) + (description.get(name) or 0)
+        record["sources"].append(description.get("source"))
+        record["request_keys"].append(description.get("request_key"))
+    record["segments"] = len(executables)
+    record["ready_s"] = time.perf_counter() - started
+    tally.count("graphs")
+    tally.remember_compile(record)
+    for operator, reason in program.fallbacks.items():
+        tally.count_fallback(operator)
+        warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
+    return make_callable(words, program, executables)
+
+
+def _global(kind, body, functions, global_values, file_name):
+    if kind == "module":
+        return importlib.import_module(body)
+    if kind == "builtins":
+        return vars(builtins)
+    if kind == "graph":
+        return functions[body]
+    if kind == "function":
+        code = decode_code(body, file_name)
+        return types.FunctionType(code, global_values, code.co_name)
+    if kind == "value":
+        return decode(body)
+    raise ValueError(f"a global of kind {kind}")

@@ -1,0 +1,84 @@
+"""CaptureKey: what a frame is before anything of it ran. Never a path, a rank or an address."""
+
+import hashlib
+import platform
+import types
+from typing import NamedTuple
+
+import torch
+
+from .identity import Describer, digest_of
+
+FORMAT = 1  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+_MAX_DEPTH = 6  # Of containers in arguments.
+
+
+class CaptureKey(NamedTuple):
+    digest: str  # 64 hexadecimal digits.
+    fields: tuple  # (tag, text), in key order.
+
+    @property
+    def entry(self):
+        return self.fields[0][1]
+
+
+def key_of(code, module_name, local_values, options, target):
+    """The key of a frame of `code` about to run. `options`: text; `target`: the processor's kind."""
+    describe = Describer()
+    modules = {
+        name: value for name, value in sorted(local_values.items())
+        if isinstance(value, torch.nn.Module)}
+    fields = (
+        ("entry", f"{module_name}:{code.co_qualname}"),
+        ("entry.code", describe(code)[1]),
+        ("modules", _classes_text(modules, describe)),
+        ("inputs", _inputs_text(local_values)),
+        ("options", options),
+        ("target", target),
+        ("python", f"{platform.python_implementation()} {platform.python_version()}"),
+        ("torch", torch.__version__),
+        ("frontend", f"format {FORMAT}"),
+    )
+    hasher = hashlib.sha256(b"stoker.CaptureKey\0")
+    for tag, text in fields:
+        for part in (tag, text):
+            data = part.encode(errors="surrogatepass")
+            hasher.update(len(data).to_bytes(8, "little"))
+            hasher.update(data)
+    return CaptureKey(hasher.hexdigest(), fields)
+
+
+def _classes_text(modules, describe):
+    """The class tree of each module: how many of which class, and a digest of where each stands."""
+    texts = []
+    for local_name, module in modules.items():
+        words, counts = [], {}
+        for name, child in module.named_modules():
+            path, digest = describe.class_words(type(child))
+            words.append(f"{name} {path} {digest}")
+            counts[path] = counts.get(path, 0) + 1
+        kinds = ", ".join(f"{count} {path.rpartition(':')[2]}" for path, count in counts.items())
+        texts.append(f"{local_name}: {kinds} ({digest_of(*words)})")
+    return "; ".join(texts)
+
+
+def _inputs_text(local_values):
+    return ", ".join(
+        f"{name}: {_tree(value, 0)}" for name, value in sorted(local_values.items())
+        if not isinstance(value, torch.nn.Module))
+
+
+def _tree(value, depth):
+    """The kinds of things in an argument, not their values."""
+    kind = type(value)
+    if depth < _MAX_DEPTH:
+        if kind in (tuple, list):
+            return f"{kind.__name__}({', '.join(_tree(item, depth + 1) for item in value)})"
+        if kind is dict:
+            items = ", ".join(f"{key!r}: {_tree(item, depth + 1)}" if isinstance(key, str) else
+                              f"{type(key).__name__}: {_tree(item, depth + 1)}"
+                              for key, item in value.items())
+            return f"dict({items})"
+    if isinstance(value, types.FunctionType):
+        return "function"
+    return kind.__qualname__

@@ -1,0 +1,140 @@
+"""The guards of a capture, checked against a live program.
+
+The first check compares everything by value, import path and digest. What it finds equal is then bound to
+the live objects, so that later checks compare objects by identity.
+"""
+
+import importlib
+import sys
+from typing import NamedTuple
+
+from . import checks, facts, state
+from .identity import Describer
+from .paths import ROOT, Scope, Unreachable, evaluate, text
+from .shapes import compile_expressions
+
+
+class Failure(NamedTuple):
+    """Why a capture does not hold."""
+
+    reason: str  # One of few words, for counting.
+    what: str  # Source expression, or what else differs.
+    expected: str
+    found: str
+    where: str = ""  # The user's line that made the guard.
+
+    def __str__(self):
+        line = f" ({self.where})" if self.where else ""
+        return f"{self.what} is {self.found}, not {self.expected}{line}"
+
+
+class GuardProgram:
+    def __init__(self, record, global_values):
+        self._record = record
+        self._nodes = record["nodes"]
+        self._guards = record["guards"]
+        self._globals = global_values
+        self._first_shape_failure = compile_expressions(record["shapes"])
+        self._values = None
+
+    def first_failure(self, local_values):
+        """None if all guards hold."""
+        different = state.difference(self._record["state"])
+        if different:
+            name, expected, found = different
+            return Failure("state", f"torch state {name}", str(expected), str(found))
+        _load_modules(self._nodes)
+        describe = Describer()
+        different = facts.first_difference(
+            self._record["codes"], self._record["chains"], describe)
+        if different:
+            what, expected, found = different
+            return Failure("code", what, str(expected), str(found))
+        self._values = evaluate(self._nodes, Scope(local_values, self._globals))
+        for guard in self._guards:
+            if not self._holds(guard, describe):
+                return self._failure(guard, describe)
+        return self._relation_failure(local_values)
+
+    def _holds(self, guard, describe):
+        place, kind, expected, _ = guard
+        if kind == "same":
+            return self._values[place] is self._values[expected]
+        return checks.matches(kind, self._values[place], expected, describe)
+
+    def _failure(self, guard, describe):
+        place, kind, expected, where = guard
+        what = text(self._nodes, place)
+        if kind == "same":
+            return Failure(
+                "sameness", what, text(self._nodes, expected), "another object", where)
+        return Failure(
+            _REASONS.get(kind, "value"), what, f"{kind} {expected}",
+            checks.found_text(kind, self._values[place], describe), where)
+
+    def _relation_failure(self, local_values):
+        seen = {}
+        for place in self._record["distinct"]:
+            other = seen.setdefault(id(self._values[place]), place)
+            if other != place:
+                return Failure(
+                    "sameness", text(self._nodes, place), "an object of its own",
+                    text(self._nodes, other))
+        expression = self._first_shape_failure(local_values)
+        if expression is not None:
+            return Failure("shape", expression, "true", "false")
+        return None
+
+    def bind(self):
+        """After first_failure gave None: a function of the locals that tells whether all still holds."""
+        nodes, guards, global_values = self._nodes, self._guards, self._globals
+        bound = self._values
+        self._values = None
+        state_unchanged = state.watcher()
+        distinct = self._record["distinct"]
+        first_shape_failure = self._first_shape_failure
+        describe = Describer()
+
+        def check(local_values):
+            if not state_unchanged():
+                return False
+            values = evaluate(nodes, Scope(local_values, global_values))
+            for place, kind, expected, _ in guards:
+                value = values[place]
+                if kind == "same":
+                    if value is not values[expected]:
+                        return False
+                elif kind == "type" and type(value) is type(bound[place]):
+                    continue
+                elif (value is bound[place] and kind in _OF_IDENTITY
+                        and not isinstance(value, _CONTAINERS)):
+                    continue
+                elif not checks.matches(kind, value, expected, describe):
+                    return False
+            if len({id(values[place]) for place in distinct}) != len(distinct):
+                return False
+            return first_shape_failure(local_values) is None
+
+        return check
+
+
+# Kinds whose outcome an object keeps: constants, functions, classes, modules.
+_OF_IDENTITY = frozenset(("is", "equals"))
+_CONTAINERS = (tuple, list, dict, set)
+
+_REASONS = {
+    "is": "object", "type": "type", "tensor": "tensor", "length": "length", "keys": "keys",
+    "dynamic": "shape", "contains": "keys", "lacks": "keys"}
+
+
+def _load_modules(nodes):
+    """Modules that the trace loaded on its way; guards look into them."""
+    for parent, step, name in nodes:
+        if parent == ROOT and step == "module" and name not in sys.modules:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                pass  # Its guards fail, and name it.
+
+
+__all__ = ["Failure", "GuardProgram", "Unreachable"]

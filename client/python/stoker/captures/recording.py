@@ -1,0 +1,103 @@
+"""What the backend tells about the graphs of a frame that is being recorded.
+
+A frame is recorded on one thread, and Dynamo holds a lock meanwhile; frames nest when tracing calls code
+that is compiled too.
+"""
+
+import threading
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from torch._guards import TracingContext
+
+from .graphs import encode_program, encode_runtime
+from .values import NotPortable
+
+_recorded = threading.local()
+
+ATTRIBUTE = "_stoker_graph"  # Of a compiled function: its GraphRecord.
+
+
+class GraphRecord(NamedTuple):
+    words: Any  # JSON, or None where the graph is not portable,
+    reason: str  # and why.
+
+
+class _Graph:
+    """One graph on its way through AOTAutograd."""
+
+    def __init__(self, input_count):
+        self.input_count = input_count
+        self.records = []
+
+    def mark(self, function):
+        """The function that Dynamo gets for the graph, with its record."""
+        if len(self.records) == 1:
+            record = self.records[0]
+        else:
+            record = GraphRecord(None, "a graph that runs in eager")
+        setattr(_innermost(function), ATTRIBUTE, record)
+        return function
+
+
+@contextmanager
+def frame():
+    """Graphs compiled inside belong to a frame that is being recorded."""
+    outer = getattr(_recorded, "graphs", None)
+    _recorded.graphs = []
+    try:
+        yield
+    finally:
+        _recorded.graphs = outer
+
+
+@contextmanager
+def graph(example_inputs):
+    """The graph that is compiled inside."""
+    opened = _Graph(len(example_inputs))
+    graphs = getattr(_recorded, "graphs", None)
+    if graphs is not None:
+        graphs.append(opened)
+    try:
+        yield opened
+    finally:
+        if graphs is not None:
+            graphs.remove(opened)
+
+
+def note_program(gm, program, request_keys):
+    """Called with each graph that was compiled, while AOTAutograd's metadata is at hand."""
+    graphs = getattr(_recorded, "graphs", None)
+    if not graphs:
+        return
+    opened = graphs[-1]
+    try:
+        metadata = TracingContext.try_get().fw_metadata
+        placeholders = len(gm.graph.find_nodes(op="placeholder"))
+        if placeholders != opened.input_count:
+            raise NotPortable("a graph whose inputs are not the frame's")
+        words = {
+            "program": encode_program(program, request_keys),
+            "runtime": encode_runtime(metadata, placeholders)}
+        opened.records.append(GraphRecord(words, ""))
+    except NotPortable as error:
+        opened.records.append(GraphRecord(None, str(error)))
+
+
+def note_local(reason):
+    """The graph being compiled cannot leave this process."""
+    graphs = getattr(_recorded, "graphs", None)
+    if graphs:
+        graphs[-1].records.append(GraphRecord(None, reason))
+
+
+def record_of(function):
+    """The record of a compiled function, below what Dynamo wrapped it in."""
+    return getattr(_innermost(function), ATTRIBUTE, None) or GraphRecord(
+        None, "a graph of another kind")
+
+
+def _innermost(function):
+    while hasattr(function, "_torchdynamo_orig_callable"):
+        function = function._torchdynamo_orig_callable
+    return function

@@ -1,0 +1,82 @@
+"""PyTorch's state outside of a program's objects: what the same graph depends on."""
+
+import json
+import sys
+
+import torch
+from torch._C._dynamo.guards import GlobalStateGuard
+
+from .values import NotPortable
+
+_HOOKS = (
+    "_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_pre_hooks",
+    "_global_forward_hooks", "_global_parameter_registration_hooks",
+    "_global_module_registration_hooks", "_global_buffer_registration_hooks")
+_MODULE = sys.modules["torch.nn.modules.module"]
+
+
+def current():
+    """JSON. NotPortable where the state holds objects."""
+    if torch._C._len_torch_function_stack():
+        raise NotPortable("a torch function mode")
+    if torch._C._len_torch_dispatch_stack():
+        raise NotPortable("a torch dispatch mode")
+    if torch._C._autograd._top_saved_tensors_default_hooks(False) is not None:
+        raise NotPortable("saved tensors hooks")
+    if torch._C._functorch.maybe_current_level() is not None:
+        raise NotPortable("a functorch transform")
+    return {
+        **json.loads(GlobalStateGuard().__getstate__()),
+        "inference_mode": torch.is_inference_mode_enabled(),
+        "default_device": str(_device()),
+        "forward_ad_level": torch.autograd.forward_ad._current_level,
+        "attention": list(_attention()),
+        "hooks": [len(getattr(_MODULE, name)) for name in _HOOKS],
+    }
+
+
+def difference(expected):
+    """(name, expected, found) of the first part that differs, or None."""
+    try:
+        found = current()
+    except NotPortable as error:
+        return "modes", "none", str(error)
+    for name in sorted({*expected, *found}):
+        if expected.get(name) != found.get(name):
+            return name, expected.get(name), found.get(name)
+    return None
+
+
+def watcher():
+    """A function that tells, in about a microsecond, whether the state is still as it is now."""
+    state = GlobalStateGuard()
+    inference = torch.is_inference_mode_enabled()
+    device = _device()
+    hooks = [getattr(_MODULE, name) for name in _HOOKS]
+    lengths = list(map(len, hooks))
+    attention = _attention()
+    level = torch.autograd.forward_ad._current_level
+
+    def unchanged():
+        return (
+            state.check() and torch.is_inference_mode_enabled() == inference
+            and _device() == device
+            and not torch._C._len_torch_function_stack()
+            and not torch._C._len_torch_dispatch_stack()
+            and torch._C._autograd._top_saved_tensors_default_hooks(False) is None
+            and torch._C._functorch.maybe_current_level() is None
+            and torch.autograd.forward_ad._current_level == level
+            and list(map(len, hooks)) == lengths and _attention() == attention)
+
+    return unchanged
+
+
+def _attention():
+    return (
+        torch._C._get_flash_sdp_enabled(), torch._C._get_mem_efficient_sdp_enabled(),
+        torch._C._get_math_sdp_enabled())
+
+
+def _device():
+    """The default device that was set; its module is loaded when one is."""
+    return getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)

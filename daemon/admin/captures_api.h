@@ -1,0 +1,46 @@
+// CapturesApi: the routes /v1/captures/..., and what is remembered of how starts went.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "daemon/net/http.h"
+#include "daemon/service/capture_store.h"
+#include "daemon/service/statistics.h"
+
+namespace stoker {
+
+class CapturesApi {
+ public:
+  static constexpr std::size_t kMaxNotes = 256;
+
+  // All references must outlive it.
+  CapturesApi(boost::asio::thread_pool& blocking, CacheStack& stack, Statistics& statistics)
+      : blocking_(blocking), statistics_(statistics), store_(stack) {}
+
+  static bool Owns(std::string_view path);
+  // The reply; a miss is one with status 404. Errors are for the caller to put into words.
+  boost::asio::awaitable<Result<net::HttpReply>> Handle(const net::HttpRequest& request);
+
+ private:
+  struct Note {
+    double unix_s;
+    wire::CaptureNote note;
+  };
+
+  Result<net::HttpReply> Find(const std::string& body);
+  Result<net::HttpReply> Take(const wire::CaptureNote& note);
+  net::HttpReply Notes();
+
+  boost::asio::thread_pool& blocking_;
+  Statistics& statistics_;
+  CaptureStore store_;
+  std::mutex mutex_;        // Guards what follows.
+  std::deque<Note> notes_;  // Newest first.
+};
+
+}  // namespace stoker

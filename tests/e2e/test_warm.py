@@ -1,0 +1,71 @@
+"""The second process runs without tracing anything again, and equals eager."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+JOB = pathlib.Path(__file__).with_name("warm_job.py")
+TOLERANCE = 1e-5
+
+
+def start(site, *cases):
+    done = subprocess.run(
+        [sys.executable, str(JOB), *cases], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout.splitlines()[-1])
+    for name, result in results.items():
+        assert result["leaves"][0] == result["leaves"][1], name
+        assert result["error"] <= TOLERANCE, (name, result)
+        assert result["repeats"] <= TOLERANCE, (name, result)
+    return results
+
+
+def assert_warm(results, starts=None):
+    """No frame traced, no AOTAutograd trace, no compile, no fallback: the whole counter lists."""
+    last = list(results.values())[-1]
+    assert last["torch"] == {}
+    assert last["compiles"] == 0
+    assert last["fallbacks"] == {}
+    assert set(last["stoker"]) <= {"graphs", "captures.hit", "bindings"}, last["stoker"]
+    if starts is not None:
+        assert last["stoker"]["captures.hit"] == starts
+
+
+def test_second_process_of_models_traces_nothing(site):
+    models = ("mlp", "gpt2", "bert", "llama", "resnet", "vit")
+    cold = start(site, *models)
+    assert cold["vit"]["stoker"]["captures.recorded"] == len(models)
+    before = site.stats()
+    assert_warm(start(site, *models), starts=len(models))
+    after = site.stats()
+    for name in ("compiles", "misses", "kernels", "compile_failures", "fallback_ops", "quarantined"):
+        assert after[name] == before[name], name
+    assert after["captures"] == {
+        **before["captures"], "hits": before["captures"]["hits"] + len(models)}
+
+
+# What a frame may do besides calling one graph.
+KINDS = (
+    "keywords", "two_functions", "two_configurations", "batch_norm_training", "buffers",
+    "inputs_in_place", "aliased_outputs", "structured_outputs", "graph_breaks",
+    "nested_graph_breaks", "options")
+
+
+def test_symbolic_sizes_stay_in_their_process_and_say_so(site):
+    for _ in range(2):
+        result = start(site, "dynamic_dims")["dynamic_dims"]
+        assert result["stoker"]["captures.local.a graph of symbolic sizes"] == 1
+    assert site.stats()["captures"]["local_reasons"] == {"a graph of symbolic sizes": 2}
+
+
+def test_second_process_of_every_kind_of_call_traces_nothing(site):
+    start(site, *KINDS)
+    assert_warm(start(site, *KINDS))
+    listed = json.loads(site.tool("ls", "--captures", "--json"))
+    assert {entry["kind"] for entry in listed} == {"capture"}
+    assert "capture" not in {entry["kind"] for entry in json.loads(site.tool("ls", "--json"))}
+    text = site.tool("inspect", next(
+        entry["key"] for entry in listed if "_broken" in entry["label"]))
+    assert "entry: warm_cases:" in text and "==== guards (" in text and "request key" in text
+    assert " hit " in site.tool("explain")

@@ -1,0 +1,120 @@
+#include "daemon/service/capture_store.h"
+
+#include <gmock/gmock.h>
+
+#include "protocol/artifact/capture_envelope.h"
+#include "protocol/wire/limits.h"
+
+namespace stoker {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class CaptureStoreTest : public testing::Test {
+ protected:
+  static wire::CaptureQuery Key(const std::string& entry, const std::string& torch = "2") {
+    wire::CaptureQuery query;
+    query.capture_key = Sha256Of(entry + "/" + torch);
+    query.fields = {{"entry", entry, Sha256Of(entry)}, {"torch", torch, Sha256Of(torch)}};
+    return query;
+  }
+  Status Put(const wire::CaptureQuery& key, const std::string& content) {
+    return store_.Put({key, "label of " + content, SealCapture(content)});
+  }
+  // The contents under a key, as found.
+  std::vector<std::string> Contents(const wire::CaptureQuery& key) {
+    std::vector<std::string> contents;
+    const auto found = store_.Find(key);
+    if (!found.ok()) return contents;
+    for (const wire::Blob& capture : found->captures) {
+      EXPECT_EQ(Sha256Of(capture.data), capture.digest);
+      contents.emplace_back(OpenCapture(capture.data).value());
+    }
+    return contents;
+  }
+  static Digest DigestOf(const std::string& content) { return Sha256Of(SealCapture(content)); }
+
+  std::unique_ptr<CacheStack> stack_ = CacheStack::Open(StackConfig{}, nullptr).value();
+  CaptureStore store_{*stack_};
+};
+
+TEST_F(CaptureStoreTest, Find_Nothing_NotFound) {
+  EXPECT_EQ(store_.Find(Key("f")).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(CaptureStoreTest, Put_Several_MostRecentFirst) {
+  ASSERT_TRUE(Put(Key("f"), "one").ok());
+  ASSERT_TRUE(Put(Key("f"), "two").ok());
+  ASSERT_TRUE(Put(Key("g"), "other").ok());
+  EXPECT_THAT(Contents(Key("f")), ElementsAre("two", "one"));
+  ASSERT_TRUE(Put(Key("f"), "one").ok());
+  EXPECT_THAT(Contents(Key("f")), ElementsAre("one", "two"));
+}
+
+TEST_F(CaptureStoreTest, Put_BeyondLimit_OldestGoes) {
+  for (std::size_t i = 0; i <= wire::kMaxCapturesPerKey; ++i) {
+    ASSERT_TRUE(Put(Key("f"), std::to_string(i)).ok());
+  }
+  const auto contents = Contents(Key("f"));
+  ASSERT_EQ(contents.size(), wire::kMaxCapturesPerKey);
+  EXPECT_EQ(contents.front(), std::to_string(wire::kMaxCapturesPerKey));
+  EXPECT_EQ(contents.back(), "1");
+}
+
+TEST_F(CaptureStoreTest, Put_NoEnvelope_Refused) {
+  const Status status = store_.Put({Key("f"), "", "no envelope"});
+  EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(status.error().message, HasSubstr("'capture.capture'"));
+  EXPECT_THAT(Contents(Key("f")), IsEmpty());
+}
+
+TEST_F(CaptureStoreTest, Drop_OneOfTwo_TheOtherStays) {
+  ASSERT_TRUE(Put(Key("f"), "one").ok());
+  ASSERT_TRUE(Put(Key("f"), "two").ok());
+  ASSERT_TRUE(store_.Drop({"default", Key("f").capture_key, DigestOf("two")}).ok());
+  EXPECT_THAT(Contents(Key("f")), ElementsAre("one"));
+  EXPECT_FALSE(*stack_->blobs().Contains(DigestOf("two")));
+}
+
+TEST_F(CaptureStoreTest, Drop_Last_KeyIsGone) {
+  ASSERT_TRUE(Put(Key("f"), "one").ok());
+  ASSERT_TRUE(store_.Drop({"default", Key("f").capture_key, DigestOf("one")}).ok());
+  EXPECT_EQ(store_.Find(Key("f")).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store_.Drop({"default", Key("f").capture_key, DigestOf("one")}).error().code,
+            ErrorCode::kNotFound);
+}
+
+TEST_F(CaptureStoreTest, Find_KeyOfAnArtifact_NotFound) {
+  const NamedBlob blob = NamedBlob::Of(Blob("artifact", BlobKind::kArtifact));
+  ASSERT_TRUE(stack_->blobs().Put(blob).ok());
+  ActionEntry entry;
+  entry.artifact = blob.digest();
+  ASSERT_TRUE(
+      stack_->actions().Publish("default", Key("f").capture_key, entry, Durability::kSynced).ok());
+  EXPECT_EQ(store_.Find(Key("f")).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(CaptureStoreTest, ExplainMiss_NamesNearestKeyAndFirstDifference) {
+  EXPECT_EQ(store_.ExplainMiss(Key("f")).name, "no captures");
+  ASSERT_TRUE(Put(Key("g", "1"), "far").ok());
+  ASSERT_TRUE(Put(Key("f", "1"), "near").ok());
+  const MissReason reason = store_.ExplainMiss(Key("f", "2"));
+  EXPECT_EQ(reason.name, "torch is new");
+  EXPECT_THAT(reason.text, HasSubstr("has 1, this one 2"));
+  EXPECT_THAT(reason.text, HasSubstr(Key("f", "1").capture_key.ToHex().substr(0, 16)));
+}
+
+TEST_F(CaptureStoreTest, List_ShowsCapturesByKind) {
+  ASSERT_TRUE(Put(Key("f"), "one").ok());
+  ArtifactStore artifacts(*stack_);
+  const auto listed = artifacts.List({"", "capture", 0}).value().entries;
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].key, Key("f").capture_key);
+  EXPECT_EQ(listed[0].label, "label of one");
+  EXPECT_EQ(listed[0].size_bytes, SealCapture("one").size());
+}
+
+}  // namespace
+}  // namespace stoker
