@@ -42,18 +42,20 @@ std::vector<SymDim> Dims(const std::vector<std::int64_t>& sizes) {
 }  // namespace
 
 std::int64_t GraphGenerator::Size() {
-  if (tiny_) return Below(3);
-  constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31};
-  return kSizes[Below(std::size(kSizes))];
+  constexpr std::int64_t kSmall[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31};
+  constexpr std::int64_t kLarge[] = {1, 2, 3, 16, 33, 50, 64, 100, 128, 199, 200};
+  if (scale_ == Scale::kTiny) return Below(3);
+  return (scale_ == Scale::kSmall ? kSmall : kLarge)[Below(std::size(kSmall))];
 }
 
 std::vector<std::int64_t> GraphGenerator::Sizes(int min_rank, int max_rank) {
   std::vector<std::int64_t> sizes;
   const std::int64_t rank = min_rank + Below(max_rank - min_rank + 1);
+  const std::int64_t limit = scale_ == Scale::kLarge ? 40000 : 4096;
   std::int64_t product = 1;
   for (std::int64_t i = 0; i < rank; ++i) {
     std::int64_t size = Size();
-    while (product * size > 4096) size = 1 + Below(3);
+    while (product * size > limit) size = 1 + Below(3);
     product *= size;
     sizes.push_back(size);
   }
@@ -577,7 +579,9 @@ bool GraphGenerator::Indexing(OpKind kind, DType dtype) {
   std::vector<std::int64_t> update_sizes = batch;
   update_sizes.insert(update_sizes.end(), kept.begin(), kept.end());
   constexpr const char* kKinds[] = {"assign", "add", "maximum", "minimum", "multiply"};
-  const std::int64_t num_kinds = dtype == DType::kBool ? 1 : chaining_ ? 4 : 5;
+  std::int64_t num_kinds = dtype == DType::kBool ? 1 : chaining_ ? 4 : 5;
+  // Thousands of updates of one 16-bit element are rounded thousands of times.
+  if (scale_ == Scale::kLarge && SizeInBytes(dtype) == 2) num_kinds = 1;
   return Emit(kind, {x, indices, Operand(dtype, update_sizes)},
               {{AttrName::kUpdateWindowDims, window_dims},
                {AttrName::kInsertedWindowDims, collapsed},

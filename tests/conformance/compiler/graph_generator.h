@@ -13,9 +13,13 @@ namespace stoker::test {
 
 class GraphGenerator {
  public:
-  // `tiny`: sizes are 0, 1 or 2.
-  explicit GraphGenerator(std::uint64_t seed, bool tiny = false)
-      : random_(seed), builder_("random"), tiny_(tiny) {}
+  enum class Scale {
+    kTiny,   // Sizes are 0, 1 or 2.
+    kSmall,  // Up to 31, at most 4096 elements.
+    kLarge,  // Up to 200, so many elements that kernels are divided into tasks.
+  };
+  explicit GraphGenerator(std::uint64_t seed, Scale scale = Scale::kSmall)
+      : random_(seed), builder_("random"), scale_(scale) {}
 
   // Adds a node of `kind` whose principal operands have dtype `dtype`: new inputs (some of them
   // parameters, some seen through a view), or values added before. False when the kind has no such
@@ -67,7 +71,7 @@ class GraphGenerator {
   GraphBuilder builder_;
   std::vector<Entry> values_;
   bool chaining_ = false;
-  bool tiny_ = false;
+  Scale scale_;
 };
 
 }  // namespace stoker::test

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "tests/conformance/compiler/graph_generator.h"
 #include "tests/conformance/compiler/harness.h"
@@ -21,14 +22,15 @@ class OpTest : public testing::TestWithParam<OpKind> {
  protected:
   enum class Values { kOrdinary, kSpecial };
 
-  // Instances of every dtype that the kind takes.
-  void Check(std::uint64_t seed, bool tiny, Values values) {
+  // Instances of those dtypes that the kind takes.
+  void Check(std::uint64_t seed, GraphGenerator::Scale scale, Values values,
+             std::span<const DType> dtypes = kAll) {
     const OpKind kind = GetParam();
     int tried = 0;
-    for (const DType dtype : kAll) {
+    for (const DType dtype : dtypes) {
       const std::uint64_t mixed = seed * 1000000 + static_cast<std::uint64_t>(kind) * 1000 +
                                   static_cast<std::uint64_t>(dtype) * 10;
-      GraphGenerator generator(mixed, tiny);
+      GraphGenerator generator(mixed, scale);
       bool any = false;
       for (int i = 0; i < kInstances; ++i) any = generator.Add(kind, dtype) || any;
       if (!any) continue;
@@ -45,17 +47,27 @@ class OpTest : public testing::TestWithParam<OpKind> {
 };
 
 TEST_P(OpTest, RandomShapes_AgreeWithTheInterpreter) {
-  for (const std::uint64_t seed : Seeds(0, 1)) Check(seed, false, Values::kOrdinary);
+  for (const std::uint64_t seed : Seeds(0, 1))
+    Check(seed, GraphGenerator::Scale::kSmall, Values::kOrdinary);
 }
 
 TEST_P(OpTest, NanInfinityAndZeros_AgreeWithTheInterpreter) {
   // Whether a zero that pads or a key that is masked meets an infinite factor is nobody's contract.
   if (GetParam() == OpKind::kConvolution || GetParam() == OpKind::kAttention) return;
-  for (const std::uint64_t seed : Seeds(1, 1)) Check(seed, false, Values::kSpecial);
+  for (const std::uint64_t seed : Seeds(1, 1))
+    Check(seed, GraphGenerator::Scale::kSmall, Values::kSpecial);
 }
 
 TEST_P(OpTest, EmptyAndSingleElements_AgreeWithTheInterpreter) {
-  for (const std::uint64_t seed : Seeds(2, 1)) Check(seed, true, Values::kOrdinary);
+  for (const std::uint64_t seed : Seeds(2, 1))
+    Check(seed, GraphGenerator::Scale::kTiny, Values::kOrdinary);
+}
+
+TEST_P(OpTest, ManyTasks_AgreeWithTheInterpreter) {
+  constexpr DType kSome[] = {DType::kF32, DType::kBF16, DType::kI64, DType::kBool};
+  for (const std::uint64_t seed : Seeds(3, 1)) {
+    Check(seed, GraphGenerator::Scale::kLarge, Values::kOrdinary, kSome);
+  }
 }
 
 std::vector<OpKind> AllKinds() {
