@@ -1,0 +1,51 @@
+"""One compiled model in many threads, and in a child process made by fork."""
+
+import json
+import subprocess
+import sys
+
+SCRIPT = """
+import json, os, threading
+import torch
+from job import build, output_of, relative_error
+
+model, example = build("gpt2", 0, 64, 2)
+model.eval()
+compiled = torch.compile(lambda tokens: output_of(model(tokens)), backend="stoker")
+inputs = [torch.randint(0, 1000, example.shape) for _ in range(4)]
+with torch.no_grad():
+    expected = [output_of(model(tokens)) for tokens in inputs]
+    compiled(example)
+worst = [0.0] * 4
+
+def work(place):
+    with torch.no_grad():
+        for _ in range(25):
+            error = relative_error(compiled(inputs[place]), expected[place])
+            worst[place] = max(worst[place], error)
+
+threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+
+torch.set_num_threads(1)  # PyTorch's own threads do not survive a fork.
+child = os.fork()
+if child == 0:
+    with torch.no_grad():
+        same = relative_error(compiled(inputs[0]), expected[0]) < 1e-5
+        other = torch.compile(lambda tokens: output_of(model(tokens)) + 1, backend="stoker")
+        new = relative_error(other(inputs[0]), expected[0] + 1) < 1e-5
+    os._exit(0 if same and new else 1)
+_, status = os.waitpid(child, 0)
+print(json.dumps({"worst": max(worst), "child": status}))
+"""
+
+
+def test_threads_and_fork(site):
+    site.env["PYTHONPATH"] += ":" + __file__.rpartition("/")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=site.env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["worst"] < 1e-5
+    assert result["child"] == 0
