@@ -20,6 +20,7 @@ class Site:
 
     def __init__(self, cache):
         self.cache = cache
+        self._processes = []
         self.env = dict(
             os.environ, STOKER_CACHE_DIR=str(cache), STOKER_DAEMON=str(BUILD / "bin" / "stokerd"),
             STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"),
@@ -29,9 +30,20 @@ class Site:
 
     def start(self, *arguments):
         job = [sys.executable, str(ROOT / "tests" / "e2e" / "job.py"), *map(str, arguments)]
-        return subprocess.Popen(
+        return self.keep(subprocess.Popen(
             job, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True)
+            text=True))
+
+    def keep(self, process):
+        """Sees to it that the process ends with the test: it could start a daemon after that."""
+        self._processes.append(process)
+        return process
+
+    def close(self):
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        self.tool("stop", check=False)
 
     def finish(self, process):
         out, err = process.communicate(timeout=600)
@@ -76,4 +88,4 @@ class Site:
 def site(tmp_path):
     site = Site(tmp_path / "cache")
     yield site
-    site.tool("stop", check=False)
+    site.close()

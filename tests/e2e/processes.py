@@ -13,7 +13,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "dev"
-WAIT_S = 60
+WAIT_S = 300  # A machine that is busy with other things takes a minute to import PyTorch.
 
 
 def wait_for(condition):
@@ -55,8 +55,8 @@ class HeldWorkers:
 
 def start(site, widths, **env):
     job = [sys.executable, str(ROOT / "tests" / "e2e" / "light_job.py"), *map(str, widths)]
-    return subprocess.Popen(
-        job, env={**site.env, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return site.keep(subprocess.Popen(
+        job, env={**site.env, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
 
 
 def run(site, widths, **env):
