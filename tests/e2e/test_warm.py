@@ -69,3 +69,22 @@ def test_second_process_of_every_kind_of_call_traces_nothing(site):
         entry["key"] for entry in listed if "_broken" in entry["label"]))
     assert "entry: warm_cases:" in text and "==== guards (" in text and "request key" in text
     assert " hit " in site.tool("explain")
+
+
+def test_stoker_compile_imports_nothing_of_the_compiler(site):
+    cases = (
+        "keywords", "two_functions", "inputs_in_place", "aliased_outputs", "structured_outputs")
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, str(JOB.with_name("direct_job.py")), *cases], env=site.env,
+            capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert result["error"] <= TOLERANCE
+        return result
+
+    assert "torch._dynamo" in run()["imported"]
+    warm = run()
+    assert warm["imported"] == []
+    assert set(warm["counters"]) <= {"graphs", "captures.hit", "bindings"}, warm

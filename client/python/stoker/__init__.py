@@ -1,4 +1,4 @@
-"""Stoker for PyTorch: torch.compile(model, backend="stoker").
+"""Stoker for PyTorch: torch.compile(model, backend="stoker"), or stoker.compile(model).
 
 Importing this package imports neither PyTorch nor libstoker; both come with the first graph.
 """
@@ -7,7 +7,7 @@ from .profiling import profile
 from .tally import compiles, counters, fallback_ops, last_compile
 
 __version__ = "0.1.0"
-__all__ = ["compiles", "counters", "fallback_ops", "last_compile", "profile", "status"]
+__all__ = ["compile", "compiles", "counters", "fallback_ops", "last_compile", "profile", "status"]
 
 
 def status():
@@ -15,3 +15,11 @@ def status():
     from .client import status as ask
 
     return ask()
+
+
+def compile(model=None, **settings):
+    """As torch.compile(model, backend="stoker", **settings), for short processes: where a capture holds,
+    nothing of PyTorch's compiler is imported. Settings: mode, options, dynamic, fullgraph."""
+    from .captures.direct import compile as compile_directly
+
+    return compile_directly(model, **settings)

@@ -4,6 +4,7 @@ Bytecode runs under the Python version that made it, which the key holds.
 """
 
 import base64
+import dis
 import types
 
 from .values import NotPortable, decode, encode
@@ -14,6 +15,7 @@ _NUMBERS = (
 _BYTES = ("co_code", "co_linetable", "co_exceptiontable")
 _NAMES = ("co_names", "co_varnames", "co_freevars", "co_cellvars")
 _TEXTS = ("co_name", "co_qualname")
+_GLOBAL_OPERATIONS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
 _MAX_DEPTH = 16  # Of code in code.
 
 
@@ -51,12 +53,26 @@ def _template():
 
 
 def global_names(code):
-    """Every name that the code, or code in it, may read from its globals."""
-    names = set(code.co_names)
+    """Every name that the code, or code in it, reads from its globals. Dynamo's code lists many more."""
+    names = {
+        instruction.argval for instruction in dis.get_instructions(code)
+        if instruction.opname in _GLOBAL_OPERATIONS}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names |= global_names(constant)
     return names
 
 
-__all__ = ["NotPortable", "decode_code", "encode_code", "global_names"]
+def attributes_of_global(code, name):
+    """The attributes that the code reads from a global, in order of their names; "" for any other use."""
+    found, follows = set(), False
+    for instruction in dis.get_instructions(code):
+        if follows:
+            is_read = instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            found.add(instruction.argval if is_read else "")
+        follows = instruction.opname == "LOAD_GLOBAL" and instruction.argval == name
+    return sorted(found)
+
+
+__all__ = [
+    "NotPortable", "attributes_of_global", "decode_code", "encode_code", "global_names"]

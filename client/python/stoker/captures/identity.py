@@ -21,6 +21,9 @@ _BUILTINS = (
     types.MethodWrapperType)
 _lru_cache_wrapper = type(functools.lru_cache(lambda: None))
 
+# Dynamo replaces these when its first compiled function is entered.
+_REPLACED_BY_DYNAMO = {torch.nn.Module: ("__init__", "__setstate__")}
+
 _code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
 
 
@@ -122,7 +125,10 @@ class Describer:
     def _namespace(self, cls):
         yield _path(cls)
         if cls.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: others belong to Python or an extension.
+            skipped = _REPLACED_BY_DYNAMO.get(cls, ())
             for name, value in sorted(vars(cls).items()):
+                if name in skipped:
+                    continue
                 words = self._member(value)
                 if words is not None:
                     yield f"{name} {words}"

@@ -27,24 +27,49 @@ class Installed(NamedTuple):
 
 def install(record, local_values, global_values, file_name, wrap):
     """An Installed, or the Failure that says why not. `wrap`: what the graphs' callables are passed through
-    before bytecode calls them. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
+    before bytecode calls them; None where Dynamo is not there to run resume functions. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
     program = GuardProgram(record, global_values)
     failure = program.first_failure(local_values)
     if failure is not None:
         return failure
+    if wrap is None and any(map(_needs_dynamo, record["globals"])):
+        return Failure("needs Dynamo", "the bytecode", "free of graph breaks", "not")
     code = decode_code(record["code"], file_name)
     functions = []
     for words in record["graphs"]:
         try:
-            functions.append(wrap(_load(words)))
+            function = _load(words)
         except StokerError as error:
             return Failure("artifact", "an artifact", "in the store", str(error))
+        functions.append(function if wrap is None else wrap(function))
     made = {
         name: _global(kind, body, functions, global_values, file_name)
+        if wrap is not None or kind != "dynamo" else _WithoutDynamo
         for name, kind, body in record["globals"]}
     for name, value in made.items():
-        global_values.setdefault(name, value)
+        # Where both ways meet in one process, what works under Dynamo works without it too.
+        if wrap is not None or name not in global_values:
+            global_values[name] = value
     return Installed(code, program.bind(), len(record["guards"]), len(functions))
+
+
+class _WithoutDynamo:
+    """What bytecode reads of torch._dynamo.utils for PyTorch's profiler, where Dynamo is not there."""
+
+    @staticmethod
+    def record_pregraph_bytecode_enter():
+        return None
+
+    @staticmethod
+    def record_pregraph_bytecode_exit(context):
+        return None
+
+
+def _needs_dynamo(words):
+    _, kind, body = words
+    if kind == "dynamo":
+        return not all(name and hasattr(_WithoutDynamo, name) for name in body)
+    return kind == "function" or kind == "module" and body.startswith("torch._dynamo")
 
 
 # What libstoker says about an executable and is added up over a graph.
@@ -85,6 +110,8 @@ def _load(words):
 def _global(kind, body, functions, global_values, file_name):
     if kind == "module":
         return importlib.import_module(body)
+    if kind == "dynamo":
+        return importlib.import_module("torch._dynamo.utils")
     if kind == "builtins":
         return vars(builtins)
     if kind == "graph":

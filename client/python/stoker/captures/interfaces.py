@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..log import logger
+from ..log import warn_once
+from .key import options_text
 
 KNOWN_VERSIONS = ("2.11",)
 
@@ -35,18 +36,21 @@ class Trace(NamedTuple):
     installed_globals: frozenset
 
 
-def is_known_version():
-    return torch.__version__.startswith(tuple(f"{version}." for version in KNOWN_VERSIONS))
+def are_on():
+    """Are captures used in this process? Says it if PyTorch's version keeps them off."""
+    if os.environ.get("STOKER_CAPTURES", "").lower() in ("off", "0"):
+        return False
+    known = torch.__version__.startswith(tuple(f"{version}." for version in KNOWN_VERSIONS))
+    if not known:
+        warn_once(
+            "captures off", "captures are off: PyTorch %s is none of the versions known to work (%s).",
+            torch.__version__, ", ".join(KNOWN_VERSIONS))
+    return known
 
 
 def attach(is_ours):
     """From now on, compiled functions whose backend `is_ours` start from captures. Once per process."""
-    if os.environ.get("STOKER_CAPTURES", "").lower() in ("off", "0"):
-        return
-    if not is_known_version():
-        logger.info(
-            "captures are off: PyTorch %s is none of the versions known to work (%s)",
-            torch.__version__, ", ".join(KNOWN_VERSIONS))
+    if not are_on():
         return
     from torch._dynamo import convert_frame
 
@@ -83,13 +87,14 @@ class WarmFrame:
 
     def __init__(self, callback, backend):
         self._torchdynamo_orig_backend = callback  # Frame evaluation and DDP follow this name.
-        self._options = options_text(backend)
+        self._options = options_text(
+            getattr(backend, "kwargs", {}), getattr(backend, "dynamic", None))
 
     def __call__(self, frame, cache_entry, hooks, frame_state, skip=0):
         from torch._dynamo.convert_frame import has_tensor_in_frame
         from torch._dynamo.types import ConvertFrameReturn
 
-        from . import frames
+        from . import frames, recorder
 
         if not has_tensor_in_frame(frame):
             return ConvertFrameReturn()  # As Dynamo decides too: there is nothing to trace.
@@ -102,28 +107,22 @@ class WarmFrame:
         if key is None:
             return self._torchdynamo_orig_backend(
                 frame, cache_entry, hooks, frame_state, skip=skip + 1)
-        recorder = frames.Recorder(key, frame.f_code, local_values, global_values)
+        recording = recorder.Recorder(key, frame.f_code, local_values, global_values)
         outer, _tracing.traces = getattr(_tracing, "traces", None), []
         try:
-            with recorder.frame():
+            with recording.frame():
                 result = self._torchdynamo_orig_backend(
                     frame, cache_entry, hooks, frame_state, skip=skip + 1)
             traces = _tracing.traces
         finally:
             _tracing.traces = outer
         if result.guarded_code is not None and traces:
-            recorder.finish(traces[-1], result.guarded_code.code)
+            recording.finish(traces[-1], result.guarded_code.code)
         return result
 
     @property
     def _clone_with_backend(self):
         return self._torchdynamo_orig_backend._clone_with_backend
-
-
-def options_text(backend):
-    """What torch.compile() was asked for besides the backend."""
-    parts = [f"{name}={value!r}" for name, value in sorted(getattr(backend, "kwargs", {}).items())]
-    return ", ".join([*parts, f"dynamic={getattr(backend, 'dynamic', None)}"])
 
 
 def _disabled(function):

@@ -48,6 +48,12 @@ def key_of(code, module_name, local_values, options, target):
     return CaptureKey(hasher.hexdigest(), fields)
 
 
+def options_text(keywords, dynamic):
+    """What torch.compile() was asked for besides the backend."""
+    parts = [f"{name}={value!r}" for name, value in sorted(keywords.items())]
+    return ", ".join([*parts, f"dynamic={dynamic}"])
+
+
 def _classes_text(modules, describe):
     """The class tree of each module: how many of which class, and a digest of where each stands."""
     texts = []

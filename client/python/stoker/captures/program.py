@@ -14,6 +14,10 @@ from .paths import ROOT, Scope, Unreachable, evaluate, text
 from .shapes import compile_expressions
 
 
+# Dictionaries of a module that calling it looks into.
+MODULE_HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_pre_hooks", "_forward_hooks")
+
+
 class Failure(NamedTuple):
     """Why a capture does not hold."""
 

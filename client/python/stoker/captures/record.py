@@ -3,7 +3,7 @@
 import json
 import types
 
-from .code import encode_code, global_names
+from .code import attributes_of_global, encode_code, global_names
 from .facts import code_facts
 from .guards import GuardWriter
 from .identity import Describer, digest_of
@@ -61,11 +61,13 @@ class _Globals:
             if name in self.renamed or name not in self._global_values:
                 continue
             if name in self._installed or name.startswith(_DYNAMO_NAMES):
-                self._collect_name(name, self._global_values[name])
+                self._collect_name(code, name, self._global_values[name])
 
-    def _collect_name(self, name, value):
+    def _collect_name(self, code, name, value):
         self.renamed[name] = new_name = f"{self._prefix}{len(self.renamed)}"
-        if isinstance(value, types.ModuleType):
+        if isinstance(value, types.ModuleType) and value.__name__ == "torch._dynamo.utils":
+            self.words.append([new_name, "dynamo", attributes_of_global(code, name)])
+        elif isinstance(value, types.ModuleType):
             self.words.append([new_name, "module", value.__name__])
         elif name.startswith("__builtins_dict__"):
             self.words.append([new_name, "builtins", None])

@@ -1,0 +1,17 @@
+"""How starts went: counted here, said to whom asks for it, told to the daemon."""
+
+from .. import tally
+from ..library import StokerError
+from ..log import captures_logger, logger
+from . import store
+
+
+def note(key, outcome, reason="", detail=""):
+    """Counts, says and reports how a start went."""
+    tally.count(f"captures.{outcome}" + (f".{reason}" if reason else ""))
+    captures_logger.info(
+        "%s: %s%s%s", outcome, key.entry, reason and f": {reason}", detail and f": {detail}")
+    try:
+        store.note(key.entry, outcome, reason, detail)
+    except StokerError as error:
+        logger.debug("the daemon does not take notes: %s", error)
