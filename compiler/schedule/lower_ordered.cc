@@ -145,15 +145,34 @@ Status Lowering::LowerSort(const Node& node, bool prepared) {
   return Ok();
 }
 
+Result<std::vector<Address>> Lowering::ScatterIndices(const Node& node, const IndexSpace& space,
+                                                      const ElementIndex& batch, bool prepared) {
+  const ValueId indices = node.operands[1];
+  const auto vector_dim = static_cast<std::size_t>(node.attributes.Int(AttrName::kIndexVectorDim));
+  const std::size_t count = node.attributes.Ints(AttrName::kScatterDims).size();
+  std::vector<Address> addresses;
+  // Twice: a copy that some component needs is then what all are read from.
+  for (int pass = 0; pass < 2; ++pass) {
+    addresses.clear();
+    for (std::size_t k = 0; k < count; ++k) {
+      ElementIndex at = batch;
+      if (vector_dim < graph_.type(indices).shape.dims().size()) {
+        at.insert(at.begin() + static_cast<std::ptrdiff_t>(vector_dim),
+                  IndexSpace::Constant(static_cast<std::int64_t>(k)));
+      }
+      STOKER_TRY(addresses.emplace_back(), AddressOrCopy(indices, at, space, prepared));
+    }
+  }
+  return addresses;
+}
+
 Status Lowering::LowerScatter(const Node& node, bool prepared) {
   const Attributes& attributes = node.attributes;
   const TensorType& type = graph_.type(node.results[0]);
-  const Shape& updates = graph_.type(node.operands[2]).shape;
-  const Shape& indices = graph_.type(node.operands[1]).shape;
+  const std::vector<SymDim>& updates = graph_.type(node.operands[2]).shape.dims();
   const std::vector<std::int64_t>& window_dims = attributes.Ints(AttrName::kUpdateWindowDims);
   const std::vector<std::int64_t>& inserted = attributes.Ints(AttrName::kInsertedWindowDims);
   const std::vector<std::int64_t>& scatter_dims = attributes.Ints(AttrName::kScatterDims);
-  const auto vector_dim = static_cast<std::size_t>(attributes.Int(AttrName::kIndexVectorDim));
   const auto contains = [](const std::vector<std::int64_t>& dims, std::size_t dim) {
     return std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(dim)) != dims.end();
   };
@@ -163,20 +182,13 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
   STOKER_RETURN_IF_ERROR(CopyTo(node.operands[0], result.written, prepared));
   const Storage output = builder_.storage(result.written);
 
-  const IndexSpace space(updates.dims());
+  const IndexSpace space(updates);
   ElementIndex update_index;
   ElementIndex batch;
-  for (std::size_t i = 0; i < updates.dims().size(); ++i) {
+  for (std::size_t i = 0; i < updates.size(); ++i) {
     update_index.push_back(space.Dim(static_cast<int>(i)));
     if (!contains(window_dims, i)) batch.push_back(update_index.back());
   }
-  ScatterFunc func;
-  func.dims = updates.dims();
-  func.kind = ScatterKindOf(node);
-  func.dtype = ComputeType(type.dtype);
-  STOKER_TRY(const Address update, AddressOrCopy(node.operands[2], update_index, space, prepared));
-  func.update = {1, type.dtype, update.index, {}};
-
   ElementIndex position(type.shape.dims().size());
   std::vector<int> window_of(position.size(), -1);  // Per dim of the result: the update dim.
   std::size_t window = 0;
@@ -186,24 +198,25 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
     position[i] = update_index[dim];
     window_of[i] = static_cast<int>(dim);
   }
-  func.output = {0, type.dtype, PhysicalIndex(space, output.layout, output.shape, position), {}};
 
+  ScatterFunc func;
+  func.dims = updates;
+  func.kind = ScatterKindOf(node);
+  func.dtype = ComputeType(type.dtype);
+  STOKER_TRY(const Address update, AddressOrCopy(node.operands[2], update_index, space, prepared));
+  func.update = {1, type.dtype, update.index, {}};
+  func.output = {0, type.dtype, PhysicalIndex(space, output.layout, output.shape, position), {}};
+  STOKER_TRY(const std::vector<Address> indices, ScatterIndices(node, space, batch, prepared));
   const std::vector<SymDim> strides = StridesOf(output.layout, output.shape);
-  StorageId index_storage = kNoStorage;
   for (std::size_t k = 0; k < scatter_dims.size(); ++k) {
     const auto dim = static_cast<std::size_t>(scatter_dims[k]);
-    ElementIndex at = batch;
-    if (vector_dim < indices.dims().size()) {
-      at.insert(at.begin() + static_cast<std::ptrdiff_t>(vector_dim),
-                IndexSpace::Constant(static_cast<std::int64_t>(k)));
-    }
-    STOKER_TRY(const Address address, AddressOrCopy(node.operands[1], at, space, prepared));
-    index_storage = address.storage;
-    func.indices.push_back({2, graph_.type(node.operands[1]).dtype, address.index, {}});
+    func.indices.push_back({2, graph_.type(node.operands[1]).dtype, indices[k].index, {}});
     func.window_dims.push_back(window_of[dim]);
     func.index_limits.push_back(type.shape.dims()[dim]);
     func.index_strides.push_back(strides[dim]);
   }
+  // A scatter of no dims reads no index: any buffer will do.
+  const StorageId index_storage = indices.empty() ? update.storage : indices[0].storage;
   AppendOrdered(std::move(func), {result.written, update.storage, index_storage}, node, prepared);
   return CopyResult(node.results[0], result, prepared);
 }

@@ -101,6 +101,9 @@ class Lowering {
   Status LowerCumulative(const Node& node, bool prepared);
   Status LowerSort(const Node& node, bool prepared);
   Status LowerScatter(const Node& node, bool prepared);
+  // Where each component of the index vectors is: all in one storage.
+  Result<std::vector<Address>> ScatterIndices(const Node& node, const IndexSpace& space,
+                                              const ElementIndex& batch, bool prepared);
 
   Error AtNode(const Error& error, NodeId node) const;
 

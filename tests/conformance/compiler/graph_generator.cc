@@ -371,6 +371,8 @@ bool GraphGenerator::View(OpKind kind, DType dtype) {
 bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   const bool is_bool = dtype == DType::kBool;
   const bool jumps = Jumps(kind);
+  // Long products vanish or overflow, on the way if not in the end.
+  const bool additive = chaining_ || scale_ == Scale::kLarge;
   Entry x = AnyOperand(dtype, 1, 4, jumps && chaining_);
   const std::vector<std::int64_t> sizes = SizesOf(x);
   const auto rank = static_cast<std::int64_t>(sizes.size());
@@ -382,9 +384,9 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
     for (std::int64_t i = 0; i < rank; ++i) {
       if (Coin(2)) dims.push_back(i);
     }
-    const std::string how = is_bool     ? pick({"and", "or"})
-                            : chaining_ ? pick({"add", "maximum", "minimum"})
-                                        : pick({"add", "maximum", "minimum", "multiply"});
+    const std::string how = is_bool    ? pick({"and", "or"})
+                            : additive ? pick({"add", "maximum", "minimum"})
+                                       : pick({"add", "maximum", "minimum", "multiply"});
     return Emit(kind, {x}, {{AttrName::kDims, dims}, {AttrName::kKind, how}}).id != kNoValue;
   }
   if (is_bool) return false;
@@ -397,8 +399,8 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   if (kind == OpKind::kCumulative) {
     return Emit(kind, {x},
                 {{AttrName::kDim, Below(rank)},
-                 {AttrName::kKind, chaining_ ? pick({"add", "maximum", "minimum"})
-                                             : pick({"add", "maximum", "minimum", "multiply"})},
+                 {AttrName::kKind, additive ? pick({"add", "maximum", "minimum"})
+                                            : pick({"add", "maximum", "minimum", "multiply"})},
                  {AttrName::kReverse, Coin(2)},
                  {AttrName::kExclusive, Coin(2)}})
                .id != kNoValue;

@@ -176,5 +176,19 @@ TEST(Scatter, IndicesOutOfBounds_AreSkippedElementByElement) {
   }
 }
 
+// Index vectors that lie across the rows of what they are a view of.
+TEST(Scatter, IndicesThroughViews_AgreeWithTheInterpreter) {
+  for (const char* view : {"  %4 = reshape(%1) : i64[6,2]\n",
+                           "  %3 = transpose(%1) {dims=[1,0]} : i64[4,3]\n"
+                           "  %4 = reshape(%3) : i64[6,2]\n"}) {
+    const Outcome outcome = CheckText(
+        std::string("graph @g(%0: f32[5,5], %1: i64[3,4], %2: f32[6]) {\n") + view +
+        "  %5 = scatter(%0, %4, %2) {kind=\"add\", index_vector_dim=1, update_window_dims=[], "
+        "inserted_window_dims=[0,1], scatter_dims=[0,1]} : f32[5,5]\n"
+        "  return %5\n}\n");
+    EXPECT_EQ(outcome.error, "");
+  }
+}
+
 }  // namespace
 }  // namespace stoker::test
