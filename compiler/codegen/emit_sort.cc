@@ -1,6 +1,7 @@
 // Sorting: keys become unsigned integers of the same order, in scratch; what is sorted are these
 // and the positions they came from.
 #include <algorithm>
+#include <array>
 
 #include "compiler/codegen/emit_kernels.h"
 #include "compiler/codegen/emitter.h"
@@ -9,51 +10,41 @@
 namespace stoker::codegen {
 namespace {
 
-// Up to here the first results are found by insertion in one pass.
-constexpr std::int64_t kMaxInsertion = 64;
-
 struct SortPlan {
-  std::int64_t extent = 0;
-  std::int64_t keep = 0;
   bool insertion = false;
   // Keys of 32 bits are sorted together with their positions, as key << 32 | position; others in
   // an array beside that of the positions.
   bool packed = true;
-  std::int64_t items_offset[2] = {0, 0};      // Bytes in scratch; u64 items, two buffers.
-  std::int64_t positions_offset[2] = {0, 0};  // Likewise, unless packed.
+  bool has_work = false;         // The last operand is memory to sort in.
+  std::int64_t array_bytes = 0;  // Of one array of u64 in scratch.
   LaunchShape launch;
 };
 
 Result<SortPlan> PlanSort(const SortFunc& func) {
   SortPlan plan;
-  if (!func.extent.IsConstant()) {
-    return Unimplemented("Sort along a dim of extent " + func.extent.ToString() +
-                         ", which is not known when the kernel is compiled.");
-  }
-  plan.extent = func.extent.constant();
   constexpr std::int64_t kMaxExtent = INT64_C(1) << 31;
-  if (plan.extent >= kMaxExtent) {
-    return ResourceExhausted("Sort of " + std::to_string(plan.extent) +
+  const bool is_constant = func.extent.IsConstant();
+  const std::int64_t extent = is_constant ? func.extent.constant() : kMaxExtent;
+  if (is_constant && extent >= kMaxExtent) {
+    return ResourceExhausted("Sort of " + std::to_string(extent) +
                              " elements exceeds the limit of " + std::to_string(kMaxExtent) + ".");
   }
-  plan.keep = func.keep < 0 ? plan.extent : std::min(func.keep, plan.extent);
   plan.packed = SizeInBytes(func.key.dtype) <= 4;
-  plan.insertion = plan.keep <= kMaxInsertion && plan.keep < plan.extent;
-  const std::int64_t items = plan.insertion ? plan.keep + 1 : plan.extent;
-  const int buffers = plan.insertion ? 1 : 2;
-  for (int i = 0; i < buffers; ++i) {
-    plan.items_offset[i] = plan.launch.scratch_bytes;
-    plan.launch.scratch_bytes += (items * 8 + 63) / 64 * 64;
-    if (plan.packed) continue;
-    plan.positions_offset[i] = plan.launch.scratch_bytes;
-    plan.launch.scratch_bytes += (items * 8 + 63) / 64 * 64;
+  plan.insertion = func.keep >= 0 && func.keep <= kMaxInsertedResults && func.keep < extent;
+  plan.has_work = SortWorkElements(func).has_value();
+  if (!plan.has_work) {
+    const std::int64_t items = plan.insertion ? func.keep + 1 : extent;
+    plan.array_bytes = (items * 8 + 63) / 64 * 64;
+    plan.launch.scratch_bytes = plan.array_bytes * (plan.insertion ? 1 : 2) * (plan.packed ? 1 : 2);
   }
   LaunchShape& launch = plan.launch;
   launch.tasks = ProductOf(func.outer);
-  launch.min_tasks_per_chunk =
-      MinTasksPerChunk(static_cast<double>(plan.extent) * (plan.insertion ? 2 : 40));
+  constexpr std::int64_t kAssumedExtent = 1024;
+  launch.min_tasks_per_chunk = MinTasksPerChunk(
+      static_cast<double>(is_constant ? extent : kAssumedExtent) * (plan.insertion ? 2 : 40));
   DimTable dims;
   for (const SymDim& dim : func.outer) dims.Add(dim);
+  dims.Add(func.extent);
   dims.Add(func.key);
   for (const Access& value : func.values) dims.Add(value);
   for (const Access& output : func.outputs) dims.Add(output);
@@ -68,8 +59,11 @@ class SortEmitter {
       : func_(func),
         plan_(plan),
         emitter_(module, machine, plan.launch.dims,
-                 static_cast<std::uint32_t>(1 + func.values.size() + func.outputs.size())),
-        b_(emitter_.b()) {}
+                 static_cast<std::uint32_t>(1 + func.values.size() + func.outputs.size() +
+                                            (plan.has_work ? 1 : 0))),
+        b_(emitter_.b()),
+        extent_(emitter_.Dim(func.extent)),
+        keep_(func.keep < 0 ? extent_ : emitter_.I64(func.keep)) {}
 
   void Emit() {
     emitter_.ForEachTask([&](llvm::Value* task) {
@@ -78,6 +72,7 @@ class SortEmitter {
       const Values at = emitter_.Unflatten(task, extents);
       index_.assign(at.begin(), at.end());
       index_.push_back(nullptr);
+      FindBuffers(task);
       Sorted sorted = plan_.insertion ? EmitInsertion() : EmitMergeSort();
       EmitOutputs(sorted);
     });
@@ -90,20 +85,42 @@ class SortEmitter {
     llvm::Value* key = nullptr;
     llvm::Value* position = nullptr;
   };
-  // Arrays of items in scratch.
+  // Arrays of items.
   struct Sorted {
     llvm::Value* items = nullptr;
     llvm::Value* positions = nullptr;
   };
 
-  Sorted Buffer(int i) {
-    return {emitter_.Scratch(plan_.items_offset[i]), emitter_.Scratch(plan_.positions_offset[i])};
+  // Arrays side by side: in scratch, or in this task's part of the work operand.
+  void FindBuffers(llvm::Value* task) {
+    std::vector<llvm::Value**> arrays;
+    for (std::size_t i = 0; i < (plan_.insertion ? 1U : 2U); ++i) {
+      arrays.push_back(&buffers_[i].items);
+      if (!plan_.packed) arrays.push_back(&buffers_[i].positions);
+    }
+    const auto count = static_cast<std::int64_t>(arrays.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      llvm::Value*& array = *arrays[static_cast<std::size_t>(i)];
+      if (!plan_.has_work) {
+        array = emitter_.Scratch(plan_.array_bytes * i);
+        continue;
+      }
+      llvm::Value* before = emitter_.Add(emitter_.Mul(task, emitter_.I64(count)), emitter_.I64(i));
+      array = emitter_.ElementPointer(emitter_.Buffer(WorkOperand()), DType::kI64,
+                                      emitter_.Mul(before, extent_));
+    }
   }
+
+  std::uint32_t WorkOperand() const {
+    return static_cast<std::uint32_t>(1 + func_.values.size() + func_.outputs.size());
+  }
+  // What accesses to the arrays are tagged with.
+  std::uint32_t Memory() const { return plan_.has_work ? WorkOperand() : KernelEmitter::kScratch; }
 
   Item Load(const Sorted& array, llvm::Value* i) {
     const auto load = [&](llvm::Value* base) {
       llvm::Value* pointer = emitter_.ElementPointer(base, DType::kI64, i);
-      return emitter_.LoadLanes(KernelEmitter::kScratch, DType::kI64, pointer, 1, nullptr);
+      return emitter_.LoadLanes(Memory(), DType::kI64, pointer, 1, nullptr);
     };
     return {load(array.items), plan_.packed ? nullptr : load(array.positions)};
   }
@@ -111,7 +128,7 @@ class SortEmitter {
   void Store(const Sorted& array, llvm::Value* i, const Item& item) {
     const auto store = [&](llvm::Value* base, llvm::Value* value) {
       llvm::Value* pointer = emitter_.ElementPointer(base, DType::kI64, i);
-      emitter_.StoreLanes(KernelEmitter::kScratch, DType::kI64, pointer, value, nullptr);
+      emitter_.StoreLanes(Memory(), DType::kI64, pointer, value, nullptr);
     };
     store(array.items, item.key);
     if (!plan_.packed) store(array.positions, item.position);
@@ -163,41 +180,65 @@ class SortEmitter {
 
   // Bottom-up merge sort; the left item goes first when keys are equal.
   Sorted EmitMergeSort() {
-    llvm::Value* count = emitter_.I64(plan_.extent);
-    Sorted from = Buffer(0);
-    Sorted to = Buffer(1);
-    emitter_.For(emitter_.I64(0), count, 1, [&](llvm::Value* i) { Store(from, i, LoadKey(i)); });
-    llvm::Value* last = emitter_.I64(std::max<std::int64_t>(plan_.extent - 1, 0));
-    for (std::int64_t run = 1; run < plan_.extent; run *= 2) {
-      emitter_.For(emitter_.I64(0), count, 2 * run, [&](llvm::Value* begin) {
-        llvm::Value* middle = emitter_.Min(emitter_.Add(begin, emitter_.I64(run)), count);
-        llvm::Value* end = emitter_.Min(emitter_.Add(begin, emitter_.I64(2 * run)), count);
-        Values heads = {begin, middle};
-        emitter_.For(begin, end, 1, heads, [&](llvm::Value* out, Values& at) {
-          // A head that has run out reads some item; it is not taken.
-          const Item left = Load(from, emitter_.Min(at[0], last));
-          const Item right = Load(from, emitter_.Min(at[1], last));
-          llvm::Value* in_order = b_.CreateICmpULE(left.key, right.key);
-          llvm::Value* right_done = b_.CreateICmpSGE(at[1], end);
-          llvm::Value* take_left =
-              b_.CreateAnd(b_.CreateICmpSLT(at[0], middle), b_.CreateOr(right_done, in_order));
-          Store(to, out, Choose(take_left, left, right));
-          llvm::Value* step = b_.CreateZExt(take_left, b_.getInt64Ty());
-          at[0] = b_.CreateAdd(at[0], step);
-          at[1] = b_.CreateAdd(at[1], b_.CreateSub(emitter_.I64(1), step));
-        });
-      });
-      std::swap(from, to);
+    emitter_.For(emitter_.I64(0), extent_, 1,
+                 [&](llvm::Value* i) { Store(buffers_[0], i, LoadKey(i)); });
+    // The length of the runs that are in order, and the buffers in turn.
+    Values pass = {emitter_.I64(1)};
+    for (const Sorted& buffer : buffers_) {
+      pass.push_back(buffer.items);
+      if (!plan_.packed) pass.push_back(buffer.positions);
     }
-    return from;
+    const auto buffer_of = [&](const Values& values, std::size_t i) {
+      return plan_.packed ? Sorted{values[1 + i], nullptr}
+                          : Sorted{values[1 + 2 * i], values[2 + 2 * i]};
+    };
+    emitter_.While(
+        pass, [&](const Values& values) { return b_.CreateICmpSLT(values[0], extent_); },
+        [&](Values& values) {
+          const Sorted from = buffer_of(values, 0);
+          const Sorted to = buffer_of(values, 1);
+          llvm::Value* run = values[0];
+          llvm::Value* next_run = emitter_.Add(run, run);
+          Values at = {emitter_.I64(0)};
+          emitter_.While(
+              at, [&](const Values& begin) { return b_.CreateICmpSLT(begin[0], extent_); },
+              [&](Values& begin) {
+                EmitMerge(from, to, begin[0], run);
+                begin[0] = emitter_.Add(begin[0], next_run);
+              });
+          values[0] = next_run;
+          const std::size_t half = (values.size() - 1) / 2;
+          for (std::size_t i = 1; i <= half; ++i) std::swap(values[i], values[i + half]);
+        });
+    return buffer_of(pass, 0);
+  }
+
+  // Merges the run at `begin` and the one after it, of `run` items each or what is left.
+  void EmitMerge(const Sorted& from, const Sorted& to, llvm::Value* begin, llvm::Value* run) {
+    llvm::Value* middle = emitter_.Min(emitter_.Add(begin, run), extent_);
+    llvm::Value* end = emitter_.Min(emitter_.Add(middle, run), extent_);
+    llvm::Value* last = b_.CreateSub(extent_, emitter_.I64(1));
+    Values heads = {begin, middle};
+    emitter_.For(begin, end, 1, heads, [&](llvm::Value* out, Values& at) {
+      // A head that has run out reads some item; it is not taken.
+      const Item left = Load(from, emitter_.Min(at[0], last));
+      const Item right = Load(from, emitter_.Min(at[1], last));
+      llvm::Value* in_order = b_.CreateICmpULE(left.key, right.key);
+      llvm::Value* right_done = b_.CreateICmpSGE(at[1], end);
+      llvm::Value* take_left =
+          b_.CreateAnd(b_.CreateICmpSLT(at[0], middle), b_.CreateOr(right_done, in_order));
+      Store(to, out, Choose(take_left, left, right));
+      llvm::Value* step = b_.CreateZExt(take_left, b_.getInt64Ty());
+      at[0] = b_.CreateAdd(at[0], step);
+      at[1] = b_.CreateAdd(at[1], b_.CreateSub(emitter_.I64(1), step));
+    });
   }
 
   // The first `keep` items, found in one pass: most elements are no better than the last of them.
   Sorted EmitInsertion() {
-    const Sorted best = Buffer(0);
-    llvm::Value* keep = emitter_.I64(plan_.keep);
-    if (plan_.keep == 0) return best;
-    llvm::Value* worst_at = emitter_.I64(plan_.keep - 1);
+    const Sorted best = buffers_[0];
+    if (func_.keep == 0) return best;
+    llvm::Value* worst_at = emitter_.I64(func_.keep - 1);
     const auto insert = [&](llvm::Value* end, const Item& item) {
       // Moves what is greater one place up, from `end` down.
       Values at = {end};
@@ -216,8 +257,8 @@ class SortEmitter {
           });
       Store(best, at[0], item);
     };
-    emitter_.For(emitter_.I64(0), keep, 1, [&](llvm::Value* i) { insert(i, LoadKey(i)); });
-    emitter_.For(keep, emitter_.I64(plan_.extent), 1, [&](llvm::Value* i) {
+    emitter_.For(emitter_.I64(0), keep_, 1, [&](llvm::Value* i) { insert(i, LoadKey(i)); });
+    emitter_.For(keep_, extent_, 1, [&](llvm::Value* i) {
       const Item item = LoadKey(i);
       llvm::Value* better = b_.CreateICmpULT(item.key, Load(best, worst_at).key);
       emitter_.If(better, [&] { insert(worst_at, item); });
@@ -226,7 +267,7 @@ class SortEmitter {
   }
 
   void EmitOutputs(const Sorted& sorted) {
-    emitter_.For(emitter_.I64(0), emitter_.I64(plan_.keep), 1, [&](llvm::Value* i) {
+    emitter_.For(emitter_.I64(0), keep_, 1, [&](llvm::Value* i) {
       const Item item = Load(sorted, i);
       llvm::Value* position =
           plan_.packed ? b_.CreateAnd(item.key, emitter_.I64(0xffffffff)) : item.position;
@@ -245,6 +286,9 @@ class SortEmitter {
   const SortPlan& plan_;
   KernelEmitter emitter_;
   llvm::IRBuilder<>& b_;
+  llvm::Value* extent_;
+  llvm::Value* keep_;
+  std::array<Sorted, 2> buffers_;
   std::vector<llvm::Value*> index_;  // Outer indices, then that along the sorted dim.
 };
 

@@ -65,6 +65,15 @@ Status Verify(const ScanFunc& func) {
   return Ok();
 }
 
+std::optional<SymDim> SortWorkElements(const SortFunc& func) {
+  const bool by_insertion = func.keep >= 0 && func.keep <= kMaxInsertedResults;
+  if (func.extent.IsConstant() || by_insertion) return std::nullopt;
+  // Two buffers of keys; keys of 32 bits have their positions beside them in the same word.
+  SymDim elements = func.extent * (SizeInBytes(func.key.dtype) <= 4 ? 2 : 4);
+  for (const SymDim& dim : func.outer) elements = elements * dim;
+  return elements;
+}
+
 std::string ToString(const SortFunc& func) {
   std::string text = "sort outer " + ListText(func.outer) + " extent " + func.extent.ToString();
   if (func.keep >= 0) text += " keep " + std::to_string(func.keep);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct ScanFunc {
 };
 
 // Stable sort of a key along one dim, carrying other values; or its first `keep` results (top_k).
+// Kernels sort in scratch, which has to have a size when they are compiled: where that is not known
+// the last operand is memory to sort in, SortWorkElements of i64.
 struct SortFunc {
   std::vector<SymDim> outer;
   SymDim extent;
@@ -50,6 +53,11 @@ struct ScatterFunc {
   std::vector<SymDim> index_strides;  // Of the output, elements.
   Access output;                      // Operand 0: window part of the position, over dims.
 };
+
+// Up to here the first results of a sort are found by insertion in one pass.
+inline constexpr std::int64_t kMaxInsertedResults = 64;
+// Nothing when scratch is enough.
+std::optional<SymDim> SortWorkElements(const SortFunc& func);
 
 std::string ToString(const ScanFunc& func);
 std::string ToString(const SortFunc& func);

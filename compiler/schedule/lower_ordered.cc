@@ -138,6 +138,10 @@ Status Lowering::LowerSort(const Node& node, bool prepared) {
                             {}});
     buffers.push_back(results.back().written);
   }
+  if (const std::optional<SymDim> work = SortWorkElements(func)) {
+    buffers.push_back(builder_.AddPacked(prepared ? BufferKind::kPrepareArena : BufferKind::kArena,
+                                         DType::kI64, *work));
+  }
   AppendOrdered(std::move(func), std::move(buffers), node, prepared);
   for (std::size_t i = 0; i < results.size(); ++i) {
     STOKER_RETURN_IF_ERROR(CopyResult(node.results[i], results[i], prepared));

@@ -19,6 +19,7 @@ class ProgramBuilder {
   StorageId New(ValueId value, BufferKind kind, std::uint32_t index, Layout layout);
   void Bind(ValueId value, StorageId storage) { of_value_[value].push_back(storage); }
   StorageId Add(ValueId value, BufferKind kind, std::uint32_t index, Layout layout);  // Both.
+  // Elements that are no graph value: a packed matrix, memory to work in.
   StorageId AddPacked(BufferKind kind, DType dtype, SymDim elements);
 
   // A storage of `value` that a step may read, or kNoStorage. Dense constants get one when asked.

@@ -113,11 +113,21 @@ graph @g(%old: f32[2,s0,16], %new: f32[2,1,16], %q: f32[2,3,16], %at: i64[]) {
 })",
                                                       1},
                                          SymbolicCase{"OrderedAlongASymbol", R"(
-graph @g(%x: f32[s0,s1]) {
+graph @g(%x: f32[s0,s1], %i: i32[s0,s1]) {
   %0 = cumulative(%x) {dim=1, kind="add", reverse=false, exclusive=false} : f32[s0,s1]
   %1 = cumulative(%x) {dim=0, kind="maximum", reverse=true, exclusive=false} : f32[s0,s1]
-  return %0, %1
+  %2, %3 = sort(%x, %i) {dim=1, descending=false} : f32[s0,s1], i32[s0,s1]
+  %4 = convert(%x) : f64[s0,s1]
+  %5, %6 = sort(%4, %i) {dim=0, descending=true} : f64[s0,s1], i32[s0,s1]
+  return %0, %1, %2, %3, %5, %6
 })"},
+                                         SymbolicCase{"TopKOfASymbol", R"(
+graph @g(%x: f32[s0,s1], %y: f64[s0]) {
+  %0, %1 = top_k(%x) {k=3, largest=true} : f32[s0,3], i64[s0,3]
+  %2, %3 = top_k(%y) {k=2, largest=false} : f64[2], i64[2]
+  return %0, %1, %2, %3
+})",
+                                                      3},
                                          SymbolicCase{"ScatterRowsAndWindows", R"(
 graph @g(%x: f32[s0,s1], %i: i64[3,1], %u: f32[3,s1], %w: f32[3,s0,1]) {
   %0 = scatter(%x, %i, %u) {kind="add", index_vector_dim=1, update_window_dims=[1], inserted_window_dims=[0], scatter_dims=[0]} : f32[s0,s1]
