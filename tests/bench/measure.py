@@ -139,7 +139,7 @@ def stoker_figures(run):
         "graphs": len(compiles) + stoker.counters().get("graphs_eager", 0),
         "fallback_ops": sorted(stoker.fallback_ops()),
         "kernels_unique": sum(record["kernels_unique"] for record in compiles),
-        "kernels_compiled": sum(record["kernels_compiled"] for record in compiles),
+        "sources": sorted({source for record in compiles for source in record.get("sources", ())}),
         "slowest_kernel": slowest,
         "slowest_share": kernels[slowest] / sum(kernels.values()) if slowest else None,
         "launched_us": sum(kernels.values()),

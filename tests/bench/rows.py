@@ -151,7 +151,7 @@ def row(bench, model, dtype, batch, implementation, cache, flops, peaks):
         "slowest_kernel": figures.get("slowest_kernel"),
         "slowest_share": figures.get("slowest_share"), "peak_share": None}
     if implementation == "stoker":
-        result["warm_kernels_compiled"] = warm.get("kernels_compiled")
+        result["warm_sources"] = warm.get("sources")
     if flops and peaks and figures.get("steady_s"):
         result["peak_share"] = flops / figures["steady_s"] / peaks[dtype]
     if "error" in cold or "error" in warm:

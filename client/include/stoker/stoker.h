@@ -169,8 +169,8 @@ STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request
 STOKER_API void stoker_executable_free(stoker_executable* executable);
 
 /* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|
- * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "kernels",
- * "kernels_unique", "kernels_compiled", "launches", "arena_bytes", "prepared_bytes", "inputs":
+ * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "recorded_compile_s",
+ * "kernels_unique", "launches", "prepare_launches", "arena_bytes", "prepared_bytes", "inputs":
  * [...], "outputs": [...]}. */
 STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
                                                      char** json);

@@ -96,7 +96,7 @@ def _compile_segments(gm, parameters, options, record):
 
 
 # What libstoker says about an executable and we add up over the segments of a graph.
-_SUMS = ("lookup_s", "compile_s", "load_s", "kernels", "kernels_unique", "kernels_compiled", "launches")
+_SUMS = ("lookup_s", "compile_s", "load_s", "kernels_unique", "launches")
 
 
 def _executable(segment, options, record):
