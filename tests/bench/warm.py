@@ -145,7 +145,7 @@ def main():
     rows = []
     print(f"{'model':<10} {'impl':<15} {'startup s':>10} {'first s':>8} {'steady ms':>10} "
           f"{'traced':>6} {'guards':>6} {'first us':>9} {'call us':>8}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         env = dict(os.environ, STOKER_CACHE_DIR=f"{folder}/stoker",
                    TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor")
         try:

@@ -9,6 +9,7 @@ import sys
 from typing import NamedTuple
 
 from . import checks, facts, state
+from .bound import compile_check
 from .identity import Describer
 from .paths import ROOT, Scope, Unreachable, evaluate, text
 from .shapes import compile_expressions
@@ -84,6 +85,8 @@ class GuardProgram:
                 return Failure(
                     "sameness", text(self._nodes, place), "an object of its own",
                     text(self._nodes, other))
+        if self._record["apart"] and not _lie_apart(self._values, self._record["distinct"]):
+            return Failure("sameness", "inputs", "tensors with memory of their own", "shared memory")
         expression = self._first_shape_failure(local_values)
         if expression is not None:
             return Failure("shape", expression, "true", "false")
@@ -91,40 +94,32 @@ class GuardProgram:
 
     def bind(self):
         """After first_failure gave None: a function of the locals that tells whether all still holds."""
-        nodes, guards, global_values = self._nodes, self._guards, self._globals
-        bound = self._values
+        record, global_values, bound = self._record, self._globals, [self._values]
         self._values = None
         state_unchanged = state.watcher()
-        distinct = self._record["distinct"]
         first_shape_failure = self._first_shape_failure
-        describe = Describer()
+        apart = record["distinct"] if record["apart"] else ()
+        compiled = []
 
         def check(local_values):
-            if not state_unchanged():
+            if not compiled:  # Not before the second call: a start must not wait for it.
+                compiled.append(compile_check(
+                    self._nodes, self._guards, record["distinct"], bound.pop(), global_values))
+            if not state_unchanged() or not compiled[0](local_values):
                 return False
-            values = evaluate(nodes, Scope(local_values, global_values))
-            for place, kind, expected, _ in guards:
-                value = values[place]
-                if kind == "same":
-                    if value is not values[expected]:
-                        return False
-                elif kind == "type" and type(value) is type(bound[place]):
-                    continue
-                elif (value is bound[place] and kind in _OF_IDENTITY
-                        and not isinstance(value, _CONTAINERS)):
-                    continue
-                elif not checks.matches(kind, value, expected, describe):
-                    return False
-            if len({id(values[place]) for place in distinct}) != len(distinct):
+            if apart and not _lie_apart(
+                    evaluate(self._nodes, Scope(local_values, global_values)), apart):
                 return False
             return first_shape_failure(local_values) is None
 
         return check
 
 
-# Kinds whose outcome an object keeps: constants, functions, classes, modules.
-_OF_IDENTITY = frozenset(("is", "equals"))
-_CONTAINERS = (tuple, list, dict, set)
+def _lie_apart(values, places):
+    """Do these tensors share no memory? A graph that changes an input in place relies on it."""
+    memory = {values[place].untyped_storage().data_ptr() for place in places}
+    return len(memory) == len(places)
+
 
 _REASONS = {
     "is": "object", "type": "type", "tensor": "tensor", "length": "length", "keys": "keys",
