@@ -25,8 +25,15 @@ std::int64_t AllocationCount() { return g_allocations.load(std::memory_order_rel
 
 }  // namespace stoker
 
-// The array and nothrow forms of the library call these.
+// The array forms of the library call these.
 void* operator new(std::size_t size) { return Allocate(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return Allocate(size, alignof(std::max_align_t));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return Allocate(size, static_cast<std::size_t>(alignment));
 }

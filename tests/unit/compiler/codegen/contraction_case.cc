@@ -198,7 +198,7 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
   pack.scale = {2, DType::kF32, MapOf(scale_strides), {}};
   scale = std::make_unique<TestArray>(DType::kF32, c.n);
   packed = std::make_unique<TestArray>(pack.layout.dtype, value(PackedElements(pack)));
-  packed->Fill(std::nan(""));
+  packed->Fill(IsFloat(pack.layout.dtype) ? std::nan("") : 77);
 
   // The contraction.
   for (std::size_t i = 0; i < nb; ++i) {

@@ -45,7 +45,7 @@ class Elements {
       : dtype_(dtype), buffer_(values.size() * static_cast<std::size_t>(SizeInBytes(dtype))) {
     std::string bytes(buffer_.size(), '\0');
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto integer = std::isnan(values[i]) ? 0 : static_cast<std::int64_t>(values[i]);
+      const auto integer = std::isfinite(values[i]) ? static_cast<std::int64_t>(values[i]) : 0;
       WriteElement(bytes, dtype, static_cast<std::int64_t>(i), {values[i], integer});
     }
     std::copy(bytes.begin(), bytes.end(), static_cast<char*>(buffer_.data()));

@@ -439,7 +439,8 @@ TEST_F(CompileServiceTest, List_ShowsHowOftenEachWasFound) {
   Lookup(FakeCall(Behaviour::kGood, 1));
   Lookup(FakeCall(Behaviour::kGood, 1));
   std::map<std::string, std::uint64_t> hits;
-  for (const auto& entry : coroutines_.Run(service_->List({}))->entries) {
+  const auto list = coroutines_.Run(service_->List({}));
+  for (const auto& entry : list->entries) {
     hits[entry.label] = entry.hits;
   }
   EXPECT_THAT(hits, UnorderedElementsAre(Pair("fake 0", 0), Pair("fake 1", 2)));
