@@ -25,7 +25,7 @@ class Site:
             os.environ, STOKER_CACHE_DIR=str(cache), STOKER_DAEMON=str(BUILD / "bin" / "stokerd"),
             STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"),
             PYTHONPATH=str(ROOT / "client" / "python"))
-        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG"):
+        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES"):
             self.env.pop(name, None)
 
     def start(self, *arguments):
