@@ -102,9 +102,22 @@ def _find(path):
         code = getattr(found, "__code__", None)
         if isinstance(code, types.CodeType) and code.co_qualname == name:
             return code
-        if not hasattr(found, "__wrapped__"):
+        inner = getattr(found, "__wrapped__", None) or _enclosed(found, name)
+        if inner is None:
             return code if isinstance(code, types.CodeType) else None
-        found = found.__wrapped__
+        found = inner
+    return None
+
+
+def _enclosed(function, name):
+    """The function of that qualified name in a closure: Dynamo itself wraps torch.nn.Module.__init__ so."""
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            inner = cell.cell_contents
+        except ValueError:
+            continue
+        if isinstance(inner, types.FunctionType) and inner.__code__.co_qualname == name:
+            return inner
     return None
 
 
