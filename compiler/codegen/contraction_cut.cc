@@ -33,14 +33,6 @@ std::int64_t ChunkOf(std::int64_t depth, std::int64_t granule) {
   return kChunk;
 }
 
-std::int64_t SpanOfDepth(const ContractionPlan& plan) {
-  std::int64_t span = 1;
-  for (const ContractionDim& dim : plan.depth) {
-    span += (dim.extent.constant() - 1) * dim.lhs_stride.constant();
-  }
-  return span;
-}
-
 // Elements of A from a flat row of C on.
 std::int64_t OffsetOfRow(const ContractionPlan& plan, std::int64_t row) {
   std::int64_t offset = 0;
@@ -64,7 +56,7 @@ std::int64_t FirstRowOf(const ContractionPlan& plan, std::int64_t unit) {
 // The largest span of a task.
 std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t per_task) {
   const std::int64_t units = plan.units.constant();
-  const std::int64_t depth = SpanOfDepth(plan);
+  const std::int64_t depth = plan.ConstantDepthSpan();
   std::int64_t most = 0;
   for (std::int64_t first = 0; first < units; first += per_task) {
     const std::int64_t last_row = FirstRowOf(plan, std::min(first + per_task, units)) - 1;
@@ -75,6 +67,20 @@ std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t per_task) {
 }
 
 }  // namespace
+
+std::int64_t ContractionPlan::ConstantDepth() const {
+  std::int64_t elements = 1;
+  for (const ContractionDim& dim : depth) elements *= dim.extent.constant();
+  return elements;
+}
+
+std::int64_t ContractionPlan::ConstantDepthSpan() const {
+  std::int64_t span = 1;
+  for (const ContractionDim& dim : depth) {
+    span += (dim.extent.constant() - 1) * dim.lhs_stride.constant();
+  }
+  return span;
+}
 
 double NsPerProduct(const ContractionPlan& plan) {
   const double per_cycle = plan.kernel == MicroKernel::kAmx        ? 512
@@ -160,8 +166,7 @@ void CutSplitTasks(ContractionPlan& plan, std::int64_t depth, bool in_span) {
 }
 
 void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func) {
-  std::int64_t depth = 1;  // A constant; layout.cc asks for nothing else.
-  for (const ContractionDim& dim : plan.depth) depth *= dim.extent.constant();
+  const std::int64_t depth = plan.ConstantDepth();  // layout.cc asks for nothing else.
   const std::int64_t block_bytes = plan.chunk != 0 ? 2 * plan.unit_bytes : 0;
   plan.block_offset = plan.chunk != 0 ? plan.staged_offset : 0;
   plan.ready_offset = plan.staged_offset + block_bytes;

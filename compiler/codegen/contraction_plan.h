@@ -72,6 +72,10 @@ struct ContractionPlan {
   // this many parts of it, each in the time of one register tile. 0: not at all.
   std::int64_t prefetch_parts = 0;
 
+  // Of dims that are constant: elements of K as the micro-kernel sees it, and what they span in A.
+  std::int64_t ConstantDepth() const;
+  std::int64_t ConstantDepthSpan() const;
+
   SymDim batch;         // Product of the batch dims.
   SymDim blocks;        // ceil(units / units_per_task).
   SymDim panels;        // ceil(N / nr).
@@ -79,11 +83,11 @@ struct ContractionPlan {
   SymDim panel_stride;  // Elements of packed B from one panel to the next.
 
   // Scratch, bytes.
-  std::int64_t unit_bytes = 0;       // Sums of one unit and one panel.
-  std::int64_t sums_bytes = 0;       // Of one unit (AMX: two); of the whole task when chunked.
-  std::int64_t block_offset = 0;     // kAmxSplit: sums of two units before they are checked.
-  std::int64_t config_offset = 0;    // AMX tile configuration, 64 bytes.
-  std::int64_t ready_offset = 0;     // kAmxSplit: which panel lies split where; see SplitPanels.
+  std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
+  std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of the whole task when chunked.
+  std::int64_t block_offset = 0;   // kAmxSplit: sums of two units before they are checked.
+  std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
+  std::int64_t ready_offset = 0;   // kAmxSplit: which panel lies split where; see BeginSplitPanel.
   std::int64_t deferred_offset = 0;  // kAmxSplit: whose epilogue is still to run.
   std::int64_t split_offset = 0;     // kAmxSplit: two buffers of one panel's parts.
   std::int64_t split_bytes = 0;      // Of one of them.

@@ -148,16 +148,12 @@ llvm::Value* ContractionEmitter::OffsetOfRow(llvm::Value* row) {
 }
 
 ContractionTask ContractionEmitter::StagedSpan(ContractionTask task, llvm::Value* fresh) {
-  std::int64_t depth = 1;
-  for (const ContractionDim& dim : plan_.depth) {
-    depth += (dim.extent.constant() - 1) * dim.lhs_stride.constant();
-  }
   llvm::Value* first = OffsetOfRow(FirstRowOf(task.first_unit));
   llvm::Value* last = OffsetOfRow(e_.Sub(FirstRowOf(task.last_unit), e_.I64(1)));
   llvm::Value* target = e_.Scratch(plan_.staged_offset);
   e_.If(fresh, [&] {
     llvm::Value* source = AddBytes(task.lhs, e_.Mul(first, e_.I64(SizeInBytes(func_.lhs_dtype))));
-    llvm::Value* count = e_.Add(e_.Sub(last, first), e_.I64(depth));
+    llvm::Value* count = e_.Add(e_.Sub(last, first), e_.I64(plan_.ConstantDepthSpan()));
     e_.For(e_.I64(0), e_.b().CreateUDiv(count, e_.I64(kGranule)), 1, [&](llvm::Value* granule) {
       SplitGranule(kLhs, func_.lhs_dtype, source, target, granule, nullptr);
     });
@@ -213,11 +209,7 @@ std::int64_t ContractionEmitter::SplitRowsPerBlock() const {
 }
 
 llvm::Value* ContractionEmitter::GranulesOf(const PanelChunk& chunk) {
-  if (chunk.depth == nullptr) {
-    std::int64_t depth = 1;
-    for (const ContractionDim& dim : plan_.depth) depth *= dim.extent.constant();
-    return e_.I64(depth / kGranule);
-  }
+  if (chunk.depth == nullptr) return e_.I64(plan_.ConstantDepth() / kGranule);
   llvm::Value* depth = chunk.depth;
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(depth)) {
     return e_.I64(constant->getSExtValue() / kGranule);
@@ -392,9 +384,7 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
 // ---- Epilogues ----
 
 std::int64_t ContractionEmitter::DeferredRowsPerGranule() const {
-  std::int64_t depth = 1;
-  for (const ContractionDim& dim : plan_.depth) depth *= dim.extent.constant();
-  const std::int64_t granules = std::max<std::int64_t>(1, depth / kGranule);
+  const std::int64_t granules = std::max<std::int64_t>(1, plan_.ConstantDepth() / kGranule);
   return (2 * kTileRows + granules - 1) / granules;
 }
 

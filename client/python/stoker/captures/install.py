@@ -27,7 +27,8 @@ class Installed(NamedTuple):
 
 def install(record, local_values, global_values, file_name, wrap):
     """An Installed, or the Failure that says why not. `wrap`: what the graphs' callables are passed through
-    before bytecode calls them; None where Dynamo is not there to run resume functions. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
+    before bytecode calls them; None where Dynamo is not there to run resume functions. A record that is
+    damaged raises ValueError, KeyError, TypeError and the like."""
     program = GuardProgram(record, global_values)
     failure = program.first_failure(local_values)
     if failure is not None:

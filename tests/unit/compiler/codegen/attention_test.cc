@@ -207,19 +207,9 @@ void Check(const AttentionCase& c, const Target& target) {
   if (!testing::Test::HasFatalFailure()) attention.Compare();
 }
 
-std::vector<Target> Targets() {
-  std::vector<Target> targets;
-  for (const char* text : {"cpu/x86-64-v3", "cpu/x86-64-v4", "cpu/x86-64-v4+avx512_bf16",
-                           "cpu/x86-64-v4+amx_bf16+avx512_bf16"}) {
-    Target target = Target::Parse(text).value();
-    if (CanRun(target)) targets.push_back(std::move(target));
-  }
-  return targets;
-}
-
 class AttentionTest : public testing::TestWithParam<Target> {};
 
-INSTANTIATE_TEST_SUITE_P(Targets, AttentionTest, testing::ValuesIn(Targets()),
+INSTANTIATE_TEST_SUITE_P(Targets, AttentionTest, testing::ValuesIn(ProductTargets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 constexpr DType kFloats[] = {DType::kF32, DType::kBF16};

@@ -9,20 +9,9 @@
 namespace stoker {
 namespace {
 
-// Every way to multiply bf16 is a target of its own.
-std::vector<Target> Targets() {
-  std::vector<Target> targets;
-  for (const char* text : {"cpu/x86-64-v3", "cpu/x86-64-v4", "cpu/x86-64-v4+avx512_bf16",
-                           "cpu/x86-64-v4+amx_bf16+avx512_bf16"}) {
-    Target target = Target::Parse(text).value();
-    if (CanRun(target)) targets.push_back(std::move(target));
-  }
-  return targets;
-}
-
 class ContractionTest : public testing::TestWithParam<Target> {};
 
-INSTANTIATE_TEST_SUITE_P(Targets, ContractionTest, testing::ValuesIn(Targets()),
+INSTANTIATE_TEST_SUITE_P(Targets, ContractionTest, testing::ValuesIn(ProductTargets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 constexpr DType kFloats[] = {DType::kF32, DType::kBF16, DType::kF16};

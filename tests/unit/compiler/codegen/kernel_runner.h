@@ -43,6 +43,9 @@ bool CanRun(const Target& target);
 std::vector<Target> RunnableTargets();
 // The target in letters, digits and underscores.
 std::string TestNameOf(const Target& target);
+
+// Those this machine can run: every way to multiply bf16 is a target of its own.
+std::vector<Target> ProductTargets();
 void PrintTo(const Target& target, std::ostream* out);  // For GoogleTest.
 
 // A buffer that ends at an unmapped page and begins after one: reading or writing beyond either end
