@@ -7,6 +7,7 @@
 #include "protocol/wire/limits.h"
 #include "protocol/wire/proto_writer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
+#include "tests/unit/daemon/wait_until.h"
 
 namespace stoker {
 namespace {
@@ -257,7 +258,7 @@ TEST(HttpApi, FullQueue_Answers503WithRetryAfter) {
   TestDaemon daemon(config);
   auto running =
       std::async(std::launch::async, [&] { return daemon.Compile(FakeCall(Behaviour::kWait)); });
-  while (CompilesOf(Behaviour::kWait) == 0) std::this_thread::yield();
+  WaitUntil("the compile has begun", [] { return CompilesOf(Behaviour::kWait) > 0; });
   const HttpAnswer refused = daemon.Compile(FakeCall(Behaviour::kGood));
   EXPECT_EQ(refused.status, 503);
   EXPECT_THAT(refused.head, HasSubstr("Retry-After: 2\r\n"));
@@ -294,11 +295,11 @@ TEST(HttpApi, ClientThatLeaves_CostsNothingButItself) {
     net::Peer peer(daemon.socket_path());
     peer.Send("POST /v1/compile HTTP/1.1\r\nHost: h\r\nContent-Length: " +
               std::to_string(body.size()) + "\r\n\r\n" + body);
-    while (CompilesOf(Behaviour::kWait) == 0) std::this_thread::yield();
+    WaitUntil("the compile has begun", [] { return CompilesOf(Behaviour::kWait) > 0; });
   }
   EXPECT_EQ(daemon.Call("GET", "/-/ready").status, 200);
   ReleaseWaiting();
-  while (daemon.service().jobs() > 0) std::this_thread::yield();
+  WaitUntil("the job has ended", [&] { return daemon.service().jobs() == 0; });
   wire::LookupRequest lookup;
   lookup.request_key = FakeCall(Behaviour::kWait).request_key;
   EXPECT_EQ(daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup)).status, 200);

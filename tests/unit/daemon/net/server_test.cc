@@ -13,6 +13,7 @@
 #include "protocol/wire/messages.h"
 #include "tests/unit/daemon/net/peer.h"
 #include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/daemon/wait_until.h"
 
 namespace stoker::net {
 namespace {
@@ -294,7 +295,7 @@ TEST_F(ServerTest, ConnectionBeyondTheLimit_Gets503_UntilOneEnds) {
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
   first.reset();
-  while (server_->connections() > 0) std::this_thread::yield();
+  WaitUntil("it is gone", [this] { return server_->connections() == 0; });
   Peer third(path());
   third.Send(Get("/"));
   EXPECT_THAT(third.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
@@ -352,7 +353,7 @@ TEST_F(ServerTest, StopAccepting_FinishesTheRequest_ClosesTheIdle_FreesTheAddres
 
   echo_.released = true;
   EXPECT_THAT(busy.ReadAll(), AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Connection: close")));
-  while (server_->active_requests() > 0) std::this_thread::yield();
+  WaitUntil("it is answered", [this] { return server_->active_requests() == 0; });
 }
 
 TEST_F(ServerTest, Listen_Taken_IsRefused) {

@@ -9,6 +9,7 @@
 #include "tests/unit/daemon/service/coroutines.h"
 #include "tests/unit/daemon/service/fake_compiler.h"
 #include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/daemon/wait_until.h"
 
 namespace stoker {
 namespace {
@@ -111,7 +112,7 @@ class CompileServiceTest : public testing::Test {
   }
 
   static void WaitForCompiles(Behaviour behaviour, int variant, int count) {
-    while (CompilesOf(behaviour, variant) < count) std::this_thread::yield();
+    WaitUntil("the compiles have begun", [=] { return CompilesOf(behaviour, variant) >= count; });
   }
 
   TempFolder folder_;
@@ -197,7 +198,7 @@ TEST_F(CompileServiceTest, Compile_JoinedWhileItRuns_BothSeeProgressAndTheBundle
   WaitForCompiles(Behaviour::kWait, 0, 1);
   auto second = StartCompile(Behaviour::kWait);
   // Let in although it waits for the same compile: it is no job of its own.
-  while (service_->jobs() != 1) std::this_thread::yield();
+  WaitUntil("one job is left", [this] { return service_->jobs() == 1; });
   ReleaseWaiting();
   const Outcome a = first.get();
   const Outcome b = second.get();
@@ -354,7 +355,7 @@ TEST_F(CompileServiceTest, Compile_QueueIsFull_IsUnavailable_JoiningIsNot) {
   Start(config);
   auto running = StartCompile(Behaviour::kWait, 0);
   auto waiting = StartCompile(Behaviour::kWait, 1);
-  while (service_->jobs() < 2) std::this_thread::yield();
+  WaitUntil("both are let in", [this] { return service_->jobs() == 2; });
   const Outcome refused = Compile(Behaviour::kWait, 2);
   ASSERT_FALSE(refused.returned.ok());
   EXPECT_EQ(refused.returned.error().code, ErrorCode::kUnavailable);
@@ -391,7 +392,7 @@ TEST_F(CompileServiceTest, Compile_ClientGoesAway_TheArtifactIsStoredAllTheSame)
   EXPECT_FALSE(coroutines_.Run(ask()).ok());  // At the first progress.
   EXPECT_EQ(service_->jobs(), 1);
   ReleaseWaiting();
-  while (service_->jobs() > 0) std::this_thread::yield();
+  WaitUntil("the job has ended", [this] { return service_->jobs() == 0; });
   EXPECT_TRUE(std::holds_alternative<wire::Bundle>(Lookup(call)));
 }
 

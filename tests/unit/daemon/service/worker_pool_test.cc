@@ -10,6 +10,7 @@
 #include "tests/unit/daemon/service/coroutines.h"
 #include "tests/unit/daemon/service/fake_compiler.h"
 #include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/daemon/wait_until.h"
 
 namespace stoker {
 namespace {
@@ -161,15 +162,21 @@ TEST_F(WorkerPoolTest, Run_MoreThanWorkers_WaitTheirTurn) {
   WorkerConfig config = Config();
   config.max_workers = 2;
   const auto pool = MakePool(config);
+  constexpr int kJobs = 5;
+  // Started on two threads, they take their turns in any order.
   std::vector<std::future<Result<wire::WorkerDone>>> jobs;
-  for (int i = 0; i < 5; ++i) jobs.push_back(Start(*pool, Behaviour::kWait, i));
-  while (CompilesOf(Behaviour::kWait, 0) + CompilesOf(Behaviour::kWait, 1) < 2) {
-    std::this_thread::yield();
-  }
+  for (int i = 0; i < kJobs; ++i) jobs.push_back(Start(*pool, Behaviour::kWait, i));
+  const auto begun = [] {
+    int compiles = 0;
+    for (int i = 0; i < kJobs; ++i) compiles += CompilesOf(Behaviour::kWait, i);
+    return compiles;
+  };
+  WaitUntil("two compiles have begun", [&] { return begun() >= 2; });
   EXPECT_EQ(pool->running(), 2);
-  EXPECT_EQ(CompilesOf(Behaviour::kWait, 2), 0);
+  EXPECT_EQ(begun(), 2);
   ReleaseWaiting();
   for (auto& job : jobs) EXPECT_TRUE(job.get().ok());
+  EXPECT_EQ(begun(), kJobs);
   EXPECT_EQ(pool->running(), 0);
 }
 
@@ -201,7 +208,7 @@ TEST_F(WorkerPoolTest, Stop_InTheMiddle_KillsTheWorker) {
                     [](std::string_view) {});
     auto job = coroutines.Start(Ask(pool, FakeCall(Behaviour::kHang)));
     auto waiting = coroutines.Start(Ask(pool, FakeCall(Behaviour::kGood)));
-    while (CompilesOf(Behaviour::kHang) == 0) std::this_thread::yield();
+    WaitUntil("the compile has begun", [] { return CompilesOf(Behaviour::kHang) > 0; });
     coroutines.Stop();
   }
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
