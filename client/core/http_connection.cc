@@ -12,6 +12,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <exception>
+#include <vector>
 
 namespace stoker {
 namespace {
@@ -31,17 +32,20 @@ Error ErrorOf(error_code code, const std::string& what) {
   return Unavailable(message);
 }
 
-Result<asio::generic::stream_protocol::endpoint> Resolve(asio::io_context& io,
-                                                         const DaemonUrl& url) {
+using Endpoint = asio::generic::stream_protocol::endpoint;
+
+// All addresses of the host: "localhost" is ::1 first on some, where nobody may listen.
+Result<std::vector<Endpoint>> Resolve(asio::io_context& io, const DaemonUrl& url) {
   if (url.scheme == DaemonUrl::Scheme::kUnix) {
-    return asio::generic::stream_protocol::endpoint(
-        asio::local::stream_protocol::endpoint(url.path));
+    return std::vector{Endpoint(asio::local::stream_protocol::endpoint(url.path))};
   }
   asio::ip::tcp::resolver resolver(io);
   error_code code;
   const auto results = resolver.resolve(url.host, std::to_string(url.port), code);
   if (code || results.empty()) return ErrorOf(code, "Host '" + url.host + "' does not resolve");
-  return asio::generic::stream_protocol::endpoint(results.begin()->endpoint());
+  std::vector<Endpoint> endpoints;
+  for (const auto& found : results) endpoints.emplace_back(found.endpoint());
+  return endpoints;
 }
 
 }  // namespace
@@ -134,9 +138,9 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
     auto state = std::make_unique<State>();
     state->url = url.ToString();
     state->host = url.scheme == DaemonUrl::Scheme::kUnix ? "localhost" : url.host;
-    STOKER_TRY(const auto endpoint, Resolve(state->io, url));
+    STOKER_TRY(const auto endpoints, Resolve(state->io, url));
     if (const error_code code = state->Await(
-            timeout, [&](auto done) { state->stream.async_connect(endpoint, std::move(done)); })) {
+            timeout, [&](auto done) { state->stream.async_connect(endpoints, std::move(done)); })) {
       return Unavailable("Nobody answers at " + state->url + ": " + code.message() + ".");
     }
     state->usable = true;
