@@ -23,8 +23,6 @@ constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 
 constexpr int kBodyRetryAfterSeconds = 1;
 constexpr std::size_t kReadBytes = 4096;
-// How long a refused peer may go on sending before its connection is closed.
-constexpr std::chrono::milliseconds kLingerTime{1000};
 
 // With or without a port.
 bool IsNameOfThisHost(const std::string& host) {
@@ -274,7 +272,7 @@ asio::awaitable<error_code> Connection::ReadBody(Parser& parser) {
 asio::awaitable<void> Connection::Linger() {
   error_code code;
   stream_.socket().shutdown(asio::socket_base::shutdown_send, code);
-  stream_.expires_after(kLingerTime);
+  stream_.expires_after(limits_.linger_timeout);
   std::array<char, kReadBytes> discarded;
   while (!code) {
     std::tie(code, std::ignore) = co_await stream_.async_read_some(asio::buffer(discarded), kAwait);

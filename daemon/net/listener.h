@@ -41,6 +41,8 @@ struct ServerLimits {
   // For a body or a reply: a floor on the speed rather than a fixed time would allow more, and
   // this is far above what a local peer needs.
   std::chrono::milliseconds transfer_timeout{60000};
+  // How long a refused peer may go on sending before its connection is closed.
+  std::chrono::milliseconds linger_timeout{2000};
 };
 
 class Server {

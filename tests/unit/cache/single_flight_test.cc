@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/wait_until.h"
+
 namespace stoker {
 namespace {
 
@@ -22,7 +24,7 @@ TEST(SingleFlight, ConcurrentCalls_ShareOneRun) {
     threads.emplace_back([&, t] {
       results[static_cast<std::size_t>(t)] = flights.Do(1, [&] {
         ++runs;
-        while (flights.shared_count() < kThreads - 1) std::this_thread::yield();
+        WaitUntil("all others share it", [&] { return flights.shared_count() == kThreads - 1; });
         return std::string("result");
       });
     });

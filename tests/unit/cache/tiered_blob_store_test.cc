@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/unit/cache/fake_blob_store.h"
+#include "tests/unit/wait_until.h"
 
 namespace stoker {
 namespace {
@@ -67,7 +68,7 @@ TEST_P(TieredBlobStoreTest, Get_Concurrent_ReadsBackOnce) {
   constexpr int kThreads = 6;
   const Digest digest = *PutBytes(*back_, "kernel", BlobKind::kKernel);
   back_->on_get = [&] {
-    while (tiered_->shared_fill_count() < kThreads - 1) std::this_thread::yield();
+    WaitUntil("all others share it", [&] { return tiered_->shared_fill_count() == kThreads - 1; });
   };
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {

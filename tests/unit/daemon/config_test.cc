@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

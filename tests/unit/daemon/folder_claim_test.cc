@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

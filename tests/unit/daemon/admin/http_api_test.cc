@@ -7,7 +7,7 @@
 #include "protocol/wire/limits.h"
 #include "protocol/wire/proto_writer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
-#include "tests/unit/daemon/wait_until.h"
+#include "tests/unit/wait_until.h"
 
 namespace stoker {
 namespace {

@@ -19,7 +19,7 @@
 #include "tests/unit/daemon/net/peer.h"
 #include "tests/unit/daemon/service/coroutines.h"
 #include "tests/unit/daemon/service/fake_compiler.h"
-#include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker::net {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "compiler/compile.h"
 #include "tests/unit/daemon/service/fake_compiler.h"
-#include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

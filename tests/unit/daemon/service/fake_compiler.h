@@ -3,6 +3,7 @@
 // kernels: one of all variants, one of its own.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "protocol/graph/graph.h"
@@ -27,6 +28,9 @@ enum class Behaviour {
 };
 
 inline constexpr std::int64_t kVariants = 1000;
+
+// A worker's limit where memory is used up: a small part of any machine's.
+inline constexpr std::uint64_t kBombLimitMib = 128;
 
 // The folder through which tests and workers meet; set in the environment of both.
 inline constexpr char kFolderVariable[] = "STOKER_FAKE_COMPILER_FOLDER";

@@ -4,7 +4,7 @@
 
 #include "cache/memory_counter_store.h"
 #include "cache/stack.h"
-#include "tests/unit/daemon/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {
