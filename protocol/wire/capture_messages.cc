@@ -8,10 +8,6 @@
 namespace stoker::wire {
 namespace {
 
-void WriteDigest(ProtoWriter& out, std::uint32_t field, const Digest& digest) {
-  out.Bytes(field, digest.AsBytes());
-}
-
 void Write(ProtoWriter& out, const CaptureQuery& query) {
   out.Bytes(1, query.ns);
   WriteDigest(out, 2, query.capture_key);
@@ -138,14 +134,6 @@ Status Read(std::string_view name, std::string_view bytes, CaptureNote* out) {
   return CheckOutcome(out->outcome);
 }
 
-template <typename Struct>
-Result<Struct> Decode(std::string_view name, std::string_view bytes) {
-  STOKER_RETURN_IF_ERROR(CheckSize(name, bytes.size(), kMaxMessageBytes, "bytes"));
-  Struct message;
-  STOKER_RETURN_IF_ERROR(Read(name, bytes, &message));
-  return message;
-}
-
 }  // namespace
 
 std::string EncodeCaptureQuery(const CaptureQuery& message) {
@@ -192,23 +180,23 @@ std::string EncodeCaptureNote(const CaptureNote& message) {
 }
 
 Result<CaptureQuery> DecodeCaptureQuery(std::string_view bytes) {
-  return Decode<CaptureQuery>("capture", bytes);
+  return Decode<CaptureQuery>("capture", bytes, Read);
 }
 
 Result<CaptureList> DecodeCaptureList(std::string_view bytes) {
-  return Decode<CaptureList>("captures", bytes);
+  return Decode<CaptureList>("captures", bytes, Read);
 }
 
 Result<CapturePut> DecodeCapturePut(std::string_view bytes) {
-  return Decode<CapturePut>("capture", bytes);
+  return Decode<CapturePut>("capture", bytes, Read);
 }
 
 Result<CaptureDrop> DecodeCaptureDrop(std::string_view bytes) {
-  return Decode<CaptureDrop>("capture", bytes);
+  return Decode<CaptureDrop>("capture", bytes, Read);
 }
 
 Result<CaptureNote> DecodeCaptureNote(std::string_view bytes) {
-  return Decode<CaptureNote>("capture", bytes);
+  return Decode<CaptureNote>("capture", bytes, Read);
 }
 
 }  // namespace stoker::wire

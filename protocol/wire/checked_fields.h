@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "protocol/base/digest.h"
+#include "protocol/base/result.h"
+#include "protocol/wire/limits.h"
 #include "protocol/wire/messages.h"
 #include "protocol/wire/proto_reader.h"
 
@@ -35,5 +37,15 @@ Status TakeNamespace(std::string_view name, const ProtoField& field, std::string
 
 Status AppendBlob(std::string_view name, const ProtoField& field, std::vector<Blob>* out);
 Status AppendSection(std::string_view name, const ProtoField& field, std::vector<Section>* out);
+
+// A whole message, which `read(name, bytes, &message)` reads unless it is too large.
+template <typename Struct>
+Result<Struct> Decode(std::string_view name, std::string_view bytes,
+                      Status (*read)(std::string_view name, std::string_view bytes, Struct* out)) {
+  STOKER_RETURN_IF_ERROR(CheckSize(name, bytes.size(), kMaxMessageBytes, "bytes"));
+  Struct message;
+  STOKER_RETURN_IF_ERROR(read(name, bytes, &message));
+  return message;
+}
 
 }  // namespace stoker::wire

@@ -378,14 +378,6 @@ Status Read(std::string_view name, std::string_view bytes, WorkerKernelReply* ou
   });
 }
 
-template <typename Struct>
-Result<Struct> Decode(std::string_view name, std::string_view bytes) {
-  STOKER_RETURN_IF_ERROR(CheckSize(name, bytes.size(), kMaxMessageBytes, "bytes"));
-  Struct message;
-  STOKER_RETURN_IF_ERROR(Read(name, bytes, &message));
-  return message;
-}
-
 // One of the alternatives of an event, whose field numbers follow the order of `Alternatives`. Of
 // several in one message the last one counts.
 template <typename Variant, typename... Alternatives>
@@ -410,19 +402,21 @@ Result<Variant> DecodeEvent(std::string_view bytes) {
 }  // namespace
 
 Result<ErrorReply> DecodeErrorReply(std::string_view bytes) {
-  return Decode<ErrorReply>("error", bytes);
+  return Decode<ErrorReply>("error", bytes, Read);
 }
 
 Result<LookupRequest> DecodeLookupRequest(std::string_view bytes) {
-  return Decode<LookupRequest>("lookup", bytes);
+  return Decode<LookupRequest>("lookup", bytes, Read);
 }
 
-Result<Miss> DecodeMiss(std::string_view bytes) { return Decode<Miss>("miss", bytes); }
+Result<Miss> DecodeMiss(std::string_view bytes) { return Decode<Miss>("miss", bytes, Read); }
 
-Result<Bundle> DecodeBundle(std::string_view bytes) { return Decode<Bundle>("bundle", bytes); }
+Result<Bundle> DecodeBundle(std::string_view bytes) {
+  return Decode<Bundle>("bundle", bytes, Read);
+}
 
 Result<CompileCall> DecodeCompileCall(std::string_view bytes) {
-  return Decode<CompileCall>("compile", bytes);
+  return Decode<CompileCall>("compile", bytes, Read);
 }
 
 Result<CompileEvent> DecodeCompileEvent(std::string_view bytes) {
@@ -430,7 +424,7 @@ Result<CompileEvent> DecodeCompileEvent(std::string_view bytes) {
 }
 
 Result<WorkerRequest> DecodeWorkerRequest(std::string_view bytes) {
-  return Decode<WorkerRequest>("work", bytes);
+  return Decode<WorkerRequest>("work", bytes, Read);
 }
 
 Result<WorkerEvent> DecodeWorkerEvent(std::string_view bytes) {
@@ -438,7 +432,7 @@ Result<WorkerEvent> DecodeWorkerEvent(std::string_view bytes) {
 }
 
 Result<WorkerKernelReply> DecodeWorkerKernelReply(std::string_view bytes) {
-  return Decode<WorkerKernelReply>("kernels", bytes);
+  return Decode<WorkerKernelReply>("kernels", bytes, Read);
 }
 
 }  // namespace stoker::wire

@@ -217,42 +217,36 @@ Status Read(std::string_view name, std::string_view bytes, ExplainReply* out) {
   });
 }
 
-template <typename Struct>
-Result<Struct> Decode(std::string_view name, std::string_view bytes) {
-  STOKER_RETURN_IF_ERROR(CheckSize(name, bytes.size(), kMaxMessageBytes, "bytes"));
-  Struct message;
-  STOKER_RETURN_IF_ERROR(Read(name, bytes, &message));
-  return message;
-}
-
 }  // namespace
 
-Result<Hello> DecodeHello(std::string_view bytes) { return Decode<Hello>("hello", bytes); }
+Result<Hello> DecodeHello(std::string_view bytes) { return Decode<Hello>("hello", bytes, Read); }
 
-Result<Report> DecodeReport(std::string_view bytes) { return Decode<Report>("report", bytes); }
+Result<Report> DecodeReport(std::string_view bytes) {
+  return Decode<Report>("report", bytes, Read);
+}
 
 Result<ListRequest> DecodeListRequest(std::string_view bytes) {
-  return Decode<ListRequest>("list", bytes);
+  return Decode<ListRequest>("list", bytes, Read);
 }
 
 Result<ListReply> DecodeListReply(std::string_view bytes) {
-  return Decode<ListReply>("list", bytes);
+  return Decode<ListReply>("list", bytes, Read);
 }
 
 Result<InspectRequest> DecodeInspectRequest(std::string_view bytes) {
-  return Decode<InspectRequest>("inspect", bytes);
+  return Decode<InspectRequest>("inspect", bytes, Read);
 }
 
 Result<InspectReply> DecodeInspectReply(std::string_view bytes) {
-  return Decode<InspectReply>("inspect", bytes);
+  return Decode<InspectReply>("inspect", bytes, Read);
 }
 
 Result<ExplainRequest> DecodeExplainRequest(std::string_view bytes) {
-  return Decode<ExplainRequest>("explain", bytes);
+  return Decode<ExplainRequest>("explain", bytes, Read);
 }
 
 Result<ExplainReply> DecodeExplainReply(std::string_view bytes) {
-  return Decode<ExplainReply>("explain", bytes);
+  return Decode<ExplainReply>("explain", bytes, Read);
 }
 
 }  // namespace stoker::wire

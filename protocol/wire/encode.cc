@@ -10,10 +10,6 @@ namespace {
 
 // Strings for people pass through ToValidUtf8: they may quote what a user or a peer sent.
 
-void Write(ProtoWriter& out, std::uint32_t field, const Digest& digest) {
-  out.Bytes(field, digest.AsBytes());
-}
-
 void WriteDigests(ProtoWriter& out, std::uint32_t field, std::span<const Digest> digests) {
   for (const Digest& digest : digests) out.Element(field, digest.AsBytes());
 }
@@ -45,7 +41,7 @@ void WriteEach(ProtoWriter& out, std::uint32_t field, const std::vector<Struct>&
 }
 
 void Write(ProtoWriter& out, const Blob& blob) {
-  Write(out, 1, blob.digest);
+  WriteDigest(out, 1, blob.digest);
   out.Bytes(2, blob.data);
 }
 
@@ -57,7 +53,7 @@ void Write(ProtoWriter& out, const Section& section) {
 void Write(ProtoWriter& out, const KeyField& field) {
   WriteText(out, 1, field.tag);
   WriteText(out, 2, field.text);
-  Write(out, 3, field.digest);
+  WriteDigest(out, 3, field.digest);
 }
 
 void Write(ProtoWriter& out, const ErrorReply& reply) {
@@ -106,9 +102,9 @@ void Write(ProtoWriter& out, const CompileOptions& options) {
 
 void Write(ProtoWriter& out, const CompileCall& call) {
   out.Bytes(1, call.ns);
-  Write(out, 2, call.request_key);
+  WriteDigest(out, 2, call.request_key);
   out.Bytes(3, call.graph);
-  Write(out, 4, call.graph_digest);
+  WriteDigest(out, 4, call.graph_digest);
   WriteText(out, 5, call.graph_name);
   out.Message(6, [&](ProtoWriter& nested) { Write(nested, call.signature); });
   out.Bytes(7, call.target.ToString());
@@ -127,8 +123,8 @@ void Write(ProtoWriter& out, const Hello& hello) {
 
 void Write(ProtoWriter& out, const LookupRequest& request) {
   out.Bytes(1, request.ns);
-  Write(out, 2, request.request_key);
-  Write(out, 3, request.graph_digest);
+  WriteDigest(out, 2, request.request_key);
+  WriteDigest(out, 3, request.graph_digest);
   WriteDigests(out, 4, request.have_kernels);
   WriteEach(out, 5, request.fields);
 }
@@ -161,8 +157,8 @@ void Write(ProtoWriter& out, const ListRequest& request) {
 }
 
 void Write(ProtoWriter& out, const ListEntry& entry) {
-  Write(out, 1, entry.key);
-  Write(out, 2, entry.artifact);
+  WriteDigest(out, 1, entry.key);
+  WriteDigest(out, 2, entry.artifact);
   out.Bytes(3, entry.ns);
   WriteText(out, 4, entry.kind);
   WriteText(out, 5, entry.label);
@@ -206,7 +202,7 @@ void Write(ProtoWriter& out, const WorkerRequest& request) {
 void Write(ProtoWriter& out, const KernelQuery& query) { WriteDigests(out, 1, query.kernel_keys); }
 
 void Write(ProtoWriter& out, const WorkerDone::CompiledKernel& kernel) {
-  Write(out, 1, kernel.kernel_key);
+  WriteDigest(out, 1, kernel.kernel_key);
   out.Bytes(2, kernel.data);
 }
 
@@ -220,8 +216,8 @@ void Write(ProtoWriter& out, const WorkerDone& done) {
 }
 
 void Write(ProtoWriter& out, const WorkerKernelReply::Known& known) {
-  Write(out, 1, known.kernel_key);
-  if (!known.blob.IsZero()) Write(out, 2, known.blob);
+  WriteDigest(out, 1, known.kernel_key);
+  if (!known.blob.IsZero()) WriteDigest(out, 2, known.blob);
   out.UInt(3, known.size_bytes);
 }
 

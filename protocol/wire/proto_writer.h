@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/base/digest.h"
+
 namespace stoker::wire {
 
 class ProtoWriter {
@@ -38,5 +40,9 @@ class ProtoWriter {
 
   std::string out_;
 };
+
+inline void WriteDigest(ProtoWriter& out, std::uint32_t field, const Digest& digest) {
+  out.Bytes(field, digest.AsBytes());
+}
 
 }  // namespace stoker::wire
