@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <thread>
@@ -12,6 +13,8 @@ namespace stoker {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{5};
+// For one that was killed: its files stay locked until the system has taken it apart.
+constexpr std::chrono::milliseconds kEndOfAKilledOne{500};
 constexpr std::string_view kServing = "serving";
 constexpr std::string_view kDraining = "draining";
 
@@ -37,11 +40,12 @@ Result<std::unique_ptr<FolderClaim>> FolderClaim::Take(const std::string& folder
     return FailedPrecondition("Lock file '" + path + "' cannot be opened: " +
                               std::generic_category().message(errno) + ".");
   }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto start = std::chrono::steady_clock::now();
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     const std::string state = ReadState(fd);
     const bool serves = state.find(kServing) != std::string::npos;
-    if (serves || std::chrono::steady_clock::now() > deadline) {
+    const auto limit = serves ? std::min(patience, kEndOfAKilledOne) : patience;
+    if (std::chrono::steady_clock::now() - start > limit) {
       close(fd);
       return FailedPrecondition("Cache folder '" + folder + "' is held by stokerd process " +
                                 state.substr(0, state.find(' ')) +

@@ -1,5 +1,6 @@
 // FolderClaim: one daemon per cache folder. A daemon that drains keeps the folder until its
-// compiles have ended; one that starts meanwhile waits for that, and not for a daemon that stays.
+// compiles have ended; one that starts meanwhile waits for that, and for a daemon that stays no
+// longer than the system takes to release what a killed one held.
 #pragma once
 
 #include <chrono>
