@@ -7,9 +7,9 @@ import pathlib
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
+from e2e.processes import is_alive, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "dev"
@@ -78,10 +78,7 @@ class Site:
         """Stops the daemon and waits until it is gone."""
         pid = self.daemon_pid()
         self.tool("stop")
-        deadline = time.monotonic() + 20
-        while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not os.path.exists(f"/proc/{pid}")
+        wait_for(lambda: not is_alive(pid))
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Daemons with arguments of their own, and jobs without PyTorch that use one."""
 
+import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -7,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -37,6 +40,15 @@ def children_of(pid):
         if parent == pid:
             found.append(int(path.parent.name))
     return found
+
+
+def is_alive(pid):
+    """False for a process that has ended, whether its parent has waited for it or not."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
 
 
 class HeldWorkers:
@@ -82,7 +94,7 @@ class Daemon:
         """Status and body."""
         request = urllib.request.Request(self.url + path, body, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30) as reply:
+            with urllib.request.urlopen(request, timeout=WAIT_S) as reply:
                 return reply.status, reply.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
@@ -91,7 +103,7 @@ class Daemon:
         """What GET `path` gives; None when nobody answers."""
         try:
             return self.call("GET", path)
-        except (urllib.error.URLError, ConnectionError):
+        except (OSError, http.client.HTTPException):
             return None
 
     def status(self):
@@ -99,4 +111,39 @@ class Daemon:
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(WAIT_S)
+
+
+class Between:
+    """Stands between jobs and a daemon: `change(path, status, reply)` gives the reply that they get."""
+
+    def __init__(self, daemon, change):
+        between = self
+        self.requests = []  # Paths and bodies.
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                between.requests.append((self.path, body))
+                status, reply = daemon.call(self.command, self.path, body or None)
+                reply = change(self.path, status, reply)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            do_GET = do_POST
+
+            def log_message(self, *arguments):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()

@@ -11,7 +11,8 @@ import subprocess
 import time
 
 import pytest
-from e2e.processes import BUILD, WAIT_S, Daemon, HeldWorkers, children_of, run, start, wait_for
+from e2e.processes import (
+    BUILD, WAIT_S, Daemon, HeldWorkers, children_of, is_alive, run, start, wait_for)
 
 SMALL = (32, 48, 8, 4)
 LONG = range(16, 46)  # Sixty kernels.
@@ -40,7 +41,7 @@ def test_no_listening_beyond_this_host(tmp_path, address):
             (["--listen", address], {}, "Option '--listen'"),
             ([], {"STOKER_LISTEN": address}, "Variable 'STOKER_LISTEN'")):
         done = subprocess.run(
-            [str(BUILD / "bin" / "stokerd"), *arguments], env={**env, **variables}, timeout=30,
+            [str(BUILD / "bin" / "stokerd"), *arguments], env={**env, **variables}, timeout=WAIT_S,
             capture_output=True, text=True)
         assert done.returncode == 2
         assert source in done.stderr and address in done.stderr
@@ -131,14 +132,14 @@ def test_drain_timeout_or_a_second_signal_end_a_compile(daemon, site, signals, d
 
 
 def test_compile_beyond_its_time_fails_alone(daemon, site):
-    limited = daemon("--compile-timeout-s", "3", "--workers", "2")
+    limited = daemon("--compile-timeout-s", "10", "--workers", "2")
     HeldWorkers(limited.process.pid)
     slow = start(site, SMALL, STOKER_URL=limited.url)
     wait_for(lambda: limited.status()["queue"]["running"])
     assert run(site, (8, 4), STOKER_URL=limited.url)["source"] == "compiled"
     _, error = slow.communicate(timeout=WAIT_S)
     assert slow.returncode == 1
-    assert "deadline exceeded: The compile takes longer than the limit of 3 s" in error
+    assert "deadline exceeded: The compile takes longer than the limit of 10 s" in error
     stats = limited.status()["stats"]
     assert (stats["compiles"], stats["compile_failures"]) == (1, 1)
     assert run(site, SMALL, STOKER_URL=limited.url)["source"] == "compiled"
@@ -163,7 +164,7 @@ def test_kill_of_the_daemon_in_a_compile_starts_another(site):
     wait_for(lambda: site.status()["queue"]["running"])
     os.kill(first, signal.SIGKILL)
     workers.release()
-    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers.pids))
+    wait_for(lambda: not any(map(is_alive, workers.pids)))
     assert site.finish(job)["source"] == "compiled"
     assert site.daemon_pid() != first
     assert run(site, (8, 4))["source"] == "disk"
@@ -195,11 +196,20 @@ def test_full_queue_is_waited_for(daemon, site):
     assert site.finish(second)["source"] == "compiled"
 
 
-def test_ipv6_and_names_of_this_host(daemon, site):
-    target = daemon("--listen", "http://[::1]:0")
-    six = wait_for(lambda: re.search(r"listens on (http://\[::1\]:\d+)", target.log.read_text()))
-    for url in (target.url.replace("127.0.0.1", "localhost"), six[1]):
-        assert run(site, SMALL, STOKER_URL=url)["error"] <= 1e-5
+def has_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        return True
+    except OSError:
+        return False
+
+
+def test_every_name_of_this_host(daemon, site):
+    target = daemon(*(["--listen", "http://[::1]:0"] if has_ipv6() else []))
+    run(site, SMALL, STOKER_URL=target.url.replace("127.0.0.1", "localhost"))
+    if has_ipv6():
+        six = wait_for(lambda: re.search(r"listens on (http://\[::1\]:\d+)", target.log.read_text()))
+        run(site, SMALL, STOKER_URL=six[1])
 
 
 def test_nonsense_and_idle_connections_leave_the_daemon_serving(daemon, site):
@@ -301,7 +311,7 @@ def test_statistics_outlive_a_kill(site):
     run(site, SMALL)
     run(site, SMALL)
     before = site.stats()
-    time.sleep(1.5)  # Counters go to disk once a second.
+    time.sleep(5)  # Counters go to disk once a second, on a busy machine a little later.
     os.kill(site.daemon_pid(), signal.SIGKILL)
     run(site, SMALL)
     after = site.stats()
@@ -373,7 +383,7 @@ def failure(site, *arguments, code=1):
     """What a command that fails says."""
     done = subprocess.run(
         [str(BUILD / "bin" / "stoker"), *arguments], env=site.env, capture_output=True, text=True,
-        timeout=60)
+        timeout=WAIT_S)
     assert done.returncode == code, done.stdout
     return done.stderr or done.stdout
 

@@ -3,9 +3,9 @@
 import os
 import shutil
 import signal
-import time
 
 import pytest
+from e2e.processes import is_alive, wait_for
 
 
 def no_program(site):
@@ -47,9 +47,7 @@ def test_without_a_daemon_everything_runs_in_eager(site, setup):
 def kill_daemon(site):
     pid = site.daemon_pid()
     os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 20
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: not is_alive(pid))
 
 
 def paused_job(site):
@@ -66,7 +64,7 @@ def resume(site, job):
 
 def test_job_outlives_a_daemon_that_cannot_come_back(site, tmp_path):
     program = tmp_path / "stokerd"
-    os.link(site.env["STOKER_DAEMON"], program)
+    program.symlink_to(site.env["STOKER_DAEMON"])
     site.env["STOKER_DAEMON"] = str(program)
     job = paused_job(site)
     program.unlink()

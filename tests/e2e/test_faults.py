@@ -4,11 +4,15 @@ import os
 import signal
 
 import pytest
-from e2e.processes import children_of, wait_for
+from e2e.processes import HeldWorkers, wait_for
 
 
-def is_compiling(site):
-    return site.status()["queue"]["running"] > 0
+def start_and_hold(site, model):
+    """A job whose compile is under way and stays so, and the workers to release."""
+    workers = HeldWorkers(site.daemon_pid())
+    job = site.start(model)
+    wait_for(lambda: site.status()["queue"]["running"])
+    return job, workers
 
 
 def assert_sound(site, model):
@@ -22,10 +26,8 @@ def assert_sound(site, model):
 def test_worker_killed_in_a_compile(site):
     site.run("mlp")
     daemon = site.daemon_pid()
-    job = site.start("gpt2")
-    wait_for(lambda: is_compiling(site))
-    workers = wait_for(lambda: children_of(daemon))
-    for worker in workers:
+    job, workers = start_and_hold(site, "gpt2")
+    for worker in workers.pids:
         os.kill(worker, signal.SIGKILL)
     assert site.finish(job)["error"] <= 1e-5
     assert site.daemon_pid() == daemon
@@ -35,19 +37,19 @@ def test_worker_killed_in_a_compile(site):
 def test_client_killed_in_a_compile(site):
     site.run("mlp")
     daemon = site.daemon_pid()
-    job = site.start("gpt2")
-    wait_for(lambda: is_compiling(site))
+    job, workers = start_and_hold(site, "gpt2")
     job.kill()
     job.communicate()
+    workers.release()
     assert_sound(site, "gpt2")
     assert site.daemon_pid() == daemon
 
 
 def test_daemon_killed_in_a_compile(site):
     site.run("mlp")
-    job = site.start("gpt2")
-    wait_for(lambda: is_compiling(site))
+    job, workers = start_and_hold(site, "gpt2")
     os.kill(site.daemon_pid(), signal.SIGKILL)
+    workers.release()
     assert site.finish(job)["error"] <= 1e-5
     assert_sound(site, "gpt2")
 

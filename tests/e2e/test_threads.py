@@ -44,7 +44,7 @@ print(json.dumps({"worst": max(worst), "child": status}))
 def test_threads_and_fork(site):
     site.env["PYTHONPATH"] += ":" + __file__.rpartition("/")[0]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=site.env, capture_output=True, text=True, timeout=300)
+        [sys.executable, "-c", SCRIPT], env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["worst"] < 1e-5
