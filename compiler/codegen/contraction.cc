@@ -21,7 +21,7 @@ llvm::ConstantInt* AsConstant(llvm::Value* value) {
 }  // namespace
 
 std::int64_t ContractionEmitter::GranuleBytes() const {
-  return func_.rhs.nr * plan_.depth_granule * ElementBytes();
+  return func_.rhs.nr * plan_.depth_granule * plan_.RhsBytes();
 }
 
 std::int64_t ContractionEmitter::SumBytes() const {
@@ -39,8 +39,10 @@ void ContractionEmitter::Emit() {
   const bool amx = IsAmx(plan_.kernel);
   if (amx) tiles_.Begin();
   if (plan_.kernel == MicroKernel::kAmxSplit) BeginSplitPanels();
+  if (plan_.kernel == MicroKernel::kAmxDigits) BeginDigitUnits();
   e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
   if (DefersEpilogue()) FlushDeferred();
+  FlushDigitUnit();
   if (amx) tiles_.End();
 }
 
@@ -64,10 +66,11 @@ void ContractionEmitter::EmitTask(llvm::Value* number) {
   PanelChunk chunk;
   chunk.panel = task.group;
   chunk.rhs = PanelAt(task, chunk.panel, e_.I64(0));
-  chunk.bytes = e_.Mul(e_.Dim(plan_.panel_stride), e_.I64(ElementBytes()));
+  chunk.bytes = e_.Dim(plan_.panel_stride);
   llvm::Value* next =
       e_.Min(e_.Add(chunk.panel, e_.I64(1)), e_.Sub(e_.Dim(plan_.panels), e_.I64(1)));
   chunk.next = PanelAt(task, next, e_.I64(0));
+  chunk.exponents = ExponentsOf(task, chunk.panel);
   chunk.sums = e_.Scratch(0);
   EmitUnits(task, chunk);
 }
@@ -103,7 +106,8 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
         chunk.depth = e_.I64(plan_.chunk);
       }
       chunk.rhs = PanelAt(task, panel, k);
-      chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * ElementBytes()));
+      chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * plan_.RhsBytes()));
+      chunk.exponents = ExponentsOf(task, panel);
       // Then the next panel's part of this chunk, or the first panel's of the next chunk. What
       // follows the last chunk is the next group.
       llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), end);
@@ -117,6 +121,7 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
       EmitUnits(part, chunk);
     });
   });
+  FlushDigitUnit();
   const ContractionTask done = plan_.staged ? Staged(task) : task;
   e_.For(first, end, 1, [&](llvm::Value* panel) {
     PanelChunk chunk;
@@ -129,9 +134,13 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
 
 llvm::Value* ContractionEmitter::PanelAt(const ContractionTask& task, llvm::Value* panel,
                                          llvm::Value* depth) {
-  llvm::Value* elements = e_.Mul(panel, e_.Dim(plan_.panel_stride));
-  elements = e_.Add(elements, e_.Mul(depth, e_.I64(func_.rhs.nr)));
-  return AddBytes(task.rhs, e_.Mul(elements, e_.I64(ElementBytes())));
+  llvm::Value* bytes = e_.Mul(panel, e_.Dim(plan_.panel_stride));
+  return AddBytes(task.rhs, e_.Add(bytes, e_.Mul(depth, e_.I64(func_.rhs.nr * plan_.RhsBytes()))));
+}
+
+llvm::Value* ContractionEmitter::ExponentsOf(const ContractionTask& task, llvm::Value* panel) {
+  if (plan_.kernel != MicroKernel::kAmxDigits) return nullptr;
+  return PanelAt(task, panel, e_.I64(plan_.ConstantDepth()));
 }
 
 ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
@@ -154,7 +163,6 @@ ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
     if (dim.rhs_has) rhs = e_.Add(e_.Mul(rhs, extents[i]), task.batch[i]);
   }
   rhs = e_.Mul(e_.Mul(rhs, e_.Dim(plan_.panels)), e_.Dim(plan_.panel_stride));
-  rhs = e_.Mul(rhs, e_.I64(ElementBytes()));
   task.rhs = AddBytes(e_.Buffer(kRhs), rhs);
   task.lhs = AddBytes(e_.Buffer(kLhs), e_.Mul(lhs, e_.I64(SizeInBytes(func_.lhs_dtype))));
   task.lhs_row = e_.I64(0);

@@ -1,4 +1,4 @@
-// What the planning of all micro-kernels shares, and the part of it that is kAmxSplit's own.
+// What the planning of all micro-kernels shares, and the part of it that is for f32 in parts.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,12 @@ inline std::int64_t DivUp(std::int64_t x, std::int64_t y) { return (x + y - 1) /
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t y) { return DivUp(x, y) * y; }
 
 inline bool IsAmx(MicroKernel kernel) {
-  return kernel == MicroKernel::kAmx || kernel == MicroKernel::kAmxSplit;
+  return kernel == MicroKernel::kAmx || kernel == MicroKernel::kAmxSplit ||
+         kernel == MicroKernel::kAmxDigits;
+}
+// Elements of f32 are taken apart.
+inline bool IsInParts(MicroKernel kernel) {
+  return kernel == MicroKernel::kAmxSplit || kernel == MicroKernel::kAmxDigits;
 }
 // A rough estimate.
 double NsPerProduct(const ContractionPlan& plan);
@@ -28,9 +33,12 @@ double NsPerProduct(const ContractionPlan& plan);
 // Whether a task may split all that lies between its first and its last element of A and read it in
 // place: a convolution whose pixels are whole granules.
 bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan);
-// Chooses units_per_task, chunk, panels_per_task and how A is staged. `depth`: padded K.
+// For f32 in parts: chooses units_per_task, chunk, panels_per_task and how A is staged. `depth`:
+// padded K.
 void CutSplitTasks(ContractionPlan& plan, std::int64_t depth, bool in_span);
 // Places what only kAmxSplit keeps in scratch from plan.staged_offset on, and moves that.
 void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func);
+// The same for kAmxDigits.
+void LayOutDigitScratch(ContractionPlan& plan);
 
 }  // namespace stoker::codegen

@@ -25,7 +25,7 @@ constexpr std::uint32_t kLhs = 0;
 constexpr std::uint32_t kRhs = 1;
 constexpr int kTileRows = AmxTiles::kRows;
 constexpr int kTileRowBytes = AmxTiles::kRowBytes;
-constexpr int kTileBytes = kTileRows * kTileRowBytes;
+constexpr int kTileBytes = AmxTiles::kTileBytes;
 constexpr int kGranule = 32;
 constexpr int kLanes = 16;
 // A granule of one row of A, in parts.
@@ -78,39 +78,10 @@ std::array<llvm::Value*, kSplitParts> ContractionEmitter::PartsOf(llvm::Value* l
 // Infinities of A stay whole: high is infinite, the others are zero.
 void ContractionEmitter::StageSplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
                                        llvm::Value* end) {
-  llvm::IRBuilder<>& b = e_.b();
-  const ContractionDim& last = plan_.source_depth.back();
-  llvm::Value* count = nullptr;
-  std::uint32_t operand = kLhs;
-  DType from = func_.lhs_dtype;
-  if (plan_.source_depth.size() == 1 && last.lhs_stride == SymDim(1)) {
-    count = e_.Sub(end != nullptr ? end : e_.Dim(last.extent), begin);
-    source = AddBytes(source, e_.Mul(begin, e_.I64(SizeInBytes(from))));
-  } else {
-    llvm::Value* row = e_.Scratch(plan_.row_offset);
-    Values cursor = {row};
-    StageDepth(0, source, begin, end, cursor);
-    llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
-    for (int i = 0; i < 2; ++i) {
-      b.CreateAlignedStore(llvm::Constant::getNullValue(vector),
-                           AddBytes(cursor[0], e_.I64(i * kTileRowBytes)), llvm::Align(4));
-    }
-    count = e_.Dim(plan_.depth.back().extent);  // Padded to a granule.
-    if (end != nullptr) count = e_.Mul(e_.DivUp(e_.Sub(end, begin), kGranule), e_.I64(kGranule));
-    source = row;
-    operand = KernelEmitter::kScratch;
-    from = plan_.element;
-  }
-  const auto emit = [&](llvm::Value* granule, llvm::Value* active) {
-    SplitGranule(operand, from, source, target, granule, active);
-  };
-  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(count);
-  llvm::Value* whole = constant != nullptr ? e_.I64(constant->getSExtValue() / kGranule)
-                                           : b.CreateUDiv(count, e_.I64(kGranule));
-  e_.For(e_.I64(0), whole, 1, [&](llvm::Value* granule) { emit(granule, nullptr); });
-  llvm::Value* rest = e_.Sub(count, e_.Mul(whole, e_.I64(kGranule)));
-  if (constant != nullptr && constant->getSExtValue() % kGranule == 0) return;
-  e_.If(b.CreateICmpSGT(rest, e_.I64(0)), [&] { emit(whole, rest); });
+  const RowRun run = RunOf(source, begin, end);
+  ForEachRunGranule(run, [&](llvm::Value* granule, llvm::Value* active) {
+    SplitGranule(run.operand, run.dtype, run.source, target, granule, active);
+  });
 }
 
 // Granule `granule` of a run of A; `active`: how many of its elements there are, null for all.
@@ -209,12 +180,13 @@ std::int64_t ContractionEmitter::SplitRowsPerBlock() const {
 }
 
 llvm::Value* ContractionEmitter::GranulesOf(const PanelChunk& chunk) {
-  if (chunk.depth == nullptr) return e_.I64(plan_.ConstantDepth() / kGranule);
+  const std::int64_t granule = plan_.depth_granule;
+  if (chunk.depth == nullptr) return e_.I64(plan_.ConstantDepth() / granule);
   llvm::Value* depth = chunk.depth;
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(depth)) {
-    return e_.I64(constant->getSExtValue() / kGranule);
+    return e_.I64(constant->getSExtValue() / granule);
   }
-  return e_.b().CreateExactUDiv(depth, e_.I64(kGranule));
+  return e_.b().CreateExactUDiv(depth, e_.I64(granule));
 }
 
 // One of the 16 rows of pairs of a granule; the same row of the panel after it is fetched.
@@ -227,7 +199,7 @@ void ContractionEmitter::SplitRow(llvm::Value* source, llvm::Value* target, llvm
       AddBytes(source, e_.Mul(e_.Add(e_.Mul(granule, e_.I64(kTileRows)), row), e_.I64(row_bytes)));
   target = AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kSplitParts * tiles * kTileBytes)),
                                    e_.Mul(row, e_.I64(kTileRowBytes))));
-  llvm::Value* after = e_.Mul(e_.Dim(plan_.panel_stride), e_.I64(ElementBytes()));
+  llvm::Value* after = e_.Dim(plan_.panel_stride);
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     std::array<llvm::Value*, 2> x = {};

@@ -7,8 +7,9 @@ namespace stoker::codegen {
 namespace {
 
 // Our feature names and LLVM's.
-constexpr std::array<std::pair<const char*, const char*>, 5> kFeatureNames = {{
+constexpr std::array<std::pair<const char*, const char*>, 6> kFeatureNames = {{
     {"amx_bf16", "+amx-tile,+amx-bf16"},
+    {"amx_int8", "+amx-tile,+amx-int8"},
     {"avx512_bf16", "+avx512bf16"},
     {"avx512_fp16", "+avx512fp16"},
     {"avx512_vnni", "+avx512vnni"},
@@ -35,6 +36,7 @@ Result<Machine> MachineOf(const Target& target) {
   machine.avx512_fp16 = target.Has("avx512_fp16");
   machine.avx512_vnni = target.Has("avx512_vnni");
   machine.amx_bf16 = target.Has("amx_bf16");
+  machine.amx_int8 = target.Has("amx_int8");
   for (const auto& [ours, llvm] : kFeatureNames) {
     if (!target.Has(ours)) continue;
     if (!machine.features.empty()) machine.features += ',';

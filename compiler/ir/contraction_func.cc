@@ -8,7 +8,8 @@ namespace {
 
 std::string LayoutText(const PackedLayout& layout) {
   return std::string(Name(layout.dtype)) + " packed nr=" + std::to_string(layout.nr) +
-         " kr=" + std::to_string(layout.kr) + " k_multiple=" + std::to_string(layout.k_multiple);
+         " kr=" + std::to_string(layout.kr) + " k_multiple=" + std::to_string(layout.k_multiple) +
+         (layout.digits != 0 ? " digits=" + std::to_string(layout.digits) : "");
 }
 
 std::string NestText(const char* name, const std::vector<ContractionDim>& dims) {
@@ -22,7 +23,8 @@ std::string NestText(const char* name, const std::vector<ContractionDim>& dims) 
 
 Status VerifyLayout(const PackedLayout& layout) {
   if (layout.nr < 1 || layout.kr < 1 || layout.k_multiple < 1 ||
-      layout.k_multiple % layout.kr != 0) {
+      layout.k_multiple % layout.kr != 0 || layout.digits < 0 ||
+      (layout.digits != 0 && layout.dtype != DType::kI8)) {
     return InvalidArgument("packed layout (" + LayoutText(layout) + ") is not a layout.");
   }
   return Ok();
@@ -110,16 +112,19 @@ Status Verify(const PackFunc& func) {
   return status;
 }
 
+SymDim PanelElements(const PackedLayout& layout, const SymDim& k) {
+  const SymDim padded_k = SymDim::CeilDiv(k, layout.k_multiple) * SymDim(layout.k_multiple);
+  const SymDim elements = SymDim::CeilDiv(padded_k, layout.kr) * SymDim(layout.nr * layout.kr);
+  if (layout.digits == 0) return elements;
+  return elements * SymDim(layout.digits) + SymDim(layout.nr * SizeInBytes(DType::kF32));
+}
+
 SymDim PackedElements(const PackFunc& func) {
   SymDim batch = 1;
   for (const SymDim& dim : func.batch) batch = batch * dim;
   SymDim k = 1;
   for (const SymDim& dim : func.k) k = k * dim;
-  const PackedLayout& layout = func.layout;
-  const SymDim padded_k = SymDim::CeilDiv(k, layout.k_multiple) * SymDim(layout.k_multiple);
-  const SymDim k_blocks = SymDim::CeilDiv(padded_k, layout.kr);
-  const SymDim n_blocks = SymDim::CeilDiv(func.n, layout.nr);
-  return batch * n_blocks * k_blocks * SymDim(layout.nr * layout.kr);
+  return batch * SymDim::CeilDiv(func.n, func.layout.nr) * PanelElements(func.layout, k);
 }
 
 }  // namespace stoker

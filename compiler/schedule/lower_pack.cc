@@ -162,9 +162,7 @@ Result<StorageId> Lowering::PackRhs(ContractionParts& parts, bool prepared) {
   const PackedLayout& layout = parts.func.rhs;
   SymDim k = 1;
   for (const int dim : parts.k) k = k * parts.space.extent(dim);
-  const SymDim panel =
-      SymDim::CeilDiv(SymDim::CeilDiv(k, layout.k_multiple) * layout.k_multiple, layout.kr) *
-      (layout.nr * layout.kr);
+  const SymDim panel = PanelElements(layout, k);
   const StorageId packed = kNoStorage;
   SymDim offset = 0;
   SymDim elements = 0;

@@ -42,6 +42,7 @@ constexpr std::array kBeyondLevel4 = {
 };
 constexpr Requirement kAvxVnni{"avx_vnni", &CpuFacts::leaf7_1_eax, 4};
 constexpr Requirement kAmxBf16{"amx_bf16", &CpuFacts::leaf7_edx, 22};
+constexpr Requirement kAmxInt8{"amx_int8", &CpuFacts::leaf7_edx, 25};
 constexpr Requirement kAmxTile{"amx_tile", &CpuFacts::leaf7_edx, 24};
 
 constexpr std::uint32_t kOsxsave = 1U << 27;     // Leaf 1, ecx.
@@ -103,7 +104,10 @@ Result<std::string> TargetTextOf(const CpuFacts& facts) {
   add(kAvxVnni);
   if (!level4) return text;
   for (const Requirement& requirement : kBeyondLevel4) add(requirement);
-  if (Has(facts, kAmxTile) && Enabled(facts, kXcr0AmxTile) && facts.amx_permitted) add(kAmxBf16);
+  if (Has(facts, kAmxTile) && Enabled(facts, kXcr0AmxTile) && facts.amx_permitted) {
+    add(kAmxBf16);
+    add(kAmxInt8);
+  }
   return text;
 }
 

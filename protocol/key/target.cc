@@ -17,9 +17,9 @@ struct FeatureRule {
   bool needs_level4;
 };
 constexpr std::array kFeatures = {
-    FeatureRule{"amx_bf16", true},    FeatureRule{"avx512_bf16", true},
-    FeatureRule{"avx512_fp16", true}, FeatureRule{"avx512_vnni", true},
-    FeatureRule{"avx_vnni", false},
+    FeatureRule{"amx_bf16", true},    FeatureRule{"amx_int8", true},
+    FeatureRule{"avx512_bf16", true}, FeatureRule{"avx512_fp16", true},
+    FeatureRule{"avx512_vnni", true}, FeatureRule{"avx_vnni", false},
 };
 
 Error Bad(std::string_view text, const std::string& why) {

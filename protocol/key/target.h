@@ -14,7 +14,8 @@ enum class TargetKind : std::uint8_t { kCpu = 0, kCuda = 1 };
 
 // Text form: "cpu/x86-64-v3", "cpu/x86-64-v4+avx512_bf16+amx_bf16", "cuda/sm_90a".
 // CPU levels: x86-64-v3 (AVX2, FMA) and x86-64-v4 (AVX-512 F BW CD DQ VL). Features beyond the
-// level, sorted: avx512_bf16, amx_bf16 (implies amx_tile), avx512_fp16, avx512_vnni, avx_vnni.
+// level, sorted: avx512_bf16, amx_bf16 and amx_int8 (imply amx_tile), avx512_fp16, avx512_vnni,
+// avx_vnni.
 class Target {
  public:
   static Result<Target> Parse(std::string_view text);

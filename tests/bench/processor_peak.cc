@@ -21,11 +21,12 @@ constexpr int kIterations = 30000;
      "15,%%" prefix "11\n"
 #define STOKER_LOOP(body)                                                                    \
   int n = kIterations;                                                                       \
-  __asm__ volatile("1:\n" body "dec %0\njnz 1b\nvzeroupper\n"                                \
+  /* Zeros: what a kernel left there may be denormal. */                                     \
+  __asm__ volatile("vzeroall\n1:\n" body "dec %0\njnz 1b\nvzeroupper\n"                      \
                    : "+r"(n)                                                                 \
                    :                                                                         \
                    : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
-                     "xmm9", "xmm10", "xmm11", "xmm14", "xmm15", "cc")
+                     "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc")
 
 void Fma256() { STOKER_LOOP(STOKER_TWELVE("vfmadd231ps", "ymm")); }
 void Fma512() { STOKER_LOOP(STOKER_TWELVE("vfmadd231ps", "zmm")); }

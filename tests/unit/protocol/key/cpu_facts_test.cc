@@ -33,7 +33,7 @@ CpuFacts SkylakeServer() {
 CpuFacts SapphireRapids() {
   CpuFacts facts = SkylakeServer();
   facts.leaf7_ecx |= 1U << 11;
-  facts.leaf7_edx |= 1U << 22 | 1U << 23 | 1U << 24;
+  facts.leaf7_edx |= 1U << 22 | 1U << 23 | 1U << 24 | 1U << 25;
   facts.leaf7_1_eax |= 1U << 4 | 1U << 5;
   facts.xcr0 = kXcr0Amx;
   facts.amx_permitted = true;
@@ -44,7 +44,7 @@ TEST(TargetTextOf, KnownProcessors) {
   EXPECT_EQ(TargetTextOf(Haswell()).value(), "cpu/x86-64-v3");
   EXPECT_EQ(TargetTextOf(SkylakeServer()).value(), "cpu/x86-64-v4");
   EXPECT_EQ(TargetTextOf(SapphireRapids()).value(),
-            "cpu/x86-64-v4+avx_vnni+avx512_bf16+avx512_fp16+avx512_vnni+amx_bf16");
+            "cpu/x86-64-v4+avx_vnni+avx512_bf16+avx512_fp16+avx512_vnni+amx_bf16+amx_int8");
 }
 
 TEST(TargetTextOf, AmxWithoutSystemSupport_IsLeftOut) {
