@@ -1,8 +1,9 @@
 """Builds the wheel (PEP 517, PEP 660) with nothing but the standard library.
 
-The package is pure Python over a C library, so that one wheel serves every CPython from 3.11 on:
-py3-none-linux_x86_64. It carries libstoker, stokerd and stoker from STOKER_BUILD_DIR, by default
-build/release or build/dev of this source tree. An editable install points to this folder instead.
+The package is Python over a C library and one extension module of CPython's stable ABI, so that one wheel
+serves every CPython from 3.11 on: py3-none-linux_x86_64. It carries libstoker, the module, stokerd and
+stoker from STOKER_BUILD_DIR, by default build/release or build/dev of this source tree. An editable
+install points to this folder instead.
 With the setting compression=stored the wheel is not compressed, for archives that are as a whole.
 """
 
@@ -17,7 +18,8 @@ HERE = Path(__file__).resolve().parent
 PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
 NAME, VERSION = PROJECT["name"], PROJECT["version"]
 DIST_INFO = f"{NAME}-{VERSION}.dist-info"
-BINARIES = ("lib/libstoker.so.0", "bin/stokerd", "bin/stoker")
+BINARIES = (
+    "lib/libstoker.so.0", "lib/stoker_guards.abi3.so", "bin/stokerd", "bin/stoker")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # Equal content, equal wheel.
 
 

@@ -88,12 +88,15 @@ def test_wheel_is_for_every_cpython_from_3_11_on(wheel):
         names = archive.namelist()
         metadata, = (name for name in names if name.endswith(".dist-info/METADATA"))
         assert "Requires-Python: >=3.11\n" in archive.read(metadata).decode()
-        assert not [name for name in names if "cpython" in name or ".abi3" in name]
+        assert not [name for name in names if "cpython" in name]
+        assert [name for name in names if ".abi3" in name] == ["stoker/lib/stoker_guards.abi3.so"]
         for name in names:
             if name.endswith(".py"):
                 ast.parse(archive.read(name), name, feature_version=(3, 11))
         library = archive.read("stoker/lib/libstoker.so.0")
-    # It uses no interpreter: not its C interface of any version.
+        guards = archive.read("stoker/lib/stoker_guards.abi3.so")
+    # It uses no interpreter: not its C interface of any version. The guards use that of any version.
+    assert b"PyObject" in guards and b"libpython" not in guards
     assert b"PyObject" not in library and b"libpython" not in library
 
 

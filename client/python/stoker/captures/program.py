@@ -8,7 +8,7 @@ import importlib
 import sys
 from typing import NamedTuple
 
-from . import checks, facts, state
+from . import checks, facts, native, state
 from .bound import compile_check
 from .identity import Describer
 from .paths import ROOT, Scope, Unreachable, evaluate, text
@@ -17,6 +17,9 @@ from .shapes import compile_expressions
 
 # Dictionaries of a module that calling it looks into.
 MODULE_HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_pre_hooks", "_forward_hooks")
+
+
+ALL_HOLD = -1  # What the extension says.
 
 
 class Failure(NamedTuple):
@@ -41,6 +44,8 @@ class GuardProgram:
         self._globals = global_values
         self._first_shape_failure = compile_expressions(record["shapes"])
         self._values = None
+        self._native = None
+        self._describe = None
 
     def first_failure(self, local_values):
         """None if all guards hold."""
@@ -55,11 +60,23 @@ class GuardProgram:
         if different:
             what, expected, found = different
             return Failure("code", what, str(expected), str(found))
-        self._values = evaluate(self._nodes, Scope(local_values, self._globals))
+        self._describe = describe
+        self._native = native.program(self._record, self._globals, self._ask)
+        if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
+            return self._rest_failure(local_values)
+        return self._first_failure_in_python(local_values)
+
+    def _first_failure_in_python(self, local_values):
+        """The reference, and the text of what the extension found."""
+        self._values = self._evaluate(local_values)
         for guard in self._guards:
-            if not self._holds(guard, describe):
-                return self._failure(guard, describe)
-        return self._relation_failure(local_values)
+            if not self._holds(guard, self._describe):
+                return self._failure(guard, self._describe)
+        return self._relation_failure() or self._rest_failure(local_values)
+
+    def _ask(self, number, value):
+        _, kind, expected, _ = self._guards[number]
+        return checks.matches(kind, value, expected, self._describe)
 
     def _holds(self, guard, describe):
         place, kind, expected, _ = guard
@@ -77,7 +94,7 @@ class GuardProgram:
             _REASONS.get(kind, "value"), what, f"{kind} {expected}",
             checks.found_text(kind, self._values[place], describe), where)
 
-    def _relation_failure(self, local_values):
+    def _relation_failure(self):
         seen = {}
         for place in self._record["distinct"]:
             other = seen.setdefault(id(self._values[place]), place)
@@ -85,34 +102,49 @@ class GuardProgram:
                 return Failure(
                     "sameness", text(self._nodes, place), "an object of its own",
                     text(self._nodes, other))
-        if self._record["apart"] and not _lie_apart(self._values, self._record["distinct"]):
+        return None
+
+    def _rest_failure(self, local_values):
+        if self._record["apart"] and not _lie_apart(
+                self._evaluate(local_values), self._record["distinct"]):
             return Failure("sameness", "inputs", "tensors with memory of their own", "shared memory")
         expression = self._first_shape_failure(local_values)
         if expression is not None:
             return Failure("shape", expression, "true", "false")
         return None
 
+    def _evaluate(self, local_values):
+        return evaluate(self._nodes, Scope(local_values, self._globals))
+
     def bind(self):
         """After first_failure gave None: a function of the locals that tells whether all still holds."""
-        record, global_values, bound = self._record, self._globals, [self._values]
-        self._values = None
+        record, first_shape_failure = self._record, self._first_shape_failure
         state_unchanged = state.watcher()
-        first_shape_failure = self._first_shape_failure
         apart = record["distinct"] if record["apart"] else ()
-        compiled = []
+        has_rest = bool(apart or record["shapes"])
+        guards_hold = self._native.holds if self._native is not None else self._bind_in_python()
+        # What the first check described may change from now on.
+        self._values, self._describe = None, Describer()
 
         def check(local_values):
-            if not compiled:  # Not before the second call: a start must not wait for it.
-                compiled.append(compile_check(
-                    self._nodes, self._guards, record["distinct"], bound.pop(), global_values))
-            if not state_unchanged() or not compiled[0](local_values):
+            if not state_unchanged() or not guards_hold(local_values):
                 return False
-            if apart and not _lie_apart(
-                    evaluate(self._nodes, Scope(local_values, global_values)), apart):
-                return False
-            return first_shape_failure(local_values) is None
+            return not has_rest or (
+                (not apart or _lie_apart(self._evaluate(local_values), apart))
+                and first_shape_failure(local_values) is None)
 
         return check
+
+    def _bind_in_python(self):
+        bound, compiled = [self._values], []
+
+        def guards_hold(local_values):
+            if not compiled:  # Not before the second call: a start must not wait for it.
+                compiled.append(compile_check(
+                    self._nodes, self._guards, self._record["distinct"], bound.pop(), self._globals))
+            return compiled[0](local_values)
+
+        return guards_hold
 
 
 def _lie_apart(values, places):

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "client/python/guard_program/paths.h"
+
+namespace stoker::guards {
+
+enum class Kind {
+  kAsk,  // Known to the reference alone.
+  kSame,
+  kIs,
+  kType,
+  kEquals,
+  kTensor,
+  kLength,
+  kKeys,
+  kContains,
+  kLacks,
+  kHasAttribute,
+  kHasNoAttribute,
+  kOwnLacks,
+  kDynamic,
+};
+
+// What a tensor must be; sizes and strides are tuples with None where any will do.
+struct TensorFacts {
+  Reference dtype, device, requires_grad, size, stride, keys;
+};
+
+struct Guard {
+  Kind kind = Kind::kAsk;
+  int place = 0;
+  int other = kNoNode;  // kSame.
+  long length = 0;      // kLength.
+  int proof = -1;       // kIs, kType, kEquals: index of what guards with the same words found.
+  Reference expected;
+  std::optional<TensorFacts> tensor;
+};
+
+// What the checks call.
+struct Callables {
+  Reference ask;            // (number of a guard, value) -> bool: the reference, checks.matches().
+  Reference dispatch_keys;  // torch._C._dispatch_keys
+  Reference constants;      // Types of constants besides Python's: see IsImmutable().
+};
+
+// The guards of a capture. A native check that passes proves its guard; whatever it cannot prove it
+// asks the reference, so that no check fails which the reference would pass. Objects that the
+// reference accepted are kept, and accepted by identity from then on where they cannot change.
+class Checks {
+ public:
+  // `record` as in a capture: [[node, kind, expected, where]]. `decode`: a function of an encoded
+  // value; `constants`: a dictionary of dtypes by name. Throws PythonError where the record is
+  // malformed.
+  Checks(PyObject* record, std::size_t nodes, PyObject* decode, PyObject* constants,
+         Callables callables);
+
+  const std::vector<Guard>& guards() const { return guards_; }
+
+  // Does guard `number` hold? Throws PythonError for what is no Exception.
+  bool Holds(std::size_t number, Values& values);
+
+  std::int64_t asked() const { return asked_; }
+
+  int Visit(visitproc visit, void* context) const;
+
+ private:
+  bool Proves(const Guard& guard, PyObject* value, Values& values);
+  bool Ask(std::size_t number, PyObject* value);
+  bool ProvesTensor(const TensorFacts& facts, PyObject* value);
+
+  std::vector<Guard> guards_;
+  std::vector<Reference> proofs_;
+  Callables callables_;
+  Reference dtype_, shape_, stride_, requires_grad_, device_, type_, raw_repr_, dynamic_, own_;
+  std::int64_t asked_ = 0;
+};
+
+// The attribute, or null without an error where there is none; null with an error otherwise.
+Reference FindAttribute(PyObject* value, PyObject* name);
+
+// Equal in type and value, of types that never change: a proof of sameness for constants.
+bool SameConstant(PyObject* left, PyObject* right);
+
+// Can nothing change this value? Numbers, texts, bytes, None, what is exactly of one of `types` (a
+// tuple), and tuples of these.
+bool IsImmutable(PyObject* value, PyObject* types);
+
+}  // namespace stoker::guards

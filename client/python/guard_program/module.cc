@@ -1,0 +1,171 @@
+// The extension module stoker_guards: one type, Program.
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "client/python/guard_program/program.h"
+
+namespace stoker::guards {
+namespace {
+
+struct Object {
+  // clang-format off
+  PyObject_HEAD
+  Program* program;
+  // clang-format on
+};
+
+// Throws PythonError where garbage collection has taken it.
+Program& ProgramOf(PyObject* self) {
+  Program* program = reinterpret_cast<Object*>(self)->program;
+  if (program == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "The guard program is gone.");
+    throw PythonError();
+  }
+  return *program;
+}
+
+// No C++ exception passes into Python.
+template <typename Body>
+PyObject* Guarded(Body body) {
+  try {
+    return body();
+  } catch (const PythonError&) {
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+// Arguments of Program(): keywords in this order.
+constexpr const char* kKeywords[] = {"nodes",        "guards",         "distinct", "decode",
+                                     "steps",        "dtypes",         "ask",      "dispatch_keys",
+                                     "bind_tensors", "builtins",       "modules",  "global_values",
+                                     "constants",    "ordered_dict",   "tensor",   "parameter",
+                                     "module",       "describe_class", "watch",    nullptr};
+
+PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  return Guarded([&]() -> PyObject* {
+    Program::Parts parts{};
+    PyObject *ask, *dispatch_keys, *bind_tensors, *modules, *global_values, *constants;
+    PyObject *ordered_dict, *tensor, *parameter, *module, *describe_class;
+    int watch = 1;
+    if (!PyArg_ParseTupleAndKeywords(
+            arguments, keywords, "O!O!O!OO!O!OOOO!O!O!O!OO!O!O!Op", const_cast<char**>(kKeywords),
+            &PyList_Type, &parts.nodes, &PyList_Type, &parts.guards, &PyList_Type, &parts.distinct,
+            &parts.decode, &PyDict_Type, &parts.steps, &PyDict_Type, &parts.dtypes, &ask,
+            &dispatch_keys, &bind_tensors, &PyDict_Type, &parts.builtins, &PyDict_Type, &modules,
+            &PyDict_Type, &global_values, &PyTuple_Type, &constants, &ordered_dict, &PyType_Type,
+            &tensor, &PyType_Type, &parameter, &PyType_Type, &module, &describe_class, &watch)) {
+      return nullptr;
+    }
+    parts.global_values = Reference::Share(global_values);
+    parts.modules = Reference::Share(modules);
+    parts.bind_tensors = Reference::Share(bind_tensors);
+    parts.callables = {Reference::Share(ask), Reference::Share(dispatch_keys),
+                       Reference::Share(constants)};
+    parts.classes = {Reference::Share(ordered_dict), Reference::Share(tensor),
+                     Reference::Share(parameter),    Reference::Share(module),
+                     Reference::Share(constants),    Reference::Share(describe_class)};
+    parts.may_watch = watch != 0;
+    auto program = std::make_unique<Program>(std::move(parts));
+    const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+    PyObject* self = allocate(type, 0);
+    if (self != nullptr) reinterpret_cast<Object*>(self)->program = program.release();
+    return self;
+  });
+}
+
+int Clear(PyObject* self) {
+  delete std::exchange(reinterpret_cast<Object*>(self)->program, nullptr);
+  return 0;
+}
+
+void Dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Clear(self);
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+int Traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const Program* program = reinterpret_cast<Object*>(self)->program;
+  return program == nullptr ? 0 : program->Visit(visit, arg);
+}
+
+PyObject* FirstFailure(PyObject* self, PyObject* local_values) {
+  return Guarded([&] { return PyLong_FromLongLong(ProgramOf(self).FirstFailure(local_values)); });
+}
+
+PyObject* Holds(PyObject* self, PyObject* local_values) {
+  return Guarded([&] { return PyBool_FromLong(ProgramOf(self).Holds(local_values)); });
+}
+
+PyObject* Asked(PyObject* self, void*) {
+  return Guarded([&] { return PyLong_FromLongLong(ProgramOf(self).asked()); });
+}
+
+PyObject* Live(PyObject* self, void*) {
+  return Guarded([&] { return PyLong_FromSize_t(ProgramOf(self).live()); });
+}
+
+PyObject* IsWatching(PyObject* self, void*) {
+  return Guarded([&] { return PyBool_FromLong(ProgramOf(self).is_watching()); });
+}
+
+PyMethodDef methods[] = {
+    {"first_failure", FirstFailure, METH_O,
+     "The number of the first guard that does not hold; their count if distinct nodes are one "
+     "object; "
+     "-1 if all hold."},
+    {"holds", Holds, METH_O, "Do all guards hold? For calls after first_failure() gave -1."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"asked", Asked, nullptr, "How often the reference was asked.", nullptr},
+    {"live", Live, nullptr, "How many guards the next call checks if nothing changes.", nullptr},
+    {"is_watching", IsWatching, nullptr, "Are dictionaries watched?", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(Clear)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"stoker_guards.Program", sizeof(Object), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "stoker_guards",
+                          nullptr,
+                          -1,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+}  // namespace stoker::guards
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit_stoker_guards() {
+  using namespace stoker::guards;
+  const Reference module = Reference::Steal(PyModule_Create(&definition));
+  const Reference type = Reference::Steal(PyType_FromSpec(&spec));
+  if (!module || !type) return nullptr;
+  Py_INCREF(type.get());
+  if (PyModule_AddObject(module.get(), "Program", type.get()) < 0) {
+    Py_DECREF(type.get());
+    return nullptr;
+  }
+  Py_INCREF(module.get());
+  return module.get();
+}

@@ -1,0 +1,79 @@
+"""The guard program of the extension module stoker_guards, set up with what it needs of PyTorch.
+
+One file of CPython's stable ABI, beside libstoker. Where it is missing or cannot be loaded, guards are checked
+in Python (checks.py, bound.py), which is also what the extension asks about whatever it cannot decide.
+"""
+
+import builtins
+import collections
+import functools
+import gc
+import importlib.machinery
+import importlib.util
+import sys
+
+import torch
+
+from ..library import find_library
+from .paths import STEPS
+from .values import decode
+
+_NAME = "stoker_guards"
+
+
+@functools.cache
+def extension():
+    """The module, or None."""
+    library = find_library()
+    path = None if library is None else library.parent / f"{_NAME}.abi3.so"
+    if path is None or not path.exists():
+        return None
+    loader = importlib.machinery.ExtensionFileLoader(_NAME, str(path))
+    try:
+        module = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader(_NAME, loader))
+        loader.exec_module(module)
+    except ImportError:  # An interpreter without the stable ABI.
+        return None
+    return module
+
+
+def program(record, global_values, ask, watch=True):
+    """A stoker_guards.Program for the guards of a capture, or None. `ask`: f(number of a guard, value), the
+    reference."""
+    module = extension()
+    if module is None:
+        return None
+    return module.Program(
+        nodes=record["nodes"], guards=record["guards"], distinct=record["distinct"], decode=decode,
+        steps=STEPS, dtypes=_dtypes(), ask=ask, dispatch_keys=torch._C._dispatch_keys,
+        bind_tensors=bind_tensors, builtins=vars(builtins), modules=sys.modules,
+        global_values=global_values, constants=(torch.dtype, torch.device),
+        ordered_dict=collections.OrderedDict, tensor=torch.Tensor, parameter=torch.nn.Parameter,
+        module=torch.nn.Module, describe_class=describe_class, watch=watch)
+
+
+@functools.cache
+def _dtypes():
+    return {str(value): value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+
+
+def bind_tensors(tensors):
+    """PyTorch's own check of these tensors' metadata: one call looks at all, and whether two became one."""
+    from torch._C._dynamo.guards import TensorGuards
+
+    return TensorGuards(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
+
+
+def describe_class(cls):
+    """What decides about attributes of its instances, as the extension's Watch reads it; None where a
+    metaclass may decide otherwise."""
+    if type(cls).__getattribute__ is not type.__getattribute__ or (
+            vars(type(cls)).get("__mro__") is not None and type(cls) is not type):
+        return None
+    order = cls.__mro__
+    dictionaries = tuple(gc.get_referents(vars(base))[0] for base in order)
+    fallback = next((own["__getattr__"] for own in dictionaries if "__getattr__" in own), None)
+    return (
+        dictionaries, order, int(cls.__getattribute__ is not object.__getattribute__),
+        0 if fallback is None else 1 if fallback is torch.nn.Module.__getattr__ else 2)
