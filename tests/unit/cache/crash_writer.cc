@@ -1,8 +1,8 @@
 // What the crash tests kill: opens a cache folder and writes artifacts, saying each step.
 //   cache_crash_writer FOLDER hold            opens, says "open", waits
 //   cache_crash_writer FOLDER step N          stops and waits after step N of one artifact
-//   cache_crash_writer FOLDER run FIRST       publishes artifacts FIRST, FIRST + 1, ... until
-//   killed
+//   cache_crash_writer FOLDER run FIRST N     publishes artifacts FIRST, FIRST + 1, ..., and waits
+//                                             after N of them
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ void Say(const std::string& line) {
   std::fflush(stdout);
 }
 
-int Run(const char* folder, const char* mode, int argument) {
+int Run(const char* folder, const char* mode, int argument, int count) {
   StackConfig config;
   config.path = folder;
   config.min_free_disk_bytes = 0;
@@ -41,13 +41,14 @@ int Run(const char* folder, const char* mode, int argument) {
     Say("done");
     WaitForTheEnd();
   }
-  for (int i = argument;; ++i) {
+  for (int i = argument; i < argument + count; ++i) {
     const SampleArtifact sample(i);
     for (int step = 0; step < SampleArtifact::kSteps; ++step) {
       STOKER_CHECK(sample.Store(**stack, step).ok());
     }
     Say(std::to_string(i));
   }
+  WaitForTheEnd();
 }
 
 }  // namespace
@@ -55,5 +56,6 @@ int Run(const char* folder, const char* mode, int argument) {
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
-  return stoker::Run(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 0);
+  return stoker::Run(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 0,
+                     argc > 4 ? std::atoi(argv[4]) : 0);
 }

@@ -92,7 +92,8 @@ class DamageTest : public testing::TestWithParam<DamageCase> {
 TEST_P(DamageTest, Reopen_ServesOnlyTrueBytesAndTakesNewWork) {
   if (GetParam().extension == ".log") {
     // Killed, so that everything is in the log still.
-    ChildProcess child({STOKER_CRASH_WRITER, folder_.path(), "run", "0"});
+    ChildProcess child(
+        {STOKER_CRASH_WRITER, folder_.path(), "run", "0", std::to_string(kArtifacts)});
     ASSERT_EQ(child.ReadLine(), "open");
     for (int i = 0; i < kArtifacts; ++i) ASSERT_EQ(child.ReadLine(), std::to_string(i));
   } else {
