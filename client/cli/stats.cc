@@ -72,6 +72,15 @@ void PrintStats(const json::value& stats) {
       reasons != nullptr && reasons->is_object()) {
     PrintCounts("misses by reason", *reasons, "reasons");
   }
+  if (const json::value* captures = stats.as_object().if_contains("captures");
+      captures != nullptr && captures->is_object()) {
+    fmt::print("captures      {:.0f} warm starts, {:.0f} others; {:.0f} recorded, {:.0f} damaged\n",
+               Number(*captures, {"hits"}), Number(*captures, {"misses"}),
+               Number(*captures, {"recorded"}), Number(*captures, {"damaged"}));
+    PrintCounts("starts that were not warm", *captures, "miss_reasons");
+    PrintCounts("captures that stay in their process", *captures, "local_reasons");
+    PrintCounts("captured graphs that failed and run in eager", *captures, "failed_reasons");
+  }
   PrintCounts("ops run by the host framework", stats, "fallback_ops");
   PrintGroups("namespace", stats, "namespaces");
   PrintGroups("kind", stats, "kinds");

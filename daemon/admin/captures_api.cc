@@ -83,9 +83,9 @@ Result<net::HttpReply> CapturesApi::Take(const wire::CaptureNote& note) {
     statistics_.Add("captures.misses");
     statistics_.Add("kind.capture.misses");
     statistics_.Add("captures.misses.reason." + note.reason);
-  } else if (note.outcome == "local") {
-    statistics_.Add("captures.local");
-    statistics_.Add("captures.local.reason." + note.reason);
+  } else if (note.outcome == "local" || note.outcome == "failed") {
+    statistics_.Add("captures." + note.outcome);
+    statistics_.Add("captures." + note.outcome + ".reason." + note.reason);
   } else {
     statistics_.Add("captures." + note.outcome);
   }

@@ -98,6 +98,8 @@ std::string AdminPages::MetricsText() {
                     "Starts without a capture that holds, by reason", "reason");
   families.AddBelow(counters, "captures.local.reason.", "stoker_captures_local_total",
                     "Captures that stayed in their process, by reason", "reason");
+  families.AddBelow(counters, "captures.failed.reason.", "stoker_captures_failed_total",
+                    "Graphs of captures that failed and run in eager, by reason", "reason");
   counter("stoker_captures_recorded_total", "Captures stored", "captures.recorded");
   counter("stoker_captures_damaged_total", "Captures that clients refused", "captures.damaged");
   families.AddBelow(counters, "fallback_ops.", "stoker_fallback_ops_total",

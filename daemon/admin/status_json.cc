@@ -110,6 +110,8 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
             {"recorded", Number(ValueOf(counters, "captures.recorded"))},
             {"local", Number(ValueOf(counters, "captures.local"))},
             {"local_reasons", Below(counters, "captures.local.reason.")},
+            {"failed", Number(ValueOf(counters, "captures.failed"))},
+            {"failed_reasons", Below(counters, "captures.failed.reason.")},
             {"damaged", Number(ValueOf(counters, "captures.damaged"))}}},
           {"fallback_ops", Below(counters, "fallback_ops.")},
           {"client", Below(counters, "client.")},

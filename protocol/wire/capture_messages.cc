@@ -106,11 +106,12 @@ Status Read(std::string_view name, std::string_view bytes, CaptureDrop* out) {
 }
 
 Status CheckOutcome(const std::string& outcome) {
-  for (const std::string_view known : {"hit", "miss", "recorded", "local", "damaged"}) {
+  for (const std::string_view known : {"hit", "miss", "recorded", "local", "failed", "damaged"}) {
     if (outcome == known) return Ok();
   }
-  return Wrong("capture.outcome",
-               "is '" + outcome + "', which is none of hit, miss, recorded, local, damaged.");
+  return Wrong(
+      "capture.outcome",
+      "is '" + outcome + "', which is none of hit, miss, recorded, local, failed, damaged.");
 }
 
 Status Read(std::string_view name, std::string_view bytes, CaptureNote* out) {

@@ -204,6 +204,21 @@ def whole_graph():
 
 OPTIONS["whole_graph"] = {"fullgraph": True}
 
+def _sum(rows):
+    total = rows[0] * 2
+    for row in rows[1:]:
+        total = total + torch.sin(row)
+    return total
+
+
+def __getattr__(name):
+    """sum_of_N: a case with a capture key of its own for each N."""
+    stem, _, count = name.rpartition("_")
+    if stem != "sum_of":
+        raise AttributeError(name)
+    return lambda: [(_sum, (tuple(_rows(seed) for seed in range(int(count))),), {})]
+
+
 MODELS = ("mlp", "gpt2", "bert", "resnet")
 
 __all__ = ["MODELS", "OPTIONS", "output_of"]

@@ -101,7 +101,7 @@ STOKER_API stoker_status* stoker_client_put_capture(stoker_client* client, const
 /* Takes a capture (its digest, as above) that was refused out of service. */
 STOKER_API stoker_status* stoker_client_drop_capture(stoker_client* client, const char* key,
                                                      const char* digest);
-/* How a start went, for statistics and explanations. `outcome`: hit, miss, recorded, local,
+/* How a start went, for statistics and explanations. `outcome`: hit, miss, recorded, local, failed,
  * damaged; `reason`: one of few words; `detail`: for people. */
 STOKER_API stoker_status* stoker_client_note_capture(stoker_client* client, const char* entry,
                                                      const char* outcome, const char* reason,

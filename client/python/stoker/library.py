@@ -18,11 +18,12 @@ CODES = {
 
 
 class StokerError(Exception):
-    """A failed call; `code` is one of the CODES."""
+    """A failed call; `code` is one of the CODES, `kind` what it stands for."""
 
     def __init__(self, code, message):
-        super().__init__(f"{CODES.get(code, code)}: {message}")
         self.code = code
+        self.kind = CODES.get(code, str(code))
+        super().__init__(f"{self.kind}: {message}")
 
 
 class LibraryNotFound(StokerError):

@@ -28,23 +28,38 @@ def eager(gm):
 
 def compiled(gm, program, executables):
     """The program as a function of one list. A segment that fails hands the graph to PyTorch for good."""
-    state = {"run": run_of(program, executables)}
+
+    def in_eager(error):
+        warn_once(
+            ("run", id(gm)), "a compiled graph failed and runs in eager from now on: %s", error)
+        logger.debug("graph:\n%s", gm.code)
+        return lambda taken: gm.forward(*taken)
+
+    run_or_eager = rescued(run_of(program, executables), in_eager)
 
     @boxed
     def run(arguments):
-        try:
-            results = state["run"](arguments)
-        except StokerError as error:
-            warn_once(
-                ("run", id(state)), "a compiled graph failed and runs in eager from now on: %s",
-                error)
-            logger.debug("graph:\n%s", gm.code)
-            state["run"] = lambda taken: gm.forward(*taken)
-            results = state["run"](arguments)
+        results = run_or_eager(arguments)
         arguments.clear()
         return results
 
     return run
+
+
+def rescued(run, in_eager):
+    """`run`, until it raises a StokerError: from then on what in_eager(error) gives. Graphs are functional,
+    so starting over with the same arguments is safe."""
+    current = run
+
+    def run_or_eager(arguments):
+        nonlocal current
+        try:
+            return current(arguments)
+        except StokerError as error:
+            current = in_eager(error)
+        return current(arguments)
+
+    return run_or_eager
 
 
 def run_of(program, executables):

@@ -5,7 +5,7 @@ from ..library import StokerError
 from ..log import logger, warn_once
 from . import store
 from .install import Installed, install
-from .key import key_of
+from .key import FORMAT, key_of
 from .notes import note
 from .program import Failure
 
@@ -41,8 +41,9 @@ def _find(key, code, local_values, global_values, wrap):
         _refused(key, failures[0])
     for stored in found.captures:
         try:
-            outcome = install(
-                stored.record(), local_values, global_values, code.co_filename, wrap)
+            record = stored.record()
+            _require_own(record, key)
+            outcome = install(record, local_values, global_values, code.co_filename, wrap)
         except StokerError:
             raise
         except Exception as error:  # Its digest fits, but this frontend cannot read it.
@@ -51,16 +52,24 @@ def _find(key, code, local_values, global_values, wrap):
             store.drop(key, stored)
             _refused(key, outcome)
         if isinstance(outcome, Installed):
-            note(key, "hit", detail=f"{outcome.guards} guards, {outcome.graphs} graphs")
+            note(key.entry, "hit", detail=f"{outcome.guards} guards, {outcome.graphs} graphs")
             return outcome
         failures.append(outcome)
     if failures:
-        note(key, "miss", failures[0].reason, str(failures[0]))
+        note(key.entry, "miss", failures[0].reason, str(failures[0]))
     else:
-        note(key, "miss", "no capture", found.miss_reason)
+        note(key.entry, "miss", "no capture", found.miss_reason)
     return None
+
+
+def _require_own(record, key):
+    """ValueError for one that was recorded under another key, or by another frontend."""
+    if record["format"] != FORMAT:
+        raise ValueError(f"Its format is {record['format']}, not {FORMAT}.")
+    if record["key"] != [list(field) for field in key.fields]:
+        raise ValueError("It was recorded under another key.")
 
 
 def _refused(key, failure):
     warn_once("captures damaged", "a stored capture is refused: %s", failure)
-    note(key, "damaged", failure.reason, str(failure))
+    note(key.entry, "damaged", failure.reason, str(failure))

@@ -2,6 +2,9 @@
 for it (inputs that change in place, outputs that share memory). Portable, and back to a callable.
 """
 
+import json
+import operator
+
 import torch
 
 from .. import runtime
@@ -24,6 +27,27 @@ def encode_program(program, request_keys):
     }
 
 
+def encode_eager(gm):
+    """The graph itself, operator by operator, as the text of a program without segments."""
+    slots, steps, outputs = {}, [], ()
+
+    def argument(node):
+        return Slot(slots[node])
+
+    for node in gm.graph.nodes:
+        if node.op == "get_attr":
+            raise NotPortable("a graph that holds tensors")
+        if node.op == "output":
+            outputs = torch.fx.node.map_arg(node.args[0], argument)
+            continue
+        if node.op == "call_function":
+            arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), argument)
+            steps.append(EagerCall(node.target, arguments, keywords, len(slots)))
+        slots[node] = len(slots)
+    program = Program(len(slots), {}, steps, list(outputs), {})
+    return json.dumps(encode_program(program, ()), separators=(",", ":"))
+
+
 def decode_program(words):
     steps = [_STEPS[kind](body) for kind, body in words["steps"]]
     return Program(
@@ -44,11 +68,28 @@ def _encode_step(step, keys):
     if isinstance(step, Copy):
         return ["copy", [
             step.source, list(step.source_order), step.target, _encode_layout(step.layout)]]
-    if not isinstance(step.target, torch._ops.OpOverload):
-        raise NotPortable("an eager function that is no operator")
     return ["eager", {
-        "target": encode(step.target), "arguments": _encode_argument(step.arguments),
+        "target": _encode_target(step.target), "arguments": _encode_argument(step.arguments),
         "keywords": _encode_argument(step.keywords), "slot": step.slot}]
+
+
+def _encode_target(target):
+    if isinstance(target, torch._ops.OpOverload):
+        return encode(target)
+    for name, function in _FUNCTIONS.items():
+        if function is target:
+            return {"function": name}
+    raise NotPortable("an eager function that is no operator")
+
+
+def _decode_target(words):
+    if "function" in words:
+        return _FUNCTIONS[words["function"]]
+    return decode(words)
+
+
+# What graphs call besides operators.
+_FUNCTIONS = {"getitem": operator.getitem}
 
 
 def _decode_segment(body):
@@ -63,7 +104,7 @@ _STEPS = {
     "segment": _decode_segment,
     "copy": lambda body: Copy(body[0], tuple(body[1]), body[2], _decode_layout(body[3])),
     "eager": lambda body: EagerCall(
-        decode(body["target"]), _decode_argument(body["arguments"]),
+        _decode_target(body["target"]), _decode_argument(body["arguments"]),
         _decode_argument(body["keywords"]), body["slot"]),
 }
 
@@ -192,6 +233,14 @@ class InferenceGraph:
         return alias.detach() if alias.requires_grad else alias
 
 
-def make_callable(words, program, executables):
-    """A function of the flat inputs. `program`: decoded; `executables`: one for each segment."""
-    return InferenceGraph(runtime.run_of(program, executables), words["runtime"])
+def make_callable(words, program, executables, failed):
+    """A function of the flat inputs. `program`: decoded; `executables`: one for each segment. When one of
+    them fails, failed(error) is called, and the graph runs in eager from then on: the frame that called it
+    is half done, so it can be neither left nor traced again."""
+
+    def in_eager(error):
+        failed(error)
+        return runtime.run_of(decode_program(json.loads(words["eager"])), ())
+
+    return InferenceGraph(
+        runtime.rescued(runtime.run_of(program, executables), in_eager), words["runtime"])

@@ -14,6 +14,7 @@ from ..log import warn_once
 from ..program import Segment
 from .code import decode_code
 from .graphs import decode_program, make_callable
+from .notes import note
 from .program import Failure, GuardProgram
 from .values import decode
 
@@ -39,7 +40,7 @@ def install(record, local_values, global_values, file_name, wrap):
     functions = []
     for words in record["graphs"]:
         try:
-            function = _load(words)
+            function = _load(words, record["key"][0][1])
         except StokerError as error:
             return Failure("artifact", "an artifact", "in the store", str(error))
         functions.append(function if wrap is None else wrap(function))
@@ -77,7 +78,7 @@ def _needs_dynamo(words):
 _SUMS = ("lookup_s", "load_s", "kernels_unique", "launches")
 
 
-def _load(words):
+def _load(words, entry):
     """The callable of a graph, over the artifacts of its request keys."""
     program = decode_program(words["program"])
     started = time.perf_counter()
@@ -105,7 +106,15 @@ def _load(words):
     for operator, reason in program.fallbacks.items():
         tally.count_fallback(operator)
         warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
-    return make_callable(words, program, executables)
+
+    def failed(error):
+        warn_once(
+            "captured graph failed", "a captured graph failed and runs in eager from now on: %s",
+            error)
+        tally.count("graphs_eager")
+        note(entry, "failed", error.kind, str(error))
+
+    return make_callable(words, program, executables, failed)
 
 
 def _global(kind, body, functions, global_values, file_name):

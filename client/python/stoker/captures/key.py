@@ -9,7 +9,7 @@ import torch
 
 from .identity import Describer, digest_of
 
-FORMAT = 1  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 2  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 
 

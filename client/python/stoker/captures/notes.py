@@ -6,12 +6,12 @@ from ..log import captures_logger, logger
 from . import store
 
 
-def note(key, outcome, reason="", detail=""):
-    """Counts, says and reports how a start went."""
+def note(entry, outcome, reason="", detail=""):
+    """Counts, says and reports how a start went. `entry`: of its CaptureKey."""
     tally.count(f"captures.{outcome}" + (f".{reason}" if reason else ""))
     captures_logger.info(
-        "%s: %s%s%s", outcome, key.entry, reason and f": {reason}", detail and f": {detail}")
+        "%s: %s%s%s", outcome, entry, reason and f": {reason}", detail and f": {detail}")
     try:
-        store.note(key.entry, outcome, reason, detail)
+        store.note(entry, outcome, reason, detail)
     except StokerError as error:
         logger.debug("the daemon does not take notes: %s", error)

@@ -37,9 +37,9 @@ class Recorder:
             warn_once(("captures", repr(error)), "a capture is not stored, by a bug in Stoker: %r", error)
             logger.debug("the bug", exc_info=True)
         if self._reason is not None:
-            note(self._key, "local", self._reason)
+            note(self._key.entry, "local", self._reason)
 
     def _store(self, record):
         summary = f"{len(record['guards'])} guards, {len(record['graphs'])} graphs"
         store.put(self._key, f"{self._key.entry}, {summary}", record)
-        note(self._key, "recorded", detail=summary)
+        note(self._key.entry, "recorded", detail=summary)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from torch._guards import TracingContext
 
-from .graphs import encode_program, encode_runtime
+from .graphs import encode_eager, encode_program, encode_runtime
 from .values import NotPortable
 
 _recorded = threading.local()
@@ -78,6 +78,7 @@ def note_program(gm, program, request_keys):
             raise NotPortable("a graph whose inputs are not the frame's")
         words = {
             "program": encode_program(program, request_keys),
+            "eager": encode_eager(gm),
             "runtime": encode_runtime(metadata, placeholders)}
         opened.records.append(GraphRecord(words, ""))
     except NotPortable as error:

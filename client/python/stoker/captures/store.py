@@ -49,7 +49,10 @@ def find(key):
 
 
 def put(key, label, record):
-    data = json.dumps(record, separators=(",", ":")).encode()
+    put_content(key, label, json.dumps(record, separators=(",", ":")).encode())
+
+
+def put_content(key, label, data):
     library.check(library.load().stoker_client_put_capture(
         client().handle, key.digest.encode(), _fields(key), label.encode(), data, len(data)))
 

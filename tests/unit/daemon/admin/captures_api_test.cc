@@ -65,12 +65,15 @@ TEST(CapturesApi, Notes_AreCountedByOutcomeAndReason) {
   note("hit", "", "");
   note("hit", "", "");
   note("local", "a module with hooks", "");
+  note("failed", "resource exhausted", "no memory");
   note("recorded", "", "");
   note("damaged", "damaged", "");
   EXPECT_EQ(daemon.statistics().Total("captures.hits"), 2);
   EXPECT_EQ(daemon.statistics().Total("captures.misses"), 1);
   EXPECT_EQ(daemon.statistics().Total("captures.misses.reason.tensor"), 1);
   EXPECT_EQ(daemon.statistics().Total("captures.local.reason.a module with hooks"), 1);
+  EXPECT_EQ(daemon.statistics().Total("captures.failed"), 1);
+  EXPECT_EQ(daemon.statistics().Total("captures.failed.reason.resource exhausted"), 1);
   EXPECT_EQ(daemon.statistics().Total("captures.recorded"), 1);
   EXPECT_EQ(daemon.statistics().Total("captures.damaged"), 1);
 
@@ -80,6 +83,8 @@ TEST(CapturesApi, Notes_AreCountedByOutcomeAndReason) {
   const HttpAnswer metrics = daemon.Call("GET", "/metrics");
   EXPECT_THAT(metrics.body, HasSubstr("stoker_capture_hits_total 2\n"));
   EXPECT_THAT(metrics.body, HasSubstr("stoker_capture_misses_total{reason=\"tensor\"} 1\n"));
+  EXPECT_THAT(metrics.body,
+              HasSubstr("stoker_captures_failed_total{reason=\"resource exhausted\"} 1\n"));
 }
 
 TEST(CapturesApi, Notes_AreRemembered_NewestFirst_UpToALimit) {
