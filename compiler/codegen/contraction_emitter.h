@@ -174,6 +174,7 @@ class ContractionEmitter {
   SplitFeed FeedOf(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
   void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                       llvm::Value* sums, const SplitFeed& feed);
+  // contraction_split_sums.cc
   // A block's epilogue runs while the next block is multiplied, which may belong to another task;
   // only if there are granules enough to spread its rows over.
   struct DeferredRows {
