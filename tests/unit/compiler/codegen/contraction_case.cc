@@ -269,6 +269,17 @@ void Instance::Randomize(std::mt19937_64& random) {
   for (std::int64_t i = 0; i < kLhsOffset; ++i) {
     if (IsFloat(c.dtype)) lhs->Set(i, std::nan(""));
   }
+  if (c.wide_range) {
+    const std::int64_t depth = Product(c.k);
+    for (std::int64_t i = 0; i < Product(c.m) * depth; ++i) {
+      const int power = static_cast<int>(i / depth % 7 - 3) * 25;
+      lhs->Set(kLhsOffset + i, std::ldexp(lhs->Get(kLhsOffset + i), power));
+    }
+    for (std::int64_t i = 0; i < depth * c.n; ++i) {
+      const int power = static_cast<int>(i % c.n % 5 - 2) * 15;
+      rhs->Set(i, std::ldexp(rhs->Get(i), power));
+    }
+  }
   if (c.special && c.special_in_lhs) lhs->Set(kLhsOffset + Product(c.k) + 1, *c.special);
   if (c.special && !c.special_in_lhs) rhs->Set(c.n + 1, *c.special);
   for (std::int64_t i = 0; i < out->elements(); ++i) residual->Set(i, out->Get(i));
@@ -351,7 +362,7 @@ void Instance::Compare() {
             digits +
             magnitude *
                 (4 * Epsilon(accumulator) * std::sqrt(static_cast<double>(k_total)) + scaled) +
-            (std::abs(want) + 1e-3) * 2 * Epsilon(c.output);
+            (std::abs(want) + (c.wide_range ? 0 : 1e-3)) * 2 * Epsilon(c.output);
         const bool same = std::isfinite(want) ? std::abs(got - want) <= tolerance
                           : std::isnan(want)  ? std::isnan(got)
                                               : got == want;

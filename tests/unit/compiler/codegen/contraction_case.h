@@ -34,6 +34,8 @@ struct ContractionCase {
   // If set, takes the place of one element of A, in its second row, or of B.
   std::optional<float> special;
   bool special_in_lhs = true;
+  // Of [m, k] x [k, n]: rows of A and columns of B differ by powers of two, up to 2^150 and 2^60.
+  bool wide_range = false;
   bool symbolic = false;  // All sizes and strides are symbols.
   std::int64_t tasks_per_call = INT64_MAX;
 
