@@ -3,7 +3,6 @@ is one warning line at most, it is counted with its reason, and the next start i
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -82,7 +81,7 @@ def test_daemon_killed_between_lookup_and_fetch_for_good(site, tmp_path):
     start(site)
     site.stop()
     program = tmp_path / "stokerd"
-    os.link(site.env["STOKER_DAEMON"], program)
+    program.symlink_to(site.env["STOKER_DAEMON"])
     site.env["STOKER_DAEMON"] = str(program)
     result = start(site, "daemon_killed_for_good")
     assert result["counters"]["captures.miss.artifact"] == 1
