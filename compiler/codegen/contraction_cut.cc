@@ -19,6 +19,9 @@ constexpr std::int64_t kMaxUnchunked = 1024;
 constexpr std::int64_t kMaxUnchunkedSpan = 2304;
 constexpr std::int64_t kSumsBudgetBytes = 192 << 10;
 constexpr std::int64_t kMaxPanelsPerTask = 8;
+// Where every task makes all digits of its rows.
+constexpr std::int64_t kDigitSumsBudgetBytes = 512 << 10;
+constexpr std::int64_t kMaxDigitPanelsPerTask = 32;
 // Enough for two to many threads to share evenly; fewer where each has to split A again.
 constexpr std::int64_t kEnoughTasks = 16;
 constexpr std::int64_t kEnoughChunkedTasks = 4;
@@ -135,7 +138,8 @@ void CutSplitTasks(ContractionPlan& plan, std::int64_t depth, bool in_span) {
     // Chunks of a span would cut across its lines.
     if (!in_span) {
       plan.chunk = ChunkOf(depth, plan.depth_granule, digits ? kDigitChunk : kSplitChunk);
-      plan.panels_per_task = kMaxPanelsPerTask;
+      plan.panels_per_task =
+          digits && !plan.staged_whole ? kMaxDigitPanelsPerTask : kMaxPanelsPerTask;
     }
   }
   if (!plan.staged_whole) {
@@ -163,8 +167,9 @@ void CutSplitTasks(ContractionPlan& plan, std::int64_t depth, bool in_span) {
   if (in_span) plan.staged_span = MaxSpan(plan, per_task);
   const std::int64_t sums_bytes =
       per_task * AmxTiles::kRows * plan.lanes * plan.vectors * SizeInBytes(plan.element);
+  const std::int64_t sums_budget = digits ? kDigitSumsBudgetBytes : kSumsBudgetBytes;
   while (plan.panels_per_task > 1 &&
-         (plan.panels_per_task * sums_bytes > kSumsBudgetBytes || tasks() < kEnoughChunkedTasks)) {
+         (plan.panels_per_task * sums_bytes > sums_budget || tasks() < kEnoughChunkedTasks)) {
     --plan.panels_per_task;
   }
   plan.units_per_task = per_task;

@@ -73,6 +73,7 @@ std::vector<Row> Rows() {
       Matmul("gpt2 lm head", 128, 50257, 768),
       Matmul("vit mlp up", 197, 3072, 768),
       Matmul("vit mlp down", 197, 768, 3072),
+      Matmul("llama mlp down", 128, 4096, 11008),
       Matmul("square", 1024, 1024, 1024),
       Matmul("skinny", 1, 768, 768),
       Matmul("skinny", 4, 3072, 768),
