@@ -75,20 +75,30 @@ void PrintCode(const json::object& record) {
   }
 }
 
+void PrintProgram(const json::value& program) {
+  for (const json::value& step : program.at("steps").as_array()) {
+    const std::string_view kind = step.at(0).as_string();
+    if (kind == "segment") {
+      fmt::print("segment  request key {}, {} inputs, {} outputs\n",
+                 std::string_view(step.at(1).at("key").as_string()),
+                 step.at(1).at("inputs").as_array().size(),
+                 step.at(1).at("outputs").as_array().size());
+    } else {
+      fmt::print("{}  {}\n", kind,
+                 kind == "eager" ? json::serialize(step.at(1).at("target")) : std::string());
+    }
+  }
+}
+
 void PrintGraphs(const json::object& record) {
   for (const json::value& graph : record.at("graphs").as_array()) {
     fmt::print("==== graph ====\n");
-    for (const json::value& step : graph.at("program").at("steps").as_array()) {
-      const std::string_view kind = step.at(0).as_string();
-      if (kind == "segment") {
-        fmt::print("segment  request key {}, {} inputs, {} outputs\n",
-                   std::string_view(step.at(1).at("key").as_string()),
-                   step.at(1).at("inputs").as_array().size(),
-                   step.at(1).at("outputs").as_array().size());
-      } else {
-        fmt::print("{}  {}\n", kind,
-                   kind == "eager" ? json::serialize(step.at(1).at("target")) : std::string());
-      }
+    if (graph.as_object().contains("program")) {
+      PrintProgram(graph.at("program"));
+    } else {
+      fmt::print(
+          "symbolic sizes  inputs {}; what was compiled for which sizes has keys of its own\n",
+          json::serialize(graph.at("symbolic")));
     }
     fmt::print("runtime  {}\n", json::serialize(graph.at("runtime")));
   }
@@ -100,6 +110,11 @@ void PrintCapture(std::string_view content) {
   for (const json::value& field : record.at("key").as_array()) {
     fmt::print("{}: {}\n", std::string_view(field.at(0).as_string()),
                std::string_view(field.at(1).as_string()));
+  }
+  if (!record.contains("graphs")) {  // One set of sizes of a graph with symbolic ones.
+    fmt::print("==== graph ====\n");
+    PrintProgram(record.at("program"));
+    return;
   }
   fmt::print("state: {}\n", json::serialize(record.at("state")));
   PrintGuards(record);

@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 JOB = pathlib.Path(__file__).with_name("warm_job.py")
 TOLERANCE = 1e-5
 
@@ -49,14 +51,43 @@ def test_second_process_of_models_traces_nothing(site):
 KINDS = (
     "keywords", "two_functions", "two_configurations", "batch_norm_training", "buffers",
     "inputs_in_place", "aliased_outputs", "structured_outputs", "graph_breaks",
-    "nested_graph_breaks", "options")
+    "nested_graph_breaks", "options", "other_options", "whole_graph")
 
 
-def test_symbolic_sizes_stay_in_their_process_and_say_so(site):
-    for _ in range(2):
-        result = start(site, "dynamic_dims")["dynamic_dims"]
-        assert result["stoker"]["captures.local.a graph of symbolic sizes"] == 1
-    assert site.stats()["captures"]["local_reasons"] == {"a graph of symbolic sizes": 2}
+@pytest.mark.parametrize("case", ["dynamic", "all_dynamic"])
+def test_one_capture_serves_all_sizes_that_its_guards_allow(site, case):
+    cold = start(site, f"{case}_of_6")[f"{case}_of_6"]
+    assert cold["stoker"]["captures.recorded"] == 1
+    assert_warm(start(site, f"{case}_of_6"), starts=1)
+
+    # Sizes that nobody met: a compile, but no trace.
+    new = start(site, f"{case}_of_8")[f"{case}_of_8"]
+    assert new["torch"] == {}
+    assert new["compiles"] == 1 and new["fallbacks"] == cold["fallbacks"]
+    assert new["stoker"]["captures.hit"] == 1
+    assert_warm(start(site, f"{case}_of_8", f"{case}_of_6"), starts=2)
+    listed = [entry["label"] for entry in json.loads(site.tool("ls", "--captures", "--json"))]
+    assert sum(label.startswith("graph ") for label in listed) == 2
+    for entry in json.loads(site.tool("ls", "--captures", "--json")):
+        assert "==== graph ====" in site.tool("inspect", entry["key"])
+
+
+def test_sizes_that_the_guards_exclude_are_traced_again(site):
+    start(site, "dynamic_of_6")
+    result = start(site, "dynamic_of_20")["dynamic_of_20"]
+    assert result["stoker"]["captures.miss.shape"] == 1
+    assert result["stoker"]["captures.recorded"] == 1
+    assert_warm(start(site, "dynamic_of_20", "dynamic_of_6"), starts=2)
+
+
+def test_artifacts_of_other_sizes_fail_into_eager(site):
+    start(site, "all_dynamic_of_6")
+    done = subprocess.run(
+        [sys.executable, str(JOB.with_name("fault_job.py")), "run_fails", "torch", "all_dynamic_of_6"],
+        env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["error"] <= TOLERANCE and len(result["warnings"]) == 1
 
 
 def test_second_process_of_every_kind_of_call_traces_nothing(site):
@@ -88,3 +119,29 @@ def test_stoker_compile_imports_nothing_of_the_compiler(site):
     warm = run()
     assert warm["imported"] == []
     assert set(warm["counters"]) <= {"graphs", "captures.hit", "bindings"}, warm
+
+
+def test_another_version_of_pytorch_turns_captures_off_with_one_line(site):
+    start(site, "mlp", "two_functions")
+    program = (
+        "import sys, torch, runpy; torch.__version__ = '9.9.0'; sys.argv = sys.argv[1:];"
+        "sys.path.insert(0, sys.argv[0].rpartition('/')[0]);"
+        "runpy.run_path(sys.argv[0], run_name='__main__')")
+
+    def run(job, *arguments):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(JOB.with_name(job)), *arguments], env=site.env,
+            capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stderr.splitlines() if "captures are off" in line]
+        assert len(lines) == 1 and "9.9.0" in lines[0] and "2.11" in lines[0], done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    before = site.stats()["captures"]
+    for name, result in run("warm_job.py", "mlp", "two_functions").items():
+        assert result["error"] <= TOLERANCE and result["repeats"] <= TOLERANCE, name
+        assert result["torch"]["frames"]["total"] > 0
+        assert set(result["stoker"]) == {"graphs", "bindings"}, result["stoker"]
+    direct = run("direct_job.py", "two_functions")
+    assert direct["error"] <= TOLERANCE and set(direct["counters"]) == {"graphs"}
+    assert site.stats()["captures"] == before

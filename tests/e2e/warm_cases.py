@@ -182,13 +182,27 @@ def nested_graph_breaks():
 
 
 def _normalize(x):
-    return (x - x.mean(0)) / (x.std(0) + 1e-3)
+    """One graph for up to twelve rows, another one for more."""
+    if x.shape[0] > 12:
+        return torch.softmax(x, 0)
+    y = (x - x.mean(0)) / (x.std(0) + 1e-3)
+    return y.view(2 * x.shape[0], -1), y[1:].t(), x.shape[0] + 1
 
 
-def dynamic_dims():
-    x = _rows(size=6)
-    torch._dynamo.maybe_mark_dynamic(x, 0)
+def _dynamic(size):
+    x = _rows(size=size)
+    torch._dynamo.mark_dynamic(x, 0)
     return [(_normalize, (x,), {})]
+
+
+def _halves(x, y):
+    """Needs an even number of rows, as many in both."""
+    x.add_(1)
+    return (x + y).view(-1, 2, 8).sum(1), x @ y.t()
+
+
+def _all_dynamic(size):
+    return [(_halves, (_rows(size=size), _rows(3, size)), {})]
 
 
 def options():
@@ -196,6 +210,14 @@ def options():
 
 
 OPTIONS["options"] = {"options": {"numerics": "fast"}}
+
+
+def other_options():
+    """The function of `options`, compiled otherwise: both have captures of their own."""
+    return [(_first, (_rows(),), {})]
+
+
+OPTIONS["other_options"] = {"options": {"numerics": "strict"}, "mode": None}
 
 
 def whole_graph():
@@ -212,12 +234,18 @@ def _sum(rows):
 
 
 def __getattr__(name):
-    """sum_of_N: a case with a capture key of its own for each N."""
-    stem, _, count = name.rpartition("_")
-    if stem != "sum_of":
+    """NAME_of_N: the case NAME with the number N."""
+    stem, _, number = name.rpartition("_of_")
+    if stem not in _NUMBERED:
         raise AttributeError(name)
-    return lambda: [(_sum, (tuple(_rows(seed) for seed in range(int(count))),), {})]
+    return lambda: _NUMBERED[stem](int(number))
 
+
+_NUMBERED = {
+    # A capture key of its own for each number.
+    "sum": lambda count: [(_sum, (tuple(_rows(seed) for seed in range(count)),), {})],
+    "dynamic": _dynamic, "all_dynamic": _all_dynamic}
+OPTIONS |= {f"all_dynamic_of_{size}": {"dynamic": True} for size in (4, 6, 8, 10)}
 
 MODELS = ("mlp", "gpt2", "bert", "resnet")
 

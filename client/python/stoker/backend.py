@@ -8,7 +8,7 @@ from torch._dynamo import exc as dynamo_errors
 
 from . import capture, runtime, sizes, tally
 from .aten_ops import Unsupported
-from .captures import interfaces, recording
+from .captures import interfaces, recording, sized
 from .client import client, connect_ahead
 from .executable import Executable
 from .library import StokerError
@@ -34,11 +34,15 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     connect_ahead()
 
     def compile_graph(inner, parameters, traced_s):
-        if sizes.is_symbolic(inner):
-            recording.note_local("a graph of symbolic sizes")
-            return sizes.by_sizes(
-                inner, lambda version, seconds: _compile(version, parameters, chosen, seconds))
-        return _compile(inner, parameters, chosen, traced_s)
+        symbolic = sizes.symbolic_inputs(inner)
+        if not symbolic:
+            return _compile(inner, parameters, chosen, traced_s, recording.note_program)
+        words = recording.note_sized(inner, symbolic, parameters, chosen)
+
+        def compile_version(found, arguments):
+            return compile_for_sizes(inner, arguments, parameters, chosen, words, found)
+
+        return sizes.by_sizes(symbolic, compile_version)
 
     try:
         with recording.graph(example_inputs) as graph:
@@ -61,11 +65,25 @@ def _options(mode, options):
         bool(options.get("verify", False)))
 
 
-def _compile(gm, parameters, options, traced_s):
-    """A boxed callable for a functional ATen graph; never raises."""
+def compile_for_sizes(gm, arguments, parameters, options, words, found):
+    """A boxed callable for the graph with the sizes `found` in the arguments; never raises. `words`: the
+    graph's record, beside which the program is stored; None if it has none."""
+    started = time.perf_counter()
+    version = sizes.with_numbers(gm, arguments)
+
+    def note(_, program, request_keys):
+        if words is not None:
+            sized.store_version(words, found, program, request_keys)
+
+    return _compile(version, parameters, options, time.perf_counter() - started, note)
+
+
+def _compile(gm, parameters, options, traced_s, note):
+    """A boxed callable for a functional ATen graph; never raises. note(gm, program, request keys) is told
+    what was compiled."""
     record = {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
     try:
-        return _compile_segments(gm, parameters, options, record)
+        return _compile_segments(gm, parameters, options, record, note)
     except (StokerError, Unsupported) as error:
         warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s", error)
     except Exception as error:  # A bug of ours must not end a job.
@@ -76,7 +94,7 @@ def _compile(gm, parameters, options, traced_s):
     return runtime.eager(gm)
 
 
-def _compile_segments(gm, parameters, options, record):
+def _compile_segments(gm, parameters, options, record, note):
     started = time.perf_counter()
     program = lower(gm, parameters)
     record["mapping_s"] = time.perf_counter() - started
@@ -89,7 +107,7 @@ def _compile_segments(gm, parameters, options, record):
     tally.remember_compile(record)
     _report(program.fallbacks)
     logger.info("compiled a graph: %s", record)
-    recording.note_program(gm, program, record.get("request_keys", []))
+    note(gm, program, record.get("request_keys", []))
     if not segments:
         return runtime.eager(gm)
     return runtime.compiled(gm, program, executables)

@@ -1,5 +1,6 @@
 """This process's connection to the daemon, and what can be asked of it without a graph."""
 
+import functools
 import json
 import os
 import threading
@@ -34,6 +35,11 @@ class Client:
     def describe(self):
         """Where the daemon is, whether it answers, and what this machine is, as a dictionary."""
         return json.loads(library.take_text(self._library.stoker_client_describe, self._handle))
+
+    @functools.cached_property
+    def target(self):
+        """What artifacts are compiled for on this machine."""
+        return self.describe()["target"]
 
     def report(self, counters, fallback_ops):
         text = json.dumps({"counters": counters, "fallback_ops": fallback_ops})

@@ -125,7 +125,7 @@ def _run_segment(slots, segment, executable):
 
 def _run_eager(slots, call, _):
     slots[call.slot] = call.target(
-        *_filled(slots, call.arguments), **_filled(slots, call.keywords))
+        *filled(slots, call.arguments), **filled(slots, call.keywords))
 
 
 def _run_copy(slots, copy, _):
@@ -138,12 +138,12 @@ def _run_copy(slots, copy, _):
     (result if layout.order is None else result.permute(layout.order)).copy_(elements)
 
 
-def _filled(slots, argument):
+def filled(slots, argument):
     """The argument with tensors in place of Slots."""
     if isinstance(argument, Slot):
         return slots[argument.index]
     if isinstance(argument, (list, tuple)):
-        return type(argument)(_filled(slots, item) for item in argument)
+        return type(argument)(filled(slots, item) for item in argument)
     if isinstance(argument, dict):
-        return {name: _filled(slots, item) for name, item in argument.items()}
+        return {name: filled(slots, item) for name, item in argument.items()}
     return argument

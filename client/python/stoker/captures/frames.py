@@ -9,21 +9,11 @@ from .key import FORMAT, key_of
 from .notes import note
 from .program import Failure
 
-_target = []
-
-
-def _host_target():
-    """What artifacts are compiled for on this machine."""
-    if not _target:
-        _target.append(client().describe()["target"])
-    return _target[0]
-
-
 def find(code, module_name, local_values, global_values, options, wrap):
     """(Installed or None, CaptureKey or None). Never raises: without a capture Dynamo traces."""
     key = None
     try:
-        key = key_of(code, module_name, local_values, options, _host_target())
+        key = key_of(code, module_name, local_values, options, client().target)
         return _find(key, code, local_values, global_values, wrap), key
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)

@@ -3,6 +3,7 @@ for it (inputs that change in place, outputs that share memory). Portable, and b
 """
 
 import json
+import math
 import operator
 
 import torch
@@ -48,6 +49,22 @@ def encode_eager(gm):
     return json.dumps(encode_program(program, ()), separators=(",", ":"))
 
 
+def decode_eager(text):
+    return decode_program(json.loads(text))
+
+
+def module_of(program, inputs):
+    """What encode_eager was given, without values of nodes."""
+    graph = torch.fx.Graph()
+    values = [graph.placeholder(f"input_{place}") for place in range(inputs)]
+    for step in program.steps:
+        values.append(graph.call_function(
+            step.target, runtime.filled(values, step.arguments),
+            runtime.filled(values, step.keywords)))
+    graph.output([runtime.filled(values, output) for output in program.outputs])
+    return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+
 def decode_program(words):
     steps = [_STEPS[kind](body) for kind, body in words["steps"]]
     return Program(
@@ -89,7 +106,13 @@ def _decode_target(words):
 
 
 # What graphs call besides operators.
-_FUNCTIONS = {"getitem": operator.getitem}
+_FUNCTIONS = {
+    **{name: getattr(operator, name) for name in (
+        "getitem", "add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "neg", "eq", "ne", "lt",
+        "le", "gt", "ge", "and_", "or_")},
+    **{name: getattr(torch, name) for name in (
+        "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite")},
+    **{name: getattr(math, name) for name in ("ceil", "floor", "trunc")}}
 
 
 def _decode_segment(body):
@@ -233,14 +256,13 @@ class InferenceGraph:
         return alias.detach() if alias.requires_grad else alias
 
 
-def make_callable(words, program, executables, failed):
-    """A function of the flat inputs. `program`: decoded; `executables`: one for each segment. When one of
-    them fails, failed(error) is called, and the graph runs in eager from then on: the frame that called it
-    is half done, so it can be neither left nor traced again."""
+def make_callable(words, run, failed):
+    """A function of the flat inputs. `run`: a function of the list of them. When an artifact fails in it,
+    failed(error) is called, and the graph runs in eager from then on: the frame that called it is half
+    done, so it can be neither left nor traced again."""
 
     def in_eager(error):
         failed(error)
-        return runtime.run_of(decode_program(json.loads(words["eager"])), ())
+        return runtime.run_of(decode_eager(words["eager"]), ())
 
-    return InferenceGraph(
-        runtime.rescued(runtime.run_of(program, executables), in_eager), words["runtime"])
+    return InferenceGraph(runtime.rescued(run, in_eager), words["runtime"])

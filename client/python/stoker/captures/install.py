@@ -2,18 +2,16 @@
 
 import builtins
 import importlib
-import time
 import types
 from typing import Any, NamedTuple
 
 from .. import tally
-from ..client import client
-from ..executable import Executable
 from ..library import StokerError
 from ..log import warn_once
-from ..program import Segment
+from . import sized
 from .code import decode_code
-from .graphs import decode_program, make_callable
+from .graphs import make_callable
+from .loading import load_program
 from .notes import note
 from .program import Failure, GuardProgram
 from .values import decode
@@ -74,38 +72,8 @@ def _needs_dynamo(words):
     return kind == "function" or kind == "module" and body.startswith("torch._dynamo")
 
 
-# What libstoker says about an executable and is added up over a graph.
-_SUMS = ("lookup_s", "load_s", "kernels_unique", "launches")
-
-
 def _load(words, entry):
     """The callable of a graph, over the artifacts of its request keys."""
-    program = decode_program(words["program"])
-    started = time.perf_counter()
-    record = {
-        "captured": True, "nodes": 0, "capture_s": 0.0, "mapping_s": 0.0, "compile_s": 0.0,
-        "bind_s": 0.0, "fallback_ops": dict(program.fallbacks),
-        "sources": [], "request_keys": []}
-
-    def on_bind(seconds):
-        record["bind_s"] += seconds
-
-    executables = []
-    for segment in (step for step in program.steps if isinstance(step, Segment)):
-        executable = Executable(client().load(segment.text), segment, on_bind)
-        executables.append(executable)
-        description = executable.describe()
-        for name in _SUMS:
-            record[name] = record.get(name, 0) + (description.get(name) or 0)
-        record["sources"].append(description.get("source"))
-        record["request_keys"].append(description.get("request_key"))
-    record["segments"] = len(executables)
-    record["ready_s"] = time.perf_counter() - started
-    tally.count("graphs")
-    tally.remember_compile(record)
-    for operator, reason in program.fallbacks.items():
-        tally.count_fallback(operator)
-        warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
 
     def failed(error):
         warn_once(
@@ -114,7 +82,8 @@ def _load(words, entry):
         tally.count("graphs_eager")
         note(entry, "failed", error.kind, str(error))
 
-    return make_callable(words, program, executables, failed)
+    run = load_program(words["program"]) if "program" in words else sized.run_of(words)
+    return make_callable(words, run, failed)
 
 
 def _global(kind, body, functions, global_values, file_name):

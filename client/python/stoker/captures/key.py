@@ -9,7 +9,7 @@ import torch
 
 from .identity import Describer, digest_of
 
-FORMAT = 2  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 3  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 
 
@@ -39,6 +39,11 @@ def key_of(code, module_name, local_values, options, target):
         ("torch", torch.__version__),
         ("frontend", f"format {FORMAT}"),
     )
+    return key_of_fields(fields)
+
+
+def key_of_fields(fields):
+    """`fields`: (tag, text) of each; the first one names what the key is of."""
     hasher = hashlib.sha256(b"stoker.CaptureKey\0")
     for tag, text in fields:
         for part in (tag, text):

@@ -67,9 +67,19 @@ def graph(example_inputs):
 
 def note_program(gm, program, request_keys):
     """Called with each graph that was compiled, while AOTAutograd's metadata is at hand."""
+    _note(gm, lambda: {"program": encode_program(program, request_keys)})
+
+
+def note_sized(gm, symbolic, parameters, options):
+    """The same for a graph with symbolic sizes, of which nothing is compiled yet. Its record, or None."""
+    return _note(gm, lambda: {
+        "symbolic": list(symbolic), "parameters": list(parameters), "options": list(options)})
+
+
+def _note(gm, words_of_kind):
     graphs = getattr(_recorded, "graphs", None)
     if not graphs:
-        return
+        return None
     opened = graphs[-1]
     try:
         metadata = TracingContext.try_get().fw_metadata
@@ -77,19 +87,14 @@ def note_program(gm, program, request_keys):
         if placeholders != opened.input_count:
             raise NotPortable("a graph whose inputs are not the frame's")
         words = {
-            "program": encode_program(program, request_keys),
+            **words_of_kind(),
             "eager": encode_eager(gm),
             "runtime": encode_runtime(metadata, placeholders)}
         opened.records.append(GraphRecord(words, ""))
+        return words
     except NotPortable as error:
         opened.records.append(GraphRecord(None, str(error)))
-
-
-def note_local(reason):
-    """The graph being compiled cannot leave this process."""
-    graphs = getattr(_recorded, "graphs", None)
-    if graphs:
-        graphs[-1].records.append(GraphRecord(None, reason))
+        return None
 
 
 def record_of(function):
