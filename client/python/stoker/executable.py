@@ -49,6 +49,7 @@ class Executable:
 
     def __call__(self, slots):
         """The output tensors, given the tensor of each slot."""
+        self._use_threads()  # A binding computes too.
         if self._parameter_slots:
             parameters = self._take_parameters(slots)
             if self._stamp is None or not self._stamp.fits(parameters):
@@ -63,7 +64,6 @@ class Executable:
             torch.empty_strided(shape, strides, dtype=dtype)
             for dtype, _, shape, strides in self._outputs]
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
-        self._use_threads()
         if collectors:
             self._profile(pointers, results)
         else:
