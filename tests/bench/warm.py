@@ -7,6 +7,10 @@ Each start is a process of its own, after one that filled the caches: Stoker's p
 folder of this run, Inductor's folder. startup_s is the first call less a steady one; imports, the model and
 torch.compile() itself are not part of it. For stoker.compile import_s is 0 and startup_s begins where the
 model is built: importing stoker counts.
+
+guard_first_us: the guard program alone, over functions and classes that have been described (code_us: digests of
+code, functions and classes, without it). guard_call_us: a check in a call, of which the model's own work has
+taken the caches; guard_hot_us: the same check again at once. Inductor's are those of Dynamo.
 """
 
 import argparse
@@ -41,22 +45,29 @@ def build(name):
     return models.Output(model, "logits").eval(), torch.randint(0, 32000, (1, models.SEQUENCE))
 
 
+HOT_CHECKS = 100
+
+
 class GuardTimes:
     """How long Stoker's guards take, by standing around their checks."""
 
     def __init__(self):
+        from stoker.captures import native
         from stoker.captures.program import GuardProgram
 
-        self.count, self.first_us, self.calls_us = 0, 0.0, []
+        self.count, self.first_us, self.code_us, self.calls_us, self.hot_us = 0, 0.0, 0.0, [], None
         first_failure, bind = GuardProgram.first_failure, GuardProgram.bind
 
         def timed_first(program, local_values):
             started = time.perf_counter()
-            try:
-                return first_failure(program, local_values)
-            finally:
-                self.first_us += (time.perf_counter() - started) * 1e6
-                self.count += len(program._guards)
+            failure = first_failure(program, local_values)
+            self.code_us += (time.perf_counter() - started) * 1e6
+            self.count += len(program._guards)
+            again = native.program(program._record, program._globals, program._ask)
+            if again is not None and failure is None:
+                again.first_failure(local_values)  # Describes what this one has not seen.
+                self.first_us += elapsed_us(lambda: again.first_failure(local_values))
+            return failure
 
         def timed_bind(program):
             check = bind(program)
@@ -65,11 +76,35 @@ class GuardTimes:
                 started = time.perf_counter()
                 holds = check(local_values)
                 self.calls_us.append((time.perf_counter() - started) * 1e6)
+                self.hot_us = lambda: check(local_values)
                 return holds
 
             return timed
 
         GuardProgram.first_failure, GuardProgram.bind = timed_first, timed_bind
+
+
+class DynamoTimes:
+    """How long Dynamo's guards take, over the same frame."""
+
+    def __init__(self, model, inputs):
+        from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+        code = model.forward.__func__.__code__
+        manager = _debug_get_cache_entry_list(code)[0].guard_manager
+        local_values = dict(zip(code.co_varnames, (model, inputs)))
+        assert manager.check(local_values)
+        self.hot_us = lambda: manager.check(local_values)
+        self.calls_us, self.count, self.first_us, self.code_us = [], None, None, None
+
+    def after_call(self):
+        self.calls_us.append(elapsed_us(self.hot_us))
+
+
+def elapsed_us(call):
+    started = time.perf_counter()
+    call()
+    return (time.perf_counter() - started) * 1e6
 
 
 def measure(name, implementation):
@@ -101,17 +136,24 @@ def measure(name, implementation):
             started = time.perf_counter()
         call(inputs)
         first_s = time.perf_counter() - started
+        dynamo = DynamoTimes(model, inputs) if implementation == "inductor" else None
         times = []
         for _ in range(STEADY_CALLS):
             started = time.perf_counter()
             call(inputs)
             times.append(time.perf_counter() - started)
+            if dynamo is not None:
+                dynamo.after_call()
+        guards = guards or dynamo
+        hot_us = None
+        if guards is not None and guards.hot_us is not None:
+            hot_us = min(elapsed_us(guards.hot_us) for _ in range(HOT_CHECKS))
     steady_s = statistics.median(times)
     traced = 0
     if "torch._dynamo" in sys.modules:
         traced = sys.modules["torch._dynamo.utils"].counters["frames"]["ok"]
     compiles = None
-    if guards is not None:
+    if implementation.startswith("stoker"):
         compiles = sum(not record.get("captured") for record in stoker.compiles())
     return {
         "model": name, "impl": implementation, "import_s": import_s, "wrap_s": wrap_s,
@@ -119,6 +161,7 @@ def measure(name, implementation):
         "frames_traced": traced, "compiles": compiles,
         "guards": guards.count if guards else None,
         "guard_first_us": guards.first_us if guards else None,
+        "code_us": guards.code_us if guards else None, "guard_hot_us": hot_us,
         "guard_call_us": statistics.median(guards.calls_us) if guards and guards.calls_us else None,
     }
 
@@ -144,7 +187,7 @@ def main():
     model, _, implementation = arguments.only.partition(",")
     rows = []
     print(f"{'model':<10} {'impl':<15} {'startup s':>10} {'first s':>8} {'steady ms':>10} "
-          f"{'traced':>6} {'guards':>6} {'first us':>9} {'call us':>8}", flush=True)
+          f"{'traced':>6} {'guards':>6} {'first us':>9} {'call us':>8} {'hot us':>7}", flush=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         env = dict(os.environ, STOKER_CACHE_DIR=f"{folder}/stoker",
                    TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor")
@@ -160,7 +203,8 @@ def main():
                     print(f"{name:<10} {impl:<15} {row['startup_s']:>10.3f} "
                           f"{row['first_call_s']:>8.3f} {row['steady_ms']:>10.2f} "
                           f"{row['frames_traced']:>6} {row['guards'] or '-':>6} "
-                          f"{row['guard_first_us'] or 0:>9.0f} {row['guard_call_us'] or 0:>8.0f}",
+                          f"{row['guard_first_us'] or 0:>9.0f} {row['guard_call_us'] or 0:>8.0f} "
+                          f"{row['guard_hot_us'] or 0:>7.0f}",
                           flush=True)
         finally:
             subprocess.run(

@@ -111,7 +111,15 @@ PyObject* Asked(PyObject* self, void*) {
 }
 
 PyObject* Live(PyObject* self, void*) {
-  return Guarded([&] { return PyLong_FromSize_t(ProgramOf(self).live()); });
+  return Guarded([&]() -> PyObject* {
+    const Reference numbers = OrThrow(PyList_New(0));
+    for (const std::size_t guard : ProgramOf(self).live()) {
+      const Reference number = OrThrow(PyLong_FromSize_t(guard));
+      if (PyList_Append(numbers.get(), number.get()) < 0) throw PythonError();
+    }
+    Py_INCREF(numbers.get());
+    return numbers.get();
+  });
 }
 
 PyObject* IsWatching(PyObject* self, void*) {
@@ -128,7 +136,8 @@ PyMethodDef methods[] = {
 
 PyGetSetDef properties[] = {
     {"asked", Asked, nullptr, "How often the reference was asked.", nullptr},
-    {"live", Live, nullptr, "How many guards the next call checks if nothing changes.", nullptr},
+    {"live", Live, nullptr, "Numbers of the guards that the next call checks if nothing changes.",
+     nullptr},
     {"is_watching", IsWatching, nullptr, "Are dictionaries watched?", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 

@@ -88,7 +88,9 @@ void ReadStep(std::string_view step, PyObject* name, PyObject* steps, Node& node
   } else if (step == "type") {
     node.step = Step::kType;
   } else {
-    node.step = step == "dict" ? Step::kDict : Step::kCall;
+    node.step = step == "dict"       ? Step::kDict
+                : step == "typedict" ? Step::kTypeDictionary
+                                     : Step::kCall;
     PyObject* call = PyDict_GetItemWithError(steps, name);
     if (call == nullptr) Malformed("step");
     node.call = Reference::Share(call);
@@ -132,6 +134,7 @@ Reference Values::Evaluate(const Node& node) {
     case Step::kItem:
     case Step::kDict:
     case Step::kType:
+    case Step::kTypeDictionary:
     case Step::kCall:
       break;
   }

@@ -17,7 +17,8 @@ enum class Step {
   kItem,
   kDict,
   kType,
-  kCall
+  kTypeDictionary,
+  kCall,
 };
 
 constexpr int kNoNode = -1;
@@ -30,7 +31,7 @@ struct Node {
   int argument_node = kNoNode;  // The argument is this node's value.
   int depth = 0;
   Reference argument;  // Otherwise: a name, a key; the value itself for kRoot.
-  Reference call;      // kCall: f(parent's value, argument).
+  Reference call;      // Further steps: f(parent's value, argument).
 };
 
 // What roots are looked up in. Borrowed.

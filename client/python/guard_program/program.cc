@@ -6,6 +6,8 @@
 namespace stoker::guards {
 namespace {
 
+constexpr int kLine = 64;          // Bytes of a cache line.
+constexpr int kTensorLines = 4;    // Of PyTorch's TensorImpl.
 constexpr int kArgumentDepth = 0;  // Of paths that are a root.
 
 std::vector<int> ReadPlaces(PyObject* list, std::size_t nodes) {
@@ -85,6 +87,7 @@ bool Program::Holds(PyObject* local_values) {
 }
 
 bool Program::HoldsLive(const Watch& watch, const Roots& roots) {
+  PrefetchTensors();            // They are looked at last.
   std::vector<Reference> kept;  // Lives longer than `values`, which borrows from it.
   Values values(nodes_, roots);
   watch.Start(values, kept);
@@ -136,6 +139,10 @@ void Program::BindTensors(Values& values) {
   for (const int place : places) {
     PyObject* value = values.Get(place);
     if (value == nullptr || PyList_Append(tensors.get(), value) < 0) throw PythonError();
+    const Reference address = Reference::Steal(PyObject_GetAttrString(value, "_cdata"));
+    if (address)
+      tensor_memory_.push_back(static_cast<const char*>(PyLong_AsVoidPtr(address.get())));
+    if (PyErr_Occurred()) SwallowException();
   }
   Reference check =
       OrThrow(PyObject_CallFunctionObjArgs(bind_tensors_.get(), tensors.get(), nullptr));
@@ -143,6 +150,12 @@ void Program::BindTensors(Values& values) {
   tensor_check_ = std::move(check);
   for (const int place : places) is_tensor_[static_cast<std::size_t>(place)] = true;
   tensors_ = std::move(places);
+}
+
+void Program::PrefetchTensors() const {
+  for (const char* memory : tensor_memory_) {
+    for (int line = 0; line < kTensorLines; ++line) __builtin_prefetch(memory + line * kLine, 0, 2);
+  }
 }
 
 void Program::StartWatch(Values& values, const Roots& roots) {
@@ -153,10 +166,6 @@ void Program::StartWatch(Values& values, const Roots& roots) {
   watch->NeedEvery(nodes_, distinct_);
   Values again(nodes_, roots);
   if (HoldsAll(again) && watch->Unchanged(roots)) watch_ = std::move(watch);
-}
-
-std::size_t Program::live() const {
-  return watch_ ? watch_->live().size() : checks_.guards().size();
 }
 
 int Program::Visit(visitproc visit, void* arg) const {

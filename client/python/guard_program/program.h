@@ -43,8 +43,8 @@ class Program {
 
   std::int64_t asked() const { return checks_.asked(); }
   bool is_watching() const { return watch_ != nullptr; }
-  // How many guards a call checks while the watch sees no change.
-  std::size_t live() const;
+  // The guards that a call checks while the watch sees no change.
+  std::vector<std::size_t> live() const { return watch_ ? watch_->live() : order_; }
 
   int Visit(visitproc visit, void* context) const;
 
@@ -56,6 +56,7 @@ class Program {
   bool HoldsLive(const Watch& watch, const Roots& roots);
   bool TensorsHold(Values& values);
   void BindTensors(Values& values);
+  void PrefetchTensors() const;
   void StartWatch(Values& values, const Roots& roots);
 
   std::vector<Node> nodes_;
@@ -69,6 +70,7 @@ class Program {
   std::vector<int> tensors_;
   std::vector<bool> is_tensor_;
   Reference tensor_check_;
+  std::vector<const char*> tensor_memory_;  // Where tensors lay: only ever prefetched.
   // Shared with calls that are under way while another replaces it.
   std::shared_ptr<const Watch> watch_;
 };

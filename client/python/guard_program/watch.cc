@@ -10,6 +10,7 @@ namespace {
 // CPython's PyDictObject: reference count, type, number of items, and then the number of its state.
 constexpr std::ptrdiff_t kNumberOffset = 24;
 constexpr long kDictionarySize = 48;
+constexpr std::size_t kAhead = 24;  // Entries.
 // Where an object of a class with Py_TPFLAGS_MANAGED_DICT has its dictionary.
 constexpr std::ptrdiff_t kManagedSlot = -24;
 constexpr unsigned long kManagedDictionary = 1UL << 4;
@@ -95,7 +96,7 @@ bool Watch::IsSupported() {
 
 Watch::Watch(const std::vector<Node>& nodes, const Checks& checks, Values& values,
              const Roots& roots, const Classes& classes, const std::vector<bool>& checked_elsewhere)
-    : classes_(classes), anchored_(nodes.size()), needed_(nodes.size()) {
+    : nodes_(nodes), classes_(classes), anchored_(nodes.size()), needed_(nodes.size()) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     PyObject* value = values.Get(static_cast<int>(i));
     if (value == nullptr || !Anchor(nodes[i], value, roots)) continue;
@@ -128,7 +129,17 @@ bool Watch::Unchanged(const Roots& roots) const {
       return false;
     }
   }
-  for (const Entry& entry : entries_) {
+  // Between two calls the program's own work has taken the caches: each entry is asked for ahead of
+  // its turn.
+  const std::size_t count = entries_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) {
+      const Entry& ahead = entries_[i + kAhead];
+      __builtin_prefetch(reinterpret_cast<const char*>(ahead.dictionary) + kNumberOffset);
+      __builtin_prefetch(ahead.object);
+      __builtin_prefetch(reinterpret_cast<const char*>(ahead.object) + ahead.slot);
+    }
+    const Entry& entry = entries_[i];
     if (entry.object != nullptr && (Py_TYPE(entry.object) != entry.type ||
                                     InSlot(entry.object, entry.slot) != entry.dictionary)) {
       return false;
@@ -187,13 +198,21 @@ bool Watch::Anchor(const Node& node, PyObject* value, const Roots& roots) {
     case Step::kItem:
     case Step::kDict:
     case Step::kType:
+    case Step::kTypeDictionary:
     case Step::kCall:
       break;
   }
   PyObject* parent = Anchored(node.parent);
-  if (parent == nullptr || key == nullptr || node.argument_node != kNoNode) return false;
+  if (node.parent != kNoNode && parent == nullptr) {
+    return node.step == Step::kItem && AnchorInClass(node, value);
+  }
+  if (key == nullptr || node.argument_node != kNoNode) return false;
   const auto known = known_.find(parent);
   const bool is_watched = known != known_.end();
+  if (node.step == Step::kType) return is_watched && entries_[known->second].object != nullptr;
+  if (node.step == Step::kAttribute && PyType_Check(parent)) {
+    return AnchorOfClass(reinterpret_cast<PyTypeObject*>(parent), key, value);
+  }
   if (node.step == Step::kAttribute || node.step == Step::kGeneric) {
     if (IsExactly(parent, PyModule_Type)) {
       if (modules_.empty() || modules_.back() != parent) modules_.push_back(parent);
@@ -205,6 +224,7 @@ bool Watch::Anchor(const Node& node, PyObject* value, const Roots& roots) {
   }
   if (node.step == Step::kItem || node.step == Step::kDict) {
     if (!IsPlainKey(key)) return false;
+    if (IsExactly(parent, PyTuple_Type)) return true;
     if (is_watched && entries_[known->second].object == nullptr) {
       return FindItem(parent, key) == value;
     }
@@ -233,6 +253,42 @@ bool Watch::AnchorIn(PyObject* container, PyObject* key, PyObject* value) {
 bool Watch::IsDictionary(PyObject* value) const {
   return IsExactly(value, PyDict_Type) ||
          reinterpret_cast<PyObject*>(Py_TYPE(value)) == classes_.ordered_dict.get();
+}
+
+// An attribute of a class that one of its own dictionaries holds as it is.
+bool Watch::AnchorOfClass(PyTypeObject* cls, PyObject* name, PyObject* value) {
+  const ClassFacts& facts = FactsOf(cls);
+  const ClassFacts& metaclass = FactsOf(Py_TYPE(reinterpret_cast<PyObject*>(cls)));
+  if (!facts.usable || !metaclass.usable || !IsExactly(name, PyUnicode_Type)) return false;
+  if (value == facts.order.get()) {
+    return PyUnicode_CompareWithASCIIString(name, "__mro__") == 0;
+  }
+  if (Py_TYPE(value) != FunctionType()) return false;
+  for (const Reference& dictionary : metaclass.dictionaries) {
+    if (FindItem(dictionary.get(), name) != nullptr) return false;
+  }
+  for (const Reference& dictionary : facts.dictionaries) {
+    if (PyObject* found = FindItem(dictionary.get(), name)) return found == value;
+  }
+  return false;
+}
+
+// vars(cls)[name]: the proxy is made anew each time, what it stands for is watched.
+bool Watch::AnchorInClass(const Node& node, PyObject* value) {
+  const ClassFacts* facts = ClassBehind(node.parent);
+  PyObject* key = node.argument.get();
+  return facts != nullptr && key != nullptr && node.argument_node == kNoNode && IsPlainKey(key) &&
+         FindItem(facts->dictionaries.front().get(), key) == value;
+}
+
+// The class whose vars() the node is; null for other nodes.
+const Watch::ClassFacts* Watch::ClassBehind(int place) {
+  const Node& node = nodes_[static_cast<std::size_t>(place)];
+  if (node.step != Step::kTypeDictionary) return nullptr;
+  PyObject* cls = Anchored(node.parent);
+  if (cls == nullptr || !PyType_Check(cls)) return nullptr;
+  const ClassFacts& facts = FactsOf(reinterpret_cast<PyTypeObject*>(cls));
+  return facts.usable ? &facts : nullptr;
 }
 
 bool Watch::IsModule(PyObject* value) const {
@@ -301,7 +357,8 @@ const Watch::ClassFacts& Watch::FactsOf(PyTypeObject* type) {
   for (const Reference& dictionary : facts.dictionaries) AddDictionary(dictionary.get());
   types_.push_back({Reference::Share(cls), OrThrow(PyUnicode_InternFromString("__mro__")),
                     Reference::Share(mro)});
-  facts.usable = true;
+  facts.order = Reference::Share(mro);
+  facts.usable = !facts.dictionaries.empty();
   facts.plain = overrides == 0;
   facts.fallback = fallback;
   return facts;
@@ -334,6 +391,9 @@ bool Watch::IsProven(const Guard& guard, bool checked_elsewhere) {
   PyObject* value = Anchored(guard.place);
   if (guard.kind == Kind::kTensor) return checked_elsewhere;
   if (guard.kind == Kind::kType && checked_elsewhere) return true;
+  if (guard.kind == Kind::kLacks && value == nullptr && ClassBehind(guard.place) != nullptr) {
+    return IsPlainKey(guard.expected.get());
+  }
   if (value == nullptr) return false;
   const auto known = known_.find(value);
   const bool is_watched = known != known_.end();

@@ -65,8 +65,9 @@ class Watch {
   struct ClassFacts {
     bool usable = false;
     bool plain = false;
-    long fallback = 0;  // __getattr__.
-    std::vector<Reference> dictionaries;
+    long fallback = 0;                    // __getattr__.
+    std::vector<Reference> dictionaries;  // Its own first.
+    Reference order;                      // __mro__.
   };
   // A dictionary, or an object with one.
   struct Entry {
@@ -91,6 +92,9 @@ class Watch {
   bool IsDictionary(PyObject* value) const;
   bool Anchor(const Node& node, PyObject* value, const Roots& roots);
   bool AnchorIn(PyObject* container, PyObject* key, PyObject* value);
+  bool AnchorOfClass(PyTypeObject* cls, PyObject* name, PyObject* value);
+  bool AnchorInClass(const Node& node, PyObject* value);
+  const ClassFacts* ClassBehind(int place);
   Found FindIn(const Entry& entry, PyObject* name, bool generic);
   bool IsProven(const Guard& guard, bool checked_elsewhere);
   bool IsDefinition(PyObject* value) const;
@@ -98,6 +102,7 @@ class Watch {
   bool IsTensor(PyObject* value) const;
   void Need(const std::vector<Node>& nodes, int place);
 
+  const std::vector<Node>& nodes_;
   Classes classes_;
   std::unordered_map<PyTypeObject*, ClassFacts> facts_;
   std::vector<Lookup> types_;  // Class, "__mro__", tuple.

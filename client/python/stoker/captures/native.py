@@ -72,6 +72,8 @@ def describe_class(cls):
             vars(type(cls)).get("__mro__") is not None and type(cls) is not type):
         return None
     order = cls.__mro__
+    if order[0] is not cls:
+        return None
     dictionaries = tuple(gc.get_referents(vars(base))[0] for base in order)
     fallback = next((own["__getattr__"] for own in dictionaries if "__getattr__" in own), None)
     return (
