@@ -133,7 +133,7 @@ DAMAGES = {
     "another kind of JSON": lambda content, other: "[1, 2]",
     "nested too deeply": lambda content, other: "[" * 100_000,
     "nothing in it": lambda content, other: "{}",
-    "of another key": lambda content, other: other,
+    "of another key": lambda content, other: other + " ",  # Not the blob that the other key names.
     "of another format": edited(lambda record: record.update(format=record["format"] + 1)),
     "of a format before there were formats": edited(lambda record: record.pop("format")),
     "a guard of no kind": edited(lambda record: record["guards"].insert(0, [0, "likes", 1, ""])),
