@@ -47,6 +47,6 @@ struct Listing {
 Result<std::vector<Listing>> Inspect(const CompileRequest& request,
                                      std::span<const std::string> sections);
 
-std::string CompilerEpoch();  // "stoker-3;llvm-22.1.8"
+std::string CompilerEpoch();  // "stoker-4;llvm-22.1.8"
 
 }  // namespace stoker

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cstddef>
 
 #include "compiler/codegen/contraction_cut.h"
 #include "compiler/codegen/contraction_emitter.h"
 #include "compiler/codegen/contraction_plan.h"
 #include "compiler/codegen/emit_kernels.h"
 #include "compiler/codegen/vector_body.h"
+#include "protocol/artifact/kernel_abi.h"
 
 namespace stoker::codegen {
 namespace {
@@ -47,11 +49,9 @@ void ContractionEmitter::Emit() {
 }
 
 void ContractionEmitter::EmitTask(llvm::Value* number) {
-  llvm::IRBuilder<>& b = e_.b();
   ContractionTask task = TaskAt(number);
   if (plan_.staged_whole) {
-    llvm::Value* fresh =
-        b.CreateOr(b.CreateICmpEQ(task.group, e_.I64(0)), b.CreateICmpEQ(number, e_.TaskBegin()));
+    llvm::Value* fresh = NoteBlock(e_.Sub(number, task.group));
     if (plan_.staged_span != 0) {
       task = StagedSpan(task, fresh);
     } else {
@@ -73,6 +73,24 @@ void ContractionEmitter::EmitTask(llvm::Value* number) {
   chunk.exponents = ExponentsOf(task, chunk.panel);
   chunk.sums = e_.Scratch(0);
   EmitUnits(task, chunk);
+}
+
+// Whether the thread has to stage the block of rows: it noted another one, or none yet.
+llvm::Value* ContractionEmitter::NoteBlock(llvm::Value* block) {
+  llvm::IRBuilder<>& b = e_.b();
+  const auto word = [&](std::size_t offset) {
+    return e_.Scratch(static_cast<std::int64_t>(offset) - kScratchHeaderBytes);
+  };
+  llvm::Value* is_noted = word(offsetof(ScratchHeader, is_noted));
+  llvm::Value* note = word(offsetof(ScratchHeader, note));
+  const auto load = [&](llvm::Value* pointer) {
+    return b.CreateAlignedLoad(b.getInt64Ty(), pointer, llvm::Align(8));
+  };
+  llvm::Value* fresh =
+      b.CreateOr(b.CreateICmpEQ(load(is_noted), e_.I64(0)), b.CreateICmpNE(load(note), block));
+  b.CreateAlignedStore(e_.I64(1), is_noted, llvm::Align(8));
+  b.CreateAlignedStore(block, note, llvm::Align(8));
+  return fresh;
 }
 
 // Chunks are multiples of the granule, and staged rows are padded to it.

@@ -1,8 +1,8 @@
 // The calling convention of compiled CPU kernels.
 //
 // A kernel computes the tasks [task_begin, task_end) of its launch. Tasks are independent; the
-// runtime spreads them over its threads in any order. A kernel keeps no state, calls nothing
-// outside itself, and touches only its buffers and its scratch.
+// runtime spreads them over its threads in any order. A kernel keeps no state beyond a
+// launch, calls nothing outside itself, and touches only its buffers and its scratch.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,22 @@ namespace stoker {
 //   and outputs, which have the element's own alignment unless the signature says more.
 // dims: values of the launch's dim expressions.
 // scratch: `scratch_bytes` of the launch, 64-byte aligned, private to the calling thread,
-//   uninitialized.
+//   uninitialized at its first call of a launch and as the call before left it at later ones; a
+//   ScratchHeader lies before it.
 using CpuKernelFn = void (*)(void* const* buffers, const std::int64_t* dims,
                              std::int64_t task_begin, std::int64_t task_end, std::byte* scratch);
 
 // The symbol every kernel ELF exports.
-inline constexpr char kKernelSymbol[] = "stoker_kernel";
+inline constexpr char kKernelSymbol[] = "stoker_kernel_2";
+
+// What a kernel may note in scratch for the thread's later calls of the same launch.
+struct ScratchHeader {
+  std::int64_t is_noted =
+      0;                  // The runtime sets it to 0 before the thread's first call of a launch.
+  std::int64_t note = 0;  // The kernel's own.
+};
+inline constexpr std::int64_t kScratchHeaderBytes =
+    64;  // Before scratch, the header at their start.
 
 // Arena offsets and prepared buffers are multiples of this.
 inline constexpr std::int64_t kBufferAlignment = 64;

@@ -1,7 +1,9 @@
 #include "runtime/cpu/launcher.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <new>
 
 namespace stoker::cpu {
 namespace {
@@ -11,12 +13,17 @@ struct KernelCall {
   void* const* buffers;
   const std::int64_t* dims;
   Scratch scratch;
+  std::uint8_t* has_begun;  // Of each thread.
 };
 
 void RunChunk(const void* context, std::int64_t begin, std::int64_t end, int thread) {
   const auto& call = *static_cast<const KernelCall*>(context);
-  call.function(call.buffers, call.dims, begin, end,
-                call.scratch.base + thread * call.scratch.stride);
+  std::byte* const base = call.scratch.base + thread * call.scratch.stride;
+  if (call.has_begun[thread] == 0) {
+    call.has_begun[thread] = 1;
+    new (base) ScratchHeader;
+  }
+  call.function(call.buffers, call.dims, begin, end, base + kScratchHeaderBytes);
 }
 
 }  // namespace
@@ -24,7 +31,7 @@ void RunChunk(const void* context, std::int64_t begin, std::int64_t end, int thr
 std::int64_t ScratchStride(std::span<const SizedLaunch> launches) {
   std::int64_t most = 0;
   for (const SizedLaunch& launch : launches) most = std::max(most, launch.scratch_bytes);
-  return (most + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  return kScratchHeaderBytes + (most + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
 std::size_t MaxOperands(std::span<const SizedLaunch> launches) {
@@ -44,8 +51,9 @@ void RunLaunches(ThreadPool& pool, int threads, std::span<const SizedLaunch> lau
       auto* const base = static_cast<std::byte*>(slots.Of(buffer.kind, buffer.index));
       table[i] = base + buffer.offset;
     }
+    std::array<std::uint8_t, kMaxThreads> has_begun{};
     const KernelCall call{kernels[launch.kernel]->function(), table.data(), launch.dims.data(),
-                          scratch};
+                          scratch, has_begun.data()};
     pool.Run(threads, launch.tasks, launch.min_tasks_per_chunk, &call, RunChunk);
     if (seconds != nullptr) {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -47,7 +47,8 @@ class Slots {
   std::size_t constant_base_;
 };
 
-// Scratch of the threads of one launch: thread i has `stride` bytes at base + i * stride.
+// Scratch of the threads of one launch: thread i has `stride` bytes at base + i * stride, a
+// ScratchHeader first.
 struct Scratch {
   std::byte* base = nullptr;
   std::int64_t stride = 0;

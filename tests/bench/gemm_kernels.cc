@@ -142,13 +142,15 @@ void Measure(const std::string& name, DType dtype, const Target& target, const K
     compile_ms = std::min(compile_ms, (ThreadSeconds() - begin) * 1e3);
   }
   const std::int64_t tasks = kernel->launch().tasks.constant();
-  Memory scratch(DType::kF32, kernel->launch().scratch_bytes / 4 + 16);
+  Memory scratch(DType::kF32, (kScratchHeaderBytes + kernel->launch().scratch_bytes) / 4 + 16);
   std::vector<double> shares;
   std::vector<double> rates;
   std::size_t turn = 0;
   const auto run = [&] {
+    auto* const begin = static_cast<std::byte*>(scratch.data());
+    new (begin) ScratchHeader;
     kernel->function()(buffers[turn++ % buffers.size()].data(), nullptr, 0, tasks,
-                       static_cast<std::byte*>(scratch.data()));
+                       begin + kScratchHeaderBytes);
   };
   run();
   const double start = ThreadSeconds();

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <ostream>
 
 namespace stoker {
@@ -46,12 +47,18 @@ void LoadedKernel::Run(const std::vector<void*>& buffers, const SymBindings& sym
   std::vector<std::int64_t> dims;
   for (const SymDim& dim : launch_.dims) dims.push_back(dim.Evaluate(symbols).value());
   const std::int64_t tasks = launch_.tasks.Evaluate(symbols).value();
-  const auto bytes = static_cast<std::size_t>((launch_.scratch_bytes + 63) / 64 * 64 + 64);
+  const auto bytes =
+      static_cast<std::size_t>(kScratchHeaderBytes + (launch_.scratch_bytes + 63) / 64 * 64 + 64);
   std::byte* scratch = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
-  for (std::int64_t begin = 0; begin < tasks;) {
+  // Every third call is the first one of a thread.
+  int call = 0;
+  for (std::int64_t begin = 0; begin < tasks; ++call) {
     const std::int64_t end = begin + std::min(tasks_per_call, tasks - begin);
-    std::memset(scratch, 0xff, bytes);  // NaN in every float type.
-    function_(buffers.data(), dims.data(), begin, end, scratch);
+    if (call % 3 == 0) {
+      std::memset(scratch, 0xff, bytes);  // NaN in every float type.
+      new (scratch) ScratchHeader;
+    }
+    function_(buffers.data(), dims.data(), begin, end, scratch + kScratchHeaderBytes);
     begin = end;
   }
   std::free(scratch);
