@@ -75,6 +75,14 @@ void ContractionEmitter::EmitTask(llvm::Value* number) {
   EmitUnits(task, chunk);
 }
 
+llvm::Value* ContractionEmitter::FlatBatch(const Values& batch) {
+  llvm::Value* flat = e_.I64(0);
+  for (std::size_t i = 0; i < func_.batch.size(); ++i) {
+    flat = e_.Add(e_.Mul(flat, e_.Dim(func_.batch[i].extent)), batch[i]);
+  }
+  return flat;
+}
+
 // Whether the thread has to stage the block of rows: it noted another one, or none yet.
 llvm::Value* ContractionEmitter::NoteBlock(llvm::Value* block) {
   llvm::IRBuilder<>& b = e_.b();

@@ -112,10 +112,7 @@ void ContractionEmitter::EmitDigitUnit(const ContractionTask& task, const PanelC
   now.columns = chunk.exponents;
   now.granules = GranulesOf(chunk);
   now.sums = b.CreatePtrDiff(b.getInt8Ty(), SumsAt(task, chunk, number), e_.Scratch(0));
-  now.batch = e_.I64(0);
-  for (std::size_t i = 0; i < func_.batch.size(); ++i) {
-    now.batch = e_.Add(e_.Mul(now.batch, e_.Dim(func_.batch[i].extent)), task.batch[i]);
-  }
+  now.batch = FlatBatch(task.batch);
   tiles_.ConfigureDigits(unit.rows);
   const std::int64_t rows = DigitRowsPerGranule();
   for (int tile = 0; tile < plan_.vectors; ++tile) {
@@ -138,7 +135,6 @@ void ContractionEmitter::EmitDigitUnit(const ContractionTask& task, const PanelC
 void ContractionEmitter::EmitDigitTile(const PanelChunk& chunk, const RowUnit& unit,
                                        int column_tile, llvm::Value* prefetch, llvm::Value* block,
                                        llvm::function_ref<void(llvm::Value*)> beside) {
-  llvm::IRBuilder<>& b = e_.b();
   for (int i = 0; i < kDigitSums; ++i) tiles_.Zero(i);
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kDigits));
   // The column tiles of a unit share in fetching its part of the next panel.
@@ -165,10 +161,7 @@ void ContractionEmitter::EmitDigitTile(const PanelChunk& chunk, const RowUnit& u
       }
     }
     for (std::int64_t line = first_line; line < end_line; ++line) {
-      // A read, into the second level.
-      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                        {AddBytes(fetched, e_.I64(line * kCacheLine)), b.getInt32(0), b.getInt32(2),
-                         b.getInt32(1)});
+      e_.FetchLine(AddBytes(fetched, e_.I64(line * kCacheLine)));
     }
     beside(granule);
   });

@@ -52,6 +52,7 @@ class ContractionEmitter {
  private:
   void EmitTask(llvm::Value* task);
   ContractionTask TaskAt(llvm::Value* task);
+  llvm::Value* FlatBatch(const Values& batch);  // As one number, row-major.
   llvm::Value* NoteBlock(llvm::Value* block);
   ContractionTask Staged(ContractionTask task);  // Reads A from the copy in scratch.
   RowUnit UnitAt(const ContractionTask& task, llvm::Value* unit);

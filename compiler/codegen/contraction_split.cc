@@ -206,8 +206,7 @@ void ContractionEmitter::SplitRow(llvm::Value* source, llvm::Value* target, llvm
       llvm::LoadInst* load = b.CreateAlignedLoad(vector, pointer, llvm::Align(64));
       e_.TagAccess(load, kRhs);
       x[i] = load;
-      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                        {AddBytes(pointer, after), b.getInt32(0), b.getInt32(2), b.getInt32(1)});
+      e_.FetchLine(AddBytes(pointer, after));
     }
     const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/false);
     for (std::size_t part = 0; part < parts.size(); ++part) {

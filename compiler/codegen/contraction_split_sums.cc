@@ -67,13 +67,9 @@ void ContractionEmitter::DeferOrEmitEpilogue(const ContractionTask& task, const 
   llvm::IRBuilder<>& b = e_.b();
   const std::int64_t nr = func_.rhs.nr;
   const auto defer = [&] {
-    llvm::Value* batch = e_.I64(0);
-    for (std::size_t i = 0; i < func_.batch.size(); ++i) {
-      batch = e_.Add(e_.Mul(batch, e_.Dim(func_.batch[i].extent)), task.batch[i]);
-    }
     llvm::Value* count = second == nullptr ? first.rows : e_.Add(first.rows, second->rows);
     const std::array<llvm::Value*, 5> words = {count, first.rows, first.first_row, chunk.panel,
-                                               batch};
+                                               FlatBatch(task.batch)};
     for (std::size_t i = 0; i < words.size(); ++i) {
       b.CreateAlignedStore(words[i],
                            e_.Scratch(plan_.deferred_offset + 8 * static_cast<std::int64_t>(i)),

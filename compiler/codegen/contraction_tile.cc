@@ -153,10 +153,7 @@ void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const Pane
     llvm::Value* rhs = values[0];
     const std::int64_t lines = PrefetchLines(granules);
     for (std::int64_t line = 0; line < lines; ++line) {
-      // A read, into the second level.
-      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                        {AddBytes(values[1], e_.I64(line * kCacheLine)), b.getInt32(0),
-                         b.getInt32(2), b.getInt32(1)});
+      e_.FetchLine(AddBytes(values[1], e_.I64(line * kCacheLine)));
     }
     values[1] = AddBytes(values[1], e_.I64(lines * kCacheLine));
     step(AddBytes(lhs, e_.Mul(at, e_.I64(granule * ElementBytes()))), rhs, granules, values);

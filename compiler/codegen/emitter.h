@@ -122,6 +122,9 @@ class KernelEmitter {
   llvm::Value* FromMemory(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);  // Rounds to nearest even; NaN stays NaN.
 
+  // Fetches the line at `pointer` into the second-level cache, to be read.
+  void FetchLine(llvm::Value* pointer);
+
   // a * b + c, fused.
   llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   // Of the lanes of a vector: one scalar. Identity for width 1.

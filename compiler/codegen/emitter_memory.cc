@@ -221,4 +221,10 @@ llvm::Value* KernelEmitter::Sink() {
   return sink_;
 }
 
+void KernelEmitter::FetchLine(llvm::Value* pointer) {
+  builder_.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
+      {pointer, builder_.getInt32(0), builder_.getInt32(2), builder_.getInt32(1)});
+}
+
 }  // namespace stoker::codegen

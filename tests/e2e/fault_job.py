@@ -4,7 +4,6 @@ usage: fault_job.py FAULT WAY CASE...   with WAY torch or stoker, as in torch.co
 """
 
 import json
-import logging
 import os
 import pathlib
 import signal
@@ -15,6 +14,7 @@ import torch
 
 import stoker
 import warm_cases
+from job import Warnings
 from stoker import client, executable, library
 from stoker.captures import frames
 from warm_job import difference, tensors_of
@@ -86,16 +86,6 @@ def daemon_killed():
 def daemon_killed_for_good():
     daemon_killed()
     os.unlink(os.environ["STOKER_DAEMON"])
-
-
-class Warnings(logging.Handler):
-    def __init__(self):
-        super().__init__(logging.WARNING)
-        self.messages = []
-        logging.getLogger("stoker").addHandler(self)
-
-    def emit(self, record):
-        self.messages.append(record.getMessage())
 
 
 def main(fault, way, *names):

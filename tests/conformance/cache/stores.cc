@@ -12,7 +12,7 @@
 #include "cache/rocks_counter_store.h"
 #include "cache/stack.h"
 #include "cache/tiered_blob_store.h"
-#include "tests/conformance/cache/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

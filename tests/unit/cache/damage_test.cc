@@ -5,10 +5,10 @@
 #include <fstream>
 #include <functional>
 
-#include "tests/conformance/cache/temp_folder.h"
 #include "tests/unit/cache/child_process.h"
 #include "tests/unit/cache/sample_artifact.h"
 #include "tests/unit/cache/sound_cache.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

@@ -8,8 +8,8 @@
 #include "cache/rocks/database.h"
 #include "cache/rocks_action_index.h"
 #include "cache/rocks_blob_store.h"
-#include "tests/conformance/cache/temp_folder.h"
 #include "tests/unit/cache/fault_file_system.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

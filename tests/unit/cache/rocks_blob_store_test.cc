@@ -5,7 +5,7 @@
 
 #include "cache/rocks/database.h"
 #include "cache/rocks_records.h"
-#include "tests/conformance/cache/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "cache/memory_blob_store.h"
-#include "tests/conformance/cache/temp_folder.h"
 #include "tests/unit/cache/fake_blob_store.h"
 #include "tests/unit/cache/sample_artifact.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

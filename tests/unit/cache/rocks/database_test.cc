@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-#include "tests/conformance/cache/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"
 
 namespace stoker {
