@@ -30,8 +30,8 @@ long f32_flops(void) { return 24 * LANES * 2; }
 #if defined(__AMX_BF16__)
 #include <sys/syscall.h>
 #include <unistd.h>
-/* Tiles of 16 rows by 64 bytes: each instruction multiplies 16x32 by 32x16. */
-double bf16(long rounds) {
+/* Tiles of 16 rows by 64 bytes: each instruction multiplies 16x32 by 32x16, of bytes 16x64 by 64x16. */
+static int tiles(void) {
   static const struct { unsigned char palette, row, reserved[14]; unsigned short bytes[16];
                         unsigned char rows[16]; } shape = {
       1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
@@ -41,6 +41,10 @@ double bf16(long rounds) {
   _tile_loadconfig(&shape);
   _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3); _tile_zero(4); _tile_zero(5);
   _tile_loadd(6, zeros, 64); _tile_loadd(7, zeros, 64);
+  return 1;
+}
+double bf16(long rounds) {
+  if (!tiles()) return 0;
   for (long r = 0; r < rounds; ++r) {
     _tile_dpbf16ps(0, 6, 7); _tile_dpbf16ps(1, 6, 7); _tile_dpbf16ps(2, 6, 7);
     _tile_dpbf16ps(3, 6, 7); _tile_dpbf16ps(4, 6, 7); _tile_dpbf16ps(5, 6, 7);
@@ -49,6 +53,18 @@ double bf16(long rounds) {
   return 1;
 }
 long bf16_flops(void) { return 6L * 16 * 16 * 32 * 2; }
+#if defined(__AMX_INT8__)
+double i8(long rounds) {
+  if (!tiles()) return 0;
+  for (long r = 0; r < rounds; ++r) {
+    _tile_dpbssd(0, 6, 7); _tile_dpbssd(1, 6, 7); _tile_dpbssd(2, 6, 7);
+    _tile_dpbssd(3, 6, 7); _tile_dpbssd(4, 6, 7); _tile_dpbssd(5, 6, 7);
+  }
+  _tile_release();
+  return 1;
+}
+long i8_flops(void) { return 6L * 16 * 16 * 64 * 2; }
+#endif
 #elif defined(__AVX512BF16__)
 double bf16(long rounds) {
   __m512 sum[24];
@@ -111,8 +127,10 @@ def _rate(name, threads):
 def measure(threads):
     """{"float32": flop/s, "bfloat16": flop/s}; a machine without bf16 instructions computes in f32.
 
-    f32 may also be multiplied as three bf16 parts, in six products: the faster way is the peak.
+    f32 may also be multiplied as three bf16 parts or three digits of eight bits, in six products: the
+    fastest way is the peak.
     """
     f32 = max(_rate("f32", threads) for _ in range(3))
     bf16 = max((_rate("bf16", threads) or f32) for _ in range(3))
-    return {"float32": max(f32, bf16 / 6), "bfloat16": bf16}
+    i8 = max((_rate("i8", threads) or 0) for _ in range(3))
+    return {"float32": max(f32, bf16 / 6, i8 / 6), "bfloat16": bf16}
