@@ -166,6 +166,32 @@ bool SameConstant(PyObject* left, PyObject* right) { return Same(left, right, 0)
 
 bool IsImmutable(PyObject* value, PyObject* types) { return Immutable(value, types, 0); }
 
+bool AskTheSame(const Guard& left, const Guard& right) {
+  if (left.kind != right.kind) return false;
+  switch (left.kind) {
+    case Kind::kAsk:
+    case Kind::kTensor:
+    case Kind::kKeys:
+      return false;
+    case Kind::kSame:
+    case Kind::kDynamic:
+      return true;
+    case Kind::kIs:
+    case Kind::kType:
+      return left.proof == right.proof;
+    case Kind::kLength:
+      return left.length == right.length;
+    case Kind::kEquals:
+    case Kind::kContains:
+    case Kind::kLacks:
+    case Kind::kHasAttribute:
+    case Kind::kHasNoAttribute:
+    case Kind::kOwnLacks:
+      return SameConstant(left.expected.get(), right.expected.get());
+  }
+  return false;
+}
+
 Checks::Checks(PyObject* record, std::size_t nodes, PyObject* decode, PyObject* constants,
                Callables callables)
     : callables_(std::move(callables)),
@@ -256,22 +282,27 @@ Checks::Checks(PyObject* record, std::size_t nodes, PyObject* decode, PyObject* 
 }
 
 bool Checks::Holds(std::size_t number, Values& values) {
+  return Holds(number, values, guards_[number].place, guards_[number].other);
+}
+
+bool Checks::Holds(std::size_t number, Values& values, int place, int other_place) {
   const Guard& guard = guards_[number];
-  PyObject* value = values.Get(guard.place);
+  PyObject* value = values.Get(place);
+  PyObject* other = other_place == kNoNode ? nullptr : values.Get(other_place);
   if (value == nullptr) return false;
   // The value may be borrowed from a container that what runs here changes.
   const Reference kept = Reference::Share(value);
-  if (Proves(guard, value, values)) return true;
+  if (Proves(guard, value, other)) return true;
   if (PyErr_Occurred()) SwallowException();
   return guard.kind != Kind::kSame && Ask(number, value);
 }
 
-bool Checks::Proves(const Guard& guard, PyObject* value, Values& values) {
+bool Checks::Proves(const Guard& guard, PyObject* value, PyObject* other) {
   switch (guard.kind) {
     case Kind::kAsk:
       return false;
     case Kind::kSame:
-      return value == values.Get(guard.other);
+      return value == other;
     case Kind::kIs:
       return value == proofs_[static_cast<std::size_t>(guard.proof)].get();
     case Kind::kType:

@@ -40,6 +40,9 @@ struct Guard {
   std::optional<TensorFacts> tensor;
 };
 
+// Do two guards ask the same of one value? A "no" may be wrong.
+bool AskTheSame(const Guard& left, const Guard& right);
+
 // What the checks call.
 struct Callables {
   Reference ask;            // (number of a guard, value) -> bool: the reference, checks.matches().
@@ -62,13 +65,16 @@ class Checks {
 
   // Does guard `number` hold? Throws PythonError for what is no Exception.
   bool Holds(std::size_t number, Values& values);
+  // With its values at other places.
+  bool Holds(std::size_t number, Values& values, int place, int other);
 
   std::int64_t asked() const { return asked_; }
 
   int Visit(visitproc visit, void* context) const;
 
  private:
-  bool Proves(const Guard& guard, PyObject* value, Values& values);
+  // `other`: of kSame.
+  bool Proves(const Guard& guard, PyObject* value, PyObject* other);
   bool Ask(std::size_t number, PyObject* value);
   bool ProvesTensor(const TensorFacts& facts, PyObject* value);
 

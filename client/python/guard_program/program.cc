@@ -31,12 +31,12 @@ bool HasAnySize(PyObject* sizes) { return PySequence_Contains(sizes, Py_None) ==
 Program::Program(Parts parts)
     : nodes_(ReadNodes(parts.nodes, parts.decode, parts.steps, parts.builtins)),
       checks_(parts.guards, nodes_.size(), parts.decode, parts.dtypes, std::move(parts.callables)),
-      distinct_(ReadPlaces(parts.distinct, nodes_.size())),
       global_values_(std::move(parts.global_values)),
       modules_(std::move(parts.modules)),
       bind_tensors_(std::move(parts.bind_tensors)),
       classes_(std::move(parts.classes)),
       may_watch_(parts.may_watch && Watch::IsSupported()),
+      places_{{}, ReadPlaces(parts.distinct, nodes_.size())},
       is_tensor_(nodes_.size()) {
   for (const bool on_argument : {true, false}) {
     for (std::size_t i = 0; i < checks_.guards().size(); ++i) {
@@ -56,19 +56,21 @@ std::int64_t Program::FirstFailure(PyObject* local_values) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!checks_.Holds(i, values)) return static_cast<std::int64_t>(i);
   }
-  return AreDistinct(values, false) ? kAllHold : static_cast<std::int64_t>(count);
+  Places distinct = {{}, places_.others};
+  distinct.others.insert(distinct.others.end(), places_.tensors.begin(), places_.tensors.end());
+  return AreDistinct(values, distinct) ? kAllHold : static_cast<std::int64_t>(count);
 }
 
-bool Program::AreDistinct(Values& values, bool tensors_are) const {
+// Tensors are checked before: TensorsHold() sees that no two of them are one.
+bool Program::AreDistinct(Values& values, const Places& places) {
+  if (places.others.empty()) return true;
   std::vector<PyObject*> found;
-  for (const int place : distinct_) {
-    if (tensors_are && is_tensor_[static_cast<std::size_t>(place)]) continue;
-    PyObject* value = values.Get(place);
-    if (value == nullptr) return false;
-    found.push_back(value);
-  }
-  if (tensors_are && !found.empty()) {
-    for (const int place : tensors_) found.push_back(values.Get(place));
+  for (const auto* list : {&places.others, &places.tensors}) {
+    for (const int place : *list) {
+      PyObject* value = values.Get(place);
+      if (value == nullptr) return false;
+      found.push_back(value);
+    }
   }
   std::sort(found.begin(), found.end());
   return std::adjacent_find(found.begin(), found.end()) == found.end();
@@ -76,25 +78,28 @@ bool Program::AreDistinct(Values& values, bool tensors_are) const {
 
 bool Program::Holds(PyObject* local_values) {
   const Roots roots = RootsOf(local_values);
-  if (const std::shared_ptr<const Watch> watch = watch_; watch && watch->Unchanged(roots)) {
-    return HoldsLive(*watch, roots);
+  if (const std::shared_ptr<const Later> later = later_; later && later->watch.Unchanged(roots)) {
+    return HoldsLater(*later, roots);
   }
   Values values(nodes_, roots);
   if (!HoldsAll(values)) return false;
-  if (!tensor_check_) BindTensors(values);
+  if (bound_.empty()) BindTensors(values);
   if (may_watch_) StartWatch(values, roots);
   return true;
 }
 
-bool Program::HoldsLive(const Watch& watch, const Roots& roots) {
+bool Program::HoldsLater(const Later& later, const Roots& roots) {
   PrefetchTensors();            // They are looked at last.
   std::vector<Reference> kept;  // Lives longer than `values`, which borrows from it.
-  Values values(nodes_, roots);
-  watch.Start(values, kept);
-  for (const std::size_t i : watch.live()) {
-    if (!checks_.Holds(i, values)) return false;
+  Values values(later.live.nodes(), roots);
+  later.live.Start(values, kept);
+  for (const LiveGuards::Question& question : later.live.questions()) {
+    if (!checks_.Holds(question.guard, values, question.place, question.other)) return false;
   }
-  return TensorsHold(values) && AreDistinct(values, true);
+  for (std::size_t i = 0; i < bound_.size(); ++i) {
+    if (!TensorsHold(bound_[i].check, values, later.tensors[i])) return false;
+  }
+  return AreDistinct(values, later.distinct);
 }
 
 bool Program::HoldsAll(Values& values) {
@@ -104,37 +109,53 @@ bool Program::HoldsAll(Values& values) {
     if (is_bound && (guard.kind == Kind::kTensor || guard.kind == Kind::kType)) continue;
     if (!checks_.Holds(i, values)) return false;
   }
-  return TensorsHold(values) && AreDistinct(values, true);
+  for (const Bound& together : bound_) {
+    if (!TensorsHold(together.check, values, together.places)) return false;
+  }
+  return AreDistinct(values, places_);
 }
 
-bool Program::TensorsHold(Values& values) {
-  if (!tensor_check_) return true;
-  const Reference arguments = OrThrow(PyTuple_New(static_cast<Py_ssize_t>(tensors_.size())));
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    PyObject* value = values.Get(tensors_[i]);
+bool Program::TensorsHold(const Reference& check, Values& values, const std::vector<int>& places) {
+  const Reference arguments = OrThrow(PyTuple_New(static_cast<Py_ssize_t>(places.size())));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    PyObject* value = values.Get(places[i]);
     if (value == nullptr) return false;
     Py_INCREF(value);
     PyTuple_SetItem(arguments.get(), static_cast<Py_ssize_t>(i), value);
   }
-  const Reference answer =
-      Reference::Steal(PyObject_Call(tensor_check_.get(), arguments.get(), nullptr));
+  const Reference answer = Reference::Steal(PyObject_Call(check.get(), arguments.get(), nullptr));
   if (!answer) SwallowException();
   return answer.get() == Py_True;
 }
 
-// The distinct tensors of fixed sizes, with which guards held a moment ago.
+// Tensors of fixed sizes, with which guards held a moment ago: those that must be distinct
+// together, others, such as weights that are tied, by themselves.
 void Program::BindTensors(Values& values) {
-  std::vector<int> places;
+  std::vector<int> distinct;
+  std::vector<int> others;
   for (const Guard& guard : checks_.guards()) {
-    if (guard.kind == Kind::kTensor && !HasAnySize(guard.tensor->size.get()) &&
-        !HasAnySize(guard.tensor->stride.get()) &&
-        std::binary_search(distinct_.begin(), distinct_.end(), guard.place)) {
-      places.push_back(guard.place);
+    if (guard.kind != Kind::kTensor || HasAnySize(guard.tensor->size.get()) ||
+        HasAnySize(guard.tensor->stride.get())) {
+      continue;
     }
+    const bool is_distinct =
+        std::binary_search(places_.others.begin(), places_.others.end(), guard.place);
+    (is_distinct ? distinct : others).push_back(guard.place);
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  if (places.empty()) return;
+  for (std::vector<int>* places : {&distinct, &others}) {
+    std::sort(places->begin(), places->end());
+    places->erase(std::unique(places->begin(), places->end()), places->end());
+  }
+  if (BindTogether(values, distinct)) {
+    std::erase_if(places_.others,
+                  [&](int place) { return is_tensor_[static_cast<std::size_t>(place)]; });
+    places_.tensors = std::move(distinct);
+  }
+  for (const int place : others) BindTogether(values, {place});
+}
+
+bool Program::BindTogether(Values& values, std::vector<int> places) {
+  if (places.empty()) return false;
   const Reference tensors = OrThrow(PyList_New(0));
   for (const int place : places) {
     PyObject* value = values.Get(place);
@@ -146,10 +167,10 @@ void Program::BindTensors(Values& values) {
   }
   Reference check =
       OrThrow(PyObject_CallFunctionObjArgs(bind_tensors_.get(), tensors.get(), nullptr));
-  if (check.get() == Py_None) return;
-  tensor_check_ = std::move(check);
+  if (check.get() == Py_None) return false;
   for (const int place : places) is_tensor_[static_cast<std::size_t>(place)] = true;
-  tensors_ = std::move(places);
+  bound_.push_back({std::move(places), std::move(check)});
+  return true;
 }
 
 void Program::PrefetchTensors() const {
@@ -159,19 +180,29 @@ void Program::PrefetchTensors() const {
 }
 
 void Program::StartWatch(Values& values, const Roots& roots) {
-  watch_.reset();
-  for (const int place : tensors_) values.Get(place);
-  auto watch = std::make_shared<Watch>(nodes_, checks_, values, roots, classes_, is_tensor_);
-  watch->NeedEvery(nodes_, tensors_);
-  watch->NeedEvery(nodes_, distinct_);
+  later_.reset();
+  for (const Bound& together : bound_) {
+    for (const int place : together.places) values.Get(place);
+  }
+  auto later = std::make_shared<const Later>(nodes_, checks_, values, roots, classes_, is_tensor_,
+                                             places_, bound_);
   Values again(nodes_, roots);
-  if (HoldsAll(again) && watch->Unchanged(roots)) watch_ = std::move(watch);
+  if (HoldsAll(again) && later->watch.Unchanged(roots)) later_ = std::move(later);
+}
+
+std::vector<std::size_t> Program::live() const {
+  if (!later_) return order_;
+  std::vector<std::size_t> numbers;
+  for (const LiveGuards::Question& question : later_->live.questions()) {
+    numbers.push_back(question.guard);
+  }
+  return numbers;
 }
 
 int Program::Visit(visitproc visit, void* arg) const {
   Py_VISIT(global_values_.get());
   Py_VISIT(bind_tensors_.get());
-  Py_VISIT(tensor_check_.get());
+  for (const Bound& together : bound_) Py_VISIT(together.check.get());
   return checks_.Visit(visit, arg);
 }
 

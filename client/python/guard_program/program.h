@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "client/python/guard_program/checks.h"
+#include "client/python/guard_program/live_guards.h"
 #include "client/python/guard_program/paths.h"
 #include "client/python/guard_program/watch.h"
 
@@ -42,37 +43,63 @@ class Program {
   bool Holds(PyObject* local_values);
 
   std::int64_t asked() const { return checks_.asked(); }
-  bool is_watching() const { return watch_ != nullptr; }
+  bool is_watching() const { return later_ != nullptr; }
   // The guards that a call checks while the watch sees no change.
-  std::vector<std::size_t> live() const { return watch_ ? watch_->live() : order_; }
+  std::vector<std::size_t> live() const;
 
   int Visit(visitproc visit, void* context) const;
 
  private:
+  // Nodes of which no two may be one object.
+  struct Places {
+    std::vector<int> tensors;  // Seen by a check of tensors, which comes before.
+    std::vector<int> others;
+  };
+  // That these hold tensors as they held, each another object.
+  struct Bound {
+    std::vector<int> places;
+    Reference check;
+  };
+  // What calls check while nothing changes.
+  struct Later {
+    Later(const std::vector<Node>& nodes, const Checks& checks, Values& values, const Roots& roots,
+          const Classes& classes, const std::vector<bool>& is_tensor, const Places& places,
+          const std::vector<Bound>& bound)
+        : watch(nodes, checks, values, roots, classes, is_tensor),
+          live(nodes, checks, watch, is_tensor),
+          distinct{live.PlacesOf(places.tensors), live.PlacesOf(places.others)} {
+      for (const Bound& together : bound) tensors.push_back(live.PlacesOf(together.places));
+    }
+
+    Watch watch;
+    LiveGuards live;
+    Places distinct;
+    std::vector<std::vector<int>> tensors;  // Of each Bound.
+  };
+
   Roots RootsOf(PyObject* local_values) const;
-  // `tensors_are`: TensorsHold() has seen that the bound tensors are.
-  bool AreDistinct(Values& values, bool tensors_are) const;
+  static bool AreDistinct(Values& values, const Places& places);
   bool HoldsAll(Values& values);
-  bool HoldsLive(const Watch& watch, const Roots& roots);
-  bool TensorsHold(Values& values);
+  bool HoldsLater(const Later& later, const Roots& roots);
+  static bool TensorsHold(const Reference& check, Values& values, const std::vector<int>& places);
   void BindTensors(Values& values);
+  bool BindTogether(Values& values, std::vector<int> places);
   void PrefetchTensors() const;
   void StartWatch(Values& values, const Roots& roots);
 
   std::vector<Node> nodes_;
   Checks checks_;
-  std::vector<int> distinct_;
   Reference global_values_, modules_, bind_tensors_;
   Classes classes_;
   bool may_watch_;
   std::vector<std::size_t> order_;  // Guards on arguments first: those differ most often.
   // After BindTensors().
-  std::vector<int> tensors_;
+  Places places_;
   std::vector<bool> is_tensor_;
-  Reference tensor_check_;
+  std::vector<Bound> bound_;
   std::vector<const char*> tensor_memory_;  // Where tensors lay: only ever prefetched.
   // Shared with calls that are under way while another replaces it.
-  std::shared_ptr<const Watch> watch_;
+  std::shared_ptr<const Later> later_;
 };
 
 }  // namespace stoker::guards

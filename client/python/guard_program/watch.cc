@@ -1,7 +1,9 @@
 #include "client/python/guard_program/watch.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace stoker::guards {
@@ -11,6 +13,8 @@ namespace {
 constexpr std::ptrdiff_t kNumberOffset = 24;
 constexpr long kDictionarySize = 48;
 constexpr std::size_t kAhead = 24;  // Entries.
+constexpr int kLine = 64;           // Bytes of a cache line.
+constexpr int kTypeLines = 6;       // Of a class, up to its __mro__.
 // Where an object of a class with Py_TPFLAGS_MANAGED_DICT has its dictionary.
 constexpr std::ptrdiff_t kManagedSlot = -24;
 constexpr unsigned long kManagedDictionary = 1UL << 4;
@@ -96,7 +100,7 @@ bool Watch::IsSupported() {
 
 Watch::Watch(const std::vector<Node>& nodes, const Checks& checks, Values& values,
              const Roots& roots, const Classes& classes, const std::vector<bool>& checked_elsewhere)
-    : nodes_(nodes), classes_(classes), anchored_(nodes.size()), needed_(nodes.size()) {
+    : nodes_(nodes), classes_(classes), anchored_(nodes.size()) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     PyObject* value = values.Get(static_cast<int>(i));
     if (value == nullptr || !Anchor(nodes[i], value, roots)) continue;
@@ -108,17 +112,31 @@ Watch::Watch(const std::vector<Node>& nodes, const Checks& checks, Values& value
     const bool elsewhere = checked_elsewhere[static_cast<std::size_t>(guard.place)];
     if (IsProven(guard, elsewhere)) continue;
     live_.push_back(i);
-    Need(nodes, guard.place);
-    if (guard.other != kNoNode) Need(nodes, guard.other);
   }
 }
 
 bool Watch::Unchanged(const Roots& roots) const {
+  // Between two calls the program's own work has taken the caches: what is looked at later is asked
+  // for ahead of its turn.
+  for (const Lookup& lookup : types_) {
+    for (int line = 0; line < kTypeLines; ++line) {
+      __builtin_prefetch(reinterpret_cast<const char*>(lookup.container.get()) + line * kLine);
+    }
+  }
+  for (const Names& names : names_) {
+    __builtin_prefetch(reinterpret_cast<const char*>(names.dictionary.get()) + kNumberOffset);
+  }
   for (const auto& [name, value] : locals_) {
     if (FindItem(roots.local_values, name.get()) != value) return false;
   }
-  for (const Lookup& lookup : lookups_) {
-    if (FindItem(lookup.container.get(), lookup.key.get()) != lookup.value.get()) return false;
+  for (const Names& names : names_) {
+    PyObject* dictionary = names.dictionary.get();
+    const std::uint64_t number = NumberOf(dictionary);
+    if (number == names.number) continue;
+    for (const auto& [name, value] : names.found) {
+      if (FindItem(dictionary, name.get()) != value.get()) return false;
+    }
+    names.number = number;
   }
   for (PyObject* module : modules_) {
     if (!IsExactly(module, PyModule_Type)) return false;
@@ -129,8 +147,6 @@ bool Watch::Unchanged(const Roots& roots) const {
       return false;
     }
   }
-  // Between two calls the program's own work has taken the caches: each entry is asked for ahead of
-  // its turn.
   const std::size_t count = entries_.size();
   for (std::size_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
@@ -147,32 +163,6 @@ bool Watch::Unchanged(const Roots& roots) const {
     if (NumberOf(entry.dictionary) != entry.number) return false;
   }
   return true;
-}
-
-void Watch::Start(Values& values, std::vector<Reference>& kept) const {
-  kept.reserve(starts_.size());
-  for (const int place : starts_) {
-    PyObject* value = Anchored(place);
-    kept.push_back(Reference::Share(value));
-    values.Give(place, value);
-  }
-}
-
-void Watch::NeedEvery(const std::vector<Node>& nodes, const std::vector<int>& places) {
-  for (const int place : places) Need(nodes, place);
-}
-
-void Watch::Need(const std::vector<Node>& nodes, int place) {
-  const auto index = static_cast<std::size_t>(place);
-  if (needed_[index]) return;
-  needed_[index] = true;
-  if (anchored_[index] != nullptr) {
-    starts_.push_back(place);
-    return;
-  }
-  const Node& node = nodes[index];
-  if (node.parent != kNoNode) Need(nodes, node.parent);
-  if (node.argument_node != kNoNode) Need(nodes, node.argument_node);
 }
 
 bool Watch::Anchor(const Node& node, PyObject* value, const Roots& roots) {
@@ -240,13 +230,20 @@ bool Watch::IsDefinition(PyObject* value) const {
          IsImmutable(value, classes_.constants.get());
 }
 
-// A name in the dictionary of a module, which others change at any time: looked up in every call.
+// A name in the dictionary of a module, which others change at any time: looked up again when they
+// did.
 bool Watch::AnchorIn(PyObject* container, PyObject* key, PyObject* value) {
   if (!PyDict_CheckExact(container) || !IsExactly(key, PyUnicode_Type) || !IsDefinition(value) ||
       FindItem(container, key) != value) {
     return false;
   }
-  lookups_.push_back({Reference::Share(container), Reference::Share(key), Reference::Share(value)});
+  auto names = std::ranges::find_if(
+      names_, [&](const Names& known) { return known.dictionary.get() == container; });
+  if (names == names_.end()) {
+    names_.push_back({Reference::Share(container), 0, {}});  // No dictionary has the number 0.
+    names = std::prev(names_.end());
+  }
+  names->found.emplace_back(Reference::Share(key), Reference::Share(value));
   return true;
 }
 

@@ -56,11 +56,6 @@ class Watch {
   // Guards that every call must check.
   const std::vector<std::size_t>& live() const { return live_; }
 
-  // Gives `values` the anchored nodes that checking the live guards and `places` starts from, kept
-  // alive.
-  void Start(Values& values, std::vector<Reference>& kept) const;
-  void NeedEvery(const std::vector<Node>& nodes, const std::vector<int>& places);
-
  private:
   struct ClassFacts {
     bool usable = false;
@@ -79,6 +74,12 @@ class Watch {
   };
   struct Lookup {
     Reference container, key, value;
+  };
+  // Of one dictionary, which others change at any time.
+  struct Names {
+    Reference dictionary;
+    mutable std::uint64_t number;  // When all of them were last found.
+    std::vector<std::pair<Reference, Reference>> found;
   };
   enum class Presence { kUnknown, kAbsent, kPresent };
   struct Found {
@@ -100,21 +101,18 @@ class Watch {
   bool IsDefinition(PyObject* value) const;
   bool IsModule(PyObject* value) const;
   bool IsTensor(PyObject* value) const;
-  void Need(const std::vector<Node>& nodes, int place);
 
   const std::vector<Node>& nodes_;
   Classes classes_;
   std::unordered_map<PyTypeObject*, ClassFacts> facts_;
   std::vector<Lookup> types_;  // Class, "__mro__", tuple.
   std::vector<std::pair<Reference, PyObject*>> locals_;
-  std::vector<Lookup> lookups_;
-  std::vector<PyObject*> modules_;  // Values of lookups_. Their class can be set.
+  std::vector<Names> names_;
+  std::vector<PyObject*> modules_;  // Found by name. Their class can be set.
   std::vector<Entry> entries_;      // Each after those that keep it alive.
   std::unordered_map<PyObject*, std::size_t> known_;
   std::vector<PyObject*> anchored_;
   std::vector<std::size_t> live_;
-  std::vector<int> starts_;
-  std::vector<bool> needed_;
 };
 
 }  // namespace stoker::guards
