@@ -124,7 +124,7 @@ bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan) {
 
 // Splitting A costs as much as some 2% of a panel's products: it is shared by all panels of a block
 // of rows where those fit into the cache over all of K, and by the panels of a task otherwise.
-void CutSplitTasks(ContractionPlan& plan, std::int64_t depth, bool in_span) {
+void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span) {
   const std::int64_t rows = plan.MaxUnitRows();
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
   const bool digits = plan.kernel == MicroKernel::kAmxDigits;

@@ -35,7 +35,7 @@ double NsPerProduct(const ContractionPlan& plan);
 bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan);
 // For f32 in parts: chooses units_per_task, chunk, panels_per_task and how A is staged. `depth`:
 // padded K.
-void CutSplitTasks(ContractionPlan& plan, std::int64_t depth, bool in_span);
+void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span);
 // Places what only kAmxSplit keeps in scratch from plan.staged_offset on, and moves that.
 void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func);
 // The same for kAmxDigits.

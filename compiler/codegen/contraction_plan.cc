@@ -239,7 +239,7 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
   plan.panels = SymDim::CeilDiv(func.n, func.rhs.nr);
   plan.panel_stride = PanelElements(func.rhs, total_depth) * SymDim(SizeInBytes(func.rhs.dtype));
   if (IsInParts(plan.kernel)) {
-    CutSplitTasks(plan, depth, in_span);
+    CutTasksInParts(plan, depth, in_span);
   } else {
     CutTasks(plan, depth);
     plan.staged_whole = plan.staged && plan.chunk == 0;
