@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ("gpt2", "bert", "resnet18", "vit_b_16", "llama")
 IMPLEMENTATIONS = ("stoker", "stoker.compile", "inductor", "eager")
-STEADY_CALLS = 9
+STEADY_CALLS = 31
 
 
 def build(name):
@@ -58,9 +58,9 @@ class GuardTimes:
         self.count, self.first_us, self.code_us, self.calls_us, self.hot_us = 0, 0.0, 0.0, [], None
         first_failure, bind = GuardProgram.first_failure, GuardProgram.bind
 
-        def timed_first(program, local_values):
+        def timed_first(program, local_values, describe):
             started = time.perf_counter()
-            failure = first_failure(program, local_values)
+            failure = first_failure(program, local_values, describe)
             self.code_us += (time.perf_counter() - started) * 1e6
             self.count += len(program._guards)
             again = native.program(program._record, program._globals, program._ask)

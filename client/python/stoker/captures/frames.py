@@ -4,6 +4,7 @@ from ..client import client
 from ..library import StokerError
 from ..log import logger, warn_once
 from . import store
+from .identity import Describer
 from .install import Installed, install
 from .key import FORMAT, key_of
 from .notes import note
@@ -13,8 +14,9 @@ def find(code, module_name, local_values, global_values, options, wrap):
     """(Installed or None, CaptureKey or None). Never raises: without a capture Dynamo traces."""
     key = None
     try:
-        key = key_of(code, module_name, local_values, options, client().target)
-        return _find(key, code, local_values, global_values, wrap), key
+        describe = Describer()
+        key = key_of(code, module_name, local_values, options, client().target, describe)
+        return _find(key, code, local_values, global_values, wrap, describe), key
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
     except Exception as error:  # A bug of ours must not end a job.
@@ -23,7 +25,7 @@ def find(code, module_name, local_values, global_values, options, wrap):
     return None, key
 
 
-def _find(key, code, local_values, global_values, wrap):
+def _find(key, code, local_values, global_values, wrap, describe):
     found = store.find(key)
     failures = []
     if found.damaged:
@@ -33,7 +35,8 @@ def _find(key, code, local_values, global_values, wrap):
         try:
             record = stored.record()
             _require_own(record, key)
-            outcome = install(record, local_values, global_values, code.co_filename, wrap)
+            outcome = install(
+                record, local_values, global_values, code.co_filename, wrap, describe)
         except StokerError:
             raise
         except Exception as error:  # Its digest fits, but this frontend cannot read it.

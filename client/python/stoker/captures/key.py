@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from .identity import Describer, digest_of
+from .identity import digest_of
 
 FORMAT = 3  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
@@ -22,9 +22,8 @@ class CaptureKey(NamedTuple):
         return self.fields[0][1]
 
 
-def key_of(code, module_name, local_values, options, target):
+def key_of(code, module_name, local_values, options, target, describe):
     """The key of a frame of `code` about to run. `options`: text; `target`: the processor's kind."""
-    describe = Describer()
     modules = {
         name: value for name, value in sorted(local_values.items())
         if isinstance(value, torch.nn.Module)}

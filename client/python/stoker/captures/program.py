@@ -47,14 +47,14 @@ class GuardProgram:
         self._native = None
         self._describe = None
 
-    def first_failure(self, local_values):
-        """None if all guards hold."""
+    def first_failure(self, local_values, describe):
+        """None if all guards hold. `describe`: a Describer that has seen the program as it is now."""
         different = state.difference(self._record["state"])
         if different:
             name, expected, found = different
             return Failure("state", f"torch state {name}", str(expected), str(found))
-        _load_modules(self._nodes)
-        describe = Describer()
+        if _load_modules(self._nodes):
+            describe = Describer()  # A module may change what others define.
         different = facts.first_difference(
             self._record["codes"], self._record["chains"], describe)
         if different:
@@ -159,13 +159,16 @@ _REASONS = {
 
 
 def _load_modules(nodes):
-    """Modules that the trace loaded on its way; guards look into them."""
-    for parent, step, name in nodes:
-        if parent == ROOT and step == "module" and name not in sys.modules:
-            try:
-                importlib.import_module(name)
-            except ImportError:
-                pass  # Its guards fail, and name it.
+    """Modules that the trace loaded on its way; guards look into them. True if one was missing."""
+    missing = [
+        name for parent, step, name in nodes
+        if parent == ROOT and step == "module" and name not in sys.modules]
+    for name in missing:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            pass  # Its guards fail, and name it.
+    return bool(missing)
 
 
 __all__ = ["Failure", "GuardProgram", "Unreachable"]
