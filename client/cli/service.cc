@@ -64,6 +64,19 @@ void CheckCacheFolder(Report& report, const std::string& folder) {
                                       FormatBytes(static_cast<double>(kMinFreeDiskBytes))));
 }
 
+void CheckPackedWeights(Report& report, const json::value& setup) {
+  const std::string folder(setup.at("prepared_dir").as_string());
+  const auto size_of = [&](const char* key) {
+    return FormatBytes(setup.at(key).to_number<double>());
+  };
+  report.Say(
+      true, "packed weights",
+      setup.at("prepared_kept").as_bool()
+          ? fmt::format("{}, {} of at most {}", folder, size_of("prepared_bytes"),
+                        size_of("prepared_limit_bytes"))
+          : "none are kept: STOKER_PREPARED_MIB says so, or the cache folder is no local disk");
+}
+
 void CheckDaemon(Report& report, Client& client, const json::value& setup) {
   const auto text_of = [&](const char* key) { return std::string(setup.at(key).as_string()); };
   const bool same = text_of("daemon_version") == text_of("client_version");
@@ -103,6 +116,7 @@ int RunDoctor(Client& client) {
     report.Say(!program.empty(), "stokerd",
                program.empty() ? "not found; set STOKER_DAEMON" : program);
   }
+  CheckPackedWeights(report, setup);
   if (setup.at("reachable").as_bool()) {
     CheckDaemon(report, client, setup);
   } else {

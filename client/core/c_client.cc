@@ -1,5 +1,6 @@
 // stoker.h: status, client, graph and tools.
 #include <boost/json.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -118,6 +119,10 @@ std::string DescribeSetup(stoker_client& client) {
       {"error", ""},
       {"daemon_version", ""},
       {"compiler_epoch", ""},
+      {"prepared_dir", client.prepared->options().folder},
+      {"prepared_bytes", client.prepared->BytesKept()},
+      {"prepared_limit_bytes", client.prepared->options().max_bytes},
+      {"prepared_kept", client.prepared->Takes(client.prepared->options().min_bytes)},
       {"target", ""},
       {"target_error", ""}};
   if (const auto target = Target::Host(); target.ok()) {
@@ -260,6 +265,14 @@ stoker_status* stoker_client_stop(stoker_client* client) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
     return client->session.daemon().Stop();
+  });
+}
+
+stoker_status* stoker_client_flush(stoker_client* client, int64_t timeout_ms) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    client->prepared->Flush(std::chrono::milliseconds(timeout_ms));
+    return Ok();
   });
 }
 

@@ -55,9 +55,10 @@ std::span<const T> SpanOf(const T* data, std::size_t count) {
   return {data, data == nullptr ? 0 : count};
 }
 
-Status Finish(Obtained obtained, std::optional<Graph> verified_against,
+Status Finish(const stoker_client& client, Obtained obtained, std::optional<Graph> verified_against,
               stoker_executable** executable) {
-  STOKER_TRY(auto loaded, LoadedExecutable::Load(std::move(obtained), std::move(verified_against)));
+  STOKER_TRY(auto loaded, LoadedExecutable::Load(std::move(obtained), std::move(verified_against),
+                                                 client.prepared));
   *executable = new stoker_executable{std::move(loaded)};
   return Ok();
 }
@@ -93,7 +94,7 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
                                                           compile_options, on_progress));
     std::optional<Graph> verified_against;
     if (compile_options.verify) verified_against = graph->graph;
-    return Finish(std::move(obtained), std::move(verified_against), executable);
+    return Finish(*client, std::move(obtained), std::move(verified_against), executable);
   });
 }
 
@@ -105,7 +106,7 @@ stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_TRY(const Digest key, Digest::FromHex(request_key_hex));
     STOKER_TRY(Obtained obtained, client->session.Load(key));
-    return Finish(std::move(obtained), std::nullopt, executable);
+    return Finish(*client, std::move(obtained), std::nullopt, executable);
   });
 }
 

@@ -20,9 +20,13 @@ struct stoker_status {
 struct stoker_client {
   stoker::ClientConfig config;
   stoker::Session session;
+  // Also of the executables, which may outlive the client.
+  std::shared_ptr<stoker::cpu::PreparedStore> prepared;
 
   explicit stoker_client(stoker::ClientConfig resolved)
-      : config(std::move(resolved)), session(config.daemon, config.name_space) {}
+      : config(std::move(resolved)),
+        session(config.daemon, config.name_space),
+        prepared(std::make_shared<stoker::cpu::PreparedStore>(config.prepared)) {}
 };
 
 struct stoker_graph {

@@ -1,5 +1,6 @@
 #include "client/core/client_config.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,6 +12,30 @@ std::string FirstOf(const std::string& given, const char* variable, std::string 
   const char* value = std::getenv(variable);
   if (value != nullptr && *value != '\0') return value;
   return fallback;
+}
+
+Result<std::string> CacheDirOf(const ClientSettings& settings) {
+  if (settings.cache_dir.empty()) return DefaultCacheDir();
+  return std::filesystem::absolute(settings.cache_dir).string();
+}
+
+constexpr std::int64_t kMaxMebibytes = std::int64_t{1} << 32;
+
+// Of packed weights, in `cache_dir`.
+Result<cpu::PreparedStore::Options> PreparedOptionsIn(const std::string& cache_dir) {
+  const std::string text = FirstOf("", "STOKER_PREPARED_MIB", "4096");
+  std::int64_t mebibytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mebibytes);
+  if (error != std::errc() || end != text.data() + text.size() || mebibytes < 0 ||
+      mebibytes > kMaxMebibytes) {
+    return InvalidArgument("STOKER_PREPARED_MIB is '" + text +
+                           "'; a number of MiB from 0 (none) to " + std::to_string(kMaxMebibytes) +
+                           " is expected.");
+  }
+  cpu::PreparedStore::Options options;
+  options.folder = cache_dir + "/prepared";
+  options.max_bytes = mebibytes << 20;
+  return options;
 }
 
 }  // namespace
@@ -27,13 +52,14 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   }
   if (const std::string url = FirstOf(settings.url, "STOKER_URL"); !url.empty()) {
     STOKER_TRY(config.daemon.url, DaemonUrl::Parse(url));
+    // A host without a home has no place for packed weights, and needs none.
+    if (const auto cache_dir = CacheDirOf(settings); cache_dir.ok()) {
+      STOKER_TRY(config.prepared, PreparedOptionsIn(*cache_dir));
+    }
     return config;
   }
-  if (settings.cache_dir.empty()) {
-    STOKER_TRY(config.cache_dir, DefaultCacheDir());
-  } else {
-    config.cache_dir = std::filesystem::absolute(settings.cache_dir).string();
-  }
+  STOKER_TRY(config.cache_dir, CacheDirOf(settings));
+  STOKER_TRY(config.prepared, PreparedOptionsIn(config.cache_dir));
   config.daemon.url = PrivateDaemonUrl(config.cache_dir);
   PrivateDaemonOptions private_daemon{config.cache_dir, ""};
   if (auto program = FindDaemonProgram(settings.stokerd); program.ok()) {

@@ -5,6 +5,7 @@
 
 #include "client/core/daemon_client.h"
 #include "protocol/base/result.h"
+#include "runtime/cpu/prepared_store.h"
 
 namespace stoker {
 
@@ -21,8 +22,9 @@ struct ClientSettings {
 struct ClientConfig {
   DaemonClientOptions daemon;
   std::string name_space;
-  std::string cache_dir;      // Of a private daemon.
-  std::string program_error;  // Why a private daemon cannot be started; empty: it can.
+  std::string cache_dir;                 // Of a private daemon.
+  cpu::PreparedStore::Options prepared;  // Packed weights of this host.
+  std::string program_error;             // Why a private daemon cannot be started; empty: it can.
 };
 
 // A missing stokerd is no error here: a daemon may be running already.

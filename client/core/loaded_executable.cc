@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "protocol/artifact/kernel_abi.h"
 #include "protocol/graph/interpreter.h"
 
 namespace stoker {
@@ -93,18 +94,21 @@ void SetNumThreads(int threads) { g_num_threads.store(threads, std::memory_order
 int NumThreads() { return g_num_threads.load(std::memory_order_relaxed); }
 
 Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
-    Obtained obtained, std::optional<Graph> verified_against) {
+    Obtained obtained, std::optional<Graph> verified_against,
+    std::shared_ptr<cpu::PreparedStore> prepared) {
   const Clock::time_point start = Clock::now();
   STOKER_TRY(cpu::Device * device, ProcessDevice());
   std::unique_ptr<LoadedExecutable> loaded(new LoadedExecutable);
   const ArtifactBundle& bundle = *obtained.bundle;
   STOKER_TRY(loaded->executable_,
-             cpu::Executable::Load(*device, bundle.artifact_bytes, obtained.request_key,
-                                   [&bundle](const Digest& blob) -> Result<std::string> {
-                                     const auto it = bundle.blobs.find(blob);
-                                     if (it != bundle.blobs.end()) return *it->second;
-                                     return NotFound("Blob " + blob.ToHex() + " did not arrive.");
-                                   }));
+             cpu::Executable::Load(
+                 *device, bundle.artifact_bytes, obtained.request_key,
+                 [&bundle](const Digest& blob) -> Result<std::string> {
+                   const auto it = bundle.blobs.find(blob);
+                   if (it != bundle.blobs.end()) return *it->second;
+                   return NotFound("Blob " + blob.ToHex() + " did not arrive.");
+                 },
+                 std::move(prepared)));
   const LaunchPlan& plan = loaded->executable_->plan();
   for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
     if (plan.input_roles[i] == InputRole::kParameter) loaded->parameter_inputs_.push_back(i);
@@ -305,6 +309,11 @@ Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> i
   return json::serialize(launches);
 }
 
+std::string_view LoadedExecutable::PreparedFrom() const {
+  if (binding_ == nullptr || binding_->prepared->memory.size() <= kBufferReadSlack) return "";
+  return binding_->prepared->is_from_file ? "file" : "parameters";
+}
+
 std::string LoadedExecutable::DescribeJson() const {
   const Artifact& artifact = executable_->artifact();
   json::array inputs;
@@ -329,6 +338,7 @@ std::string LoadedExecutable::DescribeJson() const {
                                       {"prepare_launches", artifact.plan.prepare.size()},
                                       {"arena_bytes", artifact.plan.arena_bytes.ToString()},
                                       {"prepared_bytes", artifact.plan.prepared_bytes.ToString()},
+                                      {"prepared_from", PreparedFrom()},
                                       {"inputs", std::move(inputs)},
                                       {"outputs", std::move(outputs)}});
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/core/session.h"
@@ -26,8 +27,10 @@ int NumThreads();
 class LoadedExecutable {
  public:
   // `verified_against`: the graph whose interpretation the first call is compared with.
-  static Result<std::unique_ptr<LoadedExecutable>> Load(Obtained obtained,
-                                                        std::optional<Graph> verified_against);
+  // `prepared`: where the parameters may be found packed; may be null.
+  static Result<std::unique_ptr<LoadedExecutable>> Load(
+      Obtained obtained, std::optional<Graph> verified_against,
+      std::shared_ptr<cpu::PreparedStore> prepared);
 
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions);
   // Inputs of parameters may be null. Not for concurrent use with Bind.
@@ -56,6 +59,7 @@ class LoadedExecutable {
   static constexpr std::size_t kMaxFrames = 64;
 
   LoadedExecutable() = default;
+  std::string_view PreparedFrom() const;  // file, parameters; empty: there is nothing yet.
   Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
   Result<std::unique_ptr<Frame>> TakeFrame(std::span<const std::int64_t> symbols);
   void ReturnFrame(std::unique_ptr<Frame> frame);

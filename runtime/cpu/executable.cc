@@ -1,8 +1,10 @@
 #include "runtime/cpu/executable.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "protocol/artifact/kernel_abi.h"
@@ -55,6 +57,9 @@ struct Executable::State {
 
   Status LoadBlobs(const BlobSource& blobs);
   Status Size();
+  // Found in the store, or made.
+  Result<std::shared_ptr<const Prepared>> Obtain(std::span<const Parameter> parameters,
+                                                 int threads);
   Result<std::shared_ptr<const Prepared>> Prepare(std::span<const Parameter> parameters,
                                                   int threads);
   // Addresses that stay the same in every call.
@@ -75,6 +80,9 @@ struct Executable::State {
 
   SizedPrepare prepare;
   PreparePlan prepare_plan;
+  std::shared_ptr<PreparedStore> store;       // May be null.
+  std::vector<std::int64_t> parameter_bytes;  // Of each parameter.
+  std::atomic<bool> has_asked_the_store{false};
   std::shared_ptr<const SizedPlan> static_sizes;  // Null when the plan has symbols.
 
   std::mutex mutex;             // Guards what follows.
@@ -105,6 +113,13 @@ Status Executable::State::Size() {
     const bool parameter = artifact.plan.input_roles[i] == InputRole::kParameter;
     (parameter ? parameter_inputs : activation_inputs).push_back(i);
   }
+  for (const std::uint32_t i : parameter_inputs) {
+    const TensorType& type = artifact.plan.inputs[i];
+    if (!type.shape.IsStatic()) store = nullptr;
+    const SymDim elements = type.shape.NumElements();
+    parameter_bytes.push_back(elements.IsConstant() ? elements.constant() * SizeInBytes(type.dtype)
+                                                    : 0);
+  }
   STOKER_TRY(prepare, SizePrepare(artifact));
   prepare_plan = PreparePlanOf(artifact, prepare);
   const bool symbolic = std::ranges::any_of(artifact.guards.guards(), [](const Guard& guard) {
@@ -130,6 +145,28 @@ void Executable::State::SetParameters(std::span<const Parameter> parameters, Slo
     // Plans write to no input: the decoder refuses what could, and kernels keep to their plan.
     slots.Of(BufferKind::kInput, parameter_inputs[i]) = const_cast<void*>(parameters[i].data);
   }
+}
+
+// Parameters that replace others in one process are most likely being trained: no later process
+// will have the same.
+Result<std::shared_ptr<const Prepared>> Executable::State::Obtain(
+    std::span<const Parameter> parameters, int threads) {
+  const std::int64_t bytes = prepare.prepared_bytes + kBufferReadSlack;
+  if (store == nullptr || !store->Takes(bytes) || has_asked_the_store.exchange(true)) {
+    return Prepare(parameters, threads);
+  }
+  const int team = device.threads.Prepare(threads);
+  const Digest key =
+      PortablePreparedKey(prepare_plan, parameters, parameter_bytes, device.threads, team);
+  if (std::optional<Region> found = store->Find(key, bytes, device.threads, team)) {
+    std::shared_ptr<const Prepared> prepared =
+        std::make_shared<Prepared>(Prepared{std::move(*found), /*is_from_file=*/true});
+    store->Settle(prepared);
+    return prepared;
+  }
+  STOKER_TRY(auto prepared, Prepare(parameters, threads));
+  store->Keep(key, prepared);
+  return prepared;
 }
 
 Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
@@ -227,7 +264,8 @@ Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, co
 Result<std::unique_ptr<Executable>> Executable::Load(Device& device,
                                                      std::string_view artifact_bytes,
                                                      const Digest& request_key,
-                                                     const BlobSource& blobs) {
+                                                     const BlobSource& blobs,
+                                                     std::shared_ptr<PreparedStore> store) {
   Result<Artifact> artifact = DecodeArtifact(artifact_bytes);
   if (!artifact.ok()) {
     // Whatever is wrong in it, it is not what the compiler stored.
@@ -240,6 +278,7 @@ Result<std::unique_ptr<Executable>> Executable::Load(Device& device,
   }
   STOKER_RETURN_IF_ERROR(artifact->target.CheckRunsOn(device.host()));
   auto state = std::make_unique<State>(*device.state_, std::move(artifact).value());
+  state->store = std::move(store);
   STOKER_RETURN_IF_ERROR(state->Size());
   STOKER_RETURN_IF_ERROR(state->LoadBlobs(blobs));
   return std::unique_ptr<Executable>(new Executable(std::move(state)));
@@ -262,7 +301,7 @@ Status Executable::BindParameters(std::span<const Parameter> parameters, int thr
   binding->reset();
   STOKER_TRY(auto prepared,
              state_->device.prepared.GetOrMake(PreparedKey(state_->prepare_plan, parameters), [&] {
-               return state_->Prepare(parameters, threads);
+               return state_->Obtain(parameters, threads);
              }));
   *binding = std::make_shared<const Binding>(
       Binding{{parameters.begin(), parameters.end()}, std::move(prepared)});

@@ -25,6 +25,7 @@
 #include "protocol/guard/guard_set.h"
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/cpu/prepared_store.h"
 
 namespace stoker::cpu {
 
@@ -57,9 +58,11 @@ class Executable {
  public:
   // DataLoss, naming the digest, when artifact, kernel or constant are damaged or the artifact was
   // made for another request; FailedPrecondition when this processor cannot run it.
+  // `store`: where the first parameters that are bound may be found prepared; null: nowhere.
   static Result<std::unique_ptr<Executable>> Load(Device& device, std::string_view artifact_bytes,
                                                   const Digest& request_key,
-                                                  const BlobSource& blobs);
+                                                  const BlobSource& blobs,
+                                                  std::shared_ptr<PreparedStore> store = nullptr);
 
   ~Executable();
 

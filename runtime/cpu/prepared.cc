@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "protocol/base/bytes.h"
+#include "runtime/cpu/content_digest.h"
 
 namespace stoker::cpu {
 namespace {
@@ -54,6 +55,19 @@ Digest PreparedKey(const PreparePlan& plan, std::span<const Parameter> parameter
     out.U64(reinterpret_cast<std::uintptr_t>(parameters[position].data));
     out.U64(parameters[position].version);
   }
+  return Sha256Of(out.str());
+}
+
+Digest PortablePreparedKey(const PreparePlan& plan, std::span<const Parameter> parameters,
+                           std::span<const std::int64_t> sizes, ThreadPool& pool, int threads) {
+  std::vector<Bytes> regions;
+  for (const std::uint32_t position : plan.parameters) {
+    regions.emplace_back(static_cast<const std::byte*>(parameters[position].data),
+                         static_cast<std::size_t>(sizes[position]));
+  }
+  ByteWriter out;
+  out.Raw(plan.digest.AsBytes());
+  out.Raw(ContentDigest(regions, pool, threads).AsBytes());
   return Sha256Of(out.str());
 }
 

@@ -9,6 +9,7 @@
 #include "protocol/artifact/sized_plan.h"
 #include "protocol/base/digest.h"
 #include "runtime/cpu/region.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace stoker::cpu {
 
@@ -23,6 +24,7 @@ struct Parameter {
 
 struct Prepared {
   Region memory;
+  bool is_from_file = false;  // Found in a PreparedStore.
 };
 
 // What a prepare list does, independent of how its artifact numbers kernels, constants and inputs:
@@ -37,5 +39,10 @@ PreparePlan PreparePlanOf(const Artifact& artifact, const SizedPrepare& prepare)
 
 // The name of the prepared memory: equal exactly when plan and contents are.
 Digest PreparedKey(const PreparePlan& plan, std::span<const Parameter> parameters);
+
+// Its name in every process of every host: made of the bytes, not of where they lie. `sizes`: bytes
+// of each parameter. Reads all that `plan` reads.
+Digest PortablePreparedKey(const PreparePlan& plan, std::span<const Parameter> parameters,
+                           std::span<const std::int64_t> sizes, ThreadPool& pool, int threads);
 
 }  // namespace stoker::cpu

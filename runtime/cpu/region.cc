@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,9 @@ namespace stoker::cpu {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+// What leaves a file at a time: each stays a mapping of its own, of which the system has some
+// 65000 for a process, and for a moment it is there twice.
+constexpr std::size_t kPiece = std::size_t{32} << 20;
 
 std::size_t RoundUp(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -53,6 +58,36 @@ Result<Region> Region::Allocate(std::int64_t bytes) {
     return ResourceExhausted("The system has no " + std::to_string(bytes) + " bytes of memory.");
   }
   return Region(data, bytes, mapped);
+}
+
+Result<Region> Region::MapFile(int descriptor, std::int64_t bytes) {
+  STOKER_CHECK(bytes > 0);
+  const auto length = static_cast<std::size_t>(bytes);
+  const std::size_t mapped = RoundUp(length, kHugePage);  // Room for huge pages.
+  std::byte* const data = MapHuge(mapped);
+  if (data == nullptr ||
+      mmap(data, length, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
+    if (data != nullptr) munmap(data, mapped);
+    return ResourceExhausted("The system maps no file of " + std::to_string(bytes) + " bytes.");
+  }
+  madvise(data, length, MADV_WILLNEED);
+  return Region(data, bytes, mapped);
+}
+
+bool Region::LeaveFile(const std::function<bool()>& goes_on) const {
+  for (std::size_t at = 0; at < mapped_; at += kPiece) {
+    if (!goes_on()) return false;
+    const std::size_t length = std::min(kPiece, mapped_ - at);
+    std::byte* const fresh = MapHuge(length);
+    if (fresh == nullptr) return false;
+    std::memcpy(fresh, data_ + at, std::min(length, static_cast<std::size_t>(size_) - at));
+    // Whoever reads there in this moment waits for the page and then finds the new one.
+    if (mremap(fresh, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, data_ + at) == MAP_FAILED) {
+      munmap(fresh, length);
+      return false;
+    }
+  }
+  return true;
 }
 
 Region::Region(Region&& other) noexcept

@@ -42,6 +42,7 @@ OWNERS = {
              ["compiler/codegen", "runtime/cuda"]),
     "RocksDB": (r"rocksdb/", ["cache"]),
     "Boost": (r"boost/", ["client/cli", "client/core", "daemon"]),
+    "xxHash": (r"xxhash\.h$", ["runtime/cpu"]),
     "protobuf": (r"google/protobuf/|.*\.pb\.h$", ["protocol/wire"]),
 }
 

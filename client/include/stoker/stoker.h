@@ -66,6 +66,10 @@ typedef struct stoker_client_options {
 STOKER_API stoker_status* stoker_client_create(const stoker_client_options* options,
                                                stoker_client** client);
 STOKER_API void stoker_client_free(stoker_client* client);
+/* Waits for what is written in the background: packed weights, which the next process of this host
+ * finds. Whatever is not written after `timeout_ms` is given up. Freeing the client and its
+ * executables waits without a limit; a process that ends otherwise calls this before. */
+STOKER_API stoker_status* stoker_client_flush(stoker_client* client, int64_t timeout_ms);
 /* Text of GET on the daemon's `path` ("/status"): for tools. Freed with stoker_text_free. */
 STOKER_API stoker_status* stoker_client_get(stoker_client* client, const char* path, char** text);
 /* Adds to the daemon's counters: json is {"counters": {name: number}, "fallback_ops": {op: count}}.

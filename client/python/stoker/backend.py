@@ -120,8 +120,9 @@ _SUMS = ("lookup_s", "compile_s", "load_s", "kernels_unique", "launches")
 def _executable(segment, options, record):
     logger.debug("graph:\n%s", segment.text)
 
-    def on_bind(seconds):
+    def on_bind(seconds, prepared_from):
         record["bind_s"] += seconds
+        record["prepared_from"] = prepared_from
 
     handle = client().compile(
         segment.text, options.mode, options.numerics, options.verify, torch.get_num_threads())

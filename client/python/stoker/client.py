@@ -1,5 +1,6 @@
 """This process's connection to the daemon, and what can be asked of it without a graph."""
 
+import atexit
 import functools
 import json
 import os
@@ -12,6 +13,7 @@ from .log import logger
 
 _lock = threading.Lock()
 _clients = {}  # Process id -> Client: a forked process makes its own.
+FLUSH_TIMEOUT_MS = 5000  # How long the end of a process may wait for packed weights to be saved.
 _ahead = set()  # Process ids that have started to connect.
 
 
@@ -22,11 +24,15 @@ class Client:
         if not os.environ.get("STOKER_DAEMON"):
             options.stokerd = library.encode(library.find_program("stokerd"))
         self._handle = library.make_handle(self._library.stoker_client_create, byref(options))
+        atexit.register(self._flush)
 
     @property
     def handle(self):
         """libstoker's handle."""
         return self._handle
+
+    def _flush(self):
+        library.check(self._library.stoker_client_flush(self._handle, FLUSH_TIMEOUT_MS))
 
     def get(self, path):
         """The daemon's answer to GET `path`."""

@@ -15,7 +15,8 @@ from .profiling import collectors
 
 
 class Executable:
-    """Calls are safe from any thread. `on_bind` is told how many seconds a binding took."""
+    """Calls are safe from any thread. `on_bind` is told how many seconds a binding took, and where packed
+    weights came from: "parameters" or "file"."""
 
     _threads_in_use = None  # What libstoker was told last: a setting of the process.
 
@@ -113,7 +114,7 @@ class Executable:
             self._bound = laid_out
             self._stamp = stamp
         tally.count("bindings")
-        self._on_bind(time.perf_counter() - started)
+        self._on_bind(time.perf_counter() - started, self.describe()["prepared_from"])
 
 
 def _taker(places):

@@ -22,8 +22,9 @@ def load_program(words):
         "bind_s": 0.0, "fallback_ops": dict(program.fallbacks),
         "sources": [], "request_keys": []}
 
-    def on_bind(seconds):
+    def on_bind(seconds, prepared_from):
         record["bind_s"] += seconds
+        record["prepared_from"] = prepared_from
 
     executables = []
     for segment in (step for step in program.steps if isinstance(step, Segment)):

@@ -10,7 +10,7 @@ class ClientConfigTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
-                             "XDG_CACHE_HOME"}) {
+                             "STOKER_PREPARED_MIB", "XDG_CACHE_HOME"}) {
       unsetenv(name);
     }
     setenv("HOME", "/users/someone", 1);
@@ -56,6 +56,31 @@ TEST_F(ClientConfigTest, Resolve_LongCacheFolder_SocketMovesElsewhere) {
   EXPECT_LT(config->daemon.url.path.size(), 108U);
   settings.cache_dir = "/" + std::string(201, 'd');
   EXPECT_NE(ResolveClientConfig(settings)->daemon.url.path, config->daemon.url.path);
+}
+
+TEST_F(ClientConfigTest, Resolve_PreparedWeights_LieUnderTheCacheFolder) {
+  const auto config = ResolveClientConfig({});
+  EXPECT_EQ(config->prepared.folder, "/users/someone/.cache/stoker/prepared");
+  EXPECT_EQ(config->prepared.max_bytes, std::int64_t{4} << 30);
+  ClientSettings settings;
+  settings.url = "http://127.0.0.1:8471";  // They are this host's, wherever the daemon is.
+  settings.cache_dir = "/there";
+  setenv("STOKER_PREPARED_MIB", "100", 1);
+  EXPECT_EQ(ResolveClientConfig(settings)->prepared.folder, "/there/prepared");
+  EXPECT_EQ(ResolveClientConfig(settings)->prepared.max_bytes, std::int64_t{100} << 20);
+  setenv("STOKER_PREPARED_MIB", "0", 1);
+  EXPECT_EQ(ResolveClientConfig(settings)->prepared.max_bytes, 0);
+}
+
+TEST_F(ClientConfigTest, Resolve_PreparedLimitIsNoNumber_SaysWhatItIs) {
+  for (const char* text : {"-1", "4 GiB", "4294967297", "99999999999999999999"}) {
+    setenv("STOKER_PREPARED_MIB", text, 1);
+    const auto config = ResolveClientConfig({});
+    ASSERT_FALSE(config.ok()) << text;
+    EXPECT_EQ(config.error().message, "STOKER_PREPARED_MIB is '" + std::string(text) +
+                                          "'; a number of MiB from 0 (none) to 4294967296 is "
+                                          "expected.");
+  }
 }
 
 TEST_F(ClientConfigTest, FindDaemonProgram_NamedOneMissing_TakesNoOther) {

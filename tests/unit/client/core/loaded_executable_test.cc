@@ -31,7 +31,7 @@ Obtained ObtainedOf(const PlanBuilder& builder) {
 }
 
 std::unique_ptr<LoadedExecutable> Load(const PlanBuilder& builder) {
-  auto loaded = LoadedExecutable::Load(ObtainedOf(builder), std::nullopt);
+  auto loaded = LoadedExecutable::Load(ObtainedOf(builder), std::nullopt, nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return std::move(loaded).value();
 }

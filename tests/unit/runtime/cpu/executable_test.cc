@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker::cpu {
 namespace {
@@ -130,6 +132,76 @@ TEST_F(ExecutableTest, BindParameters_TwoShapesOfTheSameWeights_ShareOnePrepared
   ASSERT_TRUE(first->BindParameters(parameters, 1, &a).ok());
   ASSERT_TRUE(second->BindParameters(parameters, 1, &b).ok());
   EXPECT_EQ(a->prepared, b->prepared);
+}
+
+class StoredExecutableTest : public ExecutableTest {
+ protected:
+  // A process of its own: nothing is shared but the files.
+  struct Process {
+    std::unique_ptr<Device> device = Device::Create().value();
+    std::shared_ptr<PreparedStore> store;
+    std::unique_ptr<Executable> executable;
+    std::shared_ptr<const Binding> binding;
+  };
+  Process Start(const PlanBuilder& builder) const {
+    Process process;
+    process.store = std::make_shared<PreparedStore>(
+        PreparedStore::Options{folder_.path(), /*max_bytes=*/1 << 20, /*min_bytes=*/1});
+    process.executable =
+        Executable::Load(*process.device, builder.Bytes(), builder.artifact.request_key,
+                         builder.Source(), process.store)
+            .value();
+    return process;
+  }
+  static bool BindsFromFile(Process& process, const Floats& w, std::uint64_t version) {
+    const std::array parameters = {Parameter{w.data(), version}};
+    EXPECT_TRUE(process.executable->BindParameters(parameters, 2, &process.binding).ok());
+    process.store->Flush(std::chrono::hours(1));
+    return process.binding->prepared->is_from_file;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(StoredExecutableTest, BindParameters_SameContentsInTheNextProcess_AreNotPreparedAgain) {
+  const Floats w = Iota(1000, 5);
+  const Floats copy = w;
+  const Floats a = Iota(1000, 0);
+  Process first = Start(AddDoubledWeight(1000));
+  Process second = Start(AddDoubledWeight(1000));
+  EXPECT_FALSE(BindsFromFile(first, w, 1));
+  EXPECT_TRUE(BindsFromFile(second, copy, 7));
+  EXPECT_EQ(Run(*second.executable, *second.binding, a, copy, 2),
+            Run(*first.executable, *first.binding, a, w, 2));
+}
+
+TEST_F(StoredExecutableTest, BindParameters_OtherContents_ArePrepared) {
+  Floats w = Iota(1000, 5);
+  Process first = Start(AddDoubledWeight(1000));
+  EXPECT_FALSE(BindsFromFile(first, w, 1));
+  w[999] += 1;
+  Process second = Start(AddDoubledWeight(1000));
+  EXPECT_FALSE(BindsFromFile(second, w, 1));
+  EXPECT_EQ(Run(*second.executable, *second.binding, Floats(1000, 0), w, 1)[999], 2 * w[999]);
+}
+
+TEST_F(StoredExecutableTest, BindParameters_OtherWork_IsDone) {
+  const Floats w = Iota(1000, 5);
+  Process first = Start(AddDoubledWeight(1000));
+  EXPECT_FALSE(BindsFromFile(first, w, 1));
+  Process other = Start(AddDoubledWeight(999));
+  EXPECT_FALSE(BindsFromFile(other, w, 1));
+}
+
+TEST_F(StoredExecutableTest, BindParameters_WeightsThatReplaceOthers_ArePreparedAndNotKept) {
+  const Floats w = Iota(1000, 5);
+  const Floats trained = Iota(1000, 6);
+  Process first = Start(AddDoubledWeight(1000));
+  EXPECT_FALSE(BindsFromFile(first, w, 1));
+  EXPECT_FALSE(BindsFromFile(first, trained, 2));
+  EXPECT_FALSE(BindsFromFile(first, w, 3));
+  Process second = Start(AddDoubledWeight(1000));
+  EXPECT_FALSE(BindsFromFile(second, trained, 1));
 }
 
 TEST_F(ExecutableTest, BindParameters_WrongCount_InvalidArgument) {

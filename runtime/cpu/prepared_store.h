@@ -1,0 +1,79 @@
+// PreparedStore: prepared memory in files of this host. A process that starts again with weights
+// that an earlier one has packed maps what that one packed.
+//
+// A file is named by what was done to which contents, never by a path or a model's name. It is
+// mapped read-only: processes share its pages. It is written in the background, under another name
+// until it is whole, and ends with a checksum that is looked at before each use; a damaged file is
+// deleted, and the weights are packed. Nothing here fails a call: without the store it takes
+// longer.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/base/digest.h"
+#include "runtime/cpu/background_thread.h"
+#include "runtime/cpu/prepared.h"
+#include "runtime/cpu/region.h"
+#include "runtime/cpu/thread_pool.h"
+
+namespace stoker::cpu {
+
+// Thread-safe. In a child of a fork it finds and keeps nothing.
+class PreparedStore {
+ public:
+  struct Options {
+    std::string folder;          // Made at the first Keep, readable by its user alone.
+    std::int64_t max_bytes = 0;  // Of all files; the least recently used go first.
+    std::int64_t min_bytes = std::int64_t{16} << 20;  // Less is packed faster than it is found.
+  };
+
+  // Its end waits for what is being written.
+  explicit PreparedStore(Options options);
+
+  // Is prepared memory of this size kept? False also where the folder lies on a network, whose
+  // failures would end the process that has a file mapped.
+  bool Takes(std::int64_t bytes) const;
+
+  const Options& options() const { return options_; }
+  // Of all its files, now.
+  std::int64_t BytesKept() const;
+
+  // The memory kept under `key`, if it has `bytes` bytes and is whole.
+  std::optional<Region> Find(const Digest& key, std::int64_t bytes, ThreadPool& pool, int threads);
+
+  // Writes it in the background if the disk has room; it is held until then.
+  void Keep(const Digest& key, std::shared_ptr<const Prepared> prepared);
+
+  // Moves what was found to huge pages in the background: a start need not wait for them, and later
+  // calls are faster with them.
+  void Settle(std::weak_ptr<const Prepared> prepared);
+
+  // Waits until everything is written; what is not by then is given up, and so is moving.
+  void Flush(std::chrono::milliseconds timeout);
+
+ private:
+  struct Entry {
+    std::filesystem::file_time_type used;
+    std::int64_t bytes;
+    std::filesystem::path path;
+  };
+
+  bool Write(const Digest& key, const Region& memory);
+  std::vector<Entry> Entries() const;
+  void Evict() const;
+  std::string PathOf(const Digest& key) const;
+
+  const Options options_;
+  const bool is_local_;
+  std::atomic<bool> gives_up_{false};
+  BackgroundThread background_;  // Last: its tasks use what stands before it.
+};
+
+}  // namespace stoker::cpu
