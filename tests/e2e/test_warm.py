@@ -104,7 +104,8 @@ def test_second_process_of_every_kind_of_call_traces_nothing(site):
 
 def test_stoker_compile_imports_nothing_of_the_compiler(site):
     cases = (
-        "keywords", "two_functions", "inputs_in_place", "aliased_outputs", "structured_outputs")
+        "keywords", "two_functions", "inputs_in_place", "aliased_outputs", "structured_outputs",
+        "layers_in_a_loop")
 
     def run():
         done = subprocess.run(

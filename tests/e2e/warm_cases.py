@@ -88,6 +88,26 @@ def two_functions():
     return [(_first, (_rows(),), {}), (_second, (_rows(),), {})]
 
 
+class _Layers(torch.nn.Module):
+    """Dynamo goes through its own version of zip() and enumerate()."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(16, 16) for _ in range(3))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.nn.functional.gelu(layer(x)) + x
+        for number, (layer, factor) in enumerate(zip(self.layers, (2.0, 3.0))):
+            x = layer(x) * factor + number
+        return x
+
+
+def layers_in_a_loop():
+    return [(_Layers().eval(), (torch.linspace(-1, 1, 64).reshape(4, 16),), {})]
+
+
 def batch_norm_training():
     torch.manual_seed(0)
     model = torch.nn.Sequential(

@@ -11,9 +11,9 @@ import sys
 import types
 
 from .identity import code_digest
+from .paths import COMPILER
 from .values import NotPortable, look_up
 
-_SKIPPED = ("torch._dynamo",)  # PyTorch's compiler: its version is in the key.
 _MAX_WRAPPERS = 16
 _MISSING = object()
 _LAZY = ["lazy"]
@@ -26,7 +26,7 @@ def code_facts(traced, describe, entry_code):
     codes, chains = {}, {}
     for code in {id(code): code for code in traced}.values():
         module = modules.of(code)
-        if module is not None and module.__name__.startswith(_SKIPPED):
+        if module is not None and module.__name__.startswith(COMPILER):
             continue
         if code is not entry_code and id(code) not in describe.covered:
             path, digest = _found_as(code, module)

@@ -11,13 +11,10 @@ from torch._dynamo.guards import convert_to_concrete_values
 from torch._guards import TracingContext
 
 from .checks import keys_of, matches, tensor_words
-from .paths import Unreachable, evaluate
+from .paths import COMPILER, Unreachable, evaluate
 from .shapes import check_expression
 from .sources import SourcePaths
 from .values import NotPortable, encode
-
-# Part of PyTorch's compiler, and so of the version in the key; stoker.compile never loads it.
-_COMPILER = "torch._dynamo"
 
 # Kept as a whole by state.py.
 _STATE = frozenset((
@@ -46,7 +43,7 @@ class GuardWriter:
             if guard.create_fn_name() not in _STATE]
         pending = [
             (guard, place) for guard, place in pending
-            if place is None or not (self.paths.root_module(place) or "").startswith(_COMPILER)]
+            if place is None or not (self.paths.root_module(place) or "").startswith(COMPILER)]
         values = evaluate(self.paths.nodes, self._scope)
         for guard, place in pending:
             kind = guard.create_fn_name()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from . import checks, facts, native, state
 from .bound import compile_check
 from .identity import Describer
-from .paths import ROOT, Scope, Unreachable, evaluate, text
+from .paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text
 from .shapes import compile_expressions
 
 
@@ -162,7 +162,8 @@ def _load_modules(nodes):
     """Modules that the trace loaded on its way; guards look into them. True if one was missing."""
     missing = [
         name for parent, step, name in nodes
-        if parent == ROOT and step == "module" and name not in sys.modules]
+        if parent == ROOT and step == "module" and name not in sys.modules
+        and not name.startswith(COMPILER)]
     for name in missing:
         try:
             importlib.import_module(name)
