@@ -20,6 +20,7 @@
 
 #include "client/core/http_connection.h"
 #include "protocol/base/digest.h"
+#include "protocol/base/file_descriptor.h"
 
 extern char** environ;
 
@@ -57,20 +58,6 @@ fs::path OwnFolder() {
   const fs::path absolute = fs::canonical(info.dli_fname, code);
   return code ? fs::path() : absolute.parent_path();
 }
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 bool Answers(const DaemonUrl& url) {
   auto connection = HttpConnection::Connect(url, kProbeTimeout);
@@ -187,7 +174,7 @@ Status EnsurePrivateDaemon(const PrivateDaemonOptions& options, const DaemonUrl&
 
   const std::string lock_path = options.cache_dir + "/stokerd.start";
   const FileDescriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (lock.get() < 0) {
+  if (!lock) {
     return FailedPrecondition("Lock file '" + lock_path + "' cannot be opened: " + ErrnoText() +
                               ".");
   }

@@ -3,52 +3,33 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "protocol/base/file_descriptor.h"
+
 namespace stoker::cpu {
 namespace {
 
-// A file that exists in memory only.
-class MemoryFile {
- public:
-  static Result<MemoryFile> Create(const std::string& name, std::string_view bytes) {
-    // From Linux 6.3 on, a system may make memory files non-executable unless asked; older kernels
-    // do not know the flag.
-    constexpr unsigned kMfdExec = 0x10U;
-    int fd = memfd_create(name.c_str(), MFD_CLOEXEC | kMfdExec);
-    if (fd < 0 && errno == EINVAL) fd = memfd_create(name.c_str(), MFD_CLOEXEC);
-    if (fd < 0) {
-      return ResourceExhausted("memfd_create: " + std::string(std::strerror(errno)) + ".");
-    }
-    MemoryFile file(fd);
-    while (!bytes.empty()) {
-      const ssize_t written = write(fd, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) {
-        return ResourceExhausted("Writing " + std::to_string(bytes.size()) +
-                                 " bytes to memory: " + std::string(std::strerror(errno)) + ".");
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return file;
+// A file that exists in memory only, and holds `bytes`.
+Result<FileDescriptor> MemoryFileOf(const std::string& name, std::string_view bytes) {
+  // From Linux 6.3 on, a system may make memory files non-executable unless asked; older kernels
+  // do not know the flag.
+  constexpr unsigned kMfdExec = 0x10U;
+  int fd = memfd_create(name.c_str(), MFD_CLOEXEC | kMfdExec);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create(name.c_str(), MFD_CLOEXEC);
+  if (fd < 0) {
+    return ResourceExhausted("memfd_create: " + std::string(std::strerror(errno)) + ".");
   }
-
-  MemoryFile(MemoryFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  MemoryFile& operator=(MemoryFile&&) = delete;
-  ~MemoryFile() {
-    if (fd_ >= 0) close(fd_);
+  FileDescriptor file(fd);
+  if (!WriteAll(fd, bytes)) {
+    return ResourceExhausted("Writing " + std::to_string(bytes.size()) +
+                             " bytes to memory: " + std::string(std::strerror(errno)) + ".");
   }
-
-  int fd() const { return fd_; }
-
- private:
-  explicit MemoryFile(int fd) : fd_(fd) {}
-  int fd_;
-};
+  return file;
+}
 
 // A path of the file that no other kernel ever has. glibc takes two libraries for the same one when
 // their paths are spelled alike, and the numbers of closed files are used again; so the digest is
@@ -79,10 +60,10 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(const Digest& blob, std::stri
                     actual.ToHex() + ".");
   }
   if (!IsX86SharedObject(bytes)) return DataLoss(name + " is no x86-64 shared object.");
-  Result<MemoryFile> file = MemoryFile::Create("stoker-" + blob.ToHex().substr(0, 12), bytes);
+  Result<FileDescriptor> file = MemoryFileOf("stoker-" + blob.ToHex().substr(0, 12), bytes);
   if (!file.ok()) return file.error().WithContext(name);
 
-  void* const handle = dlopen(UniquePath(file->fd(), blob).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = dlopen(UniquePath(file->get(), blob).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return DataLoss(name + " cannot be loaded: " + dlerror() + ".");
   void* const symbol = dlsym(handle, kKernelSymbol);
   if (symbol == nullptr) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/base/file_descriptor.h"
 #include "runtime/cpu/content_digest.h"
 
 namespace stoker::cpu {
@@ -46,22 +47,6 @@ Footer FooterOf(const Digest& key, const Digest& content) {
   return footer;
 }
 
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int get() const { return descriptor_; }
-  explicit operator bool() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
-
 // Of the nearest folder above that exists. Network file systems and those in user space are not
 // local: reading a mapped page may fail there.
 bool LiesOnALocalDisk(const std::string& folder) {
@@ -88,17 +73,6 @@ bool HasRoom(const std::string& folder, std::uint64_t bytes) {
   return std::uint64_t{found.f_bavail} * found.f_frsize >= bytes + kSpareBytes;
 }
 
-bool WriteAll(int descriptor, const char* bytes, std::size_t count) {
-  while (count > 0) {
-    const ssize_t written = write(descriptor, bytes, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes += written;
-    count -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 Bytes BytesOf(const Region& memory) {
   return {memory.data(), static_cast<std::size_t>(memory.size())};
 }
@@ -123,7 +97,7 @@ std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes,
                                           int threads) {
   if (!Takes(bytes)) return std::nullopt;
   const std::string path = PathOf(key);
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return std::nullopt;
   struct stat status {};
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
@@ -177,7 +151,7 @@ bool PreparedStore::Write(const Digest& key, const Region& memory) {
     return false;
   }
   std::string unfinished = options_.folder + "/XXXXXX" + kUnfinished;
-  const File file(mkostemps(unfinished.data(), sizeof kUnfinished - 1, O_CLOEXEC));
+  const FileDescriptor file(mkostemps(unfinished.data(), sizeof kUnfinished - 1, O_CLOEXEC));
   if (!file) return false;
   const auto abandon = [&] {
     unlink(unfinished.c_str());
@@ -186,13 +160,13 @@ bool PreparedStore::Write(const Digest& key, const Region& memory) {
   for (std::size_t at = 0; at < content.size(); at += kWriteBytes) {
     const Bytes part = content.subspan(at, std::min(kWriteBytes, content.size() - at));
     if (gives_up_ ||
-        !WriteAll(file.get(), reinterpret_cast<const char*>(part.data()), part.size())) {
+        !WriteAll(file.get(), {reinterpret_cast<const char*>(part.data()), part.size()})) {
       return abandon();
     }
   }
   ThreadPool pool;
   const Footer footer = FooterOf(key, ContentDigest({&content, 1}, pool, 1));
-  if (!WriteAll(file.get(), reinterpret_cast<const char*>(&footer), sizeof footer) ||
+  if (!WriteAll(file.get(), {reinterpret_cast<const char*>(&footer), sizeof footer}) ||
       rename(unfinished.c_str(), PathOf(key).c_str()) != 0) {
     return abandon();
   }

@@ -43,27 +43,20 @@ static int tiles(void) {
   _tile_loadd(6, zeros, 64); _tile_loadd(7, zeros, 64);
   return 1;
 }
-double bf16(long rounds) {
-  if (!tiles()) return 0;
-  for (long r = 0; r < rounds; ++r) {
-    _tile_dpbf16ps(0, 6, 7); _tile_dpbf16ps(1, 6, 7); _tile_dpbf16ps(2, 6, 7);
-    _tile_dpbf16ps(3, 6, 7); _tile_dpbf16ps(4, 6, 7); _tile_dpbf16ps(5, 6, 7);
-  }
-  _tile_release();
-  return 1;
-}
-long bf16_flops(void) { return 6L * 16 * 16 * 32 * 2; }
+#define PRODUCTS(name, multiply, depth)                                      \
+  double name(long rounds) {                                                 \
+    if (!tiles()) return 0;                                                  \
+    for (long r = 0; r < rounds; ++r) {                                      \
+      multiply(0, 6, 7); multiply(1, 6, 7); multiply(2, 6, 7);               \
+      multiply(3, 6, 7); multiply(4, 6, 7); multiply(5, 6, 7);               \
+    }                                                                        \
+    _tile_release();                                                         \
+    return 1;                                                                \
+  }                                                                          \
+  long name##_flops(void) { return 6L * 16 * 16 * (depth) * 2; }
+PRODUCTS(bf16, _tile_dpbf16ps, 32)
 #if defined(__AMX_INT8__)
-double i8(long rounds) {
-  if (!tiles()) return 0;
-  for (long r = 0; r < rounds; ++r) {
-    _tile_dpbssd(0, 6, 7); _tile_dpbssd(1, 6, 7); _tile_dpbssd(2, 6, 7);
-    _tile_dpbssd(3, 6, 7); _tile_dpbssd(4, 6, 7); _tile_dpbssd(5, 6, 7);
-  }
-  _tile_release();
-  return 1;
-}
-long i8_flops(void) { return 6L * 16 * 16 * 64 * 2; }
+PRODUCTS(i8, _tile_dpbssd, 64)
 #endif
 #elif defined(__AVX512BF16__)
 double bf16(long rounds) {

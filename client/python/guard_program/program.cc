@@ -96,7 +96,7 @@ bool Program::HoldsLater(const Later& later, const Roots& roots) {
   for (const LiveGuards::Question& question : later.live.questions()) {
     if (!checks_.Holds(question.guard, values, question.place, question.other)) return false;
   }
-  for (std::size_t i = 0; i < bound_.size(); ++i) {
+  for (std::size_t i = 0; i < later.tensors.size(); ++i) {  // A nested call may bind more.
     if (!TensorsHold(bound_[i].check, values, later.tensors[i])) return false;
   }
   return AreDistinct(values, later.distinct);
