@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "client/python/guard_program/every_call.h"
+
 namespace stoker::guards {
 namespace {
 
@@ -73,7 +75,7 @@ std::optional<TensorFacts> ReadTensor(PyObject* words, PyObject* constants) {
   return facts;
 }
 
-bool EqualNumbers(PyObject* left, PyObject* right) {
+bool AreEqual(PyObject* left, PyObject* right) {
   const int equal = PyObject_RichCompareBool(left, right, Py_EQ);
   if (equal < 0) SwallowException();
   return equal == 1;
@@ -84,7 +86,7 @@ bool FitsSizes(PyObject* found, PyObject* expected) {
   if (!PyTuple_Check(found) || PyTuple_Size(found) != PyTuple_Size(expected)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_Size(expected); ++i) {
     PyObject* wanted = PyTuple_GetItem(expected, i);
-    if (wanted != Py_None && !EqualNumbers(PyTuple_GetItem(found, i), wanted)) return false;
+    if (wanted != Py_None && !AreEqual(PyTuple_GetItem(found, i), wanted)) return false;
   }
   return true;
 }
@@ -113,7 +115,7 @@ bool AreTexts(PyObject* list) {
 bool Same(PyObject* left, PyObject* right, int depth) {
   if (Py_TYPE(left) != Py_TYPE(right) || depth > kMaxNesting) return false;
   if (left == Py_None || IsExactly(left, PyBool_Type)) return left == right;
-  if (IsExactly(left, PyLong_Type)) return EqualNumbers(left, right);
+  if (IsExactly(left, PyLong_Type)) return AreEqual(left, right);
   if (IsExactly(left, PyUnicode_Type)) return PyUnicode_Compare(left, right) == 0;
   if (IsExactly(left, PyFloat_Type)) {
     const double a = PyFloat_AsDouble(left), b = PyFloat_AsDouble(right);
@@ -162,6 +164,20 @@ Reference FindAttribute(PyObject* value, PyObject* name) {
   return Reference::Steal(found);
 }
 
+std::optional<Metadata> ReadMetadata(PyObject* tensor) {
+  const TensorLayout* layout = TensorLayout::Get();
+  if (layout == nullptr) return std::nullopt;
+  const Reference sizes = Reference::Steal(PyObject_GetAttrString(tensor, "shape"));
+  const Reference strides = Reference::Steal(PyObject_CallMethod(tensor, "stride", nullptr));
+  if (!sizes || !strides || !PyTuple_Check(sizes.get()) || !PyTuple_Check(strides.get())) {
+    if (PyErr_Occurred()) SwallowException();
+    return std::nullopt;
+  }
+  std::optional<Metadata> found = Metadata::Of(tensor, *layout);
+  if (found && !found->Has(sizes.get(), strides.get())) found.reset();
+  return found;
+}
+
 bool SameConstant(PyObject* left, PyObject* right) { return Same(left, right, 0); }
 
 bool IsImmutable(PyObject* value, PyObject* types) { return Immutable(value, types, 0); }
@@ -202,7 +218,7 @@ Checks::Checks(PyObject* record, std::size_t nodes, PyObject* decode, PyObject* 
       device_(Name("device")),
       type_(Name("type")),
       raw_repr_(Name("raw_repr")),
-      dynamic_(Name("_dynamo_dynamic_indices")),
+      dynamic_(Name(kDynamicIndices)),
       own_(Name("__dict__")) {
   if (!PyList_Check(record)) Malformed();
   const auto place_of = [nodes](PyObject* number) {
@@ -286,7 +302,7 @@ bool Checks::Holds(std::size_t number, Values& values) {
 }
 
 bool Checks::Holds(std::size_t number, Values& values, int place, int other_place) {
-  const Guard& guard = guards_[number];
+  Guard& guard = guards_[number];
   PyObject* value = values.Get(place);
   PyObject* other = other_place == kNoNode ? nullptr : values.Get(other_place);
   if (value == nullptr) return false;
@@ -294,10 +310,25 @@ bool Checks::Holds(std::size_t number, Values& values, int place, int other_plac
   const Reference kept = Reference::Share(value);
   if (Proves(guard, value, other)) return true;
   if (PyErr_Occurred()) SwallowException();
-  return guard.kind != Kind::kSame && Ask(number, value);
+  return guard.kind != Kind::kSame && !IsElsewhere(guard, value) && Ask(number, value);
 }
 
-bool Checks::Proves(const Guard& guard, PyObject* value, PyObject* other) {
+STOKER_EVERY_CALL bool Checks::HoldsAtOnce(std::size_t number, PyObject* value) const {
+  const Guard& guard = guards_[number];
+  if (guard.kind == Kind::kType) {
+    return reinterpret_cast<PyObject*>(Py_TYPE(value)) ==
+           proofs_[static_cast<std::size_t>(guard.proof)].get();
+  }
+  if (guard.kind != Kind::kTensor || !guard.tensor->seen) return false;
+  return PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(callables_.tensor.get())) != 0 &&
+         guard.tensor->seen->Equals(value, *TensorLayout::Get());
+}
+
+STOKER_EVERY_CALL void Checks::Prefetch(std::size_t number) const {
+  guards::Prefetch(&guards_[number], sizeof(Guard));
+}
+
+bool Checks::Proves(Guard& guard, PyObject* value, PyObject* other) {
   switch (guard.kind) {
     case Kind::kAsk:
       return false;
@@ -335,7 +366,25 @@ bool Checks::Proves(const Guard& guard, PyObject* value, PyObject* other) {
   return false;
 }
 
-bool Checks::ProvesTensor(const TensorFacts& facts, PyObject* value) {
+bool Checks::ProvesTensor(TensorFacts& facts, PyObject* value) {
+  if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(callables_.tensor.get()))) {
+    return false;
+  }
+  if (facts.seen && facts.seen->Equals(value, *TensorLayout::Get())) return true;
+  if (!AsksTensor(facts, value)) return false;
+  facts.seen = ReadMetadata(value);
+  return true;
+}
+
+// Is it a tensor of a device other than the one before?
+bool Checks::IsElsewhere(const Guard& guard, PyObject* value) {
+  if (guard.kind != Kind::kTensor || !guard.tensor->seen_device) return false;
+  const Reference device = Reference::Steal(PyObject_GetAttr(value, device_.get()));
+  if (!device) SwallowException();
+  return !device || !AreEqual(device.get(), guard.tensor->seen_device.get());
+}
+
+bool Checks::AsksTensor(TensorFacts& facts, PyObject* value) {
   const Reference dtype = Reference::Steal(PyObject_GetAttr(value, dtype_.get()));
   if (dtype.get() != facts.dtype.get()) return false;
   const Reference gradient = Reference::Steal(PyObject_GetAttr(value, requires_grad_.get()));
@@ -348,13 +397,16 @@ bool Checks::ProvesTensor(const TensorFacts& facts, PyObject* value) {
   const Reference device = Reference::Steal(PyObject_GetAttr(value, device_.get()));
   if (!device) return false;
   const Reference device_type = Reference::Steal(PyObject_GetAttr(device.get(), type_.get()));
-  if (!device_type || !EqualNumbers(device_type.get(), facts.device.get())) return false;
+  if (!device_type || !AreEqual(device_type.get(), facts.device.get())) return false;
+  if (facts.seen_device && !AreEqual(device.get(), facts.seen_device.get())) return false;
   const Reference keys = Reference::Steal(
       PyObject_CallFunctionObjArgs(callables_.dispatch_keys.get(), value, nullptr));
   if (!keys) return false;
   const Reference raw =
       Reference::Steal(PyObject_CallMethodObjArgs(keys.get(), raw_repr_.get(), nullptr));
-  return raw && EqualNumbers(raw.get(), facts.keys.get());
+  if (!raw || !AreEqual(raw.get(), facts.keys.get())) return false;
+  facts.seen_device = device;
+  return true;
 }
 
 bool Checks::Ask(std::size_t number, PyObject* value) {

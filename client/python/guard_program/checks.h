@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/python/guard_program/paths.h"
+#include "client/python/guard_program/tensors.h"
 
 namespace stoker::guards {
 
@@ -28,7 +29,13 @@ enum class Kind {
 // What a tensor must be; sizes and strides are tuples with None where any will do.
 struct TensorFacts {
   Reference dtype, device, requires_grad, size, stride, keys;
+  // Of a tensor that was all this: any device of a type will do for the first, no other later.
+  Reference seen_device;
+  std::optional<Metadata> seen;
 };
+
+// Where PyTorch marks dims of a tensor that vary.
+constexpr char kDynamicIndices[] = "_dynamo_dynamic_indices";
 
 struct Guard {
   Kind kind = Kind::kAsk;
@@ -48,6 +55,7 @@ struct Callables {
   Reference ask;            // (number of a guard, value) -> bool: the reference, checks.matches().
   Reference dispatch_keys;  // torch._C._dispatch_keys
   Reference constants;      // Types of constants besides Python's: see IsImmutable().
+  Reference tensor;         // torch.Tensor
 };
 
 // The guards of a capture. A native check that passes proves its guard; whatever it cannot prove it
@@ -68,15 +76,21 @@ class Checks {
   // With its values at other places.
   bool Holds(std::size_t number, Values& values, int place, int other);
 
+  // Does it hold, as far as can be told at once? A "no" may be wrong.
+  bool HoldsAtOnce(std::size_t number, PyObject* value) const;
+  void Prefetch(std::size_t number) const;
+
   std::int64_t asked() const { return asked_; }
 
   int Visit(visitproc visit, void* context) const;
 
  private:
   // `other`: of kSame.
-  bool Proves(const Guard& guard, PyObject* value, PyObject* other);
+  bool Proves(Guard& guard, PyObject* value, PyObject* other);
   bool Ask(std::size_t number, PyObject* value);
-  bool ProvesTensor(const TensorFacts& facts, PyObject* value);
+  bool ProvesTensor(TensorFacts& facts, PyObject* value);
+  bool AsksTensor(TensorFacts& facts, PyObject* value);
+  bool IsElsewhere(const Guard& guard, PyObject* value);
 
   std::vector<Guard> guards_;
   std::vector<Reference> proofs_;
@@ -87,6 +101,9 @@ class Checks {
 
 // The attribute, or null without an error where there is none; null with an error otherwise.
 Reference FindAttribute(PyObject* value, PyObject* name);
+
+// Nothing where it does not lie as known, or PyTorch says otherwise about sizes and strides.
+std::optional<Metadata> ReadMetadata(PyObject* tensor);
 
 // Equal in type and value, of types that never change: a proof of sameness for constants.
 bool SameConstant(PyObject* left, PyObject* right);

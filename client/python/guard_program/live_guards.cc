@@ -1,24 +1,18 @@
 #include "client/python/guard_program/live_guards.h"
 
 #include <algorithm>
-#include <set>
+
+#include "client/python/guard_program/every_call.h"
 
 namespace stoker::guards {
 
 LiveGuards::LiveGuards(const std::vector<Node>& program_nodes, const Checks& checks,
-                       const Watch& watch, const std::vector<bool>& checked_elsewhere)
-    : program_nodes_(program_nodes), watch_(watch), places_(program_nodes.size(), kNoNode) {
-  std::set<int> elsewhere;
-  for (std::size_t i = 0; i < checked_elsewhere.size(); ++i) {
-    if (checked_elsewhere[i]) elsewhere.insert(PlaceOf(static_cast<int>(i)));
-  }
+                       const Anchors& anchors)
+    : program_nodes_(program_nodes), anchors_(anchors), places_(program_nodes.size(), kNoNode) {
   std::map<std::pair<int, int>, std::vector<std::size_t>> asked;  // By place and other: guards.
-  for (const std::size_t number : watch.live()) {
+  for (const auto& [number, bare] : anchors.live()) {
     const Guard& guard = checks.guards()[number];
     const int place = PlaceOf(guard.place);
-    if ((guard.kind == Kind::kTensor || guard.kind == Kind::kType) && elsewhere.contains(place)) {
-      continue;
-    }
     const int other = guard.other == kNoNode ? kNoNode : PlaceOf(guard.other);
     std::vector<std::size_t>& same_place = asked[{place, other}];
     if (std::ranges::any_of(same_place, [&](std::size_t earlier) {
@@ -27,7 +21,7 @@ LiveGuards::LiveGuards(const std::vector<Node>& program_nodes, const Checks& che
       continue;
     }
     same_place.push_back(number);
-    questions_.push_back({number, place, other});
+    questions_.push_back({number, place, other, bare});
   }
 }
 
@@ -37,7 +31,12 @@ std::vector<int> LiveGuards::PlacesOf(const std::vector<int>& program_places) {
   return places;
 }
 
-void LiveGuards::Start(Values& values, std::vector<Reference>& kept) const {
+STOKER_EVERY_CALL void LiveGuards::Prefetch(const Checks& checks) const {
+  guards::Prefetch(nodes_.data(), nodes_.size() * sizeof(Node));
+  for (const Question& question : questions_) checks.Prefetch(question.guard);
+}
+
+STOKER_EVERY_CALL void LiveGuards::Start(Values& values, std::vector<Reference>& kept) const {
   kept.reserve(starts_.size());
   for (const auto& [place, value] : starts_) {
     kept.push_back(Reference::Share(value));
@@ -49,7 +48,7 @@ int LiveGuards::PlaceOf(int program_place) {
   // A recursion of at most kMaxDepth.
   const auto index = static_cast<std::size_t>(program_place);
   if (places_[index] != kNoNode) return places_[index];
-  if (PyObject* value = watch_.Anchored(program_place)) {
+  if (PyObject* value = anchors_.Find(program_place)) {
     return places_[index] = AddStart(value);
   }
   Node node = program_nodes_[index];

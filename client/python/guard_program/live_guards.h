@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "client/python/guard_program/anchors.h"
 #include "client/python/guard_program/checks.h"
-#include "client/python/guard_program/watch.h"
 
 namespace stoker::guards {
 
@@ -16,21 +16,21 @@ namespace stoker::guards {
 class LiveGuards {
  public:
   struct Question {
-    std::size_t guard;    // Number of a guard that asks it.
-    int place;            // Of the guard's values among nodes().
-    int other = kNoNode;  // Where the guard has one.
+    std::size_t guard;             // Number of a guard that asks it.
+    int place;                     // Of the guard's values among nodes().
+    int other = kNoNode;           // Where the guard has one.
+    PyTypeObject* bare = nullptr;  // See Anchors::Live.
   };
 
-  // `watch` must have seen no change. `checked_elsewhere`: which nodes of the program are tensors
-  // whose tensor and type guards something else checks in every call, under whatever path.
-  LiveGuards(const std::vector<Node>& program_nodes, const Checks& checks, const Watch& watch,
-             const std::vector<bool>& checked_elsewhere);
+  LiveGuards(const std::vector<Node>& program_nodes, const Checks& checks, const Anchors& anchors);
 
   // The places of nodes of the program, which become nodes here.
   std::vector<int> PlacesOf(const std::vector<int>& program_places);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Question>& questions() const { return questions_; }
+
+  void Prefetch(const Checks& checks) const;
 
   // Gives `values` what the nodes begin at, kept alive. Only after the watch has seen no change.
   void Start(Values& values, std::vector<Reference>& kept) const;
@@ -40,7 +40,7 @@ class LiveGuards {
   int AddStart(PyObject* value);
 
   const std::vector<Node>& program_nodes_;
-  const Watch& watch_;
+  const Anchors& anchors_;
   std::vector<Node> nodes_;
   std::vector<Question> questions_;
   std::vector<std::pair<int, PyObject*>> starts_;  // Borrowed: the watch answers for them.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "client/python/guard_program/every_call.h"
 #include "client/python/guard_program/program.h"
 
 namespace stoker::guards {
@@ -41,35 +42,40 @@ PyObject* Guarded(Body body) {
 }
 
 // Arguments of Program(): keywords in this order.
-constexpr const char* kKeywords[] = {"nodes",        "guards",         "distinct", "decode",
-                                     "steps",        "dtypes",         "ask",      "dispatch_keys",
-                                     "bind_tensors", "builtins",       "modules",  "global_values",
-                                     "constants",    "ordered_dict",   "tensor",   "parameter",
-                                     "module",       "describe_class", "watch",    nullptr};
+constexpr const char* kKeywords[] = {
+    "nodes",          "guards",   "distinct",      "decode",
+    "steps",          "dtypes",   "ask",           "dispatch_keys",
+    "builtins",       "modules",  "global_values", "constants",
+    "ordered_dict",   "tensor",   "parameter",     "module",
+    "describe_class", "reads_of", "hook_names",    "hook_registrations",
+    "watch",          nullptr};
 
 PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   return Guarded([&]() -> PyObject* {
     Program::Parts parts{};
-    PyObject *ask, *dispatch_keys, *bind_tensors, *modules, *global_values, *constants;
-    PyObject *ordered_dict, *tensor, *parameter, *module, *describe_class;
+    PyObject *ask, *dispatch_keys, *modules, *global_values, *constants;
+    PyObject *ordered_dict, *tensor, *parameter, *module, *describe_class, *reads_of;
+    PyObject *hook_names, *hook_registrations;
     int watch = 1;
     if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "O!O!O!OO!O!OOOO!O!O!O!OO!O!O!Op", const_cast<char**>(kKeywords),
-            &PyList_Type, &parts.nodes, &PyList_Type, &parts.guards, &PyList_Type, &parts.distinct,
-            &parts.decode, &PyDict_Type, &parts.steps, &PyDict_Type, &parts.dtypes, &ask,
-            &dispatch_keys, &bind_tensors, &PyDict_Type, &parts.builtins, &PyDict_Type, &modules,
-            &PyDict_Type, &global_values, &PyTuple_Type, &constants, &ordered_dict, &PyType_Type,
-            &tensor, &PyType_Type, &parameter, &PyType_Type, &module, &describe_class, &watch)) {
+            arguments, keywords, "O!O!O!OO!O!OOO!O!O!O!OO!O!O!OOO!O!p",
+            const_cast<char**>(kKeywords), &PyList_Type, &parts.nodes, &PyList_Type, &parts.guards,
+            &PyList_Type, &parts.distinct, &parts.decode, &PyDict_Type, &parts.steps, &PyDict_Type,
+            &parts.dtypes, &ask, &dispatch_keys, &PyDict_Type, &parts.builtins, &PyDict_Type,
+            &modules, &PyDict_Type, &global_values, &PyTuple_Type, &constants, &ordered_dict,
+            &PyType_Type, &tensor, &PyType_Type, &parameter, &PyType_Type, &module, &describe_class,
+            &reads_of, &PyTuple_Type, &hook_names, &PyDict_Type, &hook_registrations, &watch)) {
       return nullptr;
     }
     parts.global_values = Reference::Share(global_values);
     parts.modules = Reference::Share(modules);
-    parts.bind_tensors = Reference::Share(bind_tensors);
     parts.callables = {Reference::Share(ask), Reference::Share(dispatch_keys),
-                       Reference::Share(constants)};
-    parts.classes = {Reference::Share(ordered_dict), Reference::Share(tensor),
-                     Reference::Share(parameter),    Reference::Share(module),
-                     Reference::Share(constants),    Reference::Share(describe_class)};
+                       Reference::Share(constants), Reference::Share(tensor)};
+    parts.classes = {Reference::Share(ordered_dict),      Reference::Share(tensor),
+                     Reference::Share(parameter),         Reference::Share(module),
+                     Reference::Share(constants),         Reference::Share(describe_class),
+                     Reference::Share(reads_of),          Reference::Share(hook_names),
+                     Reference::Share(hook_registrations)};
     parts.may_watch = watch != 0;
     auto program = std::make_unique<Program>(std::move(parts));
     const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
@@ -102,7 +108,41 @@ PyObject* FirstFailure(PyObject* self, PyObject* local_values) {
   return Guarded([&] { return PyLong_FromLongLong(ProgramOf(self).FirstFailure(local_values)); });
 }
 
-PyObject* Holds(PyObject* self, PyObject* local_values) {
+// (dictionaries, ((dictionary, name, value), ...)): see TorchState.
+PyObject* BindState(PyObject* self, PyObject* words) {
+  return Guarded([&]() -> PyObject* {
+    PyObject *dictionaries, *names;
+    if (!PyArg_ParseTuple(words, "O!O!", &PyTuple_Type, &dictionaries, &PyTuple_Type, &names)) {
+      return nullptr;
+    }
+    std::vector<Reference> hooks;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(dictionaries); ++i) {
+      hooks.push_back(Reference::Share(PyTuple_GetItem(dictionaries, i)));
+    }
+    std::vector<TorchState::Name> found;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i) {
+      PyObject *dictionary, *name, *value;
+      if (!PyArg_ParseTuple(PyTuple_GetItem(names, i), "O!UO", &PyDict_Type, &dictionary, &name,
+                            &value)) {
+        return nullptr;
+      }
+      found.push_back(
+          {Reference::Share(dictionary), Reference::Share(name), Reference::Share(value)});
+    }
+    return PyBool_FromLong(ProgramOf(self).BindState(std::move(hooks), std::move(found)));
+  });
+}
+
+PyObject* LearnTensors(PyObject*, PyObject* words) {
+  return Guarded([&]() -> PyObject* {
+    PyObject* probe;
+    unsigned long long keys = 0;
+    if (!PyArg_ParseTuple(words, "OK", &probe, &keys)) return nullptr;
+    return PyBool_FromLong(TensorLayout::Learn(probe, keys));
+  });
+}
+
+STOKER_EVERY_CALL PyObject* Holds(PyObject* self, PyObject* local_values) {
   return Guarded([&] { return PyBool_FromLong(ProgramOf(self).Holds(local_values)); });
 }
 
@@ -131,6 +171,8 @@ PyMethodDef methods[] = {
      "The number of the first guard that does not hold; their count if distinct nodes are one "
      "object; "
      "-1 if all hold."},
+    {"bind_state", BindState, METH_VARARGS,
+     "From now on PyTorch's state has to be as it is now; False if that cannot be seen."},
     {"holds", Holds, METH_O, "Do all guards hold? For calls after first_failure() gave -1."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -152,11 +194,16 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
 PyType_Spec spec = {"stoker_guards.Program", sizeof(Object), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
+PyMethodDef functions[] = {
+    {"learn_tensors", LearnTensors, METH_VARARGS,
+     "(tensor, its dispatch keys): finds where tensors keep their metadata, or gives False."},
+    {nullptr, nullptr, 0, nullptr}};
+
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "stoker_guards",
                           nullptr,
                           -1,
-                          nullptr,
+                          functions,
                           nullptr,
                           nullptr,
                           nullptr,

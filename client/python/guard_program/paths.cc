@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "client/python/guard_program/every_call.h"
+
 namespace stoker::guards {
 namespace {
 
@@ -90,6 +92,8 @@ void ReadStep(std::string_view step, PyObject* name, PyObject* steps, Node& node
   } else {
     node.step = step == "dict"       ? Step::kDict
                 : step == "typedict" ? Step::kTypeDictionary
+                : step == "key"      ? Step::kKey
+                : step == "default"  ? Step::kDefault
                                      : Step::kCall;
     PyObject* call = PyDict_GetItemWithError(steps, name);
     if (call == nullptr) Malformed("step");
@@ -99,10 +103,10 @@ void ReadStep(std::string_view step, PyObject* name, PyObject* steps, Node& node
 
 }  // namespace
 
-Values::Values(const std::vector<Node>& nodes, const Roots& roots)
+STOKER_EVERY_CALL Values::Values(const std::vector<Node>& nodes, const Roots& roots)
     : nodes_(nodes), roots_(roots), slots_(nodes.size()) {}
 
-PyObject* Values::Get(int node) {
+STOKER_EVERY_CALL PyObject* Values::Get(int node) {
   // Evaluate() asks for parents: a recursion of at most kMaxDepth.
   Slot& slot = slots_[static_cast<std::size_t>(node)];
   if (slot.known) return slot.value;
@@ -114,11 +118,11 @@ PyObject* Values::Get(int node) {
   return slot.value;
 }
 
-void Values::Give(int node, PyObject* value) {
+STOKER_EVERY_CALL void Values::Give(int node, PyObject* value) {
   slots_[static_cast<std::size_t>(node)] = {value, true};
 }
 
-Reference Values::Evaluate(const Node& node) {
+STOKER_EVERY_CALL Reference Values::Evaluate(const Node& node) {
   PyObject* argument = node.argument.get();
   switch (node.step) {
     case Step::kRoot:
@@ -135,6 +139,8 @@ Reference Values::Evaluate(const Node& node) {
     case Step::kDict:
     case Step::kType:
     case Step::kTypeDictionary:
+    case Step::kKey:
+    case Step::kDefault:
     case Step::kCall:
       break;
   }

@@ -18,6 +18,8 @@ enum class Step {
   kDict,
   kType,
   kTypeDictionary,
+  kKey,
+  kDefault,
   kCall,
 };
 

@@ -48,6 +48,13 @@ inline void SwallowException() {
   PyErr_Clear();
 }
 
+// Borrowed; null where the dictionary has no such key.
+inline PyObject* FindItem(PyObject* dictionary, PyObject* key) {
+  PyObject* found = PyDict_GetItemWithError(dictionary, key);
+  if (found == nullptr && PyErr_Occurred()) throw PythonError();
+  return found;
+}
+
 inline bool IsExactly(PyObject* object, const PyTypeObject& type) {
   return Py_TYPE(object) == &type;
 }

@@ -27,17 +27,18 @@ class _Missing(Exception):
     """The code raises AttributeError."""
 
 
-def reads_of(value, name):
+def reads_of(value, name, generic=False):
     """(found, result, dictionaries): what `getattr(value, name)` gives, and the dictionaries (exact dict or
     OrderedDict, besides value's own `__dict__` and those of its class and bases) whose content decides about it,
     each reached only through ones before it. None where the code reads anything else or is not understood.
-    found False: AttributeError, result None."""
+    found False: AttributeError, result None. `generic`: what `object.__getattribute__(value, name)` gives."""
     if (sys.implementation.name, *sys.version_info[:2]) not in _VERSIONS:
         return None
     try:
         reading = _Reading(value)
         try:
-            return True, reading.attribute(name, reading.classes), tuple(reading.dictionaries)
+            result = reading.generic(name) if generic else reading.attribute(name, reading.classes)
+            return True, result, tuple(reading.dictionaries)
         except _Missing:
             return False, None, tuple(reading.dictionaries)
     except Unknown:
@@ -78,7 +79,7 @@ class _Reading:
         """What the first `__getattribute__` in `classes` gives."""
         require(type(name) is str)
         found = _find(classes, "__getattribute__")
-        return self._generic(name) if found is _READ_ATTRIBUTE else self._call(found, self.value, name)
+        return self.generic(name) if found is _READ_ATTRIBUTE else self._call(found, self.value, name)
 
     def item(self, dictionary, key, default=None):
         require(type(dictionary) in (dict, OrderedDict))
@@ -90,7 +91,7 @@ class _Reading:
         self._left -= 1
         require(self._left >= 0)
 
-    def _generic(self, name):
+    def generic(self, name):
         """What object.__getattribute__ gives."""
         found = _find(self.classes, name)
         if found is self._own_descriptor:

@@ -9,6 +9,9 @@
 | torch._dynamo.source, torch._guards, torch._dynamo.guards.convert_to_concrete_values | what guards.py and sources.py read |
 | torch._functorch's ViewAndMutationMeta | what graphs.py reads |
 | torch._C._dynamo.guards.GlobalStateGuard and the modes that state.py lists | PyTorch's global state |
+| functions of libc10 and libtorch_cpu that guard_program/torch_state.cc lists | the same state in every call |
+| TensorImpl and AutogradMeta, as guard_program/layout.h says | tensors' metadata in every call |
+| torch.utils.hooks.RemovableHandle.next_id | whether a module got a hook |
 
 On any other version captures are off, with one line, and everything else goes on working.
 """

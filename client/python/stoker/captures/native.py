@@ -20,6 +20,11 @@ from .values import decode
 
 _NAME = "stoker_guards"
 
+# Of a module. PyTorch numbers what it adds to any of them with RemovableHandle.next_id.
+_HOOKS = (
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
+    "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs")
+
 
 @functools.cache
 def extension():
@@ -44,13 +49,15 @@ def program(record, global_values, ask, watch=True):
     module = extension()
     if module is None:
         return None
+    _learn_tensors()
     return module.Program(
         nodes=record["nodes"], guards=record["guards"], distinct=record["distinct"], decode=decode,
         steps=STEPS, dtypes=_dtypes(), ask=ask, dispatch_keys=torch._C._dispatch_keys,
-        bind_tensors=bind_tensors, builtins=vars(builtins), modules=sys.modules,
-        global_values=global_values, constants=(torch.dtype, torch.device),
-        ordered_dict=collections.OrderedDict, tensor=torch.Tensor, parameter=torch.nn.Parameter,
-        module=torch.nn.Module, describe_class=describe_class, watch=watch)
+        builtins=vars(builtins), modules=sys.modules, global_values=global_values,
+        constants=(torch.dtype, torch.device), ordered_dict=collections.OrderedDict,
+        tensor=torch.Tensor, parameter=torch.nn.Parameter, module=torch.nn.Module,
+        describe_class=describe_class, reads_of=_reads_of, hook_names=_HOOKS,
+        hook_registrations=_dictionary_of(torch.utils.hooks.RemovableHandle), watch=watch)
 
 
 @functools.cache
@@ -58,11 +65,22 @@ def _dtypes():
     return {str(value): value for value in vars(torch).values() if isinstance(value, torch.dtype)}
 
 
-def bind_tensors(tensors):
-    """PyTorch's own check of these tensors' metadata: one call looks at all, and whether two became one."""
-    from torch._C._dynamo.guards import TensorGuards
+def _reads_of(value, name, generic):
+    from .attribute_reads import reads_of  # Not before a second call: a start does not wait for it.
 
-    return TensorGuards(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
+    return reads_of(value, name, generic)
+
+
+@functools.cache
+def _learn_tensors():
+    """Shows the extension where tensors keep their metadata. False: it asks PyTorch about each tensor."""
+    with torch.inference_mode(False):
+        probe = torch.empty_strided((2, 3), (7, 2), dtype=torch.float64, device="cpu")
+        return extension().learn_tensors(probe, torch._C._dispatch_keys(probe).raw_repr())
+
+
+def _dictionary_of(cls):
+    return gc.get_referents(vars(cls))[0]
 
 
 def describe_class(cls):
@@ -74,7 +92,7 @@ def describe_class(cls):
     order = cls.__mro__
     if order[0] is not cls:
         return None
-    dictionaries = tuple(gc.get_referents(vars(base))[0] for base in order)
+    dictionaries = tuple(map(_dictionary_of, order))
     fallback = next((own["__getattr__"] for own in dictionaries if "__getattr__" in own), None)
     return (
         dictionaries, order, int(cls.__getattribute__ is not object.__getattribute__),

@@ -119,18 +119,20 @@ class GuardProgram:
     def bind(self):
         """After first_failure gave None: a function of the locals that tells whether all still holds."""
         record, first_shape_failure = self._record, self._first_shape_failure
-        state_unchanged = state.watcher()
         apart = record["distinct"] if record["apart"] else ()
         has_rest = bool(apart or record["shapes"])
         guards_hold = self._native.holds if self._native is not None else self._bind_in_python()
         # What the first check described may change from now on.
         self._values, self._describe = None, Describer()
+        if self._native is None or not self._native.bind_state(*state.parts()):
+            guards_hold = _both(state.watcher(), guards_hold)
+        if not has_rest:
+            return guards_hold
 
         def check(local_values):
-            if not state_unchanged() or not guards_hold(local_values):
-                return False
-            return not has_rest or (
-                (not apart or _lie_apart(self._evaluate(local_values), apart))
+            return (
+                guards_hold(local_values)
+                and (not apart or _lie_apart(self._evaluate(local_values), apart))
                 and first_shape_failure(local_values) is None)
 
         return check
@@ -145,6 +147,10 @@ class GuardProgram:
             return compiled[0](local_values)
 
         return guards_hold
+
+
+def _both(state_unchanged, guards_hold):
+    return lambda local_values: state_unchanged() and guards_hold(local_values)
 
 
 def _lie_apart(values, places):

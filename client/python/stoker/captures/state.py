@@ -47,6 +47,18 @@ def difference(expected):
     return None
 
 
+def parts():
+    """What the extension cannot find by itself to tell whether the state is still as it is now: dictionaries that
+    must stay as long as they are, and (dictionary of a module, name, value)s."""
+    import torch.utils._device as device  # Otherwise loaded when a default device is set.
+
+    forward_ad = torch.autograd.forward_ad
+    return (
+        tuple(getattr(_MODULE, name) for name in _HOOKS),
+        ((vars(forward_ad), "_current_level", forward_ad._current_level),
+         (vars(device), "CURRENT_DEVICE", device.CURRENT_DEVICE)))
+
+
 def watcher():
     """A function that tells, in about a microsecond, whether the state is still as it is now."""
     state = GlobalStateGuard()

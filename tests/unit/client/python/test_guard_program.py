@@ -80,6 +80,10 @@ class Options:
         return 8
 
 
+class Marked(torch.nn.Parameter):
+    pass
+
+
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -278,13 +282,26 @@ CHANGES = {
     "parameter's strides": lambda case: setattr(
         case.model.second.weight, "data", torch.zeros(3, 2).t()),
     "parameter's gradient": lambda case: case.model.second.weight.requires_grad_(False),
+    "parameter swapped": lambda case: torch.utils.swap_tensors(
+        case.model.second.weight, torch.nn.Parameter(torch.zeros(3, 2))),
+    "parameter's class": lambda case: setattr(case.model.second.weight, "__class__", Marked),
     "parameter shared": lambda case: setattr(
         case.model.second, "weight", case.model.first.weight),
     "parameter gone": lambda case: delattr(case.model.second, "weight"),
+    "buffer resized": lambda case: case.model.second.steps.resize_(5),
+    "buffer's dims": lambda case: case.model.second.steps.unsqueeze_(0),
+    "buffer gets a gradient": lambda case: case.model.second.steps.requires_grad_(),
     "buffer replaced": lambda case: setattr(case.model.second, "steps", torch.zeros(5)),
     "buffer marked": lambda case: torch._dynamo.mark_dynamic(case.model.second.steps, 0),
     "argument's shape": lambda case: setattr(case, "x", torch.zeros(4, 3)),
     "argument's dtype": lambda case: setattr(case, "x", torch.zeros(2, 3).double()),
+    "argument's strides": lambda case: setattr(case, "x", torch.zeros(3, 2).t()),
+    "argument gets a gradient": lambda case: case.x.requires_grad_(),
+    "argument's gradient function": lambda case: setattr(
+        case, "x", torch.zeros(2, 3, requires_grad=True) * 2),
+    "argument marked": lambda case: torch._dynamo.mark_dynamic(case.x, 0),
+    "argument's conjugation": lambda case: setattr(
+        case, "x", torch.zeros(2, 3, dtype=torch.complex64).conj().imag),
     "argument's type": lambda case: setattr(case, "x", [1]),
     "argument is a parameter": lambda case: setattr(case, "x", case.model.first.weight),
     "constant argument": lambda case: setattr(case, "flag", True),
@@ -354,6 +371,14 @@ HARMLESS = {
     "an equal list": lambda case: setattr(case.model.first, "items", [1, 2]),
     "an equal dictionary": lambda case: setattr(case.model.first, "names", {"a": 1, "b": 2}),
     "a copy of the model": lambda case: setattr(case, "model", copy.deepcopy(case.model)),
+    "a gradient": lambda case: setattr(
+        case.model.first.weight, "grad", torch.ones_like(case.model.first.weight)),
+    "weights elsewhere": lambda case: setattr(case.model.first.weight, "data", torch.ones(2, 3)),
+    "a tensor's hook": lambda case: case.model.first.weight.register_hook(lambda gradient: None),
+    "a hook there and back": lambda case: case.model.first.register_forward_hook(
+        lambda *_: None).remove(),
+    "an argument's attribute": lambda case: setattr(case.x, "unguarded", 1),
+    "an argument's storage": lambda case: setattr(case, "x", torch.ones(4, 3)[2:]),
     "a new argument": lambda case: setattr(case, "x", torch.ones(2, 3)),
     "an unrelated global": lambda case: case.global_values.__setitem__("unrelated", 1),
     "a mode there and back": lambda case: (case.model.eval(), case.model.train()),

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "client/python/guard_program/python_reference.h"
+
+namespace stoker::guards {
+
+inline std::uint64_t WordAt(const void* memory, std::ptrdiff_t offset) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, static_cast<const char*>(memory) + offset, sizeof word);
+  return word;
+}
+
+inline PyObject* ObjectAt(const void* memory, std::ptrdiff_t offset) {
+  PyObject* object = nullptr;
+  std::memcpy(&object, static_cast<const char*>(memory) + offset, sizeof object);
+  return object;
+}
+
+constexpr std::ptrdiff_t kTypeOffset = offsetof(PyObject, ob_type);
+// Where an object of a class with Py_TPFLAGS_MANAGED_DICT has its dictionary.
+constexpr std::ptrdiff_t kManagedSlot = -24;
+constexpr unsigned long kManagedDictionary = 1UL << 4;
+
+// Has an object of a class with managed dictionaries no attributes of its own?
+inline bool IsBare(const PyObject* object) {
+  return ObjectAt(object, kManagedSlot) == nullptr &&
+         ObjectAt(object, kManagedSlot - static_cast<std::ptrdiff_t>(sizeof(PyObject*))) == nullptr;
+}
+
+// Where CPython keeps what a Watch looks at. Offsets are in bytes from an object's address.
+struct PythonLayout {
+  // Of a dictionary: a number that no other has; when it is made, and with every change, it gets
+  // one that is greater than any before.
+  std::ptrdiff_t dictionary_number = 0;
+  std::ptrdiff_t class_order = 0;  // __mro__
+  std::ptrdiff_t cell_contents = 0;
+  std::ptrdiff_t function_code = 0;
+  std::ptrdiff_t function_defaults = 0;
+
+  // Found by looking at objects made for it; null on versions of CPython that do not number the
+  // states of dictionaries (all but 3.11 and 3.12), and where something lies elsewhere.
+  static const PythonLayout* Get();
+};
+
+// Where PyTorch keeps the metadata of a tensor. Offsets are in bytes.
+struct TensorLayout {
+  std::ptrdiff_t implementation = 0;  // From the Python object: the address of its TensorImpl.
+
+  // From the TensorImpl, in PyTorch 2.11.
+  static constexpr std::ptrdiff_t kGradient = 24;   // Address of its AutogradMeta, or null.
+  static constexpr std::ptrdiff_t kExtra = 32;      // Address of its ExtraMeta, or null.
+  static constexpr std::ptrdiff_t kDims = 64;       // Number of dims.
+  static constexpr std::ptrdiff_t kSizes = 72;      // In place up to kMaxDims.
+  static constexpr std::ptrdiff_t kStrides = 112;   // In place up to kMaxDims.
+  static constexpr std::ptrdiff_t kElements = 160;  // Number of elements.
+  static constexpr std::ptrdiff_t kKind = 168;      // Dtype, device and flags.
+  static constexpr std::ptrdiff_t kKeys = 176;      // Dispatch keys.
+  static constexpr std::size_t kMaxDims = 5;
+
+  // From the AutogradMeta.
+  static constexpr std::ptrdiff_t kGradientFunction = 48;
+  static constexpr std::ptrdiff_t kRequiresGradient = 144;  // One byte.
+
+  // `probe`: a float64 tensor on the CPU of sizes (2, 3) and strides (7, 2); whether it requires a
+  // gradient is changed. `keys`: its dispatch keys as a number. False if it does not lie as said
+  // here.
+  static bool Learn(PyObject* probe, std::uint64_t keys);
+  // Null before Learn() gave true.
+  static const TensorLayout* Get();
+};
+
+}  // namespace stoker::guards
