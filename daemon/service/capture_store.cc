@@ -130,7 +130,21 @@ Status CaptureStore::Drop(const wire::CaptureDrop& drop) {
   } else {
     STOKER_RETURN_IF_ERROR(Publish(drop.ns, drop.capture_key, captures, std::move(entry)));
   }
-  return stack_.blobs().Quarantine(drop.capture, "A client refused this capture.");
+  return QuarantineIfDamaged(drop.capture);
+}
+
+// Who else names a blob cannot be asked: other daemons share a tier. What nobody names is evicted
+// in its turn.
+Status CaptureStore::QuarantineIfDamaged(const Digest& capture) {
+  const auto blob = stack_.blobs().Get(capture);
+  if (!blob.ok()) {
+    // Gone: the store itself saw the damage, or evicted it.
+    return blob.error().code == ErrorCode::kNotFound ? Ok() : Status(blob.error());
+  }
+  const auto whole = NamedBlob::Verify(capture, *blob);
+  if (whole.ok()) return Ok();
+  return stack_.blobs().Quarantine(capture,
+                                   "A client refused this capture: " + whole.error().message);
 }
 
 MissReason CaptureStore::ExplainMiss(const wire::CaptureQuery& query) {

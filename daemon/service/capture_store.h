@@ -26,7 +26,9 @@ class CaptureStore {
   Result<wire::CaptureList> Find(const wire::CaptureQuery& query);
   // Durable on return. InvalidArgument: no envelope that opens.
   Status Put(const wire::CapturePut& put);
-  // Quarantines the capture. NotFound: it is not under the key.
+  // Takes the capture from under this key. Its bytes are quarantined only if they are damaged:
+  // whole ones that are wrong here (of another key or format) may be right under another key.
+  // NotFound: it is not under the key.
   Status Drop(const wire::CaptureDrop& drop);
   // Compares with the nearest key of the namespace.
   MissReason ExplainMiss(const wire::CaptureQuery& query);
@@ -36,6 +38,7 @@ class CaptureStore {
   Result<std::vector<Digest>> DigestsOf(const ActionEntry& entry);
   Status Publish(std::string_view ns, const Digest& key, const std::vector<Digest>& captures,
                  ActionEntry entry);
+  Status QuarantineIfDamaged(const Digest& capture);
 
   CacheStack& stack_;
   std::mutex mutex_;  // Held while a list is read and replaced.

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "cache/complete_action_index.h"
+#include "cache/memory_action_index.h"
+#include "cache/memory_blob_store.h"
+#include "cache/memory_counter_store.h"
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/limits.h"
 
@@ -75,7 +79,34 @@ TEST_F(CaptureStoreTest, Drop_OneOfTwo_TheOtherStays) {
   ASSERT_TRUE(Put(Key("f"), "two").ok());
   ASSERT_TRUE(store_.Drop({"default", Key("f").capture_key, DigestOf("two")}).ok());
   EXPECT_THAT(Contents(Key("f")), ElementsAre("one"));
-  EXPECT_FALSE(*stack_->blobs().Contains(DigestOf("two")));
+}
+
+// What is of another key or format is wrong under the one and may be right under the other.
+TEST_F(CaptureStoreTest, Drop_WholeBytesUnderTwoKeys_TheOtherKeyKeepsThem) {
+  ASSERT_TRUE(Put(Key("f"), "own").ok());
+  ASSERT_TRUE(Put(Key("f"), "equal").ok());
+  ASSERT_TRUE(Put(Key("g"), "further").ok());
+  ASSERT_TRUE(Put(Key("g"), "equal").ok());
+  ASSERT_TRUE(store_.Drop({"default", Key("f").capture_key, DigestOf("equal")}).ok());
+  EXPECT_THAT(Contents(Key("f")), ElementsAre("own"));
+  EXPECT_THAT(Contents(Key("g")), ElementsAre("equal", "further"));
+}
+
+TEST_F(CaptureStoreTest, Drop_WholeBytesUnderTwoNamespaces_TheOtherKeepsThem) {
+  wire::CaptureQuery other = Key("f");
+  other.ns = "team";
+  ASSERT_TRUE(Put(Key("f"), "equal").ok());
+  ASSERT_TRUE(Put(other, "equal").ok());
+  ASSERT_TRUE(store_.Drop({"default", Key("f").capture_key, DigestOf("equal")}).ok());
+  EXPECT_THAT(Contents(Key("f")), IsEmpty());
+  EXPECT_THAT(Contents(other), ElementsAre("equal"));
+}
+
+TEST_F(CaptureStoreTest, Put_WhatWasDropped_IsFoundAgain) {
+  ASSERT_TRUE(Put(Key("f"), "one").ok());
+  ASSERT_TRUE(store_.Drop({"default", Key("f").capture_key, DigestOf("one")}).ok());
+  ASSERT_TRUE(Put(Key("f"), "one").ok());
+  EXPECT_THAT(Contents(Key("f")), ElementsAre("one"));
 }
 
 TEST_F(CaptureStoreTest, Drop_Last_KeyIsGone) {
@@ -114,6 +145,86 @@ TEST_F(CaptureStoreTest, List_ShowsCapturesByKind) {
   EXPECT_EQ(listed[0].key, Key("f").capture_key);
   EXPECT_EQ(listed[0].label, "label of one");
   EXPECT_EQ(listed[0].size_bytes, SealCapture("one").size());
+}
+
+// Gives other bytes than were put for one blob, or an error.
+class RottingBlobs : public MemoryBlobStore {
+ public:
+  RottingBlobs() : MemoryBlobStore(Watermarks::Of(std::uint64_t{1} << 20)) {}
+
+  Result<Blob> Get(const Digest& digest) override {
+    STOKER_TRY(Blob blob, MemoryBlobStore::Get(digest));
+    if (digest != rotten) return blob;
+    if (failure) return *failure;
+    std::string bytes(blob.bytes());
+    bytes.back() ^= 1;
+    return Blob(std::move(bytes), blob.kind());
+  }
+
+  Digest rotten;
+  std::optional<Error> failure;
+};
+
+class RottingStack : public CacheStack {
+ public:
+  RottingBlobs& blobs() override { return blobs_; }
+  ActionIndex& actions() override { return actions_; }
+  CounterStore& counters() override { return counters_; }
+  std::string TierOf(const Digest& /*digest*/) override { return "memory"; }
+  Status Maintain() override { return Ok(); }
+  StackSnapshot Snapshot() override { return {}; }
+
+ private:
+  RottingBlobs blobs_;
+  CompleteActionIndex actions_{std::make_unique<MemoryActionIndex>(), blobs_};
+  MemoryCounterStore counters_;
+};
+
+class DamagedCaptureTest : public testing::Test {
+ protected:
+  Status Put(const Digest& key) { return store_.Put({{"default", key, {}}, "", capture_}); }
+  Status Drop(const Digest& key) { return store_.Drop({"default", key, digest_}); }
+  ErrorCode CodeOfFind(const Digest& key) {
+    const auto found = store_.Find({"default", key, {}});
+    return found.ok() ? ErrorCode::kInternal : found.error().code;
+  }
+
+  const Digest one_ = Sha256Of("one key");
+  const Digest other_ = Sha256Of("other key");
+  const std::string capture_ = SealCapture("content");
+  const Digest digest_ = Sha256Of(capture_);
+  RottingStack stack_;
+  CaptureStore store_{stack_};
+};
+
+TEST_F(DamagedCaptureTest, Drop_DamagedBytes_AreQuarantinedUnderEveryKey) {
+  ASSERT_TRUE(Put(one_).ok());
+  ASSERT_TRUE(Put(other_).ok());
+  stack_.blobs().rotten = digest_;
+  EXPECT_TRUE(Drop(one_).ok());
+  EXPECT_FALSE(*stack_.blobs().Contains(digest_));
+  EXPECT_EQ(CodeOfFind(one_), ErrorCode::kNotFound);
+  EXPECT_EQ(CodeOfFind(other_), ErrorCode::kDataLoss);
+  stack_.blobs().rotten = Digest();
+  EXPECT_TRUE(Put(other_).ok());
+  EXPECT_EQ(store_.Find({"default", other_, {}})->captures.at(0).data, capture_);
+}
+
+TEST_F(DamagedCaptureTest, Drop_StoreSawTheDamageItself_Ok) {
+  ASSERT_TRUE(Put(one_).ok());
+  stack_.blobs().rotten = digest_;
+  stack_.blobs().failure = NotFound("damaged");
+  EXPECT_TRUE(Drop(one_).ok());
+  EXPECT_EQ(CodeOfFind(one_), ErrorCode::kNotFound);
+}
+
+TEST_F(DamagedCaptureTest, Drop_BytesCannotBeReadNow_SaysSoAndTheKeyIsGone) {
+  ASSERT_TRUE(Put(one_).ok());
+  stack_.blobs().rotten = digest_;
+  stack_.blobs().failure = Unavailable("away");
+  EXPECT_EQ(Drop(one_).error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(*stack_.blobs().Contains(digest_));
+  EXPECT_EQ(CodeOfFind(one_), ErrorCode::kNotFound);
 }
 
 }  // namespace
