@@ -63,6 +63,8 @@ void PrintStats(const json::value& stats) {
              FormatSeconds(Number(stats, {"seconds_saved"})));
   fmt::print("kernels       {:.0f} compiled, {:.0f} reused\n",
              Number(stats, {"kernels", "compiled"}), Number(stats, {"kernels", "reused"}));
+  fmt::print("weights       {:.0f} found packed, {:.0f} packed\n",
+             Number(stats, {"prepared", "found"}), Number(stats, {"prepared", "made"}));
   fmt::print("stored        {} ({:.0f} blobs), {} on disk, {:.0f} evicted\n",
              FormatBytes(Number(stats, {"bytes", "stored"})), Number(stats, {"bytes", "entries"}),
              FormatBytes(Number(stats, {"bytes", "on_disk"})), Number(stats, {"evicted"}));

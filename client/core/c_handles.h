@@ -8,6 +8,7 @@
 #include <string>
 
 #include "client/core/client_config.h"
+#include "client/core/prepared_report.h"
 #include "client/core/session.h"
 #include "client/include/stoker/stoker.h"
 #include "protocol/graph/graph.h"
@@ -26,7 +27,8 @@ struct stoker_client {
   explicit stoker_client(stoker::ClientConfig resolved)
       : config(std::move(resolved)),
         session(config.daemon, config.name_space),
-        prepared(std::make_shared<stoker::cpu::PreparedStore>(config.prepared)) {}
+        prepared(std::make_shared<stoker::cpu::PreparedStore>(
+            config.prepared, stoker::ReportPrepared(config.daemon, config.name_space))) {}
 };
 
 struct stoker_graph {

@@ -10,7 +10,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kCallTimeout{30000};
 constexpr std::size_t kMaxIdleConnections = 4;
 // A daemon that dies may accept and then drop connections for some milliseconds.
 constexpr int kMaxAttempts = 5;
@@ -130,7 +129,7 @@ Result<std::variant<wire::Bundle, wire::Miss>> DaemonClient::Lookup(
     const wire::LookupRequest& request) {
   using Answer = std::variant<wire::Bundle, wire::Miss>;
   STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/lookup", wire::EncodeLookupRequest(request), kCallTimeout));
+             Call("POST", "/v1/lookup", wire::EncodeLookupRequest(request), options_.call_timeout));
   if (response.status == 200) {
     STOKER_TRY(wire::Bundle bundle, wire::DecodeBundle(response.body));
     return Answer(std::move(bundle));
@@ -195,7 +194,7 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
 }
 
 Status DaemonClient::Tell(std::string_view path, const std::string& body) {
-  STOKER_TRY(const HttpResponse response, Call("POST", path, body, kCallTimeout));
+  STOKER_TRY(const HttpResponse response, Call("POST", path, body, options_.call_timeout));
   if (response.status / 100 != 2) return ErrorOfResponse(response, path);
   return Ok();
 }
@@ -209,7 +208,7 @@ Result<std::variant<wire::CaptureList, wire::Miss>> DaemonClient::FindCaptures(
   using Answer = std::variant<wire::CaptureList, wire::Miss>;
   constexpr std::string_view kPath = "/v1/captures/find";
   STOKER_TRY(const HttpResponse response,
-             Call("POST", kPath, wire::EncodeCaptureQuery(query), kCallTimeout));
+             Call("POST", kPath, wire::EncodeCaptureQuery(query), options_.call_timeout));
   if (response.status == 200) {
     STOKER_TRY(wire::CaptureList list, wire::DecodeCaptureList(response.body));
     return Answer(std::move(list));
@@ -235,7 +234,7 @@ Status DaemonClient::NoteCapture(const wire::CaptureNote& note) {
 
 Result<wire::ListReply> DaemonClient::List(const wire::ListRequest& request) {
   STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/list", wire::EncodeListRequest(request), kCallTimeout));
+             Call("POST", "/v1/list", wire::EncodeListRequest(request), options_.call_timeout));
   if (response.status != 200) return ErrorOfResponse(response, "/v1/list");
   return wire::DecodeListReply(response.body);
 }
@@ -249,21 +248,23 @@ Result<wire::InspectReply> DaemonClient::Inspect(const wire::InspectRequest& req
 }
 
 Result<wire::ExplainReply> DaemonClient::Explain(const wire::ExplainRequest& request) {
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/explain", wire::EncodeExplainRequest(request), kCallTimeout));
+  STOKER_TRY(
+      const HttpResponse response,
+      Call("POST", "/v1/explain", wire::EncodeExplainRequest(request), options_.call_timeout));
   if (response.status != 200) return ErrorOfResponse(response, "/v1/explain");
   return wire::DecodeExplainReply(response.body);
 }
 
 Status DaemonClient::Stop() {
   STOKER_TRY(auto connection, Acquire(/*may_start=*/false));
-  STOKER_TRY(const HttpResponse response, connection->Call("POST", "/-/quit", "", kCallTimeout));
+  STOKER_TRY(const HttpResponse response,
+             connection->Call("POST", "/-/quit", "", options_.call_timeout));
   if (response.status / 100 != 2) return ErrorOfResponse(response, "/-/quit");
   return Ok();
 }
 
 Result<std::string> DaemonClient::Get(const std::string& path) {
-  STOKER_TRY(HttpResponse response, Call("GET", path, "", kCallTimeout));
+  STOKER_TRY(HttpResponse response, Call("GET", path, "", options_.call_timeout));
   if (response.status != 200) return ErrorOfResponse(response, path);
   return std::move(response.body);
 }

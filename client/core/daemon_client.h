@@ -25,6 +25,7 @@ struct DaemonClientOptions {
   std::chrono::milliseconds connect_timeout{10000};
   // The longest silence within a compile; the daemon sends progress in between.
   std::chrono::milliseconds compile_timeout{600000};
+  std::chrono::milliseconds call_timeout{30000};  // For the answer to any other call.
 };
 
 class DaemonClient {

@@ -86,6 +86,10 @@ std::string AdminPages::MetricsText() {
   counter("stoker_seconds_saved_total", "Compile time that hits saved", "seconds_saved");
   counter("stoker_kernels_compiled_total", "Kernels compiled", "kernels.compiled");
   counter("stoker_kernels_reused_total", "Kernels found while compiling", "kernels.reused");
+  counter("stoker_prepared_found_total", "Packed weights that clients found in files",
+          wire::kPreparedFound);
+  counter("stoker_prepared_made_total", "Packed weights that clients made, to be kept in files",
+          wire::kPreparedMade);
   counter("stoker_publish_failures_total", "Artifacts that could not be stored",
           "publish_failures");
   counter("stoker_quarantined_total", "Damaged or foreign blobs set aside", "quarantined");

@@ -303,7 +303,10 @@ asio::awaitable<Flight::Landing> CompileService::Fly(const wire::CompileCall& ca
 }
 
 void CompileService::Report(const wire::Report& report) {
-  for (const auto& [name, value] : report.counters) statistics_.Add("client." + name, value);
+  for (const auto& [name, value] : report.counters) {
+    const bool kept_apart = name == wire::kPreparedFound || name == wire::kPreparedMade;
+    statistics_.Add(kept_apart ? name : "client." + name, value);
+  }
   for (const auto& [op, count] : report.fallback_ops) {
     statistics_.Add("fallback_ops." + op, static_cast<double>(count));
   }

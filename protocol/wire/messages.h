@@ -97,6 +97,11 @@ struct Progress {
 // The last event of a stream is a Bundle or an ErrorReply.
 using CompileEvent = std::variant<Progress, Bundle, ErrorReply>;
 
+// Counters of a Report that the daemon keeps apart: packed weights of the client's host that were
+// found in a file, and that had to be made.
+inline constexpr std::string_view kPreparedFound = "prepared.found";
+inline constexpr std::string_view kPreparedMade = "prepared.made";
+
 // POST /v1/report: what a client did, for statistics.
 struct Report {
   std::string ns{kDefaultNamespace};

@@ -79,8 +79,9 @@ Bytes BytesOf(const Region& memory) {
 
 }  // namespace
 
-PreparedStore::PreparedStore(Options options)
+PreparedStore::PreparedStore(Options options, OnOutcome on_outcome)
     : options_(std::move(options)),
+      on_outcome_(std::move(on_outcome)),
       is_local_(options_.max_bytes > 0 && LiesOnALocalDisk(options_.folder)),
       background_(kPatience) {}
 
@@ -116,6 +117,7 @@ std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes,
   const Footer expected = FooterOf(key, ContentDigest({&content, 1}, pool, threads));
   if (std::memcmp(&footer, &expected, sizeof footer) != 0) return refuse();
   futimens(file.get(), nullptr);  // Used now; eviction looks at it.
+  Tell(PreparedOutcome::kFound);
   return std::move(memory).value();
 }
 
@@ -123,6 +125,14 @@ void PreparedStore::Keep(const Digest& key, std::shared_ptr<const Prepared> prep
   if (!is_local_) return;
   background_.Post([this, key, prepared = std::move(prepared)] {
     if (Write(key, prepared->memory)) Evict();
+  });
+  Tell(PreparedOutcome::kMade);
+}
+
+void PreparedStore::Tell(PreparedOutcome outcome) {
+  if (on_outcome_ == nullptr) return;
+  background_.Post([this, outcome] {
+    if (!gives_up_) on_outcome_(outcome);
   });
 }
 

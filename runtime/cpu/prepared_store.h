@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,11 @@
 
 namespace stoker::cpu {
 
+enum class PreparedOutcome {
+  kFound,  // In a file.
+  kMade,   // There was no whole file: packed, to be kept in one.
+};
+
 // Thread-safe. In a child of a fork it finds and keeps nothing.
 class PreparedStore {
  public:
@@ -34,8 +40,12 @@ class PreparedStore {
     std::int64_t min_bytes = std::int64_t{16} << 20;  // Less is packed faster than it is found.
   };
 
+  // Called in the background, so that it may take its time, once for each memory that was found or
+  // is to be kept. Not called when a Flush has run out of time.
+  using OnOutcome = std::function<void(PreparedOutcome)>;
+
   // Its end waits for what is being written.
-  explicit PreparedStore(Options options);
+  explicit PreparedStore(Options options, OnOutcome on_outcome = nullptr);
 
   // Is prepared memory of this size kept? False also where the folder lies on a network, whose
   // failures would end the process that has a file mapped.
@@ -65,12 +75,14 @@ class PreparedStore {
     std::filesystem::path path;
   };
 
+  void Tell(PreparedOutcome outcome);
   bool Write(const Digest& key, const Region& memory);
   std::vector<Entry> Entries() const;
   void Evict() const;
   std::string PathOf(const Digest& key) const;
 
   const Options options_;
+  const OnOutcome on_outcome_;  // May be null.
   const bool is_local_;
   std::atomic<bool> gives_up_{false};
   BackgroundThread background_;  // Last: its tasks use what stands before it.

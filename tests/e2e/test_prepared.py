@@ -33,6 +33,8 @@ def test_next_process_finds_what_the_first_one_packed(site, start):
     assert files(site) == [kept]
     size = f"{kept.stat().st_size / 2**20:.1f} MiB"
     assert f"{kept.parent}, {size} of at most 4.0 GiB" in site.tool("doctor")
+    assert site.stats()["prepared"] == {"found": 1, "made": 1}
+    assert "weights       1 found packed, 1 packed\n" in site.tool("stats")
 
 
 def test_other_weights_are_packed(site, start):
@@ -67,4 +69,5 @@ def test_limit_of_nothing_keeps_nothing(site, start):
     assert start() == "parameters"
     assert start() == "parameters"
     assert files(site) == []
+    assert site.stats()["prepared"] == {"found": 0, "made": 0}
     assert "none are kept" in site.tool("doctor")

@@ -2,16 +2,11 @@
 #include "client/core/http_connection.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 #include <string>
-#include <thread>
 
-#include "tests/unit/temp_folder.h"
+#include "tests/unit/client/core/canned_peer.h"
 
 namespace stoker {
 namespace {
@@ -19,46 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPatience = 60s;  // Never used up.
-
-// Accepts one connection, reads until the end of a request header, sends `answer`; then closes, or
-// stays silent until the client does.
-class CannedPeer {
- public:
-  CannedPeer(std::string answer, bool stays) : path_(folder_.path() + "/s") {
-    listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(listen(listener_, 1), 0);
-    thread_ = std::thread([this, answer = std::move(answer), stays] {
-      const int fd = accept(listener_, nullptr, nullptr);
-      std::string request;
-      char piece[4096];
-      while (request.find("\r\n\r\n") == std::string::npos) {
-        const ssize_t n = read(fd, piece, sizeof piece);
-        if (n <= 0) break;
-        request.append(piece, static_cast<std::size_t>(n));
-      }
-      // The client may have given up already.
-      (void)send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
-      while (stays && read(fd, piece, sizeof piece) > 0) {
-      }
-      close(fd);
-    });
-  }
-  ~CannedPeer() {
-    thread_.join();
-    close(listener_);
-  }
-  DaemonUrl url() const { return *DaemonUrl::Parse("unix:" + path_); }
-
- private:
-  TempFolder folder_;
-  const std::string path_;
-  int listener_;
-  std::thread thread_;
-};
 
 TEST(HttpConnection, Call_ContentLength_BodyIsWhole) {
   CannedPeer peer("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nhello", true);

@@ -87,6 +87,24 @@ TEST(AdminPages, Metrics_CountWhatHappened_LabelsAreEscaped) {
   EXPECT_EQ(samples.at("stoker_requests_total"), 5);  // Without this one.
 }
 
+TEST(AdminPages, PreparedWeights_AreCountedInMetricsAndStatus) {
+  TestDaemon daemon;
+  EXPECT_EQ(SamplesOf(daemon.Call("GET", "/metrics").body).at("stoker_prepared_found_total"), 0);
+  const auto report = [&](std::string_view event) {
+    daemon.Call("POST", "/v1/report",
+                wire::EncodeReport({"default", {{std::string(event), 1}}, {}}));
+  };
+  report(wire::kPreparedFound);
+  report(wire::kPreparedFound);
+  report(wire::kPreparedMade);
+  const auto samples = SamplesOf(daemon.Call("GET", "/metrics").body);
+  EXPECT_EQ(samples.at("stoker_prepared_found_total"), 2);
+  EXPECT_EQ(samples.at("stoker_prepared_made_total"), 1);
+  const json::value status = json::parse(daemon.Call("GET", "/status").body);
+  EXPECT_EQ(status.at("stats").at("prepared").at("found"), 2);
+  EXPECT_EQ(status.at("stats").at("prepared").at("made"), 1);
+}
+
 TEST(AdminPages, Status_HasWhatStatsPrints) {
   TestDaemon daemon;
   wire::CompileCall call = FakeCall(Behaviour::kGood);

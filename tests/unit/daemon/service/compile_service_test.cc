@@ -484,8 +484,13 @@ TEST_F(CompileServiceTest, Inspect_ListsTheSectionsAskedFor_OrAll) {
 
 TEST_F(CompileServiceTest, Report_IsCounted) {
   Start();
-  service_->Report({"default", {{"artifacts_refused", 2}}, {{"aten.foo", 3}}});
+  service_->Report({"default",
+                    {{"artifacts_refused", 2}, {"prepared.found", 4}, {"prepared.other", 5}},
+                    {{"aten.foo", 3}}});
   EXPECT_EQ(statistics_->Total("client.artifacts_refused"), 2);
+  EXPECT_EQ(statistics_->Total("prepared.found"), 4);
+  EXPECT_EQ(statistics_->Total("client.prepared.found"), 0);
+  EXPECT_EQ(statistics_->Total("client.prepared.other"), 5);
   EXPECT_EQ(statistics_->Total("fallback_ops.aten.foo"), 3);
 }
 

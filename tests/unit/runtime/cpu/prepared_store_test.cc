@@ -1,6 +1,6 @@
 #include "runtime/cpu/prepared_store.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +10,9 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/temp_folder.h"
 
@@ -20,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::hours;
 using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 constexpr std::int64_t kBytes = 100'000;
 constexpr std::int64_t kFileBytes = kBytes + 80;
@@ -210,6 +214,29 @@ TEST_F(PreparedStoreTest, Evict_FilesThatNobodyFinished_GoAfterAnHour) {
   KeepIn(*store, 2, 'x');
   EXPECT_FALSE(fs::exists(old_file));
   EXPECT_TRUE(fs::exists(new_file));
+}
+
+TEST_F(PreparedStoreTest, Outcomes_AreToldInTheBackground) {
+  std::vector<PreparedOutcome> outcomes;
+  std::thread::id teller;
+  PreparedStore store({Folder(), 10 * kFileBytes, 1}, [&](PreparedOutcome outcome) {
+    outcomes.push_back(outcome);
+    teller = std::this_thread::get_id();
+  });
+  EXPECT_FALSE(FindIn(store, 1).has_value());
+  store.Flush(hours(1));
+  EXPECT_THAT(outcomes, IsEmpty());  // It may still fail to be made.
+  KeepIn(store, 1, 'x');
+  EXPECT_THAT(outcomes, ElementsAre(PreparedOutcome::kMade));
+  EXPECT_NE(teller, std::this_thread::get_id());
+  EXPECT_TRUE(FindIn(store, 1).has_value());
+  store.Flush(hours(1));
+  EXPECT_THAT(outcomes, ElementsAre(PreparedOutcome::kMade, PreparedOutcome::kFound));
+  std::ofstream(FileOf(1)) << "damage";
+  EXPECT_FALSE(FindIn(store, 1).has_value());
+  KeepIn(store, 1, 'x');
+  EXPECT_THAT(outcomes,
+              ElementsAre(PreparedOutcome::kMade, PreparedOutcome::kFound, PreparedOutcome::kMade));
 }
 
 TEST_F(PreparedStoreTest, Takes_SizesBetweenTheLimitsOnALocalDisk) {
