@@ -18,7 +18,7 @@ namespace stoker::guards {
 // something it has found unchanged just before.
 class Watch {
  public:
-  Watch() = default;
+  Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 

@@ -22,8 +22,8 @@ void Words::Add(const void* object, std::ptrdiff_t offset) {
 }
 
 void Words::AddRising(const void* object, std::ptrdiff_t offset) {
+  if (WordAt(object, offset) > highest_) return Add(object, offset);
   list_.push_back(AddressOf(object, offset));
-  highest_ = std::max(highest_, WordAt(object, offset));
 }
 
 void Words::Finish() {

@@ -15,9 +15,13 @@ namespace stoker::guards {
 // as the processor can wait for. The list itself is kept short for the same reason.
 class Words {
  public:
+  // `highest`: no rising word is greater before this is made.
+  explicit Words(std::uint64_t highest) : highest_(highest) {}
+
   // The word at `offset` from `object`, as it is now.
   void Add(const void* object, std::ptrdiff_t offset);
-  // One of which every other value is greater than all that any such word ever had.
+  // The same of one that becomes greater than all such words ever were with every change: they need
+  // no value each in the list.
   void AddRising(const void* object, std::ptrdiff_t offset);
   // After everything was added.
   void Finish();
@@ -32,7 +36,7 @@ class Words {
 
   std::vector<std::uint64_t> list_;  // kAhead more at the end, so that looking ahead needs no test.
   std::size_t size_ = 0;
-  std::uint64_t highest_ = 0;  // Of the rising ones.
+  std::uint64_t highest_;
 };
 
 }  // namespace stoker::guards
