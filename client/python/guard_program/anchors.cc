@@ -91,42 +91,31 @@ Anchors::Anchors(const std::vector<Node>& nodes, const Checks& checks, Values& v
 }
 
 bool Anchors::Anchor(const Node& node, PyObject* value, const Roots& roots) {
-  PyObject* key = node.argument_node == kNoNode ? node.argument.get() : Find(node.argument_node);
-  switch (node.step) {
-    case Step::kRoot:
-      return true;
-    case Step::kLocal:
-      // What is made anew for every call is looked at in every call.
-      if (!PyDict_CheckExact(roots.local_values)) return false;
-      if (value != Py_None && !IsExactly(value, PyBool_Type) &&
-          (!IsOf(value, classes_.module) || AddOwner(value) == nullptr)) {
-        return false;
-      }
-      watch_.AddLocal(key, value);
-      return true;
-    case Step::kModule:
-      return AnchorName(roots.modules, key, value);
-    case Step::kGlobal:
-      return AnchorName(roots.global_values, key, value);
-    case Step::kAttribute:
-    case Step::kGeneric:
-    case Step::kItem:
-    case Step::kDict:
-    case Step::kType:
-    case Step::kTypeDictionary:
-    case Step::kKey:
-    case Step::kDefault:
-    case Step::kCall:
-      break;
-  }
+  if (node.parent == kNoNode) return AnchorRoot(node, value, roots);
   PyObject* parent = Find(node.parent);
   if (parent == nullptr) return node.step == Step::kItem && AnchorInClass(node, value);
   if (node.step == Step::kType) return OwnerOf(parent) != nullptr;
+  PyObject* key = node.argument_node == kNoNode ? node.argument.get() : Find(node.argument_node);
   if (key == nullptr) return false;
   if (node.step == Step::kAttribute || node.step == Step::kGeneric) {
     return AnchorAttribute(node, parent, key, value);
   }
   return AnchorItem(node, parent, key, value);
+}
+
+bool Anchors::AnchorRoot(const Node& node, PyObject* value, const Roots& roots) {
+  PyObject* name = node.argument.get();
+  if (node.step == Step::kModule) return AnchorName(roots.modules, name, value);
+  if (node.step == Step::kGlobal) return AnchorName(roots.global_values, name, value);
+  if (node.step != Step::kLocal) return true;
+  // What is made anew for every call is looked at in every call.
+  if (!PyDict_CheckExact(roots.local_values)) return false;
+  if (value != Py_None && !IsExactly(value, PyBool_Type) &&
+      (!IsOf(value, classes_.module) || AddOwner(value) == nullptr)) {
+    return false;
+  }
+  watch_.AddLocal(name, value);
+  return true;
 }
 
 bool Anchors::AnchorAttribute(const Node& node, PyObject* parent, PyObject* name, PyObject* value) {
@@ -354,7 +343,7 @@ bool Anchors::IsContent(PyObject* value, const char* method) {
 // What reading an attribute gives, if the dictionaries that are watched decide about it.
 Anchors::Found Anchors::FindIn(PyObject* value, const Owner& owner, PyObject* name, bool generic) {
   const ClassFacts& facts = FactsOf(owner.type);
-  if (!facts.plain && !generic) return Compute(value, name, generic);
+  if (!facts.plain && !generic) return FindComputed(value, name, generic);
   for (const Reference& dictionary : facts.dictionaries) {
     PyObject* found = FindItem(dictionary.get(), name);
     if (found == nullptr) continue;
@@ -363,7 +352,7 @@ Anchors::Found Anchors::FindIn(PyObject* value, const Owner& owner, PyObject* na
       return {Presence::kPresent, own == nullptr ? found : own};
     }
     // A method is there for every instance; other descriptors may raise.
-    return IsDefinition(found) ? Found{Presence::kPresent} : Compute(value, name, generic);
+    return IsDefinition(found) ? Found{Presence::kPresent} : FindComputed(value, name, generic);
   }
   if (PyObject* found = FindItem(owner.dictionary, name)) return {Presence::kPresent, found};
   if (generic || facts.fallback == 0) return {Presence::kAbsent};
@@ -379,7 +368,7 @@ Anchors::Found Anchors::FindIn(PyObject* value, const Owner& owner, PyObject* na
 }
 
 // The same of an attribute that Python code of the class computes.
-Anchors::Found Anchors::Compute(PyObject* value, PyObject* name, bool generic) {
+Anchors::Found Anchors::FindComputed(PyObject* value, PyObject* name, bool generic) {
   const Reference words = OrThrow(PyObject_CallFunctionObjArgs(
       classes_.reads_of.get(), value, name, generic ? Py_True : Py_False, nullptr));
   if (words.get() == Py_None) return {};

@@ -76,6 +76,7 @@ class Anchors {
   };
 
   bool Anchor(const Node& node, PyObject* value, const Roots& roots);
+  bool AnchorRoot(const Node& node, PyObject* value, const Roots& roots);
   bool AnchorAttribute(const Node& node, PyObject* parent, PyObject* name, PyObject* value);
   bool AnchorItem(const Node& node, PyObject* parent, PyObject* key, PyObject* value);
   bool AnchorName(PyObject* container, PyObject* key, PyObject* value);
@@ -95,7 +96,7 @@ class Anchors {
   bool IsContent(PyObject* value, const char* method);
 
   Found FindIn(PyObject* value, const Owner& owner, PyObject* name, bool generic);
-  Found Compute(PyObject* value, PyObject* name, bool generic);
+  Found FindComputed(PyObject* value, PyObject* name, bool generic);
   bool IsProven(const Guard& guard);
   PyTypeObject* BareClass(const Guard& guard, PyObject* value);
   bool IsEmptyHooks(const Node& node, PyObject* value) const;

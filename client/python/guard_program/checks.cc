@@ -164,20 +164,6 @@ Reference FindAttribute(PyObject* value, PyObject* name) {
   return Reference::Steal(found);
 }
 
-std::optional<Metadata> ReadMetadata(PyObject* tensor) {
-  const TensorLayout* layout = TensorLayout::Get();
-  if (layout == nullptr) return std::nullopt;
-  const Reference sizes = Reference::Steal(PyObject_GetAttrString(tensor, "shape"));
-  const Reference strides = Reference::Steal(PyObject_CallMethod(tensor, "stride", nullptr));
-  if (!sizes || !strides || !PyTuple_Check(sizes.get()) || !PyTuple_Check(strides.get())) {
-    if (PyErr_Occurred()) SwallowException();
-    return std::nullopt;
-  }
-  std::optional<Metadata> found = Metadata::Of(tensor, *layout);
-  if (found && !found->Has(sizes.get(), strides.get())) found.reset();
-  return found;
-}
-
 bool SameConstant(PyObject* left, PyObject* right) { return Same(left, right, 0); }
 
 bool IsImmutable(PyObject* value, PyObject* types) { return Immutable(value, types, 0); }
@@ -371,9 +357,7 @@ bool Checks::ProvesTensor(TensorFacts& facts, PyObject* value) {
     return false;
   }
   if (facts.seen && facts.seen->Equals(value, *TensorLayout::Get())) return true;
-  if (!AsksTensor(facts, value)) return false;
-  facts.seen = ReadMetadata(value);
-  return true;
+  return AsksTensor(facts, value);
 }
 
 // Is it a tensor of a device other than the one before?
@@ -406,6 +390,9 @@ bool Checks::AsksTensor(TensorFacts& facts, PyObject* value) {
       Reference::Steal(PyObject_CallMethodObjArgs(keys.get(), raw_repr_.get(), nullptr));
   if (!raw || !AreEqual(raw.get(), facts.keys.get())) return false;
   facts.seen_device = device;
+  const TensorLayout* layout = TensorLayout::Get();
+  facts.seen = layout == nullptr ? std::nullopt : Metadata::Of(value, *layout);
+  if (facts.seen && !facts.seen->Has(shape.get(), stride.get())) facts.seen.reset();
   return true;
 }
 

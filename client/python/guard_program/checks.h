@@ -102,9 +102,6 @@ class Checks {
 // The attribute, or null without an error where there is none; null with an error otherwise.
 Reference FindAttribute(PyObject* value, PyObject* name);
 
-// Nothing where it does not lie as known, or PyTorch says otherwise about sizes and strides.
-std::optional<Metadata> ReadMetadata(PyObject* tensor);
-
 // Equal in type and value, of types that never change: a proof of sameness for constants.
 bool SameConstant(PyObject* left, PyObject* right);
 

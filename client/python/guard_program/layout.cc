@@ -116,17 +116,27 @@ std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {
   return TensorLayout{*implementation};
 }
 
+// A layout that cannot be looked at is one that is not known.
+auto OrNothing(auto look) -> decltype(look()) {
+  try {
+    return look();
+  } catch (const PythonError&) {
+    SwallowException();
+    return std::nullopt;
+  }
+}
+
 std::optional<TensorLayout> g_tensor_layout;  // Of the process's PyTorch. With the GIL.
 
 }  // namespace
 
 const PythonLayout* PythonLayout::Get() {
-  static const std::optional<PythonLayout> kLayout = LookAtPython();
+  static const std::optional<PythonLayout> kLayout = OrNothing(LookAtPython);
   return kLayout ? &*kLayout : nullptr;
 }
 
 bool TensorLayout::Learn(PyObject* probe, std::uint64_t keys) {
-  g_tensor_layout = LookAtTensor(probe, keys);
+  g_tensor_layout = OrNothing([&] { return LookAtTensor(probe, keys); });
   return g_tensor_layout.has_value();
 }
 

@@ -13,6 +13,7 @@ std::uint64_t NumberOf(PyObject* dictionary) {
 }
 
 }  // namespace
+
 // Whatever changes later gets a greater number than a dictionary that was just made.
 Watch::Watch()
     : words_(NumberOf(OrThrow(PyDict_New()).get())),
