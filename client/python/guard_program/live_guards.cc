@@ -36,11 +36,9 @@ STOKER_EVERY_CALL void LiveGuards::Prefetch(const Checks& checks) const {
   for (const Question& question : questions_) checks.Prefetch(question.guard);
 }
 
-STOKER_EVERY_CALL void LiveGuards::Start(Values& values, std::vector<Reference>& kept) const {
-  kept.reserve(starts_.size());
+STOKER_EVERY_CALL void LiveGuards::Start(Values& values) const {
   for (const auto& [place, value] : starts_) {
-    kept.push_back(Reference::Share(value));
-    values.Give(place, value);
+    values.Give(place, Reference::Share(value));
   }
 }
 

@@ -33,7 +33,7 @@ class LiveGuards {
   void Prefetch(const Checks& checks) const;
 
   // Gives `values` what the nodes begin at, kept alive. Only after the watch has seen no change.
-  void Start(Values& values, std::vector<Reference>& kept) const;
+  void Start(Values& values) const;
 
  private:
   int PlaceOf(int program_place);

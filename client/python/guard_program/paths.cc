@@ -104,7 +104,9 @@ void ReadStep(std::string_view step, PyObject* name, PyObject* steps, Node& node
 }  // namespace
 
 STOKER_EVERY_CALL Values::Values(const std::vector<Node>& nodes, const Roots& roots)
-    : nodes_(nodes), roots_(roots), slots_(nodes.size()) {}
+    : nodes_(nodes), roots_(roots), slots_(nodes.size(), &memory_), owned_(&memory_) {
+  owned_.reserve(nodes.size());
+}
 
 STOKER_EVERY_CALL PyObject* Values::Get(int node) {
   // Evaluate() asks for parents: a recursion of at most kMaxDepth.
@@ -118,8 +120,9 @@ STOKER_EVERY_CALL PyObject* Values::Get(int node) {
   return slot.value;
 }
 
-STOKER_EVERY_CALL void Values::Give(int node, PyObject* value) {
-  slots_[static_cast<std::size_t>(node)] = {value, true};
+STOKER_EVERY_CALL void Values::Give(int node, Reference value) {
+  slots_[static_cast<std::size_t>(node)] = {value.get(), true};
+  owned_.push_back(std::move(value));
 }
 
 STOKER_EVERY_CALL Reference Values::Evaluate(const Node& node) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -44,7 +47,7 @@ struct Roots {
 };
 
 // The values of nodes in one check, each evaluated when it is first asked for. Owns what it
-// evaluated; a value given to it stays the caller's.
+// evaluated or was given.
 class Values {
  public:
   Values(const std::vector<Node>& nodes, const Roots& roots);
@@ -54,7 +57,7 @@ class Values {
   // Borrowed; null if the node has no value: a step raised. Throws PythonError for what is no
   // Exception.
   PyObject* Get(int node);
-  void Give(int node, PyObject* value);
+  void Give(int node, Reference value);
 
  private:
   Reference Evaluate(const Node& node);
@@ -66,8 +69,11 @@ class Values {
 
   const std::vector<Node>& nodes_;
   Roots roots_;
-  std::vector<Slot> slots_;
-  std::vector<Reference> owned_;
+  // Later calls evaluate few, and allocate nothing.
+  std::array<std::byte, 1024> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::vector<Slot> slots_;
+  std::pmr::vector<Reference> owned_;
 };
 
 // The nodes of a capture's record, [[parent, step, argument]]. `decode` turns an encoded argument

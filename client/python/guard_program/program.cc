@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "client/python/guard_program/every_call.h"
+#include "client/python/guard_program/huge_pages.h"
 
 namespace stoker::guards {
 namespace {
 
+constexpr std::size_t kFew = 8;
 constexpr int kArgumentDepth = 0;  // Of paths that are a root.
 
 std::vector<int> ReadPlaces(PyObject* list, std::size_t nodes) {
@@ -24,9 +26,8 @@ std::vector<int> ReadPlaces(PyObject* list, std::size_t nodes) {
   return places;
 }
 
-// Is each node an object that neither another node nor one of `fixed`, which is in order, is?
-STOKER_EVERY_CALL bool AreDistinct(Values& values, const std::vector<int>& places,
-                                   const std::vector<PyObject*>& fixed) {
+bool AreManyDistinct(Values& values, const std::vector<int>& places,
+                     const std::vector<PyObject*>& fixed) {
   std::vector<PyObject*> found;
   for (const int place : places) {
     PyObject* value = values.Get(place);
@@ -35,6 +36,20 @@ STOKER_EVERY_CALL bool AreDistinct(Values& values, const std::vector<int>& place
   }
   std::ranges::sort(found);
   return std::ranges::adjacent_find(found) == found.end();
+}
+
+// Is each node an object that neither another node nor one of `fixed`, which is in order, is?
+STOKER_EVERY_CALL bool AreDistinct(Values& values, const std::vector<int>& places,
+                                   const std::vector<PyObject*>& fixed) {
+  if (places.size() > kFew) return AreManyDistinct(values, places, fixed);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    PyObject* value = values.Get(places[i]);
+    if (value == nullptr || std::ranges::binary_search(fixed, value)) return false;
+    for (std::size_t earlier = 0; earlier < i; ++earlier) {
+      if (values.Get(places[earlier]) == value) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -95,9 +110,8 @@ STOKER_EVERY_CALL bool Program::Holds(PyObject* local_values) {
 }
 
 STOKER_EVERY_CALL bool Program::HoldsLater(const Later& later, const Roots& roots) {
-  std::vector<Reference> kept;  // Lives longer than `values`, which borrows from it.
   Values values(later.live.nodes(), roots);
-  later.live.Start(values, kept);
+  later.live.Start(values);
   for (const LiveGuards::Question& question : later.live.questions()) {
     PyObject* value = values.Get(question.place);
     if (value == nullptr) return false;
@@ -118,7 +132,9 @@ void Program::StartWatch(Values& values, const Roots& roots) {
   auto later =
       std::make_shared<const Later>(nodes_, checks_, values, roots, classes_, state_, distinct_);
   Values again(nodes_, roots);
-  if (HoldsAll(again) && later->watch.Unchanged(roots)) later_ = std::move(later);
+  if (!HoldsAll(again) || !later->watch.Unchanged(roots)) return;
+  GatherOnHugePages(later->watch.Addresses());
+  later_ = std::move(later);
 }
 
 Program::Later::Later(const std::vector<Node>& nodes, const Checks& checks, Values& values,

@@ -78,6 +78,15 @@ void Tensors::Add(PyObject* tensor, const Metadata& metadata, const TensorLayout
                       &*kinds_.emplace(Py_TYPE(tensor), metadata).first});
 }
 
+void Tensors::AddAddresses(std::vector<const void*>& addresses) const {
+  for (const Tensor& tensor : tensors_) {
+    for (const void* address : std::initializer_list<const void*>{
+             &tensor, tensor.object, tensor.implementation, tensor.gradient, tensor.kind}) {
+      addresses.push_back(address);
+    }
+  }
+}
+
 STOKER_EVERY_CALL void Tensors::Prefetch(const Tensor& tensor) const {
   __builtin_prefetch(reinterpret_cast<const char*>(tensor.object) + kTypeOffset);
   for (std::ptrdiff_t at = TensorLayout::kGradient; at < TensorLayout::kKeys; at += kLine) {

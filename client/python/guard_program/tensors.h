@@ -52,6 +52,9 @@ class Tensors {
   // As it is now. Its class must be kept.
   void Add(PyObject* tensor, const Metadata& metadata, const TensorLayout& layout);
 
+  // Where they are, and what is kept of them.
+  void AddAddresses(std::vector<const void*>& addresses) const;
+
   void Prefetch() const;  // The first of them.
   // Each must be alive.
   bool Unchanged() const;

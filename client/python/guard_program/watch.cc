@@ -54,6 +54,13 @@ void Watch::AddTensor(PyObject* tensor, const Metadata& metadata, const TensorLa
   tensors_.Add(tensor, metadata, layout);
 }
 
+std::vector<const void*> Watch::Addresses() const {
+  std::vector<const void*> addresses;
+  words_.AddAddresses(addresses);
+  tensors_.AddAddresses(addresses);
+  return addresses;
+}
+
 STOKER_EVERY_CALL void Watch::Prefetch() const {
   for (const auto& [address, number] : numbers_) __builtin_prefetch(address);
   if (registrations_ != nullptr) {

@@ -41,6 +41,9 @@ class Watch {
   // After everything was added.
   void Finish();
 
+  // Of what is looked at in every call.
+  std::vector<const void*> Addresses() const;
+
   void Prefetch() const;  // What is looked at first.
   bool Unchanged(const Roots& roots) const;
 

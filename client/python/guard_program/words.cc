@@ -32,6 +32,14 @@ void Words::Finish() {
   list_.shrink_to_fit();
 }
 
+void Words::AddAddresses(std::vector<const void*>& addresses) const {
+  for (std::size_t i = 0; i < size_; ++i) {
+    addresses.push_back(&list_[i]);
+    addresses.push_back(At(list_[i]));
+    if ((list_[i] & kWithValue) != 0) ++i;
+  }
+}
+
 STOKER_EVERY_CALL void Words::Prefetch() const {
   for (std::size_t i = 0; i < std::min(kAhead, size_); ++i) __builtin_prefetch(At(list_[i]));
 }

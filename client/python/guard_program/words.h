@@ -26,6 +26,9 @@ class Words {
   // After everything was added.
   void Finish();
 
+  // Where they are, and this list is.
+  void AddAddresses(std::vector<const void*>& addresses) const;
+
   void Prefetch() const;  // The first of them.
   bool Unchanged() const;
 
