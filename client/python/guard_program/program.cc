@@ -26,14 +26,9 @@ std::vector<int> ReadPlaces(PyObject* list, std::size_t nodes) {
   return places;
 }
 
-bool AreManyDistinct(Values& values, const std::vector<int>& places,
-                     const std::vector<PyObject*>& fixed) {
+bool AreManyDistinct(Values& values, const std::vector<int>& places) {
   std::vector<PyObject*> found;
-  for (const int place : places) {
-    PyObject* value = values.Get(place);
-    if (value == nullptr || std::ranges::binary_search(fixed, value)) return false;
-    found.push_back(value);
-  }
+  for (const int place : places) found.push_back(values.Get(place));
   std::ranges::sort(found);
   return std::ranges::adjacent_find(found) == found.end();
 }
@@ -41,15 +36,15 @@ bool AreManyDistinct(Values& values, const std::vector<int>& places,
 // Is each node an object that neither another node nor one of `fixed`, which is in order, is?
 STOKER_EVERY_CALL bool AreDistinct(Values& values, const std::vector<int>& places,
                                    const std::vector<PyObject*>& fixed) {
-  if (places.size() > kFew) return AreManyDistinct(values, places, fixed);
+  const bool are_few = places.size() <= kFew;  // Then nothing is allocated.
   for (std::size_t i = 0; i < places.size(); ++i) {
     PyObject* value = values.Get(places[i]);
     if (value == nullptr || std::ranges::binary_search(fixed, value)) return false;
-    for (std::size_t earlier = 0; earlier < i; ++earlier) {
+    for (std::size_t earlier = 0; are_few && earlier < i; ++earlier) {
       if (values.Get(places[earlier]) == value) return false;
     }
   }
-  return true;
+  return are_few || AreManyDistinct(values, places);
 }
 
 }  // namespace
