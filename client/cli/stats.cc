@@ -79,6 +79,8 @@ void PrintStats(const json::value& stats) {
     fmt::print("captures      {:.0f} warm starts, {:.0f} others; {:.0f} recorded, {:.0f} damaged\n",
                Number(*captures, {"hits"}), Number(*captures, {"misses"}),
                Number(*captures, {"recorded"}), Number(*captures, {"damaged"}));
+    fmt::print("audits        {:.0f} captures that a new trace agreed with, {:.0f} that differed\n",
+               Number(*captures, {"audited"}), Number(*captures, {"differing"}));
     PrintCounts("starts that were not warm", *captures, "miss_reasons");
     PrintCounts("captures that stay in their process", *captures, "local_reasons");
     PrintCounts("captured graphs that failed and run in eager", *captures, "failed_reasons");

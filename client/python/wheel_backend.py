@@ -80,7 +80,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     stored = (config_settings or {}).get("compression") == "stored"
     wheel = Wheel(wheel_directory, "py3-none-linux_x86_64",
                   zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED)
-    for path in sorted((HERE / NAME).rglob("*.py")):
+    for path in sorted([*(HERE / NAME).rglob("*.py"), *(HERE / NAME).rglob("*.json")]):
         wheel.add(path.relative_to(HERE).as_posix(), path.read_bytes())
     for binary in BINARIES:
         wheel.add(f"{NAME}/{binary}", (folder / binary).read_bytes(), executable=True)

@@ -106,6 +106,10 @@ std::string AdminPages::MetricsText() {
                     "Graphs of captures that failed and run in eager, by reason", "reason");
   counter("stoker_captures_recorded_total", "Captures stored", "captures.recorded");
   counter("stoker_captures_damaged_total", "Captures that clients refused", "captures.damaged");
+  counter("stoker_captures_audited_total", "Captures that a new trace agreed with",
+          "captures.audited");
+  counter("stoker_captures_differing_total", "Captures that a new trace differed from",
+          "captures.differing");
   families.AddBelow(counters, "fallback_ops.", "stoker_fallback_ops_total",
                     "Ops that clients ran in the host framework", "op");
   families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",

@@ -106,12 +106,13 @@ Status Read(std::string_view name, std::string_view bytes, CaptureDrop* out) {
 }
 
 Status CheckOutcome(const std::string& outcome) {
-  for (const std::string_view known : {"hit", "miss", "recorded", "local", "failed", "damaged"}) {
+  for (const std::string_view known :
+       {"hit", "miss", "recorded", "local", "failed", "damaged", "audited", "differing"}) {
     if (outcome == known) return Ok();
   }
-  return Wrong(
-      "capture.outcome",
-      "is '" + outcome + "', which is none of hit, miss, recorded, local, failed, damaged.");
+  return Wrong("capture.outcome", "is '" + outcome +
+                                      "', which is none of hit, miss, recorded, local, failed, "
+                                      "damaged, audited, differing.");
 }
 
 Status Read(std::string_view name, std::string_view bytes, CaptureNote* out) {

@@ -40,7 +40,7 @@ struct CaptureDrop {
 struct CaptureNote {
   std::string ns{kDefaultNamespace};
   std::string entry;    // Of the capture key.
-  std::string outcome;  // hit, miss, recorded, local, failed, damaged
+  std::string outcome;  // hit, miss, recorded, local, failed, damaged, audited, differing
   std::string reason;   // One of few words.
   std::string detail;   // For people.
 };

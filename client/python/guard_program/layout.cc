@@ -1,6 +1,8 @@
 #include "client/python/guard_program/layout.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -14,7 +16,9 @@ constexpr std::ptrdiff_t kMaxTypeSize = 400;      // Of what PyTypeObject has in
 constexpr std::ptrdiff_t kMaxFunctionSize = 96;
 constexpr std::ptrdiff_t kCellSize = 24;
 constexpr std::ptrdiff_t kMaxTensorObject = 48;
-constexpr std::uint64_t kDouble = 7;  // PyTorch's number of float64.
+constexpr std::ptrdiff_t kMaxDimsOffset = 96;  // In a TensorImpl.
+constexpr std::size_t kMaxAutogradMeta = 160;  // Bytes that one has in every version.
+constexpr std::uint64_t kDouble = 7;           // PyTorch's number of float64.
 
 Reference Attribute(PyObject* object, const char* name) {
   return OrThrow(PyObject_GetAttrString(object, name));
@@ -86,34 +90,66 @@ std::optional<PythonLayout> LookAtPython() {
   return PythonLayout{kDictionaryNumber, *class_order, *contents, *code, *defaults};
 }
 
+// Where the number of dims lies, with the rest of the probe's metadata around it.
+std::optional<std::ptrdiff_t> FindDims(const char* memory, std::uint64_t keys) {
+  using Words = std::array<std::pair<std::ptrdiff_t, std::uint64_t>, 7>;
+  const Words expected{{{0, 2},
+                        {TensorLayout::kSizes, 2},
+                        {TensorLayout::kSizes + kWord, 3},
+                        {TensorLayout::kStrides, 7},
+                        {TensorLayout::kStrides + kWord, 2},
+                        {TensorLayout::kElements, 6},
+                        {TensorLayout::kKeys, keys}}};
+  for (std::ptrdiff_t at = TensorLayout::kExtra + kWord; at <= kMaxDimsOffset; at += kWord) {
+    const bool all = std::ranges::all_of(
+        expected, [&](const auto& word) { return WordAt(memory, at + word.first) == word.second; });
+    if (all && (WordAt(memory, at + TensorLayout::kKind) & 0xFFFF) == kDouble) return at;
+  }
+  return std::nullopt;
+}
+
+// The one byte of an AutogradMeta that tells whether a gradient is required: it follows every
+// change, and no other byte does.
+std::optional<std::ptrdiff_t> FindRequiresGradient(PyObject* probe, const char* memory) {
+  using Bytes = std::array<char, kMaxAutogradMeta>;
+  std::array<Bytes, 4> seen{};
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    OrThrow(PyObject_CallMethod(probe, "requires_grad_", "O", i % 2 == 0 ? Py_True : Py_False));
+    const auto* gradient = reinterpret_cast<const char*>(ObjectAt(memory, TensorLayout::kGradient));
+    if (gradient == nullptr || WordAt(gradient, TensorLayout::kGradientFunction) != 0) return {};
+    std::memcpy(seen[i].data(), gradient, kMaxAutogradMeta);
+  }
+  std::optional<std::ptrdiff_t> found;
+  for (std::size_t at = 0; at < kMaxAutogradMeta; ++at) {
+    bool follows = true;
+    for (std::size_t i = 0; i < seen.size(); ++i) follows &= seen[i][at] == (i % 2 == 0 ? 1 : 0);
+    if (!follows) continue;
+    if (found) return std::nullopt;
+    found = static_cast<std::ptrdiff_t>(at);
+  }
+  return found;
+}
+
+// Does what a gradient flows through lie where it is looked for? `probe` requires a gradient.
+bool HasGradientFunction(PyObject* probe, std::ptrdiff_t implementation) {
+  const Reference result = OrThrow(PyObject_CallMethod(probe, "clone", nullptr));
+  const auto* memory = reinterpret_cast<const char*>(ObjectAt(result.get(), implementation));
+  const auto* gradient = reinterpret_cast<const char*>(ObjectAt(memory, TensorLayout::kGradient));
+  return gradient != nullptr && WordAt(gradient, TensorLayout::kGradientFunction) != 0;
+}
+
 std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {
   const Reference address = Attribute(probe, "_cdata");
   const auto* memory = static_cast<const char*>(PyLong_AsVoidPtr(address.get()));
   if (memory == nullptr) throw PythonError();
   const auto implementation = Find(probe, kMaxTensorObject, memory);
-  if (!implementation) return std::nullopt;
-  using Words = std::array<std::pair<std::ptrdiff_t, std::uint64_t>, 8>;
-  for (const auto& [offset, expected] : Words{{{TensorLayout::kDims, 2},
-                                               {TensorLayout::kSizes, 2},
-                                               {TensorLayout::kSizes + kWord, 3},
-                                               {TensorLayout::kStrides, 7},
-                                               {TensorLayout::kStrides + kWord, 2},
-                                               {TensorLayout::kElements, 6},
-                                               {TensorLayout::kExtra, 0},
-                                               {TensorLayout::kKeys, keys}}}) {
-    if (WordAt(memory, offset) != expected) return std::nullopt;
-  }
-  if ((WordAt(memory, TensorLayout::kKind) & 0xFFFF) != kDouble) return std::nullopt;
-  for (const bool requires_gradient : {true, false, true}) {
-    OrThrow(
-        PyObject_CallMethod(probe, "requires_grad_", "O", requires_gradient ? Py_True : Py_False));
-    const char* gradient = reinterpret_cast<const char*>(ObjectAt(memory, TensorLayout::kGradient));
-    if (gradient == nullptr || WordAt(gradient, TensorLayout::kGradientFunction) != 0 ||
-        gradient[TensorLayout::kRequiresGradient] != static_cast<char>(requires_gradient)) {
-      return std::nullopt;
-    }
-  }
-  return TensorLayout{*implementation};
+  const auto dims = FindDims(memory, keys);
+  if (!implementation || !dims || WordAt(memory, TensorLayout::kExtra) != 0) return std::nullopt;
+  const auto requires_gradient = FindRequiresGradient(probe, memory);
+  if (!requires_gradient) return std::nullopt;
+  OrThrow(PyObject_CallMethod(probe, "requires_grad_", "O", Py_True));
+  if (!HasGradientFunction(probe, *implementation)) return std::nullopt;
+  return TensorLayout{*implementation, *dims, *requires_gradient};
 }
 
 // A layout that cannot be looked at is one that is not known.

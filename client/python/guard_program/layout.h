@@ -50,24 +50,28 @@ struct PythonLayout {
 struct TensorLayout {
   std::ptrdiff_t implementation = 0;  // From the Python object: the address of its TensorImpl.
 
-  // From the TensorImpl, in PyTorch 2.11.
-  static constexpr std::ptrdiff_t kGradient = 24;   // Address of its AutogradMeta, or null.
-  static constexpr std::ptrdiff_t kExtra = 32;      // Address of its ExtraMeta, or null.
-  static constexpr std::ptrdiff_t kDims = 64;       // Number of dims.
-  static constexpr std::ptrdiff_t kSizes = 72;      // In place up to kMaxDims.
-  static constexpr std::ptrdiff_t kStrides = 112;   // In place up to kMaxDims.
-  static constexpr std::ptrdiff_t kElements = 160;  // Number of elements.
-  static constexpr std::ptrdiff_t kKind = 168;      // Dtype, device and flags.
-  static constexpr std::ptrdiff_t kKeys = 176;      // Dispatch keys.
+  // From the TensorImpl: how many dims it has. What follows lies behind it at the same distances in
+  // every version; what precedes it differs.
+  std::ptrdiff_t dims = 0;
+  // From the AutogradMeta: one byte.
+  std::ptrdiff_t requires_gradient = 0;
+
+  static constexpr std::ptrdiff_t kGradient = 24;  // Address of its AutogradMeta, or null.
+  static constexpr std::ptrdiff_t kExtra = 32;     // Address of its ExtraMeta, or null.
+  // From where the number of dims is.
+  static constexpr std::ptrdiff_t kSizes = 8;      // In place up to kMaxDims.
+  static constexpr std::ptrdiff_t kStrides = 48;   // In place up to kMaxDims.
+  static constexpr std::ptrdiff_t kElements = 96;  // Number of elements.
+  static constexpr std::ptrdiff_t kKind = 104;     // Dtype, device and flags.
+  static constexpr std::ptrdiff_t kKeys = 112;     // Dispatch keys.
   static constexpr std::size_t kMaxDims = 5;
 
   // From the AutogradMeta.
   static constexpr std::ptrdiff_t kGradientFunction = 48;
-  static constexpr std::ptrdiff_t kRequiresGradient = 144;  // One byte.
 
   // `probe`: a float64 tensor on the CPU of sizes (2, 3) and strides (7, 2); whether it requires a
   // gradient is changed. `keys`: its dispatch keys as a number. False if it does not lie as said
-  // here.
+  // here, whichever PyTorch it is.
   static bool Learn(PyObject* probe, std::uint64_t keys);
   // Null before Learn() gave true.
   static const TensorLayout* Get();

@@ -10,10 +10,10 @@ namespace {
 constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
 constexpr std::ptrdiff_t kLine = 64;  // Bytes of a cache line.
 
-STOKER_EVERY_CALL bool RequiresGradient(const char* implementation) {
+STOKER_EVERY_CALL bool RequiresGradient(const char* implementation, const TensorLayout& layout) {
   const auto* gradient =
       reinterpret_cast<const char*>(ObjectAt(implementation, TensorLayout::kGradient));
-  return gradient != nullptr && (gradient[TensorLayout::kRequiresGradient] != 0 ||
+  return gradient != nullptr && (gradient[layout.requires_gradient] != 0 ||
                                  WordAt(gradient, TensorLayout::kGradientFunction) != 0);
 }
 
@@ -36,16 +36,17 @@ std::optional<Metadata> Metadata::Of(PyObject* tensor, const TensorLayout& layou
   const auto* memory = reinterpret_cast<const char*>(ObjectAt(tensor, layout.implementation));
   if (memory == nullptr || WordAt(memory, TensorLayout::kExtra) != 0) return std::nullopt;
   Metadata found;
-  found.dims_ = WordAt(memory, TensorLayout::kDims);
+  const char* metadata = memory + layout.dims;
+  found.dims_ = WordAt(metadata, 0);
   if (found.dims_ > TensorLayout::kMaxDims) return std::nullopt;
-  found.kind_ = WordAt(memory, TensorLayout::kKind);
-  found.keys_ = WordAt(memory, TensorLayout::kKeys);
+  found.kind_ = WordAt(metadata, TensorLayout::kKind);
+  found.keys_ = WordAt(metadata, TensorLayout::kKeys);
   for (std::size_t i = 0; i < found.dims_; ++i) {
     const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(i) * kWord;
-    found.sizes_[i] = WordAt(memory, TensorLayout::kSizes + offset);
-    found.strides_[i] = WordAt(memory, TensorLayout::kStrides + offset);
+    found.sizes_[i] = WordAt(metadata, TensorLayout::kSizes + offset);
+    found.strides_[i] = WordAt(metadata, TensorLayout::kStrides + offset);
   }
-  found.requires_gradient_ = RequiresGradient(memory);
+  found.requires_gradient_ = RequiresGradient(memory, layout);
   return found;
 }
 
@@ -53,26 +54,27 @@ bool Metadata::Has(PyObject* sizes, PyObject* strides) const {
   return AreNumbers(sizes_.data(), dims_, sizes) && AreNumbers(strides_.data(), dims_, strides);
 }
 
-STOKER_EVERY_CALL bool Metadata::Equals(const char* implementation) const {
-  if (WordAt(implementation, TensorLayout::kExtra) != 0 ||
-      WordAt(implementation, TensorLayout::kDims) != dims_ ||
-      WordAt(implementation, TensorLayout::kKind) != kind_ ||
-      WordAt(implementation, TensorLayout::kKeys) != keys_) {
+STOKER_EVERY_CALL bool Metadata::Equals(const char* implementation,
+                                        const TensorLayout& layout) const {
+  const char* metadata = implementation + layout.dims;
+  if (WordAt(implementation, TensorLayout::kExtra) != 0 || WordAt(metadata, 0) != dims_ ||
+      WordAt(metadata, TensorLayout::kKind) != kind_ ||
+      WordAt(metadata, TensorLayout::kKeys) != keys_) {
     return false;
   }
   for (std::size_t i = 0; i < dims_; ++i) {
     const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(i) * kWord;
-    if (WordAt(implementation, TensorLayout::kSizes + offset) != sizes_[i] ||
-        WordAt(implementation, TensorLayout::kStrides + offset) != strides_[i]) {
+    if (WordAt(metadata, TensorLayout::kSizes + offset) != sizes_[i] ||
+        WordAt(metadata, TensorLayout::kStrides + offset) != strides_[i]) {
       return false;
     }
   }
-  return RequiresGradient(implementation) == requires_gradient_;
+  return RequiresGradient(implementation, layout) == requires_gradient_;
 }
 
 void Tensors::Add(PyObject* tensor, const Metadata& metadata, const TensorLayout& layout) {
-  to_implementation_ = layout.implementation;
-  const auto* memory = reinterpret_cast<const char*>(ObjectAt(tensor, to_implementation_));
+  layout_ = layout;
+  const auto* memory = reinterpret_cast<const char*>(ObjectAt(tensor, layout.implementation));
   const auto* gradient = reinterpret_cast<const char*>(ObjectAt(memory, TensorLayout::kGradient));
   tensors_.push_back({tensor, memory, gradient == nullptr ? memory : gradient,
                       &*kinds_.emplace(Py_TYPE(tensor), metadata).first});
@@ -89,11 +91,12 @@ void Tensors::AddAddresses(std::vector<const void*>& addresses) const {
 
 STOKER_EVERY_CALL void Tensors::Prefetch(const Tensor& tensor) const {
   __builtin_prefetch(reinterpret_cast<const char*>(tensor.object) + kTypeOffset);
-  for (std::ptrdiff_t at = TensorLayout::kGradient; at < TensorLayout::kKeys; at += kLine) {
+  const std::ptrdiff_t keys = layout_.dims + TensorLayout::kKeys;
+  for (std::ptrdiff_t at = TensorLayout::kGradient; at < keys; at += kLine) {
     __builtin_prefetch(tensor.implementation + at);
   }
-  __builtin_prefetch(tensor.implementation + TensorLayout::kKeys);
-  __builtin_prefetch(tensor.gradient + TensorLayout::kRequiresGradient);
+  __builtin_prefetch(tensor.implementation + keys);
+  __builtin_prefetch(tensor.gradient + layout_.requires_gradient);
   if (!tensor.kind->second.requires_gradient()) {
     __builtin_prefetch(tensor.gradient + TensorLayout::kGradientFunction);
   }
@@ -108,8 +111,8 @@ STOKER_EVERY_CALL bool Tensors::Unchanged() const {
     if (i + kAhead < tensors_.size()) Prefetch(tensors_[i + kAhead]);
     const auto& [object, implementation, gradient, kind] = tensors_[i];
     if (Py_TYPE(object) != kind->first ||
-        reinterpret_cast<const char*>(ObjectAt(object, to_implementation_)) != implementation ||
-        !kind->second.Equals(implementation)) {
+        reinterpret_cast<const char*>(ObjectAt(object, layout_.implementation)) != implementation ||
+        !kind->second.Equals(implementation, layout_)) {
       return false;
     }
   }

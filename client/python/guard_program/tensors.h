@@ -25,9 +25,9 @@ class Metadata {
   bool Has(PyObject* sizes, PyObject* strides) const;
 
   // `implementation`: the address of a tensor's TensorImpl.
-  bool Equals(const char* implementation) const;
+  bool Equals(const char* implementation, const TensorLayout& layout) const;
   bool Equals(PyObject* tensor, const TensorLayout& layout) const {
-    return Equals(reinterpret_cast<const char*>(ObjectAt(tensor, layout.implementation)));
+    return Equals(reinterpret_cast<const char*>(ObjectAt(tensor, layout.implementation)), layout);
   }
 
   bool requires_gradient() const { return requires_gradient_; }
@@ -49,7 +49,7 @@ class Tensors {
   Tensors(const Tensors&) = delete;
   Tensors& operator=(const Tensors&) = delete;
 
-  // As it is now. Its class must be kept.
+  // As it is now. Its class must be kept. `layout`: the process's.
   void Add(PyObject* tensor, const Metadata& metadata, const TensorLayout& layout);
 
   // Where they are, and what is kept of them.
@@ -71,7 +71,7 @@ class Tensors {
 
   void Prefetch(const Tensor& tensor) const;
 
-  std::ptrdiff_t to_implementation_ = 0;
+  TensorLayout layout_;
   std::set<Kind> kinds_;  // Few: layers are alike.
   std::vector<Tensor> tensors_;
 };

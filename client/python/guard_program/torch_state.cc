@@ -15,20 +15,16 @@ namespace {
 enum Library { kC10, kCpu };
 enum class Of { kThread, kContext };  // What a function is asked about; kContext: at::Context.
 
-constexpr int kAny = -1;
-
-// A function of PyTorch 2.11 that answers with a number or a flag.
+// A function of PyTorch that answers with a number or a flag.
 struct Question {
   Library library;
   const char* symbol;
   int bytes;  // Of the answer.
   Of of = Of::kThread;
   int first = 0, second = 0;  // Arguments; the first alone where a thread is asked about.
-  int value = kAny;           // What alone makes a difference.
 };
 
 constexpr int kCudaPrecision = 1, kMatmul = 3;  // at::Float32Backend, at::Float32Op.
-constexpr int kTf32 = 2;                        // at::Float32Precision.
 constexpr const char* kAutocastType = "_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE";
 
 // All that GlobalStateGuard looks at, with modes of torch functions and kernels of attention.
@@ -48,7 +44,7 @@ constexpr std::array kQuestions = {
     Question{kCpu, "_ZNK2at7Context24allowFP16ReductionCuBLASEv", 1, Of::kContext},
     Question{kCpu, "_ZNK2at7Context24allowBF16ReductionCuBLASEv", 1, Of::kContext},
     Question{kCpu, "_ZNK2at7Context16float32PrecisionENS_14Float32BackendENS_9Float32OpE", 4,
-             Of::kContext, kCudaPrecision, kMatmul, kTf32},
+             Of::kContext, kCudaPrecision, kMatmul},
     Question{kCpu, "_ZN2at8autocast25is_autocast_cache_enabledEv", 1},
     // Of at::autocast::_AUTOCAST_SUPPORTED_DEVICES.
     Question{kCpu, kAutocastType, 1, Of::kThread, 0},
@@ -103,7 +99,6 @@ class Libraries {
           of_context ? functions_[i](context_, question.first, question.second)
                      : functions_[i](static_cast<std::uint64_t>(question.first), 0, 0);
       answers[i] = answer & (~std::uint64_t{0} >> (64 - 8 * question.bytes));
-      if (question.value != kAny) answers[i] = answers[i] == std::uint64_t(question.value) ? 1 : 0;
     }
     const LocalKeys& keys = *LocalKeysHere();
     answers[kQuestions.size()] = keys.included;

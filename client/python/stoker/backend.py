@@ -4,17 +4,18 @@ import time
 from typing import NamedTuple
 
 import torch
-from torch._dynamo import exc as dynamo_errors
 
 from . import capture, runtime, sizes, tally
 from .aten_ops import Unsupported
-from .captures import interfaces, recording, sized
+from .captures import attach, recording, sized
 from .client import client, connect_ahead
 from .executable import Executable
 from .library import StokerError
 from .log import logger, warn_once
 from .lowering import lower
 from .program import Segment
+from .pytorch import aot, facts
+from .pytorch.names import SIZES
 
 _MODES = {
     None: "default", "default": "default", "reduce-overhead": "reduce-overhead",
@@ -33,11 +34,17 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     chosen = _options(mode, options or {})
     connect_ahead()
 
-    def compile_graph(inner, parameters, traced_s):
+    def compile_graph(inner, parameters, traced_s, is_training):
         symbolic = sizes.symbolic_inputs(inner)
         if not symbolic:
-            return _compile(inner, parameters, chosen, traced_s, recording.note_program)
-        words = recording.note_sized(inner, symbolic, parameters, chosen)
+            def note(gm, program, request_keys):
+                recording.note_program(gm, program, request_keys, is_training)
+
+            return _compile(inner, parameters, chosen, traced_s, note)
+        if not facts.has(SIZES, "graphs that have them run in eager"):
+            tally.count("graphs_eager")
+            return runtime.eager(inner)
+        words = recording.note_sized(inner, symbolic, parameters, chosen, is_training)
 
         def compile_version(found, arguments):
             return compile_for_sizes(inner, arguments, parameters, chosen, words, found)
@@ -47,7 +54,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     try:
         with recording.graph(example_inputs) as graph:
             return graph.mark(capture.trace(gm, example_inputs, compile_graph))
-    except (dynamo_errors.TorchDynamoException, KeyboardInterrupt):
+    except (*aot.errors_of_dynamo(), KeyboardInterrupt):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.
     except Exception as error:
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
@@ -146,4 +153,4 @@ def _report(fallbacks):
         logger.info("the daemon does not take counters: %s", error)
 
 
-interfaces.attach(lambda backend: getattr(backend, "compiler_fn", backend) is stoker)
+attach.attach(lambda backend: getattr(backend, "compiler_fn", backend) is stoker)

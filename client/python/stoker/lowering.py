@@ -9,11 +9,11 @@ functional; operators that draw random numbers keep their order.
 import operator
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from .aten_ops import RULES, Unsupported
 from .graph_text import GraphText, Type, Value
 from .layout import DTYPES, layout_of, row_major
+from .pytorch.operators import look_at_real_tensors
 from .program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
 
 # Largest tensor that is computed while compiling, to recognize a mask.
@@ -29,7 +29,7 @@ def lower(gm, parameters):
     """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers."""
     forced = set()
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
-    with torch.no_grad(), _disable_current_modes():
+    with torch.no_grad(), look_at_real_tensors():
         while True:
             lowering = _Lowering(gm, set(parameters), forced)
             idle = lowering.idle_nodes()

@@ -62,8 +62,7 @@ def _sizes_of(argument):
 def with_numbers(gm, arguments):
     """A copy of the graph whose values have the sizes that follow from the arguments."""
     # Not at the top: a process that only runs what is compiled does not wait for them.
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.utils._python_dispatch import _disable_current_modes
+    from .pytorch.operators import fake_mode, look_at_real_tensors
 
     class Propagation(torch.fx.Interpreter):
         """Notes the value of every node."""
@@ -75,8 +74,8 @@ def with_numbers(gm, arguments):
     graph = torch.fx.Graph()
     graph.output(graph.graph_copy(gm.graph, {}))
     copied = torch.fx.GraphModule(gm, graph)
-    with torch.no_grad(), _disable_current_modes():
-        mode = FakeTensorMode(allow_non_fake_inputs=True)
+    with torch.no_grad(), look_at_real_tensors():
+        mode = fake_mode()
         inputs = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x
                   for x in arguments]
         with mode:

@@ -8,8 +8,8 @@ import builtins
 import sys
 
 import torch
-from torch._C._dynamo.guards import TensorGuards
 
+from ..pytorch.tensors import metadata_check
 from . import checks
 from .identity import Describer
 from .paths import ROOT
@@ -112,11 +112,9 @@ class _Writer:
     def function(self, distinct):
         apart = [place for place in distinct if place in self._tensors]
         if apart:  # One call looks at all, and whether two became one. The others are the same as these.
-            guards = TensorGuards(
-                *[self._bound[place] for place in apart],
-                dynamic_dims_sizes=None, dynamic_dims_strides=None)
+            check = metadata_check([self._bound[place] for place in apart])
             names = ", ".join(self._node(place) for place in apart)
-            self._require(f"{self._constant(guards.check)}({names})")
+            self._require(f"{self._constant(check)}({names})")
         if len(apart) != len(distinct):
             names = ", ".join(f"id({self._node(place)})" for place in distinct)
             self._require(f"len({{{names}}}) == {len(distinct)}")

@@ -8,6 +8,7 @@ import math
 
 import torch
 
+from ..pytorch.tensors import dynamic_dims, keys_number
 from .paths import Unreachable
 from .values import NotPortable, decode, encode
 
@@ -19,7 +20,7 @@ def tensor_words(tensor, size, stride):
     return {
         "dtype": str(tensor.dtype), "device": tensor.device.type,
         "requires_grad": tensor.requires_grad, "size": size, "stride": stride,
-        "keys": torch._C._dispatch_keys(tensor).raw_repr()}
+        "keys": keys_number(tensor)}
 
 
 def keys_of(mapping):
@@ -68,7 +69,7 @@ _KINDS = {
     "own attributes lack": lambda value, expected, describe: (
         expected not in object.__getattribute__(value, "__dict__")),
     "dynamic": lambda value, expected, describe: (
-        getattr(value, "_dynamo_dynamic_indices", frozenset()).issubset(expected)),
+        dynamic_dims(value).issubset(expected)),
 }
 
 

@@ -64,14 +64,49 @@ def global_names(code):
 
 
 def attributes_of_global(code, name):
-    """The attributes that the code reads from a global, in order of their names; "" for any other use."""
-    found, follows = set(), False
-    for instruction in dis.get_instructions(code):
-        if follows:
-            is_read = instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
-            found.add(instruction.argval if is_read else "")
-        follows = instruction.opname == "LOAD_GLOBAL" and instruction.argval == name
+    """The attributes that the code reads from a global, in order of their names; "" for any other use. A local
+    that holds the global and never anything else counts as the global."""
+    instructions = list(dis.get_instructions(code))
+    copies = _locals_that_hold(instructions, name)
+    found = set()
+    for instruction, following in zip(instructions, [*instructions[1:], None]):
+        is_global = _loads_global(instruction, name)
+        if not is_global and (
+                instruction.opname not in _LOADS_LOCAL or instruction.argval not in copies):
+            continue
+        if following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            found.add(following.argval)
+        elif not (is_global and _stores_to(following, copies)):
+            found.add("")
+    for instruction in instructions:  # Several locals in one instruction: not told apart.
+        if isinstance(instruction.argval, tuple) and copies.intersection(instruction.argval):
+            found.add("")
     return sorted(found)
+
+
+_LOADS_LOCAL = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "LOAD_FAST_BORROW")
+
+
+def _loads_global(instruction, name):
+    return instruction.opname == "LOAD_GLOBAL" and instruction.argval == name
+
+
+def _stores_to(instruction, names):
+    return (
+        instruction is not None and instruction.opname == "STORE_FAST"
+        and instruction.argval in names)
+
+
+def _locals_that_hold(instructions, name):
+    """Locals that are assigned to once, from the global."""
+    stored, copies = [], set()
+    for before, instruction in zip([None, *instructions], instructions):
+        if instruction.opname.startswith("STORE_FAST"):
+            argument = instruction.argval
+            stored += argument if isinstance(argument, tuple) else [argument]
+            if before is not None and _loads_global(before, name):
+                copies.add(argument)
+    return {copy for copy in copies if stored.count(copy) == 1}
 
 
 __all__ = [

@@ -11,9 +11,9 @@ import types
 
 import torch
 
-from . import frames, interfaces
+from ..pytorch.names import DIRECT
+from . import features
 from .key import options_text
-from .program import MODULE_HOOKS
 
 MAX_INSTALLED = 8  # Captures of one function; further kinds of calls go through torch.compile.
 
@@ -75,7 +75,7 @@ class _Call:
     def __call__(self, *arguments, **keywords):
         if torch.compiler.is_compiling():
             return self._target(*arguments, **keywords)
-        entry = self._entry() if interfaces.are_on() else None
+        entry = self._entry() if features.are_on(DIRECT) else None
         if entry is not None:
             function, *own = entry
             run = self._find(function, (*own, *arguments), keywords)
@@ -88,11 +88,14 @@ class _Call:
     def _entry(self):
         """[function, self if it is a method]: the frame that Dynamo would start at. None where calling a
         module runs more than its forward."""
+        # Not where PyTorch is not as they need it.
+        from ..pytorch import state
+        from .program import MODULE_HOOKS
+
         target = self._target
         if self._is_module:
             if "forward" in vars(target) or any(
-                    getattr(target, name) for name in MODULE_HOOKS) or any(
-                    getattr(torch.nn.modules.module, f"_global{name}") for name in MODULE_HOOKS):
+                    getattr(target, name) for name in MODULE_HOOKS) or state.has_global_hooks():
                 return None
             target = target.forward
         if isinstance(target, types.MethodType):
@@ -119,6 +122,8 @@ class _Call:
                 return run
         if len(self._installed) >= MAX_INSTALLED or self._compiled is not None:
             return None
+        from . import frames
+
         installed, _ = frames.find(
             code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,
             self._options, None)

@@ -1,28 +1,41 @@
 """One frame of a compiled function: find a capture that holds. Nothing of torch._dynamo is needed for that."""
 
+from typing import Any, NamedTuple
+
 from ..client import client
 from ..library import StokerError
 from ..log import logger, warn_once
-from . import store
+from ..pytorch.names import CAPTURES, DIRECT
+from . import audit, features, store
 from .identity import Describer
 from .install import Installed, install
-from .key import FORMAT, key_of
+from .key import FORMAT, CaptureKey, key_of
 from .notes import note
 from .program import Failure
 
+
+class Start(NamedTuple):
+    """What a frame that Dynamo traces is recorded for."""
+
+    key: CaptureKey
+    audited: Any = None  # The store.Stored that the trace is to be compared with.
+
+
 def find(code, module_name, local_values, global_values, options, wrap):
-    """(Installed or None, CaptureKey or None). Never raises: without a capture Dynamo traces."""
+    """(Installed or None, Start or None). Never raises: without a capture Dynamo traces."""
     key = None
     try:
         describe = Describer()
         key = key_of(code, module_name, local_values, options, client().target, describe)
-        return _find(key, code, local_values, global_values, wrap, describe), key
+        if not features.are_on(DIRECT if wrap is None else CAPTURES):
+            return None, Start(key)
+        return _find(key, code, local_values, global_values, wrap, describe)
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
     except Exception as error:  # A bug of ours must not end a job.
         warn_once(("captures", repr(error)), "a start is not warm, by a bug in Stoker: %r", error)
         logger.debug("the bug", exc_info=True)
-    return None, key
+    return None, None if key is None else Start(key)
 
 
 def _find(key, code, local_values, global_values, wrap, describe):
@@ -44,15 +57,18 @@ def _find(key, code, local_values, global_values, wrap, describe):
             outcome = Failure("damaged", "a capture", "readable", repr(error))
             store.drop(key, stored)
             _refused(key, outcome)
+        if isinstance(outcome, Installed) and audit.is_due(stored):
+            note(key.entry, "miss", "audit")
+            return None, Start(key, stored)
         if isinstance(outcome, Installed):
             note(key.entry, "hit", detail=f"{outcome.guards} guards, {outcome.graphs} graphs")
-            return outcome
+            return outcome, Start(key)
         failures.append(outcome)
     if failures:
         note(key.entry, "miss", failures[0].reason, str(failures[0]))
     else:
         note(key.entry, "miss", "no capture", found.miss_reason)
-    return None
+    return None, Start(key)
 
 
 def _require_own(record, key):

@@ -11,6 +11,8 @@ import torch
 from .. import runtime
 from ..layout import Layout
 from ..program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
+from ..pytorch import aot
+from ..pytorch.operators import OpOverload
 from .values import NotPortable, decode, encode
 
 # ---- Program ----------------------------------------------------------------------------------------
@@ -91,7 +93,7 @@ def _encode_step(step, keys):
 
 
 def _encode_target(target):
-    if isinstance(target, torch._ops.OpOverload):
+    if isinstance(target, OpOverload):
         return encode(target)
     for name, function in _FUNCTIONS.items():
         if function is target:
@@ -166,40 +168,11 @@ def _decode_argument(words):
 
 # ---- AOTAutograd's runtime --------------------------------------------------------------------------
 
-_PLAIN = ("non_alias", "unsafe_view_alias", "custom_function_view")
-_OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
-_ALIASES = (*_OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
-
-
-def encode_runtime(metadata, input_count):
-    """From AOTAutograd's ViewAndMutationMeta of an inference graph."""
-    if metadata.is_train:
-        raise NotPortable("a graph for training")
-    if metadata.tokens or metadata.num_graphsafe_rng_states:
-        raise NotPortable("a graph with effects or random state")
-    if any(type(meta).__name__ != "PlainTensorMeta" for meta in metadata.subclass_inp_meta):
-        raise NotPortable("a graph with tensor subclasses")
-    mutated = []
-    for index in metadata.mutated_inp_runtime_indices:
-        meta = metadata.input_info[index]
-        if meta.mutates_metadata or meta.mutates_storage_metadata:
-            raise NotPortable("a graph that changes the shape of an input")
-        mutated.append([index, bool(meta.mutates_data)])
-    outputs = []
-    for meta in metadata.output_info:
-        kind = meta.output_type.name
-        if kind not in _PLAIN and kind not in _ALIASES:
-            raise NotPortable(f"an output of kind {kind}")
-        outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx])
-    return {
-        "inputs": input_count, "mutated": mutated, "outputs": outputs,
-        "bases": metadata.num_intermediate_bases, "grad": metadata.grad_enabled_mutation}
-
-
 class InferenceGraph:
     """The callable in place of Dynamo's __compiled_fn: a graph's flat inputs to its outputs."""
 
     def __init__(self, run, words):
+        """`words`: of aot.runtime_words."""
         self._run = run
         self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
         self._outputs = [(str(kind), base) for kind, base in words["outputs"]]
@@ -208,26 +181,12 @@ class InferenceGraph:
         self._grad = words["grad"]
 
     def __call__(self, *inputs):
-        results = self._run_detached(list(inputs))
+        results = aot.as_inference(self._run, list(inputs))
         if not self._is_plain:
             results = self._restore(inputs, results)
         if self._grad is not None:
-            torch._C._set_grad_enabled(self._grad)
+            aot.set_grad_enabled(self._grad)
         return results
-
-    def _run_detached(self, arguments):
-        """Without autograd and autocast: both are in the graph already."""
-        grad, autocast = torch.is_grad_enabled(), torch._C._is_any_autocast_enabled()
-        if grad:
-            torch._C._set_grad_enabled(False)
-        try:
-            if autocast:
-                with torch._C._DisableAutocast():
-                    return self._run(arguments)
-            return self._run(arguments)
-        finally:
-            if grad:
-                torch._C._set_grad_enabled(True)
 
     def _restore(self, inputs, results):
         if len(results) != self._count:
@@ -248,7 +207,7 @@ class InferenceGraph:
             return inputs[base]
         if kind == "alias_of_input":
             source = inputs[base]
-        elif kind in _OF_BASE:
+        elif kind in aot.OF_BASE:
             source = results[len(self._outputs) + base]
         else:
             source = results[base]

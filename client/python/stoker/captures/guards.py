@@ -4,13 +4,11 @@ Expected values are read through the same paths that will check them, before the
 change their arguments later in the frame.
 """
 
-import functools
-
 import torch
-from torch._dynamo.guards import convert_to_concrete_values
-from torch._guards import TracingContext
 
-from .checks import keys_of, matches, tensor_words
+from ..pytorch.guards import numbers_of
+from ..pytorch.tensors import dynamic_dims, has_unbacked_sizes
+from .checks import keys_of, tensor_words
 from .paths import COMPILER, Unreachable, evaluate
 from .shapes import check_expression
 from .sources import SourcePaths
@@ -25,50 +23,45 @@ _STATE = frozenset((
 
 class GuardWriter:
     """Writes the guards of one frame. `scope`: a paths.Scope as it was when the frame was entered; `trace`:
-    an interfaces.Trace."""
+    a pytorch.frames.Trace."""
 
     def __init__(self, scope, trace, describe):
         self.paths = SourcePaths(scope.global_values, trace.installed_globals)
         self.guards = []
         self.shapes = []  # Expressions over symbolic sizes.
         self._scope = scope
-        self._output = trace.output_graph
+        self._metadata = trace.metadata
         self._describe = describe
         self._seen = set()
         self._same = {}  # Node -> node that it is the same object as.
 
     def write(self, guards):
-        pending = [
-            (guard, self._place(guard)) for guard in guards
-            if guard.create_fn_name() not in _STATE]
+        """`guards`: pytorch.guards.GuardWords."""
+        pending = [(guard, self._place(guard)) for guard in guards if guard.kind not in _STATE]
         pending = [
             (guard, place) for guard, place in pending
             if place is None or not (self.paths.root_module(place) or "").startswith(COMPILER)]
         values = evaluate(self.paths.nodes, self._scope)
         for guard, place in pending:
-            kind = guard.create_fn_name()
-            rule = _RULES.get(kind)
+            if guard.reason:
+                raise NotPortable(guard.reason)
+            rule = _RULES.get(guard.kind)
             if rule is None:
-                raise NotPortable(f"a {kind} guard")
+                raise NotPortable(f"a {guard.kind} guard")
             value = None if place is None else values[place]
             if type(value) is Unreachable:
-                raise NotPortable(f"a {kind} guard on what is not reachable when the frame starts")
-            self._where = guard.user_stack
+                raise NotPortable(
+                    f"a {guard.kind} guard on what is not reachable when the frame starts")
+            self._where = guard.where
             rule(self, guard, place, value)
         self._write_tensor_aliasing(values)
 
     def _place(self, guard):
-        """The node of the guarded object; of its owner for a guard on an attribute's presence."""
-        kind = guard.create_fn_name()
-        if kind == "SHAPE_ENV":
+        """The node of the guarded object."""
+        if guard.kind == "SHAPE_ENV":
             return None
-        source = guard.originating_source
-        if kind == "HASATTR":
-            source = getattr(source, "base", None)
-            if source is None:
-                raise NotPortable("a HASATTR guard on a root")
-        place = self.paths.of(source)
-        if kind == "DUPLICATE_INPUT":
+        place = self.paths.of(guard.source)
+        if guard.kind == "DUPLICATE_INPUT":
             self.paths.of(_argument(guard, "source_b"))
         return place
 
@@ -76,14 +69,7 @@ class GuardWriter:
         key = (place, kind, repr(expected))
         if key not in self._seen:
             self._seen.add(key)
-            self.guards.append([place, kind, expected, self._line()])
-
-    def _line(self):
-        """The user's line that made the guard: file name without folder, line, function, source."""
-        if not self._where:
-            return ""
-        frame = self._where[-1]
-        return f"{frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}: {frame.line}"
+            self.guards.append([place, kind, expected, self._where])
 
     def _is(self, guard, place, value):
         self.add(place, "is", self._describe(value))
@@ -112,16 +98,17 @@ class GuardWriter:
         self.add(place, "keys", keys_of(value))
 
     def _attribute(self, guard, place, value):
-        name = guard.originating_source.member
+        name = _argument(guard, "attr")
         self.add(place, "has attribute" if hasattr(value, name) else "has no attribute", name)
 
     def _own(self, guard, place, value):
         self.add(place, "own attributes lack", _argument(guard, "attr"))
 
     def _contains(self, guard, place, value):
-        self.add(
-            place, "lacks" if _argument(guard, "invert") else "contains",
-            encode(_argument(guard, "key")))
+        self.add(place, "contains", encode(_argument(guard, "key")))
+
+    def _lacks(self, guard, place, value):
+        self.add(place, "lacks", encode(_argument(guard, "key")))
 
     def _duplicate(self, guard, place, value):
         other = self.paths.of(_argument(guard, "source_b"))
@@ -134,17 +121,16 @@ class GuardWriter:
     def _tensor(self, guard, place, value):
         if type(value) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             raise NotPortable("a tensor subclass")
-        metadata = self._output.input_source_to_sizes_strides[guard.originating_source]
+        metadata = self._metadata[guard.source]
         self._type(guard, place, value)
         self.add(place, "tensor", tensor_words(
-            value, list(convert_to_concrete_values(metadata["size"])),
-            list(convert_to_concrete_values(metadata["stride"]))))
-        self.add(place, "dynamic", sorted(getattr(value, "_dynamo_dynamic_indices", ())))
-        if hasattr(value, "_dynamo_unbacked_indices"):
+            value, numbers_of(metadata["size"]), numbers_of(metadata["stride"])))
+        self.add(place, "dynamic", sorted(dynamic_dims(value)))
+        if has_unbacked_sizes(value):
             raise NotPortable("a tensor with unbacked sizes")
 
     def _shape(self, guard, place, value):
-        for expression in guard.code_list or ():
+        for expression in guard.code:
             check_expression(expression)
             self.shapes.append(expression)
 
@@ -156,17 +142,16 @@ class GuardWriter:
         for place in places:
             other = first.setdefault(id(values[place]), place)
             if other != place:
-                self._where = None
+                self._where = ""
                 self.add(place, "same", other)
         self.distinct = sorted(first.values())
 
 
 def _argument(guard, name):
     """An argument that a guard was made with."""
-    function = guard.create_fn
-    if isinstance(function, functools.partial) and name in function.keywords:
-        return function.keywords[name]
-    raise NotPortable(f"a {guard.create_fn_name()} guard made otherwise")
+    if name not in guard.arguments:
+        raise NotPortable(f"a {guard.kind} guard made otherwise")
+    return guard.arguments[name]
 
 
 def _constant_code():
@@ -192,6 +177,7 @@ _RULES = {
     "MAPPING_KEYS_CHECK": GuardWriter._keys,
     "DICT_VERSION": GuardWriter._keys,
     "DICT_CONTAINS": GuardWriter._contains,
+    "DICT_NOT_CONTAINS": GuardWriter._lacks,
     "HASATTR": GuardWriter._attribute,
     "NOT_PRESENT_IN_GENERIC_DICT": GuardWriter._own,
     "DUPLICATE_INPUT": GuardWriter._duplicate,

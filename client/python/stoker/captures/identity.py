@@ -11,6 +11,7 @@ import types
 
 import torch
 
+from ..pytorch.operators import OpOverloadPacket
 from .values import NotPortable, encode
 
 _DIGITS = 24
@@ -90,7 +91,7 @@ class Describer:
             return [
                 "partial", self(value.func), [self._part(part) for part in value.args],
                 [[name, self._part(part)] for name, part in sorted(value.keywords.items())]]
-        if isinstance(value, torch._ops.OpOverloadPacket):
+        if isinstance(value, OpOverloadPacket):
             return ["operator", str(value)]
         return ["value", encode(value)]
 

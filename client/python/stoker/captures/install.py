@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 from .. import tally
 from ..library import StokerError
 from ..log import warn_once
+from ..pytorch.bytecode import WithoutDynamo
 from . import sized
 from .code import decode_code
 from .graphs import make_callable
 from .loading import load_program
 from .notes import note
+from .paths import COMPILER
 from .program import Failure, GuardProgram
 from .values import decode
 
@@ -45,7 +47,7 @@ def install(record, local_values, global_values, file_name, wrap, describe):
         functions.append(function if wrap is None else wrap(function))
     made = {
         name: _global(kind, body, functions, global_values, file_name)
-        if wrap is not None or kind != "dynamo" else _WithoutDynamo
+        if wrap is not None or kind != "dynamo" else WithoutDynamo
         for name, kind, body in record["globals"]}
     for name, value in made.items():
         # Where both ways meet in one process, what works under Dynamo works without it too.
@@ -54,23 +56,11 @@ def install(record, local_values, global_values, file_name, wrap, describe):
     return Installed(code, program.bind(), len(record["guards"]), len(functions))
 
 
-class _WithoutDynamo:
-    """What bytecode reads of torch._dynamo.utils for PyTorch's profiler, where Dynamo is not there."""
-
-    @staticmethod
-    def record_pregraph_bytecode_enter():
-        return None
-
-    @staticmethod
-    def record_pregraph_bytecode_exit(context):
-        return None
-
-
 def _needs_dynamo(words):
     _, kind, body = words
     if kind == "dynamo":
-        return not all(name and hasattr(_WithoutDynamo, name) for name in body)
-    return kind == "function" or kind == "module" and body.startswith("torch._dynamo")
+        return not all(name and hasattr(WithoutDynamo, name) for name in body)
+    return kind == "function" or kind == "module" and body.startswith(COMPILER)
 
 
 def _load(words, entry):
@@ -91,7 +81,7 @@ def _global(kind, body, functions, global_values, file_name):
     if kind == "module":
         return importlib.import_module(body)
     if kind == "dynamo":
-        return importlib.import_module("torch._dynamo.utils")
+        return importlib.import_module(f"{COMPILER}.utils")
     if kind == "builtins":
         return vars(builtins)
     if kind == "graph":

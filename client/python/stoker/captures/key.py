@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from ..pytorch import installation
 from .identity import digest_of
 
 FORMAT = 3  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
@@ -35,7 +36,7 @@ def key_of(code, module_name, local_values, options, target, describe):
         ("options", options),
         ("target", target),
         ("python", f"{platform.python_implementation()} {platform.python_version()}"),
-        ("torch", torch.__version__),
+        ("torch", installation.version()),
         ("frontend", f"format {FORMAT}"),
     )
     return key_of_fields(fields)

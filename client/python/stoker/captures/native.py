@@ -15,6 +15,7 @@ import sys
 import torch
 
 from ..library import find_library
+from ..pytorch.tensors import NUMBER_OF_HOOKS, dispatch_keys, keys_number
 from .paths import STEPS
 from .values import decode
 
@@ -52,12 +53,12 @@ def program(record, global_values, ask, watch=True):
     _learn_tensors()
     return module.Program(
         nodes=record["nodes"], guards=record["guards"], distinct=record["distinct"], decode=decode,
-        steps=STEPS, dtypes=_dtypes(), ask=ask, dispatch_keys=torch._C._dispatch_keys,
+        steps=STEPS, dtypes=_dtypes(), ask=ask, dispatch_keys=dispatch_keys,
         builtins=vars(builtins), modules=sys.modules, global_values=global_values,
         constants=(torch.dtype, torch.device), ordered_dict=collections.OrderedDict,
         tensor=torch.Tensor, parameter=torch.nn.Parameter, module=torch.nn.Module,
         describe_class=describe_class, reads_of=_reads_of, hook_names=_HOOKS,
-        hook_registrations=_dictionary_of(torch.utils.hooks.RemovableHandle), watch=watch)
+        hook_registrations=_dictionary_of(NUMBER_OF_HOOKS), watch=watch)
 
 
 @functools.cache
@@ -74,9 +75,9 @@ def _reads_of(value, name, generic):
 @functools.cache
 def _learn_tensors():
     """Shows the extension where tensors keep their metadata. False: it asks PyTorch about each tensor."""
-    with torch.inference_mode(False):
+    with torch.inference_mode(False), torch.enable_grad():
         probe = torch.empty_strided((2, 3), (7, 2), dtype=torch.float64, device="cpu")
-        return extension().learn_tensors(probe, torch._C._dispatch_keys(probe).raw_repr())
+        return extension().learn_tensors(probe, keys_number(probe))
 
 
 def _dictionary_of(cls):

@@ -8,7 +8,8 @@ import importlib
 import sys
 from typing import NamedTuple
 
-from . import checks, facts, native, state
+from ..pytorch import state
+from . import checks, facts, native
 from .bound import compile_check
 from .identity import Describer
 from .paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text

@@ -8,6 +8,7 @@ from .facts import code_facts
 from .guards import GuardWriter
 from .identity import Describer, digest_of
 from .key import FORMAT
+from .paths import COMPILER, evaluate
 from .recording import record_of
 from .values import NotPortable, encode
 
@@ -15,7 +16,7 @@ _DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", "__resume_at
 
 
 def build(key, scope, state, trace, new_code, entry_code):
-    """`scope`, `state`: as they were when the frame was entered; `trace`: interfaces.Trace. NotPortable says
+    """`scope`, `state`: as they were when the frame was entered; `trace`: pytorch.frames.Trace. NotPortable says
     what keeps the capture in this process."""
     describe = Describer()
     writer = GuardWriter(scope, trace, describe)
@@ -65,7 +66,7 @@ class _Globals:
 
     def _collect_name(self, code, name, value):
         self.renamed[name] = new_name = f"{self._prefix}{len(self.renamed)}"
-        if isinstance(value, types.ModuleType) and value.__name__ == "torch._dynamo.utils":
+        if isinstance(value, types.ModuleType) and value.__name__ == f"{COMPILER}.utils":
             self.words.append([new_name, "dynamo", attributes_of_global(code, name)])
         elif isinstance(value, types.ModuleType):
             self.words.append([new_name, "module", value.__name__])
@@ -86,8 +87,6 @@ class _Globals:
 
 
 def _require_separate_memory(writer, scope):
-    from .paths import evaluate
-
     values = evaluate(writer.paths.nodes, scope)
     storages = [values[place].untyped_storage().data_ptr() for place in writer.distinct]
     if len(set(storages)) != len(storages):

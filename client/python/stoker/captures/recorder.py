@@ -1,8 +1,12 @@
 """Around one run of Dynamo on a frame: what it traces becomes a capture."""
 
+from contextlib import contextmanager
+
 from ..library import StokerError
 from ..log import logger, warn_once
-from . import recording, state, store
+from ..pytorch import state
+from ..pytorch.names import SIZES
+from . import audit, features, recording, store
 from .notes import note
 from .paths import Scope
 from .record import build
@@ -11,8 +15,9 @@ from .values import NotPortable
 
 class Recorder:
 
-    def __init__(self, key, code, local_values, global_values):
-        self._key, self._code = key, code
+    def __init__(self, start, code, local_values, global_values):
+        """`start`: a frames.Start."""
+        self._key, self._audited, self._code = start.key, start.audited, code
         self._scope = Scope(local_values, global_values)
         self._state, self._reason = None, None
         try:
@@ -20,15 +25,18 @@ class Recorder:
         except NotPortable as error:
             self._reason = str(error)
 
+    @contextmanager
     def frame(self):
-        return recording.frame()
+        """Around Dynamo's work on the frame. Gives what is called when it is done."""
+        with recording.frame():
+            yield self._finish
 
-    def finish(self, trace, new_code):
-        """Stores what was traced. Never raises."""
+    def _finish(self, recorded):
+        """Stores what was traced. `recorded`: a pytorch.frames.Recorded. Never raises."""
         try:
-            if self._reason is None:
+            if self._reason is None and features.are_on(wait=True):
                 self._store(build(
-                    self._key, self._scope, self._state, trace, new_code, self._code))
+                    self._key, self._scope, self._state, recorded.trace, recorded.code, self._code))
         except NotPortable as error:
             self._reason = str(error)
         except StokerError as error:
@@ -40,6 +48,10 @@ class Recorder:
             note(self._key.entry, "local", self._reason)
 
     def _store(self, record):
+        if any("symbolic" in graph for graph in record["graphs"]) and not features.are_on(SIZES, wait=True):
+            raise NotPortable("symbolic sizes, which are off")
+        if self._audited is not None:
+            audit.compare(self._key, self._audited, record)
         summary = f"{len(record['guards'])} guards, {len(record['graphs'])} graphs"
         store.put(self._key, f"{self._key.entry}, {summary}", record)
         note(self._key.entry, "recorded", detail=summary)

@@ -8,9 +8,8 @@ import threading
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from torch._guards import TracingContext
-
-from .graphs import encode_eager, encode_program, encode_runtime
+from ..pytorch import aot
+from .graphs import encode_eager, encode_program
 from .values import NotPortable
 
 _recorded = threading.local()
@@ -65,31 +64,32 @@ def graph(example_inputs):
             graphs.remove(opened)
 
 
-def note_program(gm, program, request_keys):
+def note_program(gm, program, request_keys, is_training):
     """Called with each graph that was compiled, while AOTAutograd's metadata is at hand."""
-    _note(gm, lambda: {"program": encode_program(program, request_keys)})
+    _note(gm, is_training, lambda: {"program": encode_program(program, request_keys)})
 
 
-def note_sized(gm, symbolic, parameters, options):
+def note_sized(gm, symbolic, parameters, options, is_training):
     """The same for a graph with symbolic sizes, of which nothing is compiled yet. Its record, or None."""
-    return _note(gm, lambda: {
+    return _note(gm, is_training, lambda: {
         "symbolic": list(symbolic), "parameters": list(parameters), "options": list(options)})
 
 
-def _note(gm, words_of_kind):
+def _note(gm, is_training, words_of_kind):
     graphs = getattr(_recorded, "graphs", None)
     if not graphs:
         return None
     opened = graphs[-1]
     try:
-        metadata = TracingContext.try_get().fw_metadata
+        if is_training:
+            raise NotPortable("a graph for training")
         placeholders = len(gm.graph.find_nodes(op="placeholder"))
         if placeholders != opened.input_count:
             raise NotPortable("a graph whose inputs are not the frame's")
         words = {
             **words_of_kind(),
             "eager": encode_eager(gm),
-            "runtime": encode_runtime(metadata, placeholders)}
+            "runtime": aot.runtime_words(aot.metadata(), placeholders)}
         opened.records.append(GraphRecord(words, ""))
         return words
     except NotPortable as error:

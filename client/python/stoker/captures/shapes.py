@@ -3,8 +3,7 @@
 import ast
 import math
 
-import torch
-
+from ..pytorch.tensors import as_tensor_in_full_precision
 from .values import NotPortable
 
 MAX_LENGTH = 10000
@@ -17,7 +16,8 @@ _NODES = (
 FUNCTIONS = {
     "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Mod": lambda a, b: a % b,
     "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b, "Max": max, "Min": min,
-    "max": max, "min": min, "___as_tensor": torch._as_tensor_fullprec, "int": int, "ceil": math.ceil, "floor": math.floor}
+    "max": max, "min": min, "___as_tensor": as_tensor_in_full_precision, "int": int,
+    "ceil": math.ceil, "floor": math.floor}
 
 
 def check_expression(expression):
@@ -34,7 +34,7 @@ def check_expression(expression):
         if isinstance(node, ast.Name) and node.id != "L" and node.id not in FUNCTIONS:
             raise NotPortable(f"a guard on sizes with the name {node.id}")
         if isinstance(node, ast.Call) and not _is_allowed(node.func):
-            raise NotPortable("a guard on sizes with a call")
+            raise NotPortable(f"a guard on sizes that calls {ast.unparse(node.func)}")
         if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
             raise NotPortable("a guard on sizes with an internal attribute")
     return tree

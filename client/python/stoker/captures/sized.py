@@ -7,12 +7,11 @@ graph: nothing is traced for them.
 
 import json
 
-import torch
-
 from .. import sizes
 from ..client import client
 from ..library import StokerError
 from ..log import logger
+from ..pytorch import installation
 from . import store
 from .graphs import decode_eager, encode_program, module_of
 from .identity import digest_of
@@ -74,7 +73,7 @@ def _key(words, found):
         ("entry", f"graph {graph}"),
         ("sizes", _text(found)),
         ("target", client().target),
-        ("torch", torch.__version__),
+        ("torch", installation.version()),
         ("frontend", f"format {FORMAT}")))
 
 

@@ -11,13 +11,12 @@ import types
 
 import torch
 
+from ..not_portable import NotPortable
+from ..pytorch.operators import OpOverload
+
 MAX_ITEMS = 4096  # Of one container: a longer one is data, not a constant.
 _EXACT_IN_JSON = 1 << 53
 _TORCH_TYPES = (torch.dtype, torch.layout, torch.memory_format)
-
-
-class NotPortable(Exception):
-    """What keeps a capture in its process; the message is counted, so it names kinds and no values."""
 
 
 def encode(value):
@@ -31,7 +30,7 @@ def encode(value):
         return {"enum": [class_path(kind), value.name]}
     if isinstance(value, type):
         return {"class": class_path(value)}
-    if isinstance(value, torch._ops.OpOverload):
+    if isinstance(value, OpOverload):
         return {"op": operator_path(value)}
     raise NotPortable(f"a value of type {kind.__module__}.{kind.__qualname__}")
 

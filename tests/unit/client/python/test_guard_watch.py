@@ -9,11 +9,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from stoker.captures import native, state
+from stoker.captures import native
 from stoker.captures.identity import Describer
 from stoker.captures.paths import ROOT, Paths
 from stoker.captures.program import GuardProgram
 from stoker.captures.values import NotPortable
+from stoker.pytorch import state
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
 
@@ -131,7 +132,7 @@ _STATES = {
     "deterministic, warning": lambda check: while_set(
         lambda: False, lambda on: torch.use_deterministic_algorithms(on, warn_only=on), True)(check),
     "threads": while_set(torch.get_num_threads, torch.set_num_threads, 7),
-    "TF32": attribute(_CUDA.matmul, "allow_tf32", True),
+    "TF32": attribute(_CUDA.matmul, "fp32_precision", "tf32"),
     "reduction in float16": attribute(
         _CUDA.matmul, "allow_fp16_reduced_precision_reduction", False),
     "reduction in bfloat16": attribute(

@@ -68,6 +68,8 @@ TEST(CapturesApi, Notes_AreCountedByOutcomeAndReason) {
   note("failed", "resource exhausted", "no memory");
   note("recorded", "", "");
   note("damaged", "damaged", "");
+  note("audited", "", "");
+  note("differing", "a guard", "one more");
   EXPECT_EQ(daemon.statistics().Total("captures.hits"), 2);
   EXPECT_EQ(daemon.statistics().Total("captures.misses"), 1);
   EXPECT_EQ(daemon.statistics().Total("captures.misses.reason.tensor"), 1);
@@ -76,12 +78,16 @@ TEST(CapturesApi, Notes_AreCountedByOutcomeAndReason) {
   EXPECT_EQ(daemon.statistics().Total("captures.failed.reason.resource exhausted"), 1);
   EXPECT_EQ(daemon.statistics().Total("captures.recorded"), 1);
   EXPECT_EQ(daemon.statistics().Total("captures.damaged"), 1);
+  EXPECT_EQ(daemon.statistics().Total("captures.audited"), 1);
+  EXPECT_EQ(daemon.statistics().Total("captures.differing"), 1);
 
   const HttpAnswer status = daemon.Call("GET", "/status");
   EXPECT_THAT(status.body,
               HasSubstr(R"("captures":{"hits":2,"misses":1,"miss_reasons":{"tensor":1})"));
   const HttpAnswer metrics = daemon.Call("GET", "/metrics");
   EXPECT_THAT(metrics.body, HasSubstr("stoker_capture_hits_total 2\n"));
+  EXPECT_THAT(metrics.body, HasSubstr("stoker_captures_audited_total 1\n"));
+  EXPECT_THAT(metrics.body, HasSubstr("stoker_captures_differing_total 1\n"));
   EXPECT_THAT(metrics.body, HasSubstr("stoker_capture_misses_total{reason=\"tensor\"} 1\n"));
   EXPECT_THAT(metrics.body,
               HasSubstr("stoker_captures_failed_total{reason=\"resource exhausted\"} 1\n"));

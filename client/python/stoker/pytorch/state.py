@@ -6,7 +6,7 @@ import sys
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
 
-from .values import NotPortable
+from ..not_portable import NotPortable
 
 _HOOKS = (
     "_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_pre_hooks",
@@ -33,6 +33,11 @@ def current():
         "attention": list(_attention()),
         "hooks": [len(getattr(_MODULE, name)) for name in _HOOKS],
     }
+
+
+def has_global_hooks():
+    """Does calling a module run more than the module's own?"""
+    return any(getattr(_MODULE, name) for name in _HOOKS)
 
 
 def difference(expected):

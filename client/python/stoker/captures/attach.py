@@ -1,0 +1,31 @@
+"""Compiled functions look for a capture before Dynamo traces, and record what it traced."""
+
+from ..pytorch import frames as dynamo_frames
+from ..pytorch.frames import without_dynamo
+from . import features
+from .key import options_text
+
+
+def attach(is_ours):
+    """From now on, for compiled functions whose backend `is_ours`. Once per process."""
+    if features.may_be_on():
+        dynamo_frames.attach(is_ours, _find, _record)
+
+
+def _find(frame, keywords, dynamic):
+    """(Installed or None, Start or None): what takes the frame's place, or what to record it for."""
+    from . import frames
+
+    return frames.find(
+        frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
+        options_text(keywords, dynamic), _disabled)
+
+
+def _record(start, frame):
+    from .recorder import Recorder
+
+    return Recorder(start, frame.f_code, dict(frame.f_locals), frame.f_globals).frame()
+
+
+def _disabled(function):
+    return without_dynamo(function, "Stoker's captured graph")

@@ -1,0 +1,59 @@
+"""Whether captures are used in this process. No list of versions decides: facts do.
+
+Names that are not there, or are otherwise, turn a feature off (pytorch/facts.py). Where all are there and the
+installation is none that was tested (tested.json), a trial in a child process says how they behave (trial.py);
+its verdict is remembered in the daemon's store under the installation's digest. Until it is known nothing starts
+warm; what was recorded meanwhile is stored when it is known.
+"""
+
+import functools
+import json
+import os
+from pathlib import Path
+
+from ..log import warn_once
+from ..pytorch import facts, installation
+from ..pytorch.names import CAPTURES, DIRECT, SIZES
+
+MODE = "STOKER_CAPTURES"  # off, trial (in a trial's process), or nothing.
+TRIAL_S = 120  # How long what was recorded waits for a verdict.
+
+_INSTEAD = {
+    CAPTURES: "every process traces",
+    DIRECT: "it goes through torch.compile",
+    SIZES: "graphs with symbolic sizes run in eager"}
+
+
+def may_be_on(feature=CAPTURES):
+    """Are they wanted, and is all there that they need? A line says what is not."""
+    if os.environ.get(MODE, "").lower() in ("off", "0"):
+        return False
+    return facts.has(feature, _INSTEAD[feature])
+
+
+def are_on(feature=CAPTURES, wait=False):
+    """The same, and did they pass? False while that is not known; `wait`: until it is."""
+    if not may_be_on(feature):
+        return False
+    if is_trusted():
+        return True
+    from . import verdicts  # Not before an installation is met that was not tested.
+
+    verdict = verdicts.of_installation(TRIAL_S if wait else 0)
+    if verdict is None:
+        return False
+    reason = verdict.get(feature)
+    if reason is not None:
+        warn_once(("feature", feature), "%s", facts.off_text(feature, reason, _INSTEAD[feature]))
+    return reason is None
+
+
+@functools.cache
+def is_trusted():
+    """Is this installation one that Stoker was tested with, or this process its trial?"""
+    return os.environ.get(MODE) == "trial" or installation.digest() in tested()
+
+
+def tested():
+    """Digest of an installation -> what it was, as ./dev matrix wrote it."""
+    return json.loads(Path(__file__).with_name("tested.json").read_text())

@@ -1,0 +1,154 @@
+"""What a trial runs: one program for the kinds of guards, one for aliases and in-place changes, one for sizes."""
+
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+
+MODE = "plain"
+
+
+class Change(NamedTuple):
+    name: str
+    made: Any  # A context manager: the change holds inside.
+
+
+class Guarded(torch.nn.Module):
+    """Reads everything in one of the ways that guards know."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 8)
+        self.register_buffer("offset", torch.ones(8))
+        self.scale = 1.0 + number
+        self.table = {"first": 2.0, "second": 3.0}
+        self.numbers = [1, 2, 3]
+        self.requires_grad_(False)
+
+    def forward(self, x, settings, factor=1.5):
+        x = self.layer(x) * self.scale * factor + self.offset
+        if "third" in self.table:
+            x = x + self.table["third"]
+        for value in self.table.values():
+            x = x * value
+        for value in self.numbers:
+            x = x + value
+        if hasattr(self, "extra"):
+            x = x - self.extra
+        if "shift" in settings:
+            x = x + settings["shift"]
+        if MODE == "plain":
+            x = torch.nn.functional.gelu(x)
+        if self.training:
+            x = x + 100
+        x = x + torch.ones(8)
+        return x if torch.is_grad_enabled() else x + 1000
+
+
+class Constants:
+    def __init__(self, number):
+        self.function = Guarded(number)
+        self.settings = {}
+
+    def arguments(self):
+        return torch.linspace(-1, 1, 32, dtype=torch.float32).reshape(4, 8), self.settings
+
+    def changes(self):
+        module = self.function
+        yield Change("an attribute changed", _attribute(module, "scale", 7.0))
+        yield Change("a value in a dictionary changed", _item(module.table, "second", 5.0))
+        yield Change("a key was added to a dictionary", _item(module.table, "third", 4.0))
+        yield Change("a list grew", _attribute(module, "numbers", [1, 2, 3, 4]))
+        yield Change("an attribute was added", _attribute(module, "extra", 11.0))
+        yield Change("a key was added to an argument", _item(self.settings, "shift", 13.0))
+        yield Change("a global changed", _item(globals(), "MODE", "other"))
+        yield Change("the mode of training changed", _attribute(module, "training", False))
+        yield Change("gradients were turned off", torch.no_grad)
+        yield Change("a default changed", _attribute(Guarded.forward, "__defaults__", (2.5,)))
+        yield Change("a buffer changed", _attribute(module, "offset", torch.full((8,), 17.0)))
+        yield Change("the default dtype changed", _default_dtype)
+
+
+class Aliases:
+    """Views of inputs and of results, in-place changes, containers."""
+
+    def __init__(self, number):
+        self._number = number
+        self.function = aliases
+
+    def arguments(self):
+        x = torch.linspace(0, 1, 24).reshape(4, 6)
+        return x, x + 1, {"number": self._number, "kind": "sum"}
+
+    def changes(self):
+        number = self._number
+        yield Change("a value in an argument changed", _attribute(self, "_number", number + 1))
+
+
+def aliases(x, y, settings):
+    y.add_(settings["number"])
+    doubled = x * 2
+    return {"view": x.t(), "input": x, "results": [doubled, doubled[1:], y]}
+
+
+class Sizes:
+    def __init__(self, number):
+        self._name = f"trial {number}"  # A number would be symbolic too.
+        self._rows = 6
+        self.function = sizes
+
+    def arguments(self):
+        return torch.linspace(-2, 2, self._rows * 8).reshape(self._rows, 8), self._name
+
+    def changes(self):
+        yield Change("a size changed", _attribute(self, "_rows", 10))
+        yield Change("a size became one", _attribute(self, "_rows", 1))
+
+
+def sizes(x, name):
+    total = torch.softmax(x, 0) * x.shape[0] + len(name)
+    return total.reshape(-1, 4), total.sum(0)
+
+
+@contextmanager
+def _default_dtype():
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+_NOTHING = object()
+
+
+def _attribute(owner, name, value):
+    @contextmanager
+    def made():
+        before = getattr(owner, name, _NOTHING)
+        setattr(owner, name, value)
+        try:
+            yield
+        finally:
+            delattr(owner, name) if before is _NOTHING else setattr(owner, name, before)
+    return made
+
+
+def _item(owner, key, value):
+    @contextmanager
+    def made():
+        before = owner.get(key, _NOTHING)
+        owner[key] = value
+        try:
+            yield
+        finally:
+            if before is _NOTHING:
+                del owner[key]
+            else:
+                owner[key] = before
+    return made
+
+
+PLAIN = (Constants, Aliases)
+SIZED = (Sizes,)

@@ -1,0 +1,1 @@
+"""The one place that touches what PyTorch does not document: README.md."""

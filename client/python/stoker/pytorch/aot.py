@@ -1,0 +1,123 @@
+"""AOTAutograd: from Dynamo's graph to functional ATen graphs, and what its runtime does around them."""
+
+import torch
+
+from ..not_portable import NotPortable
+from . import facts
+from .names import GRAPHS, WEIGHTS
+from .unknown import require_defaults
+
+
+def functional(gm, example_inputs, forward, backward, inference):
+    """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
+    each functional graph."""
+    if not facts.has(GRAPHS, "PyTorch's documented way to them, which loads Inductor, is taken"):
+        from torch._dynamo.backends.common import aot_autograd
+
+        return aot_autograd(
+            fw_compiler=forward, bw_compiler=backward, inference_compiler=inference)(gm, example_inputs)
+    from torch._dynamo.utils import flatten_graph_inputs
+    from torch._functorch.aot_autograd import aot_module_simplified
+
+    def trace(gm, inputs):
+        return aot_module_simplified(
+            gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference)
+
+    if any(isinstance(x, (list, tuple, dict)) for x in example_inputs):
+        return flatten_graph_inputs(gm, example_inputs, trace)
+    return trace(gm, example_inputs)
+
+
+def errors_of_dynamo():
+    """Classes of what is not ours to catch."""
+    try:
+        from torch._dynamo.exc import TorchDynamoException
+    except ImportError:
+        return ()
+    return (TorchDynamoException,)
+
+
+def metadata():
+    """AOTAutograd's metadata of the graph that is being compiled, or None."""
+    from torch._guards import TracingContext
+
+    context = TracingContext.try_get()
+    return None if context is None else context.fw_metadata
+
+
+def static_inputs():
+    """Positions of parameters and buffers among the inputs of the graph being compiled."""
+    if not facts.has(WEIGHTS, "weights are handed over in every call"):
+        return ()
+    found = metadata()
+    return () if found is None else tuple(found.static_input_indices)
+
+
+# ---- the runtime around a graph ---------------------------------------------------------------------
+
+_PLAIN = ("non_alias", "unsafe_view_alias", "custom_function_view")
+OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
+_ALIASES = (*OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
+
+# Fields that runtime_words() reads, or that say nothing about how an inference graph is run.
+_METADATA = frozenset((
+    "input_info", "output_info", "num_intermediate_bases", "keep_input_mutations", "traced_tangents",
+    "traced_tangents_descs", "subclass_inp_meta", "subclass_fw_graph_out_meta", "subclass_tangent_meta",
+    "traced_tangent_metas", "is_train", "num_symints_saved_for_bw",
+    "num_tensors_saved_with_no_vc_check", "num_opaque_objects_saved_for_bw",
+    "saved_tensor_is_graph_input", "grad_enabled_mutation", "deterministic", "static_input_indices",
+    "tokens", "indices_of_inputs_that_requires_grad_with_mutations_in_bw", "bw_donated_idxs",
+    "num_backward_tokens", "num_graphsafe_rng_states", "graphsafe_rng_state_index",
+    "graphsafe_rng_device", "compile_id_str", "tangent_source_stack_traces"))
+_INPUT = frozenset((
+    "is_leaf", "mutates_data", "mutates_metadata", "mutations_hidden_from_autograd",
+    "mutations_under_no_grad_or_inference_mode", "mutation_inductor_storage_resize",
+    "mutates_storage_metadata", "requires_grad", "keep_input_mutations"))
+_OUTPUT = frozenset((
+    "output_type", "raw_type", "base_idx", "dynamic_dims", "requires_grad", "requires_grad_for_backward",
+    "view_meta_sequence"))
+
+
+def runtime_words(found, input_count):
+    """What captures/graphs.py's InferenceGraph reads, from the metadata of an inference graph."""
+    require_defaults(found, _METADATA, "a graph")
+    if found.tokens or found.num_graphsafe_rng_states:
+        raise NotPortable("a graph with effects or random state")
+    if any(type(meta).__name__ != "PlainTensorMeta" for meta in found.subclass_inp_meta):
+        raise NotPortable("a graph with tensor subclasses")
+    mutated = []
+    for index in found.mutated_inp_runtime_indices:
+        meta = found.input_info[index]
+        require_defaults(meta, _INPUT, "a graph that changes an input")
+        if meta.mutates_metadata or meta.mutates_storage_metadata:
+            raise NotPortable("a graph that changes the shape of an input")
+        mutated.append([index, bool(meta.mutates_data)])
+    outputs = []
+    for meta in found.output_info:
+        require_defaults(meta, _OUTPUT, "an output")
+        kind = meta.output_type.name
+        if kind not in _PLAIN and kind not in _ALIASES:
+            raise NotPortable(f"an output of kind {kind}")
+        outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx])
+    return {
+        "inputs": input_count, "mutated": mutated, "outputs": outputs,
+        "bases": found.num_intermediate_bases, "grad": found.grad_enabled_mutation}
+
+
+def as_inference(run, arguments):
+    """run(arguments) without autograd and autocast, as AOTAutograd runs an inference graph: both are in it."""
+    grad, autocast = torch.is_grad_enabled(), torch._C._is_any_autocast_enabled()
+    if grad:
+        torch._C._set_grad_enabled(False)
+    try:
+        if autocast:
+            with torch._C._DisableAutocast():
+                return run(arguments)
+        return run(arguments)
+    finally:
+        if grad:
+            torch._C._set_grad_enabled(True)
+
+
+def set_grad_enabled(mode):
+    torch._C._set_grad_enabled(mode)

@@ -1,0 +1,131 @@
+"""CPython's frame evaluation as Dynamo uses it: a callback in front of Dynamo's, what Dynamo traced, and bytecode
+under a guard of our own."""
+
+import threading
+from typing import Any, NamedTuple
+
+import torch
+
+from .guards import words_of
+
+_tracing = threading.local()
+
+
+class Trace(NamedTuple):
+    """What Dynamo knows when it has built the guards of a frame."""
+
+    guards: list  # guards.GuardWords, in Dynamo's order.
+    metadata: dict  # Source of a tensor input -> its sizes and strides, maybe symbolic.
+    traced_code: list  # Code objects: the frame's, and of all that was inlined.
+    installed_globals: frozenset  # Names that Dynamo put into the frame's globals.
+
+
+class Recorded(NamedTuple):
+    """A frame that Dynamo transformed."""
+
+    trace: Trace
+    code: Any
+
+
+def attach(is_ours, find, record):
+    """From now on, compiled functions whose backend `is_ours` ask first. Once per process.
+
+    find(frame, keywords, dynamic): (Installed, token), either may be None. An Installed, with `code` and `check`,
+    takes the place of a trace. Without one, and with a token, record(token, frame) is a context manager around
+    Dynamo's own work; it gives a function that is called with a Recorded if the frame was transformed."""
+    from torch._dynamo import convert_frame
+
+    original_wrapper = convert_frame.catch_errors_wrapper
+    original_manager = convert_frame.CheckFunctionManager
+
+    def catch_errors_wrapper(callback, hooks):
+        backend = _innermost(callback)
+        ours = _Callback(callback, backend, find, record) if is_ours(backend) else callback
+        return original_wrapper(ours, hooks)
+
+    def check_function_manager(code, output_graph, *arguments, **keywords):
+        manager = original_manager(code, output_graph, *arguments, **keywords)
+        traces = getattr(_tracing, "traces", None)
+        if traces is not None:
+            from torch._guards import Guard
+
+            traces.append(Trace(
+                [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)],
+                output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
+                frozenset(output_graph.installed_globals)))
+        return manager
+
+    convert_frame.catch_errors_wrapper = catch_errors_wrapper
+    convert_frame.CheckFunctionManager = check_function_manager
+
+
+def _innermost(callback):
+    while hasattr(callback, "_torchdynamo_orig_backend"):
+        callback = callback._torchdynamo_orig_backend
+    return callback
+
+
+class _Callback:
+    """A frame callback in front of Dynamo's."""
+
+    def __init__(self, callback, backend, find, record):
+        self._torchdynamo_orig_backend = callback  # Frame evaluation and DDP follow this name.
+        self._keywords = getattr(backend, "kwargs", {})
+        self._dynamic = getattr(backend, "dynamic", None)
+        self._find, self._record = find, record
+
+    def __call__(self, frame, cache_entry, hooks, frame_state, skip=0):
+        from torch._dynamo.convert_frame import has_tensor_in_frame
+        from torch._dynamo.types import ConvertFrameReturn
+
+        if not has_tensor_in_frame(frame):
+            return ConvertFrameReturn()  # As Dynamo decides too: there is nothing to trace.
+        installed, token = self._find(frame, self._keywords, self._dynamic)
+        if installed is not None:
+            return _guarded(installed, frame.f_code, frame.f_globals)
+
+        def run_dynamo():
+            return self._torchdynamo_orig_backend(
+                frame, cache_entry, hooks, frame_state, skip=skip + 2)
+
+        if token is None:
+            return run_dynamo()
+        outer, _tracing.traces = getattr(_tracing, "traces", None), []
+        try:
+            with self._record(token, frame) as finish:
+                result = run_dynamo()
+            traces = _tracing.traces
+        finally:
+            _tracing.traces = outer
+        if result.guarded_code is not None and traces:
+            finish(Recorded(traces[-1], result.guarded_code.code))
+        return result
+
+    @property
+    def _clone_with_backend(self):
+        return self._torchdynamo_orig_backend._clone_with_backend
+
+
+def without_dynamo(function, reason):
+    """The function, which Dynamo does not look into."""
+    return torch.compiler.disable(function, reason=reason)
+
+
+def _guarded(installed, entry_code, global_values):
+    """An Installed as what a frame callback returns."""
+    from torch._C._dynamo.guards import RootGuardManager
+    from torch._dynamo import convert_frame
+    from torch._dynamo.guards import GuardManagerWrapper
+    from torch._dynamo.types import GuardedCode, wrap_guarded_code
+    from torch._dynamo.utils import orig_code_map
+    from torch._guards import CompileId
+
+    # Dynamo looks its own output up in these, to explain recompiles and not to trace it again.
+    orig_code_map[installed.code] = entry_code
+    convert_frame.output_codes.add(installed.code)
+    root = RootGuardManager()
+    root.add_lambda_guard(installed.check, ["the guards of a Stoker capture"], None)
+    manager = GuardManagerWrapper(root)
+    manager.global_scope, manager.closure_vars = {"G": global_values}, {}  # To explain a recompile.
+    return wrap_guarded_code(GuardedCode(
+        installed.code, manager, CompileId(frame_id=0, frame_compile_id=0), "Stoker capture"))

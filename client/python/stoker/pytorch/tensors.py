@@ -1,0 +1,28 @@
+"""What kernels and eager operators are specialized to, of a tensor."""
+
+import torch
+
+NUMBER_OF_HOOKS = torch.utils.hooks.RemovableHandle  # Its next_id rises with each hook of any module.
+as_tensor_in_full_precision = torch._as_tensor_fullprec  # Guards over sizes call it.
+dispatch_keys = torch._C._dispatch_keys
+
+
+def keys_number(tensor):
+    """Its dispatch keys."""
+    return torch._C._dispatch_keys(tensor).raw_repr()
+
+
+def dynamic_dims(tensor):
+    """Dims that the program marked as dynamic."""
+    return getattr(tensor, "_dynamo_dynamic_indices", frozenset())
+
+
+def has_unbacked_sizes(tensor):
+    return hasattr(tensor, "_dynamo_unbacked_indices")
+
+
+def metadata_check(tensors):
+    """f(*tensors) -> bool: do they all still have the metadata that these have, and is none another one?"""
+    from torch._C._dynamo.guards import TensorGuards
+
+    return TensorGuards(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check

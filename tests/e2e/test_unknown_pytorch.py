@@ -1,0 +1,104 @@
+"""A PyTorch that Stoker was not tested with: facts decide what is off, one line says it, and results are right."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from e2e.changed_pytorch import ChangedPyTorch
+from e2e.test_warm import JOB, TOLERANCE
+
+VERSION = "2.99.0"
+CASES = ("mlp", "two_functions", "dynamic_of_6", "aliased_outputs")
+STARTS = len(CASES) + 1  # two_functions has two.
+AUDITS = 3
+
+
+@pytest.fixture
+def changed(tmp_path):
+    return ChangedPyTorch(tmp_path / "pytorch", VERSION)
+
+
+def start(site, changed, *cases, job=JOB.name, **env):
+    """(result, Stoker's lines) of one process."""
+    done = subprocess.run(
+        [sys.executable, str(pathlib.Path(JOB).with_name(job)), *(cases or CASES)],
+        env={**changed.env(site.env), **env}, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    for name, row in result.items() if job == JOB.name else ():
+        assert row["error"] <= TOLERANCE and row["repeats"] <= TOLERANCE, name
+    return result, [line for line in done.stderr.splitlines() if VERSION in line]
+
+
+def last(result):
+    return list(result.values())[-1]
+
+
+def test_a_version_that_passes_its_trial_starts_warm_after_audits(site, changed):
+    result, lines = start(site, changed)
+    assert not lines and last(result)["stoker"]["captures.recorded"] == STARTS
+    for _ in range(AUDITS):
+        result, lines = start(site, changed)
+        counted = last(result)["stoker"]
+        assert counted["captures.audited"] == counted["captures.miss.audit"] == STARTS, counted
+        assert "captures.hit" not in counted and not lines
+    result, lines = start(site, changed)
+    assert last(result)["torch"] == {} and not lines
+    assert last(result)["stoker"]["captures.hit"] == STARTS
+    assert site.stats()["captures"]["audited"] == AUDITS * STARTS
+    assert site.stats()["captures"]["differing"] == 0
+
+
+def test_a_name_that_is_not_there_turns_captures_off(site, changed):
+    changed.rename("has_tensor_in_frame", "has_tensor_in_this_frame", "_dynamo")
+    for _ in range(2):
+        result, lines = start(site, changed)
+        assert len(lines) == 1 and "captures are off" in lines[0], lines
+        assert "torch._dynamo.convert_frame.has_tensor_in_frame is not there" in lines[0]
+        counted = last(result)["stoker"]
+        assert counted["graphs"] >= STARTS and not any("captures" in name for name in counted)
+
+
+def test_a_signature_that_changed_turns_its_feature_off_alone(site, changed):
+    # dynamo's own callers say the new argument.
+    changed.change("_dynamo/utils.py", lambda text: text.replace(
+        "def flatten_graph_inputs(\n    gm: torch.fx.GraphModule,",
+        "def flatten_graph_inputs(\n    reason: str, gm: torch.fx.GraphModule,"))
+    changed.change("_dynamo/backends/common.py", lambda text: text.replace(
+        "return flatten_graph_inputs(\n                gm,", "return flatten_graph_inputs(\n                '', gm,"))
+    result, lines = start(site, changed)
+    assert len(lines) == 1 and "functional graphs are off" in lines[0], lines
+    assert "flatten_graph_inputs does not take (gm, inputs, compile_gm)" in lines[0]
+    assert last(result)["stoker"]["captures.recorded"] == STARTS
+    assert last(result)["fallbacks"] == {}
+
+
+def test_what_behaves_otherwise_is_found_by_the_trial(site, changed):
+    """Every name is there; a guard that Dynamo always made is not made any more."""
+    changed.change("_dynamo/guards.py", lambda text: text.replace(
+        "    def DICT_NOT_CONTAINS(self, guard: Guard, key: str) -> None:\n",
+        "    def DICT_NOT_CONTAINS(self, guard: Guard, key: str) -> None:\n        return\n"))
+    changed.change("_dynamo/variables/dicts.py", lambda text: text.replace(
+        "GuardBuilder.DICT_NOT_CONTAINS", "GuardBuilder.DICT_CONTAINS"))
+    result, lines = start(site, changed)
+    assert len(lines) == 1 and "captures are off" in lines[0] and "trial" in lines[0], lines
+    assert "captures.hit" not in last(result)["stoker"]
+
+
+def test_a_version_that_is_too_old_has_no_captures(site, changed):
+    changed.change("version.py", lambda text: text.replace(VERSION, "2.10.1"))
+    done = subprocess.run(
+        [sys.executable, str(JOB), "mlp"], env=changed.env(site.env), capture_output=True, text=True,
+        timeout=600)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "captures are off" in line]
+    assert len(lines) == 1 and "it is older than 2.11" in lines[0]
+
+
+def test_stoker_compile_waits_for_the_verdict_too(site, changed):
+    for _ in range(2 + AUDITS):
+        result, lines = start(site, changed, "two_functions", job="direct_job.py")
+        assert result["error"] <= TOLERANCE and not lines
+    assert result["imported"] == []

@@ -1,0 +1,58 @@
+"""What an audit compares."""
+
+import copy
+
+import pytest
+
+from stoker.captures import audit
+from stoker.captures.paths import ROOT
+
+RECORD = {
+    "nodes": [[ROOT, "local", "x"], [ROOT, "local", "self"], [1, "attr", "scale"]],
+    "guards": [[0, "equals", 3, "a.py:1"], [2, "equals", {"float": "0x1p+0"}, ""], [0, "same", 2, ""]],
+    "shapes": ["L['x'].size()[0] >= 2"],
+    "codes": [["m:f", "0123"]],
+    "chains": [["m", ["F", "gelu"], ["function", "m:gelu", "4567"]]],
+    "code": {"co_names": ["__stoker_0123abcd_0"], "co_code": "AAAA"},
+    "globals": [["__stoker_0123abcd_0", "graph", 0]],
+    "graphs": [{"eager": "{}", "runtime": {"outputs": []}, "program": {"keys": ["89ab"]}}],
+}
+
+
+def changed(change):
+    record = copy.deepcopy(RECORD)
+    change(record)
+    return record
+
+
+def in_another_order(record):
+    """The same guards over the same paths, numbered otherwise."""
+    record["nodes"] = [record["nodes"][1], record["nodes"][0], [0, "attr", "scale"]]
+    record["guards"] = [[1, "same", 2, ""], [2, "equals", {"float": "0x1p+0"}, ""], [1, "equals", 3, "b.py:9"]]
+
+
+def under_another_prefix(record):
+    record["code"]["co_names"] = ["__stoker_ffff_0"]
+    record["globals"][0][0] = "__stoker_ffff_0"
+
+
+@pytest.mark.parametrize("change", [
+    lambda record: None, in_another_order, under_another_prefix,
+    lambda record: record["graphs"][0].update(program={"keys": ["of another target"]})])
+def test_what_is_the_same_does_not_differ(change):
+    assert audit.first_difference(RECORD, changed(change)) is None
+
+
+@pytest.mark.parametrize("what, change", [
+    ("a guard", lambda record: record["guards"].pop()),
+    ("a guard", lambda record: record["guards"][0].__setitem__(2, 4)),
+    ("a guard on sizes", lambda record: record["shapes"].append("True")),
+    ("code", lambda record: record["codes"][0].__setitem__(1, "other")),
+    ("a name in code", lambda record: record["chains"].clear()),
+    ("the bytecode", lambda record: record["code"].update(co_code="BBBB")),
+    ("a graph", lambda record: record["graphs"][0].update(eager="{...}")),
+    ("what happens around a graph", lambda record: record["graphs"][0]["runtime"]["outputs"].append(1)),
+])
+def test_what_differs_is_named(what, change):
+    found, expected, other = audit.first_difference(RECORD, changed(change))
+    assert found == what and expected != other

@@ -1,0 +1,126 @@
+"""What a PyTorch must have, and what becomes of what it has otherwise."""
+
+import dataclasses
+import functools
+
+import pytest
+import torch
+
+from stoker.not_portable import NotPortable
+from stoker.pytorch import facts, guards, installation, names, versions
+from stoker.pytorch.names import NAMES, Name
+from stoker.pytorch.unknown import require_defaults
+from stoker.pytorch.versions import v2_11, v2_12
+
+FEATURES = sorted({feature for name in NAMES for feature in name.features})
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_this_pytorch_has_every_name(feature):
+    assert facts.first_difference(feature) is None
+
+
+def two(first, second):
+    pass
+
+
+def three(first, second, third):
+    pass
+
+
+def three_with_default(first, second, third=None, *others):
+    pass
+
+
+def passed_on(*arguments, **keywords):
+    pass
+
+
+@dataclasses.dataclass
+class Fields:
+    first: int = 0
+    second: object = None
+    third: list = dataclasses.field(default_factory=list)
+
+
+@pytest.mark.parametrize("path, parameters, fields, expected", [
+    ("two", ("first", "second"), None, None),
+    ("two", ("first",), None, "does not take"),
+    ("two", ("second", "first"), None, "does not take"),
+    ("three", ("first", "second"), None, "does not take (first, second)"),
+    ("three_with_default", ("first", "second"), None, None),
+    ("passed_on", ("first", "second"), None, None),
+    ("none", None, None, "is not there"),
+    ("two.attribute", None, None, "is not there"),
+    ("Fields", None, ("first", "third"), None),
+    ("Fields", None, ("fourth",), "has no fourth"),
+])
+def test_a_name_is_as_it_must_be_or_said_to_differ(path, parameters, fields, expected):
+    found = facts.difference_of(Name(f"{__name__}:{path}", (), "", parameters, fields))
+    assert found is None if expected is None else expected in found
+
+
+def test_a_module_that_is_not_there_is_a_difference():
+    assert "is not there" in facts.difference_of(Name("torch._nothing:f", (), ""))
+
+
+@pytest.mark.parametrize("value, is_known", [
+    (Fields(), True), (Fields(first=7), True), (Fields(second=False), True),
+    (Fields(third=[None, None]), True), (Fields(second=1), False), (Fields(third=[0]), False)])
+def test_a_field_that_is_not_known_must_hold_its_default(value, is_known):
+    if is_known:
+        require_defaults(value, {"first"}, "a thing")
+    else:
+        with pytest.raises(NotPortable, match="a thing with (second|third)"):
+            require_defaults(value, {"first"}, "a thing")
+
+
+@pytest.mark.parametrize("version, expected", [
+    ("2.11.0+cu130", (2, 11)), ("2.15.0", (2, 15)), ("3.0.1a0", (3, 0))])
+def test_a_version_is_read_from_its_text(version, expected):
+    assert versions.number_of(version) == expected
+
+
+class Source:
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+
+def test_guards_of_2_11_get_the_words_of_today():
+    base = Source()
+    assert v2_11.guard_words("HASATTR", Source(base=base, member="scale"), {}) == (
+        "HASATTR", base, {"attr": "scale"})
+    assert v2_11.guard_words("DICT_CONTAINS", base, {"key": 1, "invert": True}) == (
+        "DICT_NOT_CONTAINS", base, {"key": 1})
+    assert v2_11.guard_words("DICT_CONTAINS", base, {"key": 1, "invert": False}) == (
+        "DICT_CONTAINS", base, {"key": 1})
+    assert v2_12.guard_words("HASATTR", base, {"attr": "scale"}) == ("HASATTR", base, {"attr": "scale"})
+
+
+def guard_of(kind, **arguments):
+    from torch._dynamo.guards import GuardBuilder
+    from torch._dynamo.source import AttrSource, LocalSource
+    from torch._guards import Guard
+
+    method = getattr(GuardBuilder, kind)
+    return Guard(
+        AttrSource(LocalSource("x"), "scale"), functools.partial(method, **arguments) if arguments else method)
+
+
+def test_a_guard_made_with_something_new_has_no_portable_form():
+    assert guards.words_of(guard_of("EQUALS_MATCH")).reason == ""
+    assert guards.words_of(guard_of("DUPLICATE_INPUT", source_b=1)).reason == ""
+    assert "with tolerance" in guards.words_of(guard_of("DUPLICATE_INPUT", source_b=1, tolerance=2)).reason
+
+
+def test_the_installation_has_one_digest():
+    found = installation.digest()
+    assert len(found) == 64
+    installation.digest.cache_clear()
+    assert installation.digest() == found
+    assert installation.version() == torch.__version__
+
+
+def test_every_feature_has_a_name_and_every_name_a_purpose():
+    assert {names.GRAPHS, names.WEIGHTS, names.SIZES, names.CAPTURES, names.DIRECT} == set(FEATURES)
+    assert all(name.purpose for name in NAMES)
