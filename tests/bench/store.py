@@ -1,4 +1,4 @@
-"""Runs that are kept: results/<bench>-<processor class>-torch<version>.json, what README.md's figures come from."""
+"""Runs that are kept, for README.md: results/<bench>-<processor class>-torch<version>.json."""
 
 import datetime
 import json
