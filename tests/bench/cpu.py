@@ -2,8 +2,8 @@
 """How fast Stoker starts and runs four models on this CPU, beside what a user would pick instead.
 
 Question: is a start cheap (cold, and warm in a new process), and is the steady state at the machine's
-limit? Peers measured in the same run: eager PyTorch, torch.compile (default, and with freezing), ONNX
-Runtime, OpenVINO. float32 and bfloat16, batch 1 and 4, 128 tokens or 224x224 images.
+limit? Peers measured in the same run: eager PyTorch, torch.compile (default, and with freezing), zentorch
+on AMD, ONNX Runtime, OpenVINO. float32 and bfloat16, batch 1 and 4, 128 tokens or 224x224 images.
 """
 
 import argparse
@@ -13,14 +13,17 @@ import sys
 
 import torch
 
-import peak
+import peers
+import store
+from figures import ratio
 from models import MODELS, TITLES
-from rows import ROW_HEADS, Bench, cell, machine, row, row_cells, say, table
+from peak import Peaks, fill_shares
+from rows import CACHING, ROW_HEADS, Bench, cell, machine, row, row_cells, say, table
 
 DTYPES = ("float32", "bfloat16")
 BATCHES = (1, 4)
-IMPLEMENTATIONS = ("eager", "inductor", "inductor-freezing", "onnxruntime", "openvino", "stoker")
-STARTS = {"inductor": 2, "inductor-freezing": 2, "stoker": 2}
+PYTORCH = ("eager", "inductor", "inductor-freezing", "zentorch")
+IMPLEMENTATIONS = (*PYTORCH, "onnxruntime", "openvino", "stoker")
 
 
 def parse_only(text):
@@ -41,17 +44,24 @@ def applies(implementation, dtype):
     return not (implementation == "onnxruntime" and dtype == "bfloat16")
 
 
-def group_of(bench, model, dtype, batch, implementations, peaks):
-    """The rows of one model, dtype and batch, each on empty caches."""
+def starts_of(implementation, repeats):
+    """How many processes a row takes: a cold start and a warm one, where that makes a difference."""
+    return repeats * (2 if implementation in CACHING else 1)
+
+
+def group_of(bench, model, dtype, batch, implementations, repeats):
+    """The rows of one model, dtype and batch, each cold start on an empty cache."""
     place = bench.cache(f"{model}-{dtype}-{batch}-reference")
     flops = bench.start(model, dtype, batch, "reference", place).get("flops")
     results = []
     for name in implementations:
-        cache = bench.cache(f"{model}-{dtype}-{batch}-{name}")
-        results.append(row(bench, model, dtype, batch, name, cache, flops, peaks))
+        caches = [
+            bench.cache(f"{model}-{dtype}-{batch}-{name}-{number}") for number in range(repeats)]
+        results.append(row(bench, model, dtype, batch, name, caches, flops))
         if name == "stoker":
-            bench.collect_stats(cache)
-            bench.stop_daemon(cache)
+            for cache in caches:
+                bench.collect_stats(cache)
+                bench.stop_daemon(cache)
     return results
 
 
@@ -86,17 +96,17 @@ def print_ratios(results):
     lines, ratios = [], []
     for (model, dtype, batch), group in groups.items():
         own = best_of(group, ["stoker"])
-        torch_best = best_of(group, ["eager", "inductor", "inductor-freezing"])
+        torch_best = best_of(group, PYTORCH)
         best = best_of(group, [name for name in IMPLEMENTATIONS if name != "stoker"])
         if not own or not best:
             continue
         ratios.append(best / own)
         by_name = {result["impl"]: result for result in group}
         cold, warm = (
-            _ratio(by_name["stoker"][key], by_name.get("inductor", {}).get(key))
+            ratio(by_name["stoker"][key], by_name.get("inductor", {}).get(key))
             for key in ("cold_first_call_s", "warm_first_call_s"))
         lines.append([
-            f"{TITLES[model]}, {dtype}, batch {batch}", "", cell(_ratio(torch_best, own), ".2f"),
+            f"{TITLES[model]}, {dtype}, batch {batch}", "", cell(ratio(torch_best, own), ".2f"),
             cell(best / own, ".2f"), cell(cold, ".2f"), cell(warm, ".2f")])
     if lines:
         print("\nSpeed as a multiple of the best PyTorch mode and of the best of all others; first calls"
@@ -106,10 +116,6 @@ def print_ratios(results):
         print(f"\nGeometric mean of the multiples of the best: {mean:.2f}")
 
 
-def _ratio(a, b):
-    return a / b if a and b else None
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -117,26 +123,44 @@ def main():
                         help="these rows; parts may be empty: gpt2,,1")
     parser.add_argument("--impl", metavar="NAME,...", help=f"of {', '.join(IMPLEMENTATIONS)}")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    parser.add_argument("--starts", type=int, default=1, metavar="N",
+                        help="N cold and N warm starts of each row; medians of them (default: 1)")
+    store.add_arguments(parser)
     arguments = parser.parse_args()
-    chosen = arguments.impl.split(",") if arguments.impl else list(IMPLEMENTATIONS)
+    absent = peers.absent()
+    chosen = arguments.impl.split(",") if arguments.impl else [
+        name for name in IMPLEMENTATIONS if name not in absent]
     if unknown := set(chosen) - set(IMPLEMENTATIONS):
         parser.error(f"no implementation {', '.join(sorted(unknown))}")
+    if impossible := set(chosen) & set(absent):
+        parser.error(" ".join(absent[name] for name in sorted(impossible)))
+    store.check_arguments(parser, arguments, whole=not arguments.only and not arguments.impl)
     groups = [
         (*key, [name for name in chosen if applies(name, key[1])])
         for key in arguments.only or parse_only("")]
-    peaks = peak.measure(torch.get_num_threads())
-    say(f"{machine()}; peak {peaks['float32'] / 1e9:.0f} GF/s in f32, "
-        f"{peaks['bfloat16'] / 1e9:.0f} in bf16")
-    starts = sum(1 + sum(STARTS.get(name, 1) for name in names) for *_, names in groups)
-    results = []
-    with Bench(starts) as bench:
+    run = store.conditions(torch.get_num_threads())
+    say(f"{machine()}, {run['threads']} threads, {run['target']}, PyTorch {torch.__version__}")
+    for why in absent.values():
+        say(why)
+    processes = sum(
+        1 + sum(starts_of(name, arguments.starts) for name in names) for *_, names in groups)
+    peaks, results = Peaks(run["threads"]), []
+    peaks.measure()
+    with Bench(processes) as bench:
         for model, dtype, batch, names in groups:
-            results += group_of(bench, model, dtype, batch, names, peaks)
-    print_tables(results, peaks)
+            results += group_of(bench, model, dtype, batch, names, arguments.starts)
+            peaks.measure()
+    if faster := fill_shares(results, peaks.rates):
+        say(f"{faster} rows have no share of the peak: they are faster, the machine was slower whenever"
+            " its peak was measured.")
+    print_tables(results, peaks.rates)
     print_ratios(results)
+    if arguments.store:
+        say(f"Stored: {store.write('cpu', run, results, peak_flops=peaks.rates)}")
     if arguments.json:
         print(json.dumps({
-            "rows": results, "stats": bench.stats, "peak_flops": peaks, "machine": machine()}))
+            "rows": results, "stats": bench.stats, "peak_flops": peaks.rates,
+            "machine": machine()}))
     return int(any("error" in result for result in results))
 
 

@@ -28,7 +28,7 @@ def main():
         for model in MODELS:
             bench.start(model, "float32", 1, "reference", cache)
             results += [
-                row(bench, model, "float32", 1, name, cache, None, None) for name in IMPLEMENTATIONS]
+                row(bench, model, "float32", 1, name, [cache]) for name in IMPLEMENTATIONS]
         bench.collect_stats(cache)
         statistics = bench.command(cache, "stats")
     lines = [[TITLES[result["model"]], result["impl"], *row_cells(result)] for result in results]

@@ -2,9 +2,10 @@
 // shapes of GPT-2, BERT, ViT and ResNet-18, on one core, and how long does each take to compile?
 //
 // Weights take turns among enough copies that they come from memory, as in a whole model. The peer
-// is the peak measured right before: register-only multiply-adds, or AMX products. Times are
-// processor time of the thread. Usage: gemm_kernels [substring of a row's name] [target [warm]];
-// warm: one copy of the weights, which the second-level cache may hold.
+// is the peak measured right before and after: register-only multiply-adds, or AMX products (f32:
+// six for each). Times are processor time of the thread.
+// Usage: gemm_kernels [substring of a row's name] [target [warm]]; warm: one copy of the weights,
+// which the second-level cache may hold.
 #include <sys/mman.h>
 
 #include <algorithm>

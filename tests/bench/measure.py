@@ -23,7 +23,7 @@ MIN_CALLS, MAX_CALLS = 7, 300
 
 
 def steady(run, first_s):
-    """Median of repeated calls, in seconds."""
+    """Seconds of each of repeated calls."""
     started = time.perf_counter()
     run()
     second_s = time.perf_counter() - started
@@ -33,7 +33,7 @@ def steady(run, first_s):
         started = time.perf_counter()
         run()
         times.append(time.perf_counter() - started)
-    return statistics.median(times)
+    return times
 
 
 def relative_error(result, reference):
@@ -58,6 +58,15 @@ def inductor_freezing(model, inputs, place):
 
     torch._inductor.config.freezing = True
     return inductor(model, inputs, place)
+
+
+def zentorch(model, inputs, place):
+    import torch._inductor.config
+    import zentorch  # noqa: F401
+
+    torch._inductor.config.freezing = True
+    compiled = torch.compile(model, backend="zentorch")
+    return lambda: compiled(inputs)
 
 
 def stoker(model, inputs, place):
@@ -87,7 +96,7 @@ def openvino(model, inputs, place):
 
 
 IMPLEMENTATIONS = {
-    "eager": eager, "inductor": inductor, "inductor-freezing": inductor_freezing,
+    "eager": eager, "inductor": inductor, "inductor-freezing": inductor_freezing, "zentorch": zentorch,
     "stoker": stoker, "onnxruntime": onnxruntime, "openvino": openvino}
 ENGINES = ("onnxruntime", "openvino")
 
@@ -162,9 +171,10 @@ def main(model_name, dtype_name, batch, name, folder):
     run = IMPLEMENTATIONS[name](model, inputs, place)
     output = run()
     first_s = time.perf_counter() - started
+    samples = steady(run, first_s)
     figures = {
         "first_call_s": first_s, "rel_err": relative_error(output, expected),
-        "steady_s": steady(run, first_s),
+        "steady_s": statistics.median(samples), "steady_samples_s": samples,
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
     return figures | (stoker_figures(run) if name == "stoker" else {})
 

@@ -1,32 +1,47 @@
-"""The machine's peak, measured: products of registers, on as many threads as PyTorch uses."""
+"""The machine's peak, measured: products of registers, on as many threads as PyTorch uses.
+
+Each thread is timed by its own processor time, so that whoever else runs meanwhile does not lower the peak.
+A virtual machine may be slower at one time than at another: a run measures again and again, and the fastest
+time is the peak.
+"""
 
 import ctypes
 import shutil
 import subprocess
 import tempfile
 import threading
-import time
 from functools import cache
 from pathlib import Path
 
-# 24 independent accumulators hide the latency of a multiply-add on two ports.
+# Each function returns the seconds that the thread has computed. Independent sums hide the latency of a
+# multiply-add on two ports: 24 of them, or 12 where there are only 16 registers.
 SOURCE = r"""
 #include <immintrin.h>
+#include <time.h>
 #define LANES (VECTOR_BYTES / 4)
+#define SUMS (VECTOR_BYTES == 64 ? 24 : 12)
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static volatile float result;
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 double f32(long rounds) {
-  vector sum[24], a = {0}, b = {0};
-  for (int i = 0; i < 24; ++i) sum[i] = a + (float)i;
+  const double start = now();
+  vector sum[SUMS], a = {0}, b = {0};
+  for (int i = 0; i < SUMS; ++i) sum[i] = a + (float)i;
   a += 0.999f; b += 1e-6f;
   for (long r = 0; r < rounds; ++r) {
 #pragma GCC unroll 24
-    for (int i = 0; i < 24; ++i) sum[i] = sum[i] * a + b;
+    for (int i = 0; i < SUMS; ++i) sum[i] = sum[i] * a + b;
   }
-  double total = 0;
-  for (int i = 0; i < 24; ++i) total += sum[i][i % LANES];
-  return total;
+  float total = 0;
+  for (int i = 0; i < SUMS; ++i) total += sum[i][i % LANES];
+  result = total;
+  return now() - start;
 }
-long f32_flops(void) { return 24 * LANES * 2; }
+long f32_flops(void) { return SUMS * LANES * 2; }
 #if defined(__AMX_BF16__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,12 +61,14 @@ static int tiles(void) {
 #define PRODUCTS(name, multiply, depth)                                      \
   double name(long rounds) {                                                 \
     if (!tiles()) return 0;                                                  \
+    const double start = now();                                              \
     for (long r = 0; r < rounds; ++r) {                                      \
       multiply(0, 6, 7); multiply(1, 6, 7); multiply(2, 6, 7);               \
       multiply(3, 6, 7); multiply(4, 6, 7); multiply(5, 6, 7);               \
     }                                                                        \
+    const double seconds = now() - start;                                    \
     _tile_release();                                                         \
-    return 1;                                                                \
+    return seconds;                                                          \
   }                                                                          \
   long name##_flops(void) { return 6L * 16 * 16 * (depth) * 2; }
 PRODUCTS(bf16, _tile_dpbf16ps, 32)
@@ -60,6 +77,7 @@ PRODUCTS(i8, _tile_dpbssd, 64)
 #endif
 #elif defined(__AVX512BF16__)
 double bf16(long rounds) {
+  const double start = now();
   __m512 sum[24];
   __m512bh a = (__m512bh)_mm512_set1_epi16(0x3f7f), b = (__m512bh)_mm512_set1_epi16(0x3a00);
   for (int i = 0; i < 24; ++i) sum[i] = _mm512_set1_ps((float)i);
@@ -67,9 +85,10 @@ double bf16(long rounds) {
 #pragma GCC unroll 24
     for (int i = 0; i < 24; ++i) sum[i] = _mm512_dpbf16_ps(sum[i], a, b);
   }
-  double total = 0;
+  float total = 0;
   for (int i = 0; i < 24; ++i) total += sum[i][i % 16];
-  return total;
+  result = total;
+  return now() - start;
 }
 long bf16_flops(void) { return 24 * 32 * 2; }
 #endif
@@ -95,6 +114,7 @@ def _library():
 
 
 def _rate(name, threads):
+    """Operations a second of all threads together; None where the processor or the kernel lacks it."""
     library = _library()
     if not hasattr(library, name):
         return None
@@ -105,25 +125,66 @@ def _rate(name, threads):
         return None
     rounds = 1000
     while True:
-        workers = [threading.Thread(target=work, args=(rounds,)) for _ in range(threads)]
-        started = time.perf_counter()
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        elapsed = time.perf_counter() - started
-        if elapsed > SECONDS:
-            return rounds * flops * threads / elapsed
-        rounds *= max(2, int(1.5 * SECONDS / max(elapsed, 1e-4)))
+        seconds = _in_threads(lambda: work(rounds), threads)
+        if min(seconds) > SECONDS:
+            return sum(rounds * flops / taken for taken in seconds)
+        rounds *= max(2, int(1.5 * SECONDS / max(min(seconds), 1e-4)))
 
 
-def measure(threads):
-    """{"float32": flop/s, "bfloat16": flop/s}; a machine without bf16 instructions computes in f32.
+def _in_threads(work, threads):
+    """What `work` returns in each of `threads` threads that begin together."""
+    begin, results = threading.Barrier(threads), []
 
-    f32 may also be multiplied as three bf16 parts or three digits of eight bits, in six products: the
-    fastest way is the peak.
+    def one():
+        begin.wait()
+        results.append(work())
+
+    workers = [threading.Thread(target=one) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return results
+
+
+PRODUCTS_OF_F32 = 6  # An f32 in three parts, or three digits: products of parts that count.
+
+
+def fastest(rates):
+    """{"float32": flop/s, "bfloat16": flop/s} of the rates of f32, bf16 and i8, the latter two maybe None.
+
+    The contract lets f32 be multiplied by multiply-adds, as three bf16 parts, or as three digits of eight
+    bits: the fastest way is the peak. A machine without products of bf16 computes them in f32.
     """
-    f32 = max(_rate("f32", threads) for _ in range(3))
-    bf16 = max((_rate("bf16", threads) or f32) for _ in range(3))
-    i8 = max((_rate("i8", threads) or 0) for _ in range(3))
-    return {"float32": max(f32, bf16 / 6, i8 / 6), "bfloat16": bf16}
+    f32, bf16, i8 = rates
+    return {
+        "float32": max(f32, (bf16 or 0) / PRODUCTS_OF_F32, (i8 or 0) / PRODUCTS_OF_F32),
+        "bfloat16": max(f32, bf16 or 0)}
+
+
+class Peaks:
+    """The fastest rates that were measured in a run."""
+
+    def __init__(self, threads):
+        self.rates = {}
+        self._threads = threads
+
+    def measure(self):
+        for dtype, rate in fastest([_rate(name, self._threads) for name in ("f32", "bf16", "i8")]).items():
+            self.rates[dtype] = max(rate, self.rates.get(dtype, 0))
+
+
+def fill_shares(results, peaks):
+    """Sets peak_share of rows that have flops and a time; returns how many have none because they were
+    faster than the peak: the machine was slower whenever that was measured, so it is no peak for them."""
+    faster = 0
+    for result in results:
+        result["peak_share"] = None
+        if not result["flops"] or not result["steady_ms"]:
+            continue
+        share = result["flops"] / (result["steady_ms"] / 1e3) / peaks[result["dtype"]]
+        if share > 1:
+            faster += 1
+        else:
+            result["peak_share"] = share
+    return faster

@@ -1,5 +1,6 @@
 #include "tests/bench/processor_peak.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <ctime>
@@ -32,24 +33,28 @@ void Fma256() { STOKER_LOOP(STOKER_TWELVE("vfmadd231ps", "ymm")); }
 void Fma512() { STOKER_LOOP(STOKER_TWELVE("vfmadd231ps", "zmm")); }
 void Dot512() { STOKER_LOOP(STOKER_TWELVE("vdpbf16ps", "zmm")); }
 
-void Amx() {
-  std::array<std::uint8_t, 64> config = {1};
-  for (std::size_t tile = 0; tile < 8; ++tile) {
-    config[16 + 2 * tile] = 64;
-    config[48 + tile] = 16;
-  }
-  int n = kIterations / 8;
-  __asm__ volatile(
-      "ldtilecfg %1\n"
-      "tilezero %%tmm4\ntilezero %%tmm5\ntilezero %%tmm6\ntilezero %%tmm7\n"
-      "1:\n"
-      "tdpbf16ps %%tmm6,%%tmm4,%%tmm0\ntdpbf16ps %%tmm7,%%tmm4,%%tmm1\n"
-      "tdpbf16ps %%tmm6,%%tmm5,%%tmm2\ntdpbf16ps %%tmm7,%%tmm5,%%tmm3\n"
-      "dec %0\njnz 1b\ntilerelease\n"
-      : "+r"(n)
-      : "m"(config)
-      : "cc");
-}
+// Four independent tiles of sums, of two and two tiles.
+#define STOKER_TILES(op)                                                                  \
+  std::array<std::uint8_t, 64> config = {1};                                              \
+  for (std::size_t tile = 0; tile < 8; ++tile) {                                          \
+    config[16 + 2 * tile] = 64;                                                           \
+    config[48 + tile] = 16;                                                               \
+  }                                                                                       \
+  int n = kIterations / 8;                                                                \
+  __asm__ volatile(                                                                       \
+      "ldtilecfg %1\n"                                                                    \
+      "tilezero %%tmm4\ntilezero %%tmm5\ntilezero %%tmm6\ntilezero %%tmm7\n"              \
+      "1:\n" op " %%tmm6,%%tmm4,%%tmm0\n" op " %%tmm7,%%tmm4,%%tmm1\n" op                 \
+      " %%tmm6,%%tmm5,%%tmm2\n" op " %%tmm7,%%tmm5,%%tmm3\ndec %0\njnz 1b\ntilerelease\n" \
+      : "+r"(n)                                                                           \
+      : "m"(config)                                                                       \
+      : "cc")
+
+void AmxBf16() { STOKER_TILES("tdpbf16ps"); }
+void AmxBytes() { STOKER_TILES("tdpbssd"); }
+
+constexpr double kTileProducts =
+    kIterations / 8 * 4.0 * 16 * 16;  // Of whole registers of 64 bytes.
 
 double Gflops(void (*run)(), double operations) {
   const double start = ThreadSeconds();
@@ -69,10 +74,14 @@ double PeakGflops(DType dtype, const Target& target) {
   const bool avx512 = target.arch() == "x86-64-v4";
   const double fma =
       avx512 ? Gflops(Fma512, kIterations * 12.0 * 32) : Gflops(Fma256, kIterations * 12.0 * 16);
-  if (dtype != DType::kBF16) return fma;
-  if (target.Has("amx_bf16")) return Gflops(Amx, kIterations / 8 * 4.0 * 2 * 16 * 16 * 32);
-  if (target.Has("avx512_bf16")) return Gflops(Dot512, kIterations * 12.0 * 64);
-  return fma;
+  const double amx = target.Has("amx_bf16") ? Gflops(AmxBf16, kTileProducts * 2 * 32) : 0;
+  if (dtype == DType::kBF16) {
+    if (amx != 0) return amx;
+    return target.Has("avx512_bf16") ? Gflops(Dot512, kIterations * 12.0 * 64) : fma;
+  }
+  constexpr int kProductsOfParts = 6;
+  const double bytes = target.Has("amx_int8") ? Gflops(AmxBytes, kTileProducts * 2 * 64) : 0;
+  return std::max({fma, amx / kProductsOfParts, bytes / kProductsOfParts});
 }
 
 }  // namespace stoker

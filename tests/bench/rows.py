@@ -10,12 +10,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from figures import figure, median
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 START_TIMEOUT_S = 900
 
 # A first call of these may find the work of an earlier process.
-CACHING = ("inductor", "inductor-freezing", "stoker")
+CACHING = ("inductor", "inductor-freezing", "zentorch", "stoker")
 
 
 def say(text):
@@ -58,8 +60,11 @@ class Bench:
         return path
 
     def environment(self, cache):
-        """Caches in `cache` and nowhere else."""
+        """Caches in `cache` and nowhere else; the Python package of this tree."""
+        python = os.pathsep.join(
+            filter(None, (str(ROOT / "client" / "python"), os.environ.get("PYTHONPATH"))))
         ours = {
+            "PYTHONPATH": python,
             "STOKER_CACHE_DIR": str(cache), "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
             "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
         kept = {name: value for name, value in os.environ.items() if name != "STOKER_URL"}
@@ -67,19 +72,21 @@ class Bench:
 
     def start(self, model, dtype, batch, implementation, cache, note=""):
         """The figures of one process, or {"error": ...}."""
-        self._done += 1
         label = f"{model} {dtype} batch {batch}, {implementation}{note and ' ' + note}"
+        return self.process(label, implementation, cache, [
+            str(HERE / "measure.py"), model, dtype, str(batch), implementation, str(self.folder)])
+
+    def process(self, label, implementation, cache, arguments, **variables):
+        """The JSON object in the last line that a Python script prints, or {"error": ...}."""
+        self._done += 1
         say(f"[{self._done}/{self._starts}] {label} ...")
-        if implementation == "stoker":
+        if implementation.startswith("stoker"):
             self._daemons.add(cache)
         started = time.perf_counter()
-        command = [
-            sys.executable, str(HERE / "measure.py"), model, dtype, str(batch), implementation,
-            str(self.folder)]
         try:
             process = subprocess.run(
-                command, env=self.environment(cache), capture_output=True, text=True,
-                timeout=START_TIMEOUT_S)
+                [sys.executable, *arguments], env=self.environment(cache) | variables,
+                capture_output=True, text=True, timeout=START_TIMEOUT_S)
             figures = json.loads(process.stdout.strip().splitlines()[-1])
             for line in process.stderr.splitlines():
                 if "stoker" in line:
@@ -133,29 +140,50 @@ def add_numbers(total, part):
             total[key] = value
 
 
-def row(bench, model, dtype, batch, implementation, cache, flops, peaks):
-    """One row: a cold start, and a warm one where that makes a difference."""
+# What a row holds of its starts: name, which starts, what they call it.
+ROW_FIGURES = (
+    ("cold_first_call_s", "cold", "first_call_s"), ("warm_first_call_s", "warm", "first_call_s"),
+    ("rel_err", "cold", "rel_err"), ("compile_s", "cold", "ready_s"), ("load_s", "warm", "ready_s"),
+    ("bind_s", "cold", "bind_s"), ("peak_rss_mib", "cold", "peak_rss_mib"))
+
+
+def row(bench, model, dtype, batch, implementation, caches, flops=None):
+    """One row: for each folder of `caches` a cold start, and a warm one where that makes a difference.
+
+    Numbers are medians over the starts, steady_ms one over the calls of all warm ones; "figures" has
+    their spread.
+    """
     caching = implementation in CACHING
-    cold = bench.start(model, dtype, batch, implementation, cache, "cold" if caching else "")
-    warm = bench.start(model, dtype, batch, implementation, cache, "warm") if caching else {}
-    figures = cold | {
-        key: warm[key] for key in ("steady_s", "slowest_kernel", "slowest_share") if key in warm}
+    starts = {"cold": [], "warm": []}
+    for cache in caches:
+        starts["cold"].append(
+            bench.start(model, dtype, batch, implementation, cache, "cold" if caching else ""))
+        if caching:
+            starts["warm"].append(bench.start(model, dtype, batch, implementation, cache, "warm"))
+    return row_of(model, dtype, batch, implementation, starts["cold"], starts["warm"], flops)
+
+
+def row_of(model, dtype, batch, implementation, cold, warm, flops=None):
+    """The row of what cold and warm starts have reported, as many of each."""
+    starts = {"cold": cold, "warm": warm}
+    figures = {
+        name: figure([start.get(key) for start in starts[which]])
+        for name, which, key in ROW_FIGURES}
+    calls = [1e3 * call for start in warm or cold for call in start.get("steady_samples_s", ())]
+    figures["steady_ms"] = figure(calls)
+    first, last = cold[0], (warm or cold)[-1]
     result = {
         "model": model, "dtype": dtype, "batch": batch, "impl": implementation,
-        "cold_first_call_s": cold.get("first_call_s"), "warm_first_call_s": warm.get("first_call_s"),
-        "steady_ms": figures.get("steady_s") and 1e3 * figures["steady_s"],
-        "rel_err": cold.get("rel_err"), "compile_s": cold.get("ready_s"),
-        "load_s": warm.get("ready_s"), "graphs": cold.get("graphs"),
-        "fallback_ops": cold.get("fallback_ops", []), "kernels_unique": cold.get("kernels_unique"),
-        "bind_s": cold.get("bind_s"), "peak_rss_mib": cold.get("peak_rss_mib"),
-        "slowest_kernel": figures.get("slowest_kernel"),
-        "slowest_share": figures.get("slowest_share"), "peak_share": None}
+        **{name: median(value) for name, value in figures.items()},
+        "graphs": first.get("graphs"), "fallback_ops": first.get("fallback_ops", []),
+        "kernels_unique": first.get("kernels_unique"), "slowest_kernel": last.get("slowest_kernel"),
+        "slowest_share": last.get("slowest_share"), "flops": flops, "peak_share": None,
+        "figures": figures}
     if implementation == "stoker":
-        result["warm_sources"] = warm.get("sources")
-    if flops and peaks and figures.get("steady_s"):
-        result["peak_share"] = flops / figures["steady_s"] / peaks[dtype]
-    if "error" in cold or "error" in warm:
-        result["error"] = cold.get("error") or warm.get("error")
+        result["warm_sources"] = last.get("sources")
+    errors = [start["error"] for start in (*cold, *warm) if "error" in start]
+    if errors:
+        result["error"] = errors[0]
     return result
 
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """How long does a process take to its first result when everything was compiled before?
 
-usage: ./dev bench warm [--json] [--only MODEL[,IMPL]]   (float32, batch 1)
+usage: ./dev bench warm [--json] [--store] [--starts N] [--only MODEL[,IMPL]]   (float32, batch 1)
 
-Each start is a process of its own, after one that filled the caches: Stoker's private daemon with a cache
-folder of this run, Inductor's folder. startup_s is the first call less a steady one; imports, the model and
-torch.compile() itself are not part of it. For stoker.compile import_s is 0 and startup_s begins where the
-model is built: importing stoker counts.
+Each start is a process of its own, after one that filled the caches, which each row has for itself: Stoker's
+private daemon, Inductor's folder. Numbers are medians over N starts. precompile is Inductor with
+TORCH_CACHING_PRECOMPILE=1, saved at the end of a process by torch.compiler.save_cache_artifacts().
+
+start_s is what a user waits for, from torch.compile() to the first result, beyond a steady call:
+compile_call_s, torch.compile() itself with all that it imports, and startup_s, the first call less a steady
+one. PyTorch and the model are there before. stoker.compile counts the import of stoker in compile_call_s too;
+its startup_s begins there, so that it is its start_s.
 
 guard_first_us: the guard program alone, over functions and classes that have been described (code_us: digests of
 code, functions and classes, without it). guard_call_us: a check in a call, of which the model's own work has
@@ -15,18 +19,18 @@ taken the caches; guard_hot_us: the same check again at once. Inductor's are tho
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import store
+from figures import figure, median, ratio
+from rows import Bench, cell, machine, say, table
+
 MODELS = ("gpt2", "bert", "resnet18", "vit_b_16", "llama")
-IMPLEMENTATIONS = ("stoker", "stoker.compile", "inductor", "eager")
+IMPLEMENTATIONS = ("stoker", "stoker.compile", "inductor", "precompile", "eager")
 STEADY_CALLS = 31
+DEFAULT_STARTS = 3
 
 
 def build(name):
@@ -88,10 +92,12 @@ class DynamoTimes:
     """How long Dynamo's guards take, over the same frame."""
 
     def __init__(self, model, inputs):
-        from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+        from torch._C._dynamo.eval_frame import (
+            _debug_get_cache_entry_list, _debug_get_precompile_entries)
 
         code = model.forward.__func__.__code__
-        manager = _debug_get_cache_entry_list(code)[0].guard_manager
+        entries = _debug_get_cache_entry_list(code) or _debug_get_precompile_entries(code)
+        manager = entries[0].guard_manager
         local_values = dict(zip(code.co_varnames, (model, inputs)))
         assert manager.check(local_values)
         self.hot_us = lambda: manager.check(local_values)
@@ -109,7 +115,6 @@ def elapsed_us(call):
 
 def measure(name, implementation):
     """One start, in this process."""
-    sys.path[:0] = [str(ROOT / "client" / "python"), str(ROOT / "tests" / "bench")]
     import torch
 
     model, inputs = build(name)
@@ -119,7 +124,7 @@ def measure(name, implementation):
         import stoker
 
         guards = GuardTimes()
-    if implementation != "stoker.compile":
+    if implementation not in ("stoker.compile", "eager"):
         import torch._dynamo  # noqa: F401
 
         import_s = time.perf_counter() - started
@@ -127,6 +132,7 @@ def measure(name, implementation):
     call = {
         "eager": lambda: model,
         "inductor": lambda: torch.compile(model),
+        "precompile": lambda: torch.compile(model),
         "stoker": lambda: torch.compile(model, backend="stoker"),
         "stoker.compile": lambda: stoker.compile(model),
     }[implementation]()
@@ -136,7 +142,9 @@ def measure(name, implementation):
             started = time.perf_counter()
         call(inputs)
         first_s = time.perf_counter() - started
-        dynamo = DynamoTimes(model, inputs) if implementation == "inductor" else None
+        dynamo = None
+        if implementation in ("inductor", "precompile"):
+            dynamo = DynamoTimes(model, inputs)
         times = []
         for _ in range(STEADY_CALLS):
             started = time.perf_counter()
@@ -155,9 +163,14 @@ def measure(name, implementation):
     compiles = None
     if implementation.startswith("stoker"):
         compiles = sum(not record.get("captured") for record in stoker.compiles())
+    if implementation == "precompile":
+        torch.compiler.save_cache_artifacts()
+    compile_call_s, startup_s = import_s + wrap_s, first_s - steady_s
     return {
-        "model": name, "impl": implementation, "import_s": import_s, "wrap_s": wrap_s,
-        "first_call_s": first_s, "steady_ms": steady_s * 1e3, "startup_s": first_s - steady_s,
+        "import_s": import_s, "wrap_s": wrap_s, "compile_call_s": compile_call_s,
+        "first_call_s": first_s, "steady_s": steady_s,
+        "steady_samples_s": times, "startup_s": startup_s,
+        "start_s": startup_s if implementation == "stoker.compile" else compile_call_s + startup_s,
         "frames_traced": traced, "compiles": compiles,
         "guards": guards.count if guards else None,
         "guard_first_us": guards.first_us if guards else None,
@@ -166,53 +179,110 @@ def measure(name, implementation):
     }
 
 
-def start(name, implementation, env):
-    done = subprocess.run(
-        [sys.executable, __file__, "--measure", name, implementation], env=env,
-        capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+# ---- Rows: medians over the starts of one model and implementation ----------------------------------
+
+ROW_FIGURES = (
+    "import_s", "wrap_s", "compile_call_s", "first_call_s", "startup_s", "start_s", "guard_first_us",
+    "code_us", "guard_hot_us", "guard_call_us")
+ROW_COUNTS = ("frames_traced", "compiles", "guards")  # The largest of the starts.
+
+
+def row_of(name, implementation, starts):
+    """The row of what the starts after the first, which fills the caches, have reported."""
+    figures = {key: figure([start.get(key) for start in starts]) for key in ROW_FIGURES}
+    figures["steady_ms"] = figure(
+        [1e3 * call for start in starts for call in start.get("steady_samples_s", ())])
+    counts = {
+        key: max((start[key] for start in starts if start.get(key) is not None), default=None)
+        for key in ROW_COUNTS}
+    errors = [start["error"] for start in starts if "error" in start]
+    return {
+        "model": name, "impl": implementation, **counts,
+        **{key: median(value) for key, value in figures.items()}, "figures": figures,
+        **({"error": errors[0]} if errors else {})}
+
+
+def row(bench, name, implementation, repeats):
+    cache = bench.cache(f"{name}-{implementation}")
+    variables = {"TORCH_CACHING_PRECOMPILE": "1"} if implementation == "precompile" else {}
+    notes = [f"start {number + 1}" for number in range(repeats)]
+    if implementation != "eager":
+        notes.insert(0, "filling")
+    starts = [
+        bench.process(f"{name}, {implementation}, {note}", implementation, cache,
+                      [__file__, "--measure", name, implementation], **variables)
+        for note in notes]
+    if implementation.startswith("stoker"):
+        bench.stop_daemon(cache)
+    return row_of(name, implementation, starts[-repeats:])
+
+
+HEADS = (
+    "model", "", "torch.compile(), s", "startup, s", "start, s", "steady, ms", "traced", "guards",
+    "first us", "call us", "hot us")
+
+
+def cells(result):
+    traced = result["frames_traced"]
+    return [
+        result["model"], result["impl"], cell(result["compile_call_s"], ".3f"),
+        cell(result["startup_s"], ".3f"), cell(result["start_s"], ".3f"),
+        cell(result["steady_ms"], ".2f"), "-" if traced is None else str(traced or "no"),
+        cell(result["guards"], "d"), cell(result["guard_first_us"], ".0f"),
+        cell(result["guard_call_us"], ".0f"), cell(result["guard_hot_us"], ".0f")]
+
+
+def print_ratios(results):
+    """Starts of the peers beside Stoker's."""
+    by_name = {}
+    for result in results:
+        by_name.setdefault(result["model"], {})[result["impl"]] = result["start_s"]
+    lines = []
+    for model, starts in by_name.items():
+        for peer in ("inductor", "precompile"):
+            multiples = [ratio(starts.get(peer), starts.get(own)) for own in IMPLEMENTATIONS[:2]]
+            if any(multiples):
+                lines.append([model, peer, *(cell(multiple, ".1f") for multiple in multiples)])
+    if lines:
+        print("\nStart as a multiple of Stoker's")
+        print(table(["model", "", *IMPLEMENTATIONS[:2]], lines))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     parser.add_argument("--only", default="", help="MODEL, or MODEL,IMPL")
+    parser.add_argument("--starts", type=int, default=DEFAULT_STARTS, metavar="N",
+                        help=f"starts of each row, after the one that fills (default: {DEFAULT_STARTS})")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    store.add_arguments(parser)
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measure(*arguments.measure)))
-        return
+        return 0
+    store.check_arguments(parser, arguments, whole=not arguments.only)
     model, _, implementation = arguments.only.partition(",")
-    rows = []
-    print(f"{'model':<10} {'impl':<15} {'startup s':>10} {'first s':>8} {'steady ms':>10} "
-          f"{'traced':>6} {'guards':>6} {'first us':>9} {'call us':>8} {'hot us':>7}", flush=True)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        env = dict(os.environ, STOKER_CACHE_DIR=f"{folder}/stoker",
-                   TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor")
-        try:
-            for name in MODELS:
-                for impl in IMPLEMENTATIONS:
-                    if model not in ("", name) or implementation not in ("", impl):
-                        continue
-                    if impl != "eager":
-                        start(name, impl, env)
-                    row = start(name, impl, env)
-                    rows.append(row)
-                    print(f"{name:<10} {impl:<15} {row['startup_s']:>10.3f} "
-                          f"{row['first_call_s']:>8.3f} {row['steady_ms']:>10.2f} "
-                          f"{row['frames_traced']:>6} {row['guards'] or '-':>6} "
-                          f"{row['guard_first_us'] or 0:>9.0f} {row['guard_call_us'] or 0:>8.0f} "
-                          f"{row['guard_hot_us'] or 0:>7.0f}",
-                          flush=True)
-        finally:
-            subprocess.run(
-                [sys.executable, "-c", "from stoker.command import main; main()", "stop"],
-                env=dict(env, PYTHONPATH=str(ROOT / "client" / "python")), capture_output=True)
+    chosen = [(name, impl) for name in MODELS for impl in IMPLEMENTATIONS
+              if model in ("", name) and implementation in ("", impl)]
+    if not chosen:
+        parser.error(f"no row {arguments.only}; models: {', '.join(MODELS)}; implementations: "
+                     f"{', '.join(IMPLEMENTATIONS)}.")
+    import torch
+
+    run = store.conditions(torch.get_num_threads())
+    say(f"{machine()}, {run['threads']} threads, {run['target']}, PyTorch {torch.__version__}")
+    processes = sum(arguments.starts + (impl != "eager") for _, impl in chosen)
+    with Bench(processes) as bench:
+        results = [row(bench, name, impl, arguments.starts) for name, impl in chosen]
+    print(table(HEADS, [cells(result) for result in results]))
+    print_ratios(results)
+    if arguments.store:
+        say(f"Stored: {store.write('warm', run, results)}")
     if arguments.json:
-        print(json.dumps({"rows": rows}))
+        print(json.dumps({"rows": results}))
+    return int(any("error" in result for result in results))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
