@@ -12,17 +12,17 @@ import sys
 import xml.etree.ElementTree
 
 
+def outcome(case):
+    """What a JUnit case says: passed, failed or skipped."""
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    return "skipped" if case.find("skipped") is not None else "passed"
+
+
 def outcomes(report):
     """(passed, failed, skipped) of a JUnit file."""
-    passed = failed = skipped = 0
-    for case in xml.etree.ElementTree.parse(report).iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-        elif case.find("skipped") is not None:
-            skipped += 1
-        else:
-            passed += 1
-    return passed, failed, skipped
+    found = [outcome(case) for case in xml.etree.ElementTree.parse(report).iter("testcase")]
+    return tuple(map(found.count, ("passed", "failed", "skipped")))
 
 
 def total(passed, failed, reports):
@@ -41,13 +41,18 @@ def total(passed, failed, reports):
     return passed, failed, skipped
 
 
-def main(arguments):
-    reports = [argument.rpartition("=") for argument in arguments[2:]]
-    passed, failed, skipped = total(
-        int(arguments[0]), int(arguments[1]),
-        [(pathlib.Path(path), int(status)) for path, _, status in reports])
+def report(passed, failed, reports):
+    """Prints the line for what total() takes; the exit status that goes with it."""
+    passed, failed, skipped = total(passed, failed, reports)
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0
+
+
+def main(arguments):
+    reports = [argument.rpartition("=") for argument in arguments[2:]]
+    return report(
+        int(arguments[0]), int(arguments[1]),
+        [(pathlib.Path(path), int(status)) for path, _, status in reports])
 
 
 if __name__ == "__main__":

@@ -81,6 +81,20 @@ class Site:
         wait_for(lambda: not is_alive(pid))
 
 
+@pytest.fixture(scope="module")
+def make_site(tmp_path_factory):
+    """Makes sites that the tests of a module share."""
+    made = []
+
+    def make():
+        made.append(Site(tmp_path_factory.mktemp("site") / "cache"))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
 @pytest.fixture
 def site(tmp_path):
     site = Site(tmp_path / "cache")

@@ -4,6 +4,7 @@ The line is one result, or a dictionary of them by model if there are several.
 """
 
 import argparse
+import copy
 import json
 import logging
 import sys
@@ -147,14 +148,50 @@ def outlive(model, example, warnings):
         "counters": stoker.counters()}
 
 
-def train(model, example):
-    def gradients(function):
-        model.zero_grad()
-        function(example).square().sum().backward()
-        return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+def loss_of(function, example):
+    """A language model's loss of the next token; of images and vectors, of classes that are made up."""
+    output = output_of(function(example))
+    if not example.is_floating_point():
+        return torch.nn.functional.cross_entropy(output[:, :-1].flatten(0, 1), example[:, 1:].flatten())
+    return torch.nn.functional.cross_entropy(output, torch.arange(len(output)) % output.shape[-1])
 
-    compiled = gradients(torch.compile(model, backend="stoker"))
-    return {"gradient_error": relative_error(compiled, gradients(model))}
+
+def flat(tensors):
+    return torch.cat([tensor.detach().flatten() for tensor in tensors])
+
+
+def step(model, function, example, optimizer):
+    """Loss, gradients, how far the parameters moved, and buffers after one training step."""
+    before = flat(model.parameters())
+    optimizer.zero_grad()
+    loss = loss_of(function, example)
+    loss.backward()
+    gradients = flat(parameter.grad for parameter in model.parameters())
+    optimizer.step()
+    buffers = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    return loss.detach(), gradients, flat(model.parameters()) - before, flat([torch.ones(1), *buffers])
+
+
+def train(model, example, optimizer):
+    """Three steps of the compiled model and of its twin in eager PyTorch, each from where the twin is."""
+    model.train()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # Random numbers are drawn in another order.
+    twin = copy.deepcopy(model)
+    compiled = torch.compile(model, backend="stoker")
+    make = {
+        "sgd": lambda parameters: torch.optim.SGD(parameters, lr=1e-3, momentum=0.9),
+        "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3)}[optimizer]
+    optimizers = make(model.parameters()), make(twin.parameters())
+    errors = {"loss": [], "gradient": [], "move": [], "buffer": []}
+    for _ in range(3):
+        model.load_state_dict(twin.state_dict())
+        actual = step(model, compiled, example, optimizers[0])
+        expected = step(twin, twin, example, optimizers[1])
+        for each, pair in zip(errors.values(), zip(actual, expected)):
+            each.append(relative_error(*pair))
+    return {"errors": errors, "compiled": len(stoker.compiles()), "counters": stoker.counters()}
 
 
 def main():
@@ -166,7 +203,7 @@ def main():
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--change-weights", action="store_true")
     parser.add_argument("--outlive", action="store_true")
-    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--train", choices=("sgd", "adamw"), help="the optimizer")
     arguments = parser.parse_args()
     warnings = Warnings()
     results = {}
@@ -180,7 +217,7 @@ def main():
         elif arguments.outlive:
             results[name] = outlive(model, example, warnings)
         elif arguments.train:
-            results[name] = train(model, example)
+            results[name] = train(model, example, arguments.train)
         else:
             results[name] = run(model, example, warnings)
     print(json.dumps(results if len(results) > 1 else next(iter(results.values())), default=str))

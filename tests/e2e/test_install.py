@@ -15,6 +15,8 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "dev"
+# What is installed and packed once is used by all of them.
+pytestmark = pytest.mark.xdist_group("install")
 
 
 def run(*command, **keywords):

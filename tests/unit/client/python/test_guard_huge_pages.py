@@ -66,6 +66,7 @@ def collapses():
         return madvise(start, _HUGE_PAGE, _COLLAPSE) == 0
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="CPython's dictionaries are not watched")
 @pytest.mark.skipif(not collapses(), reason="the system has no huge pages to give")

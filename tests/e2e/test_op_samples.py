@@ -1,0 +1,46 @@
+"""PyTorch's own samples of its operators (op_samples_job.py): a tenth of them, in one process with captures on."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+# Drawn by random.Random(0).sample from the operators of PyTorch 2.15 that take float32 and leave no
+# result undefined. Names are written out, so that every version of PyTorch is asked the same.
+OPS = """
+T _segment_reduce_offsets argsort broadcast_tensors broadcast_to char clone cosh cov cummax
+cumulative_trapezoid diag dist fft_ifftn fft_ifftshift fft_ihfft2 fft_rfft index_reduce_mean
+kron linalg_eigvals linalg_inv_ex linalg_norm_subgradients_at_zero linalg_qr linalg_tensorinv
+log1p log2 mT masked_std masked_var maximum min_reduction_no_dim mode mvlgamma_mvlgamma_p_1
+nanmedian narrow nn_functional_avg_pool3d nn_functional_binary_cross_entropy_with_logits
+nn_functional_hardshrink nn_functional_kl_div nn_functional_linear_cross_entropy_chunked
+nn_functional_multi_head_attention_forward nn_functional_pixel_unshuffle nn_functional_silu
+nn_functional_softplus permute_copy polygamma_polygamma_n_2 rand_like randn_like remainder
+rot90 round_decimals_neg_3 scalar_tensor select_scatter signal_windows_hamming
+softmax_with_dtype special_bessel_j0 special_chebyshev_polynomial_t special_i0e
+special_modified_bessel_k0 split_with_sizes t_copy to_sparse topk trapz unbind_copy vdot
+""".split()
+
+
+@pytest.fixture(scope="module")
+def outcomes(make_site):
+    """What the job says of each operator, and how it ended."""
+    job = pathlib.Path(__file__).with_name("op_samples_job.py")
+    done = subprocess.run(
+        [sys.executable, str(job), *OPS], env=make_site().env, capture_output=True, text=True,
+        timeout=600)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line["op"]: line for line in lines}, done
+
+
+# One process runs all of them: they stay together where tests are spread over processes.
+@pytest.mark.xdist_group("op_samples")
+@pytest.mark.parametrize("name", OPS)
+def test_operator_equals_eager(outcomes, name):
+    found, done = outcomes
+    assert name in found, f"The job ended before it, with {done.returncode}: {done.stderr[-2000:]}"
+    if found[name]["outcome"] == "skipped":
+        pytest.skip(found[name]["why"])
+    assert found[name]["outcome"] == "passed", found[name]["why"]

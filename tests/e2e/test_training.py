@@ -1,0 +1,22 @@
+"""Training steps of the compiled model beside eager PyTorch: losses, gradients, and where the optimizer went."""
+
+import pytest
+
+# In relation to the norm of what eager PyTorch has. A value of ResNet within rounding of zero takes the
+# other side of a ReLU: eager PyTorch in another memory layout differs from itself by up to 4e-3.
+# AdamW divides by the gradient's own size, which is rounding alone where a gradient is next to nothing.
+MODELS = {
+    "mlp": ("sgd", {"loss": 1e-5, "gradient": 1e-5, "move": 1e-5, "buffer": 1e-5}),
+    "gpt2": ("adamw", {"loss": 1e-5, "gradient": 1e-5, "move": 1e-3, "buffer": 1e-5}),
+    "resnet": ("sgd", {"loss": 1e-5, "gradient": 2e-2, "move": 2e-2, "buffer": 1e-5})}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_training_steps_equal_eager(site, model):
+    optimizer, tolerances = MODELS[model]
+    result = site.run(model, "--train", optimizer, "--batch", 4)
+    assert result["compiled"] >= 1
+    assert "graphs_eager" not in result["counters"]
+    for name, tolerance in tolerances.items():
+        errors = result["errors"][name]
+        assert len(errors) == 3 and max(errors) <= tolerance, (name, errors)

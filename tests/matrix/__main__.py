@@ -1,0 +1,79 @@
+"""Runs what depends on PyTorch with several versions of it, and prints one table.
+
+usage: python3 -m matrix [--short] [--reports FOLDER] [VERSION[@PYTHON]...]
+
+--short leaves out what costs much, and is not remembered in build/matrix/results.json.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import count
+from matrix import plan, results
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TORCH = ROOT / "docker" / "torch"
+# What --short leaves out: the same roads with more models, more edits of a program, more damage.
+LONG = ["test_warm_table", "test_capture_faults", "test_models"]
+
+
+def output_of(*command):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def run(row, report, short):
+    """(exit status, seconds of the tests) of one row."""
+    folder = pathlib.Path(os.environ.get("STOKER_VENVS") or ROOT / ".venvs").absolute() / row.name
+    made = subprocess.run([
+        sys.executable, ROOT / "docker" / "environment.py", "--python", row.interpreter, folder,
+        TORCH / f"{row.version}.txt"])
+    if made.returncode != 0:
+        return 1, 0.0
+    paths = [ROOT / "tests" / path for group in results.GROUPS.values() for path in group]
+    chosen = [path for path in paths if not (short and path.stem in LONG)]
+    print(f"== PyTorch {row.version}, Python {row.python}", file=sys.stderr, flush=True)
+    start = time.monotonic()
+    done = subprocess.run(
+        [folder / "bin" / "python", ROOT / "tests" / "run_pytest.py", report, "-q", *chosen], cwd=ROOT)
+    return done.returncode, time.monotonic() - start
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="dev matrix", description=__doc__.splitlines()[0])
+    parser.add_argument("wanted", metavar="VERSION[@PYTHON]", nargs="*")
+    parser.add_argument("--short", action="store_true", help="without what costs much")
+    parser.add_argument("--reports", type=pathlib.Path, default=ROOT / "build" / "matrix" / "reports")
+    chosen = parser.parse_args(arguments)
+    default = ".".join(map(str, plan.version_of("python3") or ()))
+    try:
+        rows = plan.rows(
+            chosen.wanted, plan.versions(TORCH), default,
+            plan.interpreters(plan.candidates(os.environ)))
+    except plan.BadRequest as error:
+        parser.error(str(error))
+
+    commit = output_of("git", "describe", "--always", "--dirty")
+    lines, entries, statuses = [], [], []
+    for row in rows:
+        report = (chosen.reports / f"{row.name}.xml").absolute()
+        report.unlink(missing_ok=True)
+        status, seconds = run(row, report, chosen.short)
+        groups = results.by_group(report)
+        lines.append((str(row), groups, seconds))
+        statuses.append((report, status))
+        entries.append({
+            "version": row.version, "python": row.python, "groups": groups, "commit": commit,
+            "date": datetime.date.today().isoformat()})
+    if not chosen.short:
+        results.remember(ROOT / "build" / "matrix" / "results.json", entries)
+    print("\n".join(results.table(lines)))
+    return count.report(0, 0, statuses)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

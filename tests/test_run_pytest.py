@@ -1,0 +1,48 @@
+"""run_pytest.py and slowest.py, on tests made for it."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from count import outcomes
+from slowest import slowest
+
+TESTS = pathlib.Path(__file__).parent
+
+
+def run(folder, text):
+    """(exit status, report) of a folder with one file of tests."""
+    (folder / "test_it.py").write_text("import os, pytest\n" + text)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    alone: x\n")
+    report = folder / "reports" / "report.xml"
+    done = subprocess.run(
+        [sys.executable, TESTS / "run_pytest.py", report, "-q", folder], cwd=folder, capture_output=True,
+        timeout=300)
+    return done.returncode, report
+
+
+PARALLEL = "def test_parallel():\n    assert 'PYTEST_XDIST_WORKER' in os.environ\n"
+ALONE = "@pytest.mark.alone\ndef test_alone():\n    assert 'PYTEST_XDIST_WORKER' not in os.environ\n"
+
+
+@pytest.mark.parametrize("text, status, expected", [
+    (PARALLEL + ALONE, 0, (2, 0, 0)),
+    (PARALLEL, 0, (1, 0, 0)),
+    (ALONE, 0, (1, 0, 0)),
+    (PARALLEL + ALONE.replace("not in", "in"), 1, (1, 1, 0)),
+    ("raise ValueError", 1, (0, 2, 0)),
+])
+def test_Main_Outcomes_OneReportOfBothRuns(tmp_path, text, status, expected):
+    found, report = run(tmp_path, text)
+    assert (found, outcomes(report)) == (status, expected)
+
+
+def test_Slowest_Reports_TenOfAllThatAreThere(tmp_path):
+    for name, seconds in (("a", range(9)), ("b", range(9, 18))):
+        (tmp_path / name).write_text("<testsuite>" + "".join(
+            f'<testcase classname="{name}" name="{each}" time="{each}"/>' for each in seconds) + "</testsuite>")
+    (tmp_path / "broken").write_text("<testsuite>")
+    found = slowest([tmp_path / name for name in ("a", "none", "broken", "b")])
+    assert [seconds for seconds, _ in found] == list(range(17, 7, -1))
+    assert found[0][1] == "b 17" and found[-1][1] == "a 8"
