@@ -4,6 +4,7 @@ after every kind of change, also right after a check that passed."""
 import collections
 import copy
 import gc
+import importlib.machinery
 import random
 import sys
 import threading
@@ -361,6 +362,11 @@ def test_the_first_check_agrees_with_the_reference(change):
     change(case)
     assert case.expected() != -1
     assert case.program.first_failure(case.local_values()) == case.expected()
+
+
+def test_an_interpreter_without_the_stable_abi_gets_no_program(monkeypatch):
+    monkeypatch.setattr(importlib.machinery, "EXTENSION_SUFFIXES", [".so"])  # As free-threaded builds have it.
+    assert native.extension.__wrapped__() is None
 
 
 HARMLESS = {
