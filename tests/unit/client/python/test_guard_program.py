@@ -23,6 +23,9 @@ from stoker.captures.values import encode
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
 
+# Does CPython tell of every change of a dictionary? 3.13.0 does not, 3.13.5 does.
+TELLS = not (3, 13) <= sys.version_info < (3, 13, 5)
+
 
 def helper(x):
     return x
@@ -351,7 +354,7 @@ def restore():
 def test_a_change_after_a_check_is_noticed(change, watch):
     case = Case(watch)
     case.warm()
-    assert case.program.is_watching == (watch and sys.version_info < (3, 13))
+    assert case.program.is_watching == (watch and TELLS)
     change(case)
     assert not case.program.holds(case.local_values())
 
