@@ -59,9 +59,9 @@ print(json.dumps({
 def digests(folder, source, seed="0"):
     folder.mkdir(parents=True)
     (folder / "subject.py").write_text(textwrap.dedent(source))
+    paths = [str(PACKAGE), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = dict(
-        os.environ, PYTHONHASHSEED=seed, PYTHONPATH=f"{PACKAGE}{os.pathsep}{folder}",
-        PYTHONDONTWRITEBYTECODE="1")
+        os.environ, PYTHONHASHSEED=seed, PYTHONPATH=os.pathsep.join(paths), PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(
         [sys.executable, "-c", REPORT], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
