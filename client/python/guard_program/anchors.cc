@@ -405,7 +405,7 @@ PyTypeObject* Anchors::BareClass(const Guard& guard, PyObject* value) {
     return nullptr;
   }
   PyTypeObject* type = Py_TYPE(value);
-  if ((PyType_GetFlags(type) & kManagedDictionary) == 0) return nullptr;
+  if (!MayBeBare(type)) return nullptr;
   const ClassFacts& facts = FactsOf(type);
   if (!facts.usable || !facts.plain || facts.fallback != 0) return nullptr;
   PyObject* name = guard.kind == Kind::kDynamic ? dynamic_.get() : guard.expected.get();

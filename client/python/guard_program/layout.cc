@@ -6,13 +6,14 @@
 #include <optional>
 #include <utility>
 
+#include "client/python/guard_program/dictionaries.h"
+#include "client/python/guard_program/probe.h"
+
 namespace stoker::guards {
 namespace {
 
 constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
-constexpr long kDictionarySize = 48;
-constexpr std::ptrdiff_t kDictionaryNumber = 24;  // After reference count, type, number of items.
-constexpr std::ptrdiff_t kMaxTypeSize = 400;      // Of what PyTypeObject has in every version.
+constexpr std::ptrdiff_t kMaxTypeSize = 400;  // Of what PyTypeObject has in every version.
 constexpr std::ptrdiff_t kMaxFunctionSize = 96;
 constexpr std::ptrdiff_t kCellSize = 24;
 constexpr std::ptrdiff_t kMaxTensorObject = 48;
@@ -35,48 +36,29 @@ std::optional<std::ptrdiff_t> Find(const void* object, std::ptrdiff_t size, cons
   return found;
 }
 
-// Do dictionaries get a number that is greater than all before, when made and with every change?
-bool NumbersRise() {
-  const Reference first = OrThrow(PyDict_New()), key = OrThrow(PyUnicode_FromString("key"));
-  std::uint64_t last = WordAt(first.get(), kDictionaryNumber);
-  const auto has_risen = [&](const Reference& dictionary) {
-    const std::uint64_t before = std::exchange(last, WordAt(dictionary.get(), kDictionaryNumber));
-    return last > before;
-  };
-  const Reference second = OrThrow(PyDict_New());
-  if (!has_risen(second)) return false;
-  for (PyObject* value : {Py_None, Py_True}) {
-    if (PyDict_SetItem(first.get(), key.get(), value) < 0) throw PythonError();
-    if (!has_risen(first)) return false;
-  }
-  if (PyDict_Update(second.get(), first.get()) < 0) throw PythonError();
-  if (!has_risen(second)) return false;
-  if (PyDict_DelItem(first.get(), key.get()) < 0) throw PythonError();
-  if (!has_risen(first)) return false;
-  PyDict_Clear(second.get());
-  return has_risen(second) && has_risen(OrThrow(PyDict_Copy(first.get())));
-}
+// A function with defaults and a closure.
+constexpr const char* kFunction =
+    "def outer(cell):\n  def probe(default=1.5): return cell\n  return probe\nprobe = outer([])\n";
+// Objects that have attributes; of all classes from CPython 3.13 on, only those whose instances
+// differ in size have none in them.
+constexpr std::array kObjects = {"class Probe(list): pass\nprobe = Probe()\nprobe.x = 1\n",
+                                 "class Probe(tuple): pass\nprobe = Probe()\nprobe.x = 1\n"};
 
-// A function with defaults and a closure, in Python.
-Reference FunctionProbe() {
-  const Reference globals = OrThrow(PyDict_New()), locals = OrThrow(PyDict_New());
-  const Reference builtins = OrThrow(PyImport_ImportModule("builtins"));
-  if (PyDict_SetItemString(globals.get(), "__builtins__", builtins.get()) < 0) throw PythonError();
-  const Reference code =
-      OrThrow(Py_CompileString("def outer(cell):\n  def probe(default=1.5): return cell\n  return "
-                               "probe\nprobe = outer([])\n",
-                               "<probe>", Py_file_input));
-  OrThrow(PyEval_EvalCode(code.get(), globals.get(), locals.get()));
-  return Reference::Share(PyDict_GetItemString(locals.get(), "probe"));
+// Does IsBare() tell the truth about what it may be asked about?
+bool AreManagedAsKnown() {
+  for (const char* text : kObjects) {
+    const Reference probe = MakeProbe(text);
+    if (!MayBeBare(Py_TYPE(probe.get()))) continue;
+    const bool is_bare = IsBare(probe.get());
+    const Reference own = OrThrow(PyObject_GenericGetDict(probe.get(), nullptr));
+    if (is_bare || ObjectAt(probe.get(), kManagedSlot) != own.get()) return false;
+  }
+  return true;
 }
 
 std::optional<PythonLayout> LookAtPython() {
-  const unsigned long version = Py_Version >> 16;
-  if (version != 0x030B && version != 0x030C) return std::nullopt;
-  const Reference size = Attribute(reinterpret_cast<PyObject*>(&PyDict_Type), "__basicsize__");
-  if (PyLong_AsLong(size.get()) != kDictionarySize || !NumbersRise()) return std::nullopt;
-
-  const Reference probe = FunctionProbe();
+  if (!DictionaryNumber::AreKnown() || !AreManagedAsKnown()) return std::nullopt;
+  const Reference probe = MakeProbe(kFunction);
   const Reference order = Attribute(reinterpret_cast<PyObject*>(Py_TYPE(probe.get())), "__mro__");
   const Reference closure = Attribute(probe.get(), "__closure__");
   PyObject* cell = PyTuple_GetItem(closure.get(), 0);
@@ -87,7 +69,7 @@ std::optional<PythonLayout> LookAtPython() {
   const auto defaults =
       Find(probe.get(), kMaxFunctionSize, Attribute(probe.get(), "__defaults__").get());
   if (!class_order || !contents || !code || !defaults) return std::nullopt;
-  return PythonLayout{kDictionaryNumber, *class_order, *contents, *code, *defaults};
+  return PythonLayout{*class_order, *contents, *code, *defaults};
 }
 
 // Where the number of dims lies, with the rest of the probe's metadata around it.

@@ -24,8 +24,15 @@ constexpr std::ptrdiff_t kTypeOffset = offsetof(PyObject, ob_type);
 // Where an object of a class with Py_TPFLAGS_MANAGED_DICT has its dictionary.
 constexpr std::ptrdiff_t kManagedSlot = -24;
 constexpr unsigned long kManagedDictionary = 1UL << 4;
+// Of a class whose instances have attributes in them: from CPython 3.13 on.
+constexpr unsigned long kInlineValues = 1UL << 2;
 
-// Has an object of a class with managed dictionaries no attributes of its own?
+// Is there one place that tells whether an object of the class has attributes of its own?
+inline bool MayBeBare(PyTypeObject* type) {
+  return (PyType_GetFlags(type) & (kManagedDictionary | kInlineValues)) == kManagedDictionary;
+}
+
+// Has an object of such a class none?
 inline bool IsBare(const PyObject* object) {
   return ObjectAt(object, kManagedSlot) == nullptr &&
          ObjectAt(object, kManagedSlot - static_cast<std::ptrdiff_t>(sizeof(PyObject*))) == nullptr;
@@ -33,16 +40,13 @@ inline bool IsBare(const PyObject* object) {
 
 // Where CPython keeps what a Watch looks at. Offsets are in bytes from an object's address.
 struct PythonLayout {
-  // Of a dictionary: a number that no other has; when it is made, and with every change, it gets
-  // one that is greater than any before.
-  std::ptrdiff_t dictionary_number = 0;
   std::ptrdiff_t class_order = 0;  // __mro__
   std::ptrdiff_t cell_contents = 0;
   std::ptrdiff_t function_code = 0;
   std::ptrdiff_t function_defaults = 0;
 
-  // Found by looking at objects made for it; null on versions of CPython that do not number the
-  // states of dictionaries (all but 3.11 and 3.12), and where something lies elsewhere.
+  // Found by looking at objects made for it; null where states of dictionaries have no numbers, and
+  // where something lies elsewhere.
   static const PythonLayout* Get();
 };
 

@@ -6,18 +6,13 @@
 #include "client/python/guard_program/every_call.h"
 
 namespace stoker::guards {
-namespace {
 
-std::uint64_t NumberOf(PyObject* dictionary) {
-  return WordAt(dictionary, PythonLayout::Get()->dictionary_number);
+// Whatever changes later gets a greater number.
+Watch::Watch() : words_(DictionaryNumber::Highest()), hooks_(DictionaryNumber::Highest()) {}
+
+const void* Watch::NumberOf(PyObject* dictionary) {
+  return dictionaries_.emplace_back(dictionary).address();
 }
-
-}  // namespace
-
-// Whatever changes later gets a greater number than a dictionary that was just made.
-Watch::Watch()
-    : words_(NumberOf(OrThrow(PyDict_New()).get())),
-      hooks_(NumberOf(OrThrow(PyDict_New()).get())) {}
 
 void Watch::AddLocal(PyObject* name, PyObject* value) {
   locals_.emplace_back(Reference::Share(name), value);
@@ -29,20 +24,16 @@ void Watch::AddName(PyObject* dictionary, PyObject* name, PyObject* value) {
   if (names == names_.end()) {
     names_.push_back({Reference::Share(dictionary), {}});
     names = std::prev(names_.end());
-    numbers_.emplace_back(
-        reinterpret_cast<const char*>(dictionary) + PythonLayout::Get()->dictionary_number,
-        0);  // No dictionary has the number 0.
+    numbers_.emplace_back(NumberOf(dictionary), 0);  // No dictionary has the number 0.
   }
   names->found.emplace_back(Reference::Share(name), value);
 }
 
-void Watch::AddContent(PyObject* dictionary) {
-  words_.AddRising(dictionary, PythonLayout::Get()->dictionary_number);
-}
+void Watch::AddContent(PyObject* dictionary) { words_.AddRising(NumberOf(dictionary), 0); }
 
 void Watch::SetRegistrations(PyObject* registrations) {
   Keep(registrations);
-  registrations_ = registrations;
+  registrations_ = NumberOf(registrations);
 }
 
 void Watch::Finish() {
@@ -63,10 +54,7 @@ std::vector<const void*> Watch::Addresses() const {
 
 STOKER_EVERY_CALL void Watch::Prefetch() const {
   for (const auto& [address, number] : numbers_) __builtin_prefetch(address);
-  if (registrations_ != nullptr) {
-    __builtin_prefetch(reinterpret_cast<const char*>(registrations_) +
-                       PythonLayout::Get()->dictionary_number);
-  }
+  if (registrations_ != nullptr) __builtin_prefetch(registrations_);
   words_.Prefetch();
 }
 
@@ -83,7 +71,7 @@ STOKER_EVERY_CALL bool Watch::Unchanged(const Roots& roots) const {
 
 STOKER_EVERY_CALL bool Watch::HooksUnchanged() const {
   if (registrations_ == nullptr) return true;
-  const std::uint64_t number = NumberOf(registrations_);
+  const std::uint64_t number = WordAt(registrations_, 0);
   if (number == registered_) return true;
   hooks_.Prefetch();
   if (!hooks_.Unchanged()) return false;
@@ -93,7 +81,7 @@ STOKER_EVERY_CALL bool Watch::HooksUnchanged() const {
 
 bool Watch::HasNames(std::size_t place) const {
   PyObject* dictionary = names_[place].dictionary.get();
-  const std::uint64_t number = NumberOf(dictionary);
+  const std::uint64_t number = WordAt(numbers_[place].first, 0);
   for (const auto& [name, value] : names_[place].found) {
     if (FindItem(dictionary, name.get()) != value) return false;
   }

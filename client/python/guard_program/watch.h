@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/python/guard_program/dictionaries.h"
 #include "client/python/guard_program/paths.h"
 #include "client/python/guard_program/tensors.h"
 #include "client/python/guard_program/words.h"
@@ -31,9 +32,7 @@ class Watch {
   // All of a dictionary.
   void AddContent(PyObject* dictionary);
   // A dictionary of hooks, empty as far as `registrations` numbers every hook that is added.
-  void AddHooks(PyObject* hooks) {
-    hooks_.AddRising(hooks, PythonLayout::Get()->dictionary_number);
-  }
+  void AddHooks(PyObject* hooks) { hooks_.AddRising(NumberOf(hooks), 0); }
   void SetRegistrations(PyObject* registrations);
   // Its class must be kept.
   void AddTensor(PyObject* tensor, const Metadata& metadata, const TensorLayout& layout);
@@ -53,17 +52,19 @@ class Watch {
     std::vector<std::pair<Reference, PyObject*>> found;
   };
 
+  const void* NumberOf(PyObject* dictionary);
   bool HasNames(std::size_t place) const;
   bool HooksUnchanged() const;
 
   std::vector<Reference> kept_;
   std::vector<std::pair<Reference, PyObject*>> locals_;
   std::vector<Names> names_;
+  std::vector<DictionaryNumber> dictionaries_;
   // Where the dictionaries have their numbers, and those of when all names were last found.
-  mutable std::vector<std::pair<const char*, std::uint64_t>> numbers_;
+  mutable std::vector<std::pair<const void*, std::uint64_t>> numbers_;
   Words words_;
-  PyObject* registrations_ = nullptr;
-  mutable std::uint64_t registered_ = 0;  // Its number when all hooks were last looked at.
+  const void* registrations_ = nullptr;   // The number of that dictionary.
+  mutable std::uint64_t registered_ = 0;  // What it was when all hooks were last looked at.
   Words hooks_;
   Tensors tensors_;
 };

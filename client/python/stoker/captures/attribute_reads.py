@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 from .interpreter import ABSENT, Unknown, interpret, look_up, require
 
-_VERSIONS = (("cpython", 3, 11), ("cpython", 3, 12))
+_VERSIONS = tuple(("cpython", 3, minor) for minor in range(11, 16))
 _MAX_DEPTH = 8
 _MAX_INSTRUCTIONS = 1000
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE.

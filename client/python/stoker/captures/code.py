@@ -15,7 +15,8 @@ _NUMBERS = (
 _BYTES = ("co_code", "co_linetable", "co_exceptiontable")
 _NAMES = ("co_names", "co_varnames", "co_freevars", "co_cellvars")
 _TEXTS = ("co_name", "co_qualname")
-_GLOBAL_OPERATIONS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+_GLOBAL_OPERATIONS = (
+    "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 _MAX_DEPTH = 16  # Of code in code.
 
 
@@ -66,7 +67,9 @@ def global_names(code):
 def attributes_of_global(code, name):
     """The attributes that the code reads from a global, in order of their names; "" for any other use. A local
     that holds the global and never anything else counts as the global."""
-    instructions = list(dis.get_instructions(code))
+    instructions = [
+        instruction for instruction in dis.get_instructions(code)
+        if instruction.opname != "EXTENDED_ARG"]  # Of an instruction to come.
     copies = _locals_that_hold(instructions, name)
     found = set()
     for instruction, following in zip(instructions, [*instructions[1:], None]):

@@ -104,7 +104,7 @@ class _Call:
 
     def _find(self, function, arguments, keywords):
         if self._signature is None:
-            self._signature = inspect.signature(function, follow_wrapped=False)
+            self._signature = inspect.signature(_plain(function, function.__code__))
         try:
             bound = self._signature.bind(*arguments, **keywords)
         except TypeError:
@@ -129,9 +129,15 @@ class _Call:
             self._options, None)
         if installed is None:
             return None
-        run = types.FunctionType(
-            installed.code, function.__globals__, function.__name__, function.__defaults__,
-            function.__closure__)
-        run.__kwdefaults__ = function.__kwdefaults__
+        run = _plain(function, installed.code)
         self._installed.append((installed.check, run))
         return run
+
+
+def _plain(function, code):
+    """A function that takes the same arguments, without what wraps it and without annotations: evaluating these
+    may raise."""
+    made = types.FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made

@@ -126,7 +126,7 @@ def _chains(code):
     chains, current = set(), ()
     for instruction in dis.get_instructions(code):
         name = instruction.opname
-        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
             current = (instruction.argval,)
         elif name in ("LOAD_ATTR", "LOAD_METHOD") and current:
             current = (*current, instruction.argval)

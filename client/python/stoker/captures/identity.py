@@ -5,6 +5,7 @@ the digest of every function that it and its bases define. Line numbers and file
 code changes nothing.
 """
 
+import dis
 import functools
 import hashlib
 import types
@@ -21,6 +22,13 @@ _BUILTINS = (
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodWrapperType)
 _lru_cache_wrapper = type(functools.lru_cache(lambda: None))
+
+# What the body of a class stores about its source from CPython 3.13 on: where it begins, and names in an order
+# that the hash seed decides in the first releases.
+_SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
+
+# Of a class, from CPython 3.14 on: a function, where earlier versions have plain data.
+_ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
 
 # Dynamo replaces these when its first compiled function is entered.
 _REPLACED_BY_DYNAMO = {torch.nn.Module: ("__init__", "__setstate__")}
@@ -42,20 +50,39 @@ def code_digest(code):
     known = _code_digests.get(id(code))
     if known is not None:
         return known[1]
-    constants = [
-        code_digest(constant) if isinstance(constant, types.CodeType) else _constant(constant)
-        for constant in code.co_consts]
+    if _SOURCE_NAMES.isdisjoint(code.co_names):
+        instructions, constants = code.co_code, _constant(code.co_consts)
+    else:
+        instructions, constants = repr(_class_body(code)), ()
     digest = digest_of(
-        code.co_code, code.co_exceptiontable, repr(constants),
+        instructions, code.co_exceptiontable, repr(constants),
         repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
         repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)))
     _code_digests[id(code)] = (code, digest)
     return digest
 
 
+def _class_body(code):
+    """Its instructions, without the values that it stores about its source. Constants stand where they are used:
+    such a value may be one that something else uses too."""
+    words = []
+    for instruction in dis.get_instructions(code):
+        name, argument = instruction.opname, instruction.arg
+        if name == "EXTENDED_ARG":
+            continue
+        if name == "STORE_NAME" and instruction.argval in _SOURCE_NAMES:
+            words.pop()
+        if instruction.opcode in dis.hasconst:
+            argument = _constant(instruction.argval)
+        words.append((name, argument))
+    return words
+
+
 def _constant(constant):
+    if isinstance(constant, types.CodeType):
+        return code_digest(constant)
     if isinstance(constant, frozenset):  # Its order depends on the hash seed.
-        return ("frozenset", sorted(map(repr, constant)))
+        return ("frozenset", sorted(repr(_constant(item)) for item in constant))
     if isinstance(constant, tuple):
         return tuple(map(_constant, constant))
     return (type(constant).__name__, repr(constant))
@@ -130,7 +157,7 @@ class Describer:
             for name, value in sorted(vars(cls).items()):
                 if name in skipped:
                     continue
-                words = self._member(value)
+                words = self._annotate(value) if name in _ANNOTATE else self._member(value)
                 if words is not None:
                     yield f"{name} {words}"
 
@@ -147,6 +174,11 @@ class Describer:
         if hasattr(type(value), "__get__"):
             return f"descriptor {_path(type(value))}"
         return None
+
+    def _annotate(self, value):
+        """Not its closure: that holds the class's own dictionary."""
+        code = getattr(value, "__code__", None)
+        return None if code is None else code_digest(code)
 
     def _part(self, value):
         """A default, a cell or an argument of partial: described if it can be, else its type."""

@@ -1,6 +1,6 @@
 """One call of a function of the program, interpreted and never run.
 
-Known are the few instructions of CPython 3.11 and 3.12 whose outcome only the arguments and what the caller looks up
+Known are the few instructions of CPython 3.11 to 3.15 whose outcome only the arguments and what the caller looks up
 decide. As in a trace, a function keeps its code, and `super` stays the builtin in modules that do not define it.
 """
 
@@ -57,9 +57,18 @@ def _listing(function):
     code, listing = _listings.get(function, (None, ()))
     if code is not function.__code__:
         code = function.__code__
-        listing = tuple(dis.get_instructions(code))
+        listing = tuple(
+            (instruction.offset, _name(instruction), instruction.argval)
+            for instruction in dis.get_instructions(code))
         _listings[function] = code, listing
     return listing
+
+
+def _name(instruction):
+    """One name for what versions call differently: 3.11 says where a jump leads, 3.14 who holds a reference."""
+    if instruction.opname == "BINARY_OP" and instruction.argrepr == "[]":
+        return "BINARY_SUBSCR"
+    return instruction.opname.replace("_FORWARD_IF_", "_IF_").replace("_BORROW", "")
 
 
 def _is_true(value):
@@ -78,28 +87,32 @@ class _Frame:
 
     def run(self):
         target = 0
-        for instruction in _listing(self._function):
-            if instruction.offset < target:  # All jumps that are known lead forward.
+        for offset, name, argument in _listing(self._function):
+            if offset < target:  # All jumps that are known lead forward.
                 continue
             self._reading.count_instruction()
-            if instruction.opname in ("RETURN_VALUE", "RETURN_CONST"):
-                return self._stack.pop() if instruction.opname == "RETURN_VALUE" else instruction.argval
-            target = self._step(instruction.opname.replace("_FORWARD_IF_", "_IF_"), instruction.argval) or 0
+            if name in ("RETURN_VALUE", "RETURN_CONST"):
+                return self._stack.pop() if name == "RETURN_VALUE" else argument
+            target = self._step(name, argument) or 0
         raise Unknown
 
     def _step(self, name, argument):
         """Gives the offset to jump to, if any."""
         stack = self._stack
         match name:
-            case "RESUME" | "COPY_FREE_VARS" | "PRECALL" | "NOP" | "EXTENDED_ARG":
+            case "RESUME" | "COPY_FREE_VARS" | "PRECALL" | "NOP" | "NOT_TAKEN" | "EXTENDED_ARG":
                 pass
-            case "LOAD_CONST":
+            case "LOAD_CONST" | "LOAD_SMALL_INT" | "LOAD_COMMON_CONSTANT":
                 stack.append(argument)
             case "LOAD_FAST" | "LOAD_FAST_CHECK":
-                require(argument in self._locals)
-                stack.append(self._locals[argument])
+                stack.append(self._local(argument))
+            case "LOAD_FAST_LOAD_FAST":
+                stack += map(self._local, argument)
             case "STORE_FAST":
                 self._locals[argument] = stack.pop()
+            case "STORE_FAST_LOAD_FAST":
+                self._locals[argument[0]] = stack.pop()
+                stack.append(self._local(argument[1]))
             case "LOAD_GLOBAL":
                 stack.append(self._global(argument))
             case "LOAD_DEREF":
@@ -120,6 +133,8 @@ class _Frame:
                 stack.append(stack[-argument])
             case "POP_TOP":
                 stack.pop()
+            case "TO_BOOL":
+                stack.append(_is_true(stack.pop()))
             case "JUMP_FORWARD":
                 return argument
             case "POP_JUMP_IF_NONE" | "POP_JUMP_IF_NOT_NONE":
@@ -133,6 +148,10 @@ class _Frame:
             case _:
                 raise Unknown
         return None
+
+    def _local(self, name):
+        require(name in self._locals)
+        return self._locals[name]
 
     def _operation(self, name, argument, left, right):
         if name == "IS_OP":

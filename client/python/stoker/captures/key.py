@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+import sys
 import types
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ def key_of(code, module_name, local_values, options, target, describe):
         ("inputs", _inputs_text(local_values)),
         ("options", options),
         ("target", target),
-        ("python", f"{platform.python_implementation()} {platform.python_version()}"),
+        ("python", f"{platform.python_implementation()} {platform.python_version()}{sys.abiflags}"),
         ("torch", installation.version()),
         ("frontend", f"format {FORMAT}"),
     )

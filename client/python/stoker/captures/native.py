@@ -20,6 +20,7 @@ from .paths import STEPS
 from .values import decode
 
 _NAME = "stoker_guards"
+_SUFFIX = ".abi3.so"
 
 # Of a module. PyTorch numbers what it adds to any of them with RemovableHandle.next_id.
 _HOOKS = (
@@ -30,8 +31,10 @@ _HOOKS = (
 @functools.cache
 def extension():
     """The module, or None."""
+    if _SUFFIX not in importlib.machinery.EXTENSION_SUFFIXES:  # Objects lie otherwise: free-threaded builds.
+        return None
     library = find_library()
-    path = None if library is None else library.parent / f"{_NAME}.abi3.so"
+    path = None if library is None else library.parent / f"{_NAME}{_SUFFIX}"
     if path is None or not path.exists():
         return None
     loader = importlib.machinery.ExtensionFileLoader(_NAME, str(path))
@@ -39,7 +42,7 @@ def extension():
         module = importlib.util.module_from_spec(
             importlib.util.spec_from_loader(_NAME, loader))
         loader.exec_module(module)
-    except ImportError:  # An interpreter without the stable ABI.
+    except ImportError:
         return None
     return module
 

@@ -1,0 +1,121 @@
+"""Digests of functions and classes: what changes them, and what of their source does not. Modules stand in files,
+and are digested in processes of their own."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[4] / "client" / "python"
+
+# An annotation is evaluated, from CPython 3.14 on only when somebody asks: by a function that the class holds.
+SOURCE = """
+LIMIT = 3
+
+def outer(x):
+    class Inner:
+        '''One.'''
+        size: int = 5
+        kinds = frozenset(("alpha", "beta", "gamma", "delta"))
+
+        def __init__(self):
+            self.one, self.two, self.three, self.four = 1, 2, 3, 4
+
+        def more(self, y: float = 2.0):
+            self.five = [z for z in (y, 7) if z in {"alpha", "beta", frozenset(("gamma", "delta"))}]
+            return x[1:5], lambda: self.five
+    return Inner
+
+class Thing:
+    size: int = 5
+    limit: float = LIMIT
+
+    def __init__(self):
+        self.one, self.two, self.three, self.four = 1, 2, 3, 4
+
+    def make(self):
+        class Deep(Thing):
+            def __init__(self):
+                super().__init__()
+                self.six, self.seven, self.eight = 6, 7, 8
+        return Deep
+"""
+
+REPORT = """
+import json, sys
+from stoker.captures.identity import Describer, code_digest
+import subject
+describe = Describer()
+print(json.dumps({
+    "code": code_digest(subject.outer.__code__), "function": describe(subject.outer),
+    "class": describe(subject.Thing), "made": describe(subject.outer(0))}))
+"""
+
+
+def digests(folder, source, seed="0"):
+    folder.mkdir(parents=True)
+    (folder / "subject.py").write_text(textwrap.dedent(source))
+    paths = [str(PACKAGE), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = dict(
+        os.environ, PYTHONHASHSEED=seed, PYTHONPATH=os.pathsep.join(paths), PYTHONDONTWRITEBYTECODE="1")
+    done = subprocess.run(
+        [sys.executable, "-c", REPORT], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_digests_do_not_depend_on_hash_seed_lines_or_folder(tmp_path):
+    first = digests(tmp_path / "first", SOURCE, seed="1")
+    assert digests(tmp_path / "second", SOURCE, seed="2") == first
+    # So far down that the line is no small number any more.
+    assert digests(tmp_path / "third", "\n" * 300 + SOURCE, seed="3") == first
+    # The line of a class becomes a number that its body uses.
+    line = SOURCE.splitlines().index("    class Inner:") + 1
+    source = SOURCE.replace("size: int = 5", "size: int = 11")
+    assert digests(tmp_path / "fourth", "\n" * (11 - line) + source) == digests(tmp_path / "fifth", source)
+
+
+def of(source):
+    """The code of the function `f` of the text."""
+    scope = {}
+    exec(compile(textwrap.dedent(source), "<source>", "exec"), scope)
+    return scope["f"].__code__
+
+
+@pytest.mark.parametrize("old, new", [
+    ("x = 1", "x = 2"), ("x = 1", "y = 1"), ("x = 1", "x = 300"), ("x = 1", "x = None"), ("x = 1", "x = 1.0"),
+    ("x = 1", "x = (1, 2)"), ("x = 1", "x = a"), ("x = 1", "x = frozenset"), ("return self", "return None"),
+    ("return self", "return self.x"), ("return A", "return A()"), ("class A:", "class A(list):"),
+    ("def g", "def h"), ("x = 1", "x = 1 if a else 2")])
+def test_code_of_a_nested_class_counts(old, new):
+    from stoker.captures.identity import code_digest
+
+    source = """
+    def f(a):
+        class A:
+            x = 1
+            def g(self):
+                self.p, self.q = 1, 2
+                return self
+        return A
+    """
+    assert source.count(old) == 1
+    assert code_digest(of(source)) == code_digest(of(source))
+    assert code_digest(of(source.replace(old, new))) != code_digest(of(source))
+
+
+def test_methods_of_a_class_count_and_its_plain_data_do_not():
+    from stoker.captures.identity import Describer
+
+    def define(text):
+        scope = {"__name__": "subject"}
+        exec(textwrap.dedent(text), scope)
+        return Describer()(scope["A"])
+
+    assert define("class A:\n x = 1\n def f(self): return 1") == define(
+        "\n\n\nclass A:\n x = 2\n def f(self): return 1")
+    assert define("class A:\n def f(self): return 1") != define("class A:\n def f(self): return 2")
