@@ -24,7 +24,7 @@ def start(site, changed, *cases, job=JOB.name, **env):
     """(result, Stoker's lines) of one process."""
     done = subprocess.run(
         [sys.executable, str(pathlib.Path(JOB).with_name(job)), *(cases or CASES)],
-        env={**changed.env(site.env), **env}, capture_output=True, text=True, timeout=600)
+        env={**changed.env(site.env), "STOKER_CAPTURES": "", **env}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     for name, row in result.items() if job == JOB.name else ():
@@ -90,7 +90,7 @@ def test_what_behaves_otherwise_is_found_by_the_trial(site, changed):
 def test_a_version_that_is_too_old_has_no_captures(site, changed):
     changed.change("version.py", lambda text: text.replace(VERSION, "2.10.1"))
     done = subprocess.run(
-        [sys.executable, str(JOB), "mlp"], env=changed.env(site.env), capture_output=True, text=True,
+        [sys.executable, str(JOB), "mlp"], env={**changed.env(site.env), "STOKER_CAPTURES": ""}, capture_output=True, text=True,
         timeout=600)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if "captures are off" in line]

@@ -2,7 +2,8 @@
 
 usage: python3 -m matrix [--short] [--reports FOLDER] [VERSION[@PYTHON]...]
 
---short leaves out what costs much, and is not remembered in build/matrix/results.json.
+--short leaves out what costs much, and is not remembered. Rows of a whole run are, in build/matrix/results.json;
+those without a failure also in captures/tested.json, and in README.md's table.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import sys
 import time
 
 import count
-from matrix import plan, results
+from matrix import plan, results, tested
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = ROOT / "docker" / "torch"
@@ -26,9 +27,15 @@ def output_of(*command):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def environment_of(row):
+    """The folder of a row's environment, and its interpreter."""
+    folder = pathlib.Path(os.environ.get("STOKER_VENVS") or ROOT / ".venvs").absolute() / row.name
+    return folder, folder / "bin" / "python"
+
+
 def run(row, report, short):
     """(exit status, seconds of the tests) of one row."""
-    folder = pathlib.Path(os.environ.get("STOKER_VENVS") or ROOT / ".venvs").absolute() / row.name
+    folder, python = environment_of(row)
     made = subprocess.run([
         sys.executable, ROOT / "docker" / "environment.py", "--python", row.interpreter, folder,
         TORCH / f"{row.version}.txt"])
@@ -39,7 +46,8 @@ def run(row, report, short):
     print(f"== PyTorch {row.version}, Python {row.python}", file=sys.stderr, flush=True)
     start = time.monotonic()
     done = subprocess.run(
-        [folder / "bin" / "python", ROOT / "tests" / "run_pytest.py", report, "-q", *chosen], cwd=ROOT)
+        [python, ROOT / "tests" / "run_pytest.py", report, "-q", *chosen], cwd=ROOT,
+        env={**os.environ, "STOKER_CAPTURES": "trial"})  # As if it had been tested: that is found out here.
     return done.returncode, time.monotonic() - start
 
 
@@ -66,6 +74,9 @@ def main(arguments):
         groups = results.by_group(report)
         lines.append((str(row), groups, seconds))
         statuses.append((report, status))
+        if status == 0 and not chosen.short:
+            passed = sum(counts["passed"] for counts in groups.values())
+            tested.remember(environment_of(row)[1], passed, datetime.date.today().isoformat())
         entries.append({
             "version": row.version, "python": row.python, "groups": groups, "commit": commit,
             "date": datetime.date.today().isoformat()})

@@ -2,10 +2,12 @@
 
 import dataclasses
 import functools
+import os
 
 import pytest
 import torch
 
+from stoker.captures import features
 from stoker.not_portable import NotPortable
 from stoker.pytorch import facts, guards, installation, names, versions
 from stoker.pytorch.names import NAMES, Name
@@ -119,6 +121,12 @@ def test_the_installation_has_one_digest():
     installation.digest.cache_clear()
     assert installation.digest() == found
     assert installation.version() == torch.__version__
+
+
+@pytest.mark.skipif(os.environ.get("STOKER_CAPTURES") == "trial", reason="it is being found out")
+def test_this_installation_is_one_that_was_tested():
+    """After a change of names.py, ./dev matrix has to run again."""
+    assert installation.digest() in features.tested()
 
 
 def test_every_feature_has_a_name_and_every_name_a_purpose():
