@@ -2,8 +2,8 @@
 
 usage: python3 -m matrix [--short] [--reports FOLDER] [VERSION[@PYTHON]...]
 
---short leaves out what costs much, and is not remembered. Rows of a whole run are, in build/matrix/results.json;
-those without a failure also in captures/tested.json, and in README.md's table.
+--short runs each road once, and is not remembered. Rows of a whole run are, in build/matrix/results.json; those
+without a failure also in captures/tested.json, and in README.md's table.
 """
 
 import argparse
@@ -19,8 +19,14 @@ from matrix import plan, results, tested
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = ROOT / "docker" / "torch"
-# What --short leaves out: the same roads with more models, more edits of a program, more damage.
-LONG = ["test_warm_table", "test_capture_faults", "test_models"]
+# What --short runs of the groups that cost much: each road once.
+SHORT = {
+    "warm starts": [
+        "e2e/test_warm_table.py::test_what_does_not_matter_starts_warm",
+        "e2e/test_warm.py::test_second_process_of_models_traces_nothing",
+        "e2e/test_warm.py::test_second_process_of_every_kind_of_call_traces_nothing"],
+    "models": ["e2e/test_models.py::test_models[float32-1]"],
+}
 
 
 def output_of(*command):
@@ -41,8 +47,8 @@ def run(row, report, short):
         TORCH / f"{row.version}.txt"])
     if made.returncode != 0:
         return 1, 0.0
-    paths = [ROOT / "tests" / path for group in results.GROUPS.values() for path in group]
-    chosen = [path for path in paths if not (short and path.stem in LONG)]
+    groups = {**results.GROUPS, **SHORT} if short else results.GROUPS
+    chosen = [ROOT / "tests" / path for group in groups.values() for path in group]
     print(f"== PyTorch {row.version}, Python {row.python}", file=sys.stderr, flush=True)
     start = time.monotonic()
     done = subprocess.run(
@@ -54,10 +60,12 @@ def run(row, report, short):
 def main(arguments):
     parser = argparse.ArgumentParser(prog="dev matrix", description=__doc__.splitlines()[0])
     parser.add_argument("wanted", metavar="VERSION[@PYTHON]", nargs="*")
-    parser.add_argument("--short", action="store_true", help="without what costs much")
+    parser.add_argument("--short", action="store_true", help="each road once")
     parser.add_argument("--reports", type=pathlib.Path, default=ROOT / "build" / "matrix" / "reports")
     chosen = parser.parse_args(arguments)
     default = ".".join(map(str, plan.version_of("python3") or ()))
+    if not default:
+        parser.error("python3 is no CPython that makes environments.")
     try:
         rows = plan.rows(
             chosen.wanted, plan.versions(TORCH), default,
@@ -69,7 +77,7 @@ def main(arguments):
     lines, entries, statuses = [], [], []
     for row in rows:
         report = (chosen.reports / f"{row.name}.xml").absolute()
-        report.unlink(missing_ok=True)
+        report.unlink(missing_ok=True)  # One of an earlier run would be counted.
         status, seconds = run(row, report, chosen.short)
         groups = results.by_group(report)
         lines.append((str(row), groups, seconds))
