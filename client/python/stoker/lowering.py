@@ -22,6 +22,10 @@ MAX_KNOWN_ELEMENTS = 1 << 22
 # A segment of these alone computes nothing: PyTorch makes views of them.
 _MOVES = frozenset(("reshape", "transpose", "slice", "broadcast_in_dim", "constant", "iota"))
 
+# What PyTorch checks while a graph runs: for PyTorch to say, and no work that a kernel could take over.
+_ASSERTIONS = frozenset((
+    "aten._assert_async.msg", "aten._assert_async.default", "aten._linalg_check_errors.default"))
+
 _NUMBERS = (bool, int, float)
 
 
@@ -48,6 +52,12 @@ def type_of(value):
     if isinstance(value, (list, tuple)):
         return tuple(map(type_of, value))
     return None
+
+
+def _operator_of(node):
+    """The operator that a call_function node runs; of one in a chain of effects, what is in the chain."""
+    is_effect = str(node.target) == "with_effects"  # (token, operator, its arguments...)
+    return str(node.args[1] if is_effect else node.target)
 
 
 class _Level:
@@ -250,8 +260,10 @@ class _Lowering:
             except (TypeError, ValueError, KeyError, IndexError) as error:
                 # A form of the operator that its rule was not written for.
                 reason = f"{type(error).__name__}: {error}"
-        if node not in self.forced and node.target is not operator.getitem:
-            self.fallbacks.setdefault(str(node.target), reason)
+        name = _operator_of(node)
+        is_fallback = node.target is not operator.getitem and name not in _ASSERTIONS
+        if node not in self.forced and is_fallback:
+            self.fallbacks.setdefault(name, reason)
         self._run_eagerly(node)
 
     def _visit_output(self, node):
