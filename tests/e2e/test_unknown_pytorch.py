@@ -102,3 +102,16 @@ def test_stoker_compile_waits_for_the_verdict_too(site, changed):
         result, lines = start(site, changed, "two_functions", job="direct_job.py")
         assert result["error"] <= TOLERANCE and not lines
     assert result["imported"] == []
+
+
+def test_processes_that_start_together_share_one_trial(site, changed):
+    env = {**changed.env(site.env), "STOKER_CAPTURES": ""}
+    jobs = [
+        site.keep(subprocess.Popen(
+            [sys.executable, str(JOB), "two_functions"], env=env, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True))
+        for _ in range(3)]
+    for job in jobs:
+        assert site.finish(job)["two_functions"]["error"] <= TOLERANCE
+    listed = json.loads(site.tool("ls", "--captures", "--json"))
+    assert sum(entry["label"].startswith("a trial of PyTorch") for entry in listed) == 1

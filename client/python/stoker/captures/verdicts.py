@@ -1,10 +1,14 @@
 """What a trial found out about an installation of PyTorch: remembered in the daemon's store, where every host finds it."""
 
+import fcntl
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import threading
-import os
+from contextlib import contextmanager
+from pathlib import Path
 
 from .. import __version__
 from ..library import StokerError
@@ -42,12 +46,33 @@ def of_installation(wait_s):
 
 
 def _try(digest):
-    verdict = run_trial()
+    with _one_at_a_time(digest):
+        verdict = _remembered(digest)  # Of another process of this host, perhaps.
+        if verdict is None:
+            verdict = run_trial()
+            try:
+                store.put(
+                    _key(digest), f"a trial of PyTorch {installation.version()}", {"verdict": verdict})
+            except StokerError as error:
+                logger.info("captures: the daemon does not keep a trial's verdict: %s", error)
     _known[digest] = verdict
+
+
+@contextmanager
+def _one_at_a_time(digest):
+    """The ranks of a job start together: one tries, the others wait for what it finds."""
+    path = Path(tempfile.gettempdir()) / f"stoker-trial-{os.getuid()}-{digest[:16]}.lock"
     try:
-        store.put(_key(digest), f"a trial of PyTorch {installation.version()}", {"verdict": verdict})
-    except StokerError as error:
-        logger.info("captures: the daemon does not keep a trial's verdict: %s", error)
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        logger.debug("no lock for a trial: %s", error)
+        yield
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)  # The file stays: removing it would let two hold it.
 
 
 def run_trial():
