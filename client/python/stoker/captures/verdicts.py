@@ -10,7 +10,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from .. import __version__
+from .. import __version__, tally
 from ..library import StokerError
 from ..log import logger
 from ..pytorch import installation
@@ -77,6 +77,7 @@ def _one_at_a_time(digest):
 
 def run_trial():
     """The verdict of a child process."""
+    tally.count("captures.trial")
     environment = dict(os.environ, STOKER_CAPTURES="trial", STOKER_NAMESPACE=NAMESPACE)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     try:
