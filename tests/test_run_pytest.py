@@ -1,5 +1,6 @@
 """run_pytest.py and slowest.py, on tests made for it."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,9 +17,11 @@ def run(folder, text):
     (folder / "test_it.py").write_text("import os, pytest\n" + text)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    alone: x\n")
     report = folder / "reports" / "report.xml"
+    # This test itself may run in a process of xdist.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, TESTS / "run_pytest.py", report, "-q", folder], cwd=folder, capture_output=True,
-        timeout=300)
+        [sys.executable, TESTS / "run_pytest.py", report, "-q", folder], cwd=folder, env=env,
+        capture_output=True, timeout=300)
     return done.returncode, report
 
 
