@@ -25,10 +25,10 @@ class Site:
             os.environ, STOKER_CACHE_DIR=str(cache), STOKER_DAEMON=str(BUILD / "bin" / "stokerd"),
             STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"),
             PYTHONPATH=str(ROOT / "client" / "python"))
-        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG"):
+        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES"):
             self.env.pop(name, None)
-        if self.env.get("STOKER_CAPTURES") != "trial":  # What ./dev matrix says.
-            self.env.pop("STOKER_CAPTURES", None)
+        if "STOKER_TEST_CAPTURES" in self.env:  # What ./dev matrix says.
+            self.env["STOKER_CAPTURES"] = self.env["STOKER_TEST_CAPTURES"]
 
     def start(self, *arguments):
         job = [sys.executable, str(ROOT / "tests" / "e2e" / "job.py"), *map(str, arguments)]

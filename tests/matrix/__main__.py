@@ -53,7 +53,7 @@ def run(row, report, short):
     start = time.monotonic()
     done = subprocess.run(
         [python, ROOT / "tests" / "run_pytest.py", report, "-q", *chosen], cwd=ROOT,
-        env={**os.environ, "STOKER_CAPTURES": "trial"})  # As if it had been tested: that is found out here.
+        env={**os.environ, "STOKER_TEST_CAPTURES": "trial"})  # As if it had been tested: that is found out.
     return done.returncode, time.monotonic() - start
 
 
