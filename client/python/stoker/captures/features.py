@@ -11,7 +11,6 @@ import json
 import os
 from pathlib import Path
 
-from ..log import warn_once
 from ..pytorch import facts, installation
 from ..pytorch.names import CAPTURES, DIRECT, SIZES
 
@@ -44,7 +43,7 @@ def are_on(feature=CAPTURES, wait=False):
         return False
     reason = verdict.get(feature)
     if reason is not None:
-        warn_once(("feature", feature), "%s", facts.off_text(feature, reason, _INSTEAD[feature]))
+        facts.say_off(feature, reason, _INSTEAD[feature])
     return reason is None
 
 

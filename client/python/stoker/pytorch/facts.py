@@ -9,7 +9,7 @@ import torch
 
 from ..log import warn_once
 from . import versions
-from .names import NAMES
+from .names import CAPTURES, DIRECT, NAMES
 
 _KINDS = inspect.Parameter
 _OPTIONAL = (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD)
@@ -20,19 +20,22 @@ def has(feature, instead):
     `instead`."""
     difference = first_difference(feature)
     if difference is not None:
-        warn_once(("feature", feature), "%s", off_text(feature, difference, instead))
+        say_off(feature, difference, instead)
     return difference is None
 
 
-def off_text(feature, reason, instead):
-    return f"{feature} are off with PyTorch {torch.__version__}: {reason}; {instead}."
+def say_off(feature, reason, instead):
+    """One line for each reason: what turns off several features is said of the first."""
+    warn_once(
+        ("feature", reason), "%s are off with PyTorch %s: %s; %s.", feature, torch.__version__, reason,
+        instead)
 
 
 @functools.cache
 def first_difference(feature):
     """What of this PyTorch is not as the feature needs it, in words; None if all is. Imports the modules that
     the names are in."""
-    if versions.is_too_old():
+    if feature in (CAPTURES, DIRECT) and versions.is_too_old():
         return f"it is older than {versions.OLDEST}"
     for name in (*NAMES, *versions.adapter().NAMES):
         if feature in name.features:
