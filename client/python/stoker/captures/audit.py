@@ -10,6 +10,7 @@ import re
 from ..library import StokerError
 from ..log import logger, warn_once
 from . import features, store
+from .identity import digest_of
 from .key import FORMAT, key_of_fields
 from .notes import note
 from .paths import text
@@ -26,17 +27,21 @@ def is_due(stored):
 
 def compare(key, stored, record):
     """Notes how the audit of a capture went. `record`: what was traced anew."""
-    different = first_difference(stored.record(), json.loads(json.dumps(record)))
+    expected, found = stored.record(), json.loads(json.dumps(record))
+    different = first_difference(expected, found)
+    if different is not None and _is_for(expected) == _is_for(found):
+        what, before, now = different
+        store.drop(key, stored)
+        note(key.entry, "differing", what, f"{now}, not {before}")
+        warn_once(
+            ("differing", key.entry),
+            "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
+            key.entry, what, now, before)
+        return
+    # One of symbolic sizes and one of these sizes alone are both right, and nothing is to be compared.
     if different is None:
         note(key.entry, "audited")
-        store.put(_key(stored), f"audits of {key.entry}", {"passed": _passed(stored) + 1})
-        return
-    what, expected, found = different
-    store.drop(key, stored)
-    note(key.entry, "differing", what, f"{found}, not {expected}")
-    warn_once(
-        ("differing", key.entry), "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
-        key.entry, what, found, expected)
+    store.put(_key(stored), f"audits of {key.entry}", {"passed": _passed(stored) + 1})
 
 
 def first_difference(one, other):
@@ -48,6 +53,14 @@ def first_difference(one, other):
     return None
 
 
+def _is_for(record):
+    """Which sizes are symbolic: dims of guarded tensors."""
+    nodes = record["nodes"]
+    return sorted(
+        f"{text(nodes, place)} {[size is None for size in expected['size']]}"
+        for place, kind, expected, _ in record["guards"] if kind == "tensor")
+
+
 def _guards(record):
     return sorted(
         f"{text(record['nodes'], place)} {kind} "
@@ -56,14 +69,26 @@ def _guards(record):
 
 
 def _bytecode(record):
-    return [_PREFIX.sub("", json.dumps(record[part], sort_keys=True)) for part in ("code", "globals")]
+    return [*_instructions(record["code"]), *(
+        f"{kind} {_instructions(body) if kind == 'function' else body}"
+        for _, kind, body in record["globals"])]
+
+
+def _instructions(code):
+    """What the code does, without lines, and without names of locals: Dynamo numbers them."""
+    constants = [
+        _instructions(constant["code"]) if isinstance(constant, dict) and "code" in constant
+        else constant for constant in code["co_consts"]]
+    names = [_PREFIX.sub("", name) for name in code["co_names"]]
+    return [
+        f"instructions with digest {digest_of(code['co_code'])}", f"constants {constants}",
+        f"names {names}", f"{len(code['co_varnames'])} locals"]
 
 
 _PARTS = (
     ("a guard", _guards),
     ("a guard on sizes", lambda record: sorted(record["shapes"])),
     ("code", lambda record: record["codes"]),
-    ("a name in code", lambda record: record["chains"]),
     ("the bytecode", _bytecode),
     ("a graph", lambda record: [graph["eager"] for graph in record["graphs"]]),
     ("what happens around a graph", lambda record: [graph["runtime"] for graph in record["graphs"]]),

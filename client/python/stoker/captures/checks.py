@@ -24,6 +24,8 @@ def tensor_words(tensor, size, stride):
 
 
 def keys_of(mapping):
+    if not isinstance(mapping, dict):
+        raise NotPortable(f"the keys of a {type(mapping).__name__}")
     return [encode(key) for key in dict.keys(mapping)]
 
 

@@ -15,7 +15,6 @@ from ..pytorch import facts, installation
 from ..pytorch.names import CAPTURES, DIRECT, SIZES
 
 MODE = "STOKER_CAPTURES"  # off, trial (in a trial's process), or nothing.
-TRIAL_S = 120  # How long what was recorded waits for a verdict.
 
 _INSTEAD = {
     CAPTURES: "every process traces",
@@ -30,17 +29,29 @@ def may_be_on(feature=CAPTURES):
     return facts.has(feature, _INSTEAD[feature])
 
 
-def are_on(feature=CAPTURES, wait=False):
-    """The same, and did they pass? False while that is not known; `wait`: until it is."""
+def are_on(feature=CAPTURES):
+    """The same, and did they pass? False while that is not known."""
     if not may_be_on(feature):
         return False
     if is_trusted():
         return True
     from . import verdicts  # Not before an installation is met that was not tested.
 
-    verdict = verdicts.of_installation(TRIAL_S if wait else 0)
-    if verdict is None:
-        return False
+    verdict = verdicts.of_installation()
+    return verdict is not None and _has_passed(feature, verdict)
+
+
+def when_decided(store):
+    """Calls store() now, or when it is known that captures passed; never if they did not."""
+    if is_trusted():
+        store()
+        return
+    from . import verdicts
+
+    verdicts.when_known(lambda verdict: store() if _has_passed(CAPTURES, verdict) else None)
+
+
+def _has_passed(feature, verdict):
     reason = verdict.get(feature)
     if reason is not None:
         facts.say_off(feature, reason, _INSTEAD[feature])

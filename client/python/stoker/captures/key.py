@@ -38,6 +38,7 @@ def key_of(code, module_name, local_values, options, target, describe):
         ("target", target),
         ("python", f"{platform.python_implementation()} {platform.python_version()}{sys.abiflags}"),
         ("torch", installation.version()),
+        ("torch.code", installation.digest()),
         ("frontend", f"format {FORMAT}"),
     )
     return key_of_fields(fields)

@@ -34,24 +34,37 @@ class Recorder:
     def _finish(self, recorded):
         """Stores what was traced. `recorded`: a pytorch.frames.Recorded. Never raises."""
         try:
-            if self._reason is None and features.are_on(wait=True):
-                self._store(build(
-                    self._key, self._scope, self._state, recorded.trace, recorded.code, self._code))
+            if self._reason is None and features.may_be_on():
+                record = build(
+                    self._key, self._scope, self._state, recorded.trace, recorded.code, self._code)
+                features.when_decided(lambda: self._store(record))
         except NotPortable as error:
             self._reason = str(error)
-        except StokerError as error:
-            logger.info("captures: the daemon does not take one: %s", error)
         except Exception as error:
-            warn_once(("captures", repr(error)), "a capture is not stored, by a bug in Stoker: %r", error)
-            logger.debug("the bug", exc_info=True)
+            _say_bug(error)
         if self._reason is not None:
             note(self._key.entry, "local", self._reason)
 
     def _store(self, record):
-        if any("symbolic" in graph for graph in record["graphs"]) and not features.are_on(SIZES, wait=True):
-            raise NotPortable("symbolic sizes, which are off")
+        """Never raises."""
+        try:
+            self._put(record)
+        except StokerError as error:
+            logger.info("captures: the daemon does not take one: %s", error)
+        except Exception as error:
+            _say_bug(error)
+
+    def _put(self, record):
+        if any("symbolic" in graph for graph in record["graphs"]) and not features.are_on(SIZES):
+            note(self._key.entry, "local", "symbolic sizes, which are off")
+            return
         if self._audited is not None:
             audit.compare(self._key, self._audited, record)
         summary = f"{len(record['guards'])} guards, {len(record['graphs'])} graphs"
         store.put(self._key, f"{self._key.entry}, {summary}", record)
         note(self._key.entry, "recorded", detail=summary)
+
+
+def _say_bug(error):
+    warn_once(("captures", repr(error)), "a capture is not stored, by a bug in Stoker: %r", error)
+    logger.debug("the bug", exc_info=True)

@@ -74,6 +74,7 @@ def _key(words, found):
         ("sizes", _text(found)),
         ("target", client().target),
         ("torch", installation.version()),
+        ("torch.code", installation.digest()),
         ("frontend", f"format {FORMAT}")))
 
 

@@ -1,5 +1,5 @@
 """A trial of this PyTorch's private interfaces: functions of a few lines are traced, recorded and installed again, and
-changed in between. Prints a verdict: what does not work, and why, as one JSON line.
+changed in between. Prints a verdict: what does not work, and why, as JSON on a line that begins with MARK.
 
 usage: python -m stoker.captures.trial   (a child process that verdicts.py starts)
 """
@@ -16,6 +16,7 @@ from ..pytorch.names import CAPTURES, DIRECT, SIZES
 from . import trial_programs
 
 TOLERANCE = 1e-4
+MARK = "the verdict of a Stoker trial: "  # Before it, in what the process prints.
 
 
 def main():
@@ -30,7 +31,7 @@ def main():
             verdict[feature] = reason
     if CAPTURES in verdict:
         verdict.setdefault(DIRECT, verdict[CAPTURES])
-    print(json.dumps(verdict))
+    print(f"\n{MARK}{json.dumps(verdict)}", flush=True)
 
 
 class _Case:

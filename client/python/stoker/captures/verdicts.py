@@ -1,5 +1,10 @@
-"""What a trial found out about an installation of PyTorch: remembered in the daemon's store, where every host finds it."""
+"""What a trial found out about an installation of PyTorch: remembered in the daemon's store, where every host finds it.
 
+A trial takes seconds, and no job waits for it: what was recorded meanwhile is stored when the verdict is there. Only
+what a trial itself said is remembered; one that did not come to an end counts in its process alone.
+"""
+
+import atexit
 import fcntl
 import json
 import os
@@ -10,52 +15,105 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from .. import __version__, tally
+from .. import __version__
 from ..library import StokerError
-from ..log import logger
+from ..log import captures_logger, logger
 from ..pytorch import installation
-from ..pytorch.names import CAPTURES, DIRECT
+from ..pytorch.names import CAPTURES, DIRECT, SIZES
 from . import store
 from .key import FORMAT, key_of_fields
+from .trial import MARK
 
 NAMESPACE = "trial"  # Of what a trial compiles and records.
 _TIMEOUT_S = 600  # Of a trial, on a machine that is busy.
+EXIT_S = 60  # How long the end of a process waits for a verdict, with something to store.
+_FEATURES = (CAPTURES, DIRECT, SIZES)
 
-_lock = threading.Lock()
-_known = {}  # Digest -> verdict.
-_running = {}  # Digest -> the thread around a trial.
+# What may keep a trial from running as the job's own frames do.
+_NOT_FOR_A_TRIAL = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE", "PYTHONWARNINGS", "TORCH_LOGS")
 
 
-def of_installation(wait_s):
-    """Feature -> why it does not work (features that work are not in it); None if that is not known within
-    `wait_s`. The first question starts a trial if there is no verdict yet."""
+class _Question:
+    """About this process's installation."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.verdict = None
+        self.thread = None
+        self.waiting = []  # Functions of the verdict.
+
+
+_question = _Question()
+
+
+def _forget():
+    global _question
+    _question = _Question()  # The thread that asks is not in a forked child; its lock may be held.
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def of_installation():
+    """Feature -> why it does not work (features that work are not in it); None while that is not known. The first
+    question looks it up, and starts a trial if nobody made one."""
+    question = _question
+    if question.verdict is None and question.thread is None:
+        with question.lock:
+            if question.verdict is None and question.thread is None:
+                _ask(question)
+    return question.verdict
+
+
+def when_known(function):
+    """Calls function(verdict), now or when it is known, maybe in another thread. It may be that it never is."""
+    of_installation()
+    question = _question
+    with question.lock:
+        if question.verdict is None:
+            question.waiting.append(function)
+            return
+    function(question.verdict)
+
+
+def _ask(question):
     digest = installation.digest()
-    with _lock:
-        if digest not in _known and digest not in _running:
-            found = _remembered(digest)
-            if found is not None:
-                _known[digest] = found
-            else:
-                _running[digest] = thread = threading.Thread(
-                    target=_try, args=(digest,), name="stoker-trial", daemon=True)
-                thread.start()
-        thread = _running.get(digest)
-    if digest not in _known and thread is not None and wait_s:
-        thread.join(wait_s)
-    return _known.get(digest)
+    try:
+        question.verdict = _remembered(digest)
+    except StokerError as error:
+        logger.info("captures: no daemon to ask about this PyTorch: %s", error)
+        return  # And none to keep captures: asked again with the next frame.
+    if question.verdict is None:
+        question.thread = threading.Thread(
+            target=_try, args=(question, digest), name="stoker-trial", daemon=True)
+        question.thread.start()
+        atexit.register(_wait_for, question)
 
 
-def _try(digest):
-    with _one_at_a_time(digest):
-        verdict = _remembered(digest)  # Of another process of this host, perhaps.
-        if verdict is None:
-            verdict = run_trial()
-            try:
-                store.put(
-                    _key(digest), f"a trial of PyTorch {installation.version()}", {"verdict": verdict})
-            except StokerError as error:
-                logger.info("captures: the daemon does not keep a trial's verdict: %s", error)
-    _known[digest] = verdict
+def _wait_for(question):
+    if question.waiting:
+        question.thread.join(EXIT_S)
+
+
+def _try(question, digest):
+    verdict = None
+    try:
+        with _one_at_a_time(digest):
+            verdict = _remembered(digest)  # Of another process of this host, perhaps.
+            if verdict is None:
+                verdict = run_trial()
+                if verdict is not None:
+                    store.put(
+                        _key(digest), f"a trial of PyTorch {installation.version()}", {"verdict": verdict})
+    except StokerError as error:
+        logger.info("captures: the daemon does not keep a trial's verdict: %s", error)
+    if verdict is None:
+        verdict = dict.fromkeys(_FEATURES, "a trial of it did not come to an end")
+    with question.lock:
+        question.verdict, waiting = verdict, question.waiting
+        question.waiting = []
+    for function in waiting:
+        function(verdict)
 
 
 @contextmanager
@@ -76,28 +134,46 @@ def _one_at_a_time(digest):
 
 
 def run_trial():
-    """The verdict of a child process."""
-    tally.count("captures.trial")
-    environment = dict(os.environ, STOKER_CAPTURES="trial", STOKER_NAMESPACE=NAMESPACE)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    """What a trial in a child process said; None if it did not come to an end."""
+    captures_logger.info("a trial of PyTorch %s begins", installation.version())
+    environment = {
+        name: value for name, value in os.environ.items() if name not in _NOT_FOR_A_TRIAL}
+    environment |= {
+        "STOKER_CAPTURES": "trial", "STOKER_NAMESPACE": NAMESPACE,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if os.path.isabs(path))}
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "stoker.captures.trial"], env=environment, capture_output=True,
-            text=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL)
-        return dict(json.loads(done.stdout.splitlines()[-1]))
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        done = subprocess.run(  # -P: nothing of the folder it is started in.
+            [sys.executable or "python3", "-P", "-m", f"{__package__}.trial"], env=environment,
+            capture_output=True, text=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL,
+            start_new_session=True)  # What is sent to the job's terminal is not for it.
+    except (OSError, subprocess.SubprocessError) as error:
         logger.debug("the trial: %r", error)
-        reason = "a trial of it did not come to an end"
-        return {CAPTURES: reason, DIRECT: reason}
+        return None
+    return verdict_in(done.stdout)
+
+
+def verdict_in(text):
+    """What a trial printed among other things; None if it did not."""
+    for line in text.splitlines():
+        if line.startswith(MARK):
+            try:
+                return _checked(json.loads(line.removeprefix(MARK)))
+            except (ValueError, TypeError, AttributeError):
+                return None
+    return None
+
+
+def _checked(verdict):
+    return {str(feature): str(reason) for feature, reason in verdict.items()}
 
 
 def _remembered(digest):
-    try:
-        for stored in store.find(_key(digest)).captures:
-            verdict = stored.record()["verdict"]
-            return {str(feature): str(reason) for feature, reason in verdict.items()}
-    except (StokerError, ValueError, KeyError, TypeError, AttributeError) as error:
-        logger.info("captures: no verdict about this PyTorch: %r", error)
+    """None if nobody tried it. StokerError where there is nobody to ask."""
+    for stored in store.find(_key(digest)).captures:
+        try:
+            return _checked(stored.record()["verdict"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            logger.info("captures: a verdict that cannot be read: %r", error)
     return None
 
 

@@ -13,7 +13,9 @@ RECORD = {
     "shapes": ["L['x'].size()[0] >= 2"],
     "codes": [["m:f", "0123"]],
     "chains": [["m", ["F", "gelu"], ["function", "m:gelu", "4567"]]],
-    "code": {"co_names": ["__stoker_0123abcd_0"], "co_code": "AAAA"},
+    "code": {
+        "co_names": ["__stoker_0123abcd_0"], "co_code": "AAAA", "co_consts": [None, {"tuple": []}],
+        "co_varnames": ["x", "tmp_1"], "co_firstlineno": 3, "co_linetable": "BBBB"},
     "globals": [["__stoker_0123abcd_0", "graph", 0]],
     "graphs": [{"eager": "{}", "runtime": {"outputs": []}, "program": {"keys": ["89ab"]}}],
 }
@@ -36,8 +38,13 @@ def under_another_prefix(record):
     record["globals"][0][0] = "__stoker_ffff_0"
 
 
+def on_another_line(record):
+    record["code"].update(co_firstlineno=4, co_linetable="CCCC", co_varnames=["x", "tmp_7"])
+
+
 @pytest.mark.parametrize("change", [
-    lambda record: None, in_another_order, under_another_prefix,
+    lambda record: None, in_another_order, under_another_prefix, on_another_line,
+    lambda record: record["chains"].clear(),
     lambda record: record["graphs"][0].update(program={"keys": ["of another target"]})])
 def test_what_is_the_same_does_not_differ(change):
     assert audit.first_difference(RECORD, changed(change)) is None
@@ -48,8 +55,8 @@ def test_what_is_the_same_does_not_differ(change):
     ("a guard", lambda record: record["guards"][0].__setitem__(2, 4)),
     ("a guard on sizes", lambda record: record["shapes"].append("True")),
     ("code", lambda record: record["codes"][0].__setitem__(1, "other")),
-    ("a name in code", lambda record: record["chains"].clear()),
     ("the bytecode", lambda record: record["code"].update(co_code="BBBB")),
+    ("the bytecode", lambda record: record["code"]["co_consts"].append(7)),
     ("a graph", lambda record: record["graphs"][0].update(eager="{...}")),
     ("what happens around a graph", lambda record: record["graphs"][0]["runtime"]["outputs"].append(1)),
 ])

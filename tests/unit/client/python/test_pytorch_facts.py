@@ -7,7 +7,8 @@ import os
 import pytest
 import torch
 
-from stoker.captures import features
+from stoker.captures import features, verdicts
+from stoker.captures.trial import MARK
 from stoker.not_portable import NotPortable
 from stoker.pytorch import facts, guards, installation, names, versions
 from stoker.pytorch.names import NAMES, Name
@@ -115,12 +116,29 @@ def test_a_guard_made_with_something_new_has_no_portable_form():
     assert "with tolerance" in guards.words_of(guard_of("DUPLICATE_INPUT", source_b=1, tolerance=2)).reason
 
 
-def test_the_installation_has_one_digest():
-    found = installation.digest()
-    assert len(found) == 64
-    installation.digest.cache_clear()
-    assert installation.digest() == found
+def test_the_installation_has_one_digest(monkeypatch, tmp_path):
+    found = []
+    for cache in (tmp_path / "one", tmp_path / "one", tmp_path / "two"):
+        monkeypatch.setenv("STOKER_CACHE_DIR", str(cache))
+        installation.digest.cache_clear()
+        found.append(installation.digest())
+    assert len(found[0]) == 64 and len(set(found)) == 1
+    assert len(list((tmp_path / "one" / "installations").iterdir())) == 1
     assert installation.version() == torch.__version__
+
+
+def test_a_cache_that_cannot_be_written_changes_no_digest(monkeypatch):
+    expected = installation.digest()
+    monkeypatch.setenv("STOKER_CACHE_DIR", "/dev/null/nowhere")
+    installation.digest.cache_clear()
+    assert installation.digest() == expected
+
+
+@pytest.mark.parametrize("text, expected", [
+    (f"noise\n{MARK}{{}}\n0.5\n", {}), (f'{MARK}{{"captures": "why"}}\n', {"captures": "why"}),
+    ("{}", None), ("", None), (f"{MARK}0.5", None), (f"{MARK}[1]", None), (f"{MARK}{{", None)])
+def test_a_verdict_is_what_a_trial_said_and_nothing_else(text, expected):
+    assert verdicts.verdict_in(text) == expected
 
 
 @pytest.mark.skipif("STOKER_TEST_CAPTURES" in os.environ, reason="it is being found out")
