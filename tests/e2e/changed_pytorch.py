@@ -33,6 +33,10 @@ class ChangedPyTorch:
         link.unlink()
         link.write_text(after)
 
+    def replace(self, path, before, after):
+        """The same, of one piece of text."""
+        self.change(path, lambda text: text.replace(before, after))
+
     def rename(self, old, new, folder):
         """Renames something in all Python files of torch/`folder`."""
         pattern = re.compile(rf"\b{old}\b")

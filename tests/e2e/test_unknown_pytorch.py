@@ -63,11 +63,10 @@ def test_a_name_that_is_not_there_turns_captures_off(site, changed):
 
 def test_a_signature_that_changed_turns_its_feature_off_alone(site, changed):
     # dynamo's own callers say the new argument.
-    changed.change("_dynamo/utils.py", lambda text: text.replace(
-        "def flatten_graph_inputs(\n    gm: torch.fx.GraphModule,",
-        "def flatten_graph_inputs(\n    reason: str, gm: torch.fx.GraphModule,"))
-    changed.change("_dynamo/backends/common.py", lambda text: text.replace(
-        "return flatten_graph_inputs(\n                gm,", "return flatten_graph_inputs(\n                '', gm,"))
+    changed.replace(
+        "_dynamo/utils.py", "def flatten_graph_inputs(\n", "def flatten_graph_inputs(\n    reason: str,\n")
+    changed.replace(
+        "_dynamo/backends/common.py", "return flatten_graph_inputs(\n", "return flatten_graph_inputs(\n'',\n")
     result, lines = start(site, changed)
     assert len(lines) == 1 and "functional graphs are off" in lines[0], lines
     assert "flatten_graph_inputs does not take (gm, inputs, compile_gm)" in lines[0]
@@ -78,11 +77,10 @@ def test_a_signature_that_changed_turns_its_feature_off_alone(site, changed):
 
 def test_what_behaves_otherwise_is_found_by_the_trial(site, changed):
     """Every name is there; a guard that Dynamo always made is not made any more."""
-    changed.change("_dynamo/guards.py", lambda text: text.replace(
-        "    def DICT_NOT_CONTAINS(self, guard: Guard, key: str) -> None:\n",
-        "    def DICT_NOT_CONTAINS(self, guard: Guard, key: str) -> None:\n        return\n"))
-    changed.change("_dynamo/variables/dicts.py", lambda text: text.replace(
-        "GuardBuilder.DICT_NOT_CONTAINS", "GuardBuilder.DICT_CONTAINS"))
+    made = "    def DICT_NOT_CONTAINS(self, guard: Guard, key: str) -> None:\n"
+    changed.replace("_dynamo/guards.py", made, f"{made}        return\n")
+    changed.replace(
+        "_dynamo/variables/dicts.py", "GuardBuilder.DICT_NOT_CONTAINS", "GuardBuilder.DICT_CONTAINS")
     result, lines = start(site, changed)
     assert len(lines) == 1 and "captures are off" in lines[0] and "trial" in lines[0], lines
     assert "captures.hit" not in last(result)["stoker"]
@@ -110,7 +108,7 @@ def test_sizes_that_change_raise_no_false_alarm(site, changed):
 
 
 def test_a_version_that_is_too_old_has_no_captures(site, changed):
-    changed.change("version.py", lambda text: text.replace(VERSION, "2.10.1"))
+    changed.replace("version.py", VERSION, "2.10.1")
     done = subprocess.run(
         [sys.executable, str(JOB), "mlp"], env={**changed.env(site.env), "STOKER_CAPTURES": ""}, capture_output=True, text=True,
         timeout=600)

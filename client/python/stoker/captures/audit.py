@@ -25,11 +25,11 @@ def is_due(stored):
     return not features.is_trusted() and _passed(stored) < FIRST_STARTS
 
 
-def compare(key, stored, record):
-    """Notes how the audit of a capture went. `record`: what was traced anew."""
+def stands_for(key, stored, record):
+    """Does the capture say what was traced anew, `record`? Notes how its audit went; one that is wrong is dropped."""
     expected, found = stored.record(), json.loads(json.dumps(record))
     different = first_difference(expected, found)
-    if different is not None and _is_for(expected) == _is_for(found):
+    if different is not None and _symbolic_dims(expected) == _symbolic_dims(found):
         what, before, now = different
         store.drop(key, stored)
         note(key.entry, "differing", what, f"{now}, not {before}")
@@ -37,11 +37,12 @@ def compare(key, stored, record):
             ("differing", key.entry),
             "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
             key.entry, what, now, before)
-        return
+        return False
     # One of symbolic sizes and one of these sizes alone are both right, and nothing is to be compared.
     if different is None:
         note(key.entry, "audited")
     store.put(_key(stored), f"audits of {key.entry}", {"passed": _passed(stored) + 1})
+    return different is None
 
 
 def first_difference(one, other):
@@ -53,8 +54,8 @@ def first_difference(one, other):
     return None
 
 
-def _is_for(record):
-    """Which sizes are symbolic: dims of guarded tensors."""
+def _symbolic_dims(record):
+    """Of each guarded tensor: which of its dims are symbolic."""
     nodes = record["nodes"]
     return sorted(
         f"{text(nodes, place)} {[size is None for size in expected['size']]}"
