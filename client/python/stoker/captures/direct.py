@@ -64,6 +64,7 @@ class _Call:
         self._target = target
         self._settings = settings
         self._is_module = isinstance(target, torch.nn.Module)
+        self._is_on = False  # May start from captures: what is on stays on.
         self._installed = []  # (check, function)
         self._compiled = None  # torch.compile's, made when it is needed.
         keywords = {"mode": settings["mode"]} if settings["mode"] not in (None, "default") else {}
@@ -75,7 +76,8 @@ class _Call:
     def __call__(self, *arguments, **keywords):
         if torch.compiler.is_compiling():
             return self._target(*arguments, **keywords)
-        entry = self._entry() if features.are_on(DIRECT) else None
+        self._is_on = self._is_on or features.are_on(DIRECT)
+        entry = self._entry() if self._is_on else None
         if entry is not None:
             function, *own = entry
             run = self._find(function, (*own, *arguments), keywords)
@@ -88,14 +90,9 @@ class _Call:
     def _entry(self):
         """[function, self if it is a method]: the frame that Dynamo would start at. None where calling a
         module runs more than its forward."""
-        # Not where PyTorch is not as they need it.
-        from ..pytorch import state
-        from .program import MODULE_HOOKS
-
         target = self._target
         if self._is_module:
-            if "forward" in vars(target) or any(
-                    getattr(target, name) for name in MODULE_HOOKS) or state.has_global_hooks():
+            if "forward" in vars(target) or _runs_more_than_forward()(target):
                 return None
             target = target.forward
         if isinstance(target, types.MethodType):
@@ -132,6 +129,13 @@ class _Call:
         run = _plain(function, installed.code)
         self._installed.append((installed.check, run))
         return run
+
+
+@functools.cache
+def _runs_more_than_forward():
+    from ..pytorch.state import runs_more_than_forward  # Not where PyTorch is not as it needs it.
+
+    return runs_more_than_forward
 
 
 def _plain(function, code):

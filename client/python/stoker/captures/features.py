@@ -19,7 +19,7 @@ MODE = "STOKER_CAPTURES"  # off, trial (in a trial's process), or nothing.
 _INSTEAD = {
     CAPTURES: "every process traces",
     DIRECT: "it goes through torch.compile",
-    SIZES: "graphs with symbolic sizes run in eager"}
+    SIZES: "every process traces graphs that have them"}
 
 
 def may_be_on(feature=CAPTURES):

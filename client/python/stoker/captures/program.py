@@ -16,10 +16,6 @@ from .paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text
 from .shapes import compile_expressions
 
 
-# Dictionaries of a module that calling it looks into.
-MODULE_HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_pre_hooks", "_forward_hooks")
-
-
 ALL_HOLD = -1  # What the extension says.
 
 

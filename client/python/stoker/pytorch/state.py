@@ -12,6 +12,8 @@ _HOOKS = (
     "_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_pre_hooks",
     "_global_forward_hooks", "_global_parameter_registration_hooks",
     "_global_module_registration_hooks", "_global_buffer_registration_hooks")
+# Dictionaries of a module that calling it looks into.
+_OWN_HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_pre_hooks", "_forward_hooks")
 _MODULE = sys.modules["torch.nn.modules.module"]
 
 
@@ -35,9 +37,10 @@ def current():
     }
 
 
-def has_global_hooks():
-    """Does calling a module run more than the module's own?"""
-    return any(getattr(_MODULE, name) for name in _HOOKS)
+def runs_more_than_forward(module):
+    """Does calling the module run hooks?"""
+    return any(getattr(module, name) for name in _OWN_HOOKS) or any(
+        getattr(_MODULE, name) for name in _HOOKS)
 
 
 def difference(expected):
