@@ -1,7 +1,8 @@
 """Runs what depends on PyTorch with several versions of it, and prints one table.
 
-usage: python3 -m matrix [--short] [--reports FOLDER] [VERSION[@PYTHON]...]
+usage: python3 -m matrix [--short] [--reports FOLDER] [--here | VERSION[@PYTHON]...]
 
+--here is one row: the interpreter that runs this, with the PyTorch that it has; nothing is installed.
 --short runs each road once, and is not remembered. Rows of a whole run are, in build/matrix/results.json; those
 without a failure also in captures/tested.json, and in README.md's table.
 """
@@ -29,23 +30,37 @@ SHORT = {
 }
 
 
-def output_of(*command):
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+def commit_of_tree():
+    """Its name; None for a tree that came without its history."""
+    asked = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
+    return asked.stdout.strip() if asked.returncode == 0 else None
+
+
+def rows_of(wanted):
+    """The rows that arguments ask for, of what this machine has."""
+    default = plan.version_of("python3")
+    if default is None:
+        raise plan.BadRequest("python3 is no CPython that makes environments.")
+    return plan.rows(
+        wanted, plan.versions(TORCH), ".".join(map(str, default)),
+        plan.interpreters(plan.candidates(os.environ)))
 
 
 def environment_of(row):
-    """The folder of a row's environment, and its interpreter."""
+    """The interpreter of a row's environment, which is made if need be; None if that fails."""
+    if row.is_made:
+        return row.interpreter
     folder = pathlib.Path(os.environ.get("STOKER_VENVS") or ROOT / ".venvs").absolute() / row.name
-    return folder, folder / "bin" / "python"
-
-
-def run(row, report, short):
-    """(exit status, seconds of the tests) of one row."""
-    folder, python = environment_of(row)
     made = subprocess.run([
         sys.executable, ROOT / "docker" / "environment.py", "--python", row.interpreter, folder,
         TORCH / f"{row.version}.txt"])
-    if made.returncode != 0:
+    return folder / "bin" / "python" if made.returncode == 0 else None
+
+
+def run(row, python, report, short):
+    """(exit status, seconds of the tests) of one row."""
+    if python is None:
         return 1, 0.0
     groups = {**results.GROUPS, **SHORT} if short else results.GROUPS
     chosen = [ROOT / "tests" / path for group in groups.values() for path in group]
@@ -61,30 +76,29 @@ def main(arguments):
     parser = argparse.ArgumentParser(prog="dev matrix", description=__doc__.splitlines()[0])
     parser.add_argument("wanted", metavar="VERSION[@PYTHON]", nargs="*")
     parser.add_argument("--short", action="store_true", help="each road once")
+    parser.add_argument("--here", action="store_true", help="this interpreter and its PyTorch alone")
     parser.add_argument("--reports", type=pathlib.Path, default=ROOT / "build" / "matrix" / "reports")
     chosen = parser.parse_args(arguments)
-    default = ".".join(map(str, plan.version_of("python3") or ()))
-    if not default:
-        parser.error("python3 is no CPython that makes environments.")
+    if chosen.here and chosen.wanted:
+        parser.error(f"--here is one row; {chosen.wanted[0]} is another.")
     try:
-        rows = plan.rows(
-            chosen.wanted, plan.versions(TORCH), default,
-            plan.interpreters(plan.candidates(os.environ)))
+        rows = [plan.row_of(sys.executable)] if chosen.here else rows_of(chosen.wanted)
     except plan.BadRequest as error:
         parser.error(str(error))
 
-    commit = output_of("git", "describe", "--always", "--dirty")
+    commit = commit_of_tree()
     lines, entries, statuses = [], [], []
     for row in rows:
         report = (chosen.reports / f"{row.name}.xml").absolute()
         report.unlink(missing_ok=True)  # One of an earlier run would be counted.
-        status, seconds = run(row, report, chosen.short)
+        python = environment_of(row)
+        status, seconds = run(row, python, report, chosen.short)
         groups = results.by_group(report)
         lines.append((str(row), groups, seconds))
         statuses.append((report, status))
         if status == 0 and not chosen.short:
             passed = sum(counts["passed"] for counts in groups.values())
-            tested.remember(environment_of(row)[1], passed, datetime.date.today().isoformat())
+            tested.remember(python, passed, datetime.date.today().isoformat())
         entries.append({
             "version": row.version, "python": row.python, "groups": groups, "commit": commit,
             "date": datetime.date.today().isoformat()})

@@ -7,7 +7,9 @@ import re
 import subprocess
 
 OLDEST_PYTHON = (3, 11)
-PROBE = "import ensurepip, platform, sys, venv; print(sys.implementation.name, *sys.version_info[:2])"
+ASK_TORCH = "import importlib.metadata; print(importlib.metadata.version('torch'))"
+VERSION = "import sys; print(sys.implementation.name, *sys.version_info[:2])"
+MAKES_ENVIRONMENTS = "import ensurepip, venv; " + VERSION
 
 
 class BadRequest(Exception):
@@ -21,6 +23,7 @@ class Row:
     version: str
     python: str
     interpreter: str
+    is_made: bool = False  # The interpreter is that of an environment, and has PyTorch.
 
     @property
     def name(self):
@@ -39,10 +42,10 @@ def versions(folder):
     return sorted((path.stem for path in folder.glob("*.txt")), key=by_number)
 
 
-def version_of(interpreter):
-    """Such as (3, 11); None for what is not CPython, cannot make environments or does not start."""
+def version_of(interpreter, probe=MAKES_ENVIRONMENTS):
+    """Such as (3, 11); None for what is not CPython, fails in `probe` or does not start."""
     try:
-        done = subprocess.run([interpreter, "-c", PROBE], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([interpreter, "-c", probe], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     name, *numbers = done.stdout.split() or [""]
@@ -68,6 +71,16 @@ def interpreters(paths, version_of=version_of):
         if version_of(str(path)) == tuple(by_number(python)):
             found[python] = str(path)
     return found
+
+
+def row_of(interpreter):
+    """The row of an environment that is there, by its interpreter."""
+    python = version_of(interpreter, VERSION)
+    asked = subprocess.run([interpreter, "-c", ASK_TORCH], capture_output=True, text=True)
+    if python is None or asked.returncode != 0:
+        raise BadRequest(f"{interpreter} is no CPython with PyTorch.")
+    version = ".".join(asked.stdout.split(".")[:2])
+    return Row(version, ".".join(map(str, python)), interpreter, is_made=True)
 
 
 def rows(wanted, known, default, others):

@@ -1,6 +1,8 @@
 """matrix/plan.py: which rows arguments give."""
 
+import importlib.metadata
 import pathlib
+import sys
 
 import pytest
 from matrix import plan
@@ -57,3 +59,15 @@ def test_Interpreters_Candidates_FirstThatStartsOfEachVersion(tmp_path):
 def test_VersionOf_NoInterpreter_None(tmp_path):
     assert plan.version_of("false") is None
     assert plan.version_of(str(tmp_path / "none")) is None
+
+
+def test_RowOf_ThisEnvironment_IsMade():
+    row = plan.row_of(sys.executable)
+    assert row.is_made and row.interpreter == sys.executable
+    assert row.python == f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert importlib.metadata.version("torch").startswith(row.version + ".")
+
+
+def test_RowOf_NoPyTorch_SaysSo():
+    with pytest.raises(plan.BadRequest, match="/false is no CPython with PyTorch"):
+        plan.row_of("/bin/false")
