@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from e2e.changed_pytorch import ChangedPyTorch
+from e2e.processes import wait_for
 from e2e.test_warm import JOB, TOLERANCE
 
 VERSION = "2.99.0"
@@ -138,3 +139,31 @@ def test_processes_that_start_together_share_one_trial(site, changed):
         assert json.loads(out.splitlines()[-1])["two_functions"]["error"] <= TOLERANCE
         trials += err.count("a trial of PyTorch")
     assert trials == 1
+
+
+def test_a_job_that_just_ends_leaves_its_verdict_behind(site, changed):
+    """Without what Python does at the end of a process: as after exec, a signal, or in a worker."""
+    job = (
+        "import os, torch, stoker\n"
+        "compiled = torch.compile(lambda x: x.sin() + 1, backend='stoker')\n"
+        "compiled(torch.ones(3))\n"
+        "os._exit(0)\n")
+    subprocess.run(
+        [sys.executable, "-c", job], env={**changed.env(site.env), "STOKER_CAPTURES": ""}, check=True, timeout=600)
+    wait_for(lambda: "a trial of PyTorch" in site.tool("ls", "--captures"))
+    result, lines = start(site, changed, "two_functions", STOKER_LOG="captures")
+    assert not any("a trial of" in line for line in lines)
+    assert last(result)["stoker"]["captures.recorded"] == 2
+
+
+def test_without_a_home_the_job_goes_on(site, changed):
+    env = {**changed.env(site.env), "STOKER_CAPTURES": ""}
+    changed.change("_dynamo/guards.py", lambda text: text + "# Edited.\n")  # The folder is the copy's own now.
+    (changed.folder / "torch" / "_dynamo" / ".#guards.py").symlink_to("nobody@nowhere")
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        env.pop(name, None)
+    for script in ("direct_job.py", JOB.name):
+        done = subprocess.run(
+            [sys.executable, str(pathlib.Path(JOB).with_name(script)), "two_functions"], env=env,
+            capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0 and "a bug" not in done.stderr, done.stderr

@@ -120,3 +120,30 @@ def test_stoker_compile_imports_nothing_of_the_compiler(site):
     warm = run()
     assert warm["imported"] == []
     assert set(warm["counters"]) <= {"graphs", "captures.hit", "bindings"}, warm
+
+
+def job(site, name, *arguments):
+    done = subprocess.run(
+        [sys.executable, str(JOB.with_name(name)), *arguments], env=site.env, capture_output=True, text=True,
+        timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_what_becomes_another_function_between_calls_is_seen(site):
+    for _ in range(2):
+        result = job(site, "redefined_job.py")
+        assert result["wrong"] == []
+    assert result["counters"]["captures.hit"] >= 8
+
+
+@pytest.mark.parametrize("way", ["torch", "direct"])
+def test_programs_of_the_same_operators_share_nothing_but_what_is_the_same(site, way):
+    """A graph of symbolic sizes says neither of which types its inputs are nor what their other sizes are."""
+    calls = [
+        "product:float32:6", "product:float64:6", "total_and_rest:float32:4", "total_and_rest:float64:4",
+        "total_and_rest:float32:9", "product:int64:6"]
+    for call in (*calls, *calls):
+        result = job(site, "sized_job.py", way, call)
+        assert result["wrong"] == []
+    assert result["counters"]["captures.hit"] == 1 and not result["counters"].get("graphs_eager")

@@ -46,8 +46,9 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             return runtime.eager(inner)
         words = recording.note_sized(inner, symbolic, parameters, chosen, is_training)
 
-        def compile_version(found, arguments):
-            return compile_for_sizes(inner, arguments, parameters, chosen, words, found)
+        def compile_version(arguments):
+            return compile_for_sizes(
+                inner, arguments, parameters, chosen, words, sized.inputs_of(arguments))
 
         return sizes.by_sizes(symbolic, compile_version)
 
@@ -72,15 +73,15 @@ def _options(mode, options):
         bool(options.get("verify", False)))
 
 
-def compile_for_sizes(gm, arguments, parameters, options, words, found):
-    """A boxed callable for the graph with the sizes `found` in the arguments; never raises. `words`: the
-    graph's record, beside which the program is stored; None if it has none."""
+def compile_for_sizes(gm, arguments, parameters, options, words, inputs):
+    """A boxed callable for the graph with the sizes of the arguments; never raises. `words`: the graph's record,
+    beside which the program is stored for such `inputs` (of sized.inputs_of); None if it has none."""
     started = time.perf_counter()
     version = sizes.with_numbers(gm, arguments)
 
     def note(_, program, request_keys):
         if words is not None:
-            sized.store_version(words, found, program, request_keys)
+            sized.store_version(words, inputs, program, request_keys)
 
     return _compile(version, parameters, options, time.perf_counter() - started, note)
 

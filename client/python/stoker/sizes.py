@@ -23,15 +23,15 @@ def symbolic_inputs(gm):
 
 
 def by_sizes(symbolic, make):
-    """A boxed function; it asks make(sizes, arguments) for another one whenever the sizes at the positions
-    `symbolic` are new."""
+    """A boxed function; it asks make(arguments) for another one whenever the sizes at the positions `symbolic`
+    are new."""
     versions = {}
     lock = threading.Lock()
 
     def make_for(sizes, arguments):
         with lock:
             if sizes not in versions:
-                function = make(sizes, arguments)
+                function = make(arguments)
                 if len(versions) == MAX_VERSIONS:
                     del versions[next(iter(versions))]
                 versions[sizes] = function
@@ -56,7 +56,7 @@ def _sizes_of(argument):
     """What an argument adds to the name of a version."""
     if isinstance(argument, torch.Tensor):
         return tuple(argument.shape), argument.stride()
-    return argument
+    return argument.hex() if isinstance(argument, float) else argument  # 0.0 is not -0.0.
 
 
 def with_numbers(gm, arguments):

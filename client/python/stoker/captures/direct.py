@@ -11,6 +11,7 @@ import types
 
 import torch
 
+from ..log import warn_once
 from ..pytorch.names import DIRECT
 from . import features
 from .key import options_text
@@ -35,20 +36,30 @@ def compile(model=None, *, mode=None, options=None, dynamic=None, fullgraph=Fals
 
 
 class CompiledModule(torch.nn.Module):
-    """As torch.compile's: the module is `_orig_mod`, and what is not found here is found there."""
+    """As torch.compile's: the module is `_orig_mod`; what is read, set or deleted here is its."""
 
     def __init__(self, module, settings):
         super().__init__()
-        self._orig_mod = module
-        object.__setattr__(self, "_call", _Call(module, settings))
-        self.training = module.training
+        self._hold(module, settings)
+
+    def _hold(self, module, settings):
+        self._modules["_orig_mod"] = module
+        self.__dict__["_call"] = _Call(module, settings)
 
     def forward(self, *arguments, **keywords):
         return self._call(*arguments, **keywords)
 
+    @property
+    def training(self):
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode):
+        if "_modules" in self.__dict__:  # Not while torch.nn.Module makes it.
+            self._orig_mod.training = mode
+
     def train(self, mode=True):
         self._orig_mod.train(mode)
-        self.training = mode
         return self
 
     def __getattr__(self, name):
@@ -56,43 +67,102 @@ class CompiledModule(torch.nn.Module):
             return self._modules["_orig_mod"]
         return getattr(self._orig_mod, name)
 
+    def __setattr__(self, name, value):
+        if name == "_orig_mod":
+            self._hold(value, self._call.settings)
+        elif name in _OF_MODULES:
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name):
+        delattr(self._orig_mod, name)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
+
+# What torch.nn.Module keeps in every module.
+_OF_MODULES = frozenset((*vars(torch.nn.Module()), "training"))
+
+
+class _Definition:
+    """What a function was defined to be when captures of it were installed."""
+
+    def __init__(self, function):
+        self.code, self.closure = function.__code__, function.__closure__
+        self._defaults, self._keywords = function.__defaults__, _items(function.__kwdefaults__)
+        self.signature = inspect.signature(_plain(function, self.code))
+        self.installed = []  # (check, function)
+
+    def is_of(self, function):
+        return (
+            function.__code__ is self.code and function.__defaults__ is self._defaults
+            and function.__closure__ is self.closure
+            and (function.__kwdefaults__ is None and not self._keywords
+                 or _are_same(_items(function.__kwdefaults__), self._keywords)))
+
+
+def _items(dictionary):
+    return tuple((dictionary or {}).items())
+
+
+def _are_same(some, others):
+    return len(some) == len(others) and all(
+        name == other_name and value is other
+        for (name, value), (other_name, other) in zip(some, others))
+
 
 class _Call:
     """Calls of one function or module."""
 
     def __init__(self, target, settings):
+        self.settings = settings
         self._target = target
-        self._settings = settings
         self._is_module = isinstance(target, torch.nn.Module)
         self._is_on = False  # May start from captures: what is on stays on.
-        self._installed = []  # (check, function)
+        self._definition = None
         self._compiled = None  # torch.compile's, made when it is needed.
         keywords = {"mode": settings["mode"]} if settings["mode"] not in (None, "default") else {}
         if settings["options"]:
             keywords["options"] = settings["options"]
         self._options = options_text(keywords, settings["dynamic"])
-        self._signature = None
+
+    def __getstate__(self):
+        return self._target, self.settings
+
+    def __setstate__(self, state):
+        self.__init__(*state)
 
     def __call__(self, *arguments, **keywords):
         if torch.compiler.is_compiling():
             return self._target(*arguments, **keywords)
-        self._is_on = self._is_on or features.are_on(DIRECT)
-        entry = self._entry() if self._is_on else None
+        entry = self._entry() if self._may_start() else None
         if entry is not None:
             function, *own = entry
             run = self._find(function, (*own, *arguments), keywords)
             if run is not None:
                 return run(*own, *arguments, **keywords)
         if self._compiled is None:
-            self._compiled = torch.compile(self._target, backend="stoker", **self._settings)
+            self._compiled = torch.compile(self._target, backend="stoker", **self.settings)
         return self._compiled(*arguments, **keywords)
+
+    def _may_start(self):
+        if torch.jit.is_tracing():  # Says itself that it does not trace what is compiled.
+            return False
+        if not self._is_on:
+            try:
+                self._is_on = features.are_on(DIRECT)
+            except Exception as error:  # A bug of ours must not end a job.
+                warn_once(("direct", repr(error)), "a start is not warm, by a bug in Stoker: %r", error)
+        return self._is_on
 
     def _entry(self):
         """[function, self if it is a method]: the frame that Dynamo would start at. None where calling a
         module runs more than its forward."""
         target = self._target
         if self._is_module:
-            if "forward" in vars(target) or _runs_more_than_forward()(target):
+            if _runs_more_than_forward()(target):
                 return None
             target = target.forward
         if isinstance(target, types.MethodType):
@@ -100,24 +170,25 @@ class _Call:
         return [target] if isinstance(target, types.FunctionType) else None
 
     def _find(self, function, arguments, keywords):
-        if self._signature is None:
-            self._signature = inspect.signature(_plain(function, function.__code__))
+        if self._definition is None or not self._definition.is_of(function):
+            self._definition = _Definition(function)
+        definition = self._definition
         try:
-            bound = self._signature.bind(*arguments, **keywords)
+            bound = definition.signature.bind(*arguments, **keywords)
         except TypeError:
             return None  # The call itself says what is wrong.
         bound.apply_defaults()
         local_values = bound.arguments
-        code = function.__code__
-        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        code = definition.code
+        for name, cell in zip(code.co_freevars, definition.closure or ()):
             try:
                 local_values[name] = cell.cell_contents
             except ValueError:
                 return None
-        for check, run in self._installed:
+        for check, run in definition.installed:
             if check(local_values):
                 return run
-        if len(self._installed) >= MAX_INSTALLED or self._compiled is not None:
+        if len(definition.installed) >= MAX_INSTALLED or self._compiled is not None:
             return None
         from . import frames
 
@@ -127,7 +198,7 @@ class _Call:
         if installed is None:
             return None
         run = _plain(function, installed.code)
-        self._installed.append((installed.check, run))
+        definition.installed.append((installed.check, run))
         return run
 
 

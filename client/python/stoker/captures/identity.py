@@ -12,6 +12,7 @@ import types
 
 import torch
 
+from ..pytorch import installation
 from ..pytorch.operators import OpOverloadPacket
 from .values import NotPortable, encode
 
@@ -50,6 +51,9 @@ def code_digest(code):
     known = _code_digests.get(id(code))
     if known is not None:
         return known[1]
+    place = installation.place_of(code)  # PyTorch's own digest is in the key, and takes no time.
+    if place is not None:
+        return place
     if _SOURCE_NAMES.isdisjoint(code.co_names):
         instructions, constants = code.co_code, _constant(code.co_consts)
     else:

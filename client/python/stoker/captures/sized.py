@@ -1,11 +1,14 @@
 """Graphs with symbolic sizes: one capture for all sizes that its guards allow.
 
 The capture holds the graph itself. What was compiled for one set of sizes is stored beside it, under a key
-made of the graph and the sizes, by whoever compiled it. Sizes that nobody met yet are compiled from the
+made of the graph and of all that a compiler knows of its inputs, by whoever compiled it: a graph is the same for
+several captures, whose guards hold other dtypes and other sizes. Sizes that nobody met yet are compiled from the
 graph: nothing is traced for them.
 """
 
 import json
+
+import torch
 
 from .. import sizes
 from ..client import client
@@ -23,26 +26,38 @@ from .values import NotPortable
 def run_of(words):
     """A function of the list of inputs. `words`: the graph's record."""
 
-    def make(found, arguments):
-        return _load_version(words, found) or _compile_version(words, found, arguments)
+    def make(arguments):
+        inputs = inputs_of(arguments)
+        return _load_version(words, inputs) or _compile_version(words, inputs, arguments)
 
     return sizes.by_sizes(list(map(int, words["symbolic"])), make)
 
 
-def store_version(words, found, program, request_keys):
-    """What was compiled for the sizes `found`. Never raises."""
-    key = _key(words, found)
+def inputs_of(arguments):
+    """What the program of a version depends on: text for each input, of everything but a tensor's values."""
+    return [_input_text(argument) for argument in arguments]
+
+
+def _input_text(argument):
+    if isinstance(argument, torch.Tensor):
+        return f"{argument.dtype} {argument.device.type} {tuple(argument.shape)} {argument.stride()}"
+    return f"{type(argument).__name__} {argument.hex() if isinstance(argument, float) else argument}"
+
+
+def store_version(words, inputs, program, request_keys):
+    """What was compiled for such `inputs` (of inputs_of). Never raises."""
+    key = _key(words, inputs)
     try:
         record = {"key": [list(field) for field in key.fields],
                   "program": encode_program(program, request_keys)}
-        store.put(key, f"{key.entry}, {_text(found)}", record)
+        store.put(key, key.entry, record)
     except (NotPortable, StokerError) as error:
-        logger.info("captures: sizes %s are compiled again next time: %s", _text(found), error)
+        logger.info("captures: inputs %s are compiled for again next time: %s", inputs, error)
 
 
-def _load_version(words, found):
-    """None where nothing is stored for the sizes, or its artifacts are gone."""
-    key = _key(words, found)
+def _load_version(words, inputs):
+    """None where nothing is stored for them, or its artifacts are gone."""
+    key = _key(words, inputs)
     try:
         for stored in store.find(key).captures:
             try:
@@ -51,32 +66,28 @@ def _load_version(words, found):
                     raise ValueError("It was stored under another key.")
                 return load_program(record["program"])
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-                logger.info("captures: what is stored for sizes %s is refused: %r", _text(found), error)
+                logger.info("captures: what is stored for inputs %s is refused: %r", inputs, error)
                 store.drop(key, stored)
     except StokerError as error:
-        logger.info("captures: sizes %s are compiled again: %s", _text(found), error)
+        logger.info("captures: inputs %s are compiled for again: %s", inputs, error)
     return None
 
 
-def _compile_version(words, found, arguments):
+def _compile_version(words, inputs, arguments):
     from .. import backend  # It imports PyTorch's compiler: only for sizes that are new.
 
     module = module_of(decode_eager(words["eager"]), int(words["runtime"]["inputs"]))
     return backend.compile_for_sizes(
-        module, arguments, tuple(words["parameters"]), backend.Options(*words["options"]), words, found)
+        module, arguments, tuple(words["parameters"]), backend.Options(*words["options"]), words, inputs)
 
 
-def _key(words, found):
+def _key(words, inputs):
     graph = digest_of(json.dumps([words[name] for name in (
         "eager", "symbolic", "parameters", "options")]))
     return key_of_fields((
         ("entry", f"graph {graph}"),
-        ("sizes", _text(found)),
+        ("inputs", ", ".join(inputs)),
         ("target", client().target),
         ("torch", installation.version()),
         ("torch.code", installation.digest()),
         ("frontend", f"format {FORMAT}")))
-
-
-def _text(found):
-    return repr(found)

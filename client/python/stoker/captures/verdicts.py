@@ -1,12 +1,16 @@
 """What a trial found out about an installation of PyTorch: remembered in the daemon's store, where every host finds it.
 
-A trial takes seconds, and no job waits for it: what was recorded meanwhile is stored when the verdict is there. Only
+A trial takes seconds, and no job waits for it: what was recorded meanwhile is stored when the verdict is there. A
+process of its own sees to it (this module, run), which stores the verdict also when the job has ended before. Only
 what a trial itself said is remembered; one that did not come to an end counts in its process alone.
+
+usage: python -m stoker.captures.verdicts DIGEST   prints what is remembered, or what a trial says now
 """
 
 import atexit
 import fcntl
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -96,7 +100,22 @@ def _wait_for(question):
 
 
 def _try(question, digest):
-    verdict = None
+    verdict = _run(
+        f"{__package__}.verdicts", digest, environment=os.environ, timeout_s=2 * _TIMEOUT_S,
+        errors=None if captures_logger.isEnabledFor(logging.INFO) else subprocess.DEVNULL)
+    if verdict is None:
+        verdict = dict.fromkeys(_FEATURES, "a trial of it did not come to an end")
+    with question.lock:
+        question.verdict, waiting = verdict, question.waiting
+        question.waiting = []
+    for function in waiting:
+        function(verdict)
+
+
+def main(digest):
+    """In a process of its own: nothing is printed where there is no verdict."""
+    if installation.digest() != digest:
+        return  # Another PyTorch than the job's: its folders are not where this process looks.
     try:
         with _one_at_a_time(digest):
             verdict = _remembered(digest)  # Of another process of this host, perhaps.
@@ -107,20 +126,15 @@ def _try(question, digest):
                         _key(digest), f"a trial of PyTorch {installation.version()}", {"verdict": verdict})
     except StokerError as error:
         logger.info("captures: the daemon does not keep a trial's verdict: %s", error)
-    if verdict is None:
-        verdict = dict.fromkeys(_FEATURES, "a trial of it did not come to an end")
-    with question.lock:
-        question.verdict, waiting = verdict, question.waiting
-        question.waiting = []
-    for function in waiting:
-        function(verdict)
+    if verdict is not None:
+        print(f"\n{MARK}{json.dumps(verdict)}", flush=True)
 
 
 @contextmanager
 def _one_at_a_time(digest):
     """The ranks of a job start together: one tries, the others wait for what it finds."""
-    path = Path(tempfile.gettempdir()) / f"stoker-trial-{os.getuid()}-{digest[:16]}.lock"
     try:
+        path = Path(tempfile.gettempdir()) / f"stoker-trial-{os.getuid()}-{digest[:16]}.lock"
         lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         logger.debug("no lock for a trial: %s", error)
@@ -138,18 +152,33 @@ def run_trial():
     captures_logger.info("a trial of PyTorch %s begins", installation.version())
     environment = {
         name: value for name, value in os.environ.items() if name not in _NOT_FOR_A_TRIAL}
-    environment |= {
-        "STOKER_CAPTURES": "trial", "STOKER_NAMESPACE": NAMESPACE,
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if os.path.isabs(path))}
+    environment |= {"STOKER_CAPTURES": "trial", "STOKER_NAMESPACE": NAMESPACE}
+    return _run(f"{__package__}.trial", environment=environment, timeout_s=_TIMEOUT_S)
+
+
+def _run(module, *arguments, environment, timeout_s, errors=subprocess.DEVNULL):
+    """The verdict that a module prints, run with this process's folders; None if it does not."""
+    interpreter = _interpreter()
+    if interpreter is None:
+        return None
+    folders = os.pathsep.join(path for path in sys.path if os.path.isabs(path))
     try:
         done = subprocess.run(  # -P: nothing of the folder it is started in.
-            [sys.executable or "python3", "-P", "-m", f"{__package__}.trial"], env=environment,
-            capture_output=True, text=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL,
+            [interpreter, "-P", "-m", module, *arguments], env={**environment, "PYTHONPATH": folders},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, timeout=timeout_s,
             start_new_session=True)  # What is sent to the job's terminal is not for it.
     except (OSError, subprocess.SubprocessError) as error:
-        logger.debug("the trial: %r", error)
+        logger.debug("%s: %r", module, error)
         return None
     return verdict_in(done.stdout)
+
+
+def _interpreter():
+    """Python's: a program that Python is embedded in names itself as sys.executable."""
+    for path in (sys.executable, os.path.join(sys.exec_prefix, "bin", "python3")):
+        if path and os.path.basename(path).startswith("python") and os.access(path, os.X_OK):
+            return path
+    return None
 
 
 def verdict_in(text):
@@ -180,3 +209,7 @@ def _remembered(digest):
 def _key(digest):
     return key_of_fields((
         ("entry", f"installation {digest}"), ("frontend", f"{__version__} format {FORMAT}")))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

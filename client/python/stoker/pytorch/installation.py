@@ -10,9 +10,12 @@ import torch
 
 from ..log import logger
 
-# Of the package torch: what traces, guards, makes graphs functional and reasons about sizes.
-_FOLDERS = ("_dynamo", "_functorch", "_subclasses", "fx/experimental")
-_FILES = ("_guards.py",)
+# Of the package torch, what has no part in a trace: it is imported by programs alone, or not in Python.
+_WITHOUT = frozenset(("testing", "onnx", "_inductor", "include", "lib", "share", "bin"))
+# Whatever is compiled anew has another size.
+_LIBRARIES = ("lib/libtorch_cpu.so", "lib/libtorch_python.so", "lib/libc10.so")
+
+_ROOT = os.path.dirname(torch.__file__) + os.sep
 
 
 def version():
@@ -21,58 +24,93 @@ def version():
 
 @functools.cache
 def digest():
-    """64 hexadecimal digits, the same on every host: PyTorch's version without its build, CPython's, and the source
-    of what traces. A copy with one function changed has another. Hashing takes some 10 ms (30 from a cold disk):
-    a host remembers it by names, sizes and times of the files."""
-    root = Path(torch.__file__).parent
+    """64 hexadecimal digits, the same on every host: PyTorch's version, CPython's, PyTorch's source and the sizes of
+    its libraries. A copy with one function changed has another. Looking at the files takes some 8 ms; reading them,
+    30 ms more, is remembered by a host for files whose sizes and times are the same."""
+    root = Path(_ROOT)
     files = sorted(_sources(root))
-    remembered = _folder() / _digest_of(
-        str(root), _who(), *(f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in files))
-    try:
-        found = remembered.read_text()
-        if len(found) == 64:
-            return found
-    except OSError:
-        pass
-    hasher = hashlib.sha256(_who().encode())
+    who = _who(root)
+    remembered = _remembered_as(
+        str(root), who, *(
+            f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+            for path, status in files))
+    found = _read(remembered)
+    if found is not None:
+        return found
+    hasher = hashlib.sha256(who.encode())
     for path, _ in files:
-        data = Path(root, path).read_bytes()
+        try:
+            data = Path(root, path).read_bytes()
+        except OSError as error:
+            data = repr(error).encode()
         hasher.update(f"{path} {len(data)}\n".encode())
         hasher.update(data)
     _remember(remembered, hasher.hexdigest())
     return hasher.hexdigest()
 
 
-def _who():
+def place_of(code):
+    """Where a code object stands in the files that digest() covers, which says what it is; None outside of them."""
+    path = code.co_filename
+    if not path.startswith(_ROOT):
+        return None
+    path = path[len(_ROOT):]
+    if path.partition("/")[0] in _WITHOUT:
+        return None
+    return f"{path}:{code.co_firstlineno}:{code.co_qualname}"
+
+
+def _who(root):
+    sizes = [_size(root / name) for name in _LIBRARIES]
     return (
-        f"{version().partition('+')[0]}\n{sys.implementation.name} "
-        f"{sys.version_info.major}.{sys.version_info.minor}\n")
+        f"{version()}\n{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}\n{sizes}\n")
+
+
+def _size(path):
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 def _sources(root):
-    """(path below root, status) of each file that counts."""
-    pending = [root / folder for folder in _FOLDERS]
+    """(path below root, status) of each file that counts. What is gone meanwhile, or leads nowhere, does not."""
+    pending = [""]
     while pending:
-        for entry in os.scandir(pending.pop()):
-            if entry.is_dir():
-                pending.append(entry.path)
-            elif entry.name.endswith(".py"):
-                yield os.path.relpath(entry.path, root), entry.stat()
-    for name in _FILES:
-        yield name, (root / name).stat()
+        folder = pending.pop()
+        for entry in os.scandir(f"{root}/{folder}"):
+            try:
+                if entry.is_dir():
+                    if folder or entry.name not in _WITHOUT:
+                        pending.append(f"{folder}{entry.name}/")
+                elif entry.name.endswith(".py"):
+                    yield folder + entry.name, entry.stat()
+            except OSError as error:
+                logger.debug("%s is no part of PyTorch: %s", entry.path, error)
 
 
-def _digest_of(*texts):
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+def _remembered_as(*texts):
+    """A file in the user's cache folder, which holds code already; None if there is no such folder."""
+    folder = os.environ.get("STOKER_CACHE_DIR")
+    if not folder:
+        caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        if caches.startswith("~"):
+            return None
+        folder = os.path.join(caches, "stoker")
+    return Path(folder, "installations", hashlib.sha256("\0".join(texts).encode()).hexdigest())
 
 
-def _folder():
-    """In the user's cache folder, which holds code already."""
-    chosen = os.environ.get("STOKER_CACHE_DIR")
-    return Path(chosen or Path.home() / ".cache" / "stoker") / "installations"
+def _read(path):
+    try:
+        found = "" if path is None else path.read_text()
+    except OSError:
+        return None
+    return found if len(found) == 64 else None
 
 
 def _remember(path, text):
+    if path is None:
+        return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = path.with_name(f"{path.name}.{os.getpid()}")

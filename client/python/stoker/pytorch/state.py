@@ -14,6 +14,12 @@ _HOOKS = (
     "_global_module_registration_hooks", "_global_buffer_registration_hooks")
 # Dictionaries of a module that calling it looks into.
 _OWN_HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_pre_hooks", "_forward_hooks")
+# What a call goes through, if a module has one of its own.
+_CALLED = ("forward", "_call_impl", "_wrapped_call_impl")
+# Dispatch keys whose kernels a trace for the CPU runs; PyTorch registers none under them in Python.
+_TRACED = frozenset((
+    "CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
+    "Autograd", "AutogradCPU", "AutocastCPU", "Functionalize", "Python", "PythonDispatcher"))
 _MODULE = sys.modules["torch.nn.modules.module"]
 
 
@@ -27,6 +33,9 @@ def current():
         raise NotPortable("saved tensors hooks")
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotPortable("a functorch transform")
+    for kernel in torch.library._impls:
+        if kernel.startswith("aten/") and kernel.rpartition("/")[2] in _TRACED:
+            raise NotPortable(f"an operator of PyTorch with a kernel of the program's, {kernel}")
     return {
         **json.loads(GlobalStateGuard().__getstate__()),
         "inference_mode": torch.is_inference_mode_enabled(),
@@ -38,9 +47,14 @@ def current():
 
 
 def runs_more_than_forward(module):
-    """Does calling the module run hooks?"""
-    return any(getattr(module, name) for name in _OWN_HOOKS) or any(
-        getattr(_MODULE, name) for name in _HOOKS)
+    """Does calling the module run hooks, or something else than its class's forward?"""
+    kind = type(module)
+    return (
+        kind.__call__ is not torch.nn.Module.__call__
+        or kind._call_impl is not torch.nn.Module._call_impl
+        or not vars(module).keys().isdisjoint(_CALLED) or module._compiled_call_impl is not None
+        or any(getattr(module, name) for name in _OWN_HOOKS)
+        or any(getattr(_MODULE, name) for name in _HOOKS))
 
 
 def difference(expected):

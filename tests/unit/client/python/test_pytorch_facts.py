@@ -150,3 +150,83 @@ def test_this_installation_is_one_that_was_tested():
 def test_every_feature_has_a_name_and_every_name_a_purpose():
     assert {names.GRAPHS, names.WEIGHTS, names.SIZES, names.CAPTURES, names.DIRECT} == set(FEATURES)
     assert all(name.purpose for name in NAMES)
+
+
+class _Copy:
+    """A folder in the place of PyTorch's, whose digest is asked in this process."""
+
+    def __init__(self, folder, monkeypatch):
+        self.folder = folder
+        monkeypatch.setattr(installation, "_ROOT", f"{folder}/")
+        monkeypatch.setenv("STOKER_CACHE_DIR", str(folder.parent / "cache"))
+        for name in ("_dynamo/a.py", "_decomp/b.py", "c.py", "testing/d.py", "lib/e.py", "lib/libtorch_cpu.so"):
+            self.write(name, "x = 1\n")
+
+    def write(self, name, text):
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text)
+
+    def digest(self):
+        installation.digest.cache_clear()
+        return installation.digest()
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    yield _Copy(tmp_path / "torch", monkeypatch)
+    monkeypatch.undo()
+    installation.digest.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["_dynamo/a.py", "_decomp/b.py", "c.py", "new/f.py", "lib/libtorch_cpu.so"])
+def test_whatever_traces_is_in_the_digest(copy, name):
+    before = copy.digest()
+    copy.write(name, "x = 22\n")
+    assert copy.digest() != before
+
+
+@pytest.mark.parametrize("name", ["testing/d.py", "lib/e.py", "c.txt"])
+def test_what_has_no_part_in_a_trace_is_not(copy, name):
+    before = copy.digest()
+    copy.write(name, "x = 22\n")
+    assert copy.digest() == before
+
+
+def test_a_change_of_equal_size_whose_time_is_set_back_is_seen(copy):
+    before, path = copy.digest(), copy.folder / "c.py"
+    status = path.stat()
+    path.write_text("x = 2\n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert copy.digest() != before
+
+
+def test_what_leads_nowhere_is_no_part_of_pytorch(copy, monkeypatch):
+    before = copy.digest()
+    (copy.folder / "_dynamo" / ".#a.py").symlink_to("nobody@nowhere")
+    assert copy.digest() == before
+    for name in ("STOKER_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # Nobody's home is known.
+    assert copy.digest() == before
+
+
+def test_code_of_pytorch_is_where_it_stands():
+    code = torch.nn.Module.add_module.__code__
+    assert installation.place_of(code) == f"nn/modules/module.py:{code.co_firstlineno}:Module.add_module"
+    assert installation.place_of(test_code_of_pytorch_is_where_it_stands.__code__) is None
+    assert installation.place_of(torch.testing.assert_close.__code__) is None
+
+
+def test_kernels_of_the_programs_own_keep_captures_here():
+    from stoker.not_portable import NotPortable
+    from stoker.pytorch import state
+
+    assert state.current()
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        library.impl("linear", lambda x, weight, bias=None: x, "CompositeImplicitAutograd", allow_override=True)
+        with pytest.raises(NotPortable, match="aten/linear/CompositeImplicitAutograd"):
+            state.current()
+    finally:
+        library._destroy()
+    assert state.current()
