@@ -53,6 +53,7 @@ def code_digest(code):
         return known[1]
     place = installation.place_of(code)  # PyTorch's own digest is in the key, and takes no time.
     if place is not None:
+        _code_digests[id(code)] = (code, place)
         return place
     if _SOURCE_NAMES.isdisjoint(code.co_names):
         instructions, constants = code.co_code, _constant(code.co_consts)

@@ -4,6 +4,8 @@ import functools
 import hashlib
 import os
 import sys
+import types
+import zlib
 from pathlib import Path
 
 import torch
@@ -50,14 +52,19 @@ def digest():
 
 
 def place_of(code):
-    """Where a code object stands in the files that digest() covers, which says what it is; None outside of them."""
+    """Where a code object stands in the files that digest() covers, which says what it is; None outside of them. A
+    checksum tells it from one that was made of it (types.CodeType.replace)."""
     path = code.co_filename
     if not path.startswith(_ROOT):
         return None
     path = path[len(_ROOT):]
     if path.partition("/")[0] in _WITHOUT:
         return None
-    return f"{path}:{code.co_firstlineno}:{code.co_qualname}"
+    constants = [
+        place_of(constant) if isinstance(constant, types.CodeType) else constant
+        for constant in code.co_consts if not isinstance(constant, frozenset)]  # Their order depends on the seed.
+    checksum = zlib.crc32(repr((constants, code.co_names)).encode(), zlib.crc32(code.co_code))
+    return f"{path}:{code.co_firstlineno}:{code.co_qualname}:{checksum:08x}"
 
 
 def _who(root):

@@ -212,7 +212,13 @@ def test_what_leads_nowhere_is_no_part_of_pytorch(copy, monkeypatch):
 
 def test_code_of_pytorch_is_where_it_stands():
     code = torch.nn.Module.add_module.__code__
-    assert installation.place_of(code) == f"nn/modules/module.py:{code.co_firstlineno}:Module.add_module"
+    place = installation.place_of(code)
+    assert place.startswith(f"nn/modules/module.py:{code.co_firstlineno}:Module.add_module:")
+    assert place == installation.place_of(code.replace(co_flags=code.co_flags))
+    for made in (
+            code.replace(co_consts=(*code.co_consts, 5)), code.replace(co_names=(*code.co_names, "more")),
+            code.replace(co_code=code.co_code + code.co_code[-2:])):
+        assert installation.place_of(made) != place
     assert installation.place_of(test_code_of_pytorch_is_where_it_stands.__code__) is None
     assert installation.place_of(torch.testing.assert_close.__code__) is None
 
