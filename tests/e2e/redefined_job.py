@@ -113,6 +113,9 @@ def main():
         compiled(x)
         if "fc" not in dir(compiled) or hasattr(compiled, "nothing"):
             wrong.append("dir")
+        layers = stoker.compile(nn.Sequential(nn.Linear(8, 8), nn.ReLU()))
+        if len(layers) != 2 or not layers or stoker.compile(nn.ModuleList()) or not compiled:
+            wrong.append("len")
         del compiled.scale
         if hasattr(net, "scale"):
             wrong.append("delete")

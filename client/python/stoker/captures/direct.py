@@ -78,6 +78,12 @@ class CompiledModule(torch.nn.Module):
     def __delattr__(self, name):
         delattr(self._orig_mod, name)
 
+    def __len__(self):
+        return len(self._orig_mod)
+
+    def __bool__(self):
+        return bool(self._orig_mod)
+
     def __dir__(self):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
