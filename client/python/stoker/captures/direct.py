@@ -89,7 +89,7 @@ class CompiledModule(torch.nn.Module):
 
 
 # What torch.nn.Module keeps in every module.
-_OF_MODULES = frozenset((*vars(torch.nn.Module()), "training"))
+_OF_MODULES = frozenset(vars(torch.nn.Module()))
 
 
 class _Definition:
@@ -105,8 +105,7 @@ class _Definition:
         return (
             function.__code__ is self.code and function.__defaults__ is self._defaults
             and function.__closure__ is self.closure
-            and (function.__kwdefaults__ is None and not self._keywords
-                 or _are_same(_items(function.__kwdefaults__), self._keywords)))
+            and _are_same(_items(function.__kwdefaults__), self._keywords))
 
 
 def _items(dictionary):

@@ -116,6 +116,7 @@ def main(digest):
     """In a process of its own: nothing is printed where there is no verdict."""
     if installation.digest() != digest:
         return  # Another PyTorch than the job's: its folders are not where this process looks.
+    verdict = None
     try:
         with _one_at_a_time(digest):
             verdict = _remembered(digest)  # Of another process of this host, perhaps.

@@ -9,6 +9,7 @@ import torch
 
 from stoker.captures import features, verdicts
 from stoker.captures.trial import MARK
+from stoker.library import StokerError
 from stoker.not_portable import NotPortable
 from stoker.pytorch import facts, guards, installation, names, versions
 from stoker.pytorch.names import NAMES, Name
@@ -224,7 +225,6 @@ def test_code_of_pytorch_is_where_it_stands():
 
 
 def test_kernels_of_the_programs_own_keep_captures_here():
-    from stoker.not_portable import NotPortable
     from stoker.pytorch import state
 
     assert state.current()
@@ -236,3 +236,12 @@ def test_kernels_of_the_programs_own_keep_captures_here():
     finally:
         library._destroy()
     assert state.current()
+
+
+def test_without_a_daemon_there_is_no_verdict(monkeypatch, capsys):
+    def nobody(digest):
+        raise StokerError(5, "no daemon")
+
+    monkeypatch.setattr(verdicts, "_remembered", nobody)
+    verdicts.main(installation.digest())
+    assert capsys.readouterr().out == ""
