@@ -214,6 +214,9 @@ row("evaluation", lambda: torch.nn.Sequential(
     torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6), torch.nn.Dropout()).eval(), (X,))
 row("inference mode", lambda: torch.inference_mode()(lambda x: softmaxed(x)), (X,))
 row("gradients", lambda: lambda x, w: (x @ w).relu(), (rand(3, 4).requires_grad_(), rand(4, 2)), grad=True)
+for dtype, near in ((torch.float64, 1e-12), (torch.float32, 1e-6), (torch.bfloat16, 1e-2), (torch.float16, 2e-3)):
+    row(f"gradients of logsigmoid, {dtype}", lambda: F.logsigmoid,
+        ((10 * rand(5, 7)).to(dtype).requires_grad_(),), grad=True, tolerance=near)
 row("gradients inside", lambda: torch.func.grad(lambda x: (x.sin() ** 2).sum()), (X,))
 row("vmap", lambda: torch.func.vmap(lambda x, y: (x * y).sum()), (X, X))
 

@@ -60,10 +60,18 @@ def mish(g, x):
 @rule("log_sigmoid_forward")
 def log_sigmoid(g, out, x):
     wide = g.convert(x, compute_dtype(x.dtype))
-    result = g.unary("negate", softplus_of(g, g.unary("negate", wide)))
-    # The second result is a scratch buffer of the backward, empty where PyTorch says so.
-    scratch = None if out[1] is None else g.constant(0, out[1].dtype, out[1].shape)
-    return g.convert(result, x.dtype), scratch
+    tail = g.unary("exponential", g.unary("negate", g.unary("abs", wide)))
+    result = g.binary("subtract", g.with_scalar("minimum", wide, 0), g.unary("log_plus_one", tail))
+
+    # PyTorch's backward on CPU starts from it.
+    return g.convert(result, x.dtype), lambda: g.convert(tail, x.dtype)
+
+
+@rule("log_sigmoid_backward")
+def log_sigmoid_backward(g, out, grad, x, tail):
+    dtype = compute_dtype(out.dtype)
+    slope = g.unary("logistic", g.unary("negate", g.convert(x, dtype)))
+    return g.convert(g.binary("multiply", g.convert(grad, dtype), slope), out.dtype)
 
 
 def _hard_gate(g, x):
