@@ -29,6 +29,12 @@ constexpr Coefficients kLog32 = {
 constexpr Coefficients kLog64 = {0.666666666666673723, 0.399999999993940687, 0.285714287473729938,
                                  0.222221980229315498, 0.181835948190644101, 0.153132243963809334,
                                  0.148046546313590859};  // 1.3e-18
+// The same without its first coefficient, 2/3, for a logarithm that is multiplied by up to 1000.
+constexpr double kTwoThirds = 2.0 / 3;
+constexpr double kTwoThirdsLow = 3.7007434154171886e-17;
+constexpr Coefficients kLogTail64 = {0.3999999999999999,  0.28571428571435364, 0.22222222219857288,
+                                     0.181818185938676,   0.1538457511576662,  0.1333563938635947,
+                                     0.11688107586595922, 0.1188214271262732};  // 1e-20
 // tanh(x) / x = P / Q over x^2, |x| <= 9.02.
 constexpr Coefficients kTanh32P = {0.999999979260953422, 0.133797769756658827,
                                    0.00349409928489695146, 0.0000205843356679484351,
@@ -227,19 +233,26 @@ Value* ExpLog::Erf(Value* x) {
   return Select(b_.CreateFCmpOLE(Abs(x), K(1)), near, Select(b_.CreateFCmpUNO(x, x), x, far));
 }
 
-// log2 of a positive number to about 2^-60 of its fraction.
+// log2 of a positive number to about 2^-66 of its fraction.
 ExpLog::Double ExpLog::Log2Double(Value* x) {
   const auto [exponent, f] = Split(x);
-  // log(1 + f) = 2 s + s R(s^2), s = f / (2 + f) as a sum of two.
+  // log(1 + f) = 2 s + 2/3 s^3 + s^5 R(s^2), s = f / (2 + f); all but the last as sums of two.
   Value* d = Add(f, K(2));
   Value* d_low = Sub(f, Sub(d, K(2)));
   Value* s = Div(f, d);
   Value* s_low = Div(Fma(Neg(s), d_low, Fma(Neg(s), d, f)), d);
   Value* z = Mul(s, s);
-  Value* tail = Fma(Mul(s, z), Polynomial(z, kLog64), Mul(s_low, K(2)));
+  Value* z_low = Fma(Mul(s, K(2)), s_low, Fma(s, s, Neg(z)));
+  Value* cube = Mul(s, z);
+  Value* cube_low = Fma(s_low, z, Fma(s, z_low, Fma(s, z, Neg(cube))));
+  Value* third = Mul(cube, K(kTwoThirds));
+  Value* third_low = Fma(cube, K(kTwoThirds), Neg(third));
+  third_low = Fma(cube_low, K(kTwoThirds), Fma(cube, K(kTwoThirdsLow), third_low));
+  Value* rest = Mul(Mul(cube, z), Polynomial(z, kLogTail64));
+  Value* tail_low = Add(third_low, Fma(s_low, K(2), rest));
   Value* twice = Mul(s, K(2));
-  Value* high = Add(twice, tail);
-  Value* low = Sub(tail, Sub(high, twice));
+  Value* high = Add(twice, third);
+  Value* low = Add(Sub(third, Sub(high, twice)), tail_low);
   // To base 2, plus the exponent.
   Value* product = Mul(high, K(kLog2E));
   Value* product_low = Fma(high, K(kLog2E), Neg(product));

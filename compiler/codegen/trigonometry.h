@@ -26,6 +26,10 @@ class Trigonometry : public FloatLanes {
   };
 
   Reduced Reduce(Value* x);
+  Reduced ReduceLarge(Value* x, Reduced plain);  // `plain` but for lanes too large for it.
+  Reduced ReduceByProduct(Value* x);             // Of one large finite double.
+  llvm::Function* ReductionByProduct();          // That of ReduceByProduct.
+  Value* TwoOverPi();
   Value* SinOf(Value* r);
   Value* CosOf(Value* r);
   Value* SinCos(Value* x, bool cosine);

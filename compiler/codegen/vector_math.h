@@ -1,8 +1,7 @@
 // Transcendental functions as inline polynomial code on lanes, f32 and f64, scalar or vector.
 //
-// f32 results are within 4 ulp, f64 within a few 1e-16 relative of the function's own condition
-// (sine and its kin lose accuracy beyond |x| = 1e9). NaN, infinities, signed zeros and subnormal
-// arguments give what C's libm gives.
+// accuracy.h says how far from exact; NaN, infinities, signed zeros and subnormal arguments give
+// what C's libm gives.
 #pragma once
 
 #include "compiler/codegen/emitter.h"

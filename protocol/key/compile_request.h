@@ -16,7 +16,7 @@ namespace stoker {
 
 // Bumped by hand whenever the compiler's output for some request changes; LLVM's and CUDA's
 // versions are appended by CompilerEpoch().
-inline constexpr std::string_view kCompilerRevision = "4";
+inline constexpr std::string_view kCompilerRevision = "5";
 
 struct CompileRequest {
   Graph graph;
