@@ -203,6 +203,17 @@ row("empty conv", lambda: torch.nn.Conv2d(3, 4, 3), (torch.zeros(0, 3, 8, 8),))
 row("empty in place", lambda: lambda x: x.add_(1), (torch.zeros(0),))
 row("empty embedding", lambda: torch.nn.Embedding(7, 3), (torch.zeros(2, 0, dtype=torch.int64),))
 
+# ---- Where formulas lose digits --------------------------------------------------------------------
+
+EDGE = 1 - torch.arange(1, 40) * 2.0**-24
+row("near the edges of inverse hyperbolic functions", lambda: lambda x: (
+    torch.atanh(x), torch.atanh(-x), 1e4 * torch.acosh(2 - x), torch.asinh(x - 1)), (EDGE,), tolerance=2e-6)
+row("tails of erfc", lambda: lambda x: torch.erfc(x) * torch.exp(x * x), (torch.linspace(0, 20, 41).double(),),
+    tolerance=1e-12)
+row("large angles", lambda: lambda x: (x.sin(), x.cos(), x.tan()), (10.0 ** torch.linspace(0, 38, 77),), tolerance=1e-5)
+row("large angles in f64", lambda: lambda x: (x.sin(), x.cos(), x.tan()),
+    (10.0 ** torch.linspace(0, 308, 309, dtype=torch.float64),), tolerance=1e-13)
+
 # ---- Modes ----------------------------------------------------------------------------------------
 
 row("dropout off", lambda: lambda x: F.dropout(x, 0.5, training=False) + 1, (X,))

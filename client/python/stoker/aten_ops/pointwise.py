@@ -85,39 +85,50 @@ def log10(g, x):
     return g.with_scalar("multiply", g.unary("log", x), 1 / math.log(10))
 
 
+# From here on, x^2 + 1 is x^2.
+_FAR = 1e8
+
+
+def _or_far(g, x, near):
+    """`near`, or log(2 x) where x is so large that it is the same."""
+    far = g.with_scalar("add", g.unary("log", x), math.log(2))
+    return g.select(g.compare("GT", x, g.constant(_FAR, x.dtype)), far, near)
+
+
+def _odd(g, x, result):
+    """f(x) where `result` is f(|x|)."""
+    zero = g.constant(0, x.dtype)
+    signed = g.select(g.compare("LT", x, zero), g.unary("negate", result), result)
+    return g.select(g.compare("EQ", x, zero), x, signed)
+
+
 @formula("acosh")
 def acosh(g, x):
-    """log(x + sqrt(x^2 - 1)), with the root split so that a large x does not overflow."""
-    below = g.unary("sqrt", g.with_scalar("subtract", x, 1))
-    above = g.unary("sqrt", g.with_scalar("add", x, 1))
-    return g.unary("log", g.binary("add", x, g.binary("multiply", below, above)))
+    """log1p(t + sqrt(t) sqrt(t + 2)), t = x - 1, exact for x near 1."""
+    above = g.with_scalar("subtract", x, 1)
+    root = g.binary(
+        "multiply", g.unary("sqrt", above), g.unary("sqrt", g.with_scalar("add", above, 2)))
+    return _or_far(g, x, g.unary("log_plus_one", g.binary("add", above, root)))
 
 
 @formula("asinh")
 def asinh(g, x):
-    """sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), exact for small x; log(2 |x|) for large."""
+    """log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), exact for small x."""
     size = g.unary("abs", x)
     squared = g.binary("multiply", size, size)
     root = g.with_scalar("add", g.unary("sqrt", g.with_scalar("add", squared, 1)), 1)
     near = g.unary("log_plus_one", g.binary("add", size, g.binary("divide", squared, root)))
-    far = g.with_scalar("add", g.unary("log", size), math.log(2))
-    result = g.select(g.compare("GT", size, g.constant(1e8, x.dtype)), far, near)
-    negative = g.compare("LT", x, g.constant(0, x.dtype))
-    return g.select(negative, g.unary("negate", result), result)
+    return _odd(g, x, _or_far(g, size, near))
 
 
 @formula("atanh")
 def atanh(g, x):
+    """log1p(2 |x| / (1 - |x|)) / 2: with its sign, a number near -1 would lose its digits."""
+    size = g.unary("abs", x)
     ratio = g.binary(
-        "divide", g.with_scalar("multiply", x, 2), g.binary("subtract", g.constant(1, x.dtype), x))
-    return g.with_scalar("multiply", g.unary("log_plus_one", ratio), 0.5)
-
-
-@formula("erfc", "special_erfc")
-def erfc(g, x):
-    if x.dtype != "f64":
-        raise Unsupported("1 - erf(x) loses the tail in f32")
-    return g.binary("subtract", g.constant(1, x.dtype), g.unary("erf", x))
+        "divide", g.with_scalar("multiply", size, 2),
+        g.binary("subtract", g.constant(1, x.dtype), size))
+    return _odd(g, x, g.with_scalar("multiply", g.unary("log_plus_one", ratio), 0.5))
 
 
 @formula("frac")
