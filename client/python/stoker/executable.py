@@ -12,6 +12,7 @@ from .binding import Stamp
 from .gate import Gate
 from .layout import row_major
 from .profiling import collectors
+from .program import check_indices
 
 
 class Executable:
@@ -37,7 +38,9 @@ class Executable:
         self._outputs = [
             (output.dtype, output.layout, *_buffer_of(output.layout))
             for output in segment.outputs]
-        self._output_pointers = ctypes.c_void_p * len(segment.outputs)
+        self._checks = segment.checks
+        self._limits = ctypes.c_int64 * segment.limits
+        self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
         self._gate = Gate()
         self._stamp = None
 
@@ -49,7 +52,8 @@ class Executable:
             library.take_text(self._library.stoker_executable_describe, self._handle))
 
     def __call__(self, slots):
-        """The output tensors, given the tensor of each slot."""
+        """The output tensors, given the tensor of each slot. IndexOutOfBounds when an index is, and then what was
+        computed from it is nobody's."""
         self._use_threads()  # A binding computes too.
         if self._parameter_slots:
             parameters = self._take_parameters(slots)
@@ -65,10 +69,17 @@ class Executable:
             torch.empty_strided(shape, strides, dtype=dtype)
             for dtype, _, shape, strides in self._outputs]
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
+        if self._checks:
+            limits = self._limits()
+            first = ctypes.addressof(limits)
+            for place in range(len(limits)):
+                results[len(buffers) + place] = first + 8 * place
         if collectors:
             self._profile(pointers, results)
         else:
             self._run(pointers, results)
+        if self._checks:
+            check_indices(self._checks, limits)
         return [
             buffer if layout.order is not None else _with_strides(buffer, layout)
             for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]

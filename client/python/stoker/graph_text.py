@@ -7,6 +7,8 @@ are not printed. Shapes are tuples of ints: symbolic sizes were specialized befo
 from math import prod
 from typing import NamedTuple
 
+from .program import IndexCheck
+
 
 class Type(NamedTuple):
     """An element type by its name in the text form ("f32", "i64", "bool", ...) and a shape."""
@@ -99,6 +101,7 @@ class GraphText:
         # Value -> the tensor it is known to be from shapes alone, or None.
         self.evaluate = lambda value: None
         self.facts = {}  # Value -> what a rule found out about it.
+        self._checks = []  # (Value made with the indices, their Value, IndexCheck)
         self._made = {}  # Everything about a node but its results -> Node.
 
     def input(self, dtype, shape, parameter=False):
@@ -359,6 +362,32 @@ class GraphText:
         shape = x.shape[:-1] + (k,)
         attributes = f' {{k={k}, largest={number(largest, "bool")}}}'
         return self.nodes("top_k", (x,), attributes, (Type(x.dtype, shape), Type("i64", shape)))
+
+    def checked(self, result, indices, low, size, message):
+        """`result`; where it is computed, `low` <= index < `size` holds or `message` is raised, with the index in
+        place of "{index}"."""
+        if prod(indices.shape):
+            known = self.evaluate(indices)
+            if known is None or known.min() < low or known.max() >= size:
+                self._checks.append((result, indices, low, size, message))
+        return result
+
+    def checks_of(self, nodes):
+        """(an IndexCheck for everything checked that `nodes` compute, the limits that they ask for)."""
+        live = set(nodes)
+        limits, checks = {}, {}  # Indices -> their limits; IndexCheck -> None.
+        for result, indices, *condition in self._checks:
+            if result.node in live:
+                limits.setdefault(indices, None)
+                checks[IndexCheck(list(limits).index(indices), *condition)] = None
+        return tuple(checks), [
+            limit for indices in limits for limit in (
+                self._limit("minimum", indices), self._limit("maximum", indices))]
+
+    def _limit(self, kind, indices):
+        """Or 0, so that it is no input and the two differ."""
+        extreme = self.reduce(kind, indices, range(indices.rank))
+        return self.with_scalar(kind, self.convert(extreme, "i64"), 0)
 
     # ---- Printing -------------------------------------------------------------------------------
 

@@ -137,12 +137,22 @@ class _Level:
         returned = list(dict.fromkeys(value for value in physical if value.node is not None))
         return *self.text.live(returned), returned, exported
 
+    def checked(self, inputs, nodes, returned):
+        """What live() found, with the limits of those nodes' indices after the rest: (inputs, nodes, values to
+        return, checks)."""
+        checks, limits = self.text.checks_of(nodes)
+        if not checks:
+            return inputs, nodes, returned, checks
+        returned = [*returned, *limits]
+        return *self.text.live(returned), returned, checks
+
     def _physical(self, node, value):
         layout = layout_of(node.meta["val"])
         return self.text.transpose(value, layout.order) if layout.order else value
 
     def steps(self, slot_of):
         inputs, nodes, returned, exported = self.live()
+        inputs, nodes, returned, checks = self.checked(inputs, nodes, returned)
         outputs, copies = [], []
         # Value -> (slot, order of its dims) of a tensor whose elements lie like the value's.
         lies = {
@@ -161,7 +171,8 @@ class _Level:
             SegmentInput(slot_of(node), layout, self.text.inputs[position][1])
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
-            yield Segment(self.text.text(inputs, nodes, returned), segment_inputs, outputs)
+            yield Segment(
+                self.text.text(inputs, nodes, returned), segment_inputs, outputs, checks)
         yield from copies
 
 

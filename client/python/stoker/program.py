@@ -15,12 +15,41 @@ class SegmentOutput(NamedTuple):
     layout: Any  # With order None the segment writes row-major, and a copy takes these strides.
 
 
+class IndexCheck(NamedTuple):
+    """Indices that a segment reads or writes at: `low` <= index < `size`, `low` <= 0."""
+
+    place: int  # Of their limits among those that the segment gives.
+    low: int
+    size: int
+    message: str  # Of the exception; holds "{index}".
+
+
 class Segment(NamedTuple):
-    """A graph for Stoker."""
+    """A graph for Stoker. After its outputs it gives limits of the indices to check, as i64: for each place the
+    least index or 0, and the largest or 0."""
 
     text: str
     inputs: list
     outputs: list
+    checks: tuple = ()
+
+    @property
+    def limits(self):
+        """How many limits it gives."""
+        return 2 * len({check.place for check in self.checks})
+
+
+class IndexOutOfBounds(IndexError, RuntimeError):
+    """PyTorch raises the one or the other, by operator and by how its tensors lie."""
+
+
+def check_indices(checks, limits):
+    """IndexOutOfBounds for the first that fails; `limits` are what a segment gave."""
+    for check in checks:
+        least, largest = limits[2 * check.place], limits[2 * check.place + 1]
+        if least < check.low or largest >= check.size:
+            index = least if least < check.low else largest
+            raise IndexOutOfBounds(check.message.format(index=index))
 
 
 class EagerCall(NamedTuple):

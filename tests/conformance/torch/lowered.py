@@ -6,7 +6,7 @@ from torch._functorch.aot_autograd import aot_module_simplified
 from graph_evaluator import evaluate
 from stoker import library, runtime
 from stoker.lowering import lower
-from stoker.program import Segment
+from stoker.program import Segment, check_indices
 
 
 class EvaluatedSegment:
@@ -22,6 +22,8 @@ class EvaluatedSegment:
             tensor = slots[source.slot]
             inputs.append(tensor.permute(source.layout.order).contiguous())
         results = evaluate(self.segment.text, inputs, self.round_to_dtype)
+        limits = [int(result) for result in results[len(self.segment.outputs):]]
+        check_indices(self.segment.checks, limits)
         outputs = []
         for output, result in zip(self.segment.outputs, results):
             layout = output.layout

@@ -1,5 +1,5 @@
 """Reading and writing at places that are data. Indices out of bounds are clamped when read and skipped
-when written, where eager PyTorch raises."""
+when written; then a segment's IndexCheck raises, with what eager PyTorch says."""
 
 from math import prod
 
@@ -9,7 +9,21 @@ from .registry import Unsupported, as_value, compute_dtype, dim_of, rule
 
 @rule("embedding")
 def embedding(g, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    return _rows(g, weight, indices)
+    return _within(g, _rows(g, weight, indices), indices, 0, weight.shape, _IN_SELF)
+
+
+_PLACE = "index {{index}} is out of bounds for dimension {dim} with size {size}"
+_IN_SELF = "index out of range in self: " + _PLACE
+_COPIED = "index_copy_(): " + _PLACE
+
+
+def _within(g, result, indices, dim, shape, message=_PLACE, from_end=False):
+    """`result`, of indices along a dim of what has this shape; they may count from its end."""
+    size = shape[dim]
+    if not size and prod(indices.shape):
+        raise Unsupported("an index into nothing")
+    return g.checked(
+        result, indices, -size if from_end else 0, size, message.format(dim=dim, size=size))
 
 
 def _rows(g, x, indices):
@@ -30,10 +44,11 @@ def index_select(g, out, x, dim, index):
     if not x.rank:
         return x
     dim = dim_of(dim, x.rank)
-    index = g.reshape(index, (prod(index.shape), 1))
+    column = g.reshape(index, (prod(index.shape), 1))
     offsets = [position for position in range(x.rank) if position != dim]
     slices = [1 if position == dim else size for position, size in enumerate(x.shape)]
-    return g.gather(x, index, offsets, [dim], [dim], slices)
+    result = g.gather(x, column, offsets, [dim], [dim], slices)
+    return _within(g, result, index, dim, x.shape, _IN_SELF)
 
 
 class Places:
@@ -43,6 +58,7 @@ class Places:
         if any(index is not None and index.dtype in ("bool", "u8") for index in indices):
             raise Unsupported("boolean indices, whose result has a shape that depends on the data")
         given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+        self.given, self.indexed = given, x.shape
         self.dims = [dim for dim, _ in given]
         self.shape = broadcast_shapes(*(index.shape for _, index in given))
         columns = [
@@ -58,13 +74,20 @@ class Places:
             place if place < first else place + len(self.shape) for place in range(len(kept))]
         self.slices = [1 if dim in self.dims else size for dim, size in enumerate(x.shape)]
 
+    def within(self, g, result):
+        for dim, index in self.given:
+            _within(g, result, index, dim, self.indexed, from_end=True)
+        return result
+
 
 @rule("index.Tensor", "_unsafe_index.Tensor")
 def index(g, out, x, indices):
     if all(index is None for index in indices):
         return x
     places = Places(g, x, indices)
-    return g.gather(x, places.vectors, places.windows, places.dims, places.dims, places.slices)
+    result = g.gather(
+        x, places.vectors, places.windows, places.dims, places.dims, places.slices)
+    return places.within(g, result)
 
 
 @rule("index_put", "_unsafe_index_put")
@@ -81,9 +104,10 @@ def index_put(g, out, x, indices, values, accumulate=False):
     shape = tuple(
         next(kept) if position in places.windows else next(batch) for position in range(rank))
     updates = g.broadcast(g.convert(values, x.dtype), shape)
-    return _scattered(
+    result = _scattered(
         g, "add" if accumulate else "assign", x, places.vectors, updates, places.windows,
         places.dims)
+    return places.within(g, result)
 
 
 def _scattered(g, kind, x, vectors, updates, windows, dims):
@@ -113,7 +137,8 @@ def gather(g, out, x, dim, index, sparse_grad=False):
         return g.reshape(g.broadcast(g.reshape(x, (1,)), (prod(index.shape),)), out.shape)
     dim = dim_of(dim, x.rank)
     every = list(range(x.rank))
-    return g.gather(x, _element_vectors(g, index, dim), [], every, every, [1] * x.rank)
+    result = g.gather(x, _element_vectors(g, index, dim), [], every, every, [1] * x.rank)
+    return _within(g, result, index, dim, x.shape)
 
 
 def _scatter_along(g, kind, x, dim, index, source):
@@ -124,8 +149,9 @@ def _scatter_along(g, kind, x, dim, index, source):
         source = g.slice(source, [0] * source.rank, index.shape)
     updates = g.broadcast(source, index.shape)
     every = list(range(x.rank))
-    return _scattered(
-        g, kind, x, _element_vectors(g, index, dim_of(dim, x.rank)), updates, [], every)
+    dim = dim_of(dim, x.rank)
+    result = _scattered(g, kind, x, _element_vectors(g, index, dim), updates, [], every)
+    return _within(g, result, index, dim, x.shape)
 
 
 @rule("scatter.src", "scatter.value")
@@ -157,7 +183,7 @@ def scatter_reduce(g, out, x, dim, index, source, reduce, include_self=True):
 # ---- Whole slices along one dim -------------------------------------------------------------------
 
 
-def _slices_along(g, kind, x, dim, index, source, alpha=1):
+def _slices_along(g, kind, x, dim, index, source, alpha=1, message=_PLACE, from_end=False):
     if not x.rank:
         raise Unsupported("an index into a scalar")
     dim = dim_of(dim, x.rank)
@@ -168,7 +194,8 @@ def _slices_along(g, kind, x, dim, index, source, alpha=1):
     source = as_value(g, source, x.dtype)
     if alpha != 1:
         source = g.with_scalar("multiply", source, alpha)
-    return _scattered(g, kind, x, vectors, g.broadcast(source, shape), windows, [dim])
+    result = _scattered(g, kind, x, vectors, g.broadcast(source, shape), windows, [dim])
+    return _within(g, result, index, dim, x.shape, message, from_end)
 
 
 @rule("index_add")
@@ -178,12 +205,13 @@ def index_add(g, out, x, dim, index, source, alpha=1):
 
 @rule("index_copy")
 def index_copy(g, out, x, dim, index, source):
-    return _slices_along(g, "assign", x, dim, index, source)
+    return _slices_along(g, "assign", x, dim, index, source, message=_COPIED)
 
 
 @rule("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(g, out, x, dim, index, value):
-    return _slices_along(g, "assign", x, dim, index, as_value(g, value, x.dtype))
+    return _slices_along(
+        g, "assign", x, dim, index, as_value(g, value, x.dtype), from_end=True)
 
 
 @rule("embedding_dense_backward")

@@ -313,6 +313,10 @@ def nll_loss(g, out, x, target, weight, reduction, ignore_index):
         weights = g.select(counted, weights, zero)
     losses = g.unary("negate", g.binary("multiply", pick(g.convert(x, dtype)), weights))
     losses = g.select(counted, losses, zero)
+    # What is ignored stands for a class that there is.
+    classed = g.select(counted, target, g.constant(0, target.dtype))
+    losses = g.checked(
+        losses, classed, 0, classes, f"Target {{index}} is out of bounds. There are {classes} classes.")
     over = g.reduce("add", weights, [0])
     if reduction == 0:
         shape = out[0].shape

@@ -10,7 +10,7 @@ import torch
 
 from .. import runtime
 from ..layout import Layout
-from ..program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
+from ..program import Copy, EagerCall, IndexCheck, Program, Segment, SegmentInput, SegmentOutput, Slot
 from ..pytorch import aot
 from ..pytorch.operators import OpOverload
 from .values import NotPortable, decode, encode
@@ -83,7 +83,8 @@ def _encode_step(step, keys):
                 for source in step.inputs],
             "outputs": [
                 [output.slot, str(output.dtype), _encode_layout(output.layout)]
-                for output in step.outputs]}]
+                for output in step.outputs],
+            "checks": [list(check) for check in step.checks]}]
     if isinstance(step, Copy):
         return ["copy", [
             step.source, list(step.source_order), step.target, _encode_layout(step.layout)]]
@@ -122,7 +123,8 @@ def _decode_segment(body):
         body["key"], [SegmentInput(slot, _decode_layout(layout), parameter)
              for slot, layout, parameter in body["inputs"]],
         [SegmentOutput(slot, decode({"torch": dtype}), _decode_layout(layout))
-         for slot, dtype, layout in body["outputs"]])
+         for slot, dtype, layout in body["outputs"]],
+        tuple(IndexCheck(*check) for check in body["checks"]))
 
 
 _STEPS = {

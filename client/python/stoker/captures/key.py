@@ -11,7 +11,7 @@ import torch
 from ..pytorch import installation
 from .identity import digest_of
 
-FORMAT = 3  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 4  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 
 

@@ -1,0 +1,90 @@
+"""An index out of bounds raises what eager PyTorch raises, in every operator that takes indices."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lowered import lowered, run_program
+
+X = torch.arange(20.0).reshape(5, 4)
+ROWS = torch.ones(3, 4)
+
+# Functions of three indices along a dim of 5 (of 4 for those named so), of X and of ROWS.
+FUNCTIONS = {
+    "index": lambda i, x, ones: x[i] * 2,
+    "index dim 1 of 4": lambda i, x, ones: x[:, i] * 2,
+    "index two": lambda i, x, ones: x[i, ones[:, 0].long()] * 2,
+    "index scalar": lambda i, x, ones: torch.ops.aten.index(x, [i[1]]) * 2,
+    "index_put": lambda i, x, ones: x.index_put((i,), ones),
+    "index_put accumulate": lambda i, x, ones: x.index_put((i,), ones, accumulate=True),
+    "index_select": lambda i, x, ones: x.index_select(0, i) * 2,
+    "index_select dim 1 of 4": lambda i, x, ones: x.index_select(1, i) * 2,
+    "index_select strided of 4": lambda i, x, ones: x.t().index_select(0, i) * 2,
+    "gather": lambda i, x, ones: x.gather(0, i[:, None]) * 2,
+    "gather dim 1 of 4": lambda i, x, ones: x[:3].gather(1, i[:, None]) * 2,
+    "scatter": lambda i, x, ones: x.scatter(0, i[:, None], ones[:, :1]),
+    "scatter value": lambda i, x, ones: x.scatter(0, i[:, None], 1.5),
+    "scatter_add": lambda i, x, ones: x.scatter_add(0, i[:, None], ones[:, :1]),
+    "scatter_reduce": lambda i, x, ones: x.scatter_reduce(0, i[:, None], ones[:, :1], "amax"),
+    "embedding": lambda i, x, ones: F.embedding(i, x) * 2,
+    "embedding i32": lambda i, x, ones: F.embedding(i.int(), x) * 2,
+    "index_add": lambda i, x, ones: x.index_add(0, i, ones),
+    "index_add vector": lambda i, x, ones: x[:, 0].index_add(0, i, ones[:, 0]),
+    "index_copy": lambda i, x, ones: x.index_copy(0, i, ones),
+    "index_fill": lambda i, x, ones: x.index_fill(0, i, 1.5),
+    "nll_loss of 4": lambda i, x, ones: F.nll_loss(x[:3] * 2, i),
+    "cross_entropy of 4": lambda i, x, ones: F.cross_entropy(x[:3], i),
+    "cross_entropy ignoring of 4": lambda i, x, ones: F.cross_entropy(x[:3], i, ignore_index=7),
+    "cross_entropy none of 4": lambda i, x, ones: F.cross_entropy(x[:3], i, reduction="none"),
+    "cross_entropy weight of 4": lambda i, x, ones: F.cross_entropy(x[:3], i, x[0]),
+    "index twice": lambda i, x, ones: x[i].sum() + (2 * x)[i].sum(),
+    "index two sizes": lambda i, x, ones: x[i].sum() + x[:, i].sum(),
+    "index and limits": lambda i, x, ones: torch.stack([x[i].sum().long(), i.amin().clamp(max=0), i.amax().clamp(min=0)]),
+    "nothing to index": lambda i, x, ones: x[:0][i] + 1,
+}
+
+
+def outcome(function, *arguments):
+    try:
+        return function(*arguments), None
+    except (IndexError, RuntimeError) as error:
+        return None, error
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_index_out_of_bounds_raises_what_eager_raises(name):
+    function = FUNCTIONS[name]
+    size = 4 if name.endswith("of 4") else 0 if name == "nothing to index" else 5
+    gm, program = lowered(function, torch.tensor([0, 1, 2]), X, ROWS)
+    assert bool(program.fallbacks) == (size == 0)
+    for index in (2, size - 1, size, 7, -1, -size, -size - 1, 2**40, -(2**40), 1):
+        if "i32" in name and abs(index) > 2**31:
+            continue
+        indices = torch.tensor([0, index, 1])
+        wanted, expected = outcome(function, indices, X, ROWS)
+        results, error = outcome(run_program, gm, program, [indices, X, ROWS])
+        if expected is None:
+            assert error is None, index
+            torch.testing.assert_close(results[0], wanted)
+        else:
+            assert isinstance(error, type(expected)), index
+            # PyTorch counts dims after it moved the indexed ones to the front.
+            wanted = {str(index), *re.findall(r"size (\d+)", str(expected))}
+            assert size == 0 or wanted <= set(re.findall(r"-?\d+", str(error))), error
+
+
+def test_nothing_is_checked_where_nothing_is_indexed():
+    gm, program = lowered(lambda x: (x * 2, x[1:] + 1), X)
+    assert [step.checks for step in program.steps] == [()]
+
+
+def test_indices_that_shapes_decide_are_checked_once():
+    gm, program = lowered(lambda x: x[torch.arange(0, 5, 2)] * 2, X)
+    assert [step.checks for step in program.steps] == [()]
+
+
+def test_indices_of_what_nobody_needs_are_not_checked():
+    gm, program = lowered(lambda i, x: (x[i].sum(), i * 2)[1], torch.tensor([0, 1]), X)
+    assert [step.checks for step in program.steps] == [()]
