@@ -1,4 +1,5 @@
-"""PyTorch's own samples of its operators (op_samples_job.py): a tenth of them, in one process with captures on."""
+"""PyTorch's own samples of its operators (op_samples_job.py): a tenth of them, in one process with captures on; and
+gradients of those whose rules or whose backwards have forms of their own. ./dev opinfo runs all of them."""
 
 import json
 import pathlib
@@ -23,22 +24,52 @@ softmax_with_dtype special_bessel_j0 special_chebyshev_polynomial_t special_i0e
 special_modified_bessel_k0 split_with_sizes t_copy to_sparse topk trapz unbind_copy vdot
 """.split()
 
+GRADIENTS = {
+    "float32": """
+index_select index_add index_copy index_fill gather scatter_add take_along_dim nn_functional_embedding
+nn_functional_cross_entropy nn_functional_nll_loss nn_functional_logsigmoid nn_functional_silu
+""".split(),
+    "bfloat16": """
+sin tan acosh asinh atanh log10 logit erf erfc sinc xlogy hypot nn_functional_gelu nn_functional_mish
+""".split()}
 
-@pytest.fixture(scope="module")
-def outcomes(make_site):
+
+def _run(site, *arguments):
     """What the job says of each operator, and how it ended."""
     job = pathlib.Path(__file__).with_name("op_samples_job.py")
     done = subprocess.run(
-        [sys.executable, str(job), *OPS], env=make_site().env, capture_output=True, text=True,
+        [sys.executable, str(job), *arguments], env=site.env, capture_output=True, text=True,
         timeout=600)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["op"]: line for line in lines}, done
+
+
+@pytest.fixture(scope="module")
+def outcomes(make_site):
+    return _run(make_site(), *OPS)
+
+
+@pytest.fixture(scope="module")
+def gradient_outcomes(make_site):
+    return {
+        dtype: _run(make_site(), "--gradients", "--dtype", dtype, *names)
+        for dtype, names in GRADIENTS.items()}
 
 
 # One process runs all of them: they stay together where tests are spread over processes.
 @pytest.mark.xdist_group("op_samples")
 @pytest.mark.parametrize("name", OPS)
 def test_operator_equals_eager(outcomes, name):
+    _check(outcomes, name)
+
+
+@pytest.mark.xdist_group("op_samples")
+@pytest.mark.parametrize("dtype, name", [(dtype, name) for dtype in GRADIENTS for name in GRADIENTS[dtype]])
+def test_gradients_equal_eager(gradient_outcomes, dtype, name):
+    _check(gradient_outcomes[dtype], name)
+
+
+def _check(outcomes, name):
     found, done = outcomes
     assert name in found, f"The job ended before it, with {done.returncode}: {done.stderr[-2000:]}"
     if found[name]["outcome"] == "skipped":
