@@ -69,7 +69,9 @@ class _Callback:
     """A frame callback in front of Dynamo's."""
 
     def __init__(self, callback, backend, find, record):
-        self._torchdynamo_orig_backend = callback  # Frame evaluation and DDP follow this name.
+        self._callback = callback
+        # Frame evaluation follows this name to the backend; for DDP, Dynamo takes one step.
+        self._torchdynamo_orig_backend = callback._torchdynamo_orig_backend
         self._keywords = getattr(backend, "kwargs", {})
         self._dynamic = getattr(backend, "dynamic", None)
         self._find, self._record = find, record
@@ -85,7 +87,7 @@ class _Callback:
             return _guarded(installed, frame.f_code, frame.f_globals)
 
         def run_dynamo():
-            return self._torchdynamo_orig_backend(
+            return self._callback(
                 frame, cache_entry, hooks, frame_state, skip=skip + 2)
 
         if token is None:
@@ -103,7 +105,7 @@ class _Callback:
 
     @property
     def _clone_with_backend(self):
-        return self._torchdynamo_orig_backend._clone_with_backend
+        return self._callback._clone_with_backend
 
 
 def without_dynamo(function, reason):
