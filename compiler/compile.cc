@@ -10,6 +10,7 @@
 #include "compiler/guards.h"
 #include "compiler/launch_plan_of.h"
 #include "compiler/pipeline.h"
+#include "compiler/revision.h"
 
 namespace stoker {
 namespace {
@@ -85,7 +86,7 @@ class KernelCompiler {
 }  // namespace
 
 std::string CompilerEpoch() {
-  return "stoker-" + std::string(kCompilerRevision) + ";" + CodegenVersion();
+  return "stoker-" + std::string(CompilerRevision()) + ";" + CodegenVersion();
 }
 
 Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks& hooks) {

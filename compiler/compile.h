@@ -47,6 +47,8 @@ struct Listing {
 Result<std::vector<Listing>> Inspect(const CompileRequest& request,
                                      std::span<const std::string> sections);
 
-std::string CompilerEpoch();  // "stoker-4;llvm-22.1.8"
+// The compiler's revision and the versions of what it is made with:
+// "stoker-0123456789abcdef;llvm-22.1.8".
+std::string CompilerEpoch();
 
 }  // namespace stoker

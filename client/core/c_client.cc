@@ -276,6 +276,15 @@ stoker_status* stoker_client_flush(stoker_client* client, int64_t timeout_ms) {
   });
 }
 
+stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_TRY(const wire::Hello hello, client->session.daemon().Hello());
+    *text = CopyText(hello.compiler_epoch);
+    return Ok();
+  });
+}
+
 stoker_status* stoker_client_describe(stoker_client* client, char** text) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));

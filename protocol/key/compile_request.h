@@ -14,16 +14,12 @@
 
 namespace stoker {
 
-// Bumped by hand whenever the compiler's output for some request changes; LLVM's and CUDA's
-// versions are appended by CompilerEpoch().
-inline constexpr std::string_view kCompilerRevision = "5";
-
 struct CompileRequest {
   Graph graph;
   ShapeSignature signature;
   Target target;
   CompileOptions options;
-  std::string compiler_epoch;  // "stoker-4;llvm-22.1.8": the daemon's, told in its greeting.
+  std::string compiler_epoch;  // compiler/compile.h's: the daemon's, told in its greeting.
 };
 
 // One keyed field: its tag, a readable value and its digest. The list of these is what

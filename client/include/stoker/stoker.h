@@ -127,6 +127,9 @@ STOKER_API stoker_status* stoker_client_explain(stoker_client* client, const cha
                                                 const char* key_b, char** json);
 /* Drains and stops the daemon. UNAVAILABLE when none runs; never starts one. */
 STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
+/* The compiler of the daemon that compiles for this client: another one's artifacts are not served.
+ * Starts a private daemon if need be. */
+STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text);
 /* {"url", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
  * "compiler_epoch", "client_version", "target", "target_error"}: never fails on a broken setup,
  * it describes it; never starts a daemon. */

@@ -47,6 +47,10 @@ class Client:
         """What artifacts are compiled for on this machine."""
         return self.describe()["target"]
 
+    def compiler_epoch(self):
+        """Which compiler the daemon has. Starts a private daemon, if one is needed; StokerError if none answers."""
+        return library.take_text(self._library.stoker_client_compiler_epoch, self._handle)
+
     def report(self, counters, fallback_ops):
         text = json.dumps({"counters": counters, "fallback_ops": fallback_ops})
         library.check(self._library.stoker_client_report(self._handle, text.encode()))

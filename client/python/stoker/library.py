@@ -15,6 +15,7 @@ CODES = {
     5: "unavailable", 6: "deadline exceeded", 7: "data loss", 8: "failed precondition",
     9: "internal error",
 }
+FAILED_PRECONDITION = 8
 
 
 class StokerError(Exception):
@@ -65,6 +66,7 @@ _SIGNATURES = {
     "stoker_client_flush": (c_void_p, [c_void_p, c_int64]),
     "stoker_client_get": (c_void_p, [c_void_p, c_char_p, _TEXT]),
     "stoker_client_describe": (c_void_p, [c_void_p, _TEXT]),
+    "stoker_client_compiler_epoch": (c_void_p, [c_void_p, _TEXT]),
     "stoker_client_report": (c_void_p, [c_void_p, c_char_p]),
     "stoker_client_find_captures": (c_void_p, [c_void_p, c_char_p, c_char_p, _POINTERS]),
     "stoker_captures_count": (c_size_t, [c_void_p]),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 
 from ..pytorch import installation
+from . import frontend
 from .identity import digest_of
 
 FORMAT = 4  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
@@ -24,8 +25,9 @@ class CaptureKey(NamedTuple):
         return self.fields[0][1]
 
 
-def key_of(code, module_name, local_values, options, target, describe):
-    """The key of a frame of `code` about to run. `options`: text; `target`: the processor's kind."""
+def key_of(code, module_name, local_values, options, target, compiler, describe):
+    """The key of a frame of `code` about to run. `options`: text; `target`: the processor's kind; `compiler`: the
+    daemon's epoch."""
     modules = {
         name: value for name, value in sorted(local_values.items())
         if isinstance(value, torch.nn.Module)}
@@ -35,13 +37,25 @@ def key_of(code, module_name, local_values, options, target, describe):
         ("modules", _classes_text(modules, describe)),
         ("inputs", _inputs_text(local_values)),
         ("options", options),
-        ("target", target),
         ("python", f"{platform.python_implementation()} {platform.python_version()}{sys.abiflags}"),
-        ("torch", installation.version()),
-        ("torch.code", installation.digest()),
-        ("frontend", f"format {FORMAT}"),
+        *makers(target, compiler),
     )
     return key_of_fields(fields)
+
+
+def makers(target, compiler):
+    """Fields: what traces, records and compiles. Mended, it has another digest, and serves nothing of before."""
+    return (
+        ("target", target),
+        ("compiler", compiler),
+        ("torch", installation.version()),
+        ("torch.code", installation.digest()),
+        ("frontend", recorder_text()),
+    )
+
+
+def recorder_text():
+    return f"format {FORMAT}, {frontend.digest()}"
 
 
 def key_of_fields(fields):

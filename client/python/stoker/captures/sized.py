@@ -14,11 +14,10 @@ from .. import sizes
 from ..client import client
 from ..library import StokerError
 from ..log import logger
-from ..pytorch import installation
 from . import store
 from .graphs import decode_eager, encode_program, module_of
 from .identity import digest_of
-from .key import FORMAT, key_of_fields
+from .key import key_of_fields, makers
 from .loading import load_program
 from .values import NotPortable
 
@@ -87,7 +86,4 @@ def _key(words, inputs):
     return key_of_fields((
         ("entry", f"graph {graph}"),
         ("inputs", ", ".join(inputs)),
-        ("target", client().target),
-        ("torch", installation.version()),
-        ("torch.code", installation.digest()),
-        ("frontend", f"format {FORMAT}")))
+        *makers(client().target, client().compiler_epoch())))

@@ -19,13 +19,12 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from .. import __version__
 from ..library import StokerError
 from ..log import captures_logger, logger
 from ..pytorch import installation
 from ..pytorch.names import CAPTURES, DIRECT, SIZES
 from . import store
-from .key import FORMAT, key_of_fields
+from .key import key_of_fields, recorder_text
 from .trial import MARK
 
 NAMESPACE = "trial"  # Of what a trial compiles and records.
@@ -209,7 +208,7 @@ def _remembered(digest):
 
 def _key(digest):
     return key_of_fields((
-        ("entry", f"installation {digest}"), ("frontend", f"{__version__} format {FORMAT}")))
+        ("entry", f"installation {digest}"), ("frontend", recorder_text())))
 
 
 if __name__ == "__main__":
