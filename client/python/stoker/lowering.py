@@ -389,8 +389,16 @@ class _Lowering:
     def _eager_call(self, node):
         arguments, keywords = torch.fx.node.map_arg(
             (node.args, dict(node.kwargs)), self._eager_argument)
-        return EagerCall(node.target, arguments, keywords, self.slot_of(node))
+        return EagerCall(
+            node.target, arguments, keywords, self.slot_of(node), _result_of(node.meta.get("val")))
 
     def _eager_argument(self, node):
         value = node.meta.get("val")
         return value if isinstance(value, _NUMBERS) else Slot(self.slot_of(node))
+
+
+def _result_of(value):
+    """What an operator is to return, of its meta value: EagerCall.result."""
+    if isinstance(value, torch.Tensor) and all(type(size) is int for size in value.shape):
+        return value.dtype, tuple(value.shape)
+    return None

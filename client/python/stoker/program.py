@@ -59,6 +59,7 @@ class EagerCall(NamedTuple):
     arguments: tuple
     keywords: dict
     slot: int
+    result: Any = None  # (torch.dtype, shape) that steps after it were made for; None: no tensor of known shape.
 
 
 class Copy(NamedTuple):

@@ -2,7 +2,7 @@
 
 import torch
 
-from .library import StokerError
+from .library import FAILED_PRECONDITION, StokerError
 from .log import logger, warn_once
 from .program import Copy, EagerCall, Segment, Slot, slots_read
 
@@ -94,9 +94,14 @@ def _steps(program, executables):
         for slot in slots_read(step):
             last_reader[slot] = id(step)
     inputs = program.slots
+    # What a kernel or a copy was made for; what PyTorch alone reads may be whatever it is.
+    relied_on = {
+        slot for step in program.steps if not isinstance(step, EagerCall) for slot in slots_read(step)}
     plan = []
     for step in program.steps:
         run = {Segment: _run_segment, EagerCall: _run_eager, Copy: _run_copy}[type(step)]
+        if isinstance(step, EagerCall) and step.result is not None and step.slot in relied_on:
+            run = _run_checked
         worker = next(segments) if isinstance(step, Segment) else None
         drops = [
             slot for slot in dict.fromkeys(slots_read(step))
@@ -126,6 +131,16 @@ def _run_segment(slots, segment, executable):
 def _run_eager(slots, call, _):
     slots[call.slot] = call.target(
         *filled(slots, call.arguments), **filled(slots, call.keywords))
+
+
+def _run_checked(slots, call, _):
+    """StokerError for another tensor than the steps after it were made for: a kernel would read beside it."""
+    _run_eager(slots, call, _)
+    result = slots[call.slot]
+    found = (result.dtype, tuple(result.shape)) if isinstance(result, torch.Tensor) else type(result).__name__
+    if found != call.result:
+        raise StokerError(
+            FAILED_PRECONDITION, f"{call.target} gave {found}, not {call.result} as when it was traced.")
 
 
 def _run_copy(slots, copy, _):
