@@ -18,6 +18,10 @@ struct FreeCaptures {
   void operator()(stoker_captures* captures) const { stoker_captures_free(captures); }
 };
 
+std::string Text(const json::value& value) {
+  return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
+}
+
 // A node of the tree of source expressions: [parent, step, argument].
 std::string ExpressionOf(const json::array& nodes, std::size_t place) {
   const json::array& node = nodes.at(place).as_array();
@@ -26,8 +30,7 @@ std::string ExpressionOf(const json::array& nodes, std::size_t place) {
   const std::int64_t parent = node.at(0).as_int64();
   const std::string base =
       parent < 0 ? std::string() : ExpressionOf(nodes, static_cast<std::size_t>(parent));
-  std::string text =
-      argument.is_string() ? std::string(argument.as_string()) : json::serialize(argument);
+  std::string text = Text(argument);
   if (argument.is_object() && argument.as_object().contains("node")) {
     text = ExpressionOf(nodes, argument.at("node").to_number<std::size_t>());
   }
@@ -60,19 +63,28 @@ void PrintGuards(const json::object& record) {
   }
 }
 
-void PrintCode(const json::object& record) {
-  fmt::print("==== code ====\n");
-  for (const json::value& value : record.at("codes").as_array()) {
-    fmt::print("{}  {}\n", std::string_view(value.at(0).as_string()),
-               std::string_view(value.at(1).as_string()));
+// [[name, words], ...]
+void PrintPairs(const json::value& pairs) {
+  for (const json::value& value : pairs.as_array()) {
+    fmt::print("{}  {}\n", std::string_view(value.at(0).as_string()), Text(value.at(1)));
   }
-  for (const json::value& value : record.at("chains").as_array()) {
+}
+
+void PrintCode(const json::object& record) {
+  const json::value& facts = record.at("facts");
+  fmt::print("==== code ====\n");
+  PrintPairs(facts.at("codes"));
+  for (const json::value& value : facts.at("chains").as_array()) {
     std::string name(value.at(0).as_string());
     for (const json::value& part : value.at(1).as_array()) {
       name += "." + std::string(part.as_string());
     }
     fmt::print("{}  {}\n", name, json::serialize(value.at(2)));
   }
+  fmt::print("==== classes ====\n");
+  PrintPairs(facts.at("classes"));
+  fmt::print("==== environment ====\n");
+  PrintPairs(record.at("environment").at("variables"));
 }
 
 void PrintProgram(const json::value& program) {

@@ -53,7 +53,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         return sizes.by_sizes(symbolic, compile_version)
 
     try:
-        with recording.graph(example_inputs) as graph:
+        with recording.graph(gm, example_inputs) as graph:
             return graph.mark(capture.trace(gm, example_inputs, compile_graph))
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.

@@ -11,7 +11,7 @@ from ..library import StokerError
 from ..log import logger, warn_once
 from . import features, store
 from .identity import digest_of
-from .key import FORMAT, key_of_fields
+from .key import key_of_fields, recorder_text
 from .notes import note
 from .paths import text
 
@@ -89,7 +89,7 @@ def _instructions(code):
 _PARTS = (
     ("a guard", _guards),
     ("a guard on sizes", lambda record: sorted(record["shapes"])),
-    ("code", lambda record: record["codes"]),
+    ("code", lambda record: record["facts"]["codes"]),
     ("the bytecode", _bytecode),
     ("a graph", lambda record: [graph["eager"] for graph in record["graphs"]]),
     ("what happens around a graph", lambda record: [graph["runtime"] for graph in record["graphs"]]),
@@ -111,4 +111,4 @@ def _passed(stored):
 
 
 def _key(stored):
-    return key_of_fields((("entry", f"audits of {stored.digest}"), ("frontend", f"format {FORMAT}")))
+    return key_of_fields((("entry", f"audits of {stored.digest}"), ("frontend", recorder_text())))

@@ -11,7 +11,6 @@ import torch
 
 from ..pytorch.tensors import metadata_check
 from . import checks
-from .identity import Describer
 from .paths import ROOT
 from .values import decode
 
@@ -29,22 +28,22 @@ _GUARDS = {
     "own attributes lack": "{1} not in _generic({0}, '__dict__')"}
 
 
-def compile_check(nodes, guards, distinct, bound, global_values):
+def compile_check(nodes, guards, distinct, bound, global_values, describe):
     """f(locals) -> bool. `bound`: the value of every node when all guards held."""
-    writer = _Writer(nodes, bound, global_values)
+    writer = _Writer(nodes, bound, global_values, describe)
     for guard in guards:
         writer.guard(*guard[:3])
     return writer.function(distinct)
 
 
 class _Writer:
-    def __init__(self, nodes, bound, global_values):
+    def __init__(self, nodes, bound, global_values, describe):
         self._nodes = nodes
         self._bound = bound
         self._lines = []
         self._written = set()
         self._tensors = []
-        self._describe = Describer()
+        self._describe = describe
         self._names = {
             "_generic": object.__getattribute__, "_dict": dict.__getitem__,
             "_list": list.__getitem__, "_key": lambda value, place: list(dict.keys(value))[place],

@@ -1,73 +1,111 @@
 """The code behind a trace: every function that Dynamo inlined, and what its code reads by name.
 
 Guards trust that functions and classes stay what they are while the process lives. Between two processes
-sources change, so a capture holds a digest of each piece of code that was traced, and what each chain of
-global names in it (np.pi, F.gelu, helpers.scale) stands for. They are checked once, when a capture is
-installed.
+sources change, so a capture holds a digest of each piece of code that was traced, what each chain of global names
+in it and in what it refers to (np.pi, F.gelu, helpers.scale) stands for, and of each class that any of these refers
+to. They are checked once, when a capture is installed.
 """
 
-import dis
 import sys
 import types
 
 from .identity import code_digest
-from .paths import COMPILER
+from .plain_data import is_code_like, method_words
+from .reach import ABSENT, LAZY, PARTLY, look_along
 from .values import NotPortable, look_up
 
 _MAX_WRAPPERS = 16
-_MISSING = object()
 _LAZY = ["lazy"]
+_ABSENT = ["absent"]
+_DATA = ["data"]  # Guards compare it.
 
 
-def code_facts(traced, describe, entry_code):
-    """(codes, chains): [[path, digest]], [[module, names, description]]. NotPortable if a function that was
-    traced is not found by its name."""
-    modules = _Modules()
-    codes, chains = {}, {}
-    for code in {id(code): code for code in traced}.values():
-        module = modules.of(code)
-        if module is not None and module.__name__.startswith(COMPILER):
-            continue
+def facts_of(reached, describe, texts, entry_code):
+    """JSON. `reached`: a reach.Reached; `texts`: what code may ask a module for. NotPortable for code that is not
+    found by its name, or what has no words."""
+    codes, chains = {}, []
+    for code in reached.traced:
         if code is not entry_code and id(code) not in describe.covered:
-            path, digest = _found_as(code, module)
+            path, digest = _found_as(code, reached.module_of(code))
             codes[path] = digest
-        if module is not None:
-            for names in sorted(_chains(code)):
-                words = _describe_chain(module, names, describe)
-                if words is not None and words != _LAZY:
-                    chains[module.__name__, names] = words
-    return (
-        sorted(map(list, codes.items())),
-        [[module, list(names), words] for (module, names), words in sorted(chains.items())])
+    for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
+        words = _words_of(value, describe)
+        if words is not None and words != _LAZY:
+            chains.append([module, list(names), words])
+    modules = {
+        value.__name__: value for value in reached.chains.values() if isinstance(value, types.ModuleType)}
+    return {
+        "codes": sorted(map(list, codes.items())), "chains": chains, "classes": _classes_of(describe),
+        "texts": sorted(texts),
+        "modules": [[name, _present(module, texts)] for name, module in sorted(modules.items())] if texts else []}
 
 
-def first_difference(codes, chains, describe):
-    """(what, expected, found) of the first piece of code that is not what it was, or None."""
-    for path, digest in codes:
+def _present(module, texts):
+    """Which of the texts name something that is there. A lazy module has what it is asked for."""
+    return [] if hasattr(module, "__getattr__") else sorted(texts.intersection(vars(module)))
+
+
+def _classes_of(describe):
+    """[[path, digest]] of the classes that descriptions refer to, and of those that these do."""
+    found = {}
+    while len(found) < len(describe.referred):
+        for path, cls in sorted(describe.referred.items()):
+            if path not in found:
+                if look_up(path) is not cls:
+                    raise NotPortable("a class that is not found under its name")
+                found[path] = describe.class_words(cls)[1]
+    return sorted(map(list, found.items()))
+
+
+def first_difference(facts, describe):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    for path, digest in facts["codes"]:
         code = _find(path)
         found = "nothing" if code is None else code_digest(code)
         if found != digest:
             return f"code of {path}", digest, found
-    for module_name, names, words in chains:
+    for module_name, names, words in facts["chains"]:
         module = sys.modules.get(module_name)
-        found = None if module is None else _describe_chain(module, tuple(names), describe)
+        found = _or_why(
+            lambda: None if module is None else _words_of(look_along(module, names), describe))
         if found not in (words, _LAZY):
             return f"{module_name}.{'.'.join(names)}", words, found
+    texts = frozenset(facts["texts"])
+    for name, present in facts["modules"]:
+        found = _present(sys.modules[name], texts) if name in sys.modules else []
+        if found != present:
+            return f"names in {name}", str(present), str(found)
+    for path, digest in facts["classes"]:
+        cls = look_up(path)
+        found = _or_why(lambda: describe.class_words(cls)[1] if isinstance(cls, type) else "nothing")
+        if found != digest:
+            return f"class {path}", digest, found
     return None
 
 
-class _Modules:
-    """Loaded modules by source file."""
+def _or_why(words_of):
+    """What words_of() gives; why it has none."""
+    try:
+        return words_of()
+    except NotPortable as error:
+        return str(error)
 
-    def __init__(self):
-        self._by_file = {}
-        for module in list(sys.modules.values()):
-            path = getattr(module, "__file__", None)
-            if isinstance(path, str):
-                self._by_file.setdefault(path, module)
 
-    def of(self, code):
-        return self._by_file.get(code.co_filename)
+def _words_of(value, describe):
+    """What a chain of names stands for; None where that is said elsewhere."""
+    if value is PARTLY:
+        return None
+    if value is ABSENT:
+        return _ABSENT
+    if value is LAZY:
+        return _LAZY
+    if isinstance(value, types.ModuleType):
+        return describe(value)
+    if is_code_like(value, describe):
+        return method_words(value, describe)
+    if callable(value):
+        return ["callable", describe.refer_to(type(value))]
+    return _DATA
 
 
 def _found_as(code, module):
@@ -118,42 +156,4 @@ def _enclosed(function, name):
             continue
         if isinstance(inner, types.FunctionType) and inner.__code__.co_qualname == name:
             return inner
-    return None
-
-
-def _chains(code):
-    """Global names that the code reads, each with the attributes read from it."""
-    chains, current = set(), ()
-    for instruction in dis.get_instructions(code):
-        name = instruction.opname
-        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-            current = (instruction.argval,)
-        elif name in ("LOAD_ATTR", "LOAD_METHOD") and current:
-            current = (*current, instruction.argval)
-        elif name not in ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL"):
-            current = ()
-        if current:
-            chains.add(current)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            chains |= _chains(constant)
-    return chains
-
-
-def _describe_chain(module, names, describe):
-    """What the chain ends at if that is code or a module of code; None for data, which guards compare."""
-    found = module
-    for name in names:
-        if not isinstance(found, types.ModuleType):
-            return None
-        owner, found = found, vars(found).get(name, _MISSING)
-        if found is _MISSING:  # A builtin, a typing error, or a name that a lazy module will have.
-            return _LAZY if hasattr(owner, "__getattr__") else None
-    if isinstance(found, type):
-        return ["class", f"{found.__module__}:{found.__qualname__}"]
-    if isinstance(found, types.ModuleType) or callable(found):
-        try:
-            return describe(found)
-        except NotPortable:
-            return None
     return None

@@ -90,7 +90,8 @@ def _encode_step(step, keys):
             step.source, list(step.source_order), step.target, _encode_layout(step.layout)]]
     return ["eager", {
         "target": _encode_target(step.target), "arguments": _encode_argument(step.arguments),
-        "keywords": _encode_argument(step.keywords), "slot": step.slot}]
+        "keywords": _encode_argument(step.keywords), "slot": step.slot,
+        "result": step.result and [str(step.result[0]), list(step.result[1])]}]
 
 
 def _encode_target(target):
@@ -132,8 +133,12 @@ _STEPS = {
     "copy": lambda body: Copy(body[0], tuple(body[1]), body[2], _decode_layout(body[3])),
     "eager": lambda body: EagerCall(
         _decode_target(body["target"]), _decode_argument(body["arguments"]),
-        _decode_argument(body["keywords"]), body["slot"]),
+        _decode_argument(body["keywords"]), body["slot"], _decode_result(body["result"])),
 }
+
+
+def _decode_result(words):
+    return words and (decode({"torch": words[0]}), tuple(words[1]))
 
 
 def _encode_layout(layout):
@@ -177,8 +182,8 @@ class InferenceGraph:
         """`words`: of aot.runtime_words."""
         self._run = run
         self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
-        self._outputs = [(str(kind), base) for kind, base in words["outputs"]]
-        self._is_plain = not self._mutated and all(kind == "plain" for kind, _ in self._outputs)
+        self._outputs = [(str(kind), base, int(distance)) for kind, base, distance in words["outputs"]]
+        self._is_plain = not self._mutated and all(kind == "plain" for kind, _, _ in self._outputs)
         self._count = len(self._mutated) + len(self._outputs) + int(words["bases"])
         self._grad = words["grad"]
 
@@ -199,10 +204,10 @@ class InferenceGraph:
                 (target.detach() if target.requires_grad else target).copy_(updated)
         results = results[len(self._mutated):]
         return [
-            self._output(kind, base, value, inputs, results)
-            for (kind, base), value in zip(self._outputs, results)]
+            self._output(kind, base, distance, value, inputs, results)
+            for (kind, base, distance), value in zip(self._outputs, results)]
 
-    def _output(self, kind, base, value, inputs, results):
+    def _output(self, kind, base, distance, value, inputs, results):
         if kind == "plain":
             return value
         if kind == "is_input":
@@ -213,7 +218,7 @@ class InferenceGraph:
             source = results[len(self._outputs) + base]
         else:
             source = results[base]
-        alias = source.as_strided(value.size(), value.stride(), value.storage_offset())
+        alias = source.as_strided(value.size(), value.stride(), source.storage_offset() + distance)
         return alias.detach() if alias.requires_grad else alias
 
 

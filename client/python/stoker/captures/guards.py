@@ -22,39 +22,37 @@ _STATE = frozenset((
 
 
 class GuardWriter:
-    """Writes the guards of one frame. `scope`: a paths.Scope as it was when the frame was entered; `trace`:
-    a pytorch.frames.Trace."""
+    """Writes the guards of one frame."""
 
-    def __init__(self, scope, trace, describe):
+    def __init__(self, scope, trace):
+        """`scope`: a paths.Scope as it was when the frame was entered; `trace`: a pytorch.frames.Trace."""
         self.paths = SourcePaths(scope.global_values, trace.installed_globals)
-        self.guards = []
-        self.shapes = []  # Expressions over symbolic sizes.
-        self._scope = scope
         self._metadata = trace.metadata
+        pending = [(guard, self._place(guard)) for guard in trace.guards if guard.kind not in _STATE]
+        self._pending = [
+            (guard, place) for guard, place in pending
+            if place is None or not (self.paths.root_module(place) or "").startswith(COMPILER)]
+        self.values = evaluate(self.paths.nodes, scope)
+
+    def write(self, describe):
+        """Sets `guards`, `shapes` (expressions over symbolic sizes) and `distinct`."""
+        self.guards, self.shapes = [], []
         self._describe = describe
         self._seen = set()
         self._same = {}  # Node -> node that it is the same object as.
-
-    def write(self, guards):
-        """`guards`: pytorch.guards.GuardWords."""
-        pending = [(guard, self._place(guard)) for guard in guards if guard.kind not in _STATE]
-        pending = [
-            (guard, place) for guard, place in pending
-            if place is None or not (self.paths.root_module(place) or "").startswith(COMPILER)]
-        values = evaluate(self.paths.nodes, self._scope)
-        for guard, place in pending:
+        for guard, place in self._pending:
             if guard.reason:
                 raise NotPortable(guard.reason)
             rule = _RULES.get(guard.kind)
             if rule is None:
                 raise NotPortable(f"a {guard.kind} guard")
-            value = None if place is None else values[place]
+            value = None if place is None else self.values[place]
             if type(value) is Unreachable:
                 raise NotPortable(
                     f"a {guard.kind} guard on what is not reachable when the frame starts")
             self._where = guard.where
             rule(self, guard, place, value)
-        self._write_tensor_aliasing(values)
+        self._write_tensor_aliasing(self.values)
 
     def _place(self, guard):
         """The node of the guarded object."""

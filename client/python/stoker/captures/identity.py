@@ -1,11 +1,13 @@
 """What functions, classes, modules and builtins ARE, in words that hold in another process.
 
 A function is its import path and the digest of its code, defaults and closure; a class its import path and
-the digest of every function that it and its bases define. Line numbers and file names do not count: moving
-code changes nothing.
+the digest of every function that it and its bases define. Of a capture, plain data belongs to both, under the
+names that its code may read (reads.py). Line numbers and file names do not count: moving code changes nothing.
 """
 
+import abc
 import dis
+import enum
 import functools
 import hashlib
 import types
@@ -13,16 +15,36 @@ import types
 import torch
 
 from ..pytorch import installation
-from ..pytorch.operators import OpOverloadPacket
+from ..pytorch.operators import OpOverload, OpOverloadPacket
+from .installed import is_installed
+from .plain_data import PlainData, own_attributes
+from .reads import ALL
 from .values import NotPortable, encode
 
 _DIGITS = 24
+_HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 _MAX_DEPTH = 24  # Of closures in closures.
 _BUILTINS = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodWrapperType)
 _lru_cache_wrapper = type(functools.lru_cache(lambda: None))
+_CODE_LIKE = (
+    types.FunctionType, types.CodeType, types.MethodType, staticmethod, classmethod, property, functools.partial,
+    functools.partialmethod, functools.cached_property, _lru_cache_wrapper, OpOverload, OpOverloadPacket)
+# Metaclasses that belong to Python.
+_METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
+
+# Of a class, what Python itself keeps there, or what follows from the rest.
+_KEPT_BY_PYTHON = frozenset((
+    "__dict__", "__weakref__", "__module__", "__qualname__", "_abc_impl", "__firstlineno__",
+    "__static_attributes__", "__abstractmethods__", "__annotations_cache__", "__classdictcell__"))
+# What operations read that do not name it.
+_READ_UNNAMED = frozenset((
+    "__match_args__", "__slots__", "__hash__", "__eq__", "__iter__", "__contains__", "_fields",
+    "_field_defaults"))
+# Of a function, what decorators leave and nobody's result depends on.
+_LEFT_BY_DECORATORS = ("_torchdynamo", "_torchdispatch", "__wrapped__")
 
 # What the body of a class stores about its source from CPython 3.13 on: where it begins, and names in an order
 # that the hash seed decides in the first releases.
@@ -31,8 +53,11 @@ _SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
 # Of a class, from CPython 3.14 on: a function, where earlier versions have plain data.
 _ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
 
-# Dynamo replaces these when its first compiled function is entered.
-_REPLACED_BY_DYNAMO = {torch.nn.Module: ("__init__", "__setstate__")}
+# Dynamo replaces these when it is imported, or when its first compiled function is entered.
+_REPLACED_BY_DYNAMO = {
+    torch.nn.Module: ("__init__", "__setstate__"), torch.distributions.Distribution: ("_validate_args",)}
+# Files of PyTorch's compiler: what it wraps functions in, PyTorch's own among them, computes nothing.
+_COMPILERS_FILES = ("_compile.py:", "_dynamo/")
 
 _code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
 
@@ -93,14 +118,32 @@ def _constant(constant):
     return (type(constant).__name__, repr(constant))
 
 
+def undecorated(function):
+    """Below what PyTorch's compiler wrapped it in."""
+    while isinstance(inner := getattr(function, "__wrapped__", None), types.FunctionType) and (
+            installation.place_of(function.__code__) or "").startswith(_COMPILERS_FILES):
+        function = inner
+    return function
+
+
 class Describer:
     """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
 
-    def __init__(self):
+    def __init__(self, names=frozenset()):
+        """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data."""
+        self._names = names
         self._functions = {}  # id -> (function, digest)
         self._classes = {}
         self._open = set()  # Functions being described: closures may contain each other.
         self.covered = {}  # id of a code object that a digest contains -> the object
+        self.referred = {}  # Path -> class, of those that stand in plain data or in closures.
+
+    def reads(self, name):
+        return self._names is ALL or name in self._names
+
+    @property
+    def _with_data(self):
+        return self._names is ALL or bool(self._names)
 
     def __call__(self, value):
         """A JSON description; NotPortable if there is none. Equal descriptions: the same thing."""
@@ -109,6 +152,9 @@ class Describer:
         if isinstance(value, type):
             return ["class", *self.class_words(value)]
         if isinstance(value, types.FunctionType):
+            if getattr(value, "_dynamo_marked_constant", False):
+                raise NotPortable("a function whose result counts as constant")
+            value = undecorated(value)
             return ["function", _path(value), self.function_digest(value)]
         if isinstance(value, types.CodeType):
             self._cover(value)
@@ -123,6 +169,12 @@ class Describer:
             return [
                 "partial", self(value.func), [self._part(part) for part in value.args],
                 [[name, self._part(part)] for name, part in sorted(value.keywords.items())]]
+        if isinstance(value, property):
+            return ["property", self._member(value)]
+        if isinstance(value, functools.partialmethod):
+            return ["partialmethod", self(functools.partial(value.func, *value.args, **value.keywords))]
+        if isinstance(value, functools.cached_property):
+            return ["cached property", self(value.func)]
         if isinstance(value, OpOverloadPacket):
             return ["operator", str(value)]
         return ["value", encode(value)]
@@ -141,11 +193,24 @@ class Describer:
                 code_digest(function.__code__),
                 repr([self._part(value) for value in function.__defaults__ or ()]),
                 repr([(name, self._part(value)) for name, value in keywords]),
-                repr([self._cell(cell) for cell in function.__closure__ or ()]))
+                repr([self._cell(cell) for cell in function.__closure__ or ()]),
+                *self._own_data(function))
         finally:
             self._open.discard(id(function))
         self._functions[id(function)] = (function, digest)
         return digest
+
+    @staticmethod
+    def is_code(value):
+        """Is it something that __call__ describes by its code?"""
+        return isinstance(value, (*_BUILTINS, *_CODE_LIKE))
+
+    def refer_to(self, cls):
+        """The path of a class, whose digest then belongs to `referred`."""
+        path = _path(cls)
+        if self._with_data and cls.__flags__ & _HEAPTYPE and path not in self.referred:
+            self.referred[path] = cls
+        return path
 
     def class_words(self, cls):
         """(import path, digest of what it and its bases define)."""
@@ -157,19 +222,50 @@ class Describer:
 
     def _namespace(self, cls):
         yield _path(cls)
-        if cls.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: others belong to Python or an extension.
-            skipped = _REPLACED_BY_DYNAMO.get(cls, ())
-            for name, value in sorted(vars(cls).items()):
-                if name in skipped:
-                    continue
-                words = self._annotate(value) if name in _ANNOTATE else self._member(value)
-                if words is not None:
-                    yield f"{name} {words}"
+        if not cls.__flags__ & _HEAPTYPE:
+            return
+        if type(cls) not in _METACLASSES:
+            yield f"metaclass {self.class_words(type(cls))}"
+        members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
+        skipped = _REPLACED_BY_DYNAMO.get(cls, ())
+        for name, value in sorted(vars(cls).items()):
+            if name in skipped or name in members:
+                continue
+            words = self._annotate(value) if name in _ANNOTATE else self._member(value)
+            if words is None and self._with_data and self._is_data(cls, name):
+                words = f"data {self._data_words(cls, value)}"
+            if words is not None:
+                yield f"{name} {words}"
+        if self._with_data:
+            for name, member in members.items():
+                yield f"member {name} {self._enum_member(member)}"
+
+    def _data_words(self, cls, value):
+        """Of an installed package, what has no words is of the package's version; of a program, it has none."""
+        try:
+            return PlainData(self).words(value)
+        except NotPortable:
+            if not is_installed(cls):
+                raise
+            return ["instance", _path(type(value))]
+
+    def _is_data(self, cls, name):
+        if name in _KEPT_BY_PYTHON or (isinstance(cls, enum.EnumMeta) and _is_sunder(name)):
+            return False
+        return name in _READ_UNNAMED or self.reads(name)
+
+    def _enum_member(self, member):
+        own = {
+            name: value for name, value in own_attributes(member).items()
+            if not _is_sunder(name) and name != "__objclass__" and self.reads(name)}
+        data = PlainData(self)
+        return [member.name, data.words(member._value_), *(
+            [name, data.words(value)] for name, value in sorted(own.items()))]
 
     def _member(self, value):
-        """What decides how an attribute of a class behaves; None for plain data, which guards compare."""
+        """What decides how an attribute of a class behaves; None for plain data."""
         if isinstance(value, types.FunctionType):
-            return self.function_digest(value)
+            return self.function_digest(undecorated(value))
         if isinstance(value, (staticmethod, classmethod)):
             return f"{type(value).__name__} {self._member(value.__wrapped__)}"
         if isinstance(value, property):
@@ -177,8 +273,21 @@ class Describer:
         if isinstance(value, _BUILTINS):
             return f"builtin {value.__qualname__}"
         if hasattr(type(value), "__get__"):
-            return f"descriptor {_path(type(value))}"
+            return f"descriptor {self._descriptor(value)}"
         return None
+
+    def _descriptor(self, value):
+        if not self._with_data or not type(value).__flags__ & _HEAPTYPE:
+            return _path(type(value))
+        return PlainData(self).words(value)
+
+    def _own_data(self, function):
+        """What code may read of a function's own attributes."""
+        if not self._with_data:
+            return
+        for name, value in sorted(vars(function).items()):
+            if self.reads(name) and not name.startswith(_LEFT_BY_DECORATORS):
+                yield f"{name} {PlainData(self).words(value)}"
 
     def _annotate(self, value):
         """Not its closure: that holds the class's own dictionary."""
@@ -188,7 +297,7 @@ class Describer:
     def _part(self, value):
         """A default, a cell or an argument of partial: described if it can be, else its type."""
         if isinstance(value, type):  # Not its digest: methods have their own class in a cell.
-            return ["class", _path(value)]
+            return ["class", self.refer_to(value)]
         try:
             return self(value)
         except NotPortable:
@@ -210,6 +319,8 @@ class Describer:
             return ["class", _path(owner)]
         if type(owner).__name__.startswith("pybind11_"):  # An extension's own record of a function.
             return None
+        if self._with_data:
+            return PlainData(self).words(owner)
         raise NotPortable(f"a bound method of {type(owner).__name__}")
 
     def _cover(self, code):
@@ -218,6 +329,10 @@ class Describer:
             for constant in code.co_consts:
                 if isinstance(constant, types.CodeType):
                     self._cover(constant)
+
+
+def _is_sunder(name):
+    return name.startswith("_") and name.endswith("_")
 
 
 def _path(value):

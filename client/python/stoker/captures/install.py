@@ -26,13 +26,12 @@ class Installed(NamedTuple):
     graphs: int
 
 
-def install(record, local_values, global_values, file_name, wrap, describe):
+def install(record, local_values, global_values, file_name, wrap):
     """An Installed, or the Failure that says why not. `wrap`: what the graphs' callables are passed through
-    before bytecode calls them; None where Dynamo is not there to run resume functions. `describe`: a Describer
-    that has seen the program as it is now. A record that is damaged raises ValueError, KeyError, TypeError and
-    the like."""
+    before bytecode calls them; None where Dynamo is not there to run resume functions. A record that is
+    damaged raises ValueError, KeyError, TypeError and the like."""
     program = GuardProgram(record, global_values)
-    failure = program.first_failure(local_values, describe)
+    failure = program.first_failure(local_values)
     if failure is not None:
         return failure
     if wrap is None and any(map(_needs_dynamo, record["globals"])):

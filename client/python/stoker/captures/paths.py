@@ -80,6 +80,26 @@ def evaluate(nodes, scope):
     return values
 
 
+def evaluate_at(nodes, places, scope):
+    """The values of these nodes."""
+    wanted, pending = set(), list(places)
+    while pending:
+        place = pending.pop()
+        if place != ROOT and place not in wanted:
+            wanted.add(place)
+            parent, _, argument = nodes[place]
+            pending.append(parent)
+            if type(argument) is dict and "node" in argument:
+                pending.append(argument["node"])
+    values = {}
+    for place in sorted(wanted):
+        try:
+            values[place] = _value(values, *nodes[place], scope)
+        except Exception as error:
+            values[place] = Unreachable(f"{type(error).__name__}: {error}")
+    return [values[place] for place in places]
+
+
 def _value(values, parent, step, argument, scope):
     if parent == ROOT:
         if step == "local":
@@ -122,4 +142,4 @@ def node_argument(place):
 
 
 __all__ = [
-    "NotPortable", "Paths", "ROOT", "Scope", "Unreachable", "evaluate", "node_argument", "text"]
+    "NotPortable", "Paths", "ROOT", "Scope", "Unreachable", "evaluate", "evaluate_at", "node_argument", "text"]

@@ -9,10 +9,11 @@ import sys
 from typing import NamedTuple
 
 from ..pytorch import state
-from . import checks, facts, native
+from . import checks, environment, facts, native, objects
 from .bound import compile_check
 from .identity import Describer
 from .paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text
+from .reads import ALL
 from .shapes import compile_expressions
 
 
@@ -44,20 +45,20 @@ class GuardProgram:
         self._native = None
         self._describe = None
 
-    def first_failure(self, local_values, describe):
-        """None if all guards hold. `describe`: a Describer that has seen the program as it is now."""
+    def first_failure(self, local_values):
+        """None if all guards hold."""
         different = state.difference(self._record["state"])
         if different:
             name, expected, found = different
             return Failure("state", f"torch state {name}", str(expected), str(found))
-        if _load_modules(self._nodes):
-            describe = Describer()  # A module may change what others define.
-        different = facts.first_difference(
-            self._record["codes"], self._record["chains"], describe)
+        _load_modules(self._nodes)
+        self._describe = self._new_describer()
+        different = (
+            facts.first_difference(self._record["facts"], self._describe)
+            or environment.first_difference(self._record["environment"]))
         if different:
             what, expected, found = different
             return Failure("code", what, str(expected), str(found))
-        self._describe = describe
         self._native = native.program(self._record, self._globals, self._ask)
         if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
             return self._rest_failure(local_values)
@@ -108,7 +109,14 @@ class GuardProgram:
         expression = self._first_shape_failure(local_values)
         if expression is not None:
             return Failure("shape", expression, "true", "false")
-        return None
+        different = objects.first_difference(
+            self._nodes, self._record["objects"], self._describe, local_values, self._globals
+        ) or objects.first_kind_difference(self._nodes, self._record["kinds"], local_values, self._globals)
+        return Failure("attributes", *different) if different else None
+
+    def _new_describer(self):
+        names = self._record["names"]
+        return Describer(names if names is ALL else frozenset(names))
 
     def _evaluate(self, local_values):
         return evaluate(self._nodes, Scope(local_values, self._globals))
@@ -120,7 +128,7 @@ class GuardProgram:
         has_rest = bool(apart or record["shapes"])
         guards_hold = self._native.holds if self._native is not None else self._bind_in_python()
         # What the first check described may change from now on.
-        self._values, self._describe = None, Describer()
+        self._values, self._describe = None, self._new_describer()
         if self._native is None or not self._native.bind_state(*state.parts()):
             guards_hold = _both(state.watcher(), guards_hold)
         if not has_rest:
@@ -140,7 +148,8 @@ class GuardProgram:
         def guards_hold(local_values):
             if not compiled:  # Not before the second call: a start must not wait for it.
                 compiled.append(compile_check(
-                    self._nodes, self._guards, self._record["distinct"], bound.pop(), self._globals))
+                    self._nodes, self._guards, self._record["distinct"], bound.pop(), self._globals,
+                    self._describe))
             return compiled[0](local_values)
 
         return guards_hold

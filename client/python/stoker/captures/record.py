@@ -4,24 +4,31 @@ import json
 import types
 
 from .code import attributes_of_global, encode_code, global_names
-from .facts import code_facts
+from .environment import environment_of
+from .facts import facts_of
 from .guards import GuardWriter
 from .identity import Describer, digest_of
 from .key import FORMAT
-from .paths import COMPILER, evaluate
+from .objects import kinds_of, objects_of
+from .paths import COMPILER
+from .reach import Reached
+from .reads import ALL, texts_in
 from .recording import record_of
 from .values import NotPortable, encode
 
 _DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", "__resume_at")
 
 
-def build(key, scope, state, trace, new_code, entry_code):
-    """`scope`, `state`: as they were when the frame was entered; `trace`: pytorch.frames.Trace. NotPortable says
-    what keeps the capture in this process."""
-    describe = Describer()
-    writer = GuardWriter(scope, trace, describe)
-    writer.write(trace.guards)
-    codes, chains = code_facts(trace.traced_code, describe, entry_code)
+def build(key, scope, state, trace, leaves, new_code, entry_code):
+    """`scope`, `state`: as they were when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
+    recording.frame. NotPortable says what keeps the capture in this process."""
+    writer = GuardWriter(scope, trace)
+    reached = Reached(trace.traced_code, leaves, set(map(type, writer.values)))
+    names, texts = reached.names(), reached.texts() | _texts_in_guards(writer)
+    if names is not ALL and reached.asks_by_text:
+        names |= texts
+    describe = Describer(names)
+    writer.write(describe)
     record = {
         "format": FORMAT,
         "key": [list(field) for field in key.fields],
@@ -30,8 +37,12 @@ def build(key, scope, state, trace, new_code, entry_code):
         "distinct": writer.distinct,
         "shapes": writer.shapes,
         "state": state,
-        "codes": codes,
-        "chains": chains,
+        "names": names if names is ALL else sorted(names),
+        "objects": objects_of(writer.values, describe),
+        "kinds": kinds_of(writer.paths.nodes, writer.values, reached.classes),
+        # Last: the classes that all of these refer to.
+        "facts": facts_of(reached, describe, texts if reached.asks_by_text else set(), entry_code),
+        "environment": environment_of(reached, texts, writer.values),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps(record, sort_keys=True))}_"
     installed = _Globals(scope.global_values, trace.installed_globals, prefix)
@@ -41,8 +52,14 @@ def build(key, scope, state, trace, new_code, entry_code):
     record["graphs"] = installed.graphs
     record["apart"] = any(graph["runtime"]["mutated"] for graph in installed.graphs)
     if record["apart"]:
-        _require_separate_memory(writer, scope)
+        _require_separate_memory(writer)
     return record
+
+
+def _texts_in_guards(writer):
+    """Texts that guards compare, or that are keys: code gets them as values."""
+    writer.write(Describer())
+    return texts_in([expected for _, _, expected, _ in writer.guards])
 
 
 class _Globals:
@@ -86,8 +103,7 @@ class _Globals:
             self.words.append([new_name, "value", encode(value)])
 
 
-def _require_separate_memory(writer, scope):
-    values = evaluate(writer.paths.nodes, scope)
-    storages = [values[place].untyped_storage().data_ptr() for place in writer.distinct]
+def _require_separate_memory(writer):
+    storages = [writer.values[place].untyped_storage().data_ptr() for place in writer.distinct]
     if len(set(storages)) != len(storages):
         raise NotPortable("inputs that change in place and share memory")

@@ -1,5 +1,6 @@
 """Around one run of Dynamo on a frame: what it traces becomes a capture."""
 
+import functools
 from contextlib import contextmanager
 
 from ..library import StokerError
@@ -28,15 +29,15 @@ class Recorder:
     @contextmanager
     def frame(self):
         """Around Dynamo's work on the frame. Gives what is called when it is done."""
-        with recording.frame():
-            yield self._finish
+        with recording.frame() as leaves:
+            yield functools.partial(self._finish, leaves)
 
-    def _finish(self, recorded):
-        """Stores what was traced. `recorded`: a pytorch.frames.Recorded. Never raises."""
+    def _finish(self, leaves, recorded):
+        """Stores what was traced. `leaves`: of recording.frame; `recorded`: a pytorch.frames.Recorded. Never raises."""
         try:
             if self._reason is None and features.may_be_on():
                 record = build(
-                    self._key, self._scope, self._state, recorded.trace, recorded.code, self._code)
+                    self._key, self._scope, self._state, recorded.trace, leaves, recorded.code, self._code)
                 features.when_decided(lambda: self._store(record))
         except NotPortable as error:
             self._reason = str(error)

@@ -5,15 +5,21 @@ that is compiled too.
 """
 
 import threading
+import types
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import torch
+
 from ..pytorch import aot
+from ..pytorch.operators import OpOverload, OpOverloadPacket
 from .graphs import encode_eager, encode_program
+from .installed import is_installed_file
 from .values import NotPortable
 
 _recorded = threading.local()
 
+_OF_PYTORCH = frozenset(("aten", "prims", "prim", "_c10d_functional", "torchvision"))
 ATTRIBUTE = "_stoker_graph"  # Of a compiled function: its GraphRecord.
 
 
@@ -25,9 +31,22 @@ class GraphRecord(NamedTuple):
 class _Graph:
     """One graph on its way through AOTAutograd."""
 
-    def __init__(self, input_count):
+    def __init__(self, gm, input_count):
         self.input_count = input_count
         self.records = []
+        self._called = _called(gm)
+
+    def require_portable(self, functional):
+        """NotPortable where Dynamo's graph calls code of the program, which made the functional graph what it is."""
+        left = {str(target).rpartition(".")[0] for target in _called(functional)}
+        for target in self._called:
+            if isinstance(target, types.FunctionType):
+                if not is_installed_file(target.__code__.co_filename):
+                    raise NotPortable(f"a function that stays in the graph, {target.__qualname__}")
+            elif isinstance(target, OpOverload | OpOverloadPacket):
+                name = str(target if isinstance(target, OpOverloadPacket) else target.overloadpacket)
+                if name.partition(".")[0] not in _OF_PYTORCH and name not in left:
+                    raise NotPortable(f"an operator that is made of others, {name}")
 
     def mark(self, function):
         """The function that Dynamo gets for the graph, with its record."""
@@ -41,22 +60,24 @@ class _Graph:
 
 @contextmanager
 def frame():
-    """Graphs compiled inside belong to a frame that is being recorded."""
-    outer = getattr(_recorded, "graphs", None)
-    _recorded.graphs = []
+    """Graphs compiled inside belong to a frame that is being recorded. Gives a list, to which the functions in them
+    come: AOTAutograd has run these, and all that they call."""
+    outer = getattr(_recorded, "graphs", None), getattr(_recorded, "leaves", None)
+    _recorded.graphs, _recorded.leaves = [], []
     try:
-        yield
+        yield _recorded.leaves
     finally:
-        _recorded.graphs = outer
+        _recorded.graphs, _recorded.leaves = outer
 
 
 @contextmanager
-def graph(example_inputs):
-    """The graph that is compiled inside."""
-    opened = _Graph(len(example_inputs))
+def graph(gm, example_inputs):
+    """The graph that is compiled inside. `gm`: as Dynamo has it."""
+    opened = _Graph(gm, len(example_inputs))
     graphs = getattr(_recorded, "graphs", None)
     if graphs is not None:
         graphs.append(opened)
+        _recorded.leaves += [target for target in _called(gm) if isinstance(target, types.FunctionType)]
     try:
         yield opened
     finally:
@@ -83,18 +104,29 @@ def _note(gm, is_training, words_of_kind):
     try:
         if is_training:
             raise NotPortable("a graph for training")
-        placeholders = len(gm.graph.find_nodes(op="placeholder"))
-        if placeholders != opened.input_count:
+        opened.require_portable(gm)
+        inputs = [node.meta.get("val") for node in gm.graph.find_nodes(op="placeholder")]
+        if len(inputs) != opened.input_count:
             raise NotPortable("a graph whose inputs are not the frame's")
         words = {
             **words_of_kind(),
             "eager": encode_eager(gm),
-            "runtime": aot.runtime_words(aot.metadata(), placeholders)}
+            "runtime": aot.runtime_words(aot.metadata(), inputs, _results(gm))}
         opened.records.append(GraphRecord(words, ""))
         return words
     except NotPortable as error:
         opened.records.append(GraphRecord(None, str(error)))
         return None
+
+
+def _called(gm):
+    return [node.target for node in gm.graph.nodes if node.op == "call_function"]
+
+
+def _results(gm):
+    output, = gm.graph.find_nodes(op="output")
+    return [
+        result.meta.get("val") if isinstance(result, torch.fx.Node) else result for result in output.args[0]]
 
 
 def record_of(function):

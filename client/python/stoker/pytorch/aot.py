@@ -78,8 +78,9 @@ _OUTPUT = frozenset((
     "view_meta_sequence"))
 
 
-def runtime_words(found, input_count):
-    """What captures/graphs.py's InferenceGraph reads, from the metadata of an inference graph."""
+def runtime_words(found, inputs, results):
+    """What captures/graphs.py's InferenceGraph reads, from the metadata of an inference graph. `inputs`, `results`:
+    the traced values of what the graph takes and gives."""
     require_defaults(found, _METADATA, "a graph")
     if found.tokens or found.num_graphsafe_rng_states:
         raise NotPortable("a graph with effects or random state")
@@ -92,16 +93,31 @@ def runtime_words(found, input_count):
         if meta.mutates_metadata or meta.mutates_storage_metadata:
             raise NotPortable("a graph that changes the shape of an input")
         mutated.append([index, bool(meta.mutates_data)])
+    given = results[len(mutated):]
     outputs = []
-    for meta in found.output_info:
+    for meta, value in zip(found.output_info, given):
         require_defaults(meta, _OUTPUT, "an output")
         kind = meta.output_type.name
         if kind not in _PLAIN and kind not in _ALIASES:
             raise NotPortable(f"an output of kind {kind}")
-        outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx])
+        if kind in _PLAIN or kind == "is_input":
+            outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx, 0])
+            continue
+        among = inputs if kind == "alias_of_input" else given[len(found.output_info):] if kind in OF_BASE else given
+        outputs.append([kind, meta.base_idx, _distance(among[meta.base_idx], value)])
     return {
-        "inputs": input_count, "mutated": mutated, "outputs": outputs,
+        "inputs": len(inputs), "mutated": mutated, "outputs": outputs,
         "bases": found.num_intermediate_bases, "grad": found.grad_enabled_mutation}
+
+
+def _distance(base, alias):
+    """How many elements behind the beginning of `base` a view of it begins."""
+    if alias.dtype != base.dtype or alias.is_conj() != base.is_conj() or alias.is_neg() != base.is_neg():
+        raise NotPortable("an output that is a tensor seen as another type")
+    distance = alias.storage_offset() - base.storage_offset()
+    if not isinstance(distance, int):
+        raise NotPortable("an output that begins at a symbolic place of a tensor")
+    return distance
 
 
 def as_inference(run, arguments):

@@ -105,6 +105,14 @@ def watcher():
     return unchanged
 
 
+def rank():
+    """JSON: which process of how many this is, for torch.distributed; [] if it is not initialized."""
+    distributed = torch.distributed
+    if not distributed.is_available() or not distributed.is_initialized():
+        return []
+    return [distributed.get_rank(), distributed.get_world_size(), distributed.get_backend()]
+
+
 def _attention():
     return (
         torch._C._get_flash_sdp_enabled(), torch._C._get_mem_efficient_sdp_enabled(),

@@ -11,8 +11,8 @@ RECORD = {
     "nodes": [[ROOT, "local", "x"], [ROOT, "local", "self"], [1, "attr", "scale"]],
     "guards": [[0, "equals", 3, "a.py:1"], [2, "equals", {"float": "0x1p+0"}, ""], [0, "same", 2, ""]],
     "shapes": ["L['x'].size()[0] >= 2"],
-    "codes": [["m:f", "0123"]],
-    "chains": [["m", ["F", "gelu"], ["function", "m:gelu", "4567"]]],
+    "facts": {
+        "codes": [["m:f", "0123"]], "chains": [["m", ["F", "gelu"], ["function", "m:gelu", "4567"]]]},
     "code": {
         "co_names": ["__stoker_0123abcd_0"], "co_code": "AAAA", "co_consts": [None, {"tuple": []}],
         "co_varnames": ["x", "tmp_1"], "co_firstlineno": 3, "co_linetable": "BBBB"},
@@ -44,7 +44,7 @@ def on_another_line(record):
 
 @pytest.mark.parametrize("change", [
     lambda record: None, in_another_order, under_another_prefix, on_another_line,
-    lambda record: record["chains"].clear(),
+    lambda record: record["facts"]["chains"].clear(),
     lambda record: record["graphs"][0].update(program={"keys": ["of another target"]})])
 def test_what_is_the_same_does_not_differ(change):
     assert audit.first_difference(RECORD, changed(change)) is None
@@ -54,7 +54,7 @@ def test_what_is_the_same_does_not_differ(change):
     ("a guard", lambda record: record["guards"].pop()),
     ("a guard", lambda record: record["guards"][0].__setitem__(2, 4)),
     ("a guard on sizes", lambda record: record["shapes"].append("True")),
-    ("code", lambda record: record["codes"][0].__setitem__(1, "other")),
+    ("code", lambda record: record["facts"]["codes"][0].__setitem__(1, "other")),
     ("the bytecode", lambda record: record["code"].update(co_code="BBBB")),
     ("the bytecode", lambda record: record["code"]["co_consts"].append(7)),
     ("a graph", lambda record: record["graphs"][0].update(eager="{...}")),

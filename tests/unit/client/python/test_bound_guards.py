@@ -58,7 +58,7 @@ def guards_of(thing):
         [attr["other"], "same", attr["tensor"], ""],
     ]
     bound = evaluate(paths.nodes, Scope({"thing": thing}, {}))
-    return compile_check(paths.nodes, guards, [attr["tensor"]], bound, {})
+    return compile_check(paths.nodes, guards, [attr["tensor"]], bound, {}, describe)
 
 
 CHANGES = {

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from stoker.captures.code import attributes_of_global, decode_code, encode_code, global_names
-from stoker.captures.facts import _chains
+from stoker.captures.reads import chains_of
 
 
 def of(source):
@@ -38,13 +38,13 @@ CHAINS = {("package",), ("package", "module"), ("package", "module", "function")
 
 def test_names_and_what_is_read_from_them():
     assert {"package", "scale", "numbers", "inner", "listed"} <= global_names(of(READS))
-    assert CHAINS <= _chains(of(READS))
+    assert CHAINS <= chains_of(of(READS))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax of CPython 3.12")
 def test_names_in_what_a_class_evaluates_later():
     assert "bounds" in global_names(of(GENERIC))
-    assert ("bounds", "upper") in _chains(of(GENERIC))
+    assert ("bounds", "upper") in chains_of(of(GENERIC))
 
 
 def test_attributes_of_a_global():

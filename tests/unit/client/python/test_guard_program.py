@@ -182,7 +182,7 @@ def record_of(model, x, global_values):
     is_constant(paths.add(probe, "attr", "level"), 5)
     return {
         "nodes": paths.nodes, "guards": guards, "distinct": sorted(distinct), "shapes": [],
-        "apart": False, "state": {}, "codes": [], "chains": []}
+        "apart": False, "state": {}}
 
 
 PROBE = "stoker_guard_probe"

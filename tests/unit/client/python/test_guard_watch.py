@@ -35,7 +35,7 @@ class Guarded:
     def warm(self):
         record = {
             "nodes": self.paths.nodes, "guards": self.guards, "distinct": [], "shapes": [],
-            "apart": False, "state": {}, "codes": [], "chains": []}
+            "apart": False, "state": {}}
         reference = GuardProgram(record, {})
         reference._describe = Describer()
         self.program = native.program(record, {}, reference._ask)

@@ -1,0 +1,94 @@
+"""What the objects that guards reach hold, besides what guards compare: which of the names that code may read are
+there, so that none has come or gone, the functions, methods and classes among their attributes, and the order of an
+OrderedDict.
+"""
+
+import abc
+import collections
+import types
+
+import torch
+
+from .paths import Scope, Unreachable, evaluate_at, text
+from .plain_data import is_code_like, method_words
+from .values import encode, look_up
+
+_HEAPTYPE = 1 << 9
+# Of a module: what it holds besides its attributes.
+_HELD = ("_parameters", "_buffers", "_modules")
+_NONE = [[], [], []]
+
+
+def objects_of(values, describe):
+    """[[node, [names], [[name, words]]]], each object once."""
+    found, seen = [], set()
+    for place, value in enumerate(values):
+        if id(value) not in seen and _has_attributes(value):
+            seen.add(id(value))
+            words = _words(value, describe)
+            if words != _NONE:
+                found.append([place, *words])
+    return found
+
+
+def first_difference(nodes, objects, describe, local_values, global_values):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    values = evaluate_at(nodes, [place for place, *_ in objects], Scope(local_values, global_values))
+    for (place, *expected), value in zip(objects, values):
+        found = _words(value, describe) if _has_attributes(value) else _NONE
+        if found != expected:
+            names, code, order = expected
+            if found[2] != order:
+                return f"the order of {text(nodes, place)}", str(order), str(found[2])
+            if found[0] != names:
+                changed = sorted(set(names).symmetric_difference(found[0]))
+                return f"{text(nodes, place)}.{changed[0] if changed else names}", *(
+                    ("there", "not there") if changed and changed[0] in names else ("not there", "there"))
+            name, words = next(pair for pair, other in zip(code, [*found[1], None]) if pair != other)
+            return f"{text(nodes, place)}.{name}", str(words), str(dict(found[1]).get(name))
+    return None
+
+
+def _has_attributes(value):
+    if type(value) is collections.OrderedDict:
+        return True
+    return type(value).__flags__ & _HEAPTYPE and not isinstance(
+        value, (type, types.FunctionType, types.ModuleType, torch.Tensor, Unreachable))
+
+
+def kinds_of(nodes, values, classes):
+    """[[path of an abstract class, [[node, is it one?]]]]: registering a class changes no class. `classes`: that
+    code may ask about, by path."""
+    places = {type(value): place for place, value in reversed(list(enumerate(values))) if _has_attributes(value)}
+    return [
+        [path, [[place, issubclass(kind, cls)] for kind, place in places.items()]]
+        for path, cls in sorted(classes.items()) if isinstance(cls, abc.ABCMeta)]
+
+
+def first_kind_difference(nodes, kinds, local_values, global_values):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    scope = Scope(local_values, global_values)
+    for path, answers in kinds:
+        cls = look_up(path)
+        for (place, expected), value in zip(answers, evaluate_at(nodes, [place for place, _ in answers], scope)):
+            found = isinstance(cls, type) and issubclass(type(value), cls)
+            if found != expected:
+                return f"isinstance({text(nodes, place)}, {path})", str(expected), str(found)
+    return None
+
+
+def _words(value, describe):
+    order = [repr(encode(key)) for key in value] if isinstance(value, collections.OrderedDict) else []
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except (AttributeError, TypeError):
+        own = {}
+    if type(own) is not dict:
+        own = {}
+    names = [name for name in own if describe.reads(name)]
+    code = [
+        [name, method_words(own[name], describe)] for name in sorted(names) if is_code_like(own[name], describe)]
+    if isinstance(value, torch.nn.Module):
+        for held in _HELD:
+            names += [name for name in own.get(held) or () if describe.reads(name)]
+    return [sorted(names), code, order]

@@ -1,0 +1,196 @@
+"""The code that a frame may run, from the code that was traced.
+
+Dynamo traces most of it and runs some: a method that compares two constants, a function whose result it takes for
+constant. What it ran leaves no mark. So the code of a program's own functions and classes that traced code refers
+to counts as if it had been traced, and what that refers to; of installed packages, which are versions of
+themselves, the code that was traced.
+"""
+
+import sys
+import types
+
+from .installed import is_installed_file
+from .paths import COMPILER
+from ..pytorch import installation
+from .reads import (
+    asks_by_text, chains_of, has_no_order, makes_sets, names_of, texts_in, texts_in_code, together)
+from .set_order import shows_order
+from .values import NotPortable
+
+_MAX_CODES = 20_000
+_MAX_WRAPPERS = 16
+_MISSING = object()
+
+
+class Mark:
+    """In place of what a name stands for."""
+
+    def __init__(self, meaning):
+        self.meaning = meaning
+
+
+PARTLY = Mark("code reads on from an object, which is what its class and guards say")
+ABSENT = Mark("a builtin, or a name that raises")
+LAZY = Mark("a module makes it when it is asked")
+
+
+class Modules:
+    """Loaded modules by source file."""
+
+    def __init__(self):
+        self._by_file = {}
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str):
+                self._by_file.setdefault(path, module)
+
+    def of(self, code):
+        return self._by_file.get(code.co_filename)
+
+
+class Reached:
+    """`codes`: what was traced, without PyTorch's compiler, and what that refers to. `chains`: {(module's name,
+    names): what they stand for}."""
+
+    def __init__(self, traced, leaves, types_met):
+        """`leaves`: functions that were run in place of being traced; `types_met`: classes of guarded objects.
+        NotPortable if there is more code than can be looked into."""
+        self._modules = Modules()
+        self.chains = {}
+        self._pending, self._codes, self._classes = [], {}, set()
+        self._leaves = set()  # Ids of code objects that a leaf may run.
+        for code in traced:
+            if not self._is_compilers(code):
+                self._add(code)
+        self.traced = list(self._codes.values())
+        for function in leaves:
+            self._add_leaf(function)
+        for cls in types_met:
+            self._add_class(cls)
+        while self._pending:
+            self._look_into(self._pending.pop())
+
+    def module_of(self, code):
+        return self._modules.of(code)
+
+    @property
+    def classes(self):
+        """{path: class} of those that the code's globals hold."""
+        return {
+            f"{value.__module__}:{value.__qualname__}": value for value in self.chains.values()
+            if isinstance(value, type)}
+
+    @property
+    def codes(self):
+        return self._codes.values()
+
+    def names(self):
+        """What the code may read by name."""
+        return together(map(names_of, self.codes))
+
+    @property
+    def asks_by_text(self):
+        """May it read what bears a name that comes to it as a value?"""
+        return any(map(asks_by_text, self.codes))
+
+    def shown_sets(self, values):
+        """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
+        guarded objects. PyTorch's own code depends on no such order."""
+        makes, existing = False, [value for value in values if has_no_order(value)]
+        for code in self._of_programs():
+            read = self._sets_read(code)
+            if (read or makes_sets(code)) and shows_order(code, frozenset(name for name, _ in read)):
+                makes = True
+                existing += [value for _, value in read]
+        return makes, existing
+
+    def _sets_read(self, code):
+        """[(name, set)] of those that its globals hold."""
+        module = self._modules.of(code)
+        if module is None:
+            return []
+        found = [(names[-1], self.chains.get((module.__name__, names))) for names in chains_of(code)]
+        return [(name, value) for name, value in found if has_no_order(value)]
+
+    def _of_programs(self):
+        return [code for code in self.codes if installation.place_of(code) is None]
+
+    def texts(self):
+        """Texts in the code, or that its globals hold, that may be names."""
+        return set().union(*map(texts_in_code, self.codes), *map(texts_in, self.chains.values()))
+
+    def _is_compilers(self, code):
+        module = self._modules.of(code)
+        return module is not None and module.__name__.startswith(COMPILER)
+
+    def _add(self, code):
+        if id(code) in self._codes:
+            return
+        if len(self._codes) >= _MAX_CODES:
+            raise NotPortable(f"a frame whose code refers to more than {_MAX_CODES} functions")
+        self._codes[id(code)] = code
+        self._pending.append(code)
+
+    def _look_into(self, code):
+        module = self._modules.of(code)
+        if module is None:
+            return
+        for names in chains_of(code):
+            if (module.__name__, names) not in self.chains:
+                value = look_along(module, names)
+                self.chains[module.__name__, names] = value
+                self._add_value(value)
+                if id(code) in self._leaves and isinstance(value, types.FunctionType):
+                    self._add_leaf(value)
+
+    def _add_value(self, value):
+        for _ in range(_MAX_WRAPPERS):
+            if isinstance(value, type):
+                self._add_class(value)
+                return
+            if isinstance(value, types.FunctionType):
+                self._add_function(value)
+            value = getattr(value, "__func__", None) or getattr(value, "__wrapped__", None)
+            if value is None:
+                return
+
+    def _add_leaf(self, function):
+        """Of an installed package, too: a program may have put something else in the place of what it calls."""
+        self._leaves.add(id(function.__code__))
+        self._add(function.__code__)
+
+    def _add_function(self, function):
+        if is_installed_file(function.__code__.co_filename):
+            return
+        self._add(function.__code__)
+        for cell in function.__closure__ or ():
+            try:
+                inner = cell.cell_contents
+            except ValueError:
+                continue
+            if isinstance(inner, types.FunctionType) and id(inner.__code__) not in self._codes:
+                self._add_function(inner)
+
+    def _add_class(self, cls):
+        if cls in self._classes:
+            return
+        self._classes.add(cls)
+        for base in (*cls.__mro__, *type(cls).__mro__):
+            for value in list(vars(base).values()):
+                if isinstance(value, (staticmethod, classmethod)):
+                    value = value.__func__
+                for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):
+                    if isinstance(part, types.FunctionType):
+                        self._add_function(part)
+
+
+def look_along(module, names):
+    """What a global name, and attributes of modules read from it one after the other, stand for, or a Mark."""
+    found = module
+    for place, name in enumerate(names):
+        if not isinstance(found, types.ModuleType):
+            return PARTLY
+        owner, found = found, vars(found).get(name, _MISSING)
+        if found is _MISSING:
+            return LAZY if hasattr(owner, "__getattr__") else ABSENT
+    return found

@@ -1,0 +1,128 @@
+"""Whether code may let out the order of a set, which the seed of hashes, or addresses, decide.
+
+Read from the source of the few functions that handle sets: what is only asked for its elements, filled, counted,
+compared or sorted has no order that shows.
+"""
+
+import ast
+import functools
+import linecache
+
+from .reads import code_inside
+
+_MAKERS = frozenset(("set", "frozenset"))
+_INDIFFERENT_CALLS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset", "id"))
+_INDIFFERENT_METHODS = frozenset((
+    "add", "discard", "remove", "clear", "update", "difference_update", "intersection_update", "isdisjoint",
+    "issubset", "issuperset", "__contains__"))
+_SETS_OF_SETS = frozenset(("union", "intersection", "difference", "symmetric_difference", "copy"))
+_OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjoint", "issubset", "issuperset"))
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def shows_order(code, names=frozenset()):
+    """Of the sets that the code makes, or that global `names` stand for. True where its source is not found."""
+    found = _source_of(code)
+    return found is None or _Uses(found, names).any_shows()
+
+
+class _Uses:
+    def __init__(self, function, names):
+        self._function, self._names = function, names
+        self._parents = {
+            child: node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
+        self._seen = set()  # Local names that are being looked into.
+
+    def any_shows(self):
+        return any(self._shows(node) for node in ast.walk(self._function) if self._is_set(node))
+
+    def _is_set(self, node):
+        if isinstance(node, (ast.Set, ast.SetComp)):
+            return True
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id in _MAKERS
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+        return name in self._names and isinstance(node.ctx, ast.Load)
+
+    def _shows(self, node):
+        """May the order of the set that this expression gives come out?"""
+        parent = self._parents.get(node)
+        if isinstance(parent, ast.Compare):
+            return False
+        if isinstance(parent, (ast.Expr, ast.Delete)) or (
+                isinstance(parent, (ast.If, ast.While, ast.Assert)) and node is parent.test):
+            return False
+        if isinstance(parent, ast.UnaryOp):
+            return not isinstance(parent.op, ast.Not)
+        if isinstance(parent, (ast.BinOp, ast.BoolOp)):
+            return self._shows(parent)
+        if isinstance(parent, ast.IfExp):
+            return node is not parent.test and self._shows(parent)
+        if isinstance(parent, ast.Call) and node is not parent.func:
+            if isinstance(parent.func, ast.Attribute):  # Of another set: no other type has these.
+                name = parent.func.attr
+                return name not in _OF_SETS_ALONE and (name not in _SETS_OF_SETS or self._shows(parent))
+            name = parent.func.id if isinstance(parent.func, ast.Name) else None
+            return name not in _INDIFFERENT_CALLS or (name in _MAKERS and self._shows(parent))
+        if isinstance(parent, ast.Attribute):
+            call = self._parents.get(parent)
+            if not isinstance(call, ast.Call) or call.func is not parent:
+                return True
+            return parent.attr not in _INDIFFERENT_METHODS and (
+                parent.attr not in _SETS_OF_SETS or self._shows(call))
+        if isinstance(parent, ast.AugAssign):
+            return node is not parent.value or self._name_shows(parent.target)
+        if isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            return any(map(self._name_shows, targets)) or (
+                isinstance(parent, ast.NamedExpr) and self._shows(parent))
+        return True
+
+    def _name_shows(self, target):
+        if not isinstance(target, ast.Name):
+            return True
+        if target.id in self._seen:
+            return False
+        self._seen.add(target.id)
+        return any(
+            self._shows(node) for node in ast.walk(self._function)
+            if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load))
+
+
+def _source_of(code):
+    """The syntax of a function, or None: without a source that compiles to this very code nothing is known of it. Of a
+    comprehension, the function that it stands in."""
+    compiled = _compiled(code.co_filename)
+    if compiled is None:
+        return None
+    tree, codes = compiled
+    name = code.co_qualname
+    while name.endswith(("comp>", "<genexpr>")):
+        name = name.rpartition(".<locals>.")[0]
+    lines = {
+        outer.co_firstlineno for outer in codes.get(name, ())
+        if any(_is_same(each, code) for each in code_inside(outer))}
+    found = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and _first_line(node) in lines]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_same(one, other):
+    return (one.co_code, one.co_names, one.co_firstlineno) == (other.co_code, other.co_names, other.co_firstlineno)
+
+
+def _first_line(node):
+    return min((part.lineno for part in getattr(node, "decorator_list", ())), default=node.lineno)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(path):
+    """(syntax tree, {qualified name: code objects}) of a file, or None."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+        outer = compile(tree, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    codes = {}
+    for code in code_inside(outer):
+        codes.setdefault(code.co_qualname, []).append(code)
+    return tree, codes

@@ -1,0 +1,326 @@
+"""What Dynamo folds into a trace without a guard, changed between two processes: the second one is never wrong.
+
+As test_warm_table.py; each row starts warm where nothing of it is changed.
+"""
+
+from e2e.test_warm_table import SETUP, run_rows, setup
+
+MODULE = '''
+import abc, collections, dataclasses, enum, functools, os, sys
+import torch
+from torch import nn
+
+THIS = sys.modules[__name__]
+# HEADER
+
+
+class Config:
+    SCALE = 2.0
+    STEPS = [1, 2]
+    TABLE = {"first": 1.0}
+    note: int = 1
+
+    class Inner:
+        DEPTH = 3
+
+
+class Parent(nn.Module):
+    RATE = 0.5
+    LEVEL = 1.5
+
+
+class Meta(type):
+    SIZE = 2
+
+    def __len__(cls):
+        return cls.SIZE
+
+    def __instancecheck__(cls, value):
+        return hasattr(value, "is_special")
+
+
+class Special(metaclass=Meta):
+    pass
+
+
+class Kind(enum.Enum):
+    SLOW = 1
+    FAST = 2
+    # KIND
+
+    @property
+    def factor(self):
+        return self.value * 1.5
+
+
+class Shape(abc.ABC):
+    pass
+
+
+class Thing:
+    bonus = 0.25
+
+
+@dataclasses.dataclass
+class Options:
+    gain: float = 1.25
+
+
+class Point(collections.namedtuple("Point", "a b", defaults=(0.5,))):
+    pass
+
+
+class Holder:
+    settings = Options()
+    point = Point(1.0)
+
+
+class Offset:
+    def __init__(self, amount):
+        self.amount = amount
+
+    def __get__(self, instance, owner):
+        return self.amount
+
+
+def decorated(function):
+    @functools.wraps(function)
+    def wrapper(x, extra=0.5):
+        return function(x) + extra
+
+    return wrapper
+
+
+@decorated
+def helper(x):
+    return x * 2
+
+
+def plain(x):
+    return x + getattr(plain, "more", 0.125)
+
+
+@torch.compiler.assume_constant_result
+def constant():
+    return 1.5
+
+
+def opaque(x):
+    return x * 1.5
+
+
+torch.compiler.allow_in_graph(opaque)
+
+
+class Steps:
+    def one(self, x):
+        return x + 1
+
+    def two(self, x):
+        return x * 3
+
+
+STEP = Steps().one
+TABLE = {"act": torch.relu}
+ORDER = collections.OrderedDict(a=1.0, b=2.0)
+FACTORS = {"red": 1.5, "green": 0.5, "blue": 3.0, "pink": 1.25}
+NAMES = set(FACTORS)
+
+
+class Net(Parent):
+    # NET
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.kind = Kind.FAST
+        self.thing = Thing()
+        self.step = Steps().one
+        self.act = torch.tanh
+        self.order = collections.OrderedDict(a=1.0, b=2.0)
+
+    offset = Offset(0.5)
+
+    def forward(self, x):
+        x = self.linear(x)
+        x = x * Config.SCALE * len(Config.STEPS) + Config.TABLE["first"]
+        x = x * Config.Inner.DEPTH + type(self).RATE + self.LEVEL
+        x = x * self.kind.value + len(Kind) + Kind.SLOW.factor
+        x = x * 2 if hasattr(self, "extra") else x
+        x = x * 3 if hasattr(Config, "MORE") else x
+        x = x * 5 if hasattr(THIS, "EXTRA") else x
+        x = x * 7 if "flag" in self.__dict__ else x
+        x = x + len(Config.__annotations__)
+        x = x * 11 if isinstance(self.thing, Shape) else x
+        x = x * 13 if isinstance(self.thing, Special) else x
+        x = x * len(Special) + self.thing.bonus
+        x = x * float(os.environ.get("STOKER_TEST_PREMISE", "1.0"))
+        x = helper(x) + plain(x) + self.offset
+        x = self.step(x) + STEP(x) + self.act(x) + TABLE["act"](x)
+        x = x * Holder.settings.gain + Holder.point.b + Options().gain
+        x = x * max(2, 1) + abs(-3)
+        return x
+
+
+def constants(x):
+    return x * constant()
+
+
+def inside(x):
+    return opaque(x + 1)
+
+
+def in_order(x):
+    for value in ORDER.values():
+        x = x * value + 1
+    return x
+
+
+def of_a_set(x):
+    for name in NAMES:
+        x = x * FACTORS[name] + 1
+    return x
+
+
+ROWS = 3
+
+
+@torch.library.custom_op(f"stoker_test::rows_of_{__name__}", mutates_args=())
+def rows_of(x: torch.Tensor) -> torch.Tensor:
+    return x[:ROWS] * 2
+
+
+@rows_of.register_fake
+def _(x):
+    return torch.empty_like(x[:ROWS])
+
+
+def of_an_operator(x):
+    return rows_of(x * 3).tanh() + 1
+
+
+class Palette:
+    NAMES = frozenset(FACTORS)
+
+
+def of_a_class_set(x):
+    for name in Palette.NAMES:
+        x = x * FACTORS[name] + 1
+    return x
+
+
+def asked_set(x):
+    known = {name for name in FACTORS if name != "red"}
+    return x * len(known) if "green" in known else x
+
+
+def run(compile):
+    torch.manual_seed(5)
+    x = torch.randn(3, 8)
+    arguments, keywords = [x], {}
+    model = Net().eval()
+    entry = model
+    # SETUP
+    compiled = compile(entry)
+    with torch.no_grad():
+        return compiled(*arguments, **keywords).detach().clone()
+'''
+
+CHANGES = {
+    "class_data": ("SCALE = 2.0", "SCALE = 3.0"),
+    "class_data_patched": setup("Config.SCALE = 2.5"),
+    "class_list": ("STEPS = [1, 2]", "STEPS = [1, 2, 3]"),
+    "class_dictionary": ('TABLE = {"first": 1.0}', 'TABLE = {"first": 4.0}'),
+    "nested_class": ("DEPTH = 3", "DEPTH = 4"),
+    "data_of_type_of_self": ("RATE = 0.5", "RATE = 0.75"),
+    "data_of_a_parent": ("LEVEL = 1.5", "LEVEL = 2.5"),
+    "data_of_a_parent_hidden": ("    # NET\n", "    LEVEL = 9.0\n"),
+    "metaclass_data": ("SIZE = 2", "SIZE = 4"),
+    "metaclass_method": ('return hasattr(value, "is_special")', "return True"),
+    "metaclass_answer": setup("Thing.is_special = True"),
+    "enum_value": ("FAST = 2", "FAST = 4"),
+    "enum_member": ("    # KIND\n", "    THIRD = 3\n"),
+    "enum_property": ("self.value * 1.5", "self.value * 2.5"),
+    "attribute_there": setup("model.extra = 1"),
+    "class_attribute_there": setup("Config.MORE = 1"),
+    "module_attribute_there": ("# HEADER", "EXTRA = 1"),
+    "in_own_dictionary": setup("model.flag = None"),
+    "annotation": ("    note: int = 1\n", "    note: int = 1\n    other: int = 1\n"),
+    "registered_class": ("class Options:", "class Options:\n    pass\n\n\nShape.register(Thing)\n\n\n@dataclasses.dataclass\nclass Options:"),
+    "inherited_data": ("bonus = 0.25", "bonus = 0.5"),
+    "variable_there": ("THIS = sys", "os.environ['STOKER_TEST_PREMISE'] = '3.0'\nTHIS = sys"),
+    "wrapper_default": ("extra=0.5", "extra=0.75"),
+    "wrapper_source": ("return function(x) + extra", "return function(x) - extra"),
+    "function_attribute": ("    return x + getattr(plain, \"more\", 0.125)\n", "    return x + getattr(plain, \"more\", 0.125)\n\n\nplain.more = 5.0\n"),
+    "descriptor_data": ("offset = Offset(0.5)", "offset = Offset(0.75)"),
+    "descriptor_source": ("return self.amount", "return self.amount * 2"),
+    "bound_method_attribute": ("self.step = Steps().one", "self.step = Steps().two"),
+    "bound_method_global": ("STEP = Steps().one", "STEP = Steps().two"),
+    "function_attribute_of_object": ("self.act = torch.tanh", "self.act = torch.sigmoid"),
+    "function_in_dictionary": ('TABLE = {"act": torch.relu}', 'TABLE = {"act": torch.sigmoid}'),
+    "instance_of_class": ("settings = Options()", "settings = Options(2.5)"),
+    "dataclass_default": ("gain: float = 1.25", "gain: float = 1.5"),
+    "namedtuple_default": ("defaults=(0.5,)", "defaults=(0.75,)"),
+    "builtin_hidden": ("# HEADER", "def max(a, b):\n    return 17"),
+    "builtin_hidden_later": setup("THIS.abs = lambda x: 19"),
+    "constant_function": (SETUP, "    entry = constants\n"),
+    "function_in_graph": (SETUP, "    entry = inside\n"),
+    "dictionary_order": (SETUP, "    entry = in_order\n"),
+    "set_order": (SETUP, "    entry = of_a_set\n"),
+    "class_set_order": (SETUP, "    entry = of_a_class_set\n"),
+}
+
+# These may start warm: what changed is noticed when it runs. Two rows where three were traced.
+NOTICED = {"operator_of_another_shape": ("ROWS = 3", "ROWS = 2")}
+
+# Entries that are functions: what the second process changes, (old, new).
+OF_FUNCTIONS = {
+    "constant_function": ("return 1.5", "return 2.5"),
+    "function_in_graph": ("return x * 1.5\n", "return x * 2.5\n"),
+    "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
+    "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
+    "class_set_order": ("# HEADER", "# HEADER"),
+}
+
+INDIFFERENT = {
+    "nothing": ("# HEADER", "# HEADER"),
+    "other_class": ("# HEADER", "class Unrelated:\n    SCALE = 5.0"),
+    "unread_class_data": ("DEPTH = 3", "DEPTH = 3\n        UNREAD = 5"),
+    "unread_attribute": setup("model.unread = 5"),
+    "asked_set": (SETUP, "    entry = asked_set\n"),
+    "unread_variable": ("# HEADER", "os.environ['STOKER_TEST_UNREAD'] = '3.0'"),
+}
+
+
+def texts():
+    for name, (old, new) in CHANGES.items():
+        assert MODULE.count(old) == 1, name
+        changed = MODULE.replace(old, new)
+        if name in OF_FUNCTIONS:
+            before, after = OF_FUNCTIONS[name]
+            assert changed.count(before) == 1, name
+            yield name, changed, changed.replace(before, after)
+        else:
+            yield name, MODULE, changed
+
+
+def test_no_premise_that_changes_gives_a_wrong_result(site, tmp_path):
+    second = run_rows(site, tmp_path, texts())
+    unseen = {name: row for name, row in second.items() if row["starts"].get("hit")}
+    assert unseen == {}
+
+
+def test_an_operator_that_returns_another_shape_is_noticed_at_the_call(site, tmp_path):
+    first = MODULE.replace(SETUP, "    entry = of_an_operator\n")
+    second = run_rows(site, tmp_path, [(name, first, first.replace(*change)) for name, change in NOTICED.items()])
+    assert all(row["error"] == 0 and row["starts"].get("hit") for row in second.values()), second
+
+
+def test_what_is_not_read_starts_warm(site, tmp_path):
+    rows = []
+    for name, (old, new) in INDIFFERENT.items():
+        assert MODULE.count(old) == 1, name
+        changed = MODULE.replace(old, new)
+        rows.append((name, changed if old == SETUP and "entry = " in new else MODULE, changed))
+    second = run_rows(site, tmp_path, rows)
+    cold = {name: row for name, row in second.items() if set(row["starts"]) != {"hit"} or row["traced"]}
+    assert cold == {}

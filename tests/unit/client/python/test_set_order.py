@@ -1,0 +1,106 @@
+"""Which functions may let out the order of a set."""
+
+import pytest
+
+from stoker.captures.set_order import shows_order
+
+KNOWN = frozenset(("a", "b"))
+
+
+def asked(x):
+    return "a" in {"a", "b", x}
+
+
+def filled_and_asked(items):
+    seen = set()
+    for item in items:
+        if item in seen:
+            return item
+        seen.add(item)
+    return len(seen)
+
+
+def comprehension_asked(items):
+    names = {item.name for item in items}
+    return [item for item in items if item.other in names]
+
+
+def sorted_first(items):
+    return [item for item in sorted(set(items) - {"a"})]
+
+
+def compared(items):
+    return set(items) <= KNOWN and not (set(items) & KNOWN)
+
+
+def kept_and_compared(items):
+    rest = set(items).difference(KNOWN)
+    rest |= {"c"}
+    return bool(rest) and rest != KNOWN
+
+
+def global_asked(x):
+    return x in KNOWN
+
+
+def iterated(items):
+    for item in set(items):
+        return item
+
+
+def named_and_iterated(items):
+    names = {item for item in items}
+    other = names | {"a"}
+    return [name for name in other]
+
+
+def returned(items):
+    return {*items}
+
+
+def passed_on(items):
+    return asked(set(items))
+
+
+def first_of(items):
+    return next(iter({"a", "b", *items}))
+
+
+def joined(items):
+    return ",".join(frozenset(items))
+
+
+def stored(box, items):
+    box.items = set(items)
+
+
+def global_iterated(x):
+    return [x + item for item in KNOWN]
+
+
+def in_a_nested_function(items):
+    def inner():
+        return list(names)
+
+    names = set(items)
+    return inner()
+
+
+@pytest.mark.parametrize("function", [
+    asked, filled_and_asked, comprehension_asked, sorted_first, compared, kept_and_compared, global_asked])
+def test_a_set_that_is_only_asked_shows_no_order(function):
+    assert not shows_order(function.__code__, frozenset(("KNOWN",)))
+
+
+@pytest.mark.parametrize("function", [
+    iterated, named_and_iterated, returned, passed_on, first_of, joined, stored, global_iterated, in_a_nested_function])
+def test_a_set_that_goes_elsewhere_may_show_its_order(function):
+    assert shows_order(function.__code__, frozenset(("KNOWN",)))
+
+
+def test_of_code_without_its_source_nothing_is_known():
+    made = {}
+    exec("def asked(x):\n    return x in {1, 2}\n", made)
+    assert shows_order(made["asked"].__code__)
+    other = asked.__code__.replace(co_filename=__file__, co_code=iterated.__code__.co_code)
+    assert shows_order(other)
