@@ -47,18 +47,6 @@ void AmxTiles::Configure(llvm::Value* rows0, llvm::Value* rows1) {
   });
 }
 
-void AmxTiles::ConfigureDigits(llvm::Value* rows) {
-  llvm::IRBuilder<>& b = e_.b();
-  rows = b.CreateTrunc(rows, b.getInt8Ty());
-  llvm::Value* old = b.CreateAlignedLoad(b.getInt8Ty(), RowsOf(0), llvm::Align(1));
-  e_.If(b.CreateICmpNE(old, rows), [&] {
-    for (int tile = 0; tile < kDigitRhs; ++tile) {
-      b.CreateAlignedStore(rows, RowsOf(tile), llvm::Align(1));
-    }
-    e_.CallIntrinsic("llvm.x86.ldtilecfg", {e_.Scratch(config_offset_)});
-  });
-}
-
 void AmxTiles::Zero(int tile) { e_.CallIntrinsic("llvm.x86.tilezero", {Number(tile)}); }
 
 void AmxTiles::Load(int tile, llvm::Value* pointer, llvm::Value* stride_bytes) {
@@ -71,10 +59,6 @@ void AmxTiles::Store(int tile, llvm::Value* pointer, llvm::Value* stride_bytes) 
 
 void AmxTiles::MultiplyBF16(int sums, int lhs, int rhs) {
   e_.CallIntrinsic("llvm.x86.tdpbf16ps", {Number(sums), Number(lhs), Number(rhs)});
-}
-
-void AmxTiles::MultiplyI8(int sums, int lhs, int rhs) {
-  e_.CallIntrinsic("llvm.x86.tdpbssd", {Number(sums), Number(lhs), Number(rhs)});
 }
 
 }  // namespace stoker::codegen

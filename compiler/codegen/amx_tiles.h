@@ -1,7 +1,6 @@
 // AmxTiles: AMX tile registers. They are named by number in LLVM's intrinsics, so that nothing is
 // left to allocation; kernels use
-//   0..3 sums (row tile * 2 + column tile), 4..5 rows of A, 6..7 columns of B;
-//   for digits 0..3 sums, 4..6 digits of rows of A, 7 a digit of columns of B.
+//   0..3 sums (row tile * 2 + column tile), 4..5 rows of A, 6..7 columns of B.
 #pragma once
 
 #include "compiler/codegen/emitter.h"
@@ -16,7 +15,6 @@ class AmxTiles {
   static constexpr int kConfigBytes = 64;
   static constexpr int kLhs = 4;
   static constexpr int kRhs = 6;
-  static constexpr int kDigitRhs = 7;
 
   // `config`: scratch for the configuration, kConfigBytes.
   AmxTiles(KernelEmitter& emitter, std::int64_t config_offset)
@@ -27,16 +25,12 @@ class AmxTiles {
   void End();
   // Sets the rows of the tiles of both row tiles, unless they are set so already.
   void Configure(llvm::Value* rows0, llvm::Value* rows1);
-  // The same for digits: rows of all tiles but kDigitRhs.
-  void ConfigureDigits(llvm::Value* rows);
 
   void Zero(int tile);
   void Load(int tile, llvm::Value* pointer, llvm::Value* stride_bytes);
   void Store(int tile, llvm::Value* pointer, llvm::Value* stride_bytes);
   // sums += rows of A times columns of B, pairs of bf16.
   void MultiplyBF16(int sums, int lhs, int rhs);
-  // Fours of i8; sums are i32.
-  void MultiplyI8(int sums, int lhs, int rhs);
 
  private:
   llvm::Value* Number(int tile) { return e_.b().getInt8(static_cast<std::uint8_t>(tile)); }

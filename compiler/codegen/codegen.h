@@ -31,10 +31,9 @@ struct KernelListing {
 
 // Follows from the function and the target alone, without compiling it.
 Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const Target& target);
-// The layout that contractions of this dtype and these sizes want on `target`. `weights`: B is a
-// matrix that is packed once and used in many calls, so that packing may cost more.
+// The layout that contractions of this dtype and these sizes want on `target`.
 PackedLayout ChoosePackedLayout(DType dtype, const SymDim& m, const SymDim& n, const SymDim& k,
-                                bool weights, const Target& target);
+                                const Target& target);
 // Deterministic: equal input, equal bytes. Thread-safe.
 Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target);
 Result<KernelListing> ListKernel(const KernelFunc& func, const Target& target);

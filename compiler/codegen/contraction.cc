@@ -23,7 +23,7 @@ llvm::ConstantInt* AsConstant(llvm::Value* value) {
 }  // namespace
 
 std::int64_t ContractionEmitter::GranuleBytes() const {
-  return func_.rhs.nr * plan_.depth_granule * plan_.RhsBytes();
+  return func_.rhs.nr * plan_.depth_granule * ElementBytes();
 }
 
 std::int64_t ContractionEmitter::SumBytes() const {
@@ -41,10 +41,8 @@ void ContractionEmitter::Emit() {
   const bool amx = IsAmx(plan_.kernel);
   if (amx) tiles_.Begin();
   if (plan_.kernel == MicroKernel::kAmxSplit) BeginSplitPanels();
-  if (plan_.kernel == MicroKernel::kAmxDigits) BeginDigitUnits();
   e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
   if (DefersEpilogue()) FlushDeferred();
-  FlushDigitUnit();
   if (amx) tiles_.End();
 }
 
@@ -70,7 +68,6 @@ void ContractionEmitter::EmitTask(llvm::Value* number) {
   llvm::Value* next =
       e_.Min(e_.Add(chunk.panel, e_.I64(1)), e_.Sub(e_.Dim(plan_.panels), e_.I64(1)));
   chunk.next = PanelAt(task, next, e_.I64(0));
-  chunk.exponents = ExponentsOf(task, chunk.panel);
   chunk.sums = e_.Scratch(0);
   EmitUnits(task, chunk);
 }
@@ -132,8 +129,7 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
         chunk.depth = e_.I64(plan_.chunk);
       }
       chunk.rhs = PanelAt(task, panel, k);
-      chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * plan_.RhsBytes()));
-      chunk.exponents = ExponentsOf(task, panel);
+      chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * ElementBytes()));
       // Then the next panel's part of this chunk, or the first panel's of the next chunk. What
       // follows the last chunk is the next group.
       llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), end);
@@ -147,7 +143,6 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
       EmitUnits(part, chunk);
     });
   });
-  FlushDigitUnit();
   const ContractionTask done = plan_.staged ? Staged(task) : task;
   e_.For(first, end, 1, [&](llvm::Value* panel) {
     PanelChunk chunk;
@@ -161,12 +156,7 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
 llvm::Value* ContractionEmitter::PanelAt(const ContractionTask& task, llvm::Value* panel,
                                          llvm::Value* depth) {
   llvm::Value* bytes = e_.Mul(panel, e_.Dim(plan_.panel_stride));
-  return AddBytes(task.rhs, e_.Add(bytes, e_.Mul(depth, e_.I64(func_.rhs.nr * plan_.RhsBytes()))));
-}
-
-llvm::Value* ContractionEmitter::ExponentsOf(const ContractionTask& task, llvm::Value* panel) {
-  if (plan_.kernel != MicroKernel::kAmxDigits) return nullptr;
-  return PanelAt(task, panel, e_.I64(plan_.ConstantDepth()));
+  return AddBytes(task.rhs, e_.Add(bytes, e_.Mul(depth, e_.I64(func_.rhs.nr * ElementBytes()))));
 }
 
 ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {

@@ -13,11 +13,6 @@ constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 
 void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const PanelChunk& whole) {
   llvm::IRBuilder<>& b = e_.b();
-  if (plan_.kernel == MicroKernel::kAmxDigits) {
-    e_.For(task.first_unit, task.last_unit, 1,
-           [&](llvm::Value* unit) { EmitDigitUnit(task, whole, unit); });
-    return;
-  }
   PanelChunk chunk = whole;
   const bool split = plan_.kernel == MicroKernel::kAmxSplit;
   if (split) BeginSplitPanel(chunk);

@@ -10,18 +10,12 @@ namespace {
 
 // Rows of A in parts, which share the second-level cache with two panels.
 constexpr std::int64_t kRowsBudgetBytes = 1152 << 10;
-constexpr std::int64_t kDeferredBytes = 128;
-constexpr std::int64_t kMinWholeUnits = 4;
 constexpr std::int64_t kSplitChunk = 512;
-constexpr std::int64_t kDigitChunk = 768;
 constexpr std::int64_t kMaxUnchunked = 1024;
 // Of a span, which is small itself.
 constexpr std::int64_t kMaxUnchunkedSpan = 2304;
 constexpr std::int64_t kSumsBudgetBytes = 192 << 10;
 constexpr std::int64_t kMaxPanelsPerTask = 8;
-// Where every task makes all digits of its rows.
-constexpr std::int64_t kDigitSumsBudgetBytes = 512 << 10;
-constexpr std::int64_t kMaxDigitPanelsPerTask = 32;
 // Enough for two to many threads to share evenly; fewer where each has to split A again.
 constexpr std::int64_t kEnoughTasks = 16;
 constexpr std::int64_t kEnoughChunkedTasks = 4;
@@ -88,11 +82,10 @@ std::int64_t ContractionPlan::ConstantDepthSpan() const {
 }
 
 double NsPerProduct(const ContractionPlan& plan) {
-  const double per_cycle = plan.kernel == MicroKernel::kAmx         ? 512
-                           : plan.kernel == MicroKernel::kAmxSplit  ? 512 / 6.0
-                           : plan.kernel == MicroKernel::kAmxDigits ? 1024 / 6.0
-                           : plan.kernel == MicroKernel::kDotBF16   ? 32
-                                                                    : 2.0 * plan.lanes;
+  const double per_cycle = plan.kernel == MicroKernel::kAmx        ? 512
+                           : plan.kernel == MicroKernel::kAmxSplit ? 512 / 6.0
+                           : plan.kernel == MicroKernel::kDotBF16  ? 32
+                                                                   : 2.0 * plan.lanes;
   constexpr double kCyclesPerNs = 3;
   return 1 / (per_cycle * kCyclesPerNs);
 }
@@ -127,19 +120,16 @@ bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan) {
 void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span) {
   const std::int64_t rows = plan.MaxUnitRows();
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
-  const bool digits = plan.kernel == MicroKernel::kAmxDigits;
-  const std::int64_t step = digits ? 1 : 2;  // Units of bf16 parts are multiplied in pairs.
+  constexpr std::int64_t kPair = 2;  // Of units, which are multiplied together.
   const std::int64_t unit_bytes = rows * depth * plan.LhsBytes();
   std::int64_t kept_bytes = unit_bytes;
-  // Panels of digits are small enough to be read again for every block of rows.
   plan.staged_whole = in_span || plan.source_depth.size() > 1 || depth <= kMaxUnchunked ||
-                      (digits ? kMinWholeUnits : units) * unit_bytes <= kRowsBudgetBytes;
+                      units * unit_bytes <= kRowsBudgetBytes;
   if (!plan.staged_whole || depth > (in_span ? kMaxUnchunkedSpan : kMaxUnchunked)) {
     // Chunks of a span would cut across its lines.
     if (!in_span) {
-      plan.chunk = ChunkOf(depth, plan.depth_granule, digits ? kDigitChunk : kSplitChunk);
-      plan.panels_per_task =
-          digits && !plan.staged_whole ? kMaxDigitPanelsPerTask : kMaxPanelsPerTask;
+      plan.chunk = ChunkOf(depth, plan.depth_granule, kSplitChunk);
+      plan.panels_per_task = kMaxPanelsPerTask;
     }
   }
   if (!plan.staged_whole) {
@@ -147,9 +137,9 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span) {
     plan.staged_pitch = plan.chunk + plan.depth_granule;
     plan.rows = {{plan.rows[0].extent, plan.staged_pitch}};
   }
-  const std::int64_t all_units = RoundUp(units, step);
-  std::int64_t per_task = in_span ? all_units : kRowsBudgetBytes / kept_bytes / step * step;
-  per_task = std::clamp(per_task, step, all_units);
+  const std::int64_t all_units = RoundUp(units, kPair);
+  std::int64_t per_task = in_span ? all_units : kRowsBudgetBytes / kept_bytes / kPair * kPair;
+  per_task = std::clamp(per_task, kPair, all_units);
   const double unit_ns =
       static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan);
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
@@ -160,36 +150,19 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span) {
   const auto too_large = [&] {
     return in_span && MaxSpan(plan, per_task) * kSplitBytes > kRowsBudgetBytes;
   };
-  while (plan.chunk == 0 && per_task > step && (too_few() || too_large())) {
-    per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
+  while (plan.chunk == 0 && per_task > kPair && (too_few() || too_large())) {
+    per_task = std::max(kPair, RoundUp(DivUp(per_task, 2), kPair));
   }
-  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
+  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), kPair);
   if (in_span) plan.staged_span = MaxSpan(plan, per_task);
   const std::int64_t sums_bytes =
       per_task * AmxTiles::kRows * plan.lanes * plan.vectors * SizeInBytes(plan.element);
-  const std::int64_t sums_budget = digits ? kDigitSumsBudgetBytes : kSumsBudgetBytes;
   while (plan.panels_per_task > 1 &&
-         (plan.panels_per_task * sums_bytes > sums_budget || tasks() < kEnoughChunkedTasks)) {
+         (plan.panels_per_task * sums_bytes > kSumsBudgetBytes || tasks() < kEnoughChunkedTasks)) {
     --plan.panels_per_task;
   }
   plan.units_per_task = per_task;
   plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units) * plan.panels_per_task);
-  // Parts of bf16 are fetched where they are made.
-  if (digits) plan.prefetch_parts = per_task;
-}
-
-void LayOutDigitScratch(ContractionPlan& plan) {
-  const std::int64_t depth = plan.ConstantDepth();
-  plan.block_offset = plan.staged_offset;
-  plan.deferred_offset =
-      plan.block_offset + 2 * plan.vectors * kDigitSums * std::int64_t{AmxTiles::kTileBytes};
-  plan.exponents_offset = plan.deferred_offset + kDeferredBytes;
-  plan.row_offset = plan.exponents_offset +
-                    RoundUp(plan.units_per_task * AmxTiles::kRows * SizeInBytes(DType::kF32), 64);
-  // The padding to a granule is written in whole vectors.
-  const bool copies_rows = plan.source_depth.size() > 1;
-  plan.staged_offset =
-      plan.row_offset + (copies_rows ? (depth + kDigitGranule) * SizeInBytes(plan.element) : 0);
 }
 
 void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func) {

@@ -20,12 +20,7 @@ inline std::int64_t DivUp(std::int64_t x, std::int64_t y) { return (x + y - 1) /
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t y) { return DivUp(x, y) * y; }
 
 inline bool IsAmx(MicroKernel kernel) {
-  return kernel == MicroKernel::kAmx || kernel == MicroKernel::kAmxSplit ||
-         kernel == MicroKernel::kAmxDigits;
-}
-// Elements of f32 are taken apart.
-inline bool IsInParts(MicroKernel kernel) {
-  return kernel == MicroKernel::kAmxSplit || kernel == MicroKernel::kAmxDigits;
+  return kernel == MicroKernel::kAmx || kernel == MicroKernel::kAmxSplit;
 }
 // A rough estimate.
 double NsPerProduct(const ContractionPlan& plan);
@@ -33,12 +28,10 @@ double NsPerProduct(const ContractionPlan& plan);
 // Whether a task may split all that lies between its first and its last element of A and read it in
 // place: a convolution whose pixels are whole granules.
 bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan);
-// For f32 in parts: chooses units_per_task, chunk, panels_per_task and how A is staged. `depth`:
+// For kAmxSplit: chooses units_per_task, chunk, panels_per_task and how A is staged. `depth`:
 // padded K.
 void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span);
 // Places what only kAmxSplit keeps in scratch from plan.staged_offset on, and moves that.
 void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func);
-// The same for kAmxDigits.
-void LayOutDigitScratch(ContractionPlan& plan);
 
 }  // namespace stoker::codegen

@@ -30,15 +30,14 @@ struct ContractionTask {
 
 // One panel of the task, over all of K or a chunk of it.
 struct PanelChunk {
-  llvm::Value* panel = nullptr;      // Its number.
-  bool partial = false;              // Sums in scratch are added to; otherwise they start at zero.
-  llvm::Value* depth = nullptr;      // Elements of the chunk; null: all.
-  llvm::Value* rhs = nullptr;        // Panel at its first k.
-  llvm::Value* next = nullptr;       // What is read after it.
-  llvm::Value* bytes = nullptr;      // Of the panel's part.
-  llvm::Value* sums = nullptr;       // Of the task's first unit.
-  llvm::Value* parts = nullptr;      // kAmxSplit: `rhs` in parts.
-  llvm::Value* exponents = nullptr;  // kAmxDigits: of the panel's columns.
+  llvm::Value* panel = nullptr;  // Its number.
+  bool partial = false;          // Sums in scratch are added to; otherwise they start at zero.
+  llvm::Value* depth = nullptr;  // Elements of the chunk; null: all.
+  llvm::Value* rhs = nullptr;    // Panel at its first k.
+  llvm::Value* next = nullptr;   // What is read after it.
+  llvm::Value* bytes = nullptr;  // Of the panel's part.
+  llvm::Value* sums = nullptr;   // Of the task's first unit.
+  llvm::Value* parts = nullptr;  // kAmxSplit: `rhs` in parts.
 };
 
 class ContractionEmitter {
@@ -62,7 +61,6 @@ class ContractionEmitter {
   void ZeroSums();
   void EmitChunks(const ContractionTask& task);
   llvm::Value* PanelAt(const ContractionTask& task, llvm::Value* panel, llvm::Value* depth);
-  llvm::Value* ExponentsOf(const ContractionTask& task, llvm::Value* panel);
 
   // Copies the task's rows of A into scratch, elements [begin, end) of the flat k.
   void StageRows(const ContractionTask& task, llvm::Value* begin, llvm::Value* end);
@@ -102,45 +100,6 @@ class ContractionEmitter {
   // all.
   void ForEachRunGranule(const RowRun& run,
                          llvm::function_ref<void(llvm::Value* granule, llvm::Value* active)> emit);
-
-  // contraction_digits.cc
-  // `row`: of the task.
-  void StageDigitRow(llvm::Value* row, llvm::Value* source, llvm::Value* target, llvm::Value* begin,
-                     llvm::Value* end);
-  void StageDigits(const RowRun& run, llvm::Value* target, llvm::Value* shift, bool special);
-  // A unit whose products are summed up, in parts. Its rows are finished while the next unit is
-  // multiplied, which may belong to another task: what that takes is kept in scratch.
-  struct DigitUnit {
-    llvm::Value* rows = nullptr;       // 0: none.
-    llvm::Value* row = nullptr;        // The first, of the task's rows of A.
-    llvm::Value* first_row = nullptr;  // Of C, flat.
-    llvm::Value* panel = nullptr;
-    llvm::Value* block = nullptr;     // Its sums in parts: offset in scratch.
-    llvm::Value* lhs = nullptr;       // Its digits: offset in scratch.
-    llvm::Value* rhs = nullptr;       // Those of the panel, at the chunk's first k: a pointer.
-    llvm::Value* columns = nullptr;   // The panel's exponents: a pointer.
-    llvm::Value* granules = nullptr;  // Of the chunk.
-    llvm::Value* sums = nullptr;      // Offset in scratch.
-    llvm::Value* batch = nullptr;     // As one number.
-    static constexpr std::size_t kWords = 11;
-    std::array<llvm::Value**, kWords> Words();
-  };
-  void BeginDigitUnits();
-  DigitUnit LoadDigitUnit();
-  void StoreDigitUnit(DigitUnit unit);
-  void FlushDigitUnit();
-  std::int64_t DigitRowsPerGranule() const;
-  void EmitDigitUnit(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* number);
-  // Sums of one row tile and one column tile, in their parts, into a block in scratch; beside()
-  // emits what is done while a granule is multiplied.
-  void EmitDigitTile(const PanelChunk& chunk, const RowUnit& unit, int column_tile,
-                     llvm::Value* prefetch, llvm::Value* block,
-                     llvm::function_ref<void(llvm::Value* granule)> beside);
-  // Puts the parts of a row together and runs its epilogue, unless the chunk is partial.
-  void FinishDigitRow(const DigitUnit& unit, llvm::Value* row);
-  llvm::Value* SettleDigits(const DigitUnit& unit, llvm::Value* row, int column_tile);
-  // A row of A times the columns of a tile where either is special.
-  llvm::Value* MultiplySpecial(const DigitUnit& unit, llvm::Value* row, int column_tile);
 
   // contraction_split.cc
   // A panel whose parts are made while another one is multiplied: some rows of every granule by

@@ -72,7 +72,7 @@ bool MustStage(const ContractionFunc& func, const ContractionPlan& plan) {
   }
   if (plan.depth.back().lhs_stride != SymDim(1)) return true;
   if (plan.depth_granule > 1 && !LastDepthIsMultipleOf(plan, plan.depth_granule)) return true;
-  if (IsInParts(plan.kernel)) return true;
+  if (plan.kernel == MicroKernel::kAmxSplit) return true;
   if (plan.kernel != MicroKernel::kAmx) return false;
   return plan.rows.size() > 1 && TileFill(plan) < kMinTileFill;
 }
@@ -153,7 +153,6 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   plan.config_offset = plan.sums_bytes;
   plan.staged_offset = plan.config_offset + (amx ? AmxTiles::kConfigBytes : 0);
   if (plan.kernel == MicroKernel::kAmxSplit) LayOutSplitScratch(plan, func);
-  if (plan.kernel == MicroKernel::kAmxDigits) LayOutDigitScratch(plan);
   plan.scratch_bytes = plan.staged_offset;
   if (!plan.staged) return;
   const std::int64_t staged_elements =
@@ -183,14 +182,6 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
       return InvalidArgument("Packed pairs of f32 need a target with amx_bf16 and K in 32s.");
     }
     plan.kernel = MicroKernel::kAmxSplit;
-  } else if (func.rhs.digits != 0) {
-    if (!machine.amx_int8 || func.rhs.digits != kDigits || func.rhs.kr != 4 ||
-        func.rhs.k_multiple != kDigitGranule) {
-      return InvalidArgument(
-          "Digits of f32 need a target with amx_int8, three of them, kr 4 and K in 64s.");
-    }
-    plan.kernel = MicroKernel::kAmxDigits;
-    plan.element = DType::kF32;
   } else if (func.rhs.dtype != func.accumulator) {
     return InvalidArgument("Packed " + std::string(Name(func.rhs.dtype)) +
                            " does not accumulate in " + std::string(Name(func.accumulator)) + ".");
@@ -223,7 +214,7 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
     plan.staged_pitch = RoundUp(fits ? depth : kStagedChunk, plan.depth_granule);
     // A pitch of whole pages would map all rows of a tile to one set of the first-level cache.
     const std::int64_t bytes = plan.staged_pitch * SizeInBytes(plan.element);
-    if (IsInParts(plan.kernel)) {
+    if (plan.kernel == MicroKernel::kAmxSplit) {
       if (!fits) return InvalidArgument("f32 in parts needs a constant K.");
       plan.staged_pitch += plan.depth_granule;
     } else if (bytes % 1024 == 0) {
@@ -238,7 +229,7 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
   for (const ContractionBatchDim& dim : func.batch) plan.batch = plan.batch * dim.extent;
   plan.panels = SymDim::CeilDiv(func.n, func.rhs.nr);
   plan.panel_stride = PanelElements(func.rhs, total_depth) * SymDim(SizeInBytes(func.rhs.dtype));
-  if (IsInParts(plan.kernel)) {
+  if (plan.kernel == MicroKernel::kAmxSplit) {
     CutTasksInParts(plan, depth, in_span);
   } else {
     CutTasks(plan, depth);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "compiler/codegen/codegen.h"
-#include "compiler/codegen/digits.h"
 #include "compiler/codegen/machine.h"
 #include "compiler/ir/contraction_func.h"
 
@@ -22,7 +21,6 @@ enum class MicroKernel : std::uint8_t {
   kDotBF16,      // vdpbf16ps: a broadcast pair of A, pairs of B.
   kAmx,          // tdpbf16ps: two row tiles by two column tiles.
   kAmxSplit,     // The same on f32 split into three bf16 parts; see contraction_split.cc.
-  kAmxDigits,    // tdpbssd: f32 in three digits; see contraction_digits.cc.
 };
 
 // Three bf16 parts of an f32, which have all of its bits.
@@ -51,12 +49,7 @@ struct ContractionPlan {
   std::int64_t staged_span = 0;
   // Of an element of A where the micro-kernel reads it.
   std::int64_t LhsBytes() const {
-    if (kernel == MicroKernel::kAmxDigits) return kDigits;
     return kernel == MicroKernel::kAmxSplit ? kSplitBytes : SizeInBytes(element);
-  }
-  // Of an element of packed B.
-  std::int64_t RhsBytes() const {
-    return kernel == MicroKernel::kAmxDigits ? kDigits : SizeInBytes(element);
   }
 
   // The split dim, rows[split], is cut into `segments`; each element of it is `inner` rows. The
@@ -93,14 +86,12 @@ struct ContractionPlan {
   std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
   std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of the whole task when chunked.
   std::int64_t block_offset = 0;   // kAmxSplit: sums of two units before they are checked.
-                                   // kAmxDigits: sums of one unit in their parts.
   std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
   std::int64_t ready_offset = 0;   // kAmxSplit: which panel lies split where; see BeginSplitPanel.
-  std::int64_t deferred_offset = 0;   // kAmxSplit, kAmxDigits: whose epilogue is still to run.
-  std::int64_t split_offset = 0;      // kAmxSplit: two buffers of one panel's parts.
-  std::int64_t split_bytes = 0;       // Of one of them.
-  std::int64_t exponents_offset = 0;  // kAmxDigits: of the task's rows of A.
-  std::int64_t row_offset = 0;        // kAmxSplit, kAmxDigits: one row of A, copied together.
+  std::int64_t deferred_offset = 0;  // kAmxSplit: whose epilogue is still to run.
+  std::int64_t split_offset = 0;     // kAmxSplit: two buffers of one panel's parts.
+  std::int64_t split_bytes = 0;      // Of one of them.
+  std::int64_t row_offset = 0;       // kAmxSplit: one row of A, copied together.
   std::int64_t staged_offset = 0;
   std::int64_t scratch_bytes = 0;
 

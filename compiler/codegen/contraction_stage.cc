@@ -17,7 +17,6 @@ DType CopyDType(DType from, DType to) {
 
 void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* begin,
                                    llvm::Value* end) {
-  FlushDigitUnit();  // Reads what was staged before.
   llvm::IRBuilder<>& b = e_.b();
   llvm::Value* first_row = FirstRowOf(task.first_unit);
   llvm::Value* end_row = e_.Min(FirstRowOf(task.last_unit), e_.Dim(plan_.rows[0].extent));
@@ -37,10 +36,6 @@ void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* beg
     source = AddBytes(task.lhs, e_.Mul(source, e_.I64(SizeInBytes(func_.lhs_dtype))));
     if (plan_.kernel == MicroKernel::kAmxSplit) {
       StageSplitRow(source, target, begin, end);
-      return;
-    }
-    if (plan_.kernel == MicroKernel::kAmxDigits) {
-      StageDigitRow(e_.Sub(row, first_row), source, target, begin, end);
       return;
     }
     Values cursor = {target};

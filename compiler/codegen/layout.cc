@@ -3,7 +3,6 @@
 #include <array>
 
 #include "compiler/codegen/codegen.h"
-#include "compiler/codegen/digits.h"
 #include "compiler/codegen/machine.h"
 
 namespace stoker {
@@ -12,9 +11,8 @@ namespace {
 // Few rows read all of B for little arithmetic: wide panels have more sums in flight per row.
 constexpr std::int64_t kFewRows = 6;
 // bf16 parts make six products at 16 times the rate of f32, but a panel is split for every block of
-// rows. Digits make six at 32 times, of panels packed so.
+// rows.
 constexpr std::int64_t kMinRowsForParts = 56;
-constexpr std::int64_t kMinRowsForDigits = 16;
 
 DType ElementOf(DType dtype, const codegen::Machine& machine) {
   switch (dtype) {
@@ -37,8 +35,8 @@ DType ElementOf(DType dtype, const codegen::Machine& machine) {
 }
 
 // Whether f32 is multiplied faster in parts on AMX, although K and N are padded: a constant K, one
-// row of which is kept whole, and `min_rows` rows.
-bool WorthParts(const SymDim& m, const SymDim& n, const SymDim& k, std::int64_t min_rows) {
+// row of which is kept whole, and rows enough.
+bool WorthParts(const SymDim& m, const SymDim& n, const SymDim& k) {
   constexpr std::int64_t kMinColumns = 17;
   constexpr std::int64_t kMinDepth = 27;
   constexpr std::int64_t kMaxDepth = 16384;
@@ -46,7 +44,7 @@ bool WorthParts(const SymDim& m, const SymDim& n, const SymDim& k, std::int64_t 
     return !dim.IsConstant() || dim.constant() >= least;
   };
   return k.IsConstant() && k.constant() >= kMinDepth && k.constant() <= kMaxDepth &&
-         at_least(m, min_rows) && at_least(n, kMinColumns);
+         at_least(m, kMinRowsForParts) && at_least(n, kMinColumns);
 }
 
 // Vectors of columns in a panel: the fewest padded columns, two vectors where that is equal.
@@ -69,7 +67,7 @@ std::int64_t PanelVectors(const SymDim& m, const SymDim& n, std::int64_t lanes) 
 }  // namespace
 
 PackedLayout ChoosePackedLayout(DType dtype, const SymDim& m, const SymDim& n, const SymDim& k,
-                                bool weights, const Target& target) {
+                                const Target& target) {
   Result<codegen::Machine> machine = codegen::MachineOf(target);
   STOKER_CHECK(machine.ok());
   PackedLayout layout;
@@ -81,11 +79,7 @@ PackedLayout ChoosePackedLayout(DType dtype, const SymDim& m, const SymDim& n, c
     layout.nr = n.IsConstant() && n.constant() <= 16 ? 16 : 32;
     return layout;
   }
-  if (layout.dtype == DType::kF32 && machine->amx_int8 && weights &&
-      WorthParts(m, n, k, kMinRowsForDigits)) {
-    return {DType::kI8, /*nr=*/32, /*kr=*/4, /*k_multiple=*/64, codegen::kDigits};
-  }
-  if (layout.dtype == DType::kF32 && machine->amx_bf16 && WorthParts(m, n, k, kMinRowsForParts)) {
+  if (layout.dtype == DType::kF32 && machine->amx_bf16 && WorthParts(m, n, k)) {
     layout.kr = 2;
     layout.k_multiple = 32;
     layout.nr = 32;

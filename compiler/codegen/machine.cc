@@ -36,7 +36,6 @@ Result<Machine> MachineOf(const Target& target) {
   machine.avx512_fp16 = target.Has("avx512_fp16");
   machine.avx512_vnni = target.Has("avx512_vnni");
   machine.amx_bf16 = target.Has("amx_bf16");
-  machine.amx_int8 = target.Has("amx_int8");
   for (const auto& [ours, llvm] : kFeatureNames) {
     if (!target.Has(ours)) continue;
     if (!machine.features.empty()) machine.features += ',';

@@ -17,7 +17,6 @@ struct Machine {
   bool avx512_fp16 = false;
   bool avx512_vnni = false;
   bool amx_bf16 = false;
-  bool amx_int8 = false;
   std::string cpu;       // LLVM target-cpu: "x86-64-v4".
   std::string features;  // LLVM target-features beyond the cpu: "+avx512bf16,+amx-tile,...".
 

@@ -1,9 +1,7 @@
 // Packing of B into panels; see PackedLayout in contraction_func.h. A task is one panel of one
-// batch. Digits are made of a panel that is first packed as it is, in scratch.
+// batch.
 #include <algorithm>
-#include <array>
 
-#include "compiler/codegen/digits.h"
 #include "compiler/codegen/emit_kernels.h"
 #include "compiler/codegen/emitter.h"
 #include "compiler/codegen/transpose.h"
@@ -15,18 +13,9 @@ namespace {
 constexpr std::uint32_t kSource = 0;
 constexpr std::uint32_t kPacked = 1;
 constexpr double kNsPerByte = 0.2;
-constexpr int kDigitLanes = 16;
-constexpr std::int64_t kDigitVectorBytes = 64;
-constexpr std::int64_t kFour = 4;  // Neighbours along K.
 constexpr std::int64_t kTypicalDepth = 768;
 
 std::int64_t Granule(const PackedLayout& layout) { return std::max(layout.kr, layout.k_multiple); }
-
-// How a panel is packed by PackEmitter, digits before they are made.
-PackedLayout ElementsOf(const PackedLayout& layout) {
-  if (layout.digits == 0) return layout;
-  return {DType::kF32, layout.nr, /*kr=*/1, layout.k_multiple, /*digits=*/0};
-}
 
 SymDim PaddedDepth(const PackFunc& func) {
   const std::int64_t granule = Granule(func.layout);
@@ -45,7 +34,6 @@ std::vector<SymDim> DimsOf(const PackFunc& func) {
   dims.Add(Panels(func));
   dims.Add(ProductOf(func.k));
   dims.Add(PaddedDepth(func));
-  dims.Add(PanelElements(func.layout, ProductOf(func.k)));
   dims.Add(func.source);
   if (func.has_scale) dims.Add(func.scale);
   return std::move(dims).Take();
@@ -56,8 +44,6 @@ class PackEmitter {
   PackEmitter(KernelEmitter& emitter, const PackFunc& func)
       : e_(emitter),
         func_(func),
-        layout_(ElementsOf(func.layout)),
-        target_(func.layout.digits == 0 ? kPacked : KernelEmitter::kScratch),
         width_(emitter.machine().vector_bytes / UnitBytes()),
         n_dim_(static_cast<int>(func.batch.size() + func.k.size())) {}
 
@@ -65,26 +51,24 @@ class PackEmitter {
     e_.ForEachTask([&](llvm::Value* task) {
       const Values at = e_.Unflatten(task, {e_.I64(0), e_.Dim(Panels(func_))});
       batch_ = e_.Unflatten(at[0], Extents(func_.batch));
-      first_column_ = e_.Mul(at[1], e_.I64(layout_.nr));
+      first_column_ = e_.Mul(at[1], e_.I64(func_.layout.nr));
       columns_ = e_.Sub(e_.Dim(func_.n), first_column_);
-      llvm::Value* elements = e_.Mul(task, e_.Dim(PanelElements(func_.layout, ProductOf(func_.k))));
-      llvm::Value* panel = e_.ElementPointer(e_.Buffer(kPacked), func_.layout.dtype, elements);
-      panel_ = func_.layout.digits == 0 ? panel : e_.Scratch(0);
+      llvm::Value* elements =
+          e_.Mul(e_.Mul(task, e_.Dim(PaddedDepth(func_))), e_.I64(func_.layout.nr));
+      panel_ = e_.b().CreateGEP(e_.MemoryType(func_.layout.dtype), e_.Buffer(kPacked), elements);
       if (RunsAlongDepth()) {
         EmitTransposed();
       } else {
         EmitDirect();
-      }
-      if (func_.layout.digits == 0) return;
-      for (std::int64_t column = 0; column < layout_.nr; column += kDigitLanes) {
-        EmitDigits(panel, column);
       }
     });
   }
 
  private:
   // What lies together in a panel: kr elements of one column.
-  int UnitBytes() const { return static_cast<int>(layout_.kr) * SizeInBytes(layout_.dtype); }
+  int UnitBytes() const {
+    return static_cast<int>(func_.layout.kr) * SizeInBytes(func_.layout.dtype);
+  }
 
   Values Extents(const std::vector<SymDim>& dims) {
     Values extents;
@@ -126,24 +110,24 @@ class PackEmitter {
   }
 
   void StoreUnits(llvm::Value* k_unit, llvm::Value* column, llvm::Value* value) {
-    llvm::Value* unit = e_.Add(e_.Mul(k_unit, e_.I64(layout_.nr)), column);
+    llvm::Value* unit = e_.Add(e_.Mul(k_unit, e_.I64(func_.layout.nr)), column);
     llvm::Type* type = e_.b().getIntNTy(static_cast<unsigned>(UnitBytes()) * 8);
     llvm::Value* pointer = e_.b().CreateGEP(type, panel_, unit);
     e_.TagAccess(e_.b().CreateAlignedStore(value, pointer,
                                            llvm::Align(static_cast<std::uint64_t>(UnitBytes()))),
-                 target_);
+                 kPacked);
   }
 
   // kr values of each column, in memory's form, as one integer of UnitBytes a column.
   llvm::Value* Combine(llvm::ArrayRef<llvm::Value*> values) {
     llvm::IRBuilder<>& b = e_.b();
-    const int bits = 8 * SizeInBytes(layout_.dtype);
+    const int bits = 8 * SizeInBytes(func_.layout.dtype);
     llvm::Type* narrow = KernelEmitter::VectorOf(b.getIntNTy(static_cast<unsigned>(bits)), width_);
     llvm::Type* wide =
         KernelEmitter::VectorOf(b.getIntNTy(static_cast<unsigned>(UnitBytes()) * 8), width_);
     llvm::Value* unit = nullptr;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      llvm::Value* part = b.CreateBitCast(e_.ToMemory(layout_.dtype, values[i]), narrow);
+      llvm::Value* part = b.CreateBitCast(e_.ToMemory(func_.layout.dtype, values[i]), narrow);
       part = b.CreateZExtOrBitCast(part, wide);
       if (i > 0) {
         part =
@@ -156,7 +140,7 @@ class PackEmitter {
 
   // The packed type of a loaded value: integers may widen.
   llvm::Value* Convert(llvm::Value* value) {
-    llvm::Type* type = e_.LaneType(layout_.dtype);
+    llvm::Type* type = e_.LaneType(func_.layout.dtype);
     if (func_.source.dtype == DType::kBool || !IsInteger(func_.source.dtype)) {
       return value->getType()->getScalarType() == type
                  ? value
@@ -180,10 +164,10 @@ class PackEmitter {
 
   // Reads vectors of columns, gathered where N is strided.
   void EmitDirect() {
-    const std::int64_t kr = layout_.kr;
+    const std::int64_t kr = func_.layout.kr;
     llvm::Value* depth = e_.Dim(ProductOf(func_.k));
     const auto emit = [&](llvm::Value* unit, bool partial) {
-      e_.For(e_.I64(0), e_.I64(layout_.nr), width_, [&](llvm::Value* column) {
+      e_.For(e_.I64(0), e_.I64(func_.layout.nr), width_, [&](llvm::Value* column) {
         llvm::Value* mask = e_.TailMask(e_.Sub(columns_, column), width_);
         Values values;
         for (std::int64_t i = 0; i < kr; ++i) {
@@ -217,27 +201,27 @@ class PackEmitter {
   llvm::Value* LoadRun(llvm::Value* row, llvm::Value* k, llvm::Value* active, llvm::Value* scale) {
     llvm::IRBuilder<>& b = e_.b();
     const DType from = func_.source.dtype;
-    const int elements = width_ * static_cast<int>(layout_.kr);
+    const int elements = width_ * static_cast<int>(func_.layout.kr);
     llvm::Type* units =
         KernelEmitter::VectorOf(b.getIntNTy(static_cast<unsigned>(UnitBytes()) * 8), width_);
     llvm::Value* mask = active == nullptr ? nullptr : e_.TailMask(active, elements);
     llvm::Value* pointer = e_.ElementPointer(row, from, k);
-    if (from == layout_.dtype && scale == nullptr && SizeInBytes(from) == 2) {
+    if (from == func_.layout.dtype && scale == nullptr && SizeInBytes(from) == 2) {
       return b.CreateBitCast(e_.LoadLanes(kSource, DType::kI16, pointer, elements, mask), units);
     }
     llvm::Value* value = e_.LoadLanes(kSource, from, pointer, elements, mask);
     if (scale != nullptr) value = b.CreateFMul(value, e_.Splat(scale, elements));
-    if (layout_.kr == 1) value = Convert(value);
-    return b.CreateBitCast(e_.ToMemory(layout_.dtype, value), units);
+    if (func_.layout.kr == 1) value = Convert(value);
+    return b.CreateBitCast(e_.ToMemory(func_.layout.dtype, value), units);
   }
 
   void EmitTransposed() {
     llvm::IRBuilder<>& b = e_.b();
-    const std::int64_t kr = layout_.kr;
+    const std::int64_t kr = func_.layout.kr;
     llvm::Value* depth = e_.Dim(ProductOf(func_.k));
     llvm::Value* units = b.CreateUDiv(e_.Dim(PaddedDepth(func_)), e_.I64(kr));
     const int columns = width_;
-    e_.For(e_.I64(0), e_.I64(layout_.nr), columns, [&](llvm::Value* column) {
+    e_.For(e_.I64(0), e_.I64(func_.layout.nr), columns, [&](llvm::Value* column) {
       // Columns past N repeat the last one and are cleared after loading.
       Values rows;
       Values valid;
@@ -279,69 +263,14 @@ class PackEmitter {
     });
   }
 
-  // Columns [column, column + 16) of the panel in scratch, as digits.
-  void EmitDigits(llvm::Value* panel, std::int64_t column) {
-    llvm::IRBuilder<>& b = e_.b();
-    llvm::Type* bits = KernelEmitter::VectorOf(b.getInt32Ty(), kDigitLanes);
-    llvm::Value* depth = e_.Dim(PaddedDepth(func_));
-    const auto load = [&](llvm::Value* k) {
-      llvm::Value* at = e_.Add(e_.Mul(k, e_.I64(layout_.nr)), e_.I64(column));
-      return e_.LoadLanes(KernelEmitter::kScratch, DType::kF32,
-                          e_.ElementPointer(e_.Scratch(0), DType::kF32, at), kDigitLanes, nullptr);
-    };
-    const auto store = [&](llvm::Value* value, llvm::Value* bytes) {
-      llvm::Value* pointer = b.CreateGEP(b.getInt8Ty(), panel, bytes);
-      e_.TagAccess(b.CreateAlignedStore(value, pointer, llvm::Align(kDigitVectorBytes)), kPacked);
-    };
-    Values largest = {llvm::Constant::getNullValue(bits)};
-    e_.For(e_.I64(0), depth, 1, largest, [&](llvm::Value* k, Values& values) {
-      values[0] =
-          b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, values[0], MagnitudeBits(e_, load(k)));
-    });
-    const DigitScale scale = DigitScaleOf(e_, largest[0]);
-    store(scale.exponent, e_.Add(e_.Mul(depth, e_.I64(layout_.nr * kDigits)),
-                                 e_.I64(column * SizeInBytes(DType::kF32))));
-    const std::int64_t tile_bytes = kDigitGranule / kFour * kDigitVectorBytes;
-    const auto emit = [&](llvm::Value* k, bool special) {
-      std::array<llvm::Value*, kDigits> words = {};
-      for (std::int64_t i = 0; i < kFour; ++i) {
-        llvm::Value* x = load(e_.Add(k, e_.I64(i)));
-        llvm::Value* digits = DigitsOf(e_, x, scale.shift);
-        if (special) digits = b.CreateSelect(scale.special, SpecialDigitsOf(e_, x), digits);
-        for (std::size_t digit = 0; digit < words.size(); ++digit) {
-          const auto shift = static_cast<std::int64_t>(8 * (words.size() - 1 - digit));
-          llvm::Value* byte = b.CreateAnd(b.CreateLShr(digits, KernelEmitter::IntOf(bits, shift)),
-                                          KernelEmitter::IntOf(bits, 0xff));
-          byte = b.CreateShl(byte, KernelEmitter::IntOf(bits, 8 * i));
-          words[digit] = i == 0 ? byte : b.CreateOr(words[digit], byte);
-        }
-      }
-      llvm::Value* granule = b.CreateUDiv(k, e_.I64(kDigitGranule));
-      llvm::Value* four = b.CreateUDiv(b.CreateURem(k, e_.I64(kDigitGranule)), e_.I64(kFour));
-      llvm::Value* at = e_.Add(e_.Mul(granule, e_.I64(kDigitGranule * layout_.nr * kDigits)),
-                               e_.Mul(four, e_.I64(kDigitVectorBytes)));
-      for (std::size_t digit = 0; digit < words.size(); ++digit) {
-        const std::int64_t tile = column / kDigitLanes * kDigits + static_cast<std::int64_t>(digit);
-        store(words[digit], e_.Add(at, e_.I64(tile * tile_bytes)));
-      }
-    };
-    llvm::Value* special = b.CreateOrReduce(scale.special);
-    e_.If(b.CreateNot(special),
-          [&] { e_.For(e_.I64(0), depth, kFour, [&](llvm::Value* k) { emit(k, false); }); });
-    e_.If(special,
-          [&] { e_.For(e_.I64(0), depth, kFour, [&](llvm::Value* k) { emit(k, true); }); });
-  }
-
   KernelEmitter& e_;
   const PackFunc& func_;
-  PackedLayout layout_;   // Of the panel at panel_.
-  std::uint32_t target_;  // The operand that panel_ belongs to.
-  int width_;             // Units in a vector.
-  int n_dim_;             // The iteration dim of n in the accesses.
+  int width_;  // Units in a vector.
+  int n_dim_;  // The iteration dim of n in the accesses.
   Values batch_;
   llvm::Value* first_column_ = nullptr;
   llvm::Value* columns_ = nullptr;  // Columns from first_column_ to N.
-  llvm::Value* panel_ = nullptr;    // In the packed buffer, or in scratch.
+  llvm::Value* panel_ = nullptr;
 };
 
 }  // namespace
@@ -362,10 +291,6 @@ Result<LaunchShape> LaunchShapeOfPack(const PackFunc& func, const Target& target
   const std::int64_t typical = depth.IsConstant() ? depth.constant() : kTypicalDepth;
   shape.min_tasks_per_chunk = MinTasksPerChunk(
       kNsPerByte * static_cast<double>(typical * func.layout.nr * SizeInBytes(func.layout.dtype)));
-  if (func.layout.digits != 0) {
-    if (!depth.IsConstant()) return InvalidArgument("Digits need a constant K.");
-    shape.scratch_bytes = depth.constant() * func.layout.nr * SizeInBytes(DType::kF32);
-  }
   shape.dims = DimsOf(func);
   return shape;
 }

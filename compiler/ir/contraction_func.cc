@@ -8,8 +8,7 @@ namespace {
 
 std::string LayoutText(const PackedLayout& layout) {
   return std::string(Name(layout.dtype)) + " packed nr=" + std::to_string(layout.nr) +
-         " kr=" + std::to_string(layout.kr) + " k_multiple=" + std::to_string(layout.k_multiple) +
-         (layout.digits != 0 ? " digits=" + std::to_string(layout.digits) : "");
+         " kr=" + std::to_string(layout.kr) + " k_multiple=" + std::to_string(layout.k_multiple);
 }
 
 std::string NestText(const char* name, const std::vector<ContractionDim>& dims) {
@@ -23,8 +22,7 @@ std::string NestText(const char* name, const std::vector<ContractionDim>& dims) 
 
 Status VerifyLayout(const PackedLayout& layout) {
   if (layout.nr < 1 || layout.kr < 1 || layout.k_multiple < 1 ||
-      layout.k_multiple % layout.kr != 0 || layout.digits < 0 ||
-      (layout.digits != 0 && layout.dtype != DType::kI8)) {
+      layout.k_multiple % layout.kr != 0) {
     return InvalidArgument("packed layout (" + LayoutText(layout) + ") is not a layout.");
   }
   return Ok();
@@ -114,9 +112,7 @@ Status Verify(const PackFunc& func) {
 
 SymDim PanelElements(const PackedLayout& layout, const SymDim& k) {
   const SymDim padded_k = SymDim::CeilDiv(k, layout.k_multiple) * SymDim(layout.k_multiple);
-  const SymDim elements = SymDim::CeilDiv(padded_k, layout.kr) * SymDim(layout.nr * layout.kr);
-  if (layout.digits == 0) return elements;
-  return elements * SymDim(layout.digits) + SymDim(layout.nr * SizeInBytes(DType::kF32));
+  return SymDim::CeilDiv(padded_k, layout.kr) * SymDim(layout.nr * layout.kr);
 }
 
 SymDim PackedElements(const PackFunc& func) {

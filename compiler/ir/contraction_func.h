@@ -29,19 +29,14 @@ struct ContractionBatchDim {
 // How B lies in its packed buffer: [rhs batch][ceil(N/nr)][ceil(K/kr)][nr][kr], zero filled, K
 // running over the merged k nest in order. kr is 1 for f32, 2 for bf16 pairs (VNNI). For AMX K is
 // padded to a multiple of 32; f32 that AMX multiplies in bf16 parts lies in pairs too.
-//
-// With digits, f32 lies as integers of so many signed digits in base 256, the highest first, and a
-// panel is [ceil(K/64)][nr/16][digits][16][16 columns][4 k], then [nr] exponents in f32; see
-// codegen/digits.h.
 struct PackedLayout {
   DType dtype = DType::kF32;
   std::int64_t nr = 32;
   std::int64_t kr = 1;
   std::int64_t k_multiple = 1;  // K is zero-padded to a multiple of this.
-  std::int64_t digits = 0;      // 0: elements as they are; otherwise dtype is i8.
 };
 
-// Elements of `dtype` in one panel, padding and exponents included.
+// Elements of `dtype` in one panel, padding included.
 SymDim PanelElements(const PackedLayout& layout, const SymDim& k);
 
 struct ContractionFunc {

@@ -419,9 +419,7 @@ Status Lowering::FinishContraction(Group& group, ContractionParts& parts) {
   func.n = n;
   func.lhs_dtype = dtype;
   func.accumulator = AccumulatorOf(dtype);
-  const bool weights = !group.prepared && scheduled_.prepared[parts.node.operands[1]] &&
-                       parts.node.kind != OpKind::kConvolution;
-  func.rhs = ChoosePackedLayout(dtype, m, n, k, weights, target_);
+  func.rhs = ChoosePackedLayout(dtype, m, n, k, target_);
   func.lhs_offset = parts.lhs.index.offset;
 
   std::erase_if(parts.batch, [&](int dim) { return IsUnit(parts.space, dim); });

@@ -107,7 +107,6 @@ class Memory {
         std::aligned_alloc(kHugePage, (bytes_ + kHugePage - 1) / kHugePage * kHugePage));
     madvise(data_, bytes_, MADV_HUGEPAGE);
     std::memset(data_, 0, bytes_);
-    if (dtype == DType::kI8) return;  // Digits, among which are exponents.
     std::mt19937 random(3);
     for (std::int64_t i = 0; i < elements; ++i) {
       const float value = static_cast<float>(random() % 200) / 100.0F - 1;
@@ -196,7 +195,7 @@ void MeasureContraction(const Row& row, DType dtype, const Target& target, bool 
   func.k = row.k;
   func.n = row.n;
   func.lhs_dtype = dtype;
-  func.rhs = ChoosePackedLayout(dtype, m, row.n, k, row.k.size() == 1, target);
+  func.rhs = ChoosePackedLayout(dtype, m, row.n, k, target);
   func.operands = {{dtype, false, false},
                    {func.rhs.dtype, false, false},
                    {dtype, true, false},
@@ -274,7 +273,7 @@ void MeasurePack(std::int64_t n, std::int64_t k, bool nk, DType dtype, const Tar
   pack.k = {k};
   pack.n = n;
   pack.source = At(0, dtype, nk ? Affine({{0, 1}, {1, k}}) : Affine({{0, n}, {1, 1}}));
-  pack.layout = ChoosePackedLayout(dtype, 128, n, k, true, target);
+  pack.layout = ChoosePackedLayout(dtype, 128, n, k, target);
   Memory source(dtype, n * k);
   Memory packed(pack.layout.dtype, PackedElements(pack).constant());
   // "Flops" here are bytes read and written.

@@ -72,9 +72,6 @@ static int tiles(void) {
   }                                                                          \
   long name##_flops(void) { return 6L * 16 * 16 * (depth) * 2; }
 PRODUCTS(bf16, _tile_dpbf16ps, 32)
-#if defined(__AMX_INT8__)
-PRODUCTS(i8, _tile_dpbssd, 64)
-#endif
 #elif defined(__AVX512BF16__)
 double bf16(long rounds) {
   const double start = now();
@@ -147,19 +144,17 @@ def _in_threads(work, threads):
     return results
 
 
-PRODUCTS_OF_F32 = 6  # An f32 in three parts, or three digits: products of parts that count.
+PRODUCTS_OF_F32 = 6  # An f32 in three bf16 parts: products of parts that count.
 
 
 def fastest(rates):
-    """{"float32": flop/s, "bfloat16": flop/s} of the rates of f32, bf16 and i8, the latter two maybe None.
+    """{"float32": flop/s, "bfloat16": flop/s} of the rates of f32 and bf16, the latter maybe None.
 
-    The contract lets f32 be multiplied by multiply-adds, as three bf16 parts, or as three digits of eight
-    bits: the fastest way is the peak. A machine without products of bf16 computes them in f32.
+    The contract lets f32 be multiplied by multiply-adds or as three bf16 parts: the faster way is the peak.
+    A machine without products of bf16 computes them in f32.
     """
-    f32, bf16, i8 = rates
-    return {
-        "float32": max(f32, (bf16 or 0) / PRODUCTS_OF_F32, (i8 or 0) / PRODUCTS_OF_F32),
-        "bfloat16": max(f32, bf16 or 0)}
+    f32, bf16 = rates
+    return {"float32": max(f32, (bf16 or 0) / PRODUCTS_OF_F32), "bfloat16": max(f32, bf16 or 0)}
 
 
 class Peaks:
@@ -170,7 +165,7 @@ class Peaks:
         self._threads = threads
 
     def measure(self):
-        for dtype, rate in fastest([_rate(name, self._threads) for name in ("f32", "bf16", "i8")]).items():
+        for dtype, rate in fastest([_rate(name, self._threads) for name in ("f32", "bf16")]).items():
             self.rates[dtype] = max(rate, self.rates.get(dtype, 0))
 
 

@@ -51,7 +51,6 @@ void Dot512() { STOKER_LOOP(STOKER_TWELVE("vdpbf16ps", "zmm")); }
       : "cc")
 
 void AmxBf16() { STOKER_TILES("tdpbf16ps"); }
-void AmxBytes() { STOKER_TILES("tdpbssd"); }
 
 constexpr double kTileProducts =
     kIterations / 8 * 4.0 * 16 * 16;  // Of whole registers of 64 bytes.
@@ -80,8 +79,7 @@ double PeakGflops(DType dtype, const Target& target) {
     return target.Has("avx512_bf16") ? Gflops(Dot512, kIterations * 12.0 * 64) : fma;
   }
   constexpr int kProductsOfParts = 6;
-  const double bytes = target.Has("amx_int8") ? Gflops(AmxBytes, kTileProducts * 2 * 64) : 0;
-  return std::max({fma, amx / kProductsOfParts, bytes / kProductsOfParts});
+  return std::max(fma, amx / kProductsOfParts);
 }
 
 }  // namespace stoker

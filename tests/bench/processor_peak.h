@@ -7,7 +7,7 @@
 namespace stoker {
 
 // Floating-point operations per nanosecond of one core, the fastest way that `target` has: for f32
-// multiply-adds, or six products of bf16 parts or of digits on AMX. Takes well under a millisecond.
+// multiply-adds, or six products of bf16 parts on AMX. Takes well under a millisecond.
 double PeakGflops(DType dtype, const Target& target);
 
 // Seconds of processor time of the calling thread: others that share the machine do not show.

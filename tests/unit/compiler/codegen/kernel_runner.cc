@@ -110,9 +110,8 @@ GuardedBuffer::~GuardedBuffer() { munmap(mapping_, mapping_bytes_); }
 
 std::vector<Target> ProductTargets() {
   std::vector<Target> targets;
-  for (const char* text :
-       {"cpu/x86-64-v3", "cpu/x86-64-v4", "cpu/x86-64-v4+avx512_bf16",
-        "cpu/x86-64-v4+amx_bf16+avx512_bf16", "cpu/x86-64-v4+amx_bf16+amx_int8+avx512_bf16"}) {
+  for (const char* text : {"cpu/x86-64-v3", "cpu/x86-64-v4", "cpu/x86-64-v4+avx512_bf16",
+                           "cpu/x86-64-v4+amx_bf16+avx512_bf16"}) {
     Target target = Target::Parse(text).value();
     if (CanRun(target)) targets.push_back(std::move(target));
   }
