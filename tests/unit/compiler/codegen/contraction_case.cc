@@ -1,11 +1,11 @@
+#include "tests/unit/compiler/codegen/contraction_case.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
-
-#include "tests/unit/compiler/codegen/contraction_case.h"
 
 namespace stoker {
 namespace {
@@ -108,25 +108,60 @@ BodyInstr Pointwise(OpKind kind, DType dtype, std::vector<std::uint32_t> args) {
 struct Instance {
   explicit Instance(const ContractionCase& c, const Target& target);
 
-  void Randomize(std::mt19937_64& random);
+  void Randomize(std::mt19937_64& random, const Terms* terms);
+  void CheckOnce(const Target& target, std::mt19937_64& random, const Terms* terms);
   void Pack(const Target& target);
   void Run(const Target& target);
-  void Compare();
+  void Compare(bool alike);
 
   const ContractionCase& c;
+  bool flushes;  // The target's products may take denormal numbers for zero.
   Sizes sizes;
   DType accumulator;
   ContractionFunc contraction;
   PackFunc pack;
   std::unique_ptr<TestArray> lhs, rhs, scale, packed, bias, out;
   std::unique_ptr<TestArray> residual;  // A copy of `out` before the run.
+  std::unique_ptr<LoadedKernel> pack_kernel, kernel;
   std::vector<std::int64_t> lhs_batch_strides, m_strides, k_strides, rhs_strides;
 };
 
 constexpr std::int64_t kLhsOffset = 3;
 
+// Of the element with a flat number among `extents`; strides[first + i] belongs to extents[i].
+std::int64_t OffsetOf(std::int64_t flat, const std::vector<std::int64_t>& extents,
+                      const std::vector<std::int64_t>& strides, std::size_t first = 0) {
+  std::int64_t at = 0;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    at += flat % extents[i] * strides[first + i];
+    flat /= extents[i];
+  }
+  return at;
+}
+
+// The bound of compiler/NUMERICS.md for one element of a product.
+struct ProductBound {
+  double terms = 0;      // The number of terms,
+  double magnitude = 0;  // the sum of their magnitudes,
+  double factors = 0;    // and that of the magnitudes of all factors.
+  bool alike = false;    // See Terms.
+
+  double Of(DType accumulator, bool flushes) const {
+    if (!IsFloat(accumulator)) return 0;
+    const double multiple = alike ? terms / 2 + 4 : 2 * std::sqrt(terms);
+    const double spacing = accumulator == DType::kF32 ? 0x1p-23 : 0x1p-52;
+    const double flushed = flushes ? 0x1p-126 * factors + 0x1p-123 * terms : 0;
+    // A sum in IEEE rounds to what is next, however small.
+    const double least = accumulator == DType::kF32 ? 0x1p-149 : 0;
+    return multiple * spacing * magnitude + flushed + terms * least;
+  }
+};
+
 Instance::Instance(const ContractionCase& case_, const Target& target)
-    : c(case_), sizes(case_.symbolic), accumulator(AccumulatorOf(case_.dtype)) {
+    : c(case_),
+      flushes(target.Has("amx_bf16") || (case_.dtype == DType::kBF16 && target.Has("avx512_bf16"))),
+      sizes(case_.symbolic),
+      accumulator(AccumulatorOf(case_.dtype)) {
   const std::vector<SymDim> batch = sizes.Of(c.batch);
   const std::vector<SymDim> m = sizes.Of(c.m);
   const std::vector<SymDim> k = sizes.Of(c.k);
@@ -261,7 +296,7 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
       {static_cast<std::uint32_t>(body.size()) - 1, {2, c.output, out_map, {}}});
 }
 
-void Instance::Randomize(std::mt19937_64& random) {
+void Instance::Randomize(std::mt19937_64& random, const Terms* terms) {
   for (TestArray* array : {lhs.get(), rhs.get(), scale.get(), bias.get(), out.get()}) {
     array->Randomize(random);
   }
@@ -269,15 +304,16 @@ void Instance::Randomize(std::mt19937_64& random) {
   for (std::int64_t i = 0; i < kLhsOffset; ++i) {
     if (IsFloat(c.dtype)) lhs->Set(i, std::nan(""));
   }
-  if (c.wide_range) {
-    const std::int64_t depth = Product(c.k);
-    for (std::int64_t i = 0; i < Product(c.m) * depth; ++i) {
-      const int power = static_cast<int>(i / depth % 7 - 3) * 25;
-      lhs->Set(kLhsOffset + i, std::ldexp(lhs->Get(kLhsOffset + i), power));
+  if (terms != nullptr) {
+    const std::int64_t channels = c.k.back();
+    for (std::int64_t i = 0; i < lhs->elements() - kLhsOffset; ++i) {
+      lhs->Set(kLhsOffset + i, terms->lhs(i / channels, i % channels));
     }
-    for (std::int64_t i = 0; i < depth * c.n; ++i) {
-      const int power = static_cast<int>(i % c.n % 5 - 2) * 15;
-      rhs->Set(i, std::ldexp(rhs->Get(i), power));
+    for (std::int64_t k = 0; k < Product(c.k); ++k) {
+      for (std::int64_t n = 0; n < c.n; ++n) {
+        rhs->Set(OffsetOf(k, c.k, rhs_strides, c.batch.size()) + n * rhs_strides.back(),
+                 terms->rhs(k % channels, n));
+      }
     }
   }
   if (c.special && c.special_in_lhs) lhs->Set(kLhsOffset + Product(c.k) + 1, *c.special);
@@ -286,16 +322,31 @@ void Instance::Randomize(std::mt19937_64& random) {
 }
 
 void Instance::Pack(const Target& target) {
-  const auto kernel = LoadedKernel::Make(pack, target);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-  (*kernel)->Run({rhs->data(), packed->data(), scale->data()}, sizes.bindings(), c.tasks_per_call);
+  if (pack_kernel == nullptr) {
+    auto made = LoadedKernel::Make(pack, target);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    pack_kernel = std::move(made).value();
+  }
+  pack_kernel->Run({rhs->data(), packed->data(), scale->data()}, sizes.bindings(),
+                   c.tasks_per_call);
 }
 
 void Instance::Run(const Target& target) {
-  const auto kernel = LoadedKernel::Make(contraction, target);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-  (*kernel)->Run({lhs->data(), packed->data(), out->data(), bias->data()}, sizes.bindings(),
-                 c.tasks_per_call);
+  if (kernel == nullptr) {
+    auto made = LoadedKernel::Make(contraction, target);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    kernel = std::move(made).value();
+  }
+  kernel->Run({lhs->data(), packed->data(), out->data(), bias->data()}, sizes.bindings(),
+              c.tasks_per_call);
+}
+
+void Instance::CheckOnce(const Target& target, std::mt19937_64& random, const Terms* terms) {
+  Randomize(random, terms);
+  Pack(target);
+  Run(target);
+  if (testing::Test::HasFatalFailure()) return;
+  Compare(terms != nullptr && terms->alike);
 }
 
 // Unit roundoff of a dtype.
@@ -306,36 +357,28 @@ double Epsilon(DType dtype) {
   return IsFloat(dtype) ? std::ldexp(1.0, -53) : 0;
 }
 
-void Instance::Compare() {
+void Instance::Compare(bool alike) {
   const std::int64_t b_total = Product(c.batch);
   const std::int64_t m_total = Product(c.m);
   const std::int64_t k_total = Product(c.k);
-  const auto offset = [](std::int64_t flat, const std::vector<std::int64_t>& extents,
-                         const std::vector<std::int64_t>& strides, std::size_t first = 0) {
-    std::int64_t at = 0;
-    for (std::size_t i = extents.size(); i-- > 0;) {
-      at += flat % extents[i] * strides[first + i];
-      flat /= extents[i];
-    }
-    return at;
-  };
   int failures = 0;
   for (std::int64_t b = 0; b < b_total; ++b) {
-    const std::int64_t lhs_b = kLhsOffset + offset(b, c.batch, lhs_batch_strides);
-    const std::int64_t rhs_b = offset(b, c.batch, rhs_strides);
+    const std::int64_t lhs_b = kLhsOffset + OffsetOf(b, c.batch, lhs_batch_strides);
+    const std::int64_t rhs_b = OffsetOf(b, c.batch, rhs_strides);
     for (std::int64_t m = 0; m < m_total; ++m) {
-      const std::int64_t lhs_m = lhs_b + offset(m, c.m, m_strides);
+      const std::int64_t lhs_m = lhs_b + OffsetOf(m, c.m, m_strides);
       for (std::int64_t n = 0; n < c.n; ++n) {
         double sum = 0;
-        double magnitude = 0;
+        ProductBound bound{static_cast<double>(k_total), 0, 0, alike};
         const double factor = c.has_scale ? scale->Get(n) : 1;
         for (std::int64_t k = 0; k < k_total; ++k) {
-          const double x = lhs->Get(lhs_m + offset(k, c.k, k_strides));
-          const double y = rhs->Get(rhs_b + offset(k, c.k, rhs_strides, c.batch.size()) +
+          const double x = lhs->Get(lhs_m + OffsetOf(k, c.k, k_strides));
+          const double y = rhs->Get(rhs_b + OffsetOf(k, c.k, rhs_strides, c.batch.size()) +
                                     n * rhs_strides.back());
           // The packed product is rounded to the packed dtype; a relative error per term.
           sum += x * y * factor;
-          magnitude += std::abs(x * y * factor);
+          bound.magnitude += std::abs(x * y * factor);
+          bound.factors += std::abs(x) + std::abs(y * factor);
         }
         double want = sum;
         const std::int64_t at = (b * m_total + m) * c.n + n;
@@ -350,10 +393,13 @@ void Instance::Compare() {
         }
         const double got = out->Get(at);
         const double scaled = c.has_scale ? Epsilon(c.dtype) : 0;
+        const double of_product = bound.Of(accumulator, flushes) + scaled * bound.magnitude;
+        // The product is rounded once more where it is not stored as it was summed up.
         const double tolerance =
-            magnitude *
-                (4 * Epsilon(accumulator) * std::sqrt(static_cast<double>(k_total)) + scaled) +
-            (std::abs(want) + (c.wide_range ? 0 : 1e-3)) * 2 * Epsilon(c.output);
+            of_product +
+            (c.epilogue != Epilogue::kNone ? (std::abs(want) + 1e-3) * 2 * Epsilon(c.output)
+             : c.output != accumulator     ? (std::abs(want) + of_product) * Epsilon(c.output)
+                                           : 0);
         const bool same = std::isfinite(want) ? std::abs(got - want) <= tolerance
                           : std::isnan(want)  ? std::isnan(got)
                                               : got == want;
@@ -413,11 +459,16 @@ void Check(const ContractionCase& c, const Target& target) {
   SCOPED_TRACE(target.ToString() + ": " + c.Name());
   Instance instance(c, target);
   std::mt19937_64 random(7);
-  instance.Randomize(random);
-  instance.Pack(target);
-  instance.Run(target);
-  if (testing::Test::HasFatalFailure()) return;
-  instance.Compare();
+  instance.CheckOnce(target, random, nullptr);
+}
+
+void Check(const ContractionCase& c, const Target& target, const std::vector<Terms>& terms) {
+  Instance instance(c, target);
+  std::mt19937_64 random(7);
+  for (const Terms& each : terms) {
+    SCOPED_TRACE(target.ToString() + ": " + c.Name() + " of " + each.name);
+    instance.CheckOnce(target, random, &each);
+  }
 }
 
 }  // namespace stoker

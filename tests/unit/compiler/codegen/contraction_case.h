@@ -1,6 +1,7 @@
 // A contraction with the packing of its right side, made and checked against sums in double.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,6 @@ struct ContractionCase {
   // If set, takes the place of one element of A, in its second row, or of B.
   std::optional<float> special;
   bool special_in_lhs = true;
-  // Of [m, k] x [k, n]: rows of A and columns of B differ by powers of two, up to 2^150 and 2^60.
-  bool wide_range = false;
   bool symbolic = false;  // All sizes and strides are symbols.
   std::int64_t tasks_per_call = INT64_MAX;
 
@@ -49,7 +48,17 @@ ContractionCase Convolution(DType dtype, std::int64_t images, std::int64_t oh, s
                             std::int64_t channels, std::int64_t window, std::int64_t stride,
                             std::int64_t features);
 
-// Packs, runs and compares; failures are reported through GoogleTest.
+// What the elements of A and B are. `channel` counts along the last k dim.
+struct Terms {
+  std::string name;
+  std::function<double(std::int64_t row, std::int64_t channel)> lhs;
+  std::function<double(std::int64_t channel, std::int64_t column)> rhs;
+  bool alike = false;  // Terms are so equal that their sums are all rounded the same way.
+};
+
+// Packs, runs and compares; failures are reported through GoogleTest. Elements are normal and
+// independent, or what each of `terms` says in turn.
 void Check(const ContractionCase& c, const Target& target);
+void Check(const ContractionCase& c, const Target& target, const std::vector<Terms>& terms);
 
 }  // namespace stoker

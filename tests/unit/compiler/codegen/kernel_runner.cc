@@ -24,12 +24,11 @@ Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const KernelFunc& func,
   kernel->compile_ms_ = took.count();
   kernel->elf_ = std::move(code.elf);
 
-  const int fd = memfd_create("kernel", MFD_CLOEXEC);
-  if (fd < 0) return Internal("memfd_create failed.");
-  const auto written = write(fd, kernel->elf_.data(), kernel->elf_.size());
-  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  kernel->file_ = memfd_create("kernel", MFD_CLOEXEC);
+  if (kernel->file_ < 0) return Internal("memfd_create failed.");
+  const auto written = write(kernel->file_, kernel->elf_.data(), kernel->elf_.size());
+  const std::string path = "/proc/self/fd/" + std::to_string(kernel->file_);
   kernel->library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(fd);
   if (written != static_cast<ssize_t>(kernel->elf_.size()) || kernel->library_ == nullptr) {
     return Internal(std::string("dlopen: ") + dlerror());
   }
@@ -40,6 +39,7 @@ Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const KernelFunc& func,
 
 LoadedKernel::~LoadedKernel() {
   if (library_ != nullptr) dlclose(library_);
+  if (file_ >= 0) close(file_);
 }
 
 void LoadedKernel::Run(const std::vector<void*>& buffers, const SymBindings& symbols,

@@ -33,6 +33,7 @@ class LoadedKernel {
   LaunchShape launch_;
   std::string elf_;
   double compile_ms_ = 0;
+  int file_ = -1;  // Open as long as the library is loaded: dlopen goes by its path.
   void* library_ = nullptr;
   CpuKernelFn function_ = nullptr;
 };
