@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "compiler/codegen/float_rounding.h"
 #include "compiler/codegen/vector_math.h"
 
 namespace stoker::codegen {
@@ -187,14 +188,14 @@ class Pointwise {
       return is_float() ? b_.CreateFCmpUNE(x, Float(0)) : b_.CreateICmpNE(x, Int(0));
     }
     if (IsFloat(to)) {
-      if (is_float()) {
-        x = b_.CreateFPCast(x, type);
-      } else {
-        x = IsSigned(dtype_) ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);
+      if (to == DType::kF32 && (round_to == DType::kF16 || round_to == DType::kBF16)) {
+        if (dtype_ == DType::kF64) x = EmitFloatRoundedToOdd(emitter_, x);
+        if (!is_float()) x = EmitFloatRoundedToOdd(emitter_, x, IsSigned(dtype_));
+        return emitter_.FromMemory(round_to, emitter_.ToMemory(round_to, x));
       }
-      const bool rounds =
-          to == DType::kF32 && (round_to == DType::kF16 || round_to == DType::kBF16);
-      return rounds ? emitter_.FromMemory(round_to, emitter_.ToMemory(round_to, x)) : x;
+      if (dtype_ == DType::kF64 && to == DType::kF32) return EmitFloat(emitter_, x);
+      if (is_float()) return b_.CreateFPCast(x, type);
+      return IsSigned(dtype_) ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);
     }
     if (is_float()) {
       const auto id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;

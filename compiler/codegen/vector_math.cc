@@ -1,6 +1,7 @@
 #include "compiler/codegen/vector_math.h"
 
 #include "compiler/codegen/exp_log.h"
+#include "compiler/codegen/float_rounding.h"
 #include "compiler/codegen/trigonometry.h"
 
 namespace stoker::codegen {
@@ -50,7 +51,7 @@ Value* EmitTranscendental(KernelEmitter& emitter, OpKind kind, llvm::ArrayRef<Va
   llvm::Type* wide = KernelEmitter::VectorOf(b.getDoubleTy(), KernelEmitter::WidthOf(args[0]));
   Values wide_args;
   for (Value* arg : args) wide_args.push_back(b.CreateFPExt(arg, wide));
-  return b.CreateFPTrunc(EmitRare(emitter, kind, wide_args, true), type);
+  return EmitFloat(emitter, EmitRare(emitter, kind, wide_args, true));
 }
 
 Value* EmitExpNonPositive(KernelEmitter& emitter, Value* x) {

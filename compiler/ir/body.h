@@ -30,7 +30,7 @@ struct BodyInstr {
 
   OpKind pointwise = OpKind::kAdd;                     // kPointwise
   CompareDirection direction = CompareDirection::kEq;  // kPointwise compare
-  DType round_to = DType::kF32;   // kPointwise convert: kF16/kBF16 rounds the f32 value to it.
+  DType round_to = DType::kF32;   // kPointwise convert: kF16/kBF16 rounds to it, once.
   double constant = 0;            // kConstant, float dtypes
   std::int64_t int_constant = 0;  // kConstant, integer dtypes and bool
   int dim = 0;                    // kIndex

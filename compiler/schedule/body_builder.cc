@@ -130,23 +130,20 @@ std::uint32_t BodyBuilder::EmitAnd(std::optional<std::uint32_t> a, std::uint32_t
   return EmitPointwise(OpKind::kAnd, DType::kBool, {*a, b});
 }
 
-// Conversions to 16-bit floats round the f32 value; from them nothing is left to do.
+// Conversions to 16-bit floats are one instruction, so that they round once; from them nothing is
+// left to do.
 std::uint32_t BodyBuilder::EmitConvert(std::uint32_t arg, DType from, DType to) {
-  if (from == to) return arg;
-  if (ComputeType(from) != ComputeType(to)) {
-    arg = EmitPointwise(OpKind::kConvert, ComputeType(to), {arg});
-  }
-  if (!Is16BitFloat(to)) return arg;
-  const std::uint32_t rounded = EmitPointwise(OpKind::kConvert, DType::kF32, {arg});
-  body_.instrs[rounded].round_to = to;
-  return rounded;
+  if (from == to || ComputeType(from) == to) return arg;
+  const std::uint32_t converted = EmitPointwise(OpKind::kConvert, ComputeType(to), {arg});
+  if (Is16BitFloat(to)) body_.instrs[converted].round_to = to;
+  return converted;
 }
 
 std::uint32_t BodyBuilder::WithoutRounding(std::uint32_t instr, DType dtype) const {
   const BodyInstr& last = body_.instrs[instr];
   const bool rounds = last.op == BodyOp::kPointwise && last.pointwise == OpKind::kConvert &&
                       last.dtype == DType::kF32 && last.round_to == dtype && Is16BitFloat(dtype);
-  return rounds ? last.args[0] : instr;
+  return rounds && body_.instrs[last.args[0]].dtype == DType::kF32 ? last.args[0] : instr;
 }
 
 Error BodyBuilder::Missing(ValueId value) {

@@ -176,6 +176,34 @@ TEST(Scatter, IndicesOutOfBounds_AreSkippedElementByElement) {
   }
 }
 
+// Rounding to f32 on the way makes each of these the middle of two neighbors.
+TEST(Convert, BesideTheMiddleOfTwoNeighbors_RoundsOnce) {
+  struct Case {
+    const char* from;
+    double value;
+  };
+  constexpr Case kCases[] = {
+      {"f64", 1 + 0x1p-11 + 0x1p-40}, {"f64", -3 - 0x1.8p-9 + 0x1p-40},  // Of f16,
+      {"f64", 1 + 0x1p-8 + 0x1p-40},  {"f64", 0x1.01p100 + 0x1p60},      // of bf16,
+      {"i32", 257 * 65536 + 1},       {"i64", 0x1.01p60 + 0x1p20},
+      {"i64", -0x1.03p62 + 0x1p12},
+  };
+  for (const Case& c : kCases) {
+    const auto graph = ParseGraph(std::string("graph @g(%0: ") + c.from +
+                                  "[21]) {\n  %1 = convert(%0) : f16[21]\n"
+                                  "  %2 = convert(%0) : bf16[21]\n  return %1, %2\n}\n");
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    std::vector<InterpreterTensor> inputs = RandomInputs(*graph, 1);
+    std::visit(
+        [&](auto& values) {
+          for (auto& x : values) x = static_cast<std::decay_t<decltype(x)>>(c.value);
+        },
+        inputs[0].elements);
+    const Tolerance exact = {.f64 = 0, .f32 = 0, .f16 = 0, .bf16 = 0};
+    EXPECT_EQ(CompareWithInterpreter(*graph, inputs, exact).error, "") << c.from << " " << c.value;
+  }
+}
+
 // Index vectors that lie across the rows of what they are a view of.
 TEST(Scatter, IndicesThroughViews_AgreeWithTheInterpreter) {
   for (const char* view : {"  %4 = reshape(%1) : i64[6,2]\n",
