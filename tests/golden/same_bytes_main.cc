@@ -10,21 +10,26 @@
 
 #include "compiler/compile.h"
 #include "tests/golden/golden_file.h"
+#include "tests/unit/compiler/codegen/x86_targets.h"
 
 namespace stoker::golden {
 namespace {
 
-// The digest of all that the compile of a file's graph gives.
+// The digest of all that compiling a file's graph for every target gives.
 Result<std::string> DigestOf(const std::string& path, int threads) {
   STOKER_TRY(const GoldenFile file, ReadGoldenFile(path));
   STOKER_TRY(const Graph graph, ParseGraph(file.graph));
-  STOKER_TRY(const Target target, Target::Parse("cpu/x86-64-v4"));
   CompileHooks hooks;
   hooks.threads = threads;
-  STOKER_TRY(const CompileOutput output, Compile({graph, {}, target, {}, CompilerEpoch()}, hooks));
-  std::string bytes = EncodeArtifact(output.artifact);
-  for (const CompiledKernel& kernel : output.kernels) bytes += kernel.elf;
-  for (const std::string& constant : output.constants) bytes += constant;
+  std::string bytes;
+  for (const Target& target : X86Targets()) {
+    STOKER_TRY(const CompileOutput output,
+               Compile({graph, {}, target, {}, CompilerEpoch()}, hooks));
+    bytes += EncodeArtifact(output.artifact);
+    for (const CompiledKernel& kernel : output.kernels) bytes += kernel.elf;
+    for (const std::string& constant : output.constants) bytes += constant;
+    for (std::size_t i = 0; i < output.kernels.size(); ++i) ReportKernel(target, Execution::kNone);
+  }
   return Sha256Of(bytes).ToHex();
 }
 

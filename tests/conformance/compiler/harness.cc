@@ -13,6 +13,8 @@
 
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/executable.h"
+#include "tests/unit/compiler/codegen/tile_emulation.h"
+#include "tests/unit/compiler/codegen/x86_targets.h"
 
 namespace stoker::test {
 namespace {
@@ -154,18 +156,45 @@ std::vector<InterpreterTensor> Rounded(const std::vector<InterpreterTensor>& ten
   return rounded;
 }
 
+// A call as tensors hold it, and what it should give.
+struct Call {
+  std::vector<InterpreterTensor> inputs;
+  std::vector<InterpreterTensor> outputs;
+};
+
+Result<std::vector<Call>> InterpretCalls(const Graph& graph,
+                                         const std::vector<std::vector<InterpreterTensor>>& calls) {
+  std::vector<Call> interpreted;
+  for (const std::vector<InterpreterTensor>& inputs : calls) {
+    Call call;
+    call.inputs = Rounded(inputs);
+    STOKER_TRY(const std::vector<InterpreterTensor> outputs, Interpret(graph, call.inputs));
+    call.outputs = Rounded(outputs);
+    interpreted.push_back(std::move(call));
+  }
+  return interpreted;
+}
+
+// Makes what was compiled for a target run on this processor; see Execution.
+CompileOutput WithEmulatedTiles(CompileOutput output) {
+  output.artifact.target = SharedDevice().host();
+  for (CompiledKernel& kernel : output.kernels) {
+    const Digest digest = Sha256Of(kernel.elf);
+    kernel.elf = stoker::WithEmulatedTiles(std::move(kernel.elf));
+    for (KernelRef& reference : output.artifact.kernels) {
+      if (reference.blob == digest) reference.blob = Sha256Of(kernel.elf);
+    }
+  }
+  return output;
+}
+
 // One call beside the interpreter; empty, or how they differ.
-std::string CompareCall(const Graph& graph, const CompileOutput& compiled,
-                        const std::vector<InterpreterTensor>& inputs, const Tolerance& tolerance,
+std::string CompareCall(const CompileOutput& compiled, const Call& call, const Tolerance& tolerance,
                         int threads) {
-  const std::vector<InterpreterTensor> rounded = Rounded(inputs);
-  const auto expected = Interpret(graph, rounded);
-  if (!expected.ok()) return "interpreter: " + expected.error().message;
-  const auto actual = Execute(compiled, rounded, threads);
+  const auto actual = Execute(compiled, call.inputs, threads);
   if (!actual.ok()) return "run: " + actual.error().message;
-  const std::vector<InterpreterTensor> representable = Rounded(*expected);
   for (std::size_t i = 0; i < actual->size(); ++i) {
-    const InterpreterTensor& want = representable[i];
+    const InterpreterTensor& want = call.outputs[i];
     const std::string difference = Compare(want, (*actual)[i], ToleranceOf(tolerance, want.dtype));
     if (!difference.empty()) return "output " + std::to_string(i) + ": " + difference;
   }
@@ -178,6 +207,35 @@ void PrintSectionOf(const CompileRequest& request, const std::string& section) {
               listings.ok() ? listings->front().text.c_str() : listings.error().message.c_str());
 }
 
+// Compiles for `target` and compares each call as far as this processor can; empty, or a
+// difference.
+std::string CompareFor(const Target& target, const Graph& graph, const std::vector<Call>& calls,
+                       const Tolerance& tolerance, int threads, Outcome& outcome) {
+  const bool is_host = target == SharedDevice().host();
+  const CompileRequest request{graph, {}, target, {}, CompilerEpoch()};
+  if (const char* section = std::getenv("STOKER_INSPECT"); section != nullptr && is_host) {
+    PrintSectionOf(request, section);
+  }
+  CompileHooks hooks;
+  hooks.threads = 2;
+  auto compiled = Compile(request, hooks);
+  if (!compiled.ok()) return "compile: " + compiled.error().message;
+  if (is_host) {
+    outcome.artifact = compiled->artifact;
+    outcome.kernels = compiled->artifact.kernels.size();
+  }
+  const Execution execution = ExecutionOf(target);
+  for (std::size_t i = 0; i < compiled->kernels.size(); ++i) ReportKernel(target, execution);
+  if (execution == Execution::kNone) return "";
+  if (execution == Execution::kEmulated) *compiled = WithEmulatedTiles(std::move(*compiled));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::string difference = CompareCall(*compiled, calls[i], tolerance, threads);
+    if (difference.empty()) continue;
+    return calls.size() == 1 ? difference : "call " + std::to_string(i) + ": " + difference;
+  }
+  return "";
+}
+
 }  // namespace
 
 Outcome CompareCallsWithInterpreter(const Graph& graph,
@@ -188,20 +246,11 @@ Outcome CompareCallsWithInterpreter(const Graph& graph,
     outcome.error = message + "\n" + PrintGraph(graph);
     return outcome;
   };
-  const auto target = Target::Host();
-  if (!target.ok()) return fail("target: " + target.error().message);
-  const CompileRequest request{graph, {}, *target, {}, CompilerEpoch()};
-  if (const char* section = std::getenv("STOKER_INSPECT")) PrintSectionOf(request, section);
-  CompileHooks hooks;
-  hooks.threads = 2;
-  const auto compiled = Compile(request, hooks);
-  if (!compiled.ok()) return fail("compile: " + compiled.error().message);
-  outcome.artifact = compiled->artifact;
-  outcome.kernels = compiled->artifact.kernels.size();
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const std::string difference = CompareCall(graph, *compiled, calls[i], tolerance, threads);
-    if (difference.empty()) continue;
-    return fail(calls.size() == 1 ? difference : "call " + std::to_string(i) + ": " + difference);
+  const auto expected = InterpretCalls(graph, calls);
+  if (!expected.ok()) return fail("interpreter: " + expected.error().message);
+  for (const Target& target : X86Targets()) {
+    const std::string problem = CompareFor(target, graph, *expected, tolerance, threads, outcome);
+    if (!problem.empty()) return fail(target.ToString() + ": " + problem);
   }
   return outcome;
 }

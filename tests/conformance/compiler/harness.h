@@ -1,4 +1,5 @@
-// Runs a graph through the compiler and the CPU runtime, and beside the interpreter in float64.
+// Runs a graph through the compiler and the CPU runtime, and beside the interpreter in float64: for
+// every target of x86_targets.h. What this processor cannot run is compiled.
 #pragma once
 
 #include <string>
@@ -22,12 +23,12 @@ struct Tolerance {
 };
 
 struct Outcome {
-  std::string error;  // Empty: every output is within the tolerance.
-  Artifact artifact;
+  std::string error;        // Empty: every output is within the tolerance.
+  Artifact artifact;        // For this machine.
   std::size_t kernels = 0;  // Unique.
 };
 
-// Compiles for this machine. `inputs`: one per graph input. Each call of the executable is made
+// `inputs`: one per graph input. Each call of the executable is made
 // twice, so that what one leaves behind in the arena shows in the next.
 Outcome CompareWithInterpreter(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
                                const Tolerance& tolerance = {}, int threads = 2);

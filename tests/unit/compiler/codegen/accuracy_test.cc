@@ -214,11 +214,13 @@ std::string BytesOf(DType dtype, const std::vector<double>& values) {
   return tensor.ToBytes();
 }
 
+// None where this processor cannot run the kernel.
 std::vector<double> ResultsOf(OpKind kind, DType dtype, const Sample& sample,
                               const Target& target) {
   const std::size_t size = sample.x.size();
   auto kernel = LoadedKernel::Make(FuncOf(kind, dtype, size), target);
   STOKER_CHECK(kernel.ok());
+  if (!(*kernel)->Runs()) return {};
   std::vector<std::string> buffers = {BytesOf(dtype, sample.x)};
   if (!sample.y.empty()) buffers.push_back(BytesOf(dtype, sample.y));
   buffers.emplace_back(size * static_cast<std::size_t>(SizeInBytes(dtype)) + 64, '\0');
@@ -262,6 +264,7 @@ TEST_P(AccuracyTest, WholeDomain_ErrorIsWithinTheStatedBound) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
     const Sample sample = SampleOf(function.kind, dtype, dtype == DType::kF32 ? 256 : 32);
     const std::vector<double> results = ResultsOf(function.kind, dtype, sample, target);
+    if (results.empty()) continue;
     double worst = -1;
     std::size_t at = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -279,7 +282,7 @@ TEST_P(AccuracyTest, WholeDomain_ErrorIsWithinTheStatedBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, AccuracyTest,
-                         testing::Combine(testing::ValuesIn(RunnableTargets()),
+                         testing::Combine(testing::ValuesIn(X86Targets()),
                                           testing::ValuesIn(kFunctions)),
                          [](const auto& param) {
                            return std::string(Name(std::get<1>(param.param).kind)) + "_" +

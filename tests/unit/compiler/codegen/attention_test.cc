@@ -44,7 +44,7 @@ class Attention {
  public:
   explicit Attention(const AttentionCase& c);
 
-  void Run(const Target& target);
+  bool Run(const Target& target);  // Whether there is a result to compare.
   void Compare() const;
 
   TestArray& q() { return *q_; }
@@ -124,12 +124,14 @@ Attention::Attention(const AttentionCase& c) : c_(c) {
                c.mask_broadcasts ? c.keys : c.batch * mask_strides_[0]);
 }
 
-void Attention::Run(const Target& target) {
+bool Attention::Run(const Target& target) {
   const auto kernel = LoadedKernel::Make(func_, target);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+  if (!kernel.ok() || !(*kernel)->Runs()) return false;
   std::vector<void*> buffers = {q_->data(), k_->data(), v_->data(), out_->data()};
   if (mask_ != nullptr) buffers.push_back(mask_->data());
   (*kernel)->Run(buffers, bindings_, c_.tasks_per_call);
+  return true;
 }
 
 // One element of the result; `magnitude`: the sum of what was added up.
@@ -203,13 +205,12 @@ void Attention::Compare() const {
 void Check(const AttentionCase& c, const Target& target) {
   SCOPED_TRACE(target.ToString() + ": " + NameOf(c));
   Attention attention(c);
-  attention.Run(target);
-  if (!testing::Test::HasFatalFailure()) attention.Compare();
+  if (attention.Run(target)) attention.Compare();
 }
 
 class AttentionTest : public testing::TestWithParam<Target> {};
 
-INSTANTIATE_TEST_SUITE_P(Targets, AttentionTest, testing::ValuesIn(ProductTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, AttentionTest, testing::ValuesIn(X86Targets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 constexpr DType kFloats[] = {DType::kF32, DType::kBF16};

@@ -109,9 +109,8 @@ struct Instance {
   explicit Instance(const ContractionCase& c, const Target& target);
 
   void Randomize(std::mt19937_64& random, const Terms* terms);
-  void CheckOnce(const Target& target, std::mt19937_64& random, const Terms* terms);
-  void Pack(const Target& target);
-  void Run(const Target& target);
+  // Packs and runs: whether there is a result to compare.
+  bool Execute(const Target& target, Execution execution);
   void Compare(bool alike);
 
   const ContractionCase& c;
@@ -321,32 +320,29 @@ void Instance::Randomize(std::mt19937_64& random, const Terms* terms) {
   for (std::int64_t i = 0; i < out->elements(); ++i) residual->Set(i, out->Get(i));
 }
 
-void Instance::Pack(const Target& target) {
-  if (pack_kernel == nullptr) {
-    auto made = LoadedKernel::Make(pack, target);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    pack_kernel = std::move(made).value();
-  }
-  pack_kernel->Run({rhs->data(), packed->data(), scale->data()}, sizes.bindings(),
-                   c.tasks_per_call);
-}
-
-void Instance::Run(const Target& target) {
+// Compiles `func` at the first call, and calls it if it can run: whether it did.
+bool Call(std::unique_ptr<LoadedKernel>& kernel, const KernelFunc& func, const Target& target,
+          Execution execution, const std::vector<void*>& buffers, const SymBindings& symbols,
+          std::int64_t tasks_per_call) {
   if (kernel == nullptr) {
-    auto made = LoadedKernel::Make(contraction, target);
-    ASSERT_TRUE(made.ok()) << made.error().message;
+    auto made = LoadedKernel::Make(func, target, execution);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    if (!made.ok()) return false;
     kernel = std::move(made).value();
   }
-  kernel->Run({lhs->data(), packed->data(), out->data(), bias->data()}, sizes.bindings(),
-              c.tasks_per_call);
+  if (kernel->Runs()) kernel->Run(buffers, symbols, tasks_per_call);
+  return kernel->Runs();
 }
 
-void Instance::CheckOnce(const Target& target, std::mt19937_64& random, const Terms* terms) {
-  Randomize(random, terms);
-  Pack(target);
-  Run(target);
-  if (testing::Test::HasFatalFailure()) return;
-  Compare(terms != nullptr && terms->alike);
+bool Instance::Execute(const Target& target, Execution execution) {
+  const bool is_packed =
+      Call(pack_kernel, pack, target, execution, {rhs->data(), packed->data(), scale->data()},
+           sizes.bindings(), c.tasks_per_call);
+  // Both are compiled, whatever can run.
+  return Call(kernel, contraction, target, execution,
+              {lhs->data(), packed->data(), out->data(), bias->data()}, sizes.bindings(),
+              c.tasks_per_call) &&
+         is_packed;
 }
 
 // Unit roundoff of a dtype.
@@ -459,7 +455,8 @@ void Check(const ContractionCase& c, const Target& target) {
   SCOPED_TRACE(target.ToString() + ": " + c.Name());
   Instance instance(c, target);
   std::mt19937_64 random(7);
-  instance.CheckOnce(target, random, nullptr);
+  instance.Randomize(random, nullptr);
+  if (instance.Execute(target, ExecutionOf(target))) instance.Compare(false);
 }
 
 void Check(const ContractionCase& c, const Target& target, const std::vector<Terms>& terms) {
@@ -467,7 +464,26 @@ void Check(const ContractionCase& c, const Target& target, const std::vector<Ter
   std::mt19937_64 random(7);
   for (const Terms& each : terms) {
     SCOPED_TRACE(target.ToString() + ": " + c.Name() + " of " + each.name);
-    instance.CheckOnce(target, random, &each);
+    instance.Randomize(random, &each);
+    if (instance.Execute(target, ExecutionOf(target))) instance.Compare(each.alike);
+  }
+}
+
+void CheckSameResult(const ContractionCase& c, const Target& target, const Terms* terms) {
+  SCOPED_TRACE(target.ToString() + ": " + c.Name());
+  Instance native(c, target);
+  Instance emulated(c, target);
+  for (Instance* instance : {&native, &emulated}) {
+    std::mt19937_64 random(7);
+    instance->Randomize(random, terms);
+  }
+  ASSERT_TRUE(native.Execute(target, Execution::kNative));
+  ASSERT_TRUE(emulated.Execute(target, Execution::kEmulated));
+  for (std::int64_t i = 0; i < native.out->elements(); ++i) {
+    const double want = native.out->Get(i);
+    const double got = emulated.out->Get(i);
+    ASSERT_TRUE(want == got || (std::isnan(want) && std::isnan(got)))
+        << "element " << i << " is " << got << ", not " << want;
   }
 }
 

@@ -60,5 +60,8 @@ struct Terms {
 // independent, or what each of `terms` says in turn.
 void Check(const ContractionCase& c, const Target& target);
 void Check(const ContractionCase& c, const Target& target, const std::vector<Terms>& terms);
+// Of a target with tiles, on a processor that has them: its own results and those of emulated tiles
+// are the same bits.
+void CheckSameResult(const ContractionCase& c, const Target& target, const Terms* terms = nullptr);
 
 }  // namespace stoker

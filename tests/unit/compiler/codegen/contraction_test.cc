@@ -11,7 +11,7 @@ namespace {
 
 class ContractionTest : public testing::TestWithParam<Target> {};
 
-INSTANTIATE_TEST_SUITE_P(Targets, ContractionTest, testing::ValuesIn(ProductTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, ContractionTest, testing::ValuesIn(X86Targets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 constexpr DType kFloats[] = {DType::kF32, DType::kBF16, DType::kF16};
@@ -192,6 +192,47 @@ TEST_P(ContractionTest, RandomShapes_MatchDoubleSums) {
     Check(c, GetParam());
   }
 }
+
+class TileEmulationTest : public testing::TestWithParam<Target> {};
+
+// With STOKER_EMULATE_TILES, too: what is compared is asked for.
+std::vector<Target> TargetsWithTilesHere() {
+  std::vector<Target> targets;
+  const Target host = Target::Host().value();
+  for (const Target& target : X86Targets()) {
+    if (target.Has("amx_bf16") && target.CheckRunsOn(host).ok()) targets.push_back(target);
+  }
+  return targets;
+}
+
+TEST_P(TileEmulationTest, EveryProduct_GivesTheProcessorsBits) {
+  const auto power = [](std::int64_t place) { return static_cast<int>(place * 13 % 61) - 30; };
+  const Terms wide = {
+      "a wide range",
+      [&](std::int64_t row, std::int64_t channel) {
+        return std::ldexp(1.0 + static_cast<double>((row + channel) % 5) / 7, power(channel));
+      },
+      [&](std::int64_t channel, std::int64_t column) {
+        return std::ldexp(1.0 - static_cast<double>((channel + column) % 3) / 5, power(column));
+      }};
+  for (const DType dtype : {DType::kBF16, DType::kF32}) {
+    for (const std::int64_t k : {7, 64, 300}) {
+      ContractionCase c = Matmul(dtype, 37, 70, k);
+      CheckSameResult(c, GetParam());
+      CheckSameResult(c, GetParam(), &wide);
+    }
+    for (const float special : {std::numeric_limits<float>::infinity(), NAN, 1e-40F, 0x1p-126F}) {
+      ContractionCase c = Matmul(dtype, 37, 70, 64);
+      c.special = special;
+      CheckSameResult(c, GetParam());
+    }
+  }
+}
+
+// A processor without tiles has nothing to compare with.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TileEmulationTest);
+INSTANTIATE_TEST_SUITE_P(Targets, TileEmulationTest, testing::ValuesIn(TargetsWithTilesHere()),
+                         [](const auto& param) { return TestNameOf(param.param); });
 
 }  // namespace
 }  // namespace stoker

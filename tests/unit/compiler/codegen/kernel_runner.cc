@@ -5,24 +5,33 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <ostream>
+
+#include "tests/unit/compiler/codegen/tile_emulation.h"
 
 namespace stoker {
 
 Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const KernelFunc& func,
                                                          const Target& target) {
+  return Make(func, target, ExecutionOf(target));
+}
+
+Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const KernelFunc& func,
+                                                         const Target& target,
+                                                         Execution execution) {
   std::unique_ptr<LoadedKernel> kernel(new LoadedKernel);
+  kernel->execution_ = execution;
   STOKER_TRY(kernel->launch_, LaunchShapeOf(func, target));
   const auto start = std::chrono::steady_clock::now();
   STOKER_TRY(KernelCode code, GenerateKernel(func, target));
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   kernel->compile_ms_ = took.count();
-  kernel->elf_ = std::move(code.elf);
+  kernel->elf_ = execution == Execution::kEmulated ? WithEmulatedTiles(std::move(code.elf))
+                                                   : std::move(code.elf);
+  ReportKernel(target, execution);
 
   kernel->file_ = memfd_create("kernel", MFD_CLOEXEC);
   if (kernel->file_ < 0) return Internal("memfd_create failed.");
@@ -44,6 +53,7 @@ LoadedKernel::~LoadedKernel() {
 
 void LoadedKernel::Run(const std::vector<void*>& buffers, const SymBindings& symbols,
                        std::int64_t tasks_per_call) const {
+  STOKER_CHECK(Runs());
   std::vector<std::int64_t> dims;
   for (const SymDim& dim : launch_.dims) dims.push_back(dim.Evaluate(symbols).value());
   const std::int64_t tasks = launch_.tasks.Evaluate(symbols).value();
@@ -64,37 +74,6 @@ void LoadedKernel::Run(const std::vector<void*>& buffers, const SymBindings& sym
   std::free(scratch);
 }
 
-bool CanRun(const Target& target) {
-  const Result<Target> host = Target::Host();
-  if (!host.ok()) return false;
-  if (host->arch() == "x86-64-v3" && target.arch() == "x86-64-v4") return false;
-  return std::includes(host->features().begin(), host->features().end(), target.features().begin(),
-                       target.features().end());
-}
-
-std::vector<Target> RunnableTargets() {
-  std::vector<Target> targets;
-  for (const char* text : {"cpu/x86-64-v3", "cpu/x86-64-v4"}) {
-    Target target = Target::Parse(text).value();
-    if (CanRun(target)) targets.push_back(std::move(target));
-  }
-  Result<Target> host = Target::Host();
-  if (host.ok() && std::find(targets.begin(), targets.end(), *host) == targets.end()) {
-    targets.push_back(std::move(host).value());
-  }
-  return targets;
-}
-
-std::string TestNameOf(const Target& target) {
-  std::string name = target.ToString();
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
-}
-
-void PrintTo(const Target& target, std::ostream* out) { *out << target.ToString(); }
-
 GuardedBuffer::GuardedBuffer(std::size_t bytes) : size_(bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t inner = (bytes + page - 1) / page * page;
@@ -107,15 +86,5 @@ GuardedBuffer::GuardedBuffer(std::size_t bytes) : size_(bytes) {
 }
 
 GuardedBuffer::~GuardedBuffer() { munmap(mapping_, mapping_bytes_); }
-
-std::vector<Target> ProductTargets() {
-  std::vector<Target> targets;
-  for (const char* text : {"cpu/x86-64-v3", "cpu/x86-64-v4", "cpu/x86-64-v4+avx512_bf16",
-                           "cpu/x86-64-v4+amx_bf16+avx512_bf16"}) {
-    Target target = Target::Parse(text).value();
-    if (CanRun(target)) targets.push_back(std::move(target));
-  }
-  return targets;
-}
 
 }  // namespace stoker

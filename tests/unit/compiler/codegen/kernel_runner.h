@@ -1,23 +1,27 @@
 // Generates a kernel, loads its ELF from memory and calls it.
 #pragma once
 
-#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/codegen/codegen.h"
 #include "protocol/artifact/kernel_abi.h"
+#include "tests/unit/compiler/codegen/x86_targets.h"
 
 namespace stoker {
 
 class LoadedKernel {
  public:
   static Result<std::unique_ptr<LoadedKernel>> Make(const KernelFunc& func, const Target& target);
+  static Result<std::unique_ptr<LoadedKernel>> Make(const KernelFunc& func, const Target& target,
+                                                    Execution execution);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel&) = delete;
   LoadedKernel& operator=(const LoadedKernel&) = delete;
 
+  // False for a target that this processor cannot run: there is nothing to call.
+  bool Runs() const { return execution_ != Execution::kNone; }
   // Runs all tasks, `tasks_per_call` at a time, each call on scratch filled with garbage.
   void Run(const std::vector<void*>& buffers, const SymBindings& symbols = {},
            std::int64_t tasks_per_call = INT64_MAX) const;
@@ -30,6 +34,7 @@ class LoadedKernel {
  private:
   LoadedKernel() = default;
 
+  Execution execution_ = Execution::kNone;
   LaunchShape launch_;
   std::string elf_;
   double compile_ms_ = 0;
@@ -37,17 +42,6 @@ class LoadedKernel {
   void* library_ = nullptr;
   CpuKernelFn function_ = nullptr;
 };
-
-// Whether this machine can run code for `target`.
-bool CanRun(const Target& target);
-// Those of x86-64-v3, x86-64-v4 and the host that can run here.
-std::vector<Target> RunnableTargets();
-// The target in letters, digits and underscores.
-std::string TestNameOf(const Target& target);
-
-// Those this machine can run: every way to multiply bf16 is a target of its own.
-std::vector<Target> ProductTargets();
-void PrintTo(const Target& target, std::ostream* out);  // For GoogleTest.
 
 // A buffer that ends at an unmapped page and begins after one: reading or writing beyond either end
 // crashes (the beginning only to within a page).

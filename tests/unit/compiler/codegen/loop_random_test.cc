@@ -313,6 +313,7 @@ TEST_P(LoopRandomTest, AnyFunction_MatchesInterpreter) {
     auto kernel = LoadedKernel::Make(loop.func, GetParam());
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
     compile_ms += (*kernel)->compile_ms();
+    if (!(*kernel)->Runs()) continue;
     InterpretLoop(loop.func, loop.symbols, expected);
     std::vector<std::unique_ptr<GuardedBuffer>> buffers;
     std::vector<void*> pointers;
@@ -338,7 +339,7 @@ TEST_P(LoopRandomTest, AnyFunction_MatchesInterpreter) {
   std::cout << "  " << compile_ms / kFunctions << " ms a kernel\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, LoopRandomTest, testing::ValuesIn(RunnableTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, LoopRandomTest, testing::ValuesIn(X86Targets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 }  // namespace

@@ -34,6 +34,7 @@ TEST_P(LoopTest, Softmax_EveryTail_MatchesDouble) {
                                 : SoftmaxFunc(rows, columns, DType::kF32);
       auto kernel = LoadedKernel::Make(func, GetParam());
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      if (!(*kernel)->Runs()) continue;
       const auto size = static_cast<std::size_t>(rows * columns);
       const std::vector<float> in = Random(size);
       GuardedBuffer x(size * 4);
@@ -55,7 +56,7 @@ TEST_P(LoopTest, Softmax_EveryTail_MatchesDouble) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, LoopTest, testing::ValuesIn(RunnableTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, LoopTest, testing::ValuesIn(X86Targets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 }  // namespace

@@ -100,6 +100,7 @@ TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
           func.output = At(1, dtype, index);
           auto kernel = Make(func);
           ASSERT_NE(kernel, nullptr);
+          if (!kernel->Runs()) continue;
           std::vector<double> in = Values(rows * extent, -3, 3);
           if (IsFloat(dtype) && kind != ReduceKind::kAdd && extent > 20) in[17] = kNaN;
           const Elements x(dtype, in);
@@ -153,6 +154,7 @@ TEST_P(OrderedTest, Sort_EveryDType_IsStableWithNanLargest) {
           func.outputs = {At(2, dtype, out), At(3, DType::kI32, out), At(4, DType::kI64, out)};
           auto kernel = Make(func);
           ASSERT_NE(kernel, nullptr);
+          if (!kernel->Runs()) continue;
           const bool is_unsigned = dtype == DType::kU8 || dtype == DType::kBool;
           std::vector<double> keys =
               Values(rows * extent, is_unsigned ? 0 : -9, dtype == DType::kBool ? 1 : 9);
@@ -226,6 +228,7 @@ TEST_P(OrderedTest, Scatter_RowsOfEveryKind_InOrder) {
         func.output = At(0, dtype, Affine({{1, 1}}));
         auto kernel = Make(func);
         ASSERT_NE(kernel, nullptr);
+        if (!kernel->Runs()) continue;
         std::vector<double> expected = Values(kPlaces * width, 0, 1);
         const std::vector<double> updates = Values(kUpdates * width, -1, 2);
         const std::vector<double> places = Values(kUpdates, -2, kPlaces + 1);
@@ -276,6 +279,7 @@ TEST_P(OrderedTest, Scatter_Windows_AreClipped) {
       func.output = At(0, DType::kF32, Affine({{1, columns}, {2, 1}}));
       auto kernel = Make(func);
       ASSERT_NE(kernel, nullptr);
+      if (!kernel->Runs()) continue;
       const std::vector<double> updates = Values(count * 3 * width);
       const Elements out(DType::kF32, 5 * columns);
       const Elements update(DType::kF32, updates);
@@ -300,7 +304,7 @@ TEST_P(OrderedTest, Scatter_Windows_AreClipped) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, OrderedTest, testing::ValuesIn(RunnableTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, OrderedTest, testing::ValuesIn(X86Targets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 }  // namespace

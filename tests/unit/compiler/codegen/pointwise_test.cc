@@ -273,13 +273,14 @@ TEST_P(PointwiseTest, EveryOperation_EveryDType_MatchesInterpreter) {
     add_buffer(size * static_cast<std::size_t>(SizeInBytes(c.to)));
     auto kernel = LoadedKernel::Make(FuncOf(c, static_cast<std::int64_t>(size)), GetParam());
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    (*kernel)->Run(pointers);
     total_ms += (*kernel)->compile_ms();
     ++kernels;
     if ((*kernel)->compile_ms() > worst_ms) {
       worst_ms = (*kernel)->compile_ms();
       worst = NameOf(c);
     }
+    if (!(*kernel)->Runs()) continue;
+    (*kernel)->Run(pointers);
 
     const InterpreterTensor expected = Expected(c, operands, size);
     const auto* out = static_cast<const char*>(pointers.back());
@@ -309,7 +310,7 @@ TEST_P(PointwiseTest, EveryOperation_EveryDType_MatchesInterpreter) {
             << worst << " " << worst_ms << " ms\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, PointwiseTest, testing::ValuesIn(RunnableTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, PointwiseTest, testing::ValuesIn(X86Targets()),
                          [](const auto& param) { return TestNameOf(param.param); });
 
 }  // namespace
