@@ -293,7 +293,7 @@ Value* EmitPointwise(KernelEmitter& emitter, const BodyInstr& instr, DType arg_d
       return p.Minimum(p.Maximum(args[1], x), args[2]);
     case OpKind::kPower:
       if (!p.is_float()) return p.IntegerPower(x, args[1]);
-      return EmitTranscendental(emitter, instr.pointwise, args);
+      return EmitTranscendental(emitter, instr.pointwise, args, instr.round_to);
     case OpKind::kExponential:
     case OpKind::kExponential2:
     case OpKind::kExponentialMinusOne:
@@ -312,7 +312,7 @@ Value* EmitPointwise(KernelEmitter& emitter, const BodyInstr& instr, DType arg_d
     case OpKind::kTanh:
     case OpKind::kErf:
     case OpKind::kAtan2:
-      return EmitTranscendental(emitter, instr.pointwise, args);
+      return EmitTranscendental(emitter, instr.pointwise, args, instr.round_to);
     case OpKind::kConstant:
     case OpKind::kIota:
     case OpKind::kBroadcastInDim:

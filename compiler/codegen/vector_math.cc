@@ -41,17 +41,21 @@ Value* EmitRare(KernelEmitter& emitter, OpKind kind, llvm::ArrayRef<Value*> args
 
 }  // namespace
 
-Value* EmitTranscendental(KernelEmitter& emitter, OpKind kind, llvm::ArrayRef<Value*> args) {
+Value* EmitTranscendental(KernelEmitter& emitter, OpKind kind, llvm::ArrayRef<Value*> args,
+                          DType round_to) {
   llvm::IRBuilder<>& b = emitter.b();
   llvm::Type* type = args[0]->getType();
   ExpLog math(emitter, type);
   if (Value* result = EmitCommon(math, kind, args[0])) return result;
   if (!type->getScalarType()->isFloatTy()) return EmitRare(emitter, kind, args, false);
+  STOKER_CHECK(IsComputedInF64(kind));
   // f64 arithmetic, rounded once.
   llvm::Type* wide = KernelEmitter::VectorOf(b.getDoubleTy(), KernelEmitter::WidthOf(args[0]));
   Values wide_args;
   for (Value* arg : args) wide_args.push_back(b.CreateFPExt(arg, wide));
-  return EmitFloat(emitter, EmitRare(emitter, kind, wide_args, true));
+  Value* result = EmitRare(emitter, kind, wide_args, true);
+  const bool rounds_again = round_to == DType::kF16 || round_to == DType::kBF16;
+  return rounds_again ? EmitFloatRoundedToOdd(emitter, result) : EmitFloat(emitter, result);
 }
 
 Value* EmitExpNonPositive(KernelEmitter& emitter, Value* x) {

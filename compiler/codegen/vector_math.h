@@ -10,9 +10,9 @@
 namespace stoker::codegen {
 
 // `kind` is one of the float-only pointwise operations of OPS.md that are not machine
-// instructions; the element type follows from the arguments.
+// instructions; the element type follows from the arguments. `round_to` as in BodyInstr.
 llvm::Value* EmitTranscendental(KernelEmitter& emitter, OpKind kind,
-                                llvm::ArrayRef<llvm::Value*> args);
+                                llvm::ArrayRef<llvm::Value*> args, DType round_to = DType::kF32);
 
 // exp of f32 lanes that are not NaN and at most a little above 0, as in softmax: about 1 ulp,
 // results below the least normal number are 0.

@@ -1,5 +1,8 @@
 #include "compiler/ir/body.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "compiler/ir/text.h"
 
 namespace stoker {
@@ -51,8 +54,9 @@ std::string InstrText(const BodyInstr& instr) {
     case BodyOp::kPointwise: {
       std::string text(stoker::Name(instr.pointwise));
       if (instr.pointwise == OpKind::kCompare) text += " " + std::string(Name(instr.direction));
-      const bool rounds =
-          instr.pointwise == OpKind::kConvert || instr.pointwise == OpKind::kBitcastConvert;
+      const bool rounds = instr.pointwise == OpKind::kConvert ||
+                          instr.pointwise == OpKind::kBitcastConvert ||
+                          IsComputedInF64(instr.pointwise);
       if (rounds && (instr.round_to == DType::kF16 || instr.round_to == DType::kBF16)) {
         text += " " + std::string(stoker::Name(instr.round_to));
       }
@@ -62,7 +66,25 @@ std::string InstrText(const BodyInstr& instr) {
   return "?";
 }
 
+constexpr OpKind kComputedInF64[] = {OpKind::kExponentialMinusOne,
+                                     OpKind::kLogPlusOne,
+                                     OpKind::kSine,
+                                     OpKind::kCosine,
+                                     OpKind::kTan,
+                                     OpKind::kAsin,
+                                     OpKind::kAcos,
+                                     OpKind::kAtan,
+                                     OpKind::kSinh,
+                                     OpKind::kCosh,
+                                     OpKind::kPower,
+                                     OpKind::kAtan2};
+
 }  // namespace
+
+bool IsComputedInF64(OpKind kind) {
+  return std::find(std::begin(kComputedInF64), std::end(kComputedInF64), kind) !=
+         std::end(kComputedInF64);
+}
 
 std::string ToString(const Body& body) {
   std::string text;

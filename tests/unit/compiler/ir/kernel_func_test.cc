@@ -69,6 +69,7 @@ TEST(KernelFuncTest, BodyText_ConstantsDirectionsRounding_Show) {
   size.dtype = DType::kI64;
   size.size = SymDim::Symbol(0);
   func.stages[0].body.instrs.push_back(size);
+  b.Op(OpKind::kSine, {c});
   EXPECT_TRUE(Verify(func).ok());
   const auto instr = [](LoopFunc& f, std::size_t i) -> BodyInstr& {
     return f.stages[0].body.instrs[i];
@@ -81,7 +82,8 @@ TEST(KernelFuncTest, BodyText_ConstantsDirectionsRounding_Show) {
              [&](LoopFunc& f) { instr(f, 3).round_to = DType::kF16; },
              [&](LoopFunc& f) { instr(f, 4).dim = 0; },
              [&](LoopFunc& f) { instr(f, 5).int_constant = 4; },
-             [&](LoopFunc& f) { instr(f, 6).size = SymDim::Symbol(1); }});
+             [&](LoopFunc& f) { instr(f, 6).size = SymDim::Symbol(1); },
+             [&](LoopFunc& f) { instr(f, 7).round_to = DType::kF16; }});
 }
 
 TEST(KernelFuncTest, OrderedText_EveryField_Shows) {
