@@ -65,9 +65,9 @@ class GuardTimes:
         self.own_s = 0.0  # What looking on takes of a call.
         first_failure, bind = GuardProgram.first_failure, GuardProgram.bind
 
-        def timed_first(program, local_values, describe):
+        def timed_first(program, local_values):
             started = time.perf_counter()
-            failure = first_failure(program, local_values, describe)
+            failure = first_failure(program, local_values)
             ended = time.perf_counter()
             self.code_us += (ended - started) * 1e6
             self.count += len(program._guards)
