@@ -17,12 +17,11 @@ import torch
 from ..pytorch import installation
 from ..pytorch.operators import OpOverload, OpOverloadPacket
 from .installed import is_installed
-from .plain_data import PlainData, own_attributes
+from .plain_data import HEAPTYPE, PlainData, own_attributes
 from .reads import ALL
 from .values import NotPortable, encode
 
 _DIGITS = 24
-_HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 _MAX_DEPTH = 24  # Of closures in closures.
 _BUILTINS = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
@@ -208,7 +207,7 @@ class Describer:
     def refer_to(self, cls):
         """The path of a class, whose digest then belongs to `referred`."""
         path = _path(cls)
-        if self._with_data and cls.__flags__ & _HEAPTYPE and path not in self.referred:
+        if self._with_data and cls.__flags__ & HEAPTYPE and path not in self.referred:
             self.referred[path] = cls
         return path
 
@@ -222,7 +221,7 @@ class Describer:
 
     def _namespace(self, cls):
         yield _path(cls)
-        if not cls.__flags__ & _HEAPTYPE:
+        if not cls.__flags__ & HEAPTYPE:
             return
         if type(cls) not in _METACLASSES:
             yield f"metaclass {self.class_words(type(cls))}"
@@ -277,7 +276,7 @@ class Describer:
         return None
 
     def _descriptor(self, value):
-        if not self._with_data or not type(value).__flags__ & _HEAPTYPE:
+        if not self._with_data or not type(value).__flags__ & HEAPTYPE:
             return _path(type(value))
         return PlainData(self).words(value)
 

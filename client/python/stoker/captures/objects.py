@@ -10,10 +10,9 @@ import types
 import torch
 
 from .paths import Scope, Unreachable, evaluate_at, text
-from .plain_data import is_code_like, method_words
+from .plain_data import HEAPTYPE, is_code_like, method_words
 from .values import encode, look_up
 
-_HEAPTYPE = 1 << 9
 # Of a module: what it holds besides its attributes.
 _HELD = ("_parameters", "_buffers", "_modules")
 _NONE = [[], [], []]
@@ -52,7 +51,7 @@ def first_difference(nodes, objects, describe, local_values, global_values):
 def _has_attributes(value):
     if type(value) is collections.OrderedDict:
         return True
-    return type(value).__flags__ & _HEAPTYPE and not isinstance(
+    return type(value).__flags__ & HEAPTYPE and not isinstance(
         value, (type, types.FunctionType, types.ModuleType, torch.Tensor, Unreachable))
 
 

@@ -32,6 +32,7 @@ _AS_BASE = {
     **{base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}}
 _BASES = (*_AS_BASE, *_MAPPINGS)
 _slots_of = types.MemberDescriptorType.__get__
+HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 
 
 class PlainData:
@@ -88,7 +89,7 @@ class PlainData:
             return ["path", kind.__name__, str(value)]
         if isinstance(value, logging.Logger):
             return ["logger", value.name]
-        if kind.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE: an instance of a class written in Python.
+        if kind.__flags__ & HEAPTYPE:
             return self._instance(kind, value)
         return ["value", encode(value)]
 
