@@ -2,14 +2,14 @@
 
 from ..pytorch import frames as dynamo_frames
 from ..pytorch.frames import without_dynamo
-from . import features
-from .key import options_text
+from . import features, key
 
 
 def attach(is_ours):
     """From now on, for compiled functions whose backend `is_ours`. Once per process."""
     if features.may_be_on():
         dynamo_frames.attach(is_ours, _find, _record)
+        key.digest_ahead()
 
 
 def _find(frame, keywords, dynamic):
@@ -18,7 +18,7 @@ def _find(frame, keywords, dynamic):
 
     return frames.find(
         frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
-        options_text(keywords, dynamic), _disabled)
+        key.options_text(keywords, dynamic), _disabled)
 
 
 def _record(start, frame):

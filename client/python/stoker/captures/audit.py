@@ -10,7 +10,7 @@ import re
 from ..library import StokerError
 from ..log import logger, warn_once
 from . import features, store
-from .identity import digest_of
+from .digests import digest_of
 from .key import key_of_fields, recorder_text
 from .notes import note
 from .paths import text

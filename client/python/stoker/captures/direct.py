@@ -14,7 +14,7 @@ import torch
 from ..log import warn_once
 from ..pytorch.names import DIRECT
 from . import features
-from .key import options_text
+from .key import digest_ahead, options_text
 
 MAX_INSTALLED = 8  # Captures of one function; further kinds of calls go through torch.compile.
 
@@ -132,6 +132,8 @@ class _Call:
         if settings["options"]:
             keywords["options"] = settings["options"]
         self._options = options_text(keywords, settings["dynamic"])
+        if features.may_be_on(DIRECT):
+            digest_ahead()
 
     def __getstate__(self):
         return self._target, self.settings

@@ -25,11 +25,12 @@ def find(code, module_name, local_values, global_values, options, wrap):
     """(Installed or None, Start or None). Never raises: without a capture Dynamo traces."""
     key = None
     try:
+        describe = Describer()
         key = key_of(
-            code, module_name, local_values, options, client().target, client().compiler_epoch(), Describer())
+            code, module_name, local_values, options, client().target, client().compiler_epoch(), describe)
         if not features.are_on(DIRECT if wrap is None else CAPTURES):
             return None, Start(key)
-        return _find(key, code, local_values, global_values, wrap)
+        return _find(key, code, local_values, global_values, wrap, describe)
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
     except Exception as error:  # A bug of ours must not end a job.
@@ -38,7 +39,7 @@ def find(code, module_name, local_values, global_values, options, wrap):
     return None, None if key is None else Start(key)
 
 
-def _find(key, code, local_values, global_values, wrap):
+def _find(key, code, local_values, global_values, wrap, describe):
     found = store.find(key)
     failures = []
     if found.damaged:
@@ -48,7 +49,7 @@ def _find(key, code, local_values, global_values, wrap):
         try:
             record = stored.record()
             _require_own(record, key)
-            outcome = install(record, local_values, global_values, code.co_filename, wrap)
+            outcome = install(record, local_values, global_values, code.co_filename, wrap, describe)
         except StokerError:
             raise
         except Exception as error:  # Its digest fits, but this frontend cannot read it.

@@ -7,7 +7,8 @@ from .code import attributes_of_global, encode_code, global_names
 from .environment import environment_of
 from .facts import facts_of
 from .guards import GuardWriter
-from .identity import Describer, digest_of
+from .digests import digest_of
+from .identity import Describer
 from .key import FORMAT
 from .objects import kinds_of, objects_of
 from .paths import COMPILER
