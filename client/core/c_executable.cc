@@ -134,6 +134,10 @@ stoker_status* stoker_executable_bind(stoker_executable* executable, const void*
   });
 }
 
+int64_t stoker_executable_repairs(const stoker_executable* executable) {
+  return executable == nullptr ? 0 : executable->loaded->repairs();
+}
+
 stoker_status* stoker_executable_run(stoker_executable* executable, const void* const* inputs,
                                      size_t num_inputs, const int64_t* dims, size_t num_dims,
                                      void* const* outputs, size_t num_outputs) {

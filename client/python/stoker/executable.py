@@ -11,6 +11,7 @@ from . import library, tally
 from .binding import Stamp
 from .gate import Gate
 from .layout import row_major
+from .log import warn_once
 from .profiling import collectors
 from .program import check_indices
 
@@ -43,6 +44,7 @@ class Executable:
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
         self._gate = Gate()
         self._stamp = None
+        self._repairs = 0
 
     def __del__(self):
         self._library.stoker_executable_free(self._handle)
@@ -78,6 +80,8 @@ class Executable:
             self._profile(pointers, results)
         else:
             self._run(pointers, results)
+        if self._parameter_slots and self._library.stoker_executable_repairs(self._handle) != self._repairs:
+            self._note_repairs(parameters)
         if self._checks:
             check_indices(self._checks, limits)
         return [
@@ -102,6 +106,17 @@ class Executable:
                 None, 0, results, len(results)))
         for collector in collectors:
             collector.extend(launches)
+
+    def _note_repairs(self, parameters):
+        description = self.describe()
+        tally.count("repairs", description["repairs"] - self._repairs)
+        self._repairs = description["repairs"]
+        place = description["repaired_parameter"]
+        changed = parameters[place]
+        warn_once(
+            "repaired", "parameter %d of a graph, %s %s, was changed behind PyTorch's back (through .data, NumPy, or "
+            "as an inference tensor); it is packed anew, from this call on.",
+            place, str(changed.dtype).removeprefix("torch."), list(changed.shape))
 
     def _use_threads(self):
         threads = torch.get_num_threads()

@@ -17,12 +17,11 @@ _code_digests = {}  # id -> (code, digest): code objects compare by content, whi
 
 def digest_of(*parts):
     """Of texts and bytes, each preceded by its length."""
-    hasher = hashlib.sha256()
+    pieces = []
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
-        hasher.update(b"%d:" % len(data))
-        hasher.update(data)
-    return hasher.hexdigest()[:_DIGITS]
+        pieces += b"%d:" % len(data), data
+    return hashlib.sha256(b"".join(pieces)).hexdigest()[:_DIGITS]
 
 
 def code_digest(code):
