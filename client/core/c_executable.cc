@@ -134,6 +134,10 @@ stoker_status* stoker_executable_bind(stoker_executable* executable, const void*
   });
 }
 
+void stoker_executable_unbind(stoker_executable* executable) {
+  if (executable != nullptr) executable->loaded->Unbind();
+}
+
 int64_t stoker_executable_repairs(const stoker_executable* executable) {
   return executable == nullptr ? 0 : executable->loaded->repairs();
 }

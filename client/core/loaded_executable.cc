@@ -160,6 +160,11 @@ Status LoadedExecutable::Bind(std::span<const void* const> data,
   return executable_->BindParameters(parameters_, NumThreads(), &binding_);
 }
 
+void LoadedExecutable::Unbind() {
+  const std::lock_guard lock(binding_mutex_);
+  if (!parameter_inputs_.empty()) binding_.reset();
+}
+
 Result<std::shared_ptr<const cpu::Binding>> LoadedExecutable::CurrentBinding() {
   const std::lock_guard lock(binding_mutex_);
   if (binding_ == nullptr) return FailedPrecondition("The parameters could not be bound again.");

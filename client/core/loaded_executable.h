@@ -33,6 +33,7 @@ class LoadedExecutable {
       std::shared_ptr<cpu::PreparedStore> prepared);
 
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions);
+  void Unbind();
   // Inputs of parameters may be null. Not for concurrent use with Bind. Parameters that were found
   // to hold something else under the same version are prepared again first.
   Status Run(std::span<const void* const> inputs, std::span<const std::int64_t> symbols,

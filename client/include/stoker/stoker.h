@@ -198,6 +198,10 @@ STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
                                                  const void* const* data, const int64_t* versions,
                                                  size_t count);
 
+/* Lets go of the bound parameters and of what was computed from them; nothing runs until the next
+ * binding. Not concurrently with stoker_executable_run on the same executable. */
+STOKER_API void stoker_executable_unbind(stoker_executable* executable);
+
 /* A hash of some bytes of each region, spread over it, in microseconds: for callers who are not
  * told when the content of a parameter changes. Updates of whole regions change the hash; those of
  * a few bytes of a large one may not. */
