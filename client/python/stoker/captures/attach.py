@@ -8,7 +8,7 @@ from . import features, key
 def attach(is_ours):
     """From now on, for compiled functions whose backend `is_ours`. Once per process."""
     if features.may_be_on():
-        dynamo_frames.attach(is_ours, _find, _record)
+        dynamo_frames.attach(is_ours, _find, _record, _audit)
         key.digest_ahead()
 
 
@@ -19,6 +19,12 @@ def _find(frame, keywords, dynamic):
     return frames.find(
         frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
         key.options_text(keywords, dynamic), _disabled)
+
+
+def _audit(start, trace):
+    from . import frames
+
+    frames.audit_beside(start, trace)
 
 
 def _record(start, frame):
