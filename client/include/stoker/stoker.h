@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define STOKER_ABI_VERSION 1
+#define STOKER_ABI_VERSION 2
 STOKER_API uint32_t stoker_abi_version(void);
 STOKER_API const char* stoker_version(void); /* "0.1.0" */
 
@@ -155,10 +155,8 @@ typedef void (*stoker_progress_fn)(void* context, const char* stage, uint32_t do
 
 typedef struct stoker_compile_options {
   size_t struct_size;
-  const char* mode;     /* "default", "reduce-overhead", "max-autotune"; NULL: default */
   const char* numerics; /* "strict", "fast"; NULL: strict */
   int32_t verify;       /* the first call runs beside the reference interpreter */
-  int32_t threads;      /* hint: threads the job computes with; 0: unknown */
   const char* target;   /* NULL: this machine */
   /* Facts about the graph's symbols, "s0:min=2,max=512,div=8,hint=128;s1:..."; NULL: none. */
   const char* symbols;

@@ -17,20 +17,18 @@ from .program import Segment
 from .pytorch import aot, facts
 from .pytorch.names import SIZES
 
-_MODES = {
-    None: "default", "default": "default", "reduce-overhead": "reduce-overhead",
-    "max-autotune": "max-autotune", "max-autotune-no-cudagraphs": "max-autotune"}
+# Of torch.compile. On processors they all ask for what Stoker does anyway.
+_MODES = frozenset((
+    None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"))
 
 
 class Options(NamedTuple):
-    mode: str = "default"
-    numerics: str = "strict"
     verify: bool = False
 
 
 def stoker(gm, example_inputs, *, mode=None, options=None):
-    """What torch.compile(model, backend="stoker") calls. Options: numerics ("strict", "fast") and
-    verify (the first call runs beside a reference interpreter)."""
+    """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
+    interpreter)."""
     chosen = _options(mode, options or {})
     connect_ahead()
 
@@ -65,12 +63,10 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 
 def _options(mode, options):
     if mode not in _MODES:
-        warn_once(("mode", mode), "mode '%s' is unknown; 'default' is used.", mode)
-    for name in sorted(set(options) - {"numerics", "verify"}):
+        warn_once(("mode", mode), "mode '%s' is unknown and ignored.", mode)
+    for name in sorted(set(options) - set(Options._fields)):
         warn_once(("option", name), "option '%s' is unknown and ignored.", name)
-    return Options(
-        _MODES.get(mode, "default"), options.get("numerics", "strict"),
-        bool(options.get("verify", False)))
+    return Options(bool(options.get("verify", False)))
 
 
 def compile_for_sizes(gm, arguments, parameters, options, words, inputs):
@@ -132,8 +128,7 @@ def _executable(segment, options, record):
         record["bind_s"] += seconds
         record["prepared_from"] = prepared_from
 
-    handle = client().compile(
-        segment.text, options.mode, options.numerics, options.verify, torch.get_num_threads())
+    handle = client().compile(segment.text, options.verify)
     executable = Executable(handle, segment, on_bind)
     description = executable.describe()
     for name in _SUMS:
