@@ -8,7 +8,7 @@ import torch
 from . import capture, runtime, sizes, tally
 from .aten_ops import Unsupported
 from .captures import attach, recording, sized
-from .client import client, connect_ahead
+from .client import client, connect_ahead, report
 from .executable import Executable
 from .library import StokerError
 from .log import logger, warn_once
@@ -129,7 +129,7 @@ def _executable(segment, options, record):
         record["prepared_from"] = prepared_from
 
     handle = client().compile(segment.text, options.verify)
-    executable = Executable(handle, segment, on_bind)
+    executable = Executable(handle, segment, on_bind, options.verify)
     description = executable.describe()
     for name in _SUMS:
         record[name] = record.get(name, 0) + (description.get(name) or 0)
@@ -142,11 +142,7 @@ def _report(fallbacks):
     for operator, reason in fallbacks.items():
         tally.count_fallback(operator)
         warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
-    try:
-        client().report(
-            {"graphs": 1, "graphs_with_fallback": int(bool(fallbacks))}, dict.fromkeys(fallbacks, 1))
-    except StokerError as error:
-        logger.info("the daemon does not take counters: %s", error)
+    report({"graphs": 1, "graphs_with_fallback": int(bool(fallbacks))}, fallbacks)
 
 
 attach.attach(lambda backend: getattr(backend, "compiler_fn", backend) is stoker)

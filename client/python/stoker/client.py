@@ -107,6 +107,14 @@ def _connect():
         logger.info("no daemon yet: %s", error)  # The compile says it to the user.
 
 
+def report(counters, fallback_ops=()):
+    """Tells the daemon, for its statistics."""
+    try:
+        client().report(counters, dict.fromkeys(fallback_ops, 1))
+    except StokerError as error:
+        logger.info("the daemon does not take counters: %s", error)
+
+
 def status():
     """The daemon's status as a dictionary."""
     return json.loads(client().get("/status"))
