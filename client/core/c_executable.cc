@@ -21,17 +21,6 @@ Result<CompileOptions> OptionsOf(const stoker_compile_options* options) {
                            std::to_string(options->struct_size) + "; at least " +
                            std::to_string(sizeof(stoker_compile_options)) + " is expected.");
   }
-  const std::string mode = TextOrEmpty(options->mode);
-  if (mode.empty() || mode == "default") {
-    result.mode = CompileMode::kDefault;
-  } else if (mode == "reduce-overhead") {
-    result.mode = CompileMode::kReduceOverhead;
-  } else if (mode == "max-autotune") {
-    result.mode = CompileMode::kMaxAutotune;
-  } else {
-    return InvalidArgument("Mode '" + mode +
-                           "' is none of default, reduce-overhead, max-autotune.");
-  }
   const std::string numerics = TextOrEmpty(options->numerics);
   if (numerics.empty() || numerics == "strict") {
     result.numerics = Numerics::kStrict;
@@ -40,8 +29,6 @@ Result<CompileOptions> OptionsOf(const stoker_compile_options* options) {
   } else {
     return InvalidArgument("Numerics '" + numerics + "' is neither strict nor fast.");
   }
-  result.verify = options->verify != 0;
-  result.threads = options->threads;
   return result;
 }
 
@@ -93,7 +80,7 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
     STOKER_TRY(Obtained obtained, client->session.Compile(graph->graph, signature, target,
                                                           compile_options, on_progress));
     std::optional<Graph> verified_against;
-    if (compile_options.verify) verified_against = graph->graph;
+    if (options != nullptr && options->verify != 0) verified_against = graph->graph;
     return Finish(*client, std::move(obtained), std::move(verified_against), executable);
   });
 }

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <boost/json.hpp>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <iterator>
 
+#include "client/core/verification.h"
 #include "protocol/artifact/kernel_abi.h"
 #include "protocol/graph/interpreter.h"
 
@@ -18,53 +18,6 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 std::atomic<int> g_num_threads{0};
-
-// Largest ‖actual − expected‖ / ‖expected‖ that verification accepts.
-double VerifyTolerance(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 1e-10;
-    case DType::kF32:
-      return 1e-4;
-    case DType::kF16:
-      return 5e-3;
-    case DType::kBF16:
-      return 4e-2;
-    case DType::kI64:
-    case DType::kI32:
-    case DType::kI16:
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kBool:
-      return 0;
-  }
-  return 0;
-}
-
-double RelativeError(const InterpreterTensor& actual, const InterpreterTensor& expected) {
-  double difference = 0;
-  double norm = 0;
-  const auto add = [&](double a, double e) {
-    if (a == e || (std::isnan(a) && std::isnan(e))) {
-      if (std::isfinite(e)) norm += e * e;
-      return;
-    }
-    difference += (a - e) * (a - e);
-    norm += e * e;
-  };
-  if (const auto* floats = std::get_if<std::vector<double>>(&expected.elements)) {
-    const auto& mine = std::get<std::vector<double>>(actual.elements);
-    for (std::size_t i = 0; i < floats->size(); ++i) add(mine[i], (*floats)[i]);
-  } else {
-    const auto& integers = std::get<std::vector<std::int64_t>>(expected.elements);
-    const auto& mine = std::get<std::vector<std::int64_t>>(actual.elements);
-    for (std::size_t i = 0; i < integers.size(); ++i) {
-      add(static_cast<double>(mine[i]), static_cast<double>(integers[i]));
-    }
-  }
-  if (difference == 0) return 0;
-  return norm == 0 ? INFINITY : std::sqrt(difference / norm);
-}
 
 std::int64_t Product(const std::vector<std::int64_t>& sizes) {
   std::int64_t product = 1;
@@ -118,6 +71,7 @@ Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
     STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}));
   }
   loaded->verifies_ = verified_against.has_value();
+  if (verified_against) loaded->verification_ = Verification::kPending;
   loaded->verified_against_ = std::move(verified_against);
   loaded->obtained_ = std::move(obtained);
   loaded->load_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
@@ -278,7 +232,12 @@ void LoadedExecutable::CopyInputsThatAreOutputs(const Frame& frame,
 Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outputs) {
   const std::lock_guard lock(verify_mutex_);
   if (!verified_against_) return Ok();
-  STOKER_RETURN_IF_ERROR(CompareWithInterpreter(*verified_against_, frame, outputs));
+  if (Status status = CompareWithInterpreter(*verified_against_, frame, outputs); !status.ok()) {
+    verification_ = Verification::kRefused;
+    return status.error().WithContext("Verification refuses artifact " +
+                                      obtained_.request_key.ToHex());
+  }
+  verification_ = Verification::kVerified;
   verified_against_.reset();
   verifies_ = false;
   return Ok();
@@ -295,17 +254,25 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
   STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (outputs[i] == nullptr) continue;  // The input itself.
-    const double error = RelativeError(
-        TensorOf(plan.outputs[i].type, frame.sizes->output_sizes[i], outputs[i]), expected[i]);
-    const double tolerance = VerifyTolerance(plan.outputs[i].type.dtype);
-    if (!(error <= tolerance)) {
-      return Internal("Verification refuses artifact " + obtained_.request_key.ToHex() +
-                      ": output " + std::to_string(i) + " differs from the interpreter by " +
-                      std::to_string(error) + " (relative), more than " +
-                      std::to_string(tolerance) + ".");
-    }
+    const InterpreterTensor actual =
+        TensorOf(plan.outputs[i].type, frame.sizes->output_sizes[i], outputs[i]);
+    STOKER_RETURN_IF_ERROR(VerifyOutput(i, actual, expected[i]));
   }
   return Ok();
+}
+
+std::string_view LoadedExecutable::VerificationText() const {
+  switch (verification_.load()) {
+    case Verification::kNone:
+      return "";
+    case Verification::kPending:
+      return "pending";
+    case Verification::kVerified:
+      return "verified";
+    case Verification::kRefused:
+      return "refused";
+  }
+  return "";
 }
 
 Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> inputs,
@@ -362,6 +329,7 @@ std::string LoadedExecutable::DescribeJson() const {
                                       {"prepared_from", PreparedFrom()},
                                       {"repairs", repairs()},
                                       {"repaired_parameter", repaired_parameter_.load()},
+                                      {"verification", VerificationText()},
                                       {"inputs", std::move(inputs)},
                                       {"outputs", std::move(outputs)}});
 }

@@ -26,7 +26,7 @@ int NumThreads();
 
 class LoadedExecutable {
  public:
-  // `verified_against`: the graph whose interpretation the first call is compared with.
+  // `verified_against`: the graph whose interpretation calls are compared with until one is right.
   // `prepared`: where the parameters may be found packed; may be null.
   static Result<std::unique_ptr<LoadedExecutable>> Load(
       Obtained obtained, std::optional<Graph> verified_against,
@@ -63,7 +63,10 @@ class LoadedExecutable {
   static constexpr std::size_t kMaxFrames = 64;
 
   LoadedExecutable() = default;
+  enum class Verification : std::uint8_t { kNone, kPending, kVerified, kRefused };
+
   std::string_view PreparedFrom() const;  // file, parameters; empty: there is nothing yet.
+  std::string_view VerificationText() const;
   // The binding for one call.
   Result<std::shared_ptr<const cpu::Binding>> CurrentBinding();
   Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
@@ -93,7 +96,8 @@ class LoadedExecutable {
   std::mutex frames_mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;  // Not in use; most recently used last.
 
-  std::atomic<bool> verifies_{false};  // Until the first call has been compared.
+  std::atomic<bool> verifies_{false};  // Until a call has been as the interpreter says.
+  std::atomic<Verification> verification_{Verification::kNone};
   std::mutex verify_mutex_;
   std::optional<Graph> verified_against_;  // While `verifies_`.
 };

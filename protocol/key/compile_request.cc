@@ -5,7 +5,7 @@
 namespace stoker {
 namespace {
 
-constexpr std::string_view kDomain = "stoker.request-key.1";
+constexpr std::string_view kDomain = "stoker.request-key.2";
 
 // The visitors unpack every member by structured binding: a member that is added to a keyed struct
 // does not compile until it is visited here.
@@ -48,12 +48,8 @@ void Visit(const Target& target, KeyHasher& hasher) {
 }
 
 void Visit(const CompileOptions& options, KeyHasher& hasher) {
-  const auto& [mode, numerics, verify, threads, dump_debug] = options;
-  hasher.Code("options.mode", static_cast<std::uint8_t>(mode), Name(mode));
+  const auto& [numerics] = options;
   hasher.Code("options.numerics", static_cast<std::uint8_t>(numerics), Name(numerics));
-  hasher.Bool("options.verify", verify);
-  hasher.Int("options.threads", threads);
-  hasher.LeftOut("options.dump_debug", dump_debug.kReason);
 }
 
 // Least likely to differ first: the first difference that is explained should say most.

@@ -38,7 +38,7 @@ struct RequestKey {
 // Every field hashed under its own tag, length-prefixed (one visitor lists them).
 RequestKey KeyOf(const CompileRequest& request);
 std::vector<KeyField> FieldsOf(const CompileRequest& request);
-// What was hashed and what was left out, one line each, so that two runs can be compared.
+// What was hashed, one line each, so that two runs can be compared.
 std::string KeyLogOf(const CompileRequest& request);
 
 // The same key from a graph's digest alone, for a client that has not built the Graph again.

@@ -25,18 +25,6 @@ void KeyHasher::Text(std::string_view tag, std::string_view value) {
   Field(tag, value, std::string(value));
 }
 
-void KeyHasher::Bool(std::string_view tag, bool value) {
-  ByteWriter writer;
-  writer.U8(value ? 1 : 0);
-  Field(tag, writer.str(), value ? "true" : "false");
-}
-
-void KeyHasher::Int(std::string_view tag, std::int64_t value) {
-  ByteWriter writer;
-  writer.I64(value);
-  Field(tag, writer.str(), std::to_string(value));
-}
-
 void KeyHasher::Code(std::string_view tag, std::uint8_t value, std::string_view name) {
   ByteWriter writer;
   writer.U8(value);
@@ -45,10 +33,6 @@ void KeyHasher::Code(std::string_view tag, std::uint8_t value, std::string_view 
 
 void KeyHasher::Name(std::string_view tag, const Digest& value) {
   Field(tag, value.AsBytes(), value.ToHex());
-}
-
-void KeyHasher::LeftOut(std::string_view tag, std::string_view why) {
-  log_ += std::string(tag) + " is left out: " + std::string(why) + "\n";
 }
 
 }  // namespace stoker

@@ -17,24 +17,20 @@ namespace stoker {
 
 class KeyHasher {
  public:
-  // `domain` keeps keys of different kinds apart: "stoker.request-key.1".
+  // `domain` keeps keys of different kinds apart: "stoker.request-key.2".
   explicit KeyHasher(std::string_view domain);
 
   // `value`: canonical bytes of the field. `text`: the same, readable.
   void Field(std::string_view tag, std::string_view value, std::string text);
 
   void Text(std::string_view tag, std::string_view value);
-  void Bool(std::string_view tag, bool value);
-  void Int(std::string_view tag, std::int64_t value);
   // An enumerator by its encoded value.
   void Code(std::string_view tag, std::uint8_t value, std::string_view name);
   void Name(std::string_view tag, const Digest& value);
-  // A field that stays out of the key; recorded for the log alone.
-  void LeftOut(std::string_view tag, std::string_view why);
 
   // What was hashed so far, in order.
   const std::vector<KeyField>& fields() const { return fields_; }
-  // One line per field: tag, text, digest; and one per field left out.
+  // One line per field: tag, text, digest.
   const std::string& log() const { return log_; }
 
   Digest Finish() { return sha_.Finish(); }  // May be called once.

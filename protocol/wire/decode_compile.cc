@@ -157,37 +157,20 @@ Status Read(std::string_view name, std::string_view bytes, ShapeSignature* out) 
 }
 
 Status Read(std::string_view name, std::string_view bytes, CompileOptions* out) {
-  std::uint32_t mode_code = 0;
   std::uint32_t numerics_code = 0;
   STOKER_RETURN_IF_ERROR(ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
     switch (field.number()) {
-      case 1:
-        return field.Get("options.mode", &mode_code);
       case 2:
         return field.Get("options.numerics", &numerics_code);
-      case 3:
-        return field.Get("options.verify", &out->verify);
-      case 4:
-        return field.Get("options.threads", &out->threads);
-      case 5:
-        return field.Get("options.dump_debug", &out->dump_debug.value);
       default:
         return Ok();
     }
   }));
-  const auto mode = CompileModeFromCode(mode_code);
-  if (!mode)
-    return Wrong("options.mode", "is " + std::to_string(mode_code) + ", which is no mode.");
   const auto numerics = NumericsFromCode(numerics_code);
   if (!numerics) {
     return Wrong("options.numerics",
                  "is " + std::to_string(numerics_code) + ", which is no numerics.");
   }
-  if (out->threads < 0) {
-    return Wrong("options.threads",
-                 "is " + std::to_string(out->threads) + "; it must not be negative.");
-  }
-  out->mode = *mode;
   out->numerics = *numerics;
   return Ok();
 }

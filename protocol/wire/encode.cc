@@ -93,11 +93,7 @@ void Write(ProtoWriter& out, const ShapeSignature& signature) {
 }
 
 void Write(ProtoWriter& out, const CompileOptions& options) {
-  out.UInt(1, static_cast<std::uint32_t>(options.mode));
   out.UInt(2, static_cast<std::uint32_t>(options.numerics));
-  out.UInt(3, options.verify ? 1 : 0);
-  out.Int(4, options.threads);
-  out.UInt(5, options.dump_debug.value ? 1 : 0);
 }
 
 void Write(ProtoWriter& out, const CompileCall& call) {

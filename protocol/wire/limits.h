@@ -8,7 +8,7 @@
 namespace stoker::wire {
 
 // The version in Hello: a peer with another one is refused.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 inline constexpr std::size_t kMaxMessageBytes = std::size_t{512} << 20;  // One message or frame.
 inline constexpr std::size_t kMaxGraphBytes = std::size_t{256} << 20;

@@ -40,7 +40,7 @@ def main():
     random = np.random.default_rng(0)
     x = random.standard_normal((ROWS, widths[0]))
     weights = [random.standard_normal(pair) / pair[0] ** 0.5 for pair in zip(widths, widths[1:])]
-    handle = client.client().compile(graph_text(widths), None, None, False, 1)
+    handle = client.client().compile(graph_text(widths))
     described = json.loads(
         library.take_text(library.load().stoker_executable_describe, handle))
     output = np.empty((ROWS, widths[-1]), np.float32)

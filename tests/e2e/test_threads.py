@@ -1,4 +1,5 @@
-"""Compiled models in many threads, and in a child process made by fork."""
+"""Compiled models in many threads, and in a child process made by fork; one artifact for any number of threads to
+compute with."""
 
 import json
 import subprocess
@@ -72,3 +73,34 @@ def test_threads_and_fork(site):
     assert result["worst"] < 1e-5
     assert result["mixed"] < 1e-5
     assert result["child"] == 0
+
+
+COUNTED = """
+import json, os, sys
+import light_job
+from stoker import library
+
+library.load().stoker_set_num_threads(int(sys.argv.pop(1)))
+before = len(os.listdir("/proc/self/task"))
+light_job.main()
+print(json.dumps(len(os.listdir("/proc/self/task")) - before))
+"""
+
+
+def test_artifact_made_for_one_thread_runs_on_two(site):
+    site.env["PYTHONPATH"] += ":" + __file__.rpartition("/")[0]
+
+    def run(threads):
+        done = subprocess.run(
+            [sys.executable, "-c", COUNTED, str(threads), "512", "512", "512"], env=site.env, capture_output=True,
+            text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        described, workers = map(json.loads, done.stdout.splitlines()[-2:])
+        assert described["error"] < 1e-5
+        return described, workers
+
+    alone, workers = run(1)
+    assert (alone["source"], workers) == ("compiled", 0)
+    together, workers = run(2)
+    assert together["request_key"] == alone["request_key"]
+    assert (together["source"], workers) == ("memory", 1)

@@ -51,7 +51,7 @@ def test_second_process_of_models_traces_nothing(site):
 KINDS = (
     "keywords", "two_functions", "two_configurations", "batch_norm_training", "buffers",
     "inputs_in_place", "aliased_outputs", "structured_outputs", "graph_breaks",
-    "nested_graph_breaks", "options", "other_options", "whole_graph")
+    "nested_graph_breaks", "mode", "whole_graph")
 
 
 @pytest.mark.parametrize("case", ["dynamic", "all_dynamic"])

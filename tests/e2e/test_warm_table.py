@@ -142,6 +142,11 @@ def function(x, y=2.0, *, z=3.0):
     return torch.sin(x) * y + z
 
 
+def counted(x):
+    x = torch.sin(x)
+    return x * torch.get_num_threads()
+
+
 def run(compile):
     torch.manual_seed(5)
     x = torch.randn(3, 8)
@@ -166,6 +171,8 @@ def setup(text):
 def inside(context):
     return CONTEXT, f"        with {context}:\n            return compiled(*arguments, **keywords).detach().clone()\n"
 
+
+THREADS = (CONTEXT, "        count = torch.get_num_threads()\n        torch.set_num_threads(count + 1)\n        try:\n            return compiled(*arguments, **keywords).detach().clone()\n        finally:\n            torch.set_num_threads(count)\n")
 
 # Row -> (old, new): a start that must not be warm.
 CHANGES = {
@@ -214,7 +221,6 @@ CHANGES = {
     "autocast": inside("torch.autocast('cpu', dtype=torch.bfloat16)"),
     "default_dtype": (CONTEXT, "        torch.set_default_dtype(torch.float64)\n        try:\n            return compiled(*arguments, **keywords).detach().clone()\n        finally:\n            torch.set_default_dtype(torch.float32)\n"),
     "determinism": (CONTEXT, "        torch.use_deterministic_algorithms(True)\n        try:\n            return compiled(*arguments, **keywords).detach().clone()\n        finally:\n            torch.use_deterministic_algorithms(False)\n"),
-    "threads": (CONTEXT, "        count = torch.get_num_threads()\n        torch.set_num_threads(count + 1)\n        try:\n            return compiled(*arguments, **keywords).detach().clone()\n        finally:\n            torch.set_num_threads(count)\n"),
     "input_shape": ("torch.randn(3, 8)", "torch.randn(5, 8)"),
     "input_rank": ("torch.randn(3, 8)", "torch.randn(2, 3, 8)"),
     "input_stride": ("torch.randn(3, 8)", "torch.randn(8, 3).t()"),
@@ -233,7 +239,7 @@ CHANGES = {
     "buffer_gone": setup("del model.offset"),
     "bias_gone": setup("model.head.bias = None"),
     "buffer_shape": setup("model.offset = torch.ones(3, 4)"),
-    "option": ("compile(entry)", "compile(entry, options={'numerics': 'fast'})"),
+    "option": ("compile(entry)", "compile(entry, dynamic=True)"),
     "other_function": setup("entry = function"),
 }
 
@@ -247,6 +253,10 @@ FUNCTION_CHANGES = {
     "argument_tensor": setup("arguments = [x, torch.ones(8)]"),
 }
 
+# The same of a function that asks for what changes.
+COUNTED = (ENTRY, "    entry = counted\n")
+COUNTED_CHANGES = {"threads": THREADS}
+
 # Row -> (old, new): a start that must be warm.
 INDIFFERENT = {
     "nothing": ("# HEADER", "# HEADER"),
@@ -259,6 +269,8 @@ INDIFFERENT = {
     "lines_moved": ("# HEADER", "\n\n\n# one\n# two\n"),
     "comment": ("    # BASE\n", "    # Another comment.\n"),
     "input_values": ("torch.manual_seed(5)", "torch.manual_seed(6)"),
+    "threads": THREADS,
+    "mode": ("compile(entry)", "compile(entry, mode='max-autotune')"),
     "rank": ("# HEADER", "import os\nos.environ['RANK'] = '3'\nos.environ['LOCAL_RANK'] = '3'"),
 }
 
@@ -306,7 +318,8 @@ def run_rows(site, tmp_path, rows):
 
 def test_no_change_gives_a_wrong_result_or_a_false_hit(site, tmp_path):
     rows = [*modules(CHANGES), *(
-        (f"function_{name}", *texts) for name, *texts in modules(FUNCTION_CHANGES, FUNCTION))]
+        (f"function_{name}", *texts) for name, *texts in modules(FUNCTION_CHANGES, FUNCTION)),
+            *((f"counted_{name}", *texts) for name, *texts in modules(COUNTED_CHANGES, COUNTED))]
     assert len(rows) + len(INDIFFERENT) >= 60
     second = run_rows(site, tmp_path, rows)
     unseen = {

@@ -225,19 +225,11 @@ def _all_dynamic(size):
     return [(_halves, (_rows(size=size), _rows(3, size)), {})]
 
 
-def options():
+def mode():
     return [(_first, (_rows(),), {})]
 
 
-OPTIONS["options"] = {"options": {"numerics": "fast"}}
-
-
-def other_options():
-    """The function of `options`, compiled otherwise: both have captures of their own."""
-    return [(_first, (_rows(),), {})]
-
-
-OPTIONS["other_options"] = {"options": {"numerics": "strict"}, "mode": None}
+OPTIONS["mode"] = {"mode": "max-autotune"}
 
 
 def whole_graph():

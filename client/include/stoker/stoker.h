@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define STOKER_ABI_VERSION 1
+#define STOKER_ABI_VERSION 2
 STOKER_API uint32_t stoker_abi_version(void);
 STOKER_API const char* stoker_version(void); /* "0.1.0" */
 
@@ -155,11 +155,11 @@ typedef void (*stoker_progress_fn)(void* context, const char* stage, uint32_t do
 
 typedef struct stoker_compile_options {
   size_t struct_size;
-  const char* mode;     /* "default", "reduce-overhead", "max-autotune"; NULL: default */
   const char* numerics; /* "strict", "fast"; NULL: strict */
-  int32_t verify;       /* the first call runs beside the reference interpreter */
-  int32_t threads;      /* hint: threads the job computes with; 0: unknown */
-  const char* target;   /* NULL: this machine */
+  /* The first call runs beside the reference interpreter, as long as that takes. One that differs
+   * by more than rounding explains fails with INTERNAL, and so does every later one that does. */
+  int32_t verify;
+  const char* target; /* NULL: this machine */
   /* Facts about the graph's symbols, "s0:min=2,max=512,div=8,hint=128;s1:..."; NULL: none. */
   const char* symbols;
   stoker_progress_fn progress; /* called from the calling thread; NULL: none */
@@ -178,8 +178,8 @@ STOKER_API void stoker_executable_free(stoker_executable* executable);
 /* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|
  * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "recorded_compile_s",
  * "kernels_unique", "launches", "prepare_launches", "arena_bytes", "prepared_bytes",
- * "prepared_from", "repairs", "repaired_parameter", "inputs":
- * [...], "outputs": [...]}. */
+ * "prepared_from", "repairs", "repaired_parameter",
+ * "verification": ""|"pending"|"verified"|"refused", "inputs": [...], "outputs": [...]}. */
 STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
                                                      char** json);
 

@@ -262,10 +262,8 @@ class Executable {
 };
 
 struct CompileOptions {
-  std::string mode = "default";
   std::string numerics = "strict";
   bool verify = false;
-  int threads = 0;
 };
 
 // A connection to a daemon; with default options a private one that is started when needed.
@@ -283,10 +281,8 @@ class Client {
   Executable Compile(const Graph& graph, const CompileOptions& options = {}) {
     stoker_compile_options c{};
     c.struct_size = sizeof c;
-    c.mode = options.mode.c_str();
     c.numerics = options.numerics.c_str();
     c.verify = options.verify ? 1 : 0;
-    c.threads = options.threads;
     stoker_executable* executable = nullptr;
     detail::Check(stoker_compile(handle_.get(), graph.get(), &c, &executable));
     return Executable(executable);

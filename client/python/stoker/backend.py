@@ -8,7 +8,7 @@ import torch
 from . import capture, runtime, sizes, tally
 from .aten_ops import Unsupported
 from .captures import attach, beside, recording, sized
-from .client import client, connect_ahead
+from .client import client, connect_ahead, report
 from .executable import Executable
 from .library import StokerError
 from .log import logger, warn_once
@@ -17,20 +17,18 @@ from .program import Segment
 from .pytorch import aot, facts
 from .pytorch.names import SIZES
 
-_MODES = {
-    None: "default", "default": "default", "reduce-overhead": "reduce-overhead",
-    "max-autotune": "max-autotune", "max-autotune-no-cudagraphs": "max-autotune"}
+# Of torch.compile. On processors they all ask for what Stoker does anyway.
+_MODES = frozenset((
+    None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"))
 
 
 class Options(NamedTuple):
-    mode: str = "default"
-    numerics: str = "strict"
     verify: bool = False
 
 
 def stoker(gm, example_inputs, *, mode=None, options=None):
-    """What torch.compile(model, backend="stoker") calls. Options: numerics ("strict", "fast") and
-    verify (the first call runs beside a reference interpreter)."""
+    """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
+    interpreter)."""
     chosen = _options(mode, options or {})
     if not beside.is_child():
         connect_ahead()
@@ -69,12 +67,10 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 
 def _options(mode, options):
     if mode not in _MODES:
-        warn_once(("mode", mode), "mode '%s' is unknown; 'default' is used.", mode)
-    for name in sorted(set(options) - {"numerics", "verify"}):
+        warn_once(("mode", mode), "mode '%s' is unknown and ignored.", mode)
+    for name in sorted(set(options) - set(Options._fields)):
         warn_once(("option", name), "option '%s' is unknown and ignored.", name)
-    return Options(
-        _MODES.get(mode, "default"), options.get("numerics", "strict"),
-        bool(options.get("verify", False)))
+    return Options(bool(options.get("verify", False)))
 
 
 def compile_for_sizes(gm, arguments, parameters, options, words, inputs):
@@ -136,9 +132,8 @@ def _executable(segment, options, record):
         record["bind_s"] += seconds
         record["prepared_from"] = prepared_from
 
-    handle = client().compile(
-        segment.text, options.mode, options.numerics, options.verify, torch.get_num_threads())
-    executable = Executable(handle, segment, on_bind)
+    handle = client().compile(segment.text, options.verify)
+    executable = Executable(handle, segment, on_bind, options.verify)
     description = executable.describe()
     for name in _SUMS:
         record[name] = record.get(name, 0) + (description.get(name) or 0)
@@ -151,11 +146,7 @@ def _report(fallbacks):
     for operator, reason in fallbacks.items():
         tally.count_fallback(operator)
         warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
-    try:
-        client().report(
-            {"graphs": 1, "graphs_with_fallback": int(bool(fallbacks))}, dict.fromkeys(fallbacks, 1))
-    except StokerError as error:
-        logger.info("the daemon does not take counters: %s", error)
+    report({"graphs": 1, "graphs_with_fallback": int(bool(fallbacks))}, fallbacks)
 
 
 attach.attach(lambda backend: getattr(backend, "compiler_fn", backend) is stoker)

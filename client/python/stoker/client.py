@@ -55,14 +55,13 @@ class Client:
         text = json.dumps({"counters": counters, "fallback_ops": fallback_ops})
         library.check(self._library.stoker_client_report(self._handle, text.encode()))
 
-    def compile(self, text, mode, numerics, verify, threads, progress=None):
-        """The handle of a loaded executable for a graph's text."""
+    def compile(self, text, verify=False, progress=None):
+        """The handle of a loaded executable for a graph's text. `verify`: its first run beside the interpreter."""
         encoded = text.encode()
         graph = library.make_handle(self._library.stoker_graph_parse, encoded, len(encoded))
         try:
             options = CompileOptions(
-                struct_size=sizeof(CompileOptions), mode=library.encode(mode),
-                numerics=library.encode(numerics), verify=int(verify), threads=threads,
+                struct_size=sizeof(CompileOptions), verify=int(verify),
                 progress=ProgressFunction(progress or _log_progress))
             return library.make_handle(
                 self._library.stoker_compile, self._handle, graph, byref(options))
@@ -106,6 +105,14 @@ def _connect():
         client().get("/-/healthy")
     except StokerError as error:
         logger.info("no daemon yet: %s", error)  # The compile says it to the user.
+
+
+def report(counters, fallback_ops=()):
+    """Tells the daemon, for its statistics."""
+    try:
+        client().report(counters, dict.fromkeys(fallback_ops, 1))
+    except StokerError as error:
+        logger.info("the daemon does not take counters: %s", error)
 
 
 def status():

@@ -9,6 +9,7 @@ import torch
 
 from . import library, release, tally
 from .binding import Stamp
+from .client import report
 from .gate import Gate
 from .layout import row_major
 from .log import warn_once
@@ -17,13 +18,14 @@ from .program import check_indices
 
 
 class Executable:
-    """Calls are safe from any thread. `on_bind` is told how many seconds a binding took, and where packed
+    """Calls are safe from any thread. `verifies`: libstoker compares the first one with the interpreter. `on_bind` is told how many seconds a binding took, and where packed
     weights came from: "parameters" or "file"."""
 
     _threads_in_use = None  # What libstoker was told last: a setting of the process.
 
-    def __init__(self, handle, segment, on_bind):
+    def __init__(self, handle, segment, on_bind, verifies=False):
         self._on_bind = on_bind
+        self._verifies = verifies
         self._library = library.load()
         self._handle = handle
         self._segment = segment
@@ -101,8 +103,18 @@ class Executable:
     def _run(self, pointers, results):
         status = self._library.stoker_executable_run(
             self._handle, pointers, len(pointers), None, 0, results, len(results))
+        if self._verifies:
+            self._count_verification()
         if status:
             library.check(status)
+
+    def _count_verification(self):
+        outcome = self.describe()["verification"]
+        if outcome == "pending":
+            return  # The call failed for another reason.
+        self._verifies = False
+        tally.count(f"artifacts_{outcome}")
+        report({f"artifacts_{outcome}": 1})
 
     def _profile(self, pointers, results):
         launches = json.loads(library.take_text(

@@ -8,7 +8,7 @@ from ctypes import (
 from functools import cache
 from pathlib import Path
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 CODES = {
     1: "invalid argument", 2: "not found", 3: "unimplemented", 4: "resource exhausted",
@@ -45,9 +45,9 @@ ProgressFunction = CFUNCTYPE(
 
 class CompileOptions(Structure):
     _fields_ = [
-        ("struct_size", c_size_t), ("mode", c_char_p), ("numerics", c_char_p),
-        ("verify", c_int32), ("threads", c_int32), ("target", c_char_p), ("symbols", c_char_p),
-        ("progress", ProgressFunction), ("progress_context", c_void_p)]
+        ("struct_size", c_size_t), ("numerics", c_char_p), ("verify", c_int32),
+        ("target", c_char_p), ("symbols", c_char_p), ("progress", ProgressFunction),
+        ("progress_context", c_void_p)]
 
 
 _POINTERS = POINTER(c_void_p)

@@ -2,6 +2,7 @@
 
 import torch
 
+from . import tally
 from .library import FAILED_PRECONDITION, StokerError
 from .log import logger, warn_once
 from .program import Copy, EagerCall, Segment, Slot, slots_read
@@ -33,6 +34,7 @@ def compiled(gm, program, executables):
         warn_once(
             ("run", id(gm)), "a compiled graph failed and runs in eager from now on: %s", error)
         logger.debug("graph:\n%s", gm.code)
+        tally.count("graphs_eager")
         return lambda taken: gm.forward(*taken)
 
     run_or_eager = rescued(run_of(program, executables), in_eager)

@@ -128,10 +128,7 @@ class _Call:
         self._is_on = False  # May start from captures: what is on stays on.
         self._definition = None
         self._compiled = None  # torch.compile's, made when it is needed.
-        keywords = {"mode": settings["mode"]} if settings["mode"] not in (None, "default") else {}
-        if settings["options"]:
-            keywords["options"] = settings["options"]
-        self._options = options_text(keywords, settings["dynamic"])
+        self._options = options_text(settings["dynamic"])
         if features.may_be_on(DIRECT):
             digest_ahead()
 
@@ -160,6 +157,8 @@ class _Call:
     def _may_start(self):
         if torch.jit.is_tracing():  # Says itself that it does not trace what is compiled.
             return False
+        if (self.settings["options"] or {}).get("verify"):
+            return False  # The interpreter needs the graph.
         if not self._is_on:
             try:
                 self._is_on = features.are_on(DIRECT)

@@ -14,7 +14,7 @@ from ..pytorch import installation
 from . import frontend
 from .digests import digest_of
 
-FORMAT = 4  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 5  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 _ahead = None  # The thread that digests, or has.
 
@@ -92,10 +92,10 @@ def key_of_fields(fields):
     return CaptureKey(hasher.hexdigest(), fields)
 
 
-def options_text(keywords, dynamic):
-    """What torch.compile() was asked for besides the backend."""
-    parts = [f"{name}={value!r}" for name, value in sorted(keywords.items())]
-    return ", ".join([*parts, f"dynamic={dynamic}"])
+def options_text(dynamic):
+    """What torch.compile() was asked for that a capture depends on: no mode changes one, and what is verified has
+    none."""
+    return f"dynamic={dynamic}"
 
 
 def _classes_text(modules, describe):

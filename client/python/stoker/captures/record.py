@@ -3,6 +3,7 @@
 import json
 import types
 
+from ..pytorch.state import asked_for
 from .code import attributes_of_global, encode_code, global_names
 from .environment import environment_of
 from .facts import facts_of
@@ -38,7 +39,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "guards": writer.guards,
         "distinct": writer.distinct,
         "shapes": writer.shapes,
-        "state": state,
+        "state": asked_for(state, lambda name: names is ALL or name in names),
         "names": names if names is ALL else sorted(names),
         "objects": objects_of(writer.values, describe),
         "kinds": kinds_of(writer.paths.nodes, writer.values, reached.classes),

@@ -21,6 +21,16 @@ _TRACED = frozenset((
     "CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
     "Autograd", "AutogradCPU", "AutocastCPU", "Functionalize", "Python", "PythonDispatcher"))
 _MODULE = sys.modules["torch.nn.modules.module"]
+# Parts of the state that neither a trace nor code for processors depends on, unless the program's code reads them by
+# one of these names. What asks how many threads there are is not traced: the bytecode asks whenever it runs.
+_PRECISION = ("allow_tf32", "fp32_precision", "get_float32_matmul_precision")
+_ASKED_BY = {
+    "num_threads": (),
+    "allow_tf32": _PRECISION,
+    "cuda_matmul_precision": _PRECISION,
+    "allow_fp16_reduce": ("allow_fp16_reduced_precision_reduction",),
+    "allow_bf16_reduce": ("allow_bf16_reduced_precision_reduction",),
+}
 
 
 def current():
@@ -46,6 +56,13 @@ def current():
     }
 
 
+def asked_for(state, asks):
+    """What a capture depends on of a `state` (of current()). `asks`: whether its code may read a name."""
+    return {
+        name: value for name, value in state.items()
+        if name not in _ASKED_BY or any(map(asks, _ASKED_BY[name]))}
+
+
 def runs_more_than_forward(module):
     """Does calling the module run hooks, or something else than its class's forward?"""
     kind = type(module)
@@ -58,12 +75,12 @@ def runs_more_than_forward(module):
 
 
 def difference(expected):
-    """(name, expected, found) of the first part that differs, or None."""
+    """(name, expected, found) of the first part of a state (of asked_for) that differs, or None."""
     try:
         found = current()
     except NotPortable as error:
         return "modes", "none", str(error)
-    for name in sorted({*expected, *found}):
+    for name in sorted(expected.keys() | found.keys() - _ASKED_BY.keys()):
         if expected.get(name) != found.get(name):
             return name, expected.get(name), found.get(name)
     return None

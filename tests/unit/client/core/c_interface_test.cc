@@ -92,7 +92,7 @@ TEST_F(UnreachableDaemon, Compile_IsUnavailable) {
 TEST_F(UnreachableDaemon, Compile_BadOptions_AreRefusedBeforeAnythingIsSent) {
   stoker_compile_options options{};
   options.struct_size = sizeof options;
-  options.mode = "fastest";
+  options.numerics = "fastest";
   stoker_executable* executable = nullptr;
   const Outcome outcome = Take(stoker_compile(client_, graph_, &options, &executable));
   EXPECT_EQ(outcome.code, STOKER_INVALID_ARGUMENT);

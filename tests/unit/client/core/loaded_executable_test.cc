@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "protocol/graph/graph_builder.h"
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
 
@@ -15,7 +16,9 @@ namespace {
 
 using cpu::PlanBuilder;
 using testing::Each;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Obtained ObtainedOf(const PlanBuilder& builder) {
   auto bundle = std::make_shared<ArtifactBundle>();
@@ -30,8 +33,9 @@ Obtained ObtainedOf(const PlanBuilder& builder) {
   return obtained;
 }
 
-std::unique_ptr<LoadedExecutable> Load(const PlanBuilder& builder) {
-  auto loaded = LoadedExecutable::Load(ObtainedOf(builder), std::nullopt, nullptr);
+std::unique_ptr<LoadedExecutable> Load(const PlanBuilder& builder,
+                                       std::optional<Graph> verified_against = std::nullopt) {
+  auto loaded = LoadedExecutable::Load(ObtainedOf(builder), std::move(verified_against), nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return std::move(loaded).value();
 }
@@ -130,6 +134,42 @@ TEST(LoadedExecutable, Run_BeforeBind_SaysSo) {
   const Status status = executable->Run(inputs, {}, outputs);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "The graph's 1 parameters are not bound.");
+}
+
+// One operation on x and x, which are f32[s0].
+Graph WithItself(OpKind kind) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.Input({DType::kF32, Shape{SymDim::Symbol(0)}});
+  const ValueId result = builder.Add(kind, std::array{x, x});
+  return builder.Build(std::array{result}).value();
+}
+
+TEST(LoadedExecutable, Run_VerifiedAndRight_PassesAndIsComparedOnce) {
+  const auto executable = Load(DoubledOfAnySize(), WithItself(OpKind::kAdd));
+  EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"pending")"));
+  for (const std::int64_t n : {3, 100}) {
+    EXPECT_THAT(Doubled(*executable, n), Each(static_cast<float>(2 * n)));
+    EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"verified")"));
+  }
+}
+
+// The kernel adds where the graph multiplies.
+TEST(LoadedExecutable, Run_VerifiedAndWrong_IsRefusedInEveryCall) {
+  const auto executable = Load(DoubledOfAnySize(), WithItself(OpKind::kMultiply));
+  const std::vector<float> in = {2, 3};
+  std::vector<float> out(2);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  for (int call = 0; call < 2; ++call) {
+    const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2}, outputs);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kInternal);
+    EXPECT_THAT(status.error().message, StartsWith("Verification refuses artifact "));
+    EXPECT_THAT(status.error().message,
+                EndsWith(": Output 0 element [1] is 6, and the interpreter's 9: the output is off "
+                         "by 0.304604 of its length, more than 0.0001."));
+    EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"refused")"));
+  }
 }
 
 TEST(LoadedExecutable, Run_FromManyThreads_GivesEachItsOwnResult) {

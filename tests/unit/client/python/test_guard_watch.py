@@ -165,6 +165,19 @@ def test_a_change_of_state_is_noticed(change):
     assert guarded.holds() and guarded.holds()
 
 
+def test_state_that_nothing_reads_is_no_part_of_a_capture():
+    now = state.current()
+    left_out = {"num_threads", "allow_tf32", "cuda_matmul_precision", "allow_fp16_reduce", "allow_bf16_reduce"}
+    kept = state.asked_for(now, lambda name: False)
+    assert now.keys() - kept.keys() == left_out & now.keys()
+    assert state.difference(kept) is None
+    asked = state.asked_for(now, lambda name: name == "get_float32_matmul_precision")
+    assert "allow_tf32" in asked and "num_threads" not in asked
+    seen = []
+    _STATES["TF32"](lambda: seen.extend((state.difference(kept), state.difference(asked))))
+    assert seen[0] is None and seen[1] is not None
+
+
 def test_every_part_of_the_state_is_changed_above():
     before, changed = state.current(), set()
 

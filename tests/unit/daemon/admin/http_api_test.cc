@@ -166,8 +166,6 @@ std::vector<Malformed> MalformedRequests() {
       {"compile: cut", "/v1/compile", GoodCall().substr(0, GoodCall().size() - 3), 400, "compile"},
       {"compile: target", "/v1/compile", compile([](auto& w) { w.Bytes(7, "mips"); }), 400,
        "compile.target"},
-      {"compile: mode", "/v1/compile",
-       compile([](auto& w) { w.Message(8, [](auto& o) { o.UInt(1, 99); }); }), 400, "options.mode"},
       {"compile: numerics", "/v1/compile",
        compile([](auto& w) { w.Message(8, [](auto& o) { o.UInt(2, 99); }); }), 400,
        "options.numerics"},

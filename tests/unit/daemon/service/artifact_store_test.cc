@@ -266,12 +266,12 @@ TEST_F(ArtifactStoreTest, ExplainMiss_NamesTheFieldOfTheNearestRequest) {
 
   // Two fields away from the first request, one from the second.
   Make(WithKey(other_target));
-  wire::CompileCall other_mode = other_target;
-  other_mode.options.mode = CompileMode::kMaxAutotune;
-  EXPECT_EQ(store_->ExplainMiss(LookupOf(WithKey(other_mode))).name, "options.mode is new");
+  wire::CompileCall other_numerics = other_target;
+  other_numerics.options.numerics = Numerics::kFast;
+  EXPECT_EQ(store_->ExplainMiss(LookupOf(WithKey(other_numerics))).name, "options.numerics is new");
   EXPECT_EQ(store_->ExplainMiss(LookupOf(FakeCall(Behaviour::kGood, 1))).name, "graph is new");
 
-  wire::LookupRequest blank = LookupOf(other_mode);
+  wire::LookupRequest blank = LookupOf(other_numerics);
   blank.fields.clear();
   EXPECT_EQ(store_->ExplainMiss(blank).name, "no entry");
 }
@@ -342,16 +342,16 @@ TEST_F(ArtifactStoreTest, FindRequest_ByPrefix_OneNoneOrSeveral) {
 TEST_F(ArtifactStoreTest, Explain_ListsTheFieldsInWhichTwoRequestsDiffer) {
   const wire::CompileCall a = FakeCall(Behaviour::kGood);
   wire::CompileCall b = FakeCall(Behaviour::kGood, 1);
-  b.options.mode = CompileMode::kMaxAutotune;
+  b.options.numerics = Numerics::kFast;
   b = WithKey(b);
   Make(a);
   Make(b);
   const auto reply = store_->Explain({"", a.request_key.ToHex(), b.request_key.ToHex()});
   ASSERT_TRUE(reply.ok());
   ASSERT_THAT(reply->differences, SizeIs(2));
-  EXPECT_EQ(reply->differences[0].tag, "options.mode");
-  EXPECT_EQ(reply->differences[0].a, "default");
-  EXPECT_EQ(reply->differences[0].b, "max-autotune");
+  EXPECT_EQ(reply->differences[0].tag, "options.numerics");
+  EXPECT_EQ(reply->differences[0].a, "strict");
+  EXPECT_EQ(reply->differences[0].b, "fast");
   EXPECT_EQ(reply->differences[1].tag, "graph");
   const auto same = store_->Explain({"", a.request_key.ToHex(), a.request_key.ToHex()});
   EXPECT_THAT(same.value().differences, IsEmpty());

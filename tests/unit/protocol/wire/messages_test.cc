@@ -41,11 +41,7 @@ CompileCall SampleCall() {
   call.graph_name = "model";
   call.signature = {{{0, 2, 512, 8, 128}, {1, 0, INT64_MAX, 1, 0}}, {{64}, {1}}};
   call.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value();
-  call.options.mode = CompileMode::kMaxAutotune;
   call.options.numerics = Numerics::kFast;
-  call.options.verify = true;
-  call.options.threads = 8;
-  call.options.dump_debug.value = true;
   call.compiler_epoch = "stoker-1;llvm-22.1.8";
   call.have_kernels = {kB, kA};
   return call;
@@ -60,11 +56,7 @@ void ExpectSampleCall(const CompileCall& call) {
   EXPECT_EQ(call.graph_name, expected.graph_name);
   EXPECT_EQ(call.signature, expected.signature);
   EXPECT_EQ(call.target, expected.target);
-  EXPECT_EQ(call.options.mode, expected.options.mode);
   EXPECT_EQ(call.options.numerics, expected.options.numerics);
-  EXPECT_EQ(call.options.verify, expected.options.verify);
-  EXPECT_EQ(call.options.threads, expected.options.threads);
-  EXPECT_EQ(call.options.dump_debug.value, expected.options.dump_debug.value);
   EXPECT_EQ(call.compiler_epoch, expected.compiler_epoch);
   EXPECT_EQ(call.have_kernels, expected.have_kernels);
 }
@@ -102,10 +94,11 @@ TEST(ErrorReply, RoundTripOfEveryCode) {
 }
 
 TEST(ErrorReplyOf, TakesTheFieldFromTheMessage) {
-  const Error error = InvalidArgument("compile: Field 'options.mode' is 9, which is no mode.");
+  const Error error =
+      InvalidArgument("compile: Field 'options.numerics' is 9, which is no numerics.");
   const ErrorReply reply = ErrorReplyOf(error);
   EXPECT_EQ(reply.code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(reply.field, "options.mode");
+  EXPECT_EQ(reply.field, "options.numerics");
   EXPECT_EQ(reply.message, error.message);
   EXPECT_EQ(ErrorReplyOf(Internal("no field here")).field, "");
   EXPECT_EQ(ErrorReplyOf(Internal("Field 'unfinished")).field, "");
@@ -125,15 +118,15 @@ TEST(LookupRequest, RoundTrip) {
   request.request_key = kA;
   request.graph_digest = kB;
   request.have_kernels = {kA, kB};
-  request.fields = {{"graph", "text", kA}, {"options.mode", "default", kB}};
+  request.fields = {{"graph", "text", kA}, {"options.numerics", "strict", kB}};
   const LookupRequest decoded = DecodeLookupRequest(EncodeLookupRequest(request)).value();
   EXPECT_EQ(decoded.ns, "team-a");
   EXPECT_EQ(decoded.request_key, kA);
   EXPECT_EQ(decoded.graph_digest, kB);
   EXPECT_EQ(decoded.have_kernels, request.have_kernels);
   ASSERT_EQ(decoded.fields.size(), 2U);
-  EXPECT_EQ(decoded.fields[1].tag, "options.mode");
-  EXPECT_EQ(decoded.fields[1].text, "default");
+  EXPECT_EQ(decoded.fields[1].tag, "options.numerics");
+  EXPECT_EQ(decoded.fields[1].text, "strict");
   EXPECT_EQ(decoded.fields[1].digest, kB);
 }
 
@@ -226,9 +219,9 @@ TEST(ExplainRequest, RoundTrip) {
 
 TEST(ExplainReply, RoundTrip) {
   const ExplainReply reply =
-      DecodeExplainReply(EncodeExplainReply({{{"options.threads", "1", "2"}}})).value();
+      DecodeExplainReply(EncodeExplainReply({{{"options.numerics", "1", "2"}}})).value();
   ASSERT_EQ(reply.differences.size(), 1U);
-  EXPECT_EQ(reply.differences[0].tag, "options.threads");
+  EXPECT_EQ(reply.differences[0].tag, "options.numerics");
   EXPECT_EQ(reply.differences[0].a, "1");
   EXPECT_EQ(reply.differences[0].b, "2");
 }

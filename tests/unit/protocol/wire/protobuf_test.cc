@@ -28,9 +28,7 @@ CompileCall SampleCall() {
   call.signature.symbols = {{0, 2, INT64_MAX, 8, 128}, {1, 0, 0, 1, 0}};
   call.signature.inputs = {{64}, {1}, {1 << 20}};
   call.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value();
-  call.options.mode = CompileMode::kMaxAutotune;
-  call.options.verify = true;
-  call.options.threads = -1;  // Ten bytes.
+  call.options.numerics = Numerics::kFast;
   call.compiler_epoch = "stoker-1";
   call.have_kernels = {kB, kA};
   return call;
@@ -66,7 +64,7 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
   ExpectSameBytes<pb::InspectReply>(EncodeInspectReply({{{"graph", "text"}, {"asm", ""}}}));
   ExpectSameBytes<pb::ExplainRequest>(EncodeExplainRequest({"team", "0123", "4567"}));
   ExpectSameBytes<pb::ExplainReply>(
-      EncodeExplainReply({{{"mode", "1", "2"}, {"verify", "", "1"}}}));
+      EncodeExplainReply({{{"numerics", "1", "2"}, {"target.features", "", "1"}}}));
   ExpectSameBytes<pb::WorkerRequest>(EncodeWorkerRequest({SampleCall(), {"loops"}}));
   const WorkerDone done{"artifact", {{kA, "elf"}}, {{kB, "bytes"}}, 0.5, 7, {{"plan", "text"}}};
   for (const WorkerEvent& event : {WorkerEvent(progress), WorkerEvent(KernelQuery{{kA, kB}}),
