@@ -87,6 +87,13 @@ for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.i
 row("integers wrap around", lambda: lambda x: (x * 100, x + 100), (torch.full((3,), 100, dtype=torch.int8),))
 row("complex", lambda: lambda x: torch.view_as_real(torch.view_as_complex(x) * 1j) + 1, (rand(3, 2),))
 row("mixed types", lambda: lambda x, y: (x + y, x * 0.5, y / 2), (rand(3), rand(3, dtype=torch.int32)))
+Z = torch.complex(rand(4), rand(4))
+for name, x in {"imaginary part of a conjugate": Z.conj().imag, "one": Z[1].conj().imag,
+                "negated": torch._neg_view(rand(3, 5)), "negated, transposed": torch._neg_view(rand(3, 5)).t()}.items():
+    row(f"lies {name}", lambda: lambda x: (x * 2, x + 1, x.sum()), (x,))
+row("conjugate inside", lambda: lambda z: (z.conj().imag * 2, z.conj().imag, z.conj() * 1), (Z,), (Z.clone(),))
+row("conjugate inside, gradient", lambda: lambda a, b: (torch.complex(a, b).conj().imag * 2).sum(),
+    (rand(3).requires_grad_(), rand(3).requires_grad_()), grad=True)
 row("bool mask", lambda: lambda x, m: (torch.where(m, x, 0.0), x.masked_fill(m, -1), m & ~m),
     (rand(4, 4), rand(4, 4, dtype=torch.bool)))
 row("indices", lambda: lambda x, i: (x[i], x.gather(0, i[:, None]), F.one_hot(i, 6)),

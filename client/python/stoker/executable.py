@@ -174,7 +174,9 @@ def _taker(places):
 
 
 def _as_laid_out(tensor, layout):
-    """The tensor, or a copy of it whose elements lie as the layout says."""
+    """The tensor, or a copy of it whose elements lie as the layout says, and are what they stand for."""
+    if tensor.is_neg():  # The imaginary part of a conjugate: its memory holds what is to be negated.
+        tensor = tensor.resolve_neg()
     if tensor.stride() == layout.strides:
         return tensor
     if layout.order == tuple(range(len(layout.order))):
