@@ -308,7 +308,10 @@ row("sizes marked, gradients", lambda: lambda x, w: (x @ w).relu(),
 
 def twin_of(call):
     """A call with memory of its own, whose arguments alias each other as the given ones do."""
-    return copy.deepcopy(call)
+    def negated(given, twin):  # A copy does not stand for its negative any more.
+        return torch._neg_view(-twin) if isinstance(given, torch.Tensor) and given.is_neg() else twin
+
+    return pytree.tree_map(negated, call, copy.deepcopy(call))
 
 
 def storages(tree):
