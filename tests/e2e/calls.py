@@ -121,6 +121,17 @@ row("scalar tensor", lambda: lambda x, s: x * s, (X, torch.tensor(2.0)), (X, tor
 row("nested results", lambda: lambda x: {"a": [x + 1, (x * 2, None)], "b": 3, "c": "text"}, (X,))
 row("named tuple", lambda: lambda x: Pair(x + 1, x.sum()), (X,))
 row("dataclass", lambda: lambda x: Both(x + 1, x.sum()), (X,))
+row("views of what requires a gradient", lambda: lambda x, w: (w.view(1, 3), w.detach()[1:], x.t(), x + w), (
+    rand(3, 3), torch.nn.Parameter(rand(3))), (rand(3, 3).requires_grad_(), torch.nn.Parameter(rand(3))))
+def changed_in_place(x):
+    y = x * 2
+    return y.add_(1), y, (y - 1).sum(0), y[1:]
+
+
+row("a result changed in place, twice", lambda: changed_in_place, (X,))
+for name, dynamic in {"": None, ", dynamic": True}.items():
+    row(f"views of an input changed in place{name}", lambda: lambda x: (x.view(-1).mul_(2), x), (
+        rand(2, 2),), (rand(2, 4)[:, ::2],), (rand(2, 6)[:, ::2],), (rand(3, 6)[:, ::2],), dynamic=dynamic)
 row("nothing", lambda: lambda x: None, (X,))
 row("same result twice", lambda: lambda x: (lambda y: (y, y))(x + 1), (X,))
 row("nothing to do", lambda: lambda x, y: (x * 1, torch.cat([x, y[:0]]), x + 0), (X, X))

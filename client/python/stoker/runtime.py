@@ -84,7 +84,12 @@ def _single(program, executable):
     order = [places[output.index] for output in program.outputs]
     if order == list(range(len(places))):
         return executable
-    return lambda arguments: [executable(arguments)[place] for place in order]
+
+    def run_in_order(arguments):
+        results = executable(arguments)
+        return [results[place] for place in order]
+
+    return run_in_order
 
 
 def _steps(program, executables):

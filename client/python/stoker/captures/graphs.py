@@ -182,8 +182,10 @@ class InferenceGraph:
         """`words`: of aot.runtime_words."""
         self._run = run
         self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
-        self._outputs = [(str(kind), base, int(distance)) for kind, base, distance in words["outputs"]]
-        self._is_plain = not self._mutated and all(kind == "plain" for kind, _, _ in self._outputs)
+        self._outputs = [
+            (str(kind), base, int(distance), bool(requires_grad))
+            for kind, base, distance, requires_grad in words["outputs"]]
+        self._is_plain = not self._mutated and all(kind == "plain" for kind, *_ in self._outputs)
         self._count = len(self._mutated) + len(self._outputs) + int(words["bases"])
         self._grad = words["grad"]
 
@@ -204,10 +206,10 @@ class InferenceGraph:
                 (target.detach() if target.requires_grad else target).copy_(updated)
         results = results[len(self._mutated):]
         return [
-            self._output(kind, base, distance, value, inputs, results)
-            for (kind, base, distance), value in zip(self._outputs, results)]
+            self._output(*how, value, inputs, results)
+            for how, value in zip(self._outputs, results)]
 
-    def _output(self, kind, base, distance, value, inputs, results):
+    def _output(self, kind, base, distance, requires_grad, value, inputs, results):
         if kind == "plain":
             return value
         if kind == "is_input":
@@ -219,7 +221,9 @@ class InferenceGraph:
         else:
             source = results[base]
         alias = source.as_strided(value.size(), value.stride(), source.storage_offset() + distance)
-        return alias.detach() if alias.requires_grad else alias
+        if source.requires_grad and not requires_grad:
+            return alias.detach()
+        return alias.requires_grad_() if requires_grad and not source.requires_grad else alias
 
 
 def make_callable(words, run, failed):

@@ -93,7 +93,7 @@ def runtime_words(found, inputs, results):
         if meta.mutates_metadata or meta.mutates_storage_metadata:
             raise NotPortable("a graph that changes the shape of an input")
         mutated.append([index, bool(meta.mutates_data)])
-    given = results[len(mutated):]
+    updated, given = dict(zip((index for index, _ in mutated), results)), results[len(mutated):]
     outputs = []
     for meta, value in zip(found.output_info, given):
         require_defaults(meta, _OUTPUT, "an output")
@@ -101,10 +101,14 @@ def runtime_words(found, inputs, results):
         if kind not in _PLAIN and kind not in _ALIASES:
             raise NotPortable(f"an output of kind {kind}")
         if kind in _PLAIN or kind == "is_input":
-            outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx, 0])
+            outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx, 0, False])
             continue
         among = inputs if kind == "alias_of_input" else given[len(found.output_info):] if kind in OF_BASE else given
-        outputs.append([kind, meta.base_idx, _distance(among[meta.base_idx], value)])
+        if kind == "alias_of_input" and meta.base_idx in updated:
+            # Its strides are those of a view of what was computed, which must lie like the input then.
+            if _strides(updated[meta.base_idx]) != _strides(inputs[meta.base_idx]):
+                raise NotPortable("a view of an input that changes in place and lies otherwise")
+        outputs.append([kind, meta.base_idx, _distance(among[meta.base_idx], value), bool(meta.requires_grad)])
     return {
         "inputs": len(inputs), "mutated": mutated, "outputs": outputs,
         "bases": found.num_intermediate_bases, "grad": found.grad_enabled_mutation}
@@ -118,6 +122,11 @@ def _distance(base, alias):
     if not isinstance(distance, int):
         raise NotPortable("an output that begins at a symbolic place of a tensor")
     return distance
+
+
+def _strides(tensor):
+    """As text: comparing symbols would make guards."""
+    return str(tuple(tensor.stride()))
 
 
 def as_inference(run, arguments):
