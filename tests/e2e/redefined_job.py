@@ -27,6 +27,14 @@ def keyword(x, *, k=2.0):
     return (x * k).relu() + 1
 
 
+def shifted(x):
+    return x + 3
+
+
+def calls_another(x):
+    return shifted(x).relu()
+
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -62,6 +70,10 @@ def new_code(_):
     scaled.__code__ = otherwise.__code__
 
 
+def new_code_of_the_other(_):
+    shifted.__code__ = (lambda x: x - 3).__code__
+
+
 def new_forward(_):
     Net.forward = lambda self, x: self.fc(x) - 3
 
@@ -89,7 +101,8 @@ def no_change(_):
 
 # (what makes it, what changes it)
 CASES = [
-    (lambda: scaled, new_defaults), (lambda: scaled, new_code), (lambda: keyword, new_keyword_defaults),
+    (lambda: scaled, new_defaults), (lambda: scaled, new_code),
+    (lambda: calls_another, new_code_of_the_other), (lambda: keyword, new_keyword_defaults),
     (lambda: keyword, changed_keyword_defaults), (Net, attribute), (Net, child), (Net, training),
     (Net, new_forward), (Net, old_forward), (Called, no_change)]
 

@@ -4,6 +4,8 @@ Expected values are read through the same paths that will check them, before the
 change their arguments later in the frame.
 """
 
+import types
+
 import torch
 
 from ..pytorch.guards import numbers_of
@@ -59,6 +61,8 @@ class GuardWriter:
         if guard.kind == "SHAPE_ENV":
             return None
         place = self.paths.of(guard.source)
+        if guard.kind == "CLOSURE_MATCH":
+            self._code_of(place)
         if guard.kind == "DUPLICATE_INPUT":
             self.paths.of(_argument(guard, "source_b"))
         return place
@@ -71,6 +75,15 @@ class GuardWriter:
 
     def _is(self, guard, place, value):
         self.add(place, "is", self._describe(value))
+
+    def _closure(self, guard, place, value):
+        """Another code object may come into the same function: hot reloading does that."""
+        self._is(guard, place, value)
+        if isinstance(value, types.FunctionType):
+            self.add(self._code_of(place), "is", self._describe(value.__code__))
+
+    def _code_of(self, place):
+        return self.paths.add(place, "attr", "__code__")
 
     def _constant(self, guard, place, value):
         if isinstance(value, type(_constant_code.__code__)):
@@ -163,7 +176,7 @@ _RULES = {
     "CLASS_MATCH": GuardWriter._is,
     "MODULE_MATCH": GuardWriter._is,
     "BUILTIN_MATCH": GuardWriter._is,
-    "CLOSURE_MATCH": GuardWriter._is,
+    "CLOSURE_MATCH": GuardWriter._closure,
     "CONSTANT_MATCH": GuardWriter._constant,
     "EQUALS_MATCH": GuardWriter._constant,
     "BOOL_MATCH": GuardWriter._constant,
