@@ -14,6 +14,8 @@ constexpr std::size_t kMaxIdleConnections = 4;
 // A daemon that dies may accept and then drop connections for some milliseconds.
 constexpr int kMaxAttempts = 5;
 constexpr std::chrono::milliseconds kFirstPause{20};  // Before the third attempt; then it doubles.
+// While a daemon stops.
+constexpr std::chrono::milliseconds kPollInterval{10};
 // How long a compile waits for a place in the daemon's queue.
 constexpr std::chrono::seconds kBusyPatience{60};
 
@@ -106,14 +108,36 @@ void DaemonClient::ForgetDaemon() {
   hello_.reset();
 }
 
+Result<wire::Hello> DaemonClient::Greet() {
+  STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", options_.connect_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, "/v1/hello");
+  return wire::DecodeHello(response.body);
+}
+
+Status DaemonClient::Replace() {
+  STOKER_RETURN_IF_ERROR(Stop());
+  ForgetDaemon();
+  const Clock::time_point deadline = Clock::now() + options_.connect_timeout;
+  while (Connect(/*may_start=*/false).ok()) {
+    if (Clock::now() > deadline) {
+      return Unavailable("The daemon of another version at " + options_.url.ToString() +
+                         " does not stop.");
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return Ok();
+}
+
 Result<wire::Hello> DaemonClient::Hello() {
   {
     const std::lock_guard lock(mutex_);
     if (hello_) return *hello_;
   }
-  STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", options_.connect_timeout));
-  if (response.status != 200) return ErrorOfResponse(response, "/v1/hello");
-  STOKER_TRY(wire::Hello hello, wire::DecodeHello(response.body));
+  STOKER_TRY(wire::Hello hello, Greet());
+  if (hello.protocol_version != wire::kProtocolVersion && options_.private_daemon) {
+    STOKER_RETURN_IF_ERROR(Replace());
+    STOKER_TRY(hello, Greet());
+  }
   if (hello.protocol_version != wire::kProtocolVersion) {
     return FailedPrecondition("The daemon at " + options_.url.ToString() +
                               " speaks protocol version " + std::to_string(hello.protocol_version) +

@@ -39,7 +39,8 @@ class DaemonClient {
 
   const DaemonUrl& url() const { return options_.url; }
 
-  // Asked once; the answer is kept until the daemon is replaced.
+  // Asked once; the answer is kept until the daemon is replaced. A private daemon that speaks
+  // another version is replaced; of any other, FailedPrecondition.
   Result<wire::Hello> Hello();
 
   // A Miss is a value.
@@ -70,6 +71,10 @@ class DaemonClient {
   // be repeated safely.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
                             std::chrono::milliseconds timeout);
+  Result<wire::Hello> Greet();
+  // Stops a private daemon of another version, which an upgrade has left; the next call starts
+  // ours.
+  Status Replace();
   // What was kept of a daemon that is gone is of no use.
   void ForgetDaemon();
   // `busy`: after how long a daemon that takes no more now may be asked again; otherwise 0.

@@ -2,12 +2,15 @@
 
 import hashlib
 import http.client
+import http.server
 import json
 import os
 import re
 import signal
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 
 import pytest
@@ -400,3 +403,55 @@ def test_doctor_and_stop(site):
     assert site.tool("stop") == "No daemon is running.\n"
     failure(site, "frobnicate", code=2)
     failure(site, "stats", "--frobnicate", code=2)
+
+
+OF_ANOTHER_VERSION = b"\x08\x01\x12\x050.0.9\x1a\x03old\x20\x01\x2a\x03cpu"  # protocol_version 1
+
+
+class OfAnotherVersion(socketserver.ThreadingUnixStreamServer):
+    """A private daemon that an upgrade has left."""
+
+    daemon_threads = True
+
+    class RequestHandlerClass(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self, status, body):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            self._answer(200, OF_ANOTHER_VERSION if self.path == "/v1/hello" else b"")
+
+        def do_POST(self):
+            if self.path != "/-/quit":
+                return self._answer(404, b"")
+            self._answer(200, b"")
+            self.server.has_quit = True
+            self.server.server_close()
+            os.unlink(self.server.server_address)
+            threading.Thread(target=self.server.shutdown).start()
+
+        def address_string(self):
+            return "unix"
+
+        def log_message(self, *_):
+            pass
+
+    def __init__(self, path):
+        super().__init__(path, self.RequestHandlerClass)
+        self.has_quit = False
+
+
+def test_private_daemon_of_another_version_is_replaced(site):
+    site.cache.mkdir(parents=True, exist_ok=True)
+    old = OfAnotherVersion(str(site.cache / "stokerd.sock"))
+    serving = threading.Thread(target=old.serve_forever)
+    serving.start()
+    result = site.run("mlp")
+    serving.join(timeout=60)
+    assert old.has_quit
+    assert result["error"] < 1e-5
+    assert result["graphs"] == 1
