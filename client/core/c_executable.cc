@@ -120,6 +120,14 @@ stoker_status* stoker_executable_bind(stoker_executable* executable, const void*
   });
 }
 
+void stoker_executable_unbind(stoker_executable* executable) {
+  if (executable != nullptr) executable->loaded->Unbind();
+}
+
+int64_t stoker_executable_repairs(const stoker_executable* executable) {
+  return executable == nullptr ? 0 : executable->loaded->repairs();
+}
+
 stoker_status* stoker_executable_run(stoker_executable* executable, const void* const* inputs,
                                      size_t num_inputs, const int64_t* dims, size_t num_dims,
                                      void* const* outputs, size_t num_outputs) {

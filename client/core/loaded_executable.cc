@@ -114,6 +114,24 @@ Status LoadedExecutable::Bind(std::span<const void* const> data,
   return executable_->BindParameters(parameters_, NumThreads(), &binding_);
 }
 
+void LoadedExecutable::Unbind() {
+  const std::lock_guard lock(binding_mutex_);
+  if (!parameter_inputs_.empty()) binding_.reset();
+}
+
+Result<std::shared_ptr<const cpu::Binding>> LoadedExecutable::CurrentBinding() {
+  const std::lock_guard lock(binding_mutex_);
+  if (binding_ == nullptr) return FailedPrecondition("The parameters could not be bound again.");
+  if (const auto changed = binding_->prepared->Changed()) {
+    repaired_parameter_ = executable_->prepared_parameters()[*changed];
+    ++repairs_;
+  }
+  if (binding_->prepared->IsStale()) {
+    STOKER_RETURN_IF_ERROR(executable_->BindParameters(parameters_, NumThreads(), &binding_));
+  }
+  return binding_;
+}
+
 Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
     std::span<const std::int64_t> symbols) {
   {
@@ -188,8 +206,9 @@ Status LoadedExecutable::Run(std::span<const void* const> inputs,
                              std::span<const std::int64_t> symbols,
                              std::span<void* const> outputs) {
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
+  STOKER_TRY(const auto binding, CurrentBinding());
   STOKER_RETURN_IF_ERROR(
-      executable_->Run(*frame->sizes, *binding_, {frame->inputs, outputs, NumThreads()}));
+      executable_->Run(*frame->sizes, *binding, {frame->inputs, outputs, NumThreads()}));
   CopyInputsThatAreOutputs(*frame, outputs);
   if (verifies_) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
   ReturnFrame(std::move(frame));
@@ -260,8 +279,9 @@ Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> i
                                                   std::span<const std::int64_t> symbols,
                                                   std::span<void* const> outputs) {
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
-  STOKER_TRY(const auto profile, executable_->Profile(*frame->sizes, *binding_,
-                                                      {frame->inputs, outputs, NumThreads()}));
+  STOKER_TRY(const auto binding, CurrentBinding());
+  STOKER_TRY(const auto profile,
+             executable_->Profile(*frame->sizes, *binding, {frame->inputs, outputs, NumThreads()}));
   CopyInputsThatAreOutputs(*frame, outputs);
   const std::vector<SizedLaunch>& launched = frame->sizes->launches;
   json::array launches;
@@ -277,8 +297,9 @@ Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> i
 }
 
 std::string_view LoadedExecutable::PreparedFrom() const {
-  if (binding_ == nullptr || binding_->prepared->memory.size() <= kBufferReadSlack) return "";
-  return binding_->prepared->is_from_file ? "file" : "parameters";
+  const std::lock_guard lock(binding_mutex_);
+  if (binding_ == nullptr || binding_->prepared->memory().size() <= kBufferReadSlack) return "";
+  return binding_->prepared->is_from_file() ? "file" : "parameters";
 }
 
 std::string LoadedExecutable::DescribeJson() const {
@@ -307,6 +328,8 @@ std::string LoadedExecutable::DescribeJson() const {
                                       {"arena_bytes", artifact.plan.arena_bytes.ToString()},
                                       {"prepared_bytes", artifact.plan.prepared_bytes.ToString()},
                                       {"prepared_from", PreparedFrom()},
+                                      {"repairs", repairs()},
+                                      {"repaired_parameter", repaired_parameter_.load()},
                                       {"verification", VerificationText()},
                                       {"inputs", std::move(inputs)},
                                       {"outputs", std::move(outputs)}});

@@ -33,13 +33,17 @@ class LoadedExecutable {
       std::shared_ptr<cpu::PreparedStore> prepared);
 
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions);
-  // Inputs of parameters may be null. Not for concurrent use with Bind.
+  void Unbind();
+  // Inputs of parameters may be null. Not for concurrent use with Bind. Parameters that were found
+  // to hold something else under the same version are prepared again first.
   Status Run(std::span<const void* const> inputs, std::span<const std::int64_t> symbols,
              std::span<void* const> outputs);
   Result<std::string> ProfileJson(std::span<const void* const> inputs,
                                   std::span<const std::int64_t> symbols,
                                   std::span<void* const> outputs);
   std::string DescribeJson() const;
+  // How often Run found that.
+  std::int64_t repairs() const { return repairs_.load(std::memory_order_relaxed); }
 
  private:
   // Sizes and row-major strides of every input for one set of symbol values.
@@ -63,6 +67,8 @@ class LoadedExecutable {
 
   std::string_view PreparedFrom() const;  // file, parameters; empty: there is nothing yet.
   std::string_view VerificationText() const;
+  // The binding for one call.
+  Result<std::shared_ptr<const cpu::Binding>> CurrentBinding();
   Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
   Result<std::unique_ptr<Frame>> TakeFrame(std::span<const std::int64_t> symbols);
   void ReturnFrame(std::unique_ptr<Frame> frame);
@@ -79,7 +85,10 @@ class LoadedExecutable {
   Obtained obtained_;
   double load_seconds_ = 0;
   std::unique_ptr<cpu::Executable> executable_;
-  std::shared_ptr<const cpu::Binding> binding_;
+  mutable std::mutex binding_mutex_;
+  std::shared_ptr<const cpu::Binding> binding_;  // Guarded by it while calls run.
+  std::atomic<std::int64_t> repairs_{0};
+  std::atomic<std::int64_t> repaired_parameter_{-1};  // The last one.
   std::vector<cpu::Parameter> parameters_;
   std::vector<std::uint32_t> parameter_inputs_;  // Input number of each parameter.
   bool is_static_ = true;                        // No input has a symbol.

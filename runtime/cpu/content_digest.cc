@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "protocol/base/bytes.h"
@@ -11,39 +12,54 @@
 namespace stoker::cpu {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::int64_t kPiecesOfATask = 16;
 
 struct Work {
-  std::vector<Bytes> pieces;
-  std::vector<XXH128_canonical_t> hashes;
+  std::span<const Bytes> pieces;
+  std::vector<PieceHash> hashes;
 };
 
 void HashPieces(const void* context, std::int64_t begin, std::int64_t end, int /*thread*/) {
   auto& work = *static_cast<Work*>(const_cast<void*>(context));  // Ranges are disjoint.
   for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-    const Bytes piece = work.pieces[i];
-    XXH128_canonicalFromHash(&work.hashes[i], XXH3_128bits(piece.data(), piece.size()));
+    work.hashes[i] = HashOf(work.pieces[i]);
   }
 }
 
 }  // namespace
 
-Digest ContentDigest(std::span<const Bytes> regions, ThreadPool& pool, int threads) {
-  Work work;
-  ByteWriter out;
-  out.U64(regions.size());
+PieceHash HashOf(Bytes piece) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(piece.data(), piece.size()));
+  return std::bit_cast<PieceHash>(canonical);
+}
+
+std::vector<Bytes> PiecesOf(std::span<const Bytes> regions) {
+  std::vector<Bytes> pieces;
   for (const Bytes region : regions) {
-    out.U64(region.size());
     for (std::size_t at = 0; at < region.size(); at += kPieceBytes) {
-      work.pieces.push_back(region.subspan(at, std::min(kPieceBytes, region.size() - at)));
+      pieces.push_back(region.subspan(at, std::min(kPieceBytes, region.size() - at)));
     }
   }
-  work.hashes.resize(work.pieces.size());
-  pool.Run(threads, static_cast<std::int64_t>(work.pieces.size()), 1, &work, HashPieces);
-  for (const XXH128_canonical_t& hash : work.hashes) {
-    out.Raw({reinterpret_cast<const char*>(hash.digest), sizeof hash.digest});
-  }
+  return pieces;
+}
+
+std::vector<PieceHash> HashesOf(std::span<const Bytes> pieces, ThreadPool& pool, int threads) {
+  Work work{pieces, std::vector<PieceHash>(pieces.size())};
+  pool.Run(threads, static_cast<std::int64_t>(pieces.size()), kPiecesOfATask, &work, HashPieces);
+  return std::move(work.hashes);
+}
+
+Digest ContentDigest(std::span<const Bytes> regions, std::span<const PieceHash> hashes) {
+  ByteWriter out;
+  out.U64(regions.size());
+  for (const Bytes region : regions) out.U64(region.size());
+  for (const PieceHash& hash : hashes) out.Raw({hash.data(), hash.size()});
   return Sha256Of(out.str());
+}
+
+Digest ContentDigest(std::span<const Bytes> regions, ThreadPool& pool, int threads) {
+  return ContentDigest(regions, HashesOf(PiecesOf(regions), pool, threads));
 }
 
 }  // namespace stoker::cpu

@@ -1,6 +1,7 @@
-// ContentDigest: a name for what lies in memory, at the speed of reading it.
+// What lies in memory, named at the speed of reading it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -12,10 +13,24 @@ namespace stoker::cpu {
 
 using Bytes = std::span<const std::byte>;
 
+// Memory is read in pieces of this size; the last one of a region may be shorter.
+inline constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+
+// XXH3, 128 bits (github.com/Cyan4973/xxHash), in its canonical form: not cryptographic.
+using PieceHash = std::array<char, 16>;
+
+PieceHash HashOf(Bytes piece);
+
+// The pieces of all regions, one region after the other.
+std::vector<Bytes> PiecesOf(std::span<const Bytes> regions);
+
+// Of each piece. `threads`: at most what pool.Prepare returned.
+std::vector<PieceHash> HashesOf(std::span<const Bytes> pieces, ThreadPool& pool, int threads);
+
 // Equal for equal lists of equal regions; differs otherwise but for accidents, one in 2^128. Not
-// for bytes that somebody chose in order to deceive: pieces are hashed with XXH3
-// (github.com/Cyan4973/xxHash), which is not cryptographic, and only their hashes with SHA-256.
-// `threads`: at most what pool.Prepare returned.
+// for bytes that somebody chose in order to deceive: only the hashes of pieces are hashed with
+// SHA-256. `hashes`: of the pieces of `regions`.
+Digest ContentDigest(std::span<const Bytes> regions, std::span<const PieceHash> hashes);
 Digest ContentDigest(std::span<const Bytes> regions, ThreadPool& pool, int threads);
 
 }  // namespace stoker::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -58,11 +59,11 @@ struct Executable::State {
 
   Status LoadBlobs(const BlobSource& blobs);
   Status Size();
-  // Found in the store, or made.
-  Result<std::shared_ptr<const Prepared>> Obtain(std::span<const Parameter> parameters,
+  // Found in the store, or made. `stay`: they have been bound for a while.
+  Result<std::shared_ptr<const Prepared>> Obtain(std::span<const Parameter> parameters, bool stay,
                                                  int threads);
   Result<std::shared_ptr<const Prepared>> Prepare(std::span<const Parameter> parameters,
-                                                  int threads);
+                                                  std::unique_ptr<ContentWatch> watch, int threads);
   // Addresses that stay the same in every call.
   Slots FixedSlots() const;
   void SetParameters(std::span<const Parameter> parameters, Slots& slots) const;
@@ -83,7 +84,7 @@ struct Executable::State {
   PreparePlan prepare_plan;
   std::shared_ptr<PreparedStore> store;       // May be null.
   std::vector<std::int64_t> parameter_bytes;  // Of each parameter.
-  std::atomic<bool> has_asked_the_store{false};
+  std::atomic<bool> has_prepared{false};
   std::shared_ptr<const SizedPlan> static_sizes;  // Null when the plan has symbols.
 
   std::mutex mutex;             // Guards what follows.
@@ -151,27 +152,31 @@ void Executable::State::SetParameters(std::span<const Parameter> parameters, Slo
 // Parameters that replace others in one process are most likely being trained: no later process
 // will have the same.
 Result<std::shared_ptr<const Prepared>> Executable::State::Obtain(
-    std::span<const Parameter> parameters, int threads) {
-  const std::int64_t bytes = prepare.prepared_bytes + kBufferReadSlack;
-  if (store == nullptr || !store->Takes(bytes) || has_asked_the_store.exchange(true)) {
-    return Prepare(parameters, threads);
-  }
+    std::span<const Parameter> parameters, bool stay, int threads) {
+  const bool is_first = !has_prepared.exchange(true);
+  if (!is_first && !stay) return Prepare(parameters, nullptr, threads);
   const int team = device.threads.Prepare(threads);
-  const Digest key =
-      PortablePreparedKey(prepare_plan, parameters, parameter_bytes, device.threads, team);
+  // Before anything else reads them: what is written from here on is seen.
+  auto watch = std::make_unique<ContentWatch>(RegionsOf(prepare_plan, parameters, parameter_bytes),
+                                              device.threads, team);
+  const std::int64_t bytes = prepare.prepared_bytes + kBufferReadSlack;
+  if (!is_first || store == nullptr || !store->Takes(bytes)) {
+    return Prepare(parameters, std::move(watch), threads);
+  }
+  const Digest key = PortablePreparedKey(prepare_plan, watch->digest());
   if (std::optional<Region> found = store->Find(key, bytes, device.threads, team)) {
     std::shared_ptr<const Prepared> prepared =
-        std::make_shared<Prepared>(Prepared{std::move(*found), /*is_from_file=*/true});
+        std::make_shared<Prepared>(std::move(*found), std::move(watch), /*is_from_file=*/true);
     store->Settle(prepared);
     return prepared;
   }
-  STOKER_TRY(auto prepared, Prepare(parameters, threads));
+  STOKER_TRY(auto prepared, Prepare(parameters, std::move(watch), threads));
   store->Keep(key, prepared);
   return prepared;
 }
 
 Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
-    std::span<const Parameter> parameters, int threads) {
+    std::span<const Parameter> parameters, std::unique_ptr<ContentWatch> watch, int threads) {
   STOKER_TRY(Region memory, Region::Allocate(prepare.prepared_bytes + kBufferReadSlack));
   const std::int64_t stride = ScratchStride(prepare.launches);
   const int team = device.threads.Prepare(threads);
@@ -187,7 +192,8 @@ Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
   const WithFlushMode whole(FlushMode{});
   RunLaunches(device.threads, team, prepare.launches, kernels, slots, table, {scratch, stride},
               nullptr);
-  return std::shared_ptr<const Prepared>(std::make_shared<Prepared>(Prepared{std::move(memory)}));
+  return std::shared_ptr<const Prepared>(
+      std::make_shared<Prepared>(std::move(memory), std::move(watch)));
 }
 
 Status Executable::State::CheckCall(const SizedPlan& sizes, const Binding& binding,
@@ -232,6 +238,7 @@ void Executable::State::ReturnWorkspace(std::unique_ptr<Workspace> workspace) {
 Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, const Call& call,
                               std::vector<double>* seconds) {
   STOKER_RETURN_IF_ERROR(CheckCall(sizes, binding, call));
+  const auto start = std::chrono::steady_clock::now();
   const int team = device.threads.Prepare(call.threads);
   const std::int64_t stride = ScratchStride(sizes.launches);
   // The arena with its read slack, padded to where scratch may start.
@@ -248,7 +255,7 @@ Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, co
 
   Slots& slots = workspace->slots;
   slots.Of(BufferKind::kArena, 0) = memory;
-  slots.Of(BufferKind::kPrepared, 0) = binding.prepared->memory.data();
+  slots.Of(BufferKind::kPrepared, 0) = binding.prepared->memory().data();
   for (const std::uint32_t i : activation_inputs) {
     slots.Of(BufferKind::kInput, i) = const_cast<void*>(call.inputs[i]);
   }
@@ -261,6 +268,9 @@ Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, co
 
   ReturnWorkspace(std::move(workspace));
   device.arenas.Return(std::move(arena));
+  if (!prepare_plan.parameters.empty()) {
+    binding.prepared->Used(std::chrono::steady_clock::now() - start);
+  }
   return Ok();
 }
 
@@ -292,6 +302,10 @@ Executable::~Executable() = default;
 
 const Artifact& Executable::artifact() const { return state_->artifact; }
 
+std::span<const std::uint32_t> Executable::prepared_parameters() const {
+  return state_->prepare_plan.parameters;
+}
+
 Status Executable::BindParameters(std::span<const Parameter> parameters, int threads,
                                   std::shared_ptr<const Binding>* binding) {
   if (parameters.size() != state_->parameter_inputs.size()) {
@@ -299,13 +313,19 @@ Status Executable::BindParameters(std::span<const Parameter> parameters, int thr
                            " parameters are given; the plan has " +
                            std::to_string(state_->parameter_inputs.size()) + ".");
   }
-  if (*binding != nullptr && std::ranges::equal((*binding)->parameters, parameters)) return Ok();
+  const bool stay = *binding != nullptr && std::ranges::equal((*binding)->parameters, parameters);
+  if (stay && !(*binding)->prepared->IsStale()) return Ok();
+  const Digest key = PreparedKey(state_->prepare_plan, parameters);
+  WeakCache<Prepared>& shared = state_->device.prepared;
+  if (stay) shared.Forget(key, (*binding)->prepared);
   // Old and new prepared data never exist at the same time because of this binding.
   binding->reset();
-  STOKER_TRY(auto prepared,
-             state_->device.prepared.GetOrMake(PreparedKey(state_->prepare_plan, parameters), [&] {
-               return state_->Obtain(parameters, threads);
-             }));
+  std::shared_ptr<const Prepared> prepared;
+  while (prepared == nullptr || prepared->IsStale()) {
+    if (prepared != nullptr) shared.Forget(key, prepared);
+    STOKER_TRY(prepared,
+               shared.GetOrMake(key, [&] { return state_->Obtain(parameters, stay, threads); }));
+  }
   *binding = std::make_shared<const Binding>(
       Binding{{parameters.begin(), parameters.end()}, std::move(prepared)});
   return Ok();

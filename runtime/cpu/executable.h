@@ -69,10 +69,13 @@ class Executable {
   const Artifact& artifact() const;
   const GuardSet& guards() const { return artifact().guards; }
   const LaunchPlan& plan() const { return artifact().plan; }
+  // Of each parameter that `prepare` reads, in the order of Prepared::Changed: which one it is.
+  std::span<const std::uint32_t> prepared_parameters() const;
 
   // Makes *binding hold `parameters` (one per kParameter input, in the graph's order). Does nothing
-  // while every pointer and version is what it was; otherwise lets go of the old prepared data and
-  // runs `prepare`, unless another binding on the device has the same data prepared the same way.
+  // while every pointer and version is what it was and the prepared data is not stale; otherwise
+  // lets go of the old prepared data and runs `prepare`, unless another binding on the device has
+  // the same data prepared the same way.
   Status BindParameters(std::span<const Parameter> parameters, int threads,
                         std::shared_ptr<const Binding>* binding);
 

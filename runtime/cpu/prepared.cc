@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "protocol/base/bytes.h"
-#include "runtime/cpu/content_digest.h"
 
 namespace stoker::cpu {
 namespace {
@@ -58,17 +57,38 @@ Digest PreparedKey(const PreparePlan& plan, std::span<const Parameter> parameter
   return Sha256Of(out.str());
 }
 
-Digest PortablePreparedKey(const PreparePlan& plan, std::span<const Parameter> parameters,
-                           std::span<const std::int64_t> sizes, ThreadPool& pool, int threads) {
+Digest PortablePreparedKey(const PreparePlan& plan, const Digest& contents) {
+  ByteWriter out;
+  out.Raw(plan.digest.AsBytes());
+  out.Raw(contents.AsBytes());
+  return Sha256Of(out.str());
+}
+
+std::vector<Bytes> RegionsOf(const PreparePlan& plan, std::span<const Parameter> parameters,
+                             std::span<const std::int64_t> sizes) {
   std::vector<Bytes> regions;
   for (const std::uint32_t position : plan.parameters) {
     regions.emplace_back(static_cast<const std::byte*>(parameters[position].data),
                          static_cast<std::size_t>(sizes[position]));
   }
-  ByteWriter out;
-  out.Raw(plan.digest.AsBytes());
-  out.Raw(ContentDigest(regions, pool, threads).AsBytes());
-  return Sha256Of(out.str());
+  return regions;
+}
+
+void Prepared::Used(std::chrono::nanoseconds elapsed) const {
+  if (watch_ != nullptr) {
+    watch_->Look(elapsed);
+  } else {
+    calls_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+bool Prepared::IsStale() const {
+  return watch_ == nullptr ? calls_.load(std::memory_order_relaxed) >= kCallsOnTrial
+                           : watch_->Changed().has_value();
+}
+
+std::optional<std::size_t> Prepared::Changed() const {
+  return watch_ == nullptr ? std::nullopt : watch_->Changed();
 }
 
 }  // namespace stoker::cpu

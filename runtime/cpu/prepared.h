@@ -1,15 +1,20 @@
 // Prepared: what a plan's `prepare` list made of the parameters: packed weights, folded constants.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "protocol/artifact/artifact.h"
 #include "protocol/artifact/sized_plan.h"
 #include "protocol/base/digest.h"
+#include "runtime/cpu/content_watch.h"
 #include "runtime/cpu/region.h"
-#include "runtime/cpu/thread_pool.h"
 
 namespace stoker::cpu {
 
@@ -22,9 +27,31 @@ struct Parameter {
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-struct Prepared {
-  Region memory;
-  bool is_from_file = false;  // Found in a PreparedStore.
+// Watched or on trial. Weights that are being trained are replaced after a call or a few: reading
+// all of them, to tell later whether they are still the same, is for those that stay.
+class Prepared {
+ public:
+  // After so many calls what is on trial is stale: to be made again, and watched.
+  static constexpr int kCallsOnTrial = 16;
+
+  // `watch`: over what was prepared; null: on trial.
+  explicit Prepared(Region memory, std::unique_ptr<ContentWatch> watch, bool is_from_file = false)
+      : memory_(std::move(memory)), is_from_file_(is_from_file), watch_(std::move(watch)) {}
+
+  const Region& memory() const { return memory_; }
+  bool is_from_file() const { return is_from_file_; }  // Found in a PreparedStore.
+
+  // After a call that used it and took `elapsed`.
+  void Used(std::chrono::nanoseconds elapsed) const;
+  bool IsStale() const;
+  // Which of the parameters that `prepare` reads, in order of first use, holds something else now.
+  std::optional<std::size_t> Changed() const;
+
+ private:
+  Region memory_;
+  const bool is_from_file_;
+  const std::unique_ptr<ContentWatch> watch_;
+  mutable std::atomic<int> calls_{0};
 };
 
 // What a prepare list does, independent of how its artifact numbers kernels, constants and inputs:
@@ -40,9 +67,12 @@ PreparePlan PreparePlanOf(const Artifact& artifact, const SizedPrepare& prepare)
 // The name of the prepared memory: equal exactly when plan and contents are.
 Digest PreparedKey(const PreparePlan& plan, std::span<const Parameter> parameters);
 
-// Its name in every process of every host: made of the bytes, not of where they lie. `sizes`: bytes
-// of each parameter. Reads all that `plan` reads.
-Digest PortablePreparedKey(const PreparePlan& plan, std::span<const Parameter> parameters,
-                           std::span<const std::int64_t> sizes, ThreadPool& pool, int threads);
+// Its name in every process of every host: made of the bytes, not of where they lie. `contents`: of
+// all that `plan` reads.
+Digest PortablePreparedKey(const PreparePlan& plan, const Digest& contents);
+
+// Where that lies. `sizes`: bytes of each parameter.
+std::vector<Bytes> RegionsOf(const PreparePlan& plan, std::span<const Parameter> parameters,
+                             std::span<const std::int64_t> sizes);
 
 }  // namespace stoker::cpu

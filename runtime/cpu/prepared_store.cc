@@ -124,7 +124,7 @@ std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes,
 void PreparedStore::Keep(const Digest& key, std::shared_ptr<const Prepared> prepared) {
   if (!is_local_) return;
   background_.Post([this, key, prepared = std::move(prepared)] {
-    if (Write(key, prepared->memory)) Evict();
+    if (Write(key, prepared->memory())) Evict();
   });
   Tell(PreparedOutcome::kMade);
 }
@@ -139,7 +139,7 @@ void PreparedStore::Tell(PreparedOutcome outcome) {
 void PreparedStore::Settle(std::weak_ptr<const Prepared> prepared) {
   background_.Post([this, prepared = std::move(prepared)] {
     const std::shared_ptr<const Prepared> found = prepared.lock();
-    if (found != nullptr) found->memory.LeaveFile([this] { return !background_.IsAwaited(); });
+    if (found != nullptr) found->memory().LeaveFile([this] { return !background_.IsAwaited(); });
   });
 }
 

@@ -31,6 +31,13 @@ class WeakCache {
     return made;
   }
 
+  // From now on `digest` does not stand for `value` any more, whoever still uses it.
+  void Forget(const Digest& digest, const std::shared_ptr<const T>& value) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(digest);
+    if (found != entries_.end() && found->second.lock() == value) entries_.erase(found);
+  }
+
   // Digests of what is alive, sorted.
   std::vector<Digest> Keys() const {
     const std::lock_guard lock(mutex_);

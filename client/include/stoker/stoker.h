@@ -181,6 +181,7 @@ STOKER_API void stoker_executable_free(stoker_executable* executable);
  * "compiled"|"joined", "miss_reason", "reads_numerics" (other numerics are another request),
  * "lookup_s", "compile_s", "load_s", "recorded_compile_s",
  * "kernels_unique", "launches", "prepare_launches", "arena_bytes", "prepared_bytes",
+ * "prepared_from", "repairs", "repaired_parameter",
  * "verification": ""|"pending"|"verified"|"refused", "inputs": [...], "outputs": [...]}. */
 STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
                                                      char** json);
@@ -200,10 +201,20 @@ STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
                                                  const void* const* data, const int64_t* versions,
                                                  size_t count);
 
+/* Lets go of the bound parameters and of what was computed from them; nothing runs until the next
+ * binding. Not concurrently with stoker_executable_run on the same executable. */
+STOKER_API void stoker_executable_unbind(stoker_executable* executable);
+
 /* A hash of some bytes of each region, spread over it, in microseconds: for callers who are not
  * told when the content of a parameter changes. Updates of whole regions change the hash; those of
  * a few bytes of a large one may not. */
 STOKER_API uint64_t stoker_sample(const void* const* data, const size_t* sizes, size_t count);
+
+/* How often a run found that a parameter held something else than when it was bound, under the same
+ * version, and computed anew what depends on it. Runs look at all of what was so computed from, a
+ * little in each, for one hundredth of their time. "repaired_parameter" in the description is the
+ * last one, as a position among the parameters. */
+STOKER_API int64_t stoker_executable_repairs(const stoker_executable* executable);
 
 /* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in
  * order (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values

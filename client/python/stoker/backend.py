@@ -7,7 +7,7 @@ import torch
 
 from . import capture, runtime, sizes, tally
 from .aten_ops import Unsupported
-from .captures import attach, recording, sized
+from .captures import attach, beside, recording, sized
 from .client import client, connect_ahead, report
 from .executable import Executable
 from .library import StokerError
@@ -40,9 +40,13 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
     interpreter)."""
     chosen = _options(mode, options or {})
-    connect_ahead()
+    if not beside.is_child():
+        connect_ahead()
 
     def compile_graph(inner, parameters, traced_s, is_training):
+        if beside.is_child():
+            recording.note_traced(inner, is_training)
+            return runtime.eager(inner)
         symbolic = sizes.symbolic_inputs(inner)
         if not symbolic:
             def note(gm, program, compiled):

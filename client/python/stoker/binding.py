@@ -3,7 +3,8 @@
 A parameter counts as changed when its data moved (`p.data = x`), when its version did (every in-place
 operation), or when a sampled word of it does: writes through `.data` or a shared NumPy array change neither
 address nor version. The sample is 16 words spread over every parameter, so it sees any update of a whole
-tensor and may miss one that touches a few elements of a large one.
+tensor. One that touches a few elements of a large one is found by libstoker, which compares all of what it packed
+in one hundredth of the calls' time.
 """
 
 import ctypes
@@ -68,6 +69,11 @@ class Stamp:
         self.numbers = [content.number for content in self._contents]
         self._sampler = _sampler([content.memory for content in self._contents])
         self._sample = self._sampler()
+
+    @property
+    def memory(self):
+        """Each parameter's memory as a tensor of its own, which keeps no parameter alive."""
+        return [content.memory for content in self._contents]
 
     def fits(self, parameters):
         """Microseconds for a hundred parameters: this runs in every call."""

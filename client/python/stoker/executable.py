@@ -7,11 +7,12 @@ import time
 
 import torch
 
-from . import library, tally
+from . import library, release, tally
 from .binding import Stamp
 from .client import report
 from .gate import Gate
 from .layout import row_major
+from .log import warn_once
 from .profiling import collectors
 from .program import check_indices
 
@@ -45,6 +46,8 @@ class Executable:
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
         self._gate = Gate()
         self._stamp = None
+        self._binding = None  # A release.Binding: what is bound, while there is a stamp.
+        self._repairs = 0
 
     def __del__(self):
         self._library.stoker_executable_free(self._handle)
@@ -57,10 +60,7 @@ class Executable:
         """The output tensors, given the tensor of each slot. IndexOutOfBounds when an index is, and then what was
         computed from it is nobody's."""
         self._use_threads()  # A binding computes too.
-        if self._parameter_slots:
-            parameters = self._take_parameters(slots)
-            if self._stamp is None or not self._stamp.fits(parameters):
-                self._bind(parameters)
+        parameters = self._take_parameters(slots)
         pointers = self._pointers.from_buffer_copy(self._no_pointers)
         kept = []
         for place, slot, layout in self._activations:
@@ -76,24 +76,33 @@ class Executable:
             first = ctypes.addressof(limits)
             for place in range(len(limits)):
                 results[len(buffers) + place] = first + 8 * place
-        if collectors:
-            self._profile(pointers, results)
-        else:
-            self._run(pointers, results)
+        if collectors or not self._run_if_bound(parameters, pointers, results):
+            with self._gate.alone():
+                self._bind(parameters)
+                (self._profile if collectors else self._run)(pointers, results)
+        if parameters and self._library.stoker_executable_repairs(self._handle) != self._repairs:
+            self._note_repairs(parameters)
         if self._checks:
             check_indices(self._checks, limits)
         return [
             buffer if layout.order is not None else _with_strides(buffer, layout)
             for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
 
-    def _run(self, pointers, results):
+    def _run_if_bound(self, parameters, pointers, results):
+        """False, and nothing is done, if something else is bound: only whoever is inside the gate knows that it stays."""
         gate = self._gate
         gate.enter()
         try:
-            status = self._library.stoker_executable_run(
-                self._handle, pointers, len(pointers), None, 0, results, len(results))
+            if parameters and (self._stamp is None or not self._stamp.fits(parameters)):
+                return False
+            self._run(pointers, results)
+            return True
         finally:
             gate.leave()
+
+    def _run(self, pointers, results):
+        status = self._library.stoker_executable_run(
+            self._handle, pointers, len(pointers), None, 0, results, len(results))
         if self._verifies:
             self._count_verification()
         if status:
@@ -108,12 +117,22 @@ class Executable:
         report({f"artifacts_{outcome}": 1})
 
     def _profile(self, pointers, results):
-        with self._gate.alone():
-            launches = json.loads(library.take_text(
-                self._library.stoker_executable_profile, self._handle, pointers, len(pointers),
-                None, 0, results, len(results)))
+        launches = json.loads(library.take_text(
+            self._library.stoker_executable_profile, self._handle, pointers, len(pointers), None, 0, results,
+            len(results)))
         for collector in collectors:
             collector.extend(launches)
+
+    def _note_repairs(self, parameters):
+        description = self.describe()
+        tally.count("repairs", description["repairs"] - self._repairs)
+        self._repairs = description["repairs"]
+        place = description["repaired_parameter"]
+        changed = parameters[place]
+        warn_once(
+            "repaired", "parameter %d of a graph, %s %s, was changed behind PyTorch's back (through .data, NumPy, or "
+            "as an inference tensor); it is packed anew, from this call on.",
+            place, str(changed.dtype).removeprefix("torch."), list(changed.shape))
 
     def _use_threads(self):
         threads = torch.get_num_threads()
@@ -121,21 +140,28 @@ class Executable:
             self._library.stoker_set_num_threads(threads)
             Executable._threads_in_use = threads
 
-    def _bind(self, parameters):
-        started = time.perf_counter()
+    def release(self, binding):
+        """Lets go of the weights of a binding, packed or not, if it is still the one."""
         with self._gate.alone():
-            if self._stamp is not None and self._stamp.fits(parameters):
-                return  # Another thread was first.
-            self._stamp = None
-            stamp = Stamp(parameters)
-            laid_out = list(map(_as_laid_out, parameters, self._parameters_layout))
-            count = len(laid_out)
-            data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
-            versions = (ctypes.c_int64 * count)(*stamp.numbers)
-            library.check(self._library.stoker_executable_bind(
-                self._handle, data, versions, count))
-            self._bound = laid_out
-            self._stamp = stamp
+            if self._binding is binding:
+                self._stamp = None
+                self._library.stoker_executable_unbind(self._handle)
+                binding.forget()
+
+    def _bind(self, parameters):
+        """Alone in the gate."""
+        if not parameters or (self._stamp is not None and self._stamp.fits(parameters)):
+            return  # Another thread may have been first.
+        started = time.perf_counter()
+        self._stamp = None
+        stamp = Stamp(parameters)
+        laid_out = list(map(_as_laid_out, stamp.memory, self._parameters_layout))
+        count = len(laid_out)
+        data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
+        versions = (ctypes.c_int64 * count)(*stamp.numbers)
+        library.check(self._library.stoker_executable_bind(self._handle, data, versions, count))
+        self._binding = release.Binding(self, parameters, laid_out, self._binding)
+        self._stamp = stamp
         tally.count("bindings")
         self._on_bind(time.perf_counter() - started, self.describe()["prepared_from"])
 

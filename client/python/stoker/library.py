@@ -90,6 +90,8 @@ _SIGNATURES = {
     "stoker_set_num_threads": (None, [c_int32]),
     "stoker_sample": (c_uint64, [c_void_p, c_void_p, c_size_t]),
     "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "stoker_executable_unbind": (None, [c_void_p]),
+    "stoker_executable_repairs": (c_int64, [c_void_p]),
     "stoker_executable_run": (
         c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t]),
     "stoker_executable_profile": (

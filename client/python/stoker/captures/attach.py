@@ -2,14 +2,14 @@
 
 from ..pytorch import frames as dynamo_frames
 from ..pytorch.frames import without_dynamo
-from . import features
-from .key import options_text
+from . import features, key
 
 
 def attach(is_ours):
     """From now on, for compiled functions whose backend `is_ours`. Once per process."""
     if features.may_be_on():
-        dynamo_frames.attach(is_ours, _find, _record)
+        dynamo_frames.attach(is_ours, _find, _record, _audit)
+        key.digest_ahead()
 
 
 def _find(frame, keywords, dynamic):
@@ -20,7 +20,13 @@ def _find(frame, keywords, dynamic):
         return None, None  # The interpreter needs the graph, which a warm start does not build.
     return frames.find(
         frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
-        options_text(dynamic), _disabled)
+        key.options_text(dynamic), _disabled)
+
+
+def _audit(start, trace):
+    from . import frames
+
+    frames.audit_beside(start, trace)
 
 
 def _record(start, frame):

@@ -1,21 +1,28 @@
-"""Audits: a start that could have been warm is traced after all, and the trace compared with the capture.
+"""Audits: the frame of a start that is or could be warm is traced all the same, and the trace compared with the capture.
 
-Where PyTorch is none that Stoker was tested with, the first starts of every capture are audited. One that differs
-goes out of the store, for everyone, with one line that names the first difference; nothing of it has run.
+Where PyTorch is none that Stoker was tested with, the first starts of every capture are traced in place of being warm:
+nothing of one that differs has run. Elsewhere a share of the warm starts is traced beside the job (beside.py): one in
+64, and the first with other installed packages than it was recorded with. A capture that differs goes out of the store,
+for everyone, with one line that names the first difference.
 """
 
+import functools
 import json
+import os
 import re
+import secrets
 
 from ..library import StokerError
 from ..log import logger, warn_once
-from . import features, store
-from .identity import digest_of
+from . import features, installed, store
+from .digests import digest_of
 from .key import key_of_fields, recorder_text
 from .notes import note
 from .paths import text
 
 FIRST_STARTS = 3  # Of each capture.
+ONE_IN = "STOKER_AUDIT_ONE_IN"  # Warm starts; 0: none is drawn.
+DEFAULT_ONE_IN = 64
 
 _PREFIX = re.compile(r"__stoker_[0-9a-f]+_")
 
@@ -23,6 +30,26 @@ _PREFIX = re.compile(r"__stoker_[0-9a-f]+_")
 def is_due(stored):
     """Is this start of a capture that holds to be audited?"""
     return not features.is_trusted() and _passed(stored) < FIRST_STARTS
+
+
+def is_drawn(stored, record):
+    """Is this warm start to be audited beside the job?"""
+    if features.mode() == "audit":
+        return True
+    if not _one_in() or features.mode() == "trial":
+        return False
+    packages = installed.packages()
+    changed = record["packages"] != packages and _audits(stored).get("packages") != packages
+    return changed or secrets.randbelow(_one_in()) == 0  # The program's random numbers stay its own.
+
+
+@functools.cache
+def _one_in():
+    text = os.environ.get(ONE_IN, str(DEFAULT_ONE_IN))
+    if text.isdecimal():
+        return int(text)
+    warn_once(ONE_IN, "%s is '%s', which is no number of starts; %d is used.", ONE_IN, text, DEFAULT_ONE_IN)
+    return DEFAULT_ONE_IN
 
 
 def stands_for(key, stored, record):
@@ -41,7 +68,8 @@ def stands_for(key, stored, record):
     # One of symbolic sizes and one of these sizes alone are both right, and nothing is to be compared.
     if different is None:
         note(key.entry, "audited")
-    store.put(_key(stored), f"audits of {key.entry}", {"passed": _passed(stored) + 1})
+    store.put(_key(stored), f"audits of {key.entry}", {
+        "passed": _passed(stored) + 1, "packages": installed.packages()})
     return different is None
 
 
@@ -102,12 +130,19 @@ def _first_of(these, others):
 
 
 def _passed(stored):
+    passed = _audits(stored).get("passed")
+    return passed if isinstance(passed, int) else 0
+
+
+def _audits(stored):
+    """What is known of its audits so far."""
     try:
         for found in store.find(_key(stored)).captures:
-            return int(found.record()["passed"])
-    except (StokerError, ValueError, KeyError, TypeError) as error:
+            known = found.record()
+            return known if isinstance(known, dict) else {}
+    except (StokerError, ValueError) as error:
         logger.info("captures: no audit is known: %r", error)
-    return 0
+    return {}
 
 
 def _key(stored):

@@ -14,7 +14,7 @@ import torch
 from ..log import warn_once
 from ..pytorch.names import DIRECT
 from . import features
-from .key import options_text
+from .key import digest_ahead, options_text
 
 MAX_INSTALLED = 8  # Captures of one function; further kinds of calls go through torch.compile.
 
@@ -129,6 +129,8 @@ class _Call:
         self._definition = None
         self._compiled = None  # torch.compile's, made when it is needed.
         self._options = options_text(settings["dynamic"])
+        if features.may_be_on(DIRECT):
+            digest_ahead()
 
     def __getstate__(self):
         return self._target, self.settings
@@ -142,12 +144,15 @@ class _Call:
         entry = self._entry() if self._may_start() else None
         if entry is not None:
             function, *own = entry
-            run = self._find(function, (*own, *arguments), keywords)
+            run = self._find(function, own, arguments, keywords)
             if run is not None:
                 return run(*own, *arguments, **keywords)
+        return self._through_dynamo()(*arguments, **keywords)
+
+    def _through_dynamo(self):
         if self._compiled is None:
             self._compiled = torch.compile(self._target, backend="stoker", **self.settings)
-        return self._compiled(*arguments, **keywords)
+        return self._compiled
 
     def _may_start(self):
         if torch.jit.is_tracing():  # Says itself that it does not trace what is compiled.
@@ -173,12 +178,12 @@ class _Call:
             return [target.__func__, target.__self__]
         return [target] if isinstance(target, types.FunctionType) else None
 
-    def _find(self, function, arguments, keywords):
+    def _find(self, function, own, arguments, keywords):
         if self._definition is None or not self._definition.is_of(function):
             self._definition = _Definition(function)
         definition = self._definition
         try:
-            bound = definition.signature.bind(*arguments, **keywords)
+            bound = definition.signature.bind(*own, *arguments, **keywords)
         except TypeError:
             return None  # The call itself says what is wrong.
         bound.apply_defaults()
@@ -196,11 +201,12 @@ class _Call:
             return None
         from . import frames
 
-        installed, _ = frames.find(
+        installed, start = frames.find(
             code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,
             self._options, None)
         if installed is None:
             return None
+        frames.audit_beside(start, lambda: self._through_dynamo()(*arguments, **keywords))
         run = _plain(function, installed.code)
         definition.installed.append((installed.check, run))
         return run

@@ -9,7 +9,7 @@ to. They are checked once, when a capture is installed.
 import sys
 import types
 
-from .identity import code_digest
+from .digests import code_digest
 from .plain_data import is_code_like, method_words
 from .reach import ABSENT, LAZY, PARTLY, look_along
 from .values import NotPortable, look_up

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..pytorch import facts, installation
 from ..pytorch.names import CAPTURES, DIRECT, SIZES
 
-MODE = "STOKER_CAPTURES"  # off, trial (in a trial's process), or nothing.
+MODE = "STOKER_CAPTURES"  # off, audit (of every warm start), trial (in a trial's process), or nothing.
 
 _INSTEAD = {
     CAPTURES: "every process traces",
@@ -22,9 +22,13 @@ _INSTEAD = {
     SIZES: "every process traces graphs that have them"}
 
 
+def mode():
+    return os.environ.get(MODE, "").lower()
+
+
 def may_be_on(feature=CAPTURES):
     """Are they wanted, and is all there that they need? A line says what is not."""
-    if os.environ.get(MODE, "").lower() in ("off", "0"):
+    if mode() in ("off", "0"):
         return False
     return facts.has(feature, _INSTEAD[feature])
 
@@ -61,7 +65,7 @@ def _has_passed(feature, verdict):
 @functools.cache
 def is_trusted():
     """Is this installation one that Stoker was tested with, or this process its trial?"""
-    return os.environ.get(MODE) == "trial" or installation.digest() in tested()
+    return mode() == "trial" or installation.digest() in tested()
 
 
 def tested():

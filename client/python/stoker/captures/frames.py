@@ -6,7 +6,7 @@ from ..client import client
 from ..library import StokerError
 from ..log import logger, warn_once
 from ..pytorch.names import CAPTURES, DIRECT
-from . import audit, features, store
+from . import audit, beside, features, store
 from .identity import Describer
 from .install import Installed, install
 from .key import FORMAT, CaptureKey, key_of
@@ -15,21 +15,27 @@ from .program import Failure
 
 
 class Start(NamedTuple):
-    """What a frame that Dynamo traces is recorded for."""
+    """What a frame that Dynamo traces is recorded for, or what stands in its place."""
 
     key: CaptureKey
     audited: Any = None  # The store.Stored that the trace is to be compared with.
 
 
+_audited = None  # In an audit's child: the Start.
+
+
 def find(code, module_name, local_values, global_values, options, wrap):
     """(Installed or None, Start or None). Never raises: without a capture Dynamo traces."""
     key = None
+    if beside.is_child():
+        return None, _audited
     try:
+        describe = Describer()
         key = key_of(
-            code, module_name, local_values, options, client().target, client().compiler_epoch(), Describer())
+            code, module_name, local_values, options, client().target, client().compiler_epoch(), describe)
         if not features.are_on(DIRECT if wrap is None else CAPTURES):
             return None, Start(key)
-        return _find(key, code, local_values, global_values, wrap)
+        return _find(key, code, local_values, global_values, wrap, describe)
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
     except Exception as error:  # A bug of ours must not end a job.
@@ -38,7 +44,21 @@ def find(code, module_name, local_values, global_values, options, wrap):
     return None, None if key is None else Start(key)
 
 
-def _find(key, code, local_values, global_values, wrap):
+def audit_beside(start, trace):
+    """trace() calls the frame again, in a child, if the warm start was drawn."""
+    if start.audited is None:
+        return
+
+    def trace_it():
+        global _audited
+        _audited = start
+        trace()
+
+    if not beside.run(trace_it):
+        logger.info("captures: no audit of %s can run beside the job now", start.key.entry)
+
+
+def _find(key, code, local_values, global_values, wrap, describe):
     found = store.find(key)
     failures = []
     if found.damaged:
@@ -48,7 +68,7 @@ def _find(key, code, local_values, global_values, wrap):
         try:
             record = stored.record()
             _require_own(record, key)
-            outcome = install(record, local_values, global_values, code.co_filename, wrap)
+            outcome = install(record, local_values, global_values, code.co_filename, wrap, describe)
         except StokerError:
             raise
         except Exception as error:  # Its digest fits, but this frontend cannot read it.
@@ -61,7 +81,7 @@ def _find(key, code, local_values, global_values, wrap):
             return None, Start(key, stored)
         if isinstance(outcome, Installed):
             note(key.entry, "hit", detail=f"{outcome.guards} guards, {outcome.graphs} graphs")
-            return outcome, Start(key)
+            return outcome, Start(key, stored if audit.is_drawn(stored, record) else None)
         failures.append(outcome)
     if failures:
         note(key.entry, "miss", failures[0].reason, str(failures[0]))

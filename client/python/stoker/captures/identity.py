@@ -6,22 +6,21 @@ names that its code may read (reads.py). Line numbers and file names do not coun
 """
 
 import abc
-import dis
 import enum
 import functools
-import hashlib
 import types
+from typing import NamedTuple
 
 import torch
 
 from ..pytorch import installation
 from ..pytorch.operators import OpOverload, OpOverloadPacket
+from .digests import code_digest, digest_of
 from .installed import is_installed
 from .plain_data import HEAPTYPE, PlainData, own_attributes
 from .reads import ALL
 from .values import NotPortable, encode
 
-_DIGITS = 24
 _MAX_DEPTH = 24  # Of closures in closures.
 _BUILTINS = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
@@ -45,10 +44,6 @@ _READ_UNNAMED = frozenset((
 # Of a function, what decorators leave and nobody's result depends on.
 _LEFT_BY_DECORATORS = ("_torchdynamo", "_torchdispatch", "__wrapped__")
 
-# What the body of a class stores about its source from CPython 3.13 on: where it begins, and names in an order
-# that the hash seed decides in the first releases.
-_SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
-
 # Of a class, from CPython 3.14 on: a function, where earlier versions have plain data.
 _ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
 
@@ -57,64 +52,6 @@ _REPLACED_BY_DYNAMO = {
     torch.nn.Module: ("__init__", "__setstate__"), torch.distributions.Distribution: ("_validate_args",)}
 # Files of PyTorch's compiler: what it wraps functions in, PyTorch's own among them, computes nothing.
 _COMPILERS_FILES = ("_compile.py:", "_dynamo/")
-
-_code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
-
-
-def digest_of(*parts):
-    """Of texts and bytes, each preceded by its length."""
-    hasher = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        hasher.update(b"%d:" % len(data))
-        hasher.update(data)
-    return hasher.hexdigest()[:_DIGITS]
-
-
-def code_digest(code):
-    known = _code_digests.get(id(code))
-    if known is not None:
-        return known[1]
-    place = installation.place_of(code)  # PyTorch's own digest is in the key, and takes no time.
-    if place is not None:
-        _code_digests[id(code)] = (code, place)
-        return place
-    if _SOURCE_NAMES.isdisjoint(code.co_names):
-        instructions, constants = code.co_code, _constant(code.co_consts)
-    else:
-        instructions, constants = repr(_class_body(code)), ()
-    digest = digest_of(
-        instructions, code.co_exceptiontable, repr(constants),
-        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
-        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)))
-    _code_digests[id(code)] = (code, digest)
-    return digest
-
-
-def _class_body(code):
-    """Its instructions, without the values that it stores about its source. Constants stand where they are used:
-    such a value may be one that something else uses too."""
-    words = []
-    for instruction in dis.get_instructions(code):
-        name, argument = instruction.opname, instruction.arg
-        if name == "EXTENDED_ARG":
-            continue
-        if name == "STORE_NAME" and instruction.argval in _SOURCE_NAMES:
-            words.pop()
-        if instruction.opcode in dis.hasconst:
-            argument = _constant(instruction.argval)
-        words.append((name, argument))
-    return words
-
-
-def _constant(constant):
-    if isinstance(constant, types.CodeType):
-        return code_digest(constant)
-    if isinstance(constant, frozenset):  # Its order depends on the hash seed.
-        return ("frozenset", sorted(repr(_constant(item)) for item in constant))
-    if isinstance(constant, tuple):
-        return tuple(map(_constant, constant))
-    return (type(constant).__name__, repr(constant))
 
 
 def undecorated(function):
@@ -125,14 +62,28 @@ def undecorated(function):
     return function
 
 
+class _Own(NamedTuple):
+    """What a class defines itself."""
+
+    digest: str  # Of what decides how its attributes behave.
+    data: tuple  # Names of its plain data.
+    is_fixed: bool  # Is the digest the same whichever names are read?
+
+
 class Describer:
     """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
 
-    def __init__(self, names=frozenset()):
-        """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data."""
+    def __init__(self, names=frozenset(), plain=None):
+        """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data.
+        `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
+        them. What they cover and refer to is not known then."""
         self._names = names
-        self._functions = {}  # id -> (function, digest)
+        self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
+        self._fixed = {}  # Those of them that are the same whichever names are read.
+        self._owns = {} if plain is None else {cls: own for cls, own in plain._owns.items() if own.is_fixed}
+        self._data = {}  # Class -> lines of its own plain data.
         self._classes = {}
+        self._variable = 0  # How often a description depended on the names, or on what is being described.
         self._open = set()  # Functions being described: closures may contain each other.
         self.covered = {}  # id of a code object that a digest contains -> the object
         self.referred = {}  # Path -> class, of those that stand in plain data or in closures.
@@ -183,7 +134,9 @@ class Describer:
         if known is not None:
             return known[1]
         if id(function) in self._open or len(self._open) > _MAX_DEPTH:
+            self._variable += 1
             return code_digest(function.__code__)
+        variable = self._variable
         self._open.add(id(function))
         try:
             self._cover(function.__code__)
@@ -197,6 +150,8 @@ class Describer:
         finally:
             self._open.discard(id(function))
         self._functions[id(function)] = (function, digest)
+        if self._variable == variable:
+            self._fixed[id(function)] = (function, digest)
         return digest
 
     @staticmethod
@@ -213,31 +168,45 @@ class Describer:
 
     def class_words(self, cls):
         """(import path, digest of what it and its bases define)."""
+        self._variable += 1
         known = self._classes.get(cls)
         if known is None:
-            parts = [part for base in cls.__mro__ for part in self._namespace(base)]
+            parts = [part for base in cls.__mro__ for part in (_path(base), *self._parts(base))]
             known = self._classes[cls] = (_path(cls), digest_of(*parts))
         return known
 
-    def _namespace(self, cls):
-        yield _path(cls)
+    def _parts(self, cls):
         if not cls.__flags__ & HEAPTYPE:
             return
-        if type(cls) not in _METACLASSES:
-            yield f"metaclass {self.class_words(type(cls))}"
-        members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
-        skipped = _REPLACED_BY_DYNAMO.get(cls, ())
-        for name, value in sorted(vars(cls).items()):
-            if name in skipped or name in members:
-                continue
-            words = self._annotate(value) if name in _ANNOTATE else self._member(value)
-            if words is None and self._with_data and self._is_data(cls, name):
-                words = f"data {self._data_words(cls, value)}"
-            if words is not None:
-                yield f"{name} {words}"
+        own = self._own(cls)
+        yield own.digest
         if self._with_data:
-            for name, member in members.items():
-                yield f"member {name} {self._enum_member(member)}"
+            if cls not in self._data:
+                self._data[cls] = list(self._data_of(cls, own.data))
+            yield from self._data[cls]
+
+    def _data_of(self, cls, names):
+        for name in names:
+            if self._is_data(cls, name):
+                yield f"{name} {self._data_words(cls, vars(cls)[name])}"
+        for name, member in _members(cls).items():
+            yield f"member {name} {self._enum_member(member)}"
+
+    def _own(self, cls):
+        known = self._owns.get(cls)
+        if known is not None:
+            return known
+        variable = self._variable
+        lines, data = [], []
+        if type(cls) not in _METACLASSES:
+            lines.append(f"metaclass {self.class_words(type(cls))}")
+        skipped = (*_members(cls), *_REPLACED_BY_DYNAMO.get(cls, ()))
+        for name, value in sorted(vars(cls).items()):
+            if name not in skipped:
+                words = self._annotate(value) if name in _ANNOTATE else self._member(value)
+                data.append(name) if words is None else lines.append(f"{name} {words}")
+        known = self._owns[cls] = _Own(digest_of(*lines), tuple(data), self._variable == variable)
+        return known
 
     def _data_words(self, cls, value):
         """Of an installed package, what has no words is of the package's version; of a program, it has none."""
@@ -276,17 +245,18 @@ class Describer:
         return None
 
     def _descriptor(self, value):
-        if not self._with_data or not type(value).__flags__ & HEAPTYPE:
+        if not type(value).__flags__ & HEAPTYPE:
             return _path(type(value))
-        return PlainData(self).words(value)
+        self._variable += 1
+        return PlainData(self).words(value) if self._with_data else _path(type(value))
 
     def _own_data(self, function):
         """What code may read of a function's own attributes."""
-        if not self._with_data:
-            return
         for name, value in sorted(vars(function).items()):
-            if self.reads(name) and not name.startswith(_LEFT_BY_DECORATORS):
-                yield f"{name} {PlainData(self).words(value)}"
+            if not name.startswith(_LEFT_BY_DECORATORS):
+                self._variable += 1
+                if self.reads(name):
+                    yield f"{name} {PlainData(self).words(value)}"
 
     def _annotate(self, value):
         """Not its closure: that holds the class's own dictionary."""
@@ -318,6 +288,7 @@ class Describer:
             return ["class", _path(owner)]
         if type(owner).__name__.startswith("pybind11_"):  # An extension's own record of a function.
             return None
+        self._variable += 1
         if self._with_data:
             return PlainData(self).words(owner)
         raise NotPortable(f"a bound method of {type(owner).__name__}")
@@ -328,6 +299,11 @@ class Describer:
             for constant in code.co_consts:
                 if isinstance(constant, types.CodeType):
                     self._cover(constant)
+
+
+def _members(cls):
+    """{name: member} of an enumeration."""
+    return cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
 
 
 def _is_sunder(name):

@@ -26,11 +26,11 @@ class Installed(NamedTuple):
     graphs: int
 
 
-def install(record, local_values, global_values, file_name, wrap):
+def install(record, local_values, global_values, file_name, wrap, describe):
     """An Installed, or the Failure that says why not. `wrap`: what the graphs' callables are passed through
-    before bytecode calls them; None where Dynamo is not there to run resume functions. A record that is
-    damaged raises ValueError, KeyError, TypeError and the like."""
-    program = GuardProgram(record, global_values)
+    before bytecode calls them; None where Dynamo is not there to run resume functions; `describe`: that of the key,
+    a Describer without names. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
+    program = GuardProgram(record, global_values, describe)
     failure = program.first_failure(local_values)
     if failure is not None:
         return failure

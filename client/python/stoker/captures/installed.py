@@ -1,14 +1,30 @@
 """What belongs to Python or to an installed package, and so to a version, and what is a program's own."""
 
+import functools
+import os
 import sys
 import sysconfig
 
 import torch
 
+from .digests import digest_of
+
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FOLDERS = (
     *{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")},
     torch.__file__.removesuffix("__init__.py"))
+
+
+@functools.cache
+def packages():
+    """A digest of the names and versions of all that is installed: a folder of metadata is named by both."""
+    names = set()
+    for folder in {*sys.path, *(folder for folder in _FOLDERS if folder.endswith("packages"))}:
+        try:
+            names.update(name for name in os.listdir(folder or os.curdir) if name.endswith((".dist-info", ".egg-info")))
+        except OSError:
+            continue
+    return digest_of(*sorted(names))
 
 
 def is_installed_file(path):

@@ -1,8 +1,10 @@
 """CaptureKey: what a frame is before anything of it ran. Never a path, a rank or an address."""
 
+import contextlib
 import hashlib
 import platform
 import sys
+import threading
 import types
 from typing import NamedTuple
 
@@ -10,10 +12,11 @@ import torch
 
 from ..pytorch import installation
 from . import frontend
-from .identity import digest_of
+from .digests import digest_of
 
 FORMAT = 5  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
+_ahead = None  # The thread that digests, or has.
 
 
 class CaptureKey(NamedTuple):
@@ -45,13 +48,33 @@ def key_of(code, module_name, local_values, options, target, compiler, describe)
 
 def makers(target, compiler):
     """Fields: what traces, records and compiles. Mended, it has another digest, and serves nothing of before."""
+    if _ahead is not None:
+        _ahead.join()  # At once in a forked process, which has no such thread, and digests anew.
+    torch_code, recorder = _digest_makers()
     return (
         ("target", target),
         ("compiler", compiler),
         ("torch", installation.version()),
-        ("torch.code", installation.digest()),
-        ("frontend", recorder_text()),
+        ("torch.code", torch_code),
+        ("frontend", recorder),
     )
+
+
+def digest_ahead():
+    """Reads what makers() digests in a thread, while the program goes on to its first call."""
+    global _ahead
+    if _ahead is None:
+        _ahead = threading.Thread(target=_try_to_digest, name="stoker-digests", daemon=True)
+        _ahead.start()
+
+
+def _try_to_digest():
+    with contextlib.suppress(OSError):  # The call that needs them says what is wrong.
+        _digest_makers()
+
+
+def _digest_makers():
+    return installation.digest(), recorder_text()
 
 
 def recorder_text():

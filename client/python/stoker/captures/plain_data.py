@@ -31,7 +31,7 @@ _AS_BASE = {
     str: str.__str__, int: int.__int__, float: float.__float__, bytes: lambda value: bytes(memoryview(value)),
     **{base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}}
 _BASES = (*_AS_BASE, *_MAPPINGS)
-_slots_of = types.MemberDescriptorType.__get__
+_read_slot = types.MemberDescriptorType.__get__
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 
 
@@ -41,6 +41,7 @@ class PlainData:
     def __init__(self, describe):
         self._describe = describe
         self._left = _MAX_ITEMS
+        self._slots = {}  # Class -> what slots_of says.
         self._open = []  # Objects being described, outermost first: they may contain each other.
 
     def words(self, value):
@@ -99,7 +100,9 @@ class PlainData:
             if base in _BASES:
                 words.append(self._of_base(base, value))
                 break
-        for name, item in sorted(own_attributes(value).items()):
+        if kind not in self._slots:
+            self._slots[kind] = slots_of(kind)
+        for name, item in sorted(own_attributes(value, self._slots[kind]).items()):
             if self._describe.reads(name):
                 words.append([name, self.words(item)])
         return words
@@ -128,17 +131,23 @@ def method_words(value, describe):
     return describe(value)
 
 
-def own_attributes(value):
-    """{name: value} of what an object holds itself, in its dictionary and in its slots."""
+def own_attributes(value, slots=None):
+    """{name: value} of what an object holds itself, in its dictionary and in its slots. `slots`: of slots_of(its
+    class), if the caller has them."""
     try:
         found = dict(object.__getattribute__(value, "__dict__"))
     except (AttributeError, TypeError):
         found = {}
-    for base in type(value).__mro__:
-        for name, member in vars(base).items():
-            if isinstance(member, types.MemberDescriptorType):
-                try:
-                    found.setdefault(name, _slots_of(member, value))
-                except AttributeError:
-                    continue  # An empty slot.
+    for name, member in slots_of(type(value)) if slots is None else slots:
+        try:
+            found.setdefault(name, _read_slot(member, value))
+        except AttributeError:
+            continue  # An empty slot.
     return found
+
+
+def slots_of(cls):
+    """[(name, descriptor)], those of the class before those of its bases."""
+    return [
+        (name, member) for base in cls.__mro__ for name, member in vars(base).items()
+        if isinstance(member, types.MemberDescriptorType)]

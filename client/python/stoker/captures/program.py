@@ -35,8 +35,10 @@ class Failure(NamedTuple):
 
 
 class GuardProgram:
-    def __init__(self, record, global_values):
+    def __init__(self, record, global_values, plain=None):
+        """`plain`: a Describer without names, of the moment of the first check."""
         self._record = record
+        self._plain = plain
         self._nodes = record["nodes"]
         self._guards = record["guards"]
         self._globals = global_values
@@ -51,8 +53,8 @@ class GuardProgram:
         if different:
             name, expected, found = different
             return Failure("state", f"torch state {name}", str(expected), str(found))
-        _load_modules(self._nodes)
-        self._describe = self._new_describer()
+        plain = None if _load_modules(self._nodes) else self._plain  # Modules may change what they find.
+        self._describe = self._new_describer(plain)
         different = (
             facts.first_difference(self._record["facts"], self._describe)
             or environment.first_difference(self._record["environment"]))
@@ -114,9 +116,9 @@ class GuardProgram:
         ) or objects.first_kind_difference(self._nodes, self._record["kinds"], local_values, self._globals)
         return Failure("attributes", *different) if different else None
 
-    def _new_describer(self):
+    def _new_describer(self, plain=None):
         names = self._record["names"]
-        return Describer(names if names is ALL else frozenset(names))
+        return Describer(names if names is ALL else frozenset(names), plain)
 
     def _evaluate(self, local_values):
         return evaluate(self._nodes, Scope(local_values, self._globals))
@@ -128,7 +130,7 @@ class GuardProgram:
         has_rest = bool(apart or record["shapes"])
         guards_hold = self._native.holds if self._native is not None else self._bind_in_python()
         # What the first check described may change from now on.
-        self._values, self._describe = None, self._new_describer()
+        self._values, self._plain, self._describe = None, None, self._new_describer()
         if self._native is None or not self._native.bind_state(*state.parts()):
             guards_hold = _both(state.watcher(), guards_hold)
         if not has_rest:

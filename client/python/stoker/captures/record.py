@@ -8,7 +8,9 @@ from .code import attributes_of_global, encode_code, global_names
 from .environment import environment_of
 from .facts import facts_of
 from .guards import GuardWriter
-from .identity import Describer, digest_of
+from .installed import packages
+from .digests import digest_of
+from .identity import Describer
 from .key import FORMAT
 from .objects import kinds_of, objects_of
 from .paths import COMPILER
@@ -42,6 +44,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "kinds": kinds_of(writer.paths.nodes, writer.values, reached.classes),
         # Last: the classes that all of these refer to.
         "facts": facts_of(reached, describe, texts if reached.asks_by_text else set(), entry_code),
+        "packages": packages(),
         "environment": environment_of(reached, texts, writer.values),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"

@@ -7,7 +7,7 @@ from ..library import StokerError
 from ..log import logger, warn_once
 from ..pytorch import state
 from ..pytorch.names import SIZES
-from . import audit, features, recording, store
+from . import audit, beside, features, recording, store
 from .notes import note
 from .paths import Scope
 from .record import build
@@ -43,6 +43,8 @@ class Recorder:
             self._reason = str(error)
         except Exception as error:
             _say_bug(error)
+        if beside.is_child():
+            beside.end()
         if self._reason is not None:
             note(self._key.entry, "local", self._reason)
 
@@ -59,7 +61,8 @@ class Recorder:
         if any("symbolic" in graph for graph in record["graphs"]) and not features.are_on(SIZES):
             note(self._key.entry, "local", "symbolic sizes, which are off")
             return
-        if self._audited is not None and audit.stands_for(self._key, self._audited, record):
+        if self._audited is not None and (
+                audit.stands_for(self._key, self._audited, record) or beside.is_child()):
             return
         summary = f"{len(record['guards'])} guards, {len(record['graphs'])} graphs"
         store.put(self._key, f"{self._key.entry}, {summary}", record)

@@ -99,6 +99,11 @@ def note_sized(gm, symbolic, parameters, options, is_training):
         "reads_numerics": True})  # It may, for some sizes.
 
 
+def note_traced(gm, is_training):
+    """The same for a graph that is not to be compiled, as in an audit."""
+    _note(gm, is_training, dict)
+
+
 def _note(gm, is_training, words_of_kind):
     graphs = getattr(_recorded, "graphs", None)
     if not graphs:

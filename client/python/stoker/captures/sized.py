@@ -16,7 +16,7 @@ from ..library import StokerError
 from ..log import logger
 from . import store
 from .graphs import decode_eager, encode_program, module_of
-from .identity import digest_of
+from .digests import digest_of
 from .key import key_of_fields, makers
 from .loading import load_program
 from .values import NotPortable

@@ -27,12 +27,13 @@ class Recorded(NamedTuple):
     code: Any
 
 
-def attach(is_ours, find, record):
+def attach(is_ours, find, record, audit):
     """From now on, compiled functions whose backend `is_ours` ask first. Once per process.
 
     find(frame, keywords, dynamic): (Installed, token), either may be None. An Installed, with `code` and `check`,
-    takes the place of a trace. Without one, and with a token, record(token, frame) is a context manager around
-    Dynamo's own work; it gives a function that is called with a Recorded if the frame was transformed."""
+    takes the place of a trace, and audit(token, trace) may have the frame traced in a process of its own. Without one,
+    and with a token, record(token, frame) is a context manager around Dynamo's own work; it gives a function that is
+    called with a Recorded if the frame was transformed."""
     from torch._dynamo import convert_frame
 
     original_wrapper = convert_frame.catch_errors_wrapper
@@ -40,7 +41,7 @@ def attach(is_ours, find, record):
 
     def catch_errors_wrapper(callback, hooks):
         backend = _innermost(callback)
-        ours = _Callback(callback, backend, find, record) if is_ours(backend) else callback
+        ours = _Callback(callback, backend, find, record, audit) if is_ours(backend) else callback
         return original_wrapper(ours, hooks)
 
     def check_function_manager(code, output_graph, *arguments, **keywords):
@@ -68,13 +69,13 @@ def _innermost(callback):
 class _Callback:
     """A frame callback in front of Dynamo's."""
 
-    def __init__(self, callback, backend, find, record):
+    def __init__(self, callback, backend, find, record, audit):
         self._callback = callback
         # Frame evaluation follows this name to the backend; for DDP, Dynamo takes one step.
         self._torchdynamo_orig_backend = callback._torchdynamo_orig_backend
         self._keywords = getattr(backend, "kwargs", {})
         self._dynamic = getattr(backend, "dynamic", None)
-        self._find, self._record = find, record
+        self._find, self._record, self._audit = find, record, audit
 
     def __call__(self, frame, cache_entry, hooks, frame_state, skip=0):
         from torch._dynamo.convert_frame import has_tensor_in_frame
@@ -83,19 +84,20 @@ class _Callback:
         if not has_tensor_in_frame(frame):
             return ConvertFrameReturn()  # As Dynamo decides too: there is nothing to trace.
         installed, token = self._find(frame, self._keywords, self._dynamic)
+
+        def run_dynamo(between):
+            return self._callback(frame, cache_entry, hooks, frame_state, skip=skip + between)
+
         if installed is not None:
+            self._audit(token, lambda: self._trace(token, frame, run_dynamo))
             return _guarded(installed, frame.f_code, frame.f_globals)
+        return run_dynamo(2) if token is None else self._trace(token, frame, run_dynamo)
 
-        def run_dynamo():
-            return self._callback(
-                frame, cache_entry, hooks, frame_state, skip=skip + 2)
-
-        if token is None:
-            return run_dynamo()
+    def _trace(self, token, frame, run_dynamo):
         outer, _tracing.traces = getattr(_tracing, "traces", None), []
         try:
             with self._record(token, frame) as finish:
-                result = run_dynamo()
+                result = run_dynamo(3)
             traces = _tracing.traces
         finally:
             _tracing.traces = outer

@@ -23,7 +23,7 @@ def seen(monkeypatch):
 
 def bind(function, *arguments, **keywords):
     call = direct._Call(function, {"mode": None, "options": None, "dynamic": None})
-    call._find(function, arguments, keywords)
+    call._find(function, (), arguments, keywords)
 
 
 def test_arguments_are_bound_as_a_call_binds_them(seen):

@@ -133,6 +133,61 @@ TEST_F(ExecutableTest, BindParameters_SameVersion_KeepsPreparedData) {
   EXPECT_EQ(Run(*executable, *binding, a, w, 1)[0], 20);
 }
 
+// Calls that look at a piece of little memory once in a while, until one of them has seen a change.
+constexpr int kManyCalls = 10'000'000;
+
+TEST_F(ExecutableTest, Run_WeightWrittenUnderTheSameVersion_IsSeenAndPreparedAgain) {
+  const auto first = Load(AddDoubledWeight(64));
+  PlanBuilder second_builder = AddDoubledWeight(64);
+  second_builder.artifact.plan.launches.push_back(second_builder.artifact.plan.launches[0]);
+  const auto second = Load(second_builder);
+  const Floats a(64, 0);
+  Floats w(64, 1);
+  const std::array parameters = {Parameter{w.data(), 1}};
+  std::shared_ptr<const Binding> binding;
+  std::shared_ptr<const Binding> other;
+  ASSERT_TRUE(first->BindParameters(parameters, 1, &binding).ok());
+  ASSERT_TRUE(second->BindParameters(parameters, 1, &other).ok());
+  w[63] = 10;
+  for (int i = 0; i < kManyCalls && !binding->prepared->IsStale(); ++i) {
+    Run(*first, *binding, a, w, 1);
+  }
+  EXPECT_EQ(binding->prepared->Changed(), 0U);
+  EXPECT_EQ(first->prepared_parameters()[0], 0U);
+  ASSERT_TRUE(first->BindParameters(parameters, 1, &binding).ok());
+  EXPECT_FALSE(binding->prepared->IsStale());
+  EXPECT_EQ(Run(*first, *binding, a, w, 1)[63], 20);
+  // Whoever else is bound to them takes what was made anew.
+  EXPECT_TRUE(other->prepared->IsStale());
+  ASSERT_TRUE(second->BindParameters(parameters, 1, &other).ok());
+  EXPECT_EQ(other->prepared, binding->prepared);
+}
+
+TEST_F(ExecutableTest, Run_WeightsThatReplacedOthersAndStay_AreWatchedAfterSomeCalls) {
+  const auto executable = Load(AddDoubledWeight(64));
+  const Floats a(64, 0);
+  Floats w(64, 1);
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  w.assign(64, 2);
+  const std::array replaced = {Parameter{w.data(), 2}};
+  ASSERT_TRUE(executable->BindParameters(replaced, 1, &binding).ok());
+  w[5] = 7;
+  for (int i = 0; i < Prepared::kCallsOnTrial; ++i) {
+    EXPECT_FALSE(binding->prepared->IsStale()) << i;
+    EXPECT_EQ(Run(*executable, *binding, a, w, 1)[5], 4);
+  }
+  EXPECT_TRUE(binding->prepared->IsStale());
+  EXPECT_FALSE(binding->prepared->Changed());
+  ASSERT_TRUE(executable->BindParameters(replaced, 1, &binding).ok());
+  EXPECT_EQ(Run(*executable, *binding, a, w, 1)[5], 14);
+  w[6] = 8;
+  for (int i = 0; i < kManyCalls && !binding->prepared->IsStale(); ++i) {
+    Run(*executable, *binding, a, w, 1);
+  }
+  EXPECT_EQ(binding->prepared->Changed(), 0U);
+}
+
 TEST_F(ExecutableTest, BindParameters_OtherAddress_PreparesAgain) {
   const auto executable = Load(AddDoubledWeight(64));
   const Floats a(64, 0);
@@ -182,7 +237,7 @@ class StoredExecutableTest : public ExecutableTest {
     const std::array parameters = {Parameter{w.data(), version}};
     EXPECT_TRUE(process.executable->BindParameters(parameters, 2, &process.binding).ok());
     process.store->Flush(std::chrono::hours(1));
-    return process.binding->prepared->is_from_file;
+    return process.binding->prepared->is_from_file();
   }
 
   TempFolder folder_;

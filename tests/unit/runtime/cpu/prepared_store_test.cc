@@ -40,7 +40,7 @@ class PreparedStoreTest : public testing::Test {
   static std::shared_ptr<const Prepared> Memory(char fill) {
     Region memory = Region::Allocate(kBytes).value();
     std::memset(memory.data(), fill, kBytes);
-    return std::make_shared<Prepared>(Prepared{std::move(memory)});
+    return std::make_shared<Prepared>(std::move(memory), nullptr);
   }
 
   // What a process does that packs: the file is there afterwards.
@@ -121,11 +121,11 @@ TEST_F(PreparedStoreTest, Settle_MemoryOfAFile_KeepsItsBytes) {
   KeepIn(*store, 1, 'x');
   std::optional<Region> memory = FindIn(*store, 1);
   ASSERT_TRUE(memory.has_value());
-  const auto found = std::make_shared<const Prepared>(Prepared{std::move(*memory), true});
+  const auto found = std::make_shared<const Prepared>(std::move(*memory), nullptr, true);
   store->Settle(found);
   store->Settle(std::weak_ptr<const Prepared>());  // Nobody uses it any more.
   store->Flush(hours(1));
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(found->memory.data()), kBytes),
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(found->memory().data()), kBytes),
             std::string(kBytes, 'x'));
 }
 

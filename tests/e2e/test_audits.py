@@ -1,0 +1,57 @@
+"""Warm starts that are traced again beside the job."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+
+def run(site, *arguments, **variables):
+    job = pathlib.Path(__file__).with_name("audit_job.py")
+    done = subprocess.run(
+        [sys.executable, str(job), *arguments], env=site.env | variables, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def captures(site):
+    return json.loads(site.tool("stats", "--json"))["captures"]
+
+
+@pytest.mark.parametrize("way", ["torch", "direct"])
+def test_an_audit_agrees_with_what_is_right_and_drops_what_is_not(site, way):
+    run(site, "torch")
+    right, said = run(site, way, STOKER_CAPTURES="audit")
+    assert right["result"] == [2.0] * 4
+    assert right["counters"]["captures.hit"] == 1 and right["traced"] == 0, right
+    assert said == ""
+    assert (captures(site)["audited"], captures(site)["differing"]) == (1, 0)
+
+    wrong, said = run(site, way, "hole", SCALE="3", STOKER_CAPTURES="audit")
+    assert wrong["result"] == [2.0] * 4, "the hole is there"
+    assert said.count("\n") == 1 and "was wrong and is dropped" in said and "scaled" in said
+    assert captures(site)["differing"] == 1
+
+    again, _ = run(site, way, "hole", SCALE="3")
+    assert again["result"] == [3.0] * 4
+    assert "captures.hit" not in again["counters"]
+
+
+def test_a_share_of_starts_is_drawn_and_the_first_with_other_packages(site, tmp_path):
+    run(site, "torch")
+    run(site, "torch", STOKER_AUDIT_ONE_IN="1")
+    assert captures(site)["audited"] == 1
+    run(site, "torch", STOKER_AUDIT_ONE_IN="0")
+    assert captures(site)["audited"] == 1
+    never = str(1 << 60)
+    run(site, "torch", STOKER_AUDIT_ONE_IN=never)
+    assert captures(site)["audited"] == 1
+    (tmp_path / "thing-1.0.dist-info").mkdir()
+    path = f"{site.env['PYTHONPATH']}:{tmp_path}"
+    for _ in range(2):
+        run(site, "torch", STOKER_AUDIT_ONE_IN=never, PYTHONPATH=path)
+        assert captures(site)["audited"] == 2
+    _, said = run(site, "torch", STOKER_AUDIT_ONE_IN="often")
+    assert "'often', which is no number of starts; 64 is used" in said

@@ -1,0 +1,37 @@
+"""Packed weights follow what is in memory, whoever writes to it."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+
+def test_writes_to_a_row_that_nobody_announces_are_found(site):
+    job = pathlib.Path(__file__).with_name("weights_job.py")
+    done = subprocess.run(
+        [sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    for name, (before, after) in result["calls"].items():
+        assert before == 0, name
+        assert after, name  # Found, and no sooner than it was looked for.
+    assert result["counters"]["repairs"] == len(result["calls"])
+    assert "graphs_eager" not in result["counters"]
+    assert done.stderr.count("behind PyTorch's back") == 1, done.stderr
+    assert "[2048, 512]" in done.stderr
+
+
+@pytest.mark.parametrize("way", ["torch", "direct"])
+def test_weights_go_when_their_model_does(site, way):
+    job = pathlib.Path(__file__).with_name("alive_job.py")
+    for _ in ("recorded", "found"):
+        done = subprocess.run(
+            [sys.executable, str(job), way], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert result["alive"] == 0, result
+        # The second time around nothing is compiled or loaded: half a weight is noise.
+        assert max(result["grown_mb"][2:]) < 18, result
+        assert result["counters"]["bindings"] == 4, result

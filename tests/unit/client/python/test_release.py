@@ -1,0 +1,62 @@
+"""Weights go when their model does."""
+
+import gc
+import queue
+import weakref
+
+import pytest
+import torch
+
+from stoker import release
+
+
+class Executable:
+    def __init__(self):
+        self.released = queue.Queue()
+
+    def release(self, binding):
+        binding.forget()
+        self.released.put(binding)
+
+
+def bind(executable, parameters, before=None):
+    laid_out = [parameter.detach() for parameter in parameters]
+    return release.Binding(executable, parameters, laid_out, before)
+
+
+def test_end_of_a_parameter_releases_its_binding_once():
+    executable, parameters = Executable(), [torch.nn.Parameter(torch.ones(3)) for _ in range(4)]
+    binding = bind(executable, parameters)
+    memory = [weakref.ref(parameter.untyped_storage()) for parameter in parameters]
+    with pytest.raises(queue.Empty):
+        executable.released.get(timeout=0.05)
+    del parameters[1:]
+    assert executable.released.get(timeout=30) is binding
+    parameters.clear()
+    gc.collect()
+    with pytest.raises(queue.Empty):
+        executable.released.get(timeout=0.05)
+    assert all(each() is None for each in memory)
+
+
+def test_binding_keeps_no_executable():
+    executable, parameter = Executable(), torch.nn.Parameter(torch.ones(3))
+    binding, executable = bind(executable, [parameter]), weakref.ref(executable)
+    assert executable() is None
+    del parameter  # And its end does no harm.
+    follower = Executable()
+    kept = bind(follower, [torch.ones(2)], binding)
+    assert follower.released.get(timeout=30) is kept
+
+
+def test_tensor_objects_of_one_call_are_not_followed_for_ever():
+    executable, weight = Executable(), torch.ones(3)
+    first = bind(executable, [weight.detach()])
+    assert executable.released.get(timeout=30) is first
+    second = bind(executable, [weight.detach()], first)
+    with pytest.raises(queue.Empty):
+        executable.released.get(timeout=0.05)
+    third = bind(executable, [torch.ones(4)], second)
+    with pytest.raises(queue.Empty):
+        executable.released.get(timeout=0.05)
+    assert third is not None

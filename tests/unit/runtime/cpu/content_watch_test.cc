@@ -1,0 +1,81 @@
+#include "runtime/cpu/content_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace stoker::cpu {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// Long enough for one round over everything here, and for one piece.
+constexpr std::chrono::hours kLong{1};
+constexpr nanoseconds kOnePiece{ContentWatch::kShare * 10'000};
+
+class ContentWatchTest : public testing::Test {
+ protected:
+  ContentWatch Watch(std::vector<std::string>& regions) {
+    std::vector<Bytes> views;
+    for (const std::string& region : regions) {
+      views.push_back(std::as_bytes(std::span(region.data(), region.size())));
+    }
+    return ContentWatch(views, pool_, pool_.Prepare(2));
+  }
+
+  ThreadPool pool_;
+};
+
+std::vector<std::string> Regions() {
+  return {std::string(kPieceBytes * 2 + 3, 'a'), "", std::string(7, 'b'),
+          std::string(kPieceBytes, 'c')};
+}
+
+TEST_F(ContentWatchTest, Look_NothingChanged_SaysSo) {
+  std::vector<std::string> regions = Regions();
+  ContentWatch watch = Watch(regions);
+  for (int i = 0; i < 10; ++i) watch.Look(kLong);
+  EXPECT_FALSE(watch.Changed());
+}
+
+TEST_F(ContentWatchTest, Look_AnyByteChanged_NamesItsRegion) {
+  for (const auto& [region, at] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {0, 0}, {0, kPieceBytes}, {0, kPieceBytes * 2 + 2}, {2, 6}, {3, kPieceBytes - 1}}) {
+    std::vector<std::string> regions = Regions();
+    ContentWatch watch = Watch(regions);
+    regions[region][at] ^= 1;
+    EXPECT_FALSE(watch.Changed());
+    watch.Look(kLong);
+    EXPECT_EQ(watch.Changed(), region) << at;
+  }
+}
+
+TEST_F(ContentWatchTest, Look_ShortCalls_HaveLookedAtAllTogether) {
+  std::vector<std::string> regions = Regions();
+  ContentWatch watch = Watch(regions);
+  regions[3][5] ^= 1;
+  for (int i = 0; i < 1000 * 5 && !watch.Changed(); ++i) watch.Look(kOnePiece / 100);
+  EXPECT_EQ(watch.Changed(), 3U);
+}
+
+TEST_F(ContentWatchTest, Look_TimeThatIsNotWorthAPiece_LooksAtNone) {
+  std::vector<std::string> regions = Regions();
+  ContentWatch watch = Watch(regions);
+  regions[0][0] ^= 1;
+  watch.Look(kOnePiece / 2);
+  EXPECT_FALSE(watch.Changed());
+  watch.Look(kOnePiece / 2 + nanoseconds(ContentWatch::kShare));
+  EXPECT_EQ(watch.Changed(), 0U);
+}
+
+TEST_F(ContentWatchTest, Look_NoRegions_NothingHappens) {
+  std::vector<std::string> regions;
+  ContentWatch watch = Watch(regions);
+  watch.Look(kLong);
+  EXPECT_FALSE(watch.Changed());
+}
+
+}  // namespace
+}  // namespace stoker::cpu
