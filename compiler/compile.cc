@@ -96,7 +96,8 @@ Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks&
   }
   const std::string epoch = CompilerEpoch();
   if (hooks.progress) hooks.progress("schedule", 0, 1, request.graph.name());
-  STOKER_TRY(const PipelineResult pipeline, RunPipeline(request.graph, request.target));
+  STOKER_TRY(const PipelineResult pipeline,
+             RunPipeline(request.graph, request.target, request.options));
   STOKER_TRY(PlannedLaunches planned, PlanLaunches(pipeline, request.target, epoch));
 
   CompileOutput output;

@@ -11,7 +11,8 @@ namespace stoker {
 
 Result<std::vector<Listing>> Inspect(const CompileRequest& request,
                                      std::span<const std::string> sections) {
-  STOKER_TRY(const PipelineResult pipeline, RunPipeline(request.graph, request.target));
+  STOKER_TRY(const PipelineResult pipeline,
+             RunPipeline(request.graph, request.target, request.options));
   PlannedLaunches planned;
   const auto needs_plan = [](const std::string& section) {
     return section != "graph" && section != "groups";

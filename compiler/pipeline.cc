@@ -10,7 +10,8 @@
 
 namespace stoker {
 
-Result<PipelineResult> RunPipeline(const Graph& input, const Target& target) {
+Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
+                                   const CompileOptions& options) {
   Graph graph = input;
   const auto Pass = [&](auto pass) -> Status {
     STOKER_TRY(graph, pass(graph));
@@ -36,7 +37,7 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target) {
   // Groups to kernels.
   const ScheduledGraph scheduled{graph,    reads,  prepared,
                                  grouping, values, OrderGroups(graph, reads, grouping)};
-  STOKER_TRY(Program program, LowerGroups(scheduled, target));
+  STOKER_TRY(Program program, LowerGroups(scheduled, target, options.numerics));
   MemoryPlan memory = PlanMemory(program);
   return PipelineResult{std::move(graph), std::move(grouping), std::move(program),
                         std::move(memory)};

@@ -7,6 +7,7 @@
 #include "compiler/schedule/memory_plan.h"
 #include "compiler/schedule/program.h"
 #include "protocol/graph/graph.h"
+#include "protocol/key/compile_options.h"
 #include "protocol/key/target.h"
 
 namespace stoker {
@@ -18,6 +19,7 @@ struct PipelineResult {
   MemoryPlan memory;
 };
 
-Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target);
+Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target,
+                                   const CompileOptions& options);
 
 }  // namespace stoker

@@ -22,13 +22,12 @@ Result<CompileOptions> OptionsOf(const stoker_compile_options* options) {
                            std::to_string(sizeof(stoker_compile_options)) + " is expected.");
   }
   const std::string numerics = TextOrEmpty(options->numerics);
-  if (numerics.empty() || numerics == "strict") {
-    result.numerics = Numerics::kStrict;
-  } else if (numerics == "fast") {
-    result.numerics = Numerics::kFast;
-  } else {
-    return InvalidArgument("Numerics '" + numerics + "' is neither strict nor fast.");
+  if (numerics.empty()) return result;
+  const auto parsed = ParseNumerics(numerics);
+  if (!parsed) {
+    return InvalidArgument("Numerics '" + numerics + "' is none of highest, high, medium.");
   }
+  result.numerics = *parsed;
   return result;
 }
 

@@ -256,7 +256,7 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
     if (outputs[i] == nullptr) continue;  // The input itself.
     const InterpreterTensor actual =
         TensorOf(plan.outputs[i].type, frame.sizes->output_sizes[i], outputs[i]);
-    STOKER_RETURN_IF_ERROR(VerifyOutput(i, actual, expected[i]));
+    STOKER_RETURN_IF_ERROR(VerifyOutput(i, actual, expected[i], obtained_.numerics));
   }
   return Ok();
 }
@@ -317,6 +317,7 @@ std::string LoadedExecutable::DescribeJson() const {
   return json::serialize(json::object{{"request_key", obtained_.request_key.ToHex()},
                                       {"source", obtained_.source},
                                       {"miss_reason", obtained_.miss_reason},
+                                      {"reads_numerics", obtained_.reads_numerics},
                                       {"lookup_s", obtained_.lookup_seconds},
                                       {"compile_s", obtained_.compile_seconds},
                                       {"recorded_compile_s", obtained_.recorded_compile_seconds},

@@ -26,11 +26,14 @@ Session::Session(DaemonClientOptions daemon, std::string name_space)
     : daemon_(std::move(daemon)), name_space_(std::move(name_space)) {}
 
 Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& signature,
-                                  const Target& target, const CompileOptions& options,
+                                  const Target& target, const CompileOptions& wanted,
                                   const DaemonClient::OnProgress& on_progress) {
   const Clock::time_point start = Clock::now();
+  const CompileOptions options = Canonical(wanted, graph, target);
   STOKER_TRY(const wire::Hello hello, daemon_.Hello());
   Obtained obtained;
+  obtained.numerics = options.numerics;
+  obtained.reads_numerics = ReadsNumerics(graph, target);
   obtained.request_key =
       KeyOf(graph.digest(), signature, target, options, hello.compiler_epoch).digest;
   if (auto bundle = Recall(obtained.request_key)) {

@@ -28,6 +28,8 @@ struct ArtifactBundle {
 struct Obtained {
   std::shared_ptr<const ArtifactBundle> bundle;
   Digest request_key;
+  Numerics numerics = Numerics::kHighest;  // Of the request; not known after Load.
+  bool reads_numerics = false;             // Others would have been another request.
   std::string source;       // memory, disk, shared, compiled, joined: where it was found.
   std::string miss_reason;  // Why it had to be compiled; empty on a hit.
   double lookup_seconds = 0;
@@ -46,7 +48,7 @@ class Session {
   DaemonClient& daemon() { return daemon_; }
   const std::string& name_space() const { return name_space_; }
 
-  // Everything of a CompileRequest but the epoch, which is the daemon's.
+  // Everything of a CompileRequest but the epoch, which is the daemon's. Options become canonical.
   Result<Obtained> Compile(const Graph& graph, const ShapeSignature& signature,
                            const Target& target, const CompileOptions& options,
                            const DaemonClient::OnProgress& on_progress);

@@ -22,13 +22,25 @@ using Integers = std::vector<std::int64_t>;
 // others.
 constexpr double kElementFactor = 32;
 
+double ToleranceOfF32(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::kHighest:
+      return 1e-4;
+    case Numerics::kHigh:
+      return 1e-3;
+    case Numerics::kMedium:
+      return 4e-2;
+  }
+  return 0;
+}
+
 // Of ‖actual − expected‖ / ‖expected‖.
-double ToleranceOf(DType dtype) {
+double ToleranceOf(DType dtype, Numerics numerics) {
   switch (dtype) {
     case DType::kF64:
       return 1e-10;
     case DType::kF32:
-      return 1e-4;
+      return ToleranceOfF32(numerics);
     case DType::kF16:
       return 5e-3;
     case DType::kBF16:
@@ -108,9 +120,10 @@ struct Wrong {
   std::string actual, expected, why;
 };
 
-std::optional<Wrong> Compare(const Floats& actual, const Floats& expected, DType dtype) {
+std::optional<Wrong> Compare(const Floats& actual, const Floats& expected, DType dtype,
+                             Numerics numerics) {
   const Deviation off = DeviationOf(actual, expected, SmallestOf(dtype));
-  const double tolerance = ToleranceOf(dtype);
+  const double tolerance = ToleranceOf(dtype, numerics);
   std::string why;
   if (off.whole > tolerance) {
     why =
@@ -134,7 +147,7 @@ std::optional<Wrong> Compare(const Integers& actual, const Integers& expected) {
 }  // namespace
 
 Status VerifyOutput(std::size_t output, const InterpreterTensor& actual,
-                    const InterpreterTensor& expected) {
+                    const InterpreterTensor& expected, Numerics numerics) {
   // As a tensor of the dtype holds it: what is out of range is infinite.
   const InterpreterTensor held =
       InterpreterTensor::FromBytes(expected.dtype, expected.shape, expected.ToBytes());
@@ -142,7 +155,7 @@ Status VerifyOutput(std::size_t output, const InterpreterTensor& actual,
   const auto* floats = std::get_if<Floats>(&held.elements);
   const std::optional<Wrong> wrong =
       floats != nullptr
-          ? Compare(std::get<Floats>(actual.elements), *floats, held.dtype)
+          ? Compare(std::get<Floats>(actual.elements), *floats, held.dtype, numerics)
           : Compare(std::get<Integers>(actual.elements), std::get<Integers>(held.elements));
   if (!wrong) return Ok();
   return Internal("Output " + std::to_string(output) + " element " +

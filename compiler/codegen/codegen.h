@@ -8,6 +8,7 @@
 #include "compiler/ir/kernel_func.h"
 #include "protocol/base/result.h"
 #include "protocol/graph/sym_dim.h"
+#include "protocol/key/compile_options.h"
 #include "protocol/key/target.h"
 
 namespace stoker {
@@ -31,9 +32,15 @@ struct KernelListing {
 
 // Follows from the function and the target alone, without compiling it.
 Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const Target& target);
-// The layout that contractions of this dtype and these sizes want on `target`.
-PackedLayout ChoosePackedLayout(DType dtype, const SymDim& m, const SymDim& n, const SymDim& k,
-                                const Target& target);
+// How a contraction of this dtype and these sizes multiplies on `target`.
+struct ProductLayout {
+  PackedLayout rhs;
+  int parts = 3;  // See ContractionFunc.
+
+  friend bool operator==(const ProductLayout&, const ProductLayout&) = default;
+};
+ProductLayout ChooseProductLayout(DType dtype, Numerics numerics, const SymDim& m, const SymDim& n,
+                                  const SymDim& k, const Target& target);
 // Deterministic: equal input, equal bytes. Thread-safe.
 Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target);
 Result<KernelListing> ListKernel(const KernelFunc& func, const Target& target);

@@ -8,12 +8,16 @@
 // smaller than 2^-102 the last bits are lost. An infinite element has parts whose products are NaN;
 // sums that are not finite are therefore computed again, from whole elements.
 //
+// Under Numerics::kHigh the lowest parts take no part: three products, which are off by at most
+// 2^-13 of each term.
+//
 // Tile products leave the vector units idle: while a block is multiplied, they split the next panel
 // into the other of two buffers and run the epilogue of the block before.
 //
 // Where parts lie: a row of A as [granule of 32][part][32], a panel of B as [granule][part][column
 // tile][16 pairs][16 columns][2].
 #include <algorithm>
+#include <span>
 
 #include "compiler/codegen/contraction_emitter.h"
 #include "compiler/codegen/contraction_plan.h"
@@ -209,7 +213,7 @@ void ContractionEmitter::SplitRow(llvm::Value* source, llvm::Value* target, llvm
       e_.FetchLine(AddBytes(pointer, after));
     }
     const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/false);
-    for (std::size_t part = 0; part < parts.size(); ++part) {
+    for (std::size_t part = 0; part < static_cast<std::size_t>(func_.parts); ++part) {
       const std::int64_t at = (static_cast<std::int64_t>(part) * tiles + tile) * kTileBytes;
       e_.TagAccess(b.CreateAlignedStore(parts[part], AddBytes(target, e_.I64(at)), llvm::Align(64)),
                    KernelEmitter::kScratch);
@@ -320,27 +324,32 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
       int lhs, rhs;
       bool loads_lhs, loads_rhs;
     };
-    constexpr std::array<Step, 6> kSteps = {{{kLow, kHigh, true, true},
-                                             {kMiddle, kHigh, true, false},
-                                             {kMiddle, kMiddle, false, true},
-                                             {kHigh, kMiddle, true, false},
-                                             {kHigh, kLow, false, true},
-                                             {kHigh, kHigh, false, true}}};
+    constexpr std::array<Step, 6> kOfThreeParts = {{{kLow, kHigh, true, true},
+                                                    {kMiddle, kHigh, true, false},
+                                                    {kMiddle, kMiddle, false, true},
+                                                    {kHigh, kMiddle, true, false},
+                                                    {kHigh, kLow, false, true},
+                                                    {kHigh, kHigh, false, true}}};
+    constexpr std::array<Step, 3> kOfTwoParts = {
+        {{kMiddle, kHigh, true, true}, {kHigh, kMiddle, true, true}, {kHigh, kHigh, false, true}}};
+    const std::span<const Step> steps =
+        func_.parts == 2 ? std::span<const Step>(kOfTwoParts) : kOfThreeParts;
     std::size_t fed = 0;
-    for (std::size_t step = 0; step < kSteps.size(); ++step) {
-      if (kSteps[step].loads_lhs) load_lhs(kSteps[step].lhs);
-      if (kSteps[step].loads_rhs) load_rhs(kSteps[step].rhs);
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      if (steps[step].loads_lhs) load_lhs(steps[step].lhs);
+      if (steps[step].loads_rhs) load_rhs(steps[step].rhs);
       for (int r = 0; r < row_tiles; ++r) {
         for (int c = 0; c < column_tiles; ++c) {
           tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
         }
       }
-      for (; fed < feed_rows.size() * (step + 1) / kSteps.size(); ++fed) {
+      for (; fed < feed_rows.size() * (step + 1) / steps.size(); ++fed) {
         SplitRow(feed.source, feed.target, granule, feed_rows[fed]);
       }
-      if (static_cast<std::int64_t>(step) < deferred_rows) {
-        llvm::Value* number =
-            e_.Add(e_.Mul(granule, e_.I64(deferred_rows)), e_.I64(static_cast<std::int64_t>(step)));
+      const auto row = static_cast<std::int64_t>(step);
+      const std::int64_t end = step + 1 == steps.size() ? deferred_rows : row + 1;
+      for (std::int64_t i = row; i < std::min(end, deferred_rows); ++i) {
+        llvm::Value* number = e_.Add(e_.Mul(granule, e_.I64(deferred_rows)), e_.I64(i));
         e_.If(b.CreateICmpSLT(number, deferred.count), [&] { EmitDeferredRow(deferred, number); });
       }
     }

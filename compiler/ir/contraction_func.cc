@@ -38,6 +38,10 @@ std::vector<SymDim> EpilogueDims(const ContractionFunc& func) {
 
 }  // namespace
 
+bool IsInParts(const ContractionFunc& func) {
+  return func.rhs.dtype == DType::kF32 && func.rhs.kr == 2;
+}
+
 std::string ToString(const ContractionFunc& func) {
   std::string text = "contraction {\n  batch [";
   for (std::size_t i = 0; i < func.batch.size(); ++i) {
@@ -48,9 +52,10 @@ std::string ToString(const ContractionFunc& func) {
   }
   text += "]\n" + NestText("m", func.m) + NestText("k", func.k) + "  n " + func.n.ToString() + "\n";
   text += "  lhs " + std::string(Name(func.lhs_dtype)) + " offset " + func.lhs_offset.ToString() +
-          "\n  rhs " + LayoutText(func.rhs) + "\n  accumulator " +
-          std::string(Name(func.accumulator)) + "\n" + OperandsText(func.operands) +
-          "  epilogue {\n" + Indent(ToString(func.epilogue), 4);
+          "\n  rhs " + LayoutText(func.rhs) +
+          (IsInParts(func) ? " in " + std::to_string(func.parts) + " bf16 parts" : "") +
+          "\n  accumulator " + std::string(Name(func.accumulator)) + "\n" +
+          OperandsText(func.operands) + "  epilogue {\n" + Indent(ToString(func.epilogue), 4);
   for (const Store& store : func.stores) text += "    " + ToString(store) + "\n";
   return text + "  }\n}\n";
 }
@@ -58,6 +63,9 @@ std::string ToString(const ContractionFunc& func) {
 Status Verify(const ContractionFunc& func) {
   const auto verify = [&]() -> Status {
     STOKER_RETURN_IF_ERROR(VerifyLayout(func.rhs));
+    if (func.parts != 2 && func.parts != 3) {
+      return InvalidArgument("an f32 of " + std::to_string(func.parts) + " bf16 parts.");
+    }
     if (func.m.empty() || func.k.empty()) return InvalidArgument("m or k has no dim.");
     if (func.k.back().lhs_stride != SymDim(1)) {
       return InvalidArgument("the last k dim has stride " + func.k.back().lhs_stride.ToString() +

@@ -34,6 +34,8 @@ struct PackedLayout {
   std::int64_t nr = 32;
   std::int64_t kr = 1;
   std::int64_t k_multiple = 1;  // K is zero-padded to a multiple of this.
+
+  friend bool operator==(const PackedLayout&, const PackedLayout&) = default;
 };
 
 // Elements of `dtype` in one panel, padding included.
@@ -47,6 +49,8 @@ struct ContractionFunc {
   DType lhs_dtype = DType::kF32;  // In memory.
   SymDim lhs_offset;              // Elements.
   PackedLayout rhs;
+  // Of an f32, where it is multiplied in bf16 parts: 3, which are all of it, or 2.
+  int parts = 3;
   DType accumulator = DType::kF32;  // f32 for f32/bf16/f16, f64 for f64, i32/i64 for integers.
   // Operands of the launch: 0 is A, 1 is packed B, the rest belong to the epilogue.
   std::vector<Operand> operands;
@@ -69,6 +73,8 @@ struct PackFunc {
   Access scale;
 };
 
+// Whether f32 is multiplied in bf16 parts.
+bool IsInParts(const ContractionFunc& func);
 std::string ToString(const ContractionFunc& func);
 Status Verify(const ContractionFunc& func);
 std::string ToString(const PackFunc& func);

@@ -419,7 +419,12 @@ Status Lowering::FinishContraction(Group& group, ContractionParts& parts) {
   func.n = n;
   func.lhs_dtype = dtype;
   func.accumulator = AccumulatorOf(dtype);
-  func.rhs = ChoosePackedLayout(dtype, m, n, k, target_);
+  // Convolutions lose nothing: torch.set_float32_matmul_precision is not about them.
+  const ProductLayout product = ChooseProductLayout(
+      dtype, parts.node.kind == OpKind::kDotGeneral ? numerics_ : Numerics::kHighest, m, n, k,
+      target_);
+  func.rhs = product.rhs;
+  func.parts = product.parts;
   func.lhs_offset = parts.lhs.index.offset;
 
   std::erase_if(parts.batch, [&](int dim) { return IsUnit(parts.space, dim); });

@@ -7,10 +7,11 @@
 
 namespace stoker {
 
-Lowering::Lowering(const ScheduledGraph& scheduled, const Target& target)
+Lowering::Lowering(const ScheduledGraph& scheduled, const Target& target, Numerics numerics)
     : scheduled_(scheduled),
       graph_(scheduled.graph),
       target_(target),
+      numerics_(numerics),
       builder_(scheduled.graph),
       output_written_(scheduled.graph.outputs().size(), false) {}
 
@@ -131,8 +132,9 @@ Result<Address> Lowering::AddressOrCopy(ValueId value, const ElementIndex& index
   return *address;
 }
 
-Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Target& target) {
-  return Lowering(scheduled, target).Run();
+Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Target& target,
+                            Numerics numerics) {
+  return Lowering(scheduled, target, numerics).Run();
 }
 
 }  // namespace stoker

@@ -10,6 +10,7 @@
 #include "compiler/schedule/loop_builder.h"
 #include "compiler/schedule/program_builder.h"
 #include "compiler/schedule/stored_values.h"
+#include "protocol/key/compile_options.h"
 #include "protocol/key/target.h"
 
 namespace stoker {
@@ -25,7 +26,8 @@ struct ScheduledGraph {
 };
 
 // Unimplemented, naming node and dim, where a size would have to be known.
-Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Target& target);
+Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Target& target,
+                            Numerics numerics);
 
 // Where an operand is: element `index` of its storage, over the dims of some space.
 struct Address {
@@ -35,7 +37,7 @@ struct Address {
 
 class Lowering {
  public:
-  Lowering(const ScheduledGraph& scheduled, const Target& target);
+  Lowering(const ScheduledGraph& scheduled, const Target& target, Numerics numerics);
   Result<Program> Run() &&;
 
  private:
@@ -110,6 +112,7 @@ class Lowering {
   const ScheduledGraph& scheduled_;
   const Graph& graph_;
   const Target& target_;
+  const Numerics numerics_;
   ProgramBuilder builder_;
   std::vector<bool> output_written_;
   std::map<std::string, StorageId> packed_;  // What was packed how -> where.

@@ -185,6 +185,11 @@ asio::awaitable<Result<wire::CompileCall>> CompileService::Complete(wire::Compil
       return FailedPrecondition("Field 'compile.request_key' is " + call.request_key.ToHex() +
                                 "; this request's key is " + key.ToHex() + ".");
     }
+    if (Canonical(call.options, *graph, call.target) != call.options) {
+      return InvalidArgument(
+          "Field 'options.numerics' is " + std::string(Name(call.options.numerics)) +
+          ", which no compile of this graph for " + call.target.ToString() + " reads.");
+    }
     return std::move(call);
   });
 }

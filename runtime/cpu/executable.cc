@@ -10,6 +10,7 @@
 
 #include "protocol/artifact/kernel_abi.h"
 #include "runtime/cpu/device_state.h"
+#include "runtime/cpu/flush_mode.h"
 #include "runtime/cpu/launcher.h"
 
 namespace stoker::cpu {
@@ -187,6 +188,8 @@ Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
   slots.Of(BufferKind::kPrepareArena, 0) = arena.data();
   std::vector<void*> table(MaxOperands(prepare.launches));
   std::byte* const scratch = arena.data() + arena.size() - team * stride;
+  // Whoever prepares, others take it, in the next process too.
+  const WithFlushMode whole(FlushMode{});
   RunLaunches(device.threads, team, prepare.launches, kernels, slots, table, {scratch, stride},
               nullptr);
   return std::shared_ptr<const Prepared>(

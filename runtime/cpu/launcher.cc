@@ -5,6 +5,8 @@
 #include <chrono>
 #include <new>
 
+#include "runtime/cpu/flush_mode.h"
+
 namespace stoker::cpu {
 namespace {
 
@@ -14,6 +16,7 @@ struct KernelCall {
   const std::int64_t* dims;
   Scratch scratch;
   std::uint8_t* has_begun;  // Of each thread.
+  FlushMode flush_mode;     // The caller's, which its workers compute in.
 };
 
 void RunChunk(const void* context, std::int64_t begin, std::int64_t end, int thread) {
@@ -21,6 +24,7 @@ void RunChunk(const void* context, std::int64_t begin, std::int64_t end, int thr
   std::byte* const base = call.scratch.base + thread * call.scratch.stride;
   if (call.has_begun[thread] == 0) {
     call.has_begun[thread] = 1;
+    call.flush_mode.Enter();
     new (base) ScratchHeader;
   }
   call.function(call.buffers, call.dims, begin, end, base + kScratchHeaderBytes);
@@ -43,6 +47,7 @@ std::size_t MaxOperands(std::span<const SizedLaunch> launches) {
 void RunLaunches(ThreadPool& pool, int threads, std::span<const SizedLaunch> launches,
                  std::span<const std::shared_ptr<const Kernel>> kernels, Slots& slots,
                  std::span<void*> table, Scratch scratch, std::vector<double>* seconds) {
+  const FlushMode flush_mode = FlushMode::OfThisThread();
   for (const SizedLaunch& launch : launches) {
     const auto start = seconds != nullptr ? std::chrono::steady_clock::now()
                                           : std::chrono::steady_clock::time_point();
@@ -52,8 +57,12 @@ void RunLaunches(ThreadPool& pool, int threads, std::span<const SizedLaunch> lau
       table[i] = base + buffer.offset;
     }
     std::array<std::uint8_t, kMaxThreads> has_begun{};
-    const KernelCall call{kernels[launch.kernel]->function(), table.data(), launch.dims.data(),
-                          scratch, has_begun.data()};
+    const KernelCall call{kernels[launch.kernel]->function(),
+                          table.data(),
+                          launch.dims.data(),
+                          scratch,
+                          has_begun.data(),
+                          flush_mode};
     pool.Run(threads, launch.tasks, launch.min_tasks_per_chunk, &call, RunChunk);
     if (seconds != nullptr) {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -176,7 +176,8 @@ void Measure(const std::string& name, DType dtype, const Target& target, const K
   std::fflush(stdout);
 }
 
-void MeasureContraction(const Row& row, DType dtype, const Target& target, bool warm) {
+void MeasureContraction(const Row& row, DType dtype, Numerics numerics, const Target& target,
+                        bool warm) {
   std::int64_t m = 1;
   std::int64_t k = 1;
   std::int64_t batch = 1;
@@ -195,7 +196,9 @@ void MeasureContraction(const Row& row, DType dtype, const Target& target, bool 
   func.k = row.k;
   func.n = row.n;
   func.lhs_dtype = dtype;
-  func.rhs = ChoosePackedLayout(dtype, m, row.n, k, target);
+  const ProductLayout product = ChooseProductLayout(dtype, numerics, m, row.n, k, target);
+  func.rhs = product.rhs;
+  func.parts = product.parts;
   func.operands = {{dtype, false, false},
                    {func.rhs.dtype, false, false},
                    {dtype, true, false},
@@ -242,7 +245,9 @@ void MeasureContraction(const Row& row, DType dtype, const Target& target, bool 
     rhs.push_back(std::make_unique<Memory>(func.rhs.dtype, packed));
     buffers.push_back({lhs.data(), rhs.back()->data(), out_memory.data(), bias.data()});
   }
-  Measure(row.name, dtype, target, func, 2.0 * static_cast<double>(batch * m * row.n * k), buffers);
+  std::string name = row.name;
+  if (numerics != Numerics::kHighest) name += " " + std::string(Name(numerics));
+  Measure(name, dtype, target, func, 2.0 * static_cast<double>(batch * m * row.n * k), buffers);
 }
 
 void MeasureAttention(const std::string& name, std::int64_t heads, std::int64_t size,
@@ -273,7 +278,7 @@ void MeasurePack(std::int64_t n, std::int64_t k, bool nk, DType dtype, const Tar
   pack.k = {k};
   pack.n = n;
   pack.source = At(0, dtype, nk ? Affine({{0, 1}, {1, k}}) : Affine({{0, n}, {1, 1}}));
-  pack.layout = ChoosePackedLayout(dtype, 128, n, k, target);
+  pack.layout = ChooseProductLayout(dtype, Numerics::kHighest, 128, n, k, target).rhs;
   Memory source(dtype, n * k);
   Memory packed(pack.layout.dtype, PackedElements(pack).constant());
   // "Flops" here are bytes read and written.
@@ -300,7 +305,11 @@ int Main(const std::string& filter, const Target& target, bool warm) {
     std::printf("%s: peak %.1f GF/s\n", std::string(Name(dtype)).c_str(),
                 PeakGflops(dtype, target));
     for (const Row& row : Rows()) {
-      if (wanted(row.name)) MeasureContraction(row, dtype, target, warm);
+      for (const Numerics numerics : {Numerics::kHighest, Numerics::kHigh, Numerics::kMedium}) {
+        const bool reads_numerics = dtype == DType::kF32 && row.m.size() == 1;
+        if (numerics != Numerics::kHighest && !reads_numerics) continue;
+        if (wanted(row.name)) MeasureContraction(row, dtype, numerics, target, warm);
+      }
     }
     if (wanted("attention")) {
       MeasureAttention("gpt2 12x128x64 causal", 12, 128, 64, true, dtype, target);

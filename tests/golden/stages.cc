@@ -37,9 +37,16 @@ std::string LoopsText(const PipelineResult& pipeline, const PlannedLaunches& pla
 
 Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   std::string_view target_name = "cpu/x86-64-v4";
+  CompileOptions options;
   if (const std::size_t space = stage.find(' '); space != std::string_view::npos) {
     target_name = stage.substr(space + 1);
     stage = stage.substr(0, space);
+  }
+  if (const std::size_t space = target_name.find(' '); space != std::string_view::npos) {
+    const auto numerics = ParseNumerics(target_name.substr(space + 1));
+    if (!numerics) return InvalidArgument("There are no such numerics: " + std::string(stage));
+    options.numerics = *numerics;
+    target_name = target_name.substr(0, space);
   }
   STOKER_TRY(const Target target, Target::Parse(target_name));
   for (const auto& [name, pass] : kPasses) {
@@ -47,7 +54,7 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
     STOKER_TRY(const Graph result, pass(graph));
     return PrintGraph(result);
   }
-  STOKER_TRY(const PipelineResult pipeline, RunPipeline(graph, target));
+  STOKER_TRY(const PipelineResult pipeline, RunPipeline(graph, target, options));
   if (stage == "graph") return PrintGraph(pipeline.graph);
   if (stage == "groups") return ToString(pipeline.grouping, pipeline.graph);
   if (stage == "memory") return ToString(pipeline.memory, pipeline.program);

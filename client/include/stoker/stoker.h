@@ -155,7 +155,9 @@ typedef void (*stoker_progress_fn)(void* context, const char* stage, uint32_t do
 
 typedef struct stoker_compile_options {
   size_t struct_size;
-  const char* numerics; /* "strict", "fast"; NULL: strict */
+  /* What products of f32 matrices may lose for speed, as in torch.set_float32_matmul_precision:
+   * "highest" (nothing), "high" (two bf16 parts), "medium" (bf16); NULL: highest. */
+  const char* numerics;
   /* The first call runs beside the reference interpreter, as long as that takes. One that differs
    * by more than rounding explains fails with INTERNAL, and so does every later one that does. */
   int32_t verify;
@@ -176,7 +178,8 @@ STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request
 STOKER_API void stoker_executable_free(stoker_executable* executable);
 
 /* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|
- * "compiled"|"joined", "miss_reason", "lookup_s", "compile_s", "load_s", "recorded_compile_s",
+ * "compiled"|"joined", "miss_reason", "reads_numerics" (other numerics are another request),
+ * "lookup_s", "compile_s", "load_s", "recorded_compile_s",
  * "kernels_unique", "launches", "prepare_launches", "arena_bytes", "prepared_bytes",
  * "prepared_from", "repairs", "repaired_parameter",
  * "verification": ""|"pending"|"verified"|"refused", "inputs": [...], "outputs": [...]}. */

@@ -262,7 +262,7 @@ class Executable {
 };
 
 struct CompileOptions {
-  std::string numerics = "strict";
+  std::string numerics = "highest";
   bool verify = false;
 };
 

@@ -24,10 +24,11 @@ struct Question {
   int first = 0, second = 0;  // Arguments; the first alone where a thread is asked about.
 };
 
-constexpr int kCudaPrecision = 1, kMatmul = 3;  // at::Float32Backend, at::Float32Op.
+constexpr int kCudaPrecision = 1, kMkldnnPrecision = 2, kMatmul = 3;  // at::Float32Backend and Op.
 constexpr const char* kAutocastType = "_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE";
 
-// All that GlobalStateGuard looks at, with modes of torch functions and kernels of attention.
+// All that GlobalStateGuard looks at, with modes of torch functions, kernels of attention, and what
+// products on processors may lose.
 // Whether autocast is on, modes of dispatch, transforms of functorch and inference mode are among
 // the local keys.
 constexpr std::array kQuestions = {
@@ -45,6 +46,8 @@ constexpr std::array kQuestions = {
     Question{kCpu, "_ZNK2at7Context24allowBF16ReductionCuBLASEv", 1, Of::kContext},
     Question{kCpu, "_ZNK2at7Context16float32PrecisionENS_14Float32BackendENS_9Float32OpE", 4,
              Of::kContext, kCudaPrecision, kMatmul},
+    Question{kCpu, "_ZNK2at7Context16float32PrecisionENS_14Float32BackendENS_9Float32OpE", 4,
+             Of::kContext, kMkldnnPrecision, kMatmul},
     Question{kCpu, "_ZN2at8autocast25is_autocast_cache_enabledEv", 1},
     // Of at::autocast::_AUTOCAST_SUPPORTED_DEVICES.
     Question{kCpu, kAutocastType, 1, Of::kThread, 0},

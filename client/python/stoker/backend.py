@@ -1,7 +1,7 @@
 """The torch.compile backend: capture, lower, compile; eager PyTorch wherever that does not work."""
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -13,8 +13,9 @@ from .executable import Executable
 from .library import StokerError
 from .log import logger, warn_once
 from .lowering import lower
+from .numerics import by_numerics
 from .program import Segment
-from .pytorch import aot, facts
+from .pytorch import aot, facts, state
 from .pytorch.names import SIZES
 
 # Of torch.compile. On processors they all ask for what Stoker does anyway.
@@ -23,7 +24,16 @@ _MODES = frozenset((
 
 
 class Options(NamedTuple):
+    numerics: str = "highest"  # "high", "medium": of the moment; see numerics.py.
     verify: bool = False
+
+
+class Compiled(NamedTuple):
+    """What a graph became."""
+
+    function: Any  # Boxed.
+    request_keys: tuple = ()
+    reads_numerics: bool = False  # Would other numerics have made other code?
 
 
 def stoker(gm, example_inputs, *, mode=None, options=None):
@@ -39,8 +49,8 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             return runtime.eager(inner)
         symbolic = sizes.symbolic_inputs(inner)
         if not symbolic:
-            def note(gm, program, request_keys):
-                recording.note_program(gm, program, request_keys, is_training)
+            def note(gm, program, compiled):
+                recording.note_program(gm, program, compiled, is_training)
 
             return _compile(inner, parameters, chosen, traced_s, note)
         if not facts.has(SIZES, "graphs that have them run in eager"):
@@ -68,9 +78,9 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 def _options(mode, options):
     if mode not in _MODES:
         warn_once(("mode", mode), "mode '%s' is unknown and ignored.", mode)
-    for name in sorted(set(options) - set(Options._fields)):
+    for name in sorted(set(options) - {"verify"}):
         warn_once(("option", name), "option '%s' is unknown and ignored.", name)
-    return Options(bool(options.get("verify", False)))
+    return Options(state.numerics(), bool(options.get("verify", False)))
 
 
 def compile_for_sizes(gm, arguments, parameters, options, words, inputs):
@@ -79,16 +89,29 @@ def compile_for_sizes(gm, arguments, parameters, options, words, inputs):
     started = time.perf_counter()
     version = sizes.with_numbers(gm, arguments)
 
-    def note(_, program, request_keys):
+    def note(_, program, compiled):
         if words is not None:
-            sized.store_version(words, inputs, program, request_keys)
+            sized.store_version(words, inputs, program, compiled)
 
     return _compile(version, parameters, options, time.perf_counter() - started, note)
 
 
 def _compile(gm, parameters, options, traced_s, note):
-    """A boxed callable for a functional ATen graph; never raises. note(gm, program, request keys) is told
-    what was compiled."""
+    """A boxed callable for a functional ATen graph; never raises. note(gm, program, Compiled) is told what was
+    compiled."""
+    compiled = _compile_once(gm, parameters, options, traced_s, note)
+    if not compiled.reads_numerics:
+        return compiled.function
+
+    def compile_again(numerics):
+        changed = options._replace(numerics=numerics)
+        return _compile_once(gm, parameters, changed, 0.0, lambda *_: None).function
+
+    return by_numerics(options.numerics, compiled.function, compile_again)
+
+
+def _compile_once(gm, parameters, options, traced_s, note):
+    """A Compiled; never raises."""
     record = {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
     try:
         return _compile_segments(gm, parameters, options, record, note)
@@ -99,7 +122,7 @@ def _compile(gm, parameters, options, traced_s, note):
             ("bug", repr(error)), "a graph runs in eager, by a bug in Stoker's frontend: %r", error)
         logger.debug("the bug", exc_info=True)
     tally.count("graphs_eager")
-    return runtime.eager(gm)
+    return Compiled(runtime.eager(gm))
 
 
 def _compile_segments(gm, parameters, options, record, note):
@@ -115,10 +138,10 @@ def _compile_segments(gm, parameters, options, record, note):
     tally.remember_compile(record)
     _report(program.fallbacks)
     logger.info("compiled a graph: %s", record)
-    note(gm, program, record.get("request_keys", []))
-    if not segments:
-        return runtime.eager(gm)
-    return runtime.compiled(gm, program, executables)
+    function = runtime.compiled(gm, program, executables) if segments else runtime.eager(gm)
+    compiled = Compiled(function, record.get("request_keys", ()), record.get("reads_numerics", False))
+    note(gm, program, compiled)
+    return compiled
 
 
 # What libstoker says about an executable and we add up over the segments of a graph.
@@ -132,11 +155,12 @@ def _executable(segment, options, record):
         record["bind_s"] += seconds
         record["prepared_from"] = prepared_from
 
-    handle = client().compile(segment.text, options.verify)
+    handle = client().compile(segment.text, options.numerics, options.verify)
     executable = Executable(handle, segment, on_bind, options.verify)
     description = executable.describe()
     for name in _SUMS:
         record[name] = record.get(name, 0) + (description.get(name) or 0)
+    record["reads_numerics"] = record.get("reads_numerics", False) or description["reads_numerics"]
     record.setdefault("sources", []).append(description.get("source"))
     record.setdefault("request_keys", []).append(description.get("request_key"))
     return executable

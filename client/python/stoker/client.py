@@ -55,14 +55,15 @@ class Client:
         text = json.dumps({"counters": counters, "fallback_ops": fallback_ops})
         library.check(self._library.stoker_client_report(self._handle, text.encode()))
 
-    def compile(self, text, verify=False, progress=None):
-        """The handle of a loaded executable for a graph's text. `verify`: its first run beside the interpreter."""
+    def compile(self, text, numerics=None, verify=False, progress=None):
+        """The handle of a loaded executable for a graph's text. `numerics`: "highest" (the default), "high" or
+        "medium"; `verify`: its first run beside the interpreter."""
         encoded = text.encode()
         graph = library.make_handle(self._library.stoker_graph_parse, encoded, len(encoded))
         try:
             options = CompileOptions(
-                struct_size=sizeof(CompileOptions), verify=int(verify),
-                progress=ProgressFunction(progress or _log_progress))
+                struct_size=sizeof(CompileOptions), numerics=library.encode(numerics),
+                verify=int(verify), progress=ProgressFunction(progress or _log_progress))
             return library.make_handle(
                 self._library.stoker_compile, self._handle, graph, byref(options))
         finally:

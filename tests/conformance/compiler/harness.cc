@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/executable.h"
@@ -123,9 +124,11 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
   STOKER_RETURN_IF_ERROR(executable->BindParameters(parameters, threads, &binding));
   STOKER_TRY(const std::shared_ptr<const SizedPlan> sizes, executable->Sizes(views));
   std::vector<InterpreterTensor> results;
-  for (int call = 0; call < 2; ++call) {
+  std::vector<std::string> memory;
+  // As many threads as were asked for, and one.
+  for (const int team : {threads, 1}) {
     results.clear();
-    std::vector<std::string> memory;
+    const std::vector<std::string> before = std::exchange(memory, {});
     std::vector<void*> outputs;
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
       std::int64_t count = 1;
@@ -136,7 +139,10 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
     for (std::size_t i = 0; i < memory.size(); ++i) {
       outputs.push_back(plan.outputs[i].same_as_input >= 0 ? nullptr : memory[i].data());
     }
-    STOKER_RETURN_IF_ERROR(executable->Run(*sizes, *binding, {pointers, outputs, threads}));
+    STOKER_RETURN_IF_ERROR(executable->Run(*sizes, *binding, {pointers, outputs, team}));
+    if (!before.empty() && memory != before) {
+      return Internal("Another number of threads gives other bits.");
+    }
     for (std::size_t i = 0; i < memory.size(); ++i) {
       const std::int32_t same = plan.outputs[i].same_as_input;
       results.push_back(InterpreterTensor::FromBytes(

@@ -28,8 +28,8 @@ struct Outcome {
   std::size_t kernels = 0;  // Unique.
 };
 
-// `inputs`: one per graph input. Each call of the executable is made
-// twice, so that what one leaves behind in the arena shows in the next.
+// `inputs`: one per graph input. Each call of the executable is made twice, so that what one leaves
+// behind in the arena shows in the next; the second on one thread, which must give the same bits.
 Outcome CompareWithInterpreter(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
                                const Tolerance& tolerance = {}, int threads = 2);
 

@@ -39,7 +39,6 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "guards": writer.guards,
         "distinct": writer.distinct,
         "shapes": writer.shapes,
-        "state": asked_for(state, lambda name: names is ALL or name in names),
         "names": names if names is ALL else sorted(names),
         "objects": objects_of(writer.values, describe),
         "kinds": kinds_of(writer.paths.nodes, writer.values, reached.classes),
@@ -48,12 +47,15 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "packages": packages(),
         "environment": environment_of(reached, texts, writer.values),
     }
-    prefix = f"__stoker_{digest_of(key.digest, json.dumps(record, sort_keys=True))}_"
+    prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
     installed = _Globals(scope.global_values, trace.installed_globals, prefix)
     installed.collect(new_code)
     record["code"] = encode_code(new_code, installed.renamed)
     record["globals"] = installed.words
     record["graphs"] = installed.graphs
+    record["state"] = asked_for(
+        state, lambda name: names is ALL or name in names,
+        any(graph["reads_numerics"] for graph in installed.graphs))
     record["apart"] = any(graph["runtime"]["mutated"] for graph in installed.graphs)
     if record["apart"]:
         _require_separate_memory(writer)

@@ -85,15 +85,18 @@ def graph(gm, example_inputs):
             graphs.remove(opened)
 
 
-def note_program(gm, program, request_keys, is_training):
-    """Called with each graph that was compiled, while AOTAutograd's metadata is at hand."""
-    _note(gm, is_training, lambda: {"program": encode_program(program, request_keys)})
+def note_program(gm, program, compiled, is_training):
+    """Called with each graph that was compiled, while AOTAutograd's metadata is at hand. `compiled`: of
+    backend.Compiled."""
+    _note(gm, is_training, lambda: {
+        "program": encode_program(program, compiled.request_keys), "reads_numerics": compiled.reads_numerics})
 
 
 def note_sized(gm, symbolic, parameters, options, is_training):
     """The same for a graph with symbolic sizes, of which nothing is compiled yet. Its record, or None."""
     return _note(gm, is_training, lambda: {
-        "symbolic": list(symbolic), "parameters": list(parameters), "options": list(options)})
+        "symbolic": list(symbolic), "parameters": list(parameters), "options": list(options),
+        "reads_numerics": True})  # It may, for some sizes.
 
 
 def note_traced(gm, is_training):

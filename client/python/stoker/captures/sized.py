@@ -43,12 +43,12 @@ def _input_text(argument):
     return f"{type(argument).__name__} {argument.hex() if isinstance(argument, float) else argument}"
 
 
-def store_version(words, inputs, program, request_keys):
-    """What was compiled for such `inputs` (of inputs_of). Never raises."""
+def store_version(words, inputs, program, compiled):
+    """What was compiled (a backend.Compiled) for such `inputs` (of inputs_of). Never raises."""
     key = _key(words, inputs)
     try:
         record = {"key": [list(field) for field in key.fields],
-                  "program": encode_program(program, request_keys)}
+                  "program": encode_program(program, compiled.request_keys)}
         store.put(key, key.entry, record)
     except (NotPortable, StokerError) as error:
         logger.info("captures: inputs %s are compiled for again next time: %s", inputs, error)

@@ -30,7 +30,11 @@ _ASKED_BY = {
     "cuda_matmul_precision": _PRECISION,
     "allow_fp16_reduce": ("allow_fp16_reduced_precision_reduction",),
     "allow_bf16_reduce": ("allow_bf16_reduced_precision_reduction",),
+    "numerics": _PRECISION,  # Or a product of float32 matrices.
+    "precisions": _PRECISION,
 }
+# fp32_precision of torch.backends.mkldnn.matmul, which torch.set_float32_matmul_precision sets: libstoker's numerics.
+_NUMERICS = {"none": "highest", "ieee": "highest", "tf32": "high", "bf16": "medium"}
 
 
 def current():
@@ -53,14 +57,28 @@ def current():
         "forward_ad_level": torch.autograd.forward_ad._current_level,
         "attention": list(_attention()),
         "hooks": [len(getattr(_MODULE, name)) for name in _HOOKS],
+        "numerics": numerics(),
+        "precisions": _precisions(),
     }
 
 
-def asked_for(state, asks):
-    """What a capture depends on of a `state` (of current()). `asks`: whether its code may read a name."""
+def numerics():
+    """What products of float32 matrices on processors may lose: "highest", "high" or "medium"."""
+    return _NUMERICS.get(torch.backends.mkldnn.matmul.fp32_precision, "highest")
+
+
+def _precisions():
+    mkldnn, cuda, cudnn = torch.backends.mkldnn, torch.backends.cuda, torch.backends.cudnn
+    return [part.fp32_precision for part in (
+        torch.backends, mkldnn, mkldnn.matmul, mkldnn.conv, mkldnn.rnn, cuda.matmul, cudnn, cudnn.conv, cudnn.rnn)]
+
+
+def asked_for(state, asks, reads_numerics):
+    """What a capture depends on of a `state` (of current()). `asks`: whether its code may read a name;
+    `reads_numerics`: whether a compile of its graphs does."""
     return {
         name: value for name, value in state.items()
-        if name not in _ASKED_BY or any(map(asks, _ASKED_BY[name]))}
+        if name not in _ASKED_BY or any(map(asks, _ASKED_BY[name])) or name == "numerics" and reads_numerics}
 
 
 def runs_more_than_forward(module):
@@ -107,6 +125,7 @@ def watcher():
     lengths = list(map(len, hooks))
     attention = _attention()
     level = torch.autograd.forward_ad._current_level
+    precision = numerics()
 
     def unchanged():
         return (
@@ -117,7 +136,8 @@ def watcher():
             and torch._C._autograd._top_saved_tensors_default_hooks(False) is None
             and torch._C._functorch.maybe_current_level() is None
             and torch.autograd.forward_ad._current_level == level
-            and list(map(len, hooks)) == lengths and _attention() == attention)
+            and list(map(len, hooks)) == lengths and _attention() == attention
+            and numerics() == precision)
 
     return unchanged
 

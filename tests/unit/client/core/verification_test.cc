@@ -70,6 +70,18 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"FlushedToZero", DType::kF32, {0}, {1e-39}, ""}),
     [](const auto& row) { return row.param.name; });
 
+TEST(VerifyOutput, Numerics_AllowMoreInF32) {
+  const InterpreterTensor expected = Floats(DType::kF32, {1, 2});
+  const auto passes = [&](double off, Numerics numerics) {
+    return VerifyOutput(0, Floats(DType::kF32, {1 + off, 2}), expected, numerics).ok();
+  };
+  EXPECT_FALSE(passes(1e-3, Numerics::kHighest));
+  EXPECT_TRUE(passes(1e-3, Numerics::kHigh));
+  EXPECT_FALSE(passes(1e-2, Numerics::kHigh));
+  EXPECT_TRUE(passes(1e-2, Numerics::kMedium));
+  EXPECT_FALSE(passes(0.2, Numerics::kMedium));
+}
+
 TEST(VerifyOutput, OneElementOfMany_IsSeen) {
   std::vector<double> expected(1000000, 1);
   std::vector<double> actual = expected;

@@ -136,6 +136,7 @@ _STATES = {
         lambda: False, lambda on: torch.use_deterministic_algorithms(on, warn_only=on), True)(check),
     "threads": while_set(torch.get_num_threads, torch.set_num_threads, 7),
     "TF32": attribute(_CUDA.matmul, "fp32_precision", "tf32"),
+    "oneDNN's precision": attribute(torch.backends.mkldnn.matmul, "fp32_precision", "bf16"),
     "reduction in float16": attribute(
         _CUDA.matmul, "allow_fp16_reduced_precision_reduction", False),
     "reduction in bfloat16": attribute(
@@ -167,15 +168,20 @@ def test_a_change_of_state_is_noticed(change):
 
 def test_state_that_nothing_reads_is_no_part_of_a_capture():
     now = state.current()
-    left_out = {"num_threads", "allow_tf32", "cuda_matmul_precision", "allow_fp16_reduce", "allow_bf16_reduce"}
-    kept = state.asked_for(now, lambda name: False)
+    left_out = {
+        "num_threads", "allow_tf32", "cuda_matmul_precision", "allow_fp16_reduce", "allow_bf16_reduce", "numerics",
+        "precisions"}
+    kept = state.asked_for(now, lambda name: False, reads_numerics=False)
     assert now.keys() - kept.keys() == left_out & now.keys()
     assert state.difference(kept) is None
-    asked = state.asked_for(now, lambda name: name == "get_float32_matmul_precision")
+    asked = state.asked_for(now, lambda name: name == "get_float32_matmul_precision", reads_numerics=False)
     assert "allow_tf32" in asked and "num_threads" not in asked
     seen = []
     _STATES["TF32"](lambda: seen.extend((state.difference(kept), state.difference(asked))))
     assert seen[0] is None and seen[1] is not None
+    read, seen = state.asked_for(now, lambda name: False, reads_numerics=True), []
+    _STATES["oneDNN's precision"](lambda: seen.extend((state.difference(kept), state.difference(read))))
+    assert seen == [None, ("numerics", "highest", "medium")]
 
 
 def test_every_part_of_the_state_is_changed_above():

@@ -114,7 +114,8 @@ struct Instance {
   void Compare(bool alike);
 
   const ContractionCase& c;
-  bool flushes;  // The target's products may take denormal numbers for zero.
+  bool flushes = false;  // The target's products may take denormal numbers for zero.
+  double lost = 0;       // Of each term, by numerics that allow it.
   Sizes sizes;
   DType accumulator;
   ContractionFunc contraction;
@@ -143,6 +144,7 @@ struct ProductBound {
   double terms = 0;      // The number of terms,
   double magnitude = 0;  // the sum of their magnitudes,
   double factors = 0;    // and that of the magnitudes of all factors.
+  double lost = 0;       // Of each term, by numerics that allow it.
   bool alike = false;    // See Terms.
 
   double Of(DType accumulator, bool flushes) const {
@@ -152,15 +154,12 @@ struct ProductBound {
     const double flushed = flushes ? 0x1p-126 * factors + 0x1p-123 * terms : 0;
     // A sum in IEEE rounds to what is next, however small.
     const double least = accumulator == DType::kF32 ? 0x1p-149 : 0;
-    return multiple * spacing * magnitude + flushed + terms * least;
+    return (multiple * spacing + lost) * magnitude + flushed + terms * least;
   }
 };
 
 Instance::Instance(const ContractionCase& case_, const Target& target)
-    : c(case_),
-      flushes(target.Has("amx_bf16") || (case_.dtype == DType::kBF16 && target.Has("avx512_bf16"))),
-      sizes(case_.symbolic),
-      accumulator(AccumulatorOf(case_.dtype)) {
+    : c(case_), sizes(case_.symbolic), accumulator(AccumulatorOf(case_.dtype)) {
   const std::vector<SymDim> batch = sizes.Of(c.batch);
   const std::vector<SymDim> m = sizes.Of(c.m);
   const std::vector<SymDim> k = sizes.Of(c.k);
@@ -225,7 +224,16 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
   pack.k = k;
   pack.n = n;
   pack.source = {0, c.dtype, MapOf(pack_strides), {}};
-  pack.layout = ChoosePackedLayout(c.dtype, m_total, n, k_total, target);
+  const ProductLayout product =
+      ChooseProductLayout(c.dtype, c.numerics, m_total, n, k_total, target);
+  pack.layout = product.rhs;
+  contraction.parts = product.parts;
+  flushes =
+      target.Has("amx_bf16") || (product.rhs.dtype == DType::kBF16 && target.Has("avx512_bf16"));
+  if (c.dtype == DType::kF32) {
+    if (product.parts == 2) lost = 0x1p-13;
+    if (product.rhs.dtype == DType::kBF16) lost = 0x1p-7 * (1 + 0x1p-9);
+  }
   pack.has_scale = c.has_scale;
   std::vector<SymDim> scale_strides(pack_strides.size(), 0);
   scale_strides.back() = 1;
@@ -365,7 +373,7 @@ void Instance::Compare(bool alike) {
       const std::int64_t lhs_m = lhs_b + OffsetOf(m, c.m, m_strides);
       for (std::int64_t n = 0; n < c.n; ++n) {
         double sum = 0;
-        ProductBound bound{static_cast<double>(k_total), 0, 0, alike};
+        ProductBound bound{static_cast<double>(k_total), 0, 0, lost, alike};
         const double factor = c.has_scale ? scale->Get(n) : 1;
         for (std::int64_t k = 0; k < k_total; ++k) {
           const double x = lhs->Get(lhs_m + OffsetOf(k, c.k, k_strides));

@@ -20,6 +20,7 @@ enum class Epilogue {
 struct ContractionCase {
   DType dtype = DType::kF32;
   DType output = DType::kF32;
+  Numerics numerics = Numerics::kHighest;
   std::vector<std::int64_t> batch;
   std::vector<bool> rhs_has;  // Empty: all.
   std::vector<std::int64_t> m;

@@ -267,7 +267,7 @@ TEST_F(ArtifactStoreTest, ExplainMiss_NamesTheFieldOfTheNearestRequest) {
   // Two fields away from the first request, one from the second.
   Make(WithKey(other_target));
   wire::CompileCall other_numerics = other_target;
-  other_numerics.options.numerics = Numerics::kFast;
+  other_numerics.options.numerics = Numerics::kMedium;
   EXPECT_EQ(store_->ExplainMiss(LookupOf(WithKey(other_numerics))).name, "options.numerics is new");
   EXPECT_EQ(store_->ExplainMiss(LookupOf(FakeCall(Behaviour::kGood, 1))).name, "graph is new");
 
@@ -342,7 +342,7 @@ TEST_F(ArtifactStoreTest, FindRequest_ByPrefix_OneNoneOrSeveral) {
 TEST_F(ArtifactStoreTest, Explain_ListsTheFieldsInWhichTwoRequestsDiffer) {
   const wire::CompileCall a = FakeCall(Behaviour::kGood);
   wire::CompileCall b = FakeCall(Behaviour::kGood, 1);
-  b.options.numerics = Numerics::kFast;
+  b.options.numerics = Numerics::kMedium;
   b = WithKey(b);
   Make(a);
   Make(b);
@@ -350,8 +350,8 @@ TEST_F(ArtifactStoreTest, Explain_ListsTheFieldsInWhichTwoRequestsDiffer) {
   ASSERT_TRUE(reply.ok());
   ASSERT_THAT(reply->differences, SizeIs(2));
   EXPECT_EQ(reply->differences[0].tag, "options.numerics");
-  EXPECT_EQ(reply->differences[0].a, "strict");
-  EXPECT_EQ(reply->differences[0].b, "fast");
+  EXPECT_EQ(reply->differences[0].a, "highest");
+  EXPECT_EQ(reply->differences[0].b, "medium");
   EXPECT_EQ(reply->differences[1].tag, "graph");
   const auto same = store_->Explain({"", a.request_key.ToHex(), a.request_key.ToHex()});
   EXPECT_THAT(same.value().differences, IsEmpty());

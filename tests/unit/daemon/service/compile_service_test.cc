@@ -229,7 +229,7 @@ TEST_F(CompileServiceTest, Compile_GraphByDigestAlone_OnceItIsKnown) {
   const wire::CompileCall whole = FakeCall(Behaviour::kGood);
   ASSERT_TRUE(Compile(whole).bundle);
   wire::CompileCall other = whole;
-  other.options.numerics = Numerics::kFast;
+  other.target = Target::Parse("cpu/x86-64-v3").value();
   other.request_key =
       KeyOf(other.graph_digest, other.signature, other.target, other.options, other.compiler_epoch)
           .digest;
@@ -286,7 +286,15 @@ INSTANTIATE_TEST_SUITE_P(
                      ErrorCode::kFailedPrecondition, "compile.request_key"},
         Malformation{"OtherKey", [](auto& c) { c.request_key = Sha256Of("x"); },
                      ErrorCode::kFailedPrecondition, "compile.request_key"},
-        Malformation{"OtherOptions", [](auto& c) { c.options.numerics = Numerics::kFast; },
+        Malformation{
+            "NumericsThatNothingReads",
+            [](auto& c) {
+              c.options.numerics = Numerics::kMedium;
+              c.request_key =
+                  KeyOf(c.graph_digest, c.signature, c.target, c.options, c.compiler_epoch).digest;
+            },
+            ErrorCode::kInvalidArgument, "options.numerics"},
+        Malformation{"OtherOptions", [](auto& c) { c.options.numerics = Numerics::kMedium; },
                      ErrorCode::kFailedPrecondition, "compile.request_key"}),
     [](const auto& row) { return row.param.name; });
 

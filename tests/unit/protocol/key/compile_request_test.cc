@@ -53,7 +53,7 @@ const std::vector<Mutation>& Mutations() {
        }},
       {"target.features",
        [](Request& r) { r.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value(); }},
-      {"options.numerics", [](Request& r) { r.options.numerics = Numerics::kFast; }},
+      {"options.numerics", [](Request& r) { r.options.numerics = Numerics::kMedium; }},
       {"graph", [](Request& r) { r.graph = Sha256Of("another graph"); }},
       {"signature.symbols", [](Request& r) { r.signature.symbols.pop_back(); }},
       {"signature.symbols", [](Request& r) { r.signature.symbols[1].symbol = 2; }},
@@ -160,6 +160,43 @@ TEST(KeyOf, WholeRequest_SameKeyAsItsParts) {
   ASSERT_EQ(fields.size(), parts.Fields().size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     EXPECT_EQ(fields[i].digest, parts.Fields()[i].digest) << fields[i].tag;
+  }
+}
+
+Graph ProductOf(DType dtype) {
+  GraphBuilder builder("product");
+  const ValueId x = builder.Input({dtype, Shape{SymDim(4), SymDim(4)}});
+  Attributes attributes;
+  attributes.Set(AttrName::kLhsBatch, std::vector<std::int64_t>{});
+  attributes.Set(AttrName::kRhsBatch, std::vector<std::int64_t>{});
+  attributes.Set(AttrName::kLhsContract, std::vector<std::int64_t>{1});
+  attributes.Set(AttrName::kRhsContract, std::vector<std::int64_t>{0});
+  const ValueId product = builder.Add(OpKind::kDotGeneral, std::array{x, x}, attributes);
+  return builder.Build(std::array{product}).value();
+}
+
+// What numerics leave of themselves in the request of a graph for a target.
+TEST(Canonical, Numerics_StayWhereACompileReadsThem) {
+  const std::string amx = "cpu/x86-64-v4+amx_bf16+avx512_bf16";
+  struct Row {
+    Graph graph;
+    std::string target;
+    bool reads;
+  };
+  const std::vector<Row> rows = {{ProductOf(DType::kF32), amx, true},
+                                 {ProductOf(DType::kF32), "cpu/x86-64-v4+avx512_bf16", false},
+                                 {ProductOf(DType::kF32), "cpu/x86-64-v3", false},
+                                 {ProductOf(DType::kBF16), amx, false},
+                                 {ProductOf(DType::kF64), amx, false},
+                                 {TwoBranches(true, "a"), amx, false}};
+  for (const Row& row : rows) {
+    const Target target = Target::Parse(row.target).value();
+    EXPECT_EQ(ReadsNumerics(row.graph, target), row.reads) << row.target;
+    for (const Numerics numerics : {Numerics::kHighest, Numerics::kHigh, Numerics::kMedium}) {
+      EXPECT_EQ(Canonical({numerics}, row.graph, target).numerics,
+                row.reads ? numerics : Numerics::kHighest)
+          << row.target << " " << PrintGraph(row.graph);
+    }
   }
 }
 

@@ -41,7 +41,7 @@ CompileCall SampleCall() {
   call.graph_name = "model";
   call.signature = {{{0, 2, 512, 8, 128}, {1, 0, INT64_MAX, 1, 0}}, {{64}, {1}}};
   call.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value();
-  call.options.numerics = Numerics::kFast;
+  call.options.numerics = Numerics::kMedium;
   call.compiler_epoch = "stoker-1;llvm-22.1.8";
   call.have_kernels = {kB, kA};
   return call;
@@ -118,7 +118,7 @@ TEST(LookupRequest, RoundTrip) {
   request.request_key = kA;
   request.graph_digest = kB;
   request.have_kernels = {kA, kB};
-  request.fields = {{"graph", "text", kA}, {"options.numerics", "strict", kB}};
+  request.fields = {{"graph", "text", kA}, {"options.numerics", "highest", kB}};
   const LookupRequest decoded = DecodeLookupRequest(EncodeLookupRequest(request)).value();
   EXPECT_EQ(decoded.ns, "team-a");
   EXPECT_EQ(decoded.request_key, kA);
@@ -126,7 +126,7 @@ TEST(LookupRequest, RoundTrip) {
   EXPECT_EQ(decoded.have_kernels, request.have_kernels);
   ASSERT_EQ(decoded.fields.size(), 2U);
   EXPECT_EQ(decoded.fields[1].tag, "options.numerics");
-  EXPECT_EQ(decoded.fields[1].text, "strict");
+  EXPECT_EQ(decoded.fields[1].text, "highest");
   EXPECT_EQ(decoded.fields[1].digest, kB);
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/cpu/flush_mode.h"
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
 #include "tests/unit/temp_folder.h"
@@ -48,6 +49,30 @@ class ExecutableTest : public testing::Test {
 
   const std::unique_ptr<Device> device_ = Device::Create().value();
 };
+
+// 2w is prepared, with denormal numbers; whether they count in the call is up to the caller, on
+// whatever thread.
+TEST_F(ExecutableTest, Run_DenormalNumbers_CountOnEveryThreadAsOnTheCallers) {
+  constexpr std::int64_t kCount = 64 * 1024;
+  const auto executable = Load(AddDoubledWeight(kCount));
+  const Floats w(kCount, 1e-40F);
+  const Floats zeros(kCount, 0);
+  const std::array<Parameter, 1> parameters = {Parameter{w.data(), 1}};
+  std::shared_ptr<const Binding> binding;
+  const WithFlushMode restored(FlushMode{});
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
+  const FlushMode flushes = FlushMode::OfThisThread();
+  ASSERT_TRUE(executable->BindParameters(parameters, 2, &binding).ok());
+  for (int round = 0; round < 20; ++round) {
+    flushes.Enter();
+    const Floats flushed = Run(*executable, *binding, zeros, w, 2);
+    FlushMode{}.Enter();
+    const Floats counted = Run(*executable, *binding, zeros, w, 2);
+    ASSERT_EQ(flushed, zeros);
+    ASSERT_EQ(counted, Floats(kCount, 2 * w[0]));
+  }
+}
 
 TEST_F(ExecutableTest, Run_ZeroBytesOfTheArena_AreZeroWhoeverUsedItBefore) {
   constexpr std::int64_t kCount = 1000;
