@@ -68,7 +68,9 @@ Result<AttentionPlan> PlanAttention(const AttentionFunc& func, const Machine& ma
   }
   plan.lanes = machine.Lanes(plan.compute);
   plan.nr = plan.lanes * 2;
-  const std::int64_t vector_rows = (machine.num_vector_registers - 3) / 2;
+  // See MaxTileRows of contractions.
+  const std::int64_t spare = machine.num_vector_registers > 16 ? 3 : 1;
+  const std::int64_t vector_rows = (machine.num_vector_registers - 2 - spare) / 2;
   plan.head_dim = RoundUp(func.head_dim, plan.granule);
   plan.value_dim = RoundUp(func.value_dim, plan.nr);
   CutQueries(plan, func.queries, plan.amx ? 2 * AmxTiles::kRows : vector_rows);

@@ -6,6 +6,9 @@ namespace {
 
 constexpr int kUnroll = 2;
 constexpr int kPanelVectors = 2;
+// Of the inner dim; each run of sums begins with zeros and is added to the target. See sum_runs.h:
+// head sizes and blocks of keys are of some 64 to 512 elements.
+constexpr std::int64_t kRun = 64;
 
 }  // namespace
 
@@ -27,13 +30,18 @@ void AttentionEmitter::EmitVectorProduct(const Product& product) {
     return AddElements(product.target, plan_.compute,
                        e_.I64(row * product.target_pitch + v * plan_.lanes));
   };
-  Values sums;
-  for (std::int64_t row = 0; row < plan_.tile_rows; ++row) {
-    for (int v = 0; v < kPanelVectors; ++v) {
-      sums.push_back(product.accumulate
-                         ? static_cast<llvm::Value*>(LoadScratch(ComputeVector(), sum_at(row, v)))
-                         : llvm::Constant::getNullValue(ComputeVector()));
+  llvm::Constant* zero = llvm::Constant::getNullValue(ComputeVector());
+  const auto for_each_sum = [&](llvm::function_ref<void(std::size_t, llvm::Value*)> use) {
+    std::size_t i = 0;
+    for (std::int64_t row = 0; row < plan_.tile_rows; ++row) {
+      for (int v = 0; v < kPanelVectors; ++v) use(i++, sum_at(row, v));
     }
+  };
+  Values sums(static_cast<std::size_t>(plan_.tile_rows) * kPanelVectors, zero);
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(product.depth);
+  const bool one = constant != nullptr && constant->getSExtValue() <= kRun && !product.accumulate;
+  if (!one && !product.accumulate) {
+    for_each_sum([&](std::size_t, llvm::Value* at) { StoreScratch(zero, at); });
   }
   // One granule: `pair` elements of the inner dim.
   const auto step = [&](llvm::Value* at, Values& values) {
@@ -58,17 +66,32 @@ void AttentionEmitter::EmitVectorProduct(const Product& product) {
       }
     }
   };
+  const auto walk = [&](llvm::Value* first, llvm::Value* steps, Values& values) {
+    llvm::Value* whole = e_.Mul(b.CreateUDiv(steps, e_.I64(kUnroll)), e_.I64(kUnroll));
+    e_.For(e_.I64(0), whole, kUnroll, values, [&](llvm::Value* at, Values& carried) {
+      for (int u = 0; u < kUnroll; ++u) step(e_.Add(e_.Add(first, at), e_.I64(u)), carried);
+    });
+    e_.For(whole, steps, 1, values,
+           [&](llvm::Value* at, Values& carried) { step(e_.Add(first, at), carried); });
+  };
   llvm::Value* steps =
       plan_.pair == 1 ? product.depth : b.CreateUDiv(product.depth, e_.I64(plan_.pair));
-  llvm::Value* whole = e_.Mul(b.CreateUDiv(steps, e_.I64(kUnroll)), e_.I64(kUnroll));
-  e_.For(e_.I64(0), whole, kUnroll, sums, [&](llvm::Value* at, Values& values) {
-    for (int u = 0; u < kUnroll; ++u) step(e_.Add(at, e_.I64(u)), values);
-  });
-  e_.For(whole, steps, 1, sums, [&](llvm::Value* at, Values& values) { step(at, values); });
-  std::size_t i = 0;
-  for (std::int64_t row = 0; row < plan_.tile_rows; ++row) {
-    for (int v = 0; v < kPanelVectors; ++v) StoreScratch(sums[i++], sum_at(row, v));
+  if (one) {
+    walk(e_.I64(0), steps, sums);
+    for_each_sum([&](std::size_t i, llvm::Value* at) { StoreScratch(sums[i], at); });
+    return;
   }
+  const std::int64_t run = kRun / plan_.pair;
+  const bool whole_runs = constant != nullptr && constant->getSExtValue() % kRun == 0;
+  e_.For(e_.I64(0), steps, run, [&](llvm::Value* first) {
+    Values values = sums;
+    walk(first, whole_runs ? e_.I64(run) : e_.Min(e_.I64(run), e_.Sub(steps, first)), values);
+    for_each_sum([&](std::size_t i, llvm::Value* at) {
+      llvm::LoadInst* before = LoadScratch(ComputeVector(), at);
+      before->setVolatile(true);  // Or it would be kept in registers.
+      StoreScratch(b.CreateFAdd(before, values[i]), at);
+    });
+  });
 }
 
 void AttentionEmitter::EmitAmxProduct(const Product& product) {

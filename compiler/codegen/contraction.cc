@@ -237,6 +237,11 @@ RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* uni
     offset = e_.Add(offset, e_.Mul(at[i], e_.Dim(plan_.rows[i].lhs_stride)));
   }
   result.lhs = AddBytes(task.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
+  if (IsAmx(plan_.kernel)) return result;
+  // How a unit's place follows from its number is no concern of the many loads of a vector tile: to
+  // look for cheaper addresses in it takes LLVM longer than all else.
+  result.lhs = e_.Opaque(result.lhs);
+  result.first_row = e_.Opaque(result.first_row);
   return result;
 }
 

@@ -39,12 +39,13 @@ void ContractionEmitter::EmitAmxPair(const ContractionTask& task, const PanelChu
   llvm::Value* second_sums = AddBytes(sums, e_.I64(plan_.unit_bytes));
   tiles_.Configure(first.rows, second.rows);
   if (plan_.kernel == MicroKernel::kAmxSplit) {
-    llvm::Value* block = e_.Scratch(plan_.block_offset);
-    EmitSplitBlock(chunk, first, two ? &second : nullptr, sums, FeedOf(task, chunk, number));
-    SettleSplitUnit(chunk, first, block, sums);
-    if (two) {
-      SettleSplitUnit(chunk, second, AddBytes(block, e_.I64(plan_.unit_bytes)), second_sums);
-    }
+    EmitSplitBlock(chunk, first, two ? &second : nullptr, FeedOf(task, chunk, number));
+    const auto settle = [&](const RowUnit& unit, std::int64_t offset, llvm::Value* into) {
+      llvm::Value* total = HasSplitRuns() ? e_.Scratch(plan_.total_offset + offset) : nullptr;
+      SettleSplitUnit(chunk, unit, e_.Scratch(plan_.block_offset + offset), total, into);
+    };
+    settle(first, 0, sums);
+    if (two) settle(second, plan_.unit_bytes, second_sums);
     if (DefersEpilogue()) {
       DeferOrEmitEpilogue(task, chunk, first, two ? &second : nullptr, sums);
       return;
@@ -64,20 +65,35 @@ void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& fi
   const int row_tiles = second != nullptr ? 2 : 1;
   const int column_tiles = plan_.vectors;
   llvm::Value* sum_stride = e_.I64(SumBytes());
-  const auto for_each_sum = [&](llvm::function_ref<void(int, llvm::Value*)> use) {
+  const auto for_each_tile = [&](llvm::Value* base,
+                                 llvm::function_ref<void(int, llvm::Value*)> use) {
     for (int r = 0; r < row_tiles; ++r) {
       for (int c = 0; c < column_tiles; ++c) {
-        use(r * 2 + c, AddBytes(sums, e_.I64(r * kTileRows * SumBytes() + c * kTileRowBytes)));
+        use(r * 2 + c, AddBytes(base, e_.I64(r * kTileRows * SumBytes() + c * kTileRowBytes)));
       }
     }
   };
+  const auto for_each_sum = [&](llvm::function_ref<void(int, llvm::Value*)> use) {
+    for_each_tile(sums, use);
+  };
+  // A single run begins with the sums of the chunk before; others are added to them.
+  const bool one = plan_.runs.one;
   for_each_sum([&](int tile, llvm::Value* pointer) {
-    if (chunk.partial) {
+    if (one && chunk.partial) {
       tiles_.Load(tile, pointer, sum_stride);
     } else {
       tiles_.Zero(tile);
+      if (!one && !chunk.partial) tiles_.Store(tile, pointer, sum_stride);
     }
   });
+  llvm::Value* run = e_.Scratch(plan_.run_offset);
+  const auto end_run = [&](Values&) {
+    for_each_tile(run, [&](int tile, llvm::Value* pointer) {
+      tiles_.Store(tile, pointer, sum_stride);
+      tiles_.Zero(tile);
+    });
+    AddTileRun(first, second, run, sums);
+  };
   // The second row tile is addressed from the first.
   llvm::Value* distance = nullptr;
   if (second != nullptr)
@@ -85,21 +101,43 @@ void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& fi
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(ElementBytes()));
   llvm::Value* rhs_stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
   Values carried = {chunk.rhs, prefetch};
-  EmitDepth(0, first.lhs, chunk, /*unroll=*/1, carried,
-            [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values&) {
-              STOKER_CHECK(granules == 1);
-              for (int c = 0; c < column_tiles; ++c) {
-                tiles_.Load(AmxTiles::kRhs + c, AddBytes(rhs, e_.I64(c * kTileRowBytes)),
-                            rhs_stride);
-              }
-              for (int r = 0; r < row_tiles; ++r) {
-                tiles_.Load(AmxTiles::kLhs + r, r == 0 ? lhs : AddBytes(lhs, distance), lhs_stride);
-                for (int c = 0; c < column_tiles; ++c) {
-                  tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
-                }
-              }
-            });
+  EmitDepth(
+      first.lhs, chunk, /*unroll=*/1, carried,
+      [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values&) {
+        STOKER_CHECK(granules == 1);
+        for (int c = 0; c < column_tiles; ++c) {
+          tiles_.Load(AmxTiles::kRhs + c, AddBytes(rhs, e_.I64(c * kTileRowBytes)), rhs_stride);
+        }
+        for (int r = 0; r < row_tiles; ++r) {
+          tiles_.Load(AmxTiles::kLhs + r, r == 0 ? lhs : AddBytes(lhs, distance), lhs_stride);
+          for (int c = 0; c < column_tiles; ++c) {
+            tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
+          }
+        }
+      },
+      end_run);
+  if (!one) return;
   for_each_sum([&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
+}
+
+// Adds the sums of a run of one or two units to others that lie like them.
+void ContractionEmitter::AddTileRun(const RowUnit& first, const RowUnit* second, llvm::Value* run,
+                                    llvm::Value* sums) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), plan_.lanes);
+  const auto add = [&](const RowUnit& unit, std::int64_t offset) {
+    e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
+      for (int v = 0; v < plan_.vectors; ++v) {
+        llvm::Value* at =
+            e_.Add(e_.Mul(row, e_.I64(SumBytes())), e_.I64(offset + v * kTileRowBytes));
+        llvm::Value* of_run = b.CreateAlignedLoad(vector, AddBytes(run, at), llvm::Align(64));
+        llvm::Value* before = b.CreateAlignedLoad(vector, AddBytes(sums, at), llvm::Align(64));
+        b.CreateAlignedStore(b.CreateFAdd(before, of_run), AddBytes(sums, at), llvm::Align(64));
+      }
+    });
+  };
+  add(first, 0);
+  if (second != nullptr) add(*second, plan_.unit_bytes);
 }
 
 }  // namespace stoker::codegen

@@ -14,6 +14,9 @@ constexpr std::int64_t kSplitChunk = 512;
 constexpr std::int64_t kMaxUnchunked = 1024;
 // Of a span, which is small itself.
 constexpr std::int64_t kMaxUnchunkedSpan = 2304;
+// A span has no chunks, and sums that are computed again are added up granule by granule: more of
+// them would break the bound of NUMERICS.md.
+constexpr std::int64_t kMaxSpanDepth = 15360;
 constexpr std::int64_t kSumsBudgetBytes = 192 << 10;
 constexpr std::int64_t kMaxPanelsPerTask = 8;
 // Enough for two to many threads to share evenly; fewer where each has to split A again.
@@ -110,6 +113,7 @@ bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan) {
     if (!whole_granules(dim.lhs_stride) || dim.lhs_stride.constant() < inner) return false;
     inner += (dim.extent.constant() - 1) * dim.lhs_stride.constant();
   }
+  if (plan.ConstantDepth() > kMaxSpanDepth) return false;
   const std::int64_t line = plan.rows.back().extent.constant();
   const std::int64_t tiles = RoundUp(line, AmxTiles::kRows);
   return static_cast<double>(line) >= kMinSpanFill * static_cast<double>(tiles);

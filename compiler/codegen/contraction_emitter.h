@@ -85,6 +85,21 @@ class ContractionEmitter {
   // `second` may be null: a block of one row tile.
   void EmitAmxBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                     llvm::Value* sums, llvm::Value* prefetch);
+  void AddTileRun(const RowUnit& first, const RowUnit* second, llvm::Value* run, llvm::Value* sums);
+
+  // contraction_runs.cc
+  // After a run: adds its sums to those in scratch and begins with zeros again.
+  using RunEnd = llvm::function_ref<void(Values& carried)>;
+  // step(at, number, carried) for iterations [0, count) of depth[dim], granules of the last one,
+  // `unroll` at a time while there are so many; end_run where the plan's runs end in this dim.
+  using RunStep = llvm::function_ref<void(llvm::Value* at, int number, Values& carried)>;
+  void ForRuns(std::size_t dim, llvm::Value* count, int unroll, Values& carried, RunStep step,
+               RunEnd end_run);
+  void ForSteps(llvm::Value* begin, llvm::Value* count, int unroll, Values& carried, RunStep step);
+  // Whether the last carried value counts granules since the last run: in sizes of several dims
+  // that are known at run time. The caller then ends the last run.
+  bool CountsRuns() const;
+  llvm::Value* RunLength();
 
   // contraction_stage.cc, for f32 in parts.
   // Elements [begin, end) of the flat k of a row of A at `source`: itself, or a copy in which they
@@ -122,9 +137,13 @@ class ContractionEmitter {
   // step(lhs, number, carried) for every granule of the chunk's k, counted over all of its dims.
   using SplitStep =
       llvm::function_ref<void(llvm::Value* lhs, llvm::Value* number, Values& carried)>;
-  void ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried, SplitStep step);
+  void ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried, SplitStep step,
+                      RunEnd end_run);
   void WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
-                    SplitStep step);
+                    SplitStep step, RunEnd end_run);
+  std::int64_t MaxSplitGranules() const;  // Of a chunk.
+  std::int64_t GranulesOfSplitRun() const;
+  bool HasSplitRuns() const;  // More than one in a chunk.
   bool SplitsAhead() const;
   std::int64_t SplitRowsPerBlock() const;
   llvm::Value* GranulesOf(const PanelChunk& chunk);
@@ -133,8 +152,9 @@ class ContractionEmitter {
   void BeginSplitPanel(PanelChunk& chunk);
   void EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk);
   SplitFeed FeedOf(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  // Leaves the sums of the last run in the block, those of the runs before it in the total.
   void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
-                      llvm::Value* sums, const SplitFeed& feed);
+                      const SplitFeed& feed);
   // contraction_split_sums.cc
   // A block's epilogue runs while the next block is multiplied, which may belong to another task;
   // only if there are granules enough to spread its rows over.
@@ -152,17 +172,20 @@ class ContractionEmitter {
   void DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
                            const RowUnit& first, const RowUnit* second, llvm::Value* sums);
   void FlushDeferred();
-  // Takes a unit's sums from the block, or computes them again if any is not finite.
+  // Takes a unit's sums from the block, and from the runs before it (null: there are none), or
+  // computes them again if any is not finite.
   void SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* block,
-                       llvm::Value* sums);
+                       llvm::Value* total, llvm::Value* sums);
   void RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* sums);
 
   // Walks all of the chunk's k: step(lhs, rhs, granules, carried) consumes `granules` granules.
   // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
   using DepthStep =
       llvm::function_ref<void(llvm::Value* lhs, llvm::Value* rhs, int granules, Values& carried)>;
-  void EmitDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk, int unroll,
-                 Values& carried, DepthStep step);
+  void EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll, Values& carried,
+                 DepthStep step, RunEnd end_run);
+  void WalkDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk, int unroll,
+                 Values& carried, DepthStep step, RunEnd end_run);
   // Where a unit's part of the next panel begins.
   llvm::Value* PrefetchFor(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
   std::int64_t PrefetchLines(int granules) const;

@@ -47,9 +47,11 @@ std::vector<SymDim> ExtentsOf(const std::vector<ContractionDim>& dims) {
   return extents;
 }
 
-// Rows of a register tile that leave room for one row of B and a broadcast.
+// Rows of a register tile that leave room for one row of B and a broadcast, and for LLVM's
+// allocator where there is room: it spills when it has to find the one way.
 std::int64_t MaxTileRows(int vectors, const Machine& machine) {
-  const std::int64_t free = machine.num_vector_registers - vectors - 1;
+  const std::int64_t spare = machine.num_vector_registers > 16 ? 3 : 1;
+  const std::int64_t free = machine.num_vector_registers - vectors - spare;
   return std::clamp<std::int64_t>(free / vectors, 1, 14);
 }
 
@@ -152,6 +154,11 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   plan.sums_bytes = RoundUp(units_kept * plan.unit_bytes, 64);
   plan.config_offset = plan.sums_bytes;
   plan.staged_offset = plan.config_offset + (amx ? AmxTiles::kConfigBytes : 0);
+  if (amx && !plan.runs.one) {
+    plan.run_offset = plan.staged_offset;
+    plan.total_offset = plan.run_offset + 2 * plan.unit_bytes;
+    plan.staged_offset = plan.total_offset + 2 * plan.unit_bytes;
+  }
   if (plan.kernel == MicroKernel::kAmxSplit) LayOutSplitScratch(plan, func);
   plan.scratch_bytes = plan.staged_offset;
   if (!plan.staged) return;
@@ -235,6 +242,7 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const Machi
     CutTasks(plan, depth);
     plan.staged_whole = plan.staged && plan.chunk == 0;
   }
+  if (IsFloat(func.accumulator)) plan.runs = CutSums(plan, Typical(total_depth));
   plan.blocks = SymDim::CeilDiv(plan.units, plan.units_per_task);
   plan.panel_groups = SymDim::CeilDiv(plan.panels, plan.panels_per_task);
   LayOutScratch(plan, func);

@@ -12,6 +12,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/machine.h"
+#include "compiler/codegen/sum_runs.h"
 #include "compiler/ir/contraction_func.h"
 
 namespace stoker::codegen {
@@ -68,6 +69,8 @@ struct ContractionPlan {
   // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.
   std::int64_t chunk = 0;
   std::int64_t panels_per_task = 1;  // More than one only with chunks.
+  // Of K, or of a chunk of it: sums that are added to those in scratch.
+  SumRuns runs;
   // While a panel (its chunk) is computed, the next one is fetched into the second-level cache,
   // this many parts of it, each in the time of one register tile. 0: not at all.
   std::int64_t prefetch_parts = 0;
@@ -86,6 +89,8 @@ struct ContractionPlan {
   std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
   std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of the whole task when chunked.
   std::int64_t block_offset = 0;   // kAmxSplit: sums of two units before they are checked.
+  std::int64_t run_offset = 0;     // AMX: sums of two units over one run.
+  std::int64_t total_offset = 0;   // kAmxSplit: the runs of two units before the last one.
   std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
   std::int64_t ready_offset = 0;   // kAmxSplit: which panel lies split where; see BeginSplitPanel.
   std::int64_t deferred_offset = 0;  // kAmxSplit: whose epilogue is still to run.

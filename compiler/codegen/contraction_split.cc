@@ -11,6 +11,8 @@
 // Under Numerics::kHigh the lowest parts take no part: three products, which are off by at most
 // 2^-13 of each term.
 //
+// Each granule of K adds six products to the sums, all of which round: runs of K are short.
+//
 // Tile products leave the vector units idle: while a block is multiplied, they split the next panel
 // into the other of two buffers and run the epilogue of the block before.
 //
@@ -135,30 +137,36 @@ ContractionTask ContractionEmitter::StagedSpan(ContractionTask task, llvm::Value
 }
 
 void ContractionEmitter::ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
-                                        SplitStep step) {
+                                        SplitStep step, RunEnd end_run) {
   carried.push_back(e_.I64(0));
-  WalkGranules(0, chunk, lhs, carried, step);
+  WalkGranules(0, chunk, lhs, carried, step, end_run);
   carried.pop_back();
 }
 
 // The last carried value counts.
 void ContractionEmitter::WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs,
-                                      Values& carried, SplitStep step) {
+                                      Values& carried, SplitStep step, RunEnd end_run) {
   const ContractionDim& depth = plan_.depth[dim];
   if (dim + 1 < plan_.depth.size()) {
     llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(kSplitBytes));
-    e_.For(e_.I64(0), e_.Dim(depth.extent), 1, carried, [&](llvm::Value* i, Values& values) {
-      WalkGranules(dim + 1, chunk, AddBytes(lhs, e_.Mul(i, bytes)), values, step);
-    });
+    ForRuns(
+        dim, e_.Dim(depth.extent), 1, carried,
+        [&](llvm::Value* i, int, Values& values) {
+          WalkGranules(dim + 1, chunk, AddBytes(lhs, e_.Mul(i, bytes)), values, step, end_run);
+        },
+        end_run);
     return;
   }
   const bool flat = plan_.depth.size() == 1;
   llvm::Value* granules = flat ? GranulesOf(chunk) : e_.I64(depth.extent.constant() / kGranule);
-  e_.For(e_.I64(0), granules, 1, carried, [&](llvm::Value* i, Values& values) {
-    llvm::Value* number = flat ? i : values.back();
-    step(AddBytes(lhs, e_.Mul(i, e_.I64(kLhsGranuleBytes))), number, values);
-    values.back() = e_.Add(number, e_.I64(1));
-  });
+  ForRuns(
+      dim, granules, 1, carried,
+      [&](llvm::Value* i, int, Values& values) {
+        llvm::Value* number = flat ? i : values.back();
+        step(AddBytes(lhs, e_.Mul(i, e_.I64(kLhsGranuleBytes))), number, values);
+        values.back() = e_.Add(number, e_.I64(1));
+      },
+      end_run);
 }
 
 // ---- Panels of B ----
@@ -268,9 +276,24 @@ void ContractionEmitter::EndSplitPanel(const ContractionTask& task, const PanelC
 
 // ---- Products ----
 
+std::int64_t ContractionEmitter::MaxSplitGranules() const {
+  return (plan_.chunk != 0 ? plan_.chunk : plan_.ConstantDepth()) / kGranule;
+}
+
+std::int64_t ContractionEmitter::GranulesOfSplitRun() const {
+  const SumRuns& runs = plan_.runs;
+  if (runs.one) return MaxSplitGranules();
+  std::int64_t elements = runs.length;
+  for (std::size_t i = runs.dim + 1; i < plan_.depth.size(); ++i) {
+    elements *= plan_.depth[i].extent.constant();
+  }
+  return runs.dim + 1 < plan_.depth.size() ? elements / kGranule : elements;
+}
+
+bool ContractionEmitter::HasSplitRuns() const { return GranulesOfSplitRun() < MaxSplitGranules(); }
+
 void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first,
-                                        const RowUnit* second, llvm::Value* sums,
-                                        const SplitFeed& feed) {
+                                        const RowUnit* second, const SplitFeed& feed) {
   llvm::IRBuilder<>& b = e_.b();
   const int row_tiles = second != nullptr ? 2 : 1;
   const int column_tiles = plan_.vectors;
@@ -283,13 +306,12 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
       }
     }
   };
-  for_each_sum(sums, [&](int tile, llvm::Value* pointer) {
-    if (chunk.partial) {
-      tiles_.Load(tile, pointer, sum_stride);
-    } else {
-      tiles_.Zero(tile);
-    }
-  });
+  const auto begin_run = [&](int tile, llvm::Value*) { tiles_.Zero(tile); };
+  const auto store = [&](int tile, llvm::Value* pointer) {
+    tiles_.Store(tile, pointer, sum_stride);
+  };
+  llvm::Value* block = e_.Scratch(plan_.block_offset);
+  for_each_sum(block, begin_run);
   Values feed_rows;
   if (feed.source != nullptr) {
     for (std::int64_t i = 0; i < SplitRowsPerBlock(); ++i) {
@@ -302,8 +324,7 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
   llvm::Value* distance =
       second == nullptr ? nullptr : b.CreatePtrDiff(b.getInt8Ty(), second->lhs, first.lhs);
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
-  Values none;
-  ForEachGranule(chunk, first.lhs, none, [&](llvm::Value* lhs, llvm::Value* granule, Values&) {
+  const auto multiply = [&](llvm::Value* lhs, llvm::Value* granule, Values&) {
     llvm::Value* rhs =
         AddBytes(chunk.parts, e_.Mul(granule, e_.I64(kSplitParts * column_tiles * kTileBytes)));
     const auto load_lhs = [&](int part) {
@@ -353,9 +374,30 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
         e_.If(b.CreateICmpSLT(number, deferred.count), [&] { EmitDeferredRow(deferred, number); });
       }
     }
-  });
-  for_each_sum(e_.Scratch(plan_.block_offset),
-               [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
+  };
+  const auto end_run = [&](Values& carried) {
+    if (!HasSplitRuns()) return;
+    llvm::Value* done = carried.back();
+    e_.If(b.CreateICmpSLT(done, GranulesOf(chunk)), [&] {
+      llvm::Value* total = e_.Scratch(plan_.total_offset);
+      const auto begin = [&] { for_each_sum(total, store); };
+      const auto add = [&] {
+        for_each_sum(e_.Scratch(plan_.run_offset), store);
+        AddTileRun(first, second, e_.Scratch(plan_.run_offset), total);
+      };
+      if (2 * GranulesOfSplitRun() >= MaxSplitGranules()) {
+        begin();
+      } else {
+        llvm::Value* is_first = b.CreateICmpEQ(done, e_.I64(GranulesOfSplitRun()));
+        e_.If(is_first, begin);
+        e_.If(b.CreateNot(is_first), add);
+      }
+      for_each_sum(total, begin_run);
+    });
+  };
+  Values none;
+  ForEachGranule(chunk, first.lhs, none, multiply, end_run);
+  for_each_sum(block, store);
 }
 
 }  // namespace stoker::codegen

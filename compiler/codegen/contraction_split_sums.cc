@@ -99,24 +99,34 @@ void ContractionEmitter::FlushDeferred() {
 // ---- Sums that are not finite ----
 
 void ContractionEmitter::SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
-                                         llvm::Value* block, llvm::Value* sums) {
+                                         llvm::Value* block, llvm::Value* total,
+                                         llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
   llvm::Constant* zero = llvm::Constant::getNullValue(vector);
   const auto at = [&](llvm::Value* base, llvm::Value* row, int v) {
     return AddBytes(base, e_.Add(e_.Mul(row, e_.I64(SumBytes())), e_.I64(v * kTileRowBytes)));
   };
-  const auto load = [&](llvm::Value* row, int v) {
-    llvm::LoadInst* value = b.CreateAlignedLoad(vector, at(block, row, v), llvm::Align(64));
+  const auto load = [&](llvm::Value* base, llvm::Value* row, int v) -> llvm::Value* {
+    llvm::LoadInst* value = b.CreateAlignedLoad(vector, at(base, row, v), llvm::Align(64));
     e_.TagAccess(value, KernelEmitter::kScratch);
     return value;
+  };
+  const auto store = [&](llvm::Value* value, llvm::Value* base, llvm::Value* row, int v) {
+    e_.TagAccess(b.CreateAlignedStore(value, at(base, row, v), llvm::Align(64)),
+                 KernelEmitter::kScratch);
   };
   // Zero times a finite number is zero; otherwise it is NaN and stays so.
   Values checks(static_cast<std::size_t>(plan_.vectors), zero);
   e_.For(e_.I64(0), unit.rows, 1, checks, [&](llvm::Value* row, Values& carried) {
     for (int v = 0; v < plan_.vectors; ++v) {
+      llvm::Value* value = load(block, row, v);
+      if (total != nullptr) {
+        value = b.CreateFAdd(value, load(total, row, v));
+        store(value, block, row, v);
+      }
       llvm::Value*& check = carried[static_cast<std::size_t>(v)];
-      check = e_.Fma(load(row, v), zero, check);
+      check = e_.Fma(value, zero, check);
     }
   });
   llvm::Value* check = checks[0];
@@ -127,14 +137,14 @@ void ContractionEmitter::SettleSplitUnit(const PanelChunk& chunk, const RowUnit&
   e_.If(b.CreateNot(bad), [&] {
     e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
       for (int v = 0; v < plan_.vectors; ++v) {
-        e_.TagAccess(b.CreateAlignedStore(load(row, v), at(sums, row, v), llvm::Align(64)),
-                     KernelEmitter::kScratch);
+        store(b.CreateFAdd(load(sums, row, v), load(block, row, v)), sums, row, v);
       }
     });
   });
 }
 
-// By multiply-adds of pairs: lanes are 8 columns of even and odd k, added up at the end.
+// By multiply-adds of pairs: lanes are 8 columns of even and odd k, added up at the end. Each
+// granule is a run of its own.
 void ContractionEmitter::RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
                                          llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
@@ -172,7 +182,8 @@ void ContractionEmitter::RepairSplitUnit(const PanelChunk& chunk, const RowUnit&
       Values carried = {llvm::Constant::getNullValue(vector)};
       llvm::Value* lhs_row = AddBytes(unit.lhs, e_.Mul(row, lhs_stride));
       const auto add_granule = [&](llvm::Value* lhs, llvm::Value* granule, Values& values) {
-        e_.For(e_.I64(0), e_.I64(kTileRows), 1, values, [&](llvm::Value* number, Values& sum) {
+        Values run = {llvm::Constant::getNullValue(vector)};
+        e_.For(e_.I64(0), e_.I64(kTileRows), 1, run, [&](llvm::Value* number, Values& sum) {
           llvm::Value* at =
               e_.Mul(e_.Add(e_.Mul(granule, e_.I64(kTileRows)), number), e_.I64(pair_row_bytes));
           at = e_.Add(at, e_.Mul(column, e_.I64(2 * ElementBytes())));
@@ -181,8 +192,9 @@ void ContractionEmitter::RepairSplitUnit(const PanelChunk& chunk, const RowUnit&
           e_.TagAccess(rhs, kRhs);
           sum[0] = e_.Fma(lhs_pair(lhs, number), rhs, sum[0]);
         });
+        values[0] = b.CreateFAdd(values[0], run[0]);
       };
-      ForEachGranule(chunk, lhs_row, carried, add_granule);
+      ForEachGranule(chunk, lhs_row, carried, add_granule, [](Values&) {});
       llvm::Value* total = b.CreateFAdd(b.CreateShuffleVector(carried[0], even),
                                         b.CreateShuffleVector(carried[0], odd));
       llvm::Value* pointer = AddBytes(

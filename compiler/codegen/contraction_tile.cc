@@ -1,8 +1,9 @@
-// The register tile of vector machines: rows x vectors of sums that stay in registers over all of
+// The register tile of vector machines: rows x vectors of sums that stay in registers over a run of
 // K.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "compiler/codegen/contraction_emitter.h"
 
@@ -15,8 +16,10 @@ constexpr std::uint32_t kRhs = 1;
 // Enough products between two branches to hide them, few enough to compile quickly.
 constexpr std::int64_t kProductsPerIteration = 112;
 
+// A power of two, of which runs are multiples.
 int Unroll(std::int64_t products) {
-  return static_cast<int>(std::clamp<std::int64_t>(kProductsPerIteration / products, 2, 8));
+  const auto fit = static_cast<std::uint64_t>(kProductsPerIteration / products);
+  return static_cast<int>(std::clamp<std::uint64_t>(std::bit_floor(fit), 2, 8));
 }
 
 }  // namespace
@@ -74,27 +77,55 @@ void ContractionEmitter::EmitTile(const RowUnit& unit, std::int64_t rows, bool c
   const std::size_t count =
       static_cast<std::size_t>(rows) * static_cast<std::size_t>(plan_.vectors);
   const llvm::Align align(static_cast<std::uint64_t>(vector_bytes));
+  llvm::Constant* zero = llvm::Constant::getNullValue(type);
+  // A single run begins with the sums of the chunk before; of others the first one of all is stored
+  // and the rest are added. The last carried value: whether there was one.
+  const bool one = plan_.runs.one;
+  const auto store = [&](llvm::Value* sum, std::size_t i) {
+    e_.TagAccess(b.CreateAlignedStore(sum, sum_at(i), align), KernelEmitter::kScratch);
+  };
   Values carried = {chunk.rhs, prefetch};
   for (std::size_t i = 0; i < count; ++i) {
-    if (chunk.partial) {
+    carried.push_back(zero);
+    if (one && chunk.partial) {
       llvm::LoadInst* sum = b.CreateAlignedLoad(type, sum_at(i), align);
       e_.TagAccess(sum, KernelEmitter::kScratch);
-      carried.push_back(sum);
-    } else {
-      carried.push_back(llvm::Constant::getNullValue(type));
+      carried.back() = sum;
     }
   }
-  EmitDepth(0, unit.lhs, chunk, Unroll(static_cast<std::int64_t>(count)), carried,
-            [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
-              for (int g = 0; g < granules; ++g) {
-                MultiplyAdd(offsets,
-                            AddBytes(lhs, e_.I64(g * plan_.depth_granule * ElementBytes())),
-                            AddBytes(rhs, e_.I64(g * GranuleBytes())), values);
-              }
-            });
-  for (std::size_t i = 0; i < count; ++i) {
-    e_.TagAccess(b.CreateAlignedStore(carried[i + 2], sum_at(i), align), KernelEmitter::kScratch);
-  }
+  if (!one) carried.push_back(b.getInt1(chunk.partial));
+  const auto end_run = [&](Values& values) {
+    const auto store_all = [&] {
+      for (std::size_t i = 0; i < count; ++i) store(values[i + 2], i);
+    };
+    // Volatile, or the optimizer would keep these sums in registers, of which there are none left.
+    const auto add_all = [&] {
+      for (std::size_t i = 0; i < count; ++i) {
+        llvm::Value* before = b.CreateAlignedLoad(type, sum_at(i), align, /*isVolatile=*/true);
+        store(b.CreateFAdd(before, values[i + 2]), i);
+      }
+    };
+    llvm::Value*& has_sums = values[count + 2];
+    if (chunk.partial) {
+      add_all();
+    } else {
+      e_.If(b.CreateNot(has_sums), store_all);
+      e_.If(has_sums, add_all);
+    }
+    has_sums = b.getTrue();
+    for (std::size_t i = 0; i < count; ++i) values[i + 2] = zero;
+  };
+  EmitDepth(
+      unit.lhs, chunk, Unroll(static_cast<std::int64_t>(count)), carried,
+      [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
+        for (int g = 0; g < granules; ++g) {
+          MultiplyAdd(offsets, AddBytes(lhs, e_.I64(g * plan_.depth_granule * ElementBytes())),
+                      AddBytes(rhs, e_.I64(g * GranuleBytes())), values);
+        }
+      },
+      end_run);
+  if (!one) return;
+  for (std::size_t i = 0; i < count; ++i) store(carried[i + 2], i);
 }
 
 void ContractionEmitter::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs,
@@ -137,16 +168,27 @@ void ContractionEmitter::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm:
   }
 }
 
-void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk,
-                                   int unroll, Values& carried, DepthStep step) {
-  llvm::IRBuilder<>& b = e_.b();
+void ContractionEmitter::EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll,
+                                   Values& carried, DepthStep step, RunEnd end_run) {
+  if (CountsRuns()) carried.push_back(e_.I64(0));
+  WalkDepth(0, lhs, chunk, unroll, carried, step, end_run);
+  if (!CountsRuns()) return;
+  end_run(carried);
+  carried.pop_back();
+}
+
+void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk,
+                                   int unroll, Values& carried, DepthStep step, RunEnd end_run) {
   const ContractionDim& depth = plan_.depth[dim];
   const std::int64_t granule = plan_.depth_granule;
   if (dim + 1 < plan_.depth.size()) {
     llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(ElementBytes()));
-    e_.For(e_.I64(0), e_.Dim(depth.extent), 1, carried, [&](llvm::Value* i, Values& values) {
-      EmitDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), chunk, unroll, values, step);
-    });
+    ForRuns(
+        dim, e_.Dim(depth.extent), 1, carried,
+        [&](llvm::Value* i, int, Values& values) {
+          WalkDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), chunk, unroll, values, step, end_run);
+        },
+        end_run);
     return;
   }
   const auto advance = [&](llvm::Value* at, int granules, Values& values) {
@@ -160,20 +202,8 @@ void ContractionEmitter::EmitDepth(std::size_t dim, llvm::Value* lhs, const Pane
     values[0] = AddBytes(rhs, e_.I64(granules * GranuleBytes()));
   };
   llvm::Value* extent = chunk.depth != nullptr ? chunk.depth : e_.Dim(depth.extent);
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(extent)) {
-    const std::int64_t granules = constant->getSExtValue() / granule;
-    const std::int64_t whole = granules / unroll * unroll;
-    e_.For(e_.I64(0), e_.I64(whole), unroll, carried,
-           [&](llvm::Value* i, Values& values) { advance(i, unroll, values); });
-    if (granules > whole) advance(e_.I64(whole), static_cast<int>(granules - whole), carried);
-    return;
-  }
-  llvm::Value* granules = granule == 1 ? extent : b.CreateUDiv(extent, e_.I64(granule));
-  llvm::Value* whole = e_.Mul(b.CreateUDiv(granules, e_.I64(unroll)), e_.I64(unroll));
-  e_.For(e_.I64(0), whole, unroll, carried,
-         [&](llvm::Value* i, Values& values) { advance(i, unroll, values); });
-  e_.For(whole, granules, 1, carried,
-         [&](llvm::Value* i, Values& values) { advance(i, 1, values); });
+  llvm::Value* granules = granule == 1 ? extent : e_.b().CreateUDiv(extent, e_.I64(granule));
+  ForRuns(dim, granules, unroll, carried, advance, end_run);
 }
 
 std::int64_t ContractionEmitter::PrefetchLines(int granules) const {

@@ -1,5 +1,6 @@
 #include "compiler/codegen/emitter.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -361,6 +362,13 @@ llvm::Constant* KernelEmitter::Iota(llvm::IntegerType* type, int width) {
 llvm::Value* KernelEmitter::ElementPointer(llvm::Value* base, DType dtype, llvm::Value* index) {
   if (ConstantOf(index) == 0) return base;
   return builder_.CreateInBoundsGEP(MemoryType(dtype), base, index);
+}
+
+llvm::Value* KernelEmitter::Opaque(llvm::Value* value) {
+  if (llvm::isa<llvm::Constant>(value)) return value;
+  llvm::FunctionType* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+  llvm::InlineAsm* nothing = llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false);
+  return builder_.CreateCall(type, nothing, {value});
 }
 
 llvm::Value* KernelEmitter::Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) {

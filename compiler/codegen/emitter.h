@@ -125,6 +125,9 @@ class KernelEmitter {
   // Fetches the line at `pointer` into the second-level cache, to be read.
   void FetchLine(llvm::Value* pointer);
 
+  // The same number or pointer, of which the optimizer does not know where it comes from.
+  llvm::Value* Opaque(llvm::Value* value);
+
   // a * b + c, fused.
   llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   // Of the lanes of a vector: one scalar. Identity for width 1.

@@ -111,11 +111,12 @@ struct Instance {
   void Randomize(std::mt19937_64& random, const Terms* terms);
   // Packs and runs: whether there is a result to compare.
   bool Execute(const Target& target, Execution execution);
-  void Compare(bool alike);
+  void Compare();
 
   const ContractionCase& c;
-  bool flushes = false;  // The target's products may take denormal numbers for zero.
-  double lost = 0;       // Of each term, by numerics that allow it.
+  bool flushes = false;   // The target's products may take denormal numbers for zero.
+  bool in_parts = false;  // They may leave out the smallest products of parts.
+  double lost = 0;        // Of each term, by numerics that allow it.
   Sizes sizes;
   DType accumulator;
   ContractionFunc contraction;
@@ -145,11 +146,10 @@ struct ProductBound {
   double magnitude = 0;  // the sum of their magnitudes,
   double factors = 0;    // and that of the magnitudes of all factors.
   double lost = 0;       // Of each term, by numerics that allow it.
-  bool alike = false;    // See Terms.
 
-  double Of(DType accumulator, bool flushes) const {
+  double Of(DType accumulator, bool flushes, bool in_parts) const {
     if (!IsFloat(accumulator)) return 0;
-    const double multiple = alike ? terms / 2 + 4 : 2 * std::sqrt(terms);
+    const double multiple = 2 * std::sqrt(terms) + (in_parts ? 4 : 0);
     const double spacing = accumulator == DType::kF32 ? 0x1p-23 : 0x1p-52;
     const double flushed = flushes ? 0x1p-126 * factors + 0x1p-123 * terms : 0;
     // A sum in IEEE rounds to what is next, however small.
@@ -230,6 +230,7 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
   contraction.parts = product.parts;
   flushes =
       target.Has("amx_bf16") || (product.rhs.dtype == DType::kBF16 && target.Has("avx512_bf16"));
+  in_parts = product.parts > 1;
   if (c.dtype == DType::kF32) {
     if (product.parts == 2) lost = 0x1p-13;
     if (product.rhs.dtype == DType::kBF16) lost = 0x1p-7 * (1 + 0x1p-9);
@@ -361,30 +362,42 @@ double Epsilon(DType dtype) {
   return IsFloat(dtype) ? std::ldexp(1.0, -53) : 0;
 }
 
-void Instance::Compare(bool alike) {
+void Instance::Compare() {
   const std::int64_t b_total = Product(c.batch);
   const std::int64_t m_total = Product(c.m);
   const std::int64_t k_total = Product(c.k);
   int failures = 0;
+  const auto num_terms = static_cast<std::size_t>(k_total);
+  std::vector<double> row(num_terms);
+  std::vector<double> columns(num_terms * static_cast<std::size_t>(c.n));
   for (std::int64_t b = 0; b < b_total; ++b) {
     const std::int64_t lhs_b = kLhsOffset + OffsetOf(b, c.batch, lhs_batch_strides);
     const std::int64_t rhs_b = OffsetOf(b, c.batch, rhs_strides);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto n = static_cast<std::int64_t>(i / num_terms);
+      const auto k = static_cast<std::int64_t>(i % num_terms);
+      columns[i] =
+          rhs->Get(rhs_b + OffsetOf(k, c.k, rhs_strides, c.batch.size()) + n * rhs_strides.back()) *
+          (c.has_scale ? scale->Get(n) : 1);
+    }
     for (std::int64_t m = 0; m < m_total; ++m) {
       const std::int64_t lhs_m = lhs_b + OffsetOf(m, c.m, m_strides);
+      for (std::size_t k = 0; k < num_terms; ++k) {
+        row[k] = lhs->Get(lhs_m + OffsetOf(static_cast<std::int64_t>(k), c.k, k_strides));
+      }
       for (std::int64_t n = 0; n < c.n; ++n) {
-        double sum = 0;
-        ProductBound bound{static_cast<double>(k_total), 0, 0, lost, alike};
-        const double factor = c.has_scale ? scale->Get(n) : 1;
-        for (std::int64_t k = 0; k < k_total; ++k) {
-          const double x = lhs->Get(lhs_m + OffsetOf(k, c.k, k_strides));
-          const double y = rhs->Get(rhs_b + OffsetOf(k, c.k, rhs_strides, c.batch.size()) +
-                                    n * rhs_strides.back());
+        long double sum = 0;  // Of which f64 is the one to be checked.
+        ProductBound bound{static_cast<double>(k_total), 0, 0, lost};
+        const double* column = columns.data() + static_cast<std::size_t>(n) * num_terms;
+        for (std::size_t k = 0; k < num_terms; ++k) {
+          const double x = row[k];
+          const double y = column[k];
           // The packed product is rounded to the packed dtype; a relative error per term.
-          sum += x * y * factor;
-          bound.magnitude += std::abs(x * y * factor);
-          bound.factors += std::abs(x) + std::abs(y * factor);
+          sum += static_cast<long double>(x) * y;
+          bound.magnitude += std::abs(x * y);
+          bound.factors += std::abs(x) + std::abs(y);
         }
-        double want = sum;
+        auto want = static_cast<double>(sum);
         const std::int64_t at = (b * m_total + m) * c.n + n;
         if (c.epilogue != Epilogue::kNone) want += bias->Get(n);
         if (c.epilogue == Epilogue::kBiasResidual) {
@@ -397,7 +410,8 @@ void Instance::Compare(bool alike) {
         }
         const double got = out->Get(at);
         const double scaled = c.has_scale ? Epsilon(c.dtype) : 0;
-        const double of_product = bound.Of(accumulator, flushes) + scaled * bound.magnitude;
+        const double of_product =
+            bound.Of(accumulator, flushes, in_parts) + scaled * bound.magnitude;
         // The product is rounded once more where it is not stored as it was summed up.
         const double tolerance =
             of_product +
@@ -464,7 +478,7 @@ void Check(const ContractionCase& c, const Target& target) {
   Instance instance(c, target);
   std::mt19937_64 random(7);
   instance.Randomize(random, nullptr);
-  if (instance.Execute(target, ExecutionOf(target))) instance.Compare(false);
+  if (instance.Execute(target, ExecutionOf(target))) instance.Compare();
 }
 
 void Check(const ContractionCase& c, const Target& target, const std::vector<Terms>& terms) {
@@ -473,7 +487,7 @@ void Check(const ContractionCase& c, const Target& target, const std::vector<Ter
   for (const Terms& each : terms) {
     SCOPED_TRACE(target.ToString() + ": " + c.Name() + " of " + each.name);
     instance.Randomize(random, &each);
-    if (instance.Execute(target, ExecutionOf(target))) instance.Compare(each.alike);
+    if (instance.Execute(target, ExecutionOf(target))) instance.Compare();
   }
 }
 

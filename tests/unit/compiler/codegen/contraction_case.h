@@ -54,7 +54,6 @@ struct Terms {
   std::string name;
   std::function<double(std::int64_t row, std::int64_t channel)> lhs;
   std::function<double(std::int64_t channel, std::int64_t column)> rhs;
-  bool alike = false;  // Terms are so equal that their sums are all rounded the same way.
 };
 
 // Packs, runs and compares; failures are reported through GoogleTest. Elements are normal and

@@ -90,14 +90,6 @@ std::vector<Terms> FiniteTerms() {
        }},
       Cancelling(),
       EqualSigns(),
-      // Of which every part of an f32 is as large as it can be.
-      {"long runs of ones", [](std::int64_t, std::int64_t) { return 1 + 0x1p-7 - 0x1p-23; },
-       [](std::int64_t channel, std::int64_t column) {
-         return (1 + 0x1p-7 - 0x1p-23) * (Mixed(channel, column, 4) % 2 == 0 ? 1 : 0.5);
-       },
-       /*alike=*/true},
-      {"equal terms", [](std::int64_t, std::int64_t) { return 0.7; },
-       [](std::int64_t, std::int64_t) { return 1; }, /*alike=*/true},
       {"one-hot rows",
        [](std::int64_t row, std::int64_t channel) { return channel == row % 27 ? 1 : 0; }, Rhs},
       {"one-hot rows of the largest",
@@ -115,6 +107,33 @@ std::vector<Terms> FiniteTerms() {
       {"denormal numbers",
        [](std::int64_t row, std::int64_t channel) { return 0x1p-130 * Lhs(row, channel); },
        [](std::int64_t channel, std::int64_t column) { return 0x1p10 * Rhs(channel, column); }},
+  };
+}
+
+// Terms whose sums are rounded the same way in a chain of any order: it errs by K / 2 or K / 4.
+std::vector<Terms> AlikeTerms() {
+  const auto one = [](std::int64_t, std::int64_t) { return 1; };
+  return {
+      {"equal terms", [](std::int64_t, std::int64_t) { return 0.7; }, one},
+      // Of which every part of an f32 is as large as it can be.
+      {"long runs of ones", [](std::int64_t, std::int64_t) { return 1 + 0x1p-7 - 0x1p-23; },
+       [](std::int64_t channel, std::int64_t column) {
+         return (1 + 0x1p-7 - 0x1p-23) * (Mixed(channel, column, 4) % 2 == 0 ? 1 : 0.5);
+       }},
+      {"terms that vary slowly",
+       [](std::int64_t row, std::int64_t channel) {
+         return 1 + 0x1p-14 * static_cast<double>(channel + row);
+       },
+       [](std::int64_t channel, std::int64_t) {
+         return 0.7 - 0x1p-16 * static_cast<double>(channel);
+       }},
+      {"terms that are lost beside the first",
+       [](std::int64_t, std::int64_t channel) { return channel == 0 ? 1 : 0x1.8p-25; }, one},
+      {"terms that are lost beside one of each row",
+       [](std::int64_t row, std::int64_t channel) {
+         return channel == row * 5 ? 0x1p20 : 0x1.8p-5;
+       },
+       one},
   };
 }
 
@@ -158,6 +177,48 @@ TEST_P(ProductBoundTest, Matmul_FiniteTerms_EveryElementIsWithinItsBound) {
   }
 }
 
+// Of every length; those of f32 in parts are of 56 rows and more.
+TEST_P(ProductBoundTest, Matmul_AlikeTerms_EveryElementIsWithinItsBound) {
+  for (const Size& size : {Size{1, 1}, Size{2, 17}, Size{64, 27}, Size{16, 33}, Size{64, 65},
+                           Size{15, 768}, Size{56, 769}, Size{16, 1030}, Size{57, 3072},
+                           Size{64, 4608}, Size{56, 16384}, Size{15, 20000}}) {
+    Check(Matmul(DType::kF32, size.m, 19, size.k), GetParam(), AlikeTerms());
+  }
+  for (const Size& size :
+       {Size{1, 1}, Size{2, 17}, Size{15, 769}, Size{33, 3072}, Size{15, 20000}}) {
+    Check(Matmul(DType::kBF16, size.m, 19, size.k), GetParam(), AlikeTerms());
+  }
+}
+
+TEST_P(ProductBoundTest, MatmulOfSymbolicSizes_AlikeTerms_EveryElementIsWithinItsBound) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    for (const Size& size : {Size{5, 9}, Size{3, 768}, Size{15, 5003}}) {
+      ContractionCase c = Matmul(dtype, size.m, 19, size.k);
+      c.symbolic = true;
+      Check(c, GetParam(), AlikeTerms());
+    }
+  }
+  // Of several dims, of which the last one is longer and shorter than a run.
+  for (const std::vector<std::int64_t>& k : {std::vector<std::int64_t>{3, 700}, {900, 6}, {4, 8}}) {
+    ContractionCase c = Matmul(DType::kF32, 9, 19, 1);
+    c.k = k;
+    c.k_strides = {k[1] + 2, 1};
+    c.symbolic = true;
+    Check(c, GetParam(), AlikeTerms());
+  }
+}
+
+TEST_P(ProductBoundTest, F64_AnyTerms_EveryElementIsWithinItsBound) {
+  std::vector<Terms> terms = AlikeTerms();
+  terms.push_back({"terms that are lost beside the first",
+                   [](std::int64_t, std::int64_t channel) { return channel == 0 ? 1 : 0x1.8p-54; },
+                   [](std::int64_t, std::int64_t) { return 1; }});
+  terms.push_back(Cancelling());
+  for (const Size& size : {Size{1, 3072}, Size{15, 769}, Size{64, 100}}) {
+    Check(Matmul(DType::kF64, size.m, 19, size.k), GetParam(), terms);
+  }
+}
+
 TEST_P(ProductBoundTest, Matmul_SpecialTerms_AreAsInIeee) {
   for (const Size& size : kSizes) {
     Check(Matmul(DType::kF32, size.m, kColumns, size.k), GetParam(), SpecialTerms());
@@ -192,14 +253,18 @@ TEST_P(ProductBoundTest, Matmul_LowerNumerics_LoseNoMoreThanTheyMay) {
 }
 
 TEST_P(ProductBoundTest, Convolution_AnyTerms_EveryElementIsWithinItsBound) {
-  std::vector<Terms> terms = {Outlier("a channel of 1e3", 1e3),
-                              Outlier("a channel of 1e20", 1e20),
-                              Balanced("scales that balance over 30 decades", 50),
-                              Cancelling(),
-                              EqualSigns(),
-                              Special("infinities", kInfinity, -kInfinity)};
+  std::vector<Terms> terms = AlikeTerms();
+  for (Terms& each :
+       std::vector<Terms>{Outlier("a channel of 1e3", 1e3), Outlier("a channel of 1e20", 1e20),
+                          Balanced("scales that balance over 30 decades", 50), Cancelling(),
+                          EqualSigns(), Special("infinities", kInfinity, -kInfinity)}) {
+    terms.push_back(std::move(each));
+  }
   Check(Convolution(DType::kF32, 1, 7, 12, 64, 3, 1, kColumns), GetParam(), terms);
   Check(Convolution(DType::kF32, 2, 6, 15, 3, 5, 2, kColumns), GetParam(), terms);
+  // More channels than a run has terms, and one pixel a run, or several.
+  Check(Convolution(DType::kF32, 1, 4, 14, 256, 3, 1, 19), GetParam(), terms);
+  Check(Convolution(DType::kF32, 1, 4, 15, 32, 3, 1, 19), GetParam(), terms);
 }
 
 TEST_P(ProductBoundTest, NarrowTypes_FiniteTerms_AreSummedInF32AndRoundedOnce) {
