@@ -12,6 +12,9 @@ _DIGITS = 24
 # that the hash seed decides in the first releases.
 _SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
 
+_HAS_DOCUMENTATION = 1 << 26  # CO_HAS_DOCSTRING, of co_flags from CPython 3.13 on.
+_LOADS_FIRST_CONSTANT = tuple(bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256)
+
 _code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
 
 
@@ -33,15 +36,31 @@ def code_digest(code):
         _code_digests[id(code)] = (code, place)
         return place
     if _SOURCE_NAMES.isdisjoint(code.co_names):
-        instructions, constants = code.co_code, _constant(code.co_consts)
+        instructions, constants = code.co_code, _constant(_undocumented(code))
     else:
         instructions, constants = repr(_class_body(code)), ()
     digest = digest_of(
         instructions, code.co_exceptiontable, repr(constants),
         repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
-        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)))
+        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCUMENTATION)))
     _code_digests[id(code)] = (code, digest)
     return digest
+
+
+def _undocumented(code):
+    """Its constants, without a text that none of its instructions loads: what reads that asks a function for it."""
+    constants = code.co_consts
+    if constants and type(constants[0]) is str and not any(
+            _stands_in(code.co_code, first) for first in _LOADS_FIRST_CONSTANT):
+        return (None, *constants[1:])
+    return constants
+
+
+def _stands_in(instructions, instruction):
+    place = instructions.find(instruction)
+    while place > 0 and place % 2:  # Half of one and half of the next.
+        place = instructions.find(instruction, place + 1)
+    return place >= 0
 
 
 def _class_body(code):

@@ -1,31 +1,36 @@
-"""What code may read outside of the program's objects: environment variables, which rank this is, and the order of
-sets, which the seed of hashes decides.
+"""What code may read outside of the program's objects: environment variables, which rank this is, hashes and the order
+of sets, which the seed of hashes decides.
 """
 
 import os
 
 from ..pytorch.state import rank
-from .reads import code_inside, is_ordered_by_address, keys_are_plain
+from .reads import code_inside, is_ordered_by_address, keys_read
 from .values import NotPortable
 
-_NAMES = frozenset(("environ", "environb", "getenv", "getenvb"))
+_MAPPINGS = ("environ", "environb")
+_FUNCTIONS = ("getenv", "getenvb")
+_NAMES = frozenset((*_MAPPINGS, *_FUNCTIONS))
 _HASHED = "stoker"
 _DISTRIBUTED = "torch.distributed"
 
 
-def environment_of(reached, texts, values):
-    """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `values`: of guarded objects. NotPortable
-    where code makes names."""
+def environment_of(reached, texts, nodes, values):
+    """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `nodes`, `values`: of guarded objects.
+    NotPortable where code makes names, or reads them from what it does not call the environment."""
     readers = [
         code for outer in reached.codes for code in code_inside(outer) if not _NAMES.isdisjoint(code.co_names)]
-    if not all(keys_are_plain(code, _NAMES) for code in readers if not _is_of_os(code)):
-        raise NotPortable("environment variables whose names are made")
+    variables = texts.union(*(_variables_read(code, reached) for code in readers if not _is_of_os(code)))
+    met = [(names[-1], value) for (_, names), value in reached.chains.items()]
+    met += [(argument, value) for (_, _, argument), value in zip(nodes, values)]
+    if any(_is_environment(value) and name not in _NAMES for name, value in met):
+        raise NotPortable("environment variables under another name")
     makes_sets, sets = reached.shown_sets(values)
     if any(map(is_ordered_by_address, sets)):
         raise NotPortable("a set of objects, which addresses order")
     return {
-        "variables": [[name, os.environ.get(name)] for name in sorted(texts)] if readers else [],
-        "hash": hash(_HASHED) if makes_sets or sets else None,
+        "variables": [[name, os.environ.get(name)] for name in sorted(variables)] if readers else [],
+        "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
         "rank": rank() if any(map(_asks_for_ranks, reached.chains.values())) else None}
 
 
@@ -39,6 +44,20 @@ def first_difference(words):
     if words["rank"] is not None and rank() != words["rank"]:
         return "torch.distributed", str(words["rank"]), str(rank())
     return None
+
+
+def _variables_read(code, reached):
+    """Names that are no identifiers, too."""
+    keys = keys_read(code, _MAPPINGS, _FUNCTIONS)
+    if keys is None:
+        raise NotPortable("environment variables whose names are made")
+    constants, names = keys
+    values = {*constants, *(reached.value_of(code, name) for name in names)}
+    return {os.fsdecode(value) for value in values if isinstance(value, (str, bytes))}
+
+
+def _is_environment(value):
+    return any(value is getattr(os, name) for name in _NAMES)
 
 
 def _is_of_os(code):

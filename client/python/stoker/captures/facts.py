@@ -10,8 +10,10 @@ import sys
 import types
 
 from .digests import code_digest
+from .installed import is_installed_module
 from .plain_data import is_code_like, method_words
 from .reach import ABSENT, LAZY, PARTLY, look_along
+from .reads import ALL
 from .values import NotPortable, look_up
 
 _MAX_WRAPPERS = 16
@@ -20,9 +22,9 @@ _ABSENT = ["absent"]
 _DATA = ["data"]  # Guards compare it.
 
 
-def facts_of(reached, describe, texts, entry_code):
-    """JSON. `reached`: a reach.Reached; `texts`: what code may ask a module for. NotPortable for code that is not
-    found by its name, or what has no words."""
+def facts_of(reached, modules, describe, texts, entry_code):
+    """JSON. `reached`: a reach.Reached; `texts`: what code may ask one of the `modules` for, or ALL. NotPortable for
+    code that is not found by its name, or what has no words."""
     codes, chains = {}, []
     for code in reached.traced:
         if code is not entry_code and id(code) not in describe.covered:
@@ -32,17 +34,20 @@ def facts_of(reached, describe, texts, entry_code):
         words = _words_of(value, describe)
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
-    modules = {
-        value.__name__: value for value in reached.chains.values() if isinstance(value, types.ModuleType)}
+    modules = {module.__name__: module for module in modules if texts is ALL or texts}
     return {
         "codes": sorted(map(list, codes.items())), "chains": chains, "classes": _classes_of(describe),
-        "texts": sorted(texts),
-        "modules": [[name, _present(module, texts)] for name, module in sorted(modules.items())] if texts else []}
+        "texts": texts if texts is ALL else sorted(texts),
+        "modules": [[name, _present(module, texts)] for name, module in sorted(modules.items())]}
 
 
 def _present(module, texts):
-    """Which of the texts name something that is there. A lazy module has what it is asked for."""
-    return [] if hasattr(module, "__getattr__") else sorted(texts.intersection(vars(module)))
+    """Which of the texts name something that is there. A lazy module has what it is asked for; of ALL names, those that
+    Python or Dynamo put there do not count, nor does what an installed package holds."""
+    if is_installed_module(module) and (texts is ALL or hasattr(module, "__getattr__")):
+        return []
+    return sorted(name for name in vars(module) if not name.startswith("__")) if texts is ALL else sorted(
+        texts.intersection(vars(module)))
 
 
 def _classes_of(describe):
@@ -70,7 +75,7 @@ def first_difference(facts, describe):
             lambda: None if module is None else _words_of(look_along(module, names), describe))
         if found not in (words, _LAZY):
             return f"{module_name}.{'.'.join(names)}", words, found
-    texts = frozenset(facts["texts"])
+    texts = ALL if facts["texts"] is ALL else frozenset(facts["texts"])
     for name, present in facts["modules"]:
         found = _present(sys.modules[name], texts) if name in sys.modules else []
         if found != present:

@@ -37,10 +37,12 @@ _METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
 _KEPT_BY_PYTHON = frozenset((
     "__dict__", "__weakref__", "__module__", "__qualname__", "_abc_impl", "__firstlineno__",
     "__static_attributes__", "__abstractmethods__", "__annotations_cache__", "__classdictcell__"))
-# What operations read that do not name it.
-_READ_UNNAMED = frozenset((
-    "__match_args__", "__slots__", "__hash__", "__eq__", "__iter__", "__contains__", "_fields",
-    "_field_defaults"))
+# What operations read that do not name it, besides special methods,
+_READ_UNNAMED = frozenset(("_fields", "_field_defaults"))
+# and what has such a name, and is read under it alone.
+_READ_BY_NAME = frozenset((
+    "__doc__", "__annotations__", "__orig_bases__", "__parameters__", "__type_params__", "__dataclass_fields__",
+    "__dataclass_params__"))
 # Of a function, what decorators leave and nobody's result depends on.
 _LEFT_BY_DECORATORS = ("_torchdynamo", "_torchdispatch", "__wrapped__")
 
@@ -78,6 +80,8 @@ class Describer:
         `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
         them. What they cover and refer to is not known then."""
         self._names = names
+        if self.reads("__doc__"):  # Which digests without names leave out.
+            plain = None
         self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
         self._fixed = {}  # Those of them that are the same whichever names are read.
         self._owns = {} if plain is None else {cls: own for cls, own in plain._owns.items() if own.is_fixed}
@@ -220,7 +224,8 @@ class Describer:
     def _is_data(self, cls, name):
         if name in _KEPT_BY_PYTHON or (isinstance(cls, enum.EnumMeta) and _is_sunder(name)):
             return False
-        return name in _READ_UNNAMED or self.reads(name)
+        is_special = name.startswith("__") and name.endswith("__") and name not in _READ_BY_NAME
+        return is_special or name in _READ_UNNAMED or self.reads(name)
 
     def _enum_member(self, member):
         own = {
@@ -252,6 +257,8 @@ class Describer:
 
     def _own_data(self, function):
         """What code may read of a function's own attributes."""
+        if self.reads("__doc__"):
+            yield f"__doc__ {function.__doc__!r}"
         for name, value in sorted(vars(function).items()):
             if not name.startswith(_LEFT_BY_DECORATORS):
                 self._variable += 1

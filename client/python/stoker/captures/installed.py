@@ -32,6 +32,11 @@ def is_installed_file(path):
     return path.startswith(_FOLDERS) or not path.endswith(".py")
 
 
+def is_installed_module(module):
+    """Or one of Python's own, or one that was made without a file."""
+    return is_installed_file(getattr(module, "__file__", None) or "")
+
+
 def is_installed(cls):
     module = sys.modules.get(cls.__module__)
     path = getattr(module, "__file__", None)

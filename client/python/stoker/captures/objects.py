@@ -9,9 +9,10 @@ import types
 
 import torch
 
+from .installed import is_installed
 from .paths import Scope, Unreachable, evaluate_at, text
 from .plain_data import HEAPTYPE, is_code_like, method_words
-from .values import encode, look_up
+from .values import class_path, encode, look_up
 
 # Of a module: what it holds besides its attributes.
 _HELD = ("_parameters", "_buffers", "_modules")
@@ -56,24 +57,47 @@ def _has_attributes(value):
 
 
 def kinds_of(nodes, values, classes):
-    """[[path of an abstract class, [[node, is it one?]]]]: registering a class changes no class. `classes`: that
-    code may ask about, by path."""
-    places = {type(value): place for place, value in reversed(list(enumerate(values))) if _has_attributes(value)}
+    """[[path of an abstract class, [[node, is it one?]], [[path of a class, is it one?]]]]: registering a class changes
+    no class. `classes`: that code may ask for, or about."""
+    places = {}
+    for place, value in reversed(list(enumerate(values))):
+        if isinstance(value, type) or _has_attributes(value):
+            places[_kind_of(value)] = place
+    asked = {class_path(cls): cls for cls in classes if isinstance(cls, abc.ABCMeta)}
+    own = {class_path(cls): cls for cls in classes if asked and not is_installed(cls)}
     return [
-        [path, [[place, issubclass(kind, cls)] for kind, place in places.items()]]
-        for path, cls in sorted(classes.items()) if isinstance(cls, abc.ABCMeta)]
+        [path, [[place, _is_kind(kind, cls)] for kind, place in places.items()],
+         [[other, _is_kind(kind, cls)] for other, kind in sorted(own.items())]]
+        for path, cls in sorted(asked.items())]
 
 
 def first_kind_difference(nodes, kinds, local_values, global_values):
     """(what, expected, found) of the first one that is not what it was, or None."""
     scope = Scope(local_values, global_values)
-    for path, answers in kinds:
+    for path, answers, of_classes in kinds:
         cls = look_up(path)
-        for (place, expected), value in zip(answers, evaluate_at(nodes, [place for place, _ in answers], scope)):
-            found = isinstance(cls, type) and issubclass(type(value), cls)
+        values = evaluate_at(nodes, [place for place, _ in answers], scope)
+        for (place, expected), value in zip(answers, values):
+            found = _is_kind(_kind_of(value), cls)
             if found != expected:
                 return f"isinstance({text(nodes, place)}, {path})", str(expected), str(found)
+        for other, expected in of_classes:
+            found = _is_kind(look_up(other), cls)
+            if found != expected:
+                return f"issubclass({other}, {path})", str(expected), str(found)
     return None
+
+
+def _kind_of(value):
+    return value if isinstance(value, type) else type(value)
+
+
+def _is_kind(kind, cls):
+    """Whether it is; what it raises where a class cannot be asked."""
+    try:
+        return issubclass(kind, cls)
+    except Exception as error:
+        return type(error).__name__
 
 
 def _words(value, describe):

@@ -9,17 +9,19 @@ themselves, the code that was traced.
 import sys
 import types
 
-from .installed import is_installed_file
+from .installed import is_installed_file, is_installed_module
 from .paths import COMPILER
 from ..pytorch import installation
 from .reads import (
-    asks_by_text, chains_of, has_no_order, makes_sets, names_of, texts_in, texts_in_code, together)
+    asks_by_text, asks_for_hashes, chains_of, has_no_order, makes_sets, names_of, texts_in, texts_in_code, together)
 from .set_order import shows_order
 from .values import NotPortable
 
 _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
+_MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
+_ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 
 
 class Mark:
@@ -73,12 +75,24 @@ class Reached:
     def module_of(self, code):
         return self._modules.of(code)
 
+    def value_of(self, code, name):
+        """What a global name in the code stands for; None if that is not known."""
+        module = self._modules.of(code)
+        return None if module is None else self.chains.get((module.__name__, (name,)))
+
     @property
     def classes(self):
-        """{path: class} of those that the code's globals hold."""
-        return {
-            f"{value.__module__}:{value.__qualname__}": value for value in self.chains.values()
-            if isinstance(value, type)}
+        """Those that the code's globals hold, also in containers."""
+        return set().union(*map(_classes_in, self.chains.values()))
+
+    @property
+    def modules(self):
+        """Those that the code's globals hold."""
+        return {value for value in self.chains.values() if isinstance(value, types.ModuleType)}
+
+    @property
+    def asks_for_hashes(self):
+        return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self._of_programs()))
 
     @property
     def codes(self):
@@ -135,13 +149,24 @@ class Reached:
         module = self._modules.of(code)
         if module is None:
             return
+        self._add_answers(module)
         for names in chains_of(code):
             if (module.__name__, names) not in self.chains:
-                value = look_along(module, names)
-                self.chains[module.__name__, names] = value
-                self._add_value(value)
+                value = self._add_chain(module, names)
                 if id(code) in self._leaves and isinstance(value, types.FunctionType):
                     self._add_leaf(value)
+
+    def _add_chain(self, module, names):
+        value = look_along(module, names)
+        self.chains[module.__name__, names] = value
+        self._add_value(value)
+        if isinstance(value, types.ModuleType):
+            self._add_answers(value)
+        return value
+
+    def _add_answers(self, module):
+        if not is_installed_module(module) and (module.__name__, _ANSWERS) not in self.chains:
+            self._add_chain(module, _ANSWERS)
 
     def _add_value(self, value):
         for _ in range(_MAX_WRAPPERS):
@@ -184,6 +209,19 @@ class Reached:
                         self._add_function(part)
 
 
+def _classes_in(value, depth=0):
+    kind = type(value)
+    if isinstance(value, type):
+        return {value}
+    if kind is types.UnionType:
+        value, kind = value.__args__, tuple
+    if kind is dict:
+        value, kind = (*value, *value.values()), tuple
+    if kind not in (tuple, list, set, frozenset) or depth == _MAX_NESTING:
+        return set()
+    return set().union(*(_classes_in(item, depth + 1) for item in value))
+
+
 def look_along(module, names):
     """What a global name, and attributes of modules read from it one after the other, stand for, or a Mark."""
     found = module
@@ -192,5 +230,16 @@ def look_along(module, names):
             return PARTLY
         owner, found = found, vars(found).get(name, _MISSING)
         if found is _MISSING:
-            return LAZY if hasattr(owner, "__getattr__") else ABSENT
+            return _made_by(owner, name) if place and hasattr(owner, "__getattr__") else ABSENT
     return found
+
+
+def _made_by(module, name):
+    """What a module makes when it is asked for an attribute, which a global name does not do. Of an installed package,
+    that follows from its version; and asking might import half of it."""
+    if is_installed_module(module):
+        return LAZY
+    try:
+        return getattr(module, name)
+    except Exception:  # Whatever a program's function raises.
+        return ABSENT

@@ -6,6 +6,7 @@ the capture depends on: its value, or that it is not there.
 """
 
 import dis
+import re
 import types
 
 ALL = None  # In place of a set of names: any name may be read.
@@ -22,6 +23,9 @@ _READ_ALL = frozenset((
 # or does if it makes the name.
 _READ_BY_TEXT = frozenset(("getattr", "hasattr", "setattr", "delattr", "getattr_static", "__getattribute__"))
 _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"))
+# With one of these, in names that a text holds.
+_READ_BY_TEMPLATE = frozenset(("format", "format_map"))
+_ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
 _TEXT_METHODS = frozenset((
     "format", "join", "upper", "lower", "replace", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip",
     "split", "rsplit", "partition", "rpartition", "title", "capitalize", "casefold", "swapcase", "decode"))
@@ -69,7 +73,17 @@ def names_of(code):
 
 def asks_by_text(code):
     """May it read an attribute under a name that comes as a value?"""
-    return any(not _READ_BY_TEXT.isdisjoint(each.co_names) for each in code_inside(code))
+    asks = _READ_BY_TEXT | _READ_BY_TEMPLATE
+    return any(not asks.isdisjoint(each.co_names) for each in code_inside(code))
+
+
+def asks_for_hashes(code):
+    """May it let out a hash? A __hash__ gives it to what looks things up, which lets it out of no container but a
+    set (makes_sets)."""
+    return any(
+        instruction.opname in _LOADS_GLOBAL and instruction.argval == "hash"
+        or instruction.opname in _LOADS_ATTRIBUTE and instruction.argval == "__hash__"
+        for each in code_inside(code) if each.co_name != "__hash__" for instruction in dis.get_instructions(each))
 
 
 def makes_sets(code):
@@ -100,10 +114,12 @@ def texts_in_code(code):
 
 
 def texts_in(value, depth=0):
-    """Texts in a constant, or in plain data, that may be names."""
+    """Texts in a constant, or in plain data, that may be names, and names in templates: "{0.name}"."""
     kind = type(value)
     if kind is str:
-        return {value} if value.isidentifier() else set()
+        if value.isidentifier():
+            return {value}
+        return set(_ATTRIBUTE_IN_TEMPLATE.findall(value)) if "{" in value else set()
     if depth == _MAX_DEPTH:
         return set()
     if kind is dict:
@@ -145,24 +161,35 @@ def _is_of_text(before):
         and before[-1].opname not in _LOADS_ATTRIBUTE and is_text(before[-2])))
 
 
-def keys_are_plain(code, containers):
-    """Are all keys that the code, without code in it, looks up in these a constant or a global each? `containers`:
-    names of mappings and of functions that look a key up."""
+def keys_read(code, mappings, functions):
+    """(constants, names of globals) that the code, without code in it, looks up in these; None if it does anything else
+    with them. `mappings`: names of them; `functions`: of what takes a key first."""
     instructions = _effective(code)
-    for place, instruction in enumerate(instructions):
-        if instruction.opname not in (*_LOADS_GLOBAL, *_LOADS_ATTRIBUTE) or instruction.argval not in containers:
-            continue
-        following = instructions[place + 1:]
-        if following and following[0].opname in _LOADS_ATTRIBUTE and following[0].argval == "get":
-            following = following[1:]
+    keys = [
+        _key_of(instructions, place, instruction.argval in functions)
+        for place, instruction in enumerate(instructions)
+        if instruction.opname in (*_LOADS_GLOBAL, *_LOADS_ATTRIBUTE) and instruction.argval in (*mappings, *functions)]
+    if not all(key is not None and key.opname in ("LOAD_CONST", "LOAD_GLOBAL") for key in keys):
+        return None
+    return tuple({key.argval for key in keys if key.opname == name} for name in ("LOAD_CONST", "LOAD_GLOBAL"))
+
+
+def _key_of(instructions, place, is_function):
+    """The instruction that gives the key to the mapping or the function loaded at `place`; None for other uses."""
+    following = instructions[place + 1:place + 4]
+    names = [instruction.opname for instruction in following]
+    if is_function:
+        return following[0] if following else None
+    if names and names[0] in _LOADS_ATTRIBUTE and following[0].argval == "get":
+        return following[1] if len(following) > 1 else None
+    if names and names[0] == "CONTAINS_OP":
         start = place
         while start and instructions[start].opname in _LOADS_ATTRIBUTE:
             start -= 1
-        is_asked = following and following[0].opname == "CONTAINS_OP"
-        key = instructions[start - 1] if is_asked and start else following[0] if following else instruction
-        if key.opname not in ("LOAD_CONST", "LOAD_GLOBAL") or (not is_asked and key is instruction):
-            return False
-    return True
+        return instructions[start - 1] if start else None
+    if len(names) > 1 and (names[1] == "BINARY_SUBSCR" or following[1].argrepr == "[]"):
+        return following[0]
+    return None
 
 
 def _effective(code):
@@ -175,5 +202,5 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "asks_by_text", "chains_of", "code_inside", "has_no_order", "keys_are_plain", "makes_sets", "makes_text",
-    "is_ordered_by_address", "names_of", "texts_in", "texts_in_code", "together"]
+    "ALL", "asks_by_text", "asks_for_hashes", "chains_of", "code_inside", "has_no_order", "is_ordered_by_address",
+    "keys_read", "makes_sets", "makes_text", "names_of", "texts_in", "texts_in_code", "together"]

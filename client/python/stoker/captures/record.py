@@ -1,5 +1,6 @@
 """From a frame that Dynamo has just transformed to a capture, as JSON."""
 
+import abc
 import json
 import types
 
@@ -28,10 +29,17 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     writer = GuardWriter(scope, trace)
     reached = Reached(trace.traced_code, leaves, set(map(type, writer.values)))
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer)
-    if names is not ALL and reached.asks_by_text:
-        names |= texts
+    asked = texts if reached.asks_by_text else set()  # By text.
+    if names is not ALL:
+        names |= asked
     describe = Describer(names)
     writer.write(describe)
+    objects = objects_of(writer.values, describe)
+    # Last of what describes: the classes that all others refer to.
+    facts = facts_of(
+        reached, reached.modules | _modules_met(writer), describe,
+        ALL if names is ALL else asked, entry_code)
+    classes = reached.classes | set(describe.referred.values())
     record = {
         "format": FORMAT,
         "key": [list(field) for field in key.fields],
@@ -40,12 +48,11 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "distinct": writer.distinct,
         "shapes": writer.shapes,
         "names": names if names is ALL else sorted(names),
-        "objects": objects_of(writer.values, describe),
-        "kinds": kinds_of(writer.paths.nodes, writer.values, reached.classes),
-        # Last: the classes that all of these refer to.
-        "facts": facts_of(reached, describe, texts if reached.asks_by_text else set(), entry_code),
+        "objects": objects,
+        "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
+        "facts": facts,
         "packages": packages(),
-        "environment": environment_of(reached, texts, writer.values),
+        "environment": environment_of(reached, texts, writer.paths.nodes, writer.values),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
     installed = _Globals(scope.global_values, trace.installed_globals, prefix)
@@ -60,6 +67,17 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     if record["apart"]:
         _require_separate_memory(writer)
     return record
+
+
+def _modules_met(writer):
+    """Those that objects hold: code has them as values."""
+    return {
+        value for (_, step, _), value in zip(writer.paths.nodes, writer.values)
+        if isinstance(value, types.ModuleType) and step != "module"}
+
+
+def _classes_met(writer):
+    return {value for value in writer.values if isinstance(value, abc.ABCMeta)}
 
 
 def _texts_in_guards(writer):

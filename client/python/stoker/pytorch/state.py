@@ -23,13 +23,17 @@ _TRACED = frozenset((
 _MODULE = sys.modules["torch.nn.modules.module"]
 # Parts of the state that neither a trace nor code for processors depends on, unless the program's code reads them by
 # one of these names. What asks how many threads there are is not traced: the bytecode asks whenever it runs.
-_PRECISION = ("allow_tf32", "fp32_precision", "get_float32_matmul_precision")
+_PRECISION = (
+    "allow_tf32", "fp32_precision", "get_float32_matmul_precision", "_get_cublas_allow_tf32",
+    "_get_float32_matmul_precision")
 _ASKED_BY = {
     "num_threads": (),
     "allow_tf32": _PRECISION,
     "cuda_matmul_precision": _PRECISION,
-    "allow_fp16_reduce": ("allow_fp16_reduced_precision_reduction",),
-    "allow_bf16_reduce": ("allow_bf16_reduced_precision_reduction",),
+    "allow_fp16_reduce": (
+        "allow_fp16_reduced_precision_reduction", "_get_cublas_allow_fp16_reduced_precision_reduction"),
+    "allow_bf16_reduce": (
+        "allow_bf16_reduced_precision_reduction", "_get_cublas_allow_bf16_reduced_precision_reduction"),
     "numerics": _PRECISION,  # Or a product of float32 matrices.
     "precisions": _PRECISION,
 }

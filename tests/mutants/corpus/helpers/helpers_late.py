@@ -1,0 +1,5 @@
+AMOUNT = 0.75
+
+
+def late(x):
+    return x * AMOUNT

@@ -1,0 +1,3 @@
+from .inner import chosen
+
+level = 2.0

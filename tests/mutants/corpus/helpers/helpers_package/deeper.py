@@ -1,0 +1,5 @@
+depth = 3
+
+
+def grown(x):
+    return x * depth

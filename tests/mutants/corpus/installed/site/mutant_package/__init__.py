@@ -1,0 +1,3 @@
+from . import layers, options
+
+__version__ = "1.0"

@@ -1,0 +1,293 @@
+"""Holes that the search found, and that were closed: a program, and what a second process changed in it.
+
+Each is a program of the corpus, too: what comes close to a hole is searched again.
+"""
+
+from mutants.mutant import Mutant
+from mutants.programs import Program
+
+ANOTHER_SEED = None  # In place of a change: the second process has another seed of hashes.
+
+_HEADER = '''import abc
+import os
+import sys
+
+import torch
+
+THIS = sys.modules[__name__]
+
+'''
+_MAKE = '''
+
+
+def make():
+    return entry, (torch.linspace(-1, 1, 8),)
+'''
+
+# Name -> (program, old, new).
+FOUND = {
+    "format_attr": ('''
+class Config:
+    rate = 1.5
+
+
+def entry(x):
+    return x * float("{0.rate}".format(Config))
+''', "rate = 1.5", "rate = 2.5"),
+    "abc_tuple": ('''
+class Shape(abc.ABC):
+    pass
+
+
+class Thing:
+    pass
+
+
+THING = Thing()
+KINDS = (Shape,)
+# MORE
+
+
+def entry(x):
+    return x * 2 if isinstance(THING, KINDS) else x * 3
+''', "# MORE", "Shape.register(Thing)"),
+    "abc_made": ('''
+class Shape(abc.ABC):
+    pass
+
+
+class Thing:
+    pass
+
+
+# MORE
+
+
+def entry(x):
+    return x * 2 if isinstance(Thing(), Shape) else x * 3
+''', "# MORE", "Shape.register(Thing)"),
+    "abc_sub": ('''
+class Shape(abc.ABC):
+    pass
+
+
+class Thing:
+    pass
+
+
+# MORE
+
+
+def entry(x):
+    return x * 2 if issubclass(Thing, Shape) else x * 3
+''', "# MORE", "Shape.register(Thing)"),
+    "abc_attr": ('''
+class Shape(abc.ABC):
+    pass
+
+
+class Thing:
+    pass
+
+
+class Holder:
+    kind = Shape
+    thing = Thing()
+
+
+# MORE
+
+
+def entry(x):
+    return x * 2 if isinstance(Holder.thing, Holder.kind) else x * 3
+''', "# MORE", "Shape.register(Thing)"),
+    "abc_default": ('''
+class Shape(abc.ABC):
+    pass
+
+
+class Thing:
+    pass
+
+
+THING = Thing()
+
+
+def ask(thing, kind=Shape):
+    return isinstance(thing, kind)
+
+
+# MORE
+
+
+def entry(x):
+    return x * 2 if ask(THING) else x * 3
+''', "# MORE", "Shape.register(Thing)"),
+    "abc_closure": ('''
+class Shape(abc.ABC):
+    pass
+
+
+class Thing:
+    pass
+
+
+THING = Thing()
+
+
+def over(kind):
+    return lambda thing: isinstance(thing, kind)
+
+
+ask = over(Shape)
+# MORE
+
+
+def entry(x):
+    return x * 2 if ask(THING) else x * 3
+''', "# MORE", "Shape.register(Thing)"),
+    "hasattr_made": ('''
+EXTRA = "ex"
+# MORE
+
+
+def entry(x):
+    return x * 2 if hasattr(THIS, f"{EXTRA}tra") else x * 3
+''', "# MORE", "extra = 1"),
+    "getattr_made": ('''
+EXTRA = "ex"
+# MORE
+
+
+def entry(x):
+    return x * getattr(THIS, f"{EXTRA}tra", 2.0)
+''', "# MORE", "extra = 1.5"),
+    "module_dir": ('''
+value_1 = 1
+# MORE
+
+
+def entry(x):
+    return x * len([name for name in dir(THIS) if name.startswith("value_")])
+''', "# MORE", "value_2 = 1"),
+    "hash_str": ('''
+NAME = "abc"
+
+
+def entry(x):
+    return x * (hash(NAME) % 97)
+''', ANOTHER_SEED),
+    "hash_obj": ('''
+class Named:
+    def __init__(self, name):
+        self.name = name
+
+    def __hash__(self):
+        return hash(self.name)
+
+
+NAMED = Named("abc")
+
+
+def entry(x):
+    return x * (hash(NAMED) % 97)
+''', ANOTHER_SEED),
+    "hash_tuple": ('''
+def entry(x):
+    return x * (hash(("a", "b")) % 97)
+''', ANOTHER_SEED),
+    "env_alias": ('''
+ENV = os.environ
+
+
+def entry(x):
+    return x * 2 if ENV.get("MUTX") == "1" else x * 3
+''', "ENV = ", "os.environ['MUTX'] = '1'\nENV = "),
+    "env_from": ('''
+from os import environ as VARIABLES
+
+
+def entry(x):
+    return x * 2 if VARIABLES.get("MUTX") == "1" else x * 3
+''', "from os", "os.environ['MUTX'] = '1'\nfrom os"),
+    "env_helper": ('''
+def ask(env, name):
+    return env.get("MUT" + name) == "1"
+
+
+def entry(x):
+    return x * 2 if ask(os.environ, "X") else x * 3
+''', "def ask", "os.environ['MUTX'] = '1'\ndef ask"),
+    "env_default": ('''
+def ask(name, env=os.environ):
+    return env.get(name) == "1"
+
+
+def entry(x):
+    return x * 2 if ask("MUTX") else x * 3
+''', "def ask", "os.environ['MUTX'] = '1'\ndef ask"),
+    "env_dash": ('''
+KEY = "MUTANT-other"
+
+
+def entry(x):
+    x = x * 2 if os.environ.get(KEY) else x * 3
+    return x + 1 if "MUTANT key" in os.environ else x
+''', "KEY = ", "os.environ['MUTANT key'] = '1'\nKEY = "),
+    "env_dash_global": ('''
+KEY = "MUTANT-other"
+
+
+def entry(x):
+    return x * 2 if os.environ.get(KEY) else x * 3
+''', "KEY = ", "os.environ['MUTANT-other'] = '1'\nKEY = "),
+    "precision": ('''
+def entry(x):
+    return x * 2 if torch._C._get_cublas_allow_tf32() else x * 3
+''', "def entry", "torch.backends.cuda.matmul.allow_tf32 = True\n\n\ndef entry"),
+    "key_bool": ('''
+TABLE = {1: 2.0}
+
+
+def entry(x):
+    for key in TABLE:
+        x = x * (2 if isinstance(key, bool) else 3)
+    return x
+''', "{1:", "{True:"),
+    "lazy_getattr": ('''
+def __getattr__(name):
+    if name == "hidden":
+        return 2.5
+    raise AttributeError(name)
+
+
+# MORE
+
+
+def entry(x):
+    return x * getattr(THIS, "hidden", 1.0)
+''', "# MORE", "getattr = lambda *names: 4.0"),
+}
+
+
+def programs():
+    return [
+        Program(f"found_{name}", {f"found_{name}.py": _text(text)}, f"{name}, found before")
+        for name, (text, *_) in FOUND.items()]
+
+
+def mutants(programs):
+    """Of these programs, as they were found."""
+    return [_changed(program) for program in programs]
+
+
+def _changed(program):
+    text, *change = FOUND[program.name.removeprefix("found_")]
+    if change == [ANOTHER_SEED]:
+        return Mutant(None, program, "found before", program.files, other_hashes=True)
+    assert text.count(change[0]) == 1, program.name
+    return Mutant(None, program, "found before", {program.main: _text(text.replace(*change))})
+
+
+def _text(text):
+    return _HEADER + text + _MAKE
