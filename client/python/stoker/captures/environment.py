@@ -25,6 +25,9 @@ def environment_of(reached, texts, nodes, values):
     met += [(argument, value) for (_, _, argument), value in zip(nodes, values)]
     if any(_is_environment(value) and name not in _NAMES for name, value in met):
         raise NotPortable("environment variables under another name")
+    asked = sorted(reached.asked_of_the_process())
+    if asked:
+        raise NotPortable(f"what only this process can say, {asked[0]}()")
     makes_sets, sets = reached.shown_sets(values)
     if any(map(is_ordered_by_address, sets)):
         raise NotPortable("a set of objects, which addresses order")

@@ -9,9 +9,10 @@ to. They are checked once, when a capture is installed.
 import sys
 import types
 
+from ..pytorch.operators import operator_of, python_functions
 from .digests import code_digest
 from .installed import is_installed_module
-from .plain_data import is_code_like, method_words
+from .plain_data import PlainData, is_code_like, method_words
 from .reach import ABSENT, LAZY, PARTLY, look_along
 from .reads import ALL
 from .values import NotPortable, look_up
@@ -19,7 +20,8 @@ from .values import NotPortable, look_up
 _MAX_WRAPPERS = 16
 _LAZY = ["lazy"]
 _ABSENT = ["absent"]
-_DATA = ["data"]  # Guards compare it.
+_DATA = ["data"]  # Guards compare it,
+_VALUE = "value"  # or its words do, where code that was not traced reads it.
 
 
 def facts_of(reached, modules, describe, texts, entry_code):
@@ -32,13 +34,23 @@ def facts_of(reached, modules, describe, texts, entry_code):
             codes[path] = digest
     for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
         words = _words_of(value, describe)
+        if words == _DATA and (module, names) in reached.unguarded:
+            words = [_VALUE, PlainData(describe).words(value)]
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
     modules = {module.__name__: module for module in modules if texts is ALL or texts}
     return {
-        "codes": sorted(map(list, codes.items())), "chains": chains, "classes": _classes_of(describe),
+        "codes": sorted(map(list, codes.items())), "chains": chains,
+        "operators": [[name, _operator_words(name, describe)] for name in sorted(reached.operators)], "classes": _classes_of(describe),
         "texts": texts if texts is ALL else sorted(texts),
         "modules": [[name, _present(module, texts)] for name, module in sorted(modules.items())]}
+
+
+def _operator_words(name, describe):
+    """Of the Python functions that say what a custom operator gives."""
+    operator = operator_of(name)
+    return None if operator is None else [
+        _or_why(lambda: describe(function)) for function in python_functions(operator) or ()]
 
 
 def _present(module, texts):
@@ -73,8 +85,14 @@ def first_difference(facts, describe):
         module = sys.modules.get(module_name)
         found = _or_why(
             lambda: None if module is None else _words_of(look_along(module, names), describe))
+        if words[0] == _VALUE and found == _DATA:
+            found = _or_why(lambda: [_VALUE, PlainData(describe).words(look_along(module, names))])
         if found not in (words, _LAZY):
             return f"{module_name}.{'.'.join(names)}", words, found
+    for name, words in facts["operators"]:
+        found = _operator_words(name, describe)
+        if found != words:
+            return f"operator {name}", words, found
     texts = ALL if facts["texts"] is ALL else frozenset(facts["texts"])
     for name, present in facts["modules"]:
         found = _present(sys.modules[name], texts) if name in sys.modules else []

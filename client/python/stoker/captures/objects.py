@@ -17,6 +17,12 @@ from .values import class_path, encode, look_up
 # Of a module: what it holds besides its attributes.
 _HELD = ("_parameters", "_buffers", "_modules")
 _NONE = [[], [], []]
+# Classes that any program has objects of.
+_OF_EVERYBODY = {class_path(cls): cls for cls in (
+    bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, type, object,
+    collections.OrderedDict, torch.Tensor, torch.nn.Parameter, torch.nn.Module, torch.Size, torch.dtype, torch.device)}
+_OF_EVERYBODY |= {f"types:{name}": getattr(types, name) for name in (
+    "FunctionType", "MethodType", "BuiltinFunctionType", "ModuleType", "NoneType")}
 
 
 def objects_of(values, describe):
@@ -65,9 +71,11 @@ def kinds_of(nodes, values, classes):
             places[_kind_of(value)] = place
     asked = {class_path(cls): cls for cls in classes if isinstance(cls, abc.ABCMeta)}
     own = {class_path(cls): cls for cls in classes if asked and not is_installed(cls)}
+    of_anybody = {**own, **_OF_EVERYBODY}
     return [
         [path, [[place, _is_kind(kind, cls)] for kind, place in places.items()],
-         [[other, _is_kind(kind, cls)] for other, kind in sorted(own.items())]]
+         [[other, _is_kind(kind, cls)]
+          for other, kind in sorted((own if is_installed(cls) else of_anybody).items())]]
         for path, cls in sorted(asked.items())]
 
 

@@ -9,7 +9,7 @@ import sys
 from typing import NamedTuple
 
 from ..pytorch import state
-from . import checks, environment, facts, native, objects
+from . import checks, environment, facts, native, objects, trees
 from .bound import compile_check
 from .identity import Describer
 from .paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text
@@ -57,7 +57,8 @@ class GuardProgram:
         self._describe = self._new_describer(plain)
         different = (
             facts.first_difference(self._record["facts"], self._describe)
-            or environment.first_difference(self._record["environment"]))
+            or environment.first_difference(self._record["environment"])
+            or trees.first_difference(self._record["trees"]))
         if different:
             what, expected, found = different
             return Failure("code", what, str(expected), str(found))

@@ -6,6 +6,7 @@ to counts as if it had been traced, and what that refers to; of installed packag
 themselves, the code that was traced.
 """
 
+import enum
 import sys
 import types
 
@@ -21,6 +22,8 @@ _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
 _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
+_OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
+_OF_PROCESS = frozenset(("sys", "posix", "_thread", "gc", "_locale", "_signal", "resource"))
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 
 
@@ -61,16 +64,36 @@ class Reached:
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()
         self._leaves = set()  # Ids of code objects that a leaf may run.
+        self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
         for code in traced:
             if not self._is_compilers(code):
                 self._add(code)
         self.traced = list(self._codes.values())
+        self.operators = {leaf for leaf in leaves if isinstance(leaf, str)}  # Custom ones.
         for function in leaves:
-            self._add_leaf(function)
+            if not isinstance(function, str):
+                self._add_leaf(function)
         for cls in types_met:
             self._add_class(cls)
         while self._pending:
             self._look_into(self._pending.pop())
+        self.unguarded = self._read_unseen()
+
+    def _read_unseen(self):
+        """Keys of those chains that such code reads, and what it calls: no guard knows their values."""
+        found, pending, seen = set(), list(self._run_unseen), set()
+        while pending:
+            code = pending.pop()
+            module = self._modules.of(code)
+            if code in seen or module is None:
+                continue
+            seen.add(code)
+            for names in chains_of(code):
+                found.add((module.__name__, names))
+                value = self.chains.get((module.__name__, names))
+                if isinstance(value, types.FunctionType) and not is_installed_file(value.__code__.co_filename):
+                    pending.append(value.__code__)
+        return found
 
     def module_of(self, code):
         return self._modules.of(code)
@@ -93,6 +116,20 @@ class Reached:
     @property
     def asks_for_hashes(self):
         return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self._of_programs()))
+
+    def asked_of_the_process(self):
+        """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in."""
+        found = set()
+        for code in self.traced:
+            module = self._modules.of(code)
+            if module is not None and not is_installed_file(code.co_filename):
+                for names in chains_of(code):
+                    value = self.chains.get((module.__name__, names))
+                    if names in _OF_ADDRESSES and value is ABSENT:
+                        found.add(names[0])
+                    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in _OF_PROCESS:
+                        found.add(value.__name__)
+        return found
 
     @property
     def codes(self):
@@ -183,6 +220,8 @@ class Reached:
         """Of an installed package, too: a program may have put something else in the place of what it calls."""
         self._leaves.add(id(function.__code__))
         self._add(function.__code__)
+        if not is_installed_file(function.__code__.co_filename):
+            self._run_unseen.append(function.__code__)
 
     def _add_function(self, function):
         if is_installed_file(function.__code__.co_filename):
@@ -201,12 +240,21 @@ class Reached:
             return
         self._classes.add(cls)
         for base in (*cls.__mro__, *type(cls).__mro__):
-            for value in list(vars(base).values()):
+            is_constant = issubclass(base, (enum.Enum, type))
+            for name, value in list(vars(base).items()):
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
+                if is_constant and _is_run_by_python(name) and isinstance(value, types.FunctionType):
+                    if not is_installed_file(value.__code__.co_filename):
+                        self._run_unseen.append(value.__code__)
                 for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):
                     if isinstance(part, types.FunctionType):
                         self._add_function(part)
+
+
+def _is_run_by_python(name):
+    """A method that operations on constants run: on members of enumerations, and on classes."""
+    return name.startswith("_") and name.endswith("_") and name not in ("__init__", "__new__")
 
 
 def _classes_in(value, depth=0):

@@ -2,6 +2,7 @@
 
 import abc
 import json
+import re
 import types
 
 from ..pytorch.state import asked_for
@@ -18,8 +19,10 @@ from .paths import COMPILER
 from .reach import Reached
 from .reads import ALL, texts_in
 from .recording import record_of
+from .trees import trees_of
 from .values import NotPortable, encode
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")  # As in the default text of an object.
 _DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", "__resume_at")
 
 
@@ -53,10 +56,12 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "facts": facts,
         "packages": packages(),
         "environment": environment_of(reached, texts, writer.paths.nodes, writer.values),
+        "trees": trees_of(reached, classes | _classes_met(writer)),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
     installed = _Globals(scope.global_values, trace.installed_globals, prefix)
     installed.collect(new_code)
+    _require_no_addresses(new_code)
     record["code"] = encode_code(new_code, installed.renamed)
     record["globals"] = installed.words
     record["graphs"] = installed.graphs
@@ -67,6 +72,14 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     if record["apart"]:
         _require_separate_memory(writer)
     return record
+
+
+def _require_no_addresses(code):
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _require_no_addresses(constant)
+        elif isinstance(constant, str) and _ADDRESS.search(constant):
+            raise NotPortable("a text that holds an address")
 
 
 def _modules_met(writer):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..pytorch import aot
-from ..pytorch.operators import OpOverload, OpOverloadPacket
+from ..pytorch.operators import OpOverload, OpOverloadPacket, python_functions
 from .graphs import encode_eager, encode_program
 from .installed import is_installed_file
 from .values import NotPortable
@@ -45,8 +45,14 @@ class _Graph:
                     raise NotPortable(f"a function that stays in the graph, {target.__qualname__}")
             elif isinstance(target, OpOverload | OpOverloadPacket):
                 name = str(target if isinstance(target, OpOverloadPacket) else target.overloadpacket)
-                if name.partition(".")[0] not in _OF_PYTORCH and name not in left:
+                if name.partition(".")[0] in _OF_PYTORCH:
+                    continue
+                if name not in left:
                     raise NotPortable(f"an operator that is made of others, {name}")
+                functions = python_functions(target)
+                if functions is None:
+                    raise NotPortable(f"an operator that says in no Python function what it gives, {name}")
+                _recorded.leaves += [name, *functions]
 
     def mark(self, function):
         """The function that Dynamo gets for the graph, with its record."""
@@ -61,7 +67,7 @@ class _Graph:
 @contextmanager
 def frame():
     """Graphs compiled inside belong to a frame that is being recorded. Gives a list, to which the functions in them
-    come: AOTAutograd has run these, and all that they call."""
+    come: AOTAutograd has run these, and all that they call. So do the names of custom operators, and what they run."""
     outer = getattr(_recorded, "graphs", None), getattr(_recorded, "leaves", None)
     _recorded.graphs, _recorded.leaves = [], []
     try:

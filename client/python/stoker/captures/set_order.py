@@ -11,7 +11,7 @@ import linecache
 from .reads import code_inside
 
 _MAKERS = frozenset(("set", "frozenset"))
-_INDIFFERENT_CALLS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset", "id"))
+_INDIFFERENT_CALLS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset"))
 _INDIFFERENT_METHODS = frozenset((
     "add", "discard", "remove", "clear", "update", "difference_update", "intersection_update", "isdisjoint",
     "issubset", "issuperset", "__contains__"))
@@ -63,6 +63,8 @@ class _Uses:
                 name = parent.func.attr
                 return name not in _OF_SETS_ALONE and (name not in _SETS_OF_SETS or self._shows(parent))
             name = parent.func.id if isinstance(parent.func, ast.Name) else None
+            if name == "sorted" and parent.keywords:  # A key may take two elements for equal: these stay as they came.
+                return True
             return name not in _INDIFFERENT_CALLS or (name in _MAKERS and self._shows(parent))
         if isinstance(parent, ast.Attribute):
             call = self._parents.get(parent)

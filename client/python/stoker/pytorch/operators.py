@@ -1,6 +1,7 @@
 """Operators as a graph names them."""
 
 import contextlib
+import types
 
 import torch
 
@@ -15,6 +16,31 @@ def look_at_real_tensors():
     except ImportError:
         return contextlib.nullcontext()
     return _disable_current_modes()
+
+
+def python_functions(operator):
+    """What a custom operator is to a trace: the Python functions that say what it gives, without running it. None where
+    that is not known."""
+    try:
+        from torch._library.custom_ops import OPDEFS
+        from torch._library.simple_registry import singleton
+    except ImportError:
+        return None
+    packet = operator if isinstance(operator, OpOverloadPacket) else operator.overloadpacket
+    name = str(packet).replace(".", "::", 1)
+    definition = OPDEFS.get(name)
+    kernel = getattr(getattr(singleton.find(name), "fake_impl", None), "kernel", None)
+    functions = [getattr(definition, "_abstract_fn", None), getattr(kernel, "func", None)]
+    return [function for function in functions if isinstance(function, types.FunctionType)] or None
+
+
+def operator_of(name):
+    """The packet that str() gives as `name`; None if there is none."""
+    namespace, _, name = name.partition(".")
+    try:
+        return getattr(getattr(torch.ops, namespace), name)
+    except AttributeError:
+        return None
 
 
 def fake_mode():

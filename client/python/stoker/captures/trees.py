@@ -1,0 +1,38 @@
+"""Which classes PyTorch's pytree takes apart: registering one changes no class."""
+
+import types
+
+from torch.utils import _pytree as pytree
+
+from .installed import is_installed
+from .values import class_path, look_up
+
+
+def trees_of(reached, classes):
+    """[[path of a class, is it taken apart?]] of a program's classes, where code that was traced takes trees apart."""
+    if not any("pytree" in _module_of(value) for value in reached.chains.values()):
+        return []
+    found = []
+    for cls in classes:
+        if not is_installed(cls):
+            found.append([class_path(cls), _is_node(cls)])
+    return sorted(found)
+
+
+def first_difference(trees):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    for path, expected in trees:
+        cls = look_up(path)
+        if isinstance(cls, type) and _is_node(cls) != expected:
+            return f"pytree of {path}", str(expected), str(not expected)
+    return None
+
+
+def _module_of(value):
+    """The name of a module, or of the one that a function or a class is from."""
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return name if isinstance(name, str) else ""
+
+
+def _is_node(cls):
+    return cls in pytree.SUPPORTED_NODES
