@@ -76,10 +76,11 @@ _KINDS = {
 
 
 def matches(kind, value, expected, describe):
+    holds = _KINDS[kind]  # KeyError for a capture that is damaged.
     if type(value) is Unreachable:
         return False
     try:
-        return _KINDS[kind](value, expected, describe)
+        return holds(value, expected, describe)
     except Exception:  # Of another type, which has no such thing, or whatever its methods raise.
         return False
 
