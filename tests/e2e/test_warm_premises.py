@@ -182,11 +182,12 @@ def of_a_set(x):
 
 
 ROWS = 3
+ROWS_GIVEN = 3
 
 
 @torch.library.custom_op(f"stoker_test::rows_of_{__name__}", mutates_args=())
 def rows_of(x: torch.Tensor) -> torch.Tensor:
-    return x[:ROWS] * 2
+    return x[:ROWS_GIVEN] * 2
 
 
 @rows_of.register_fake
@@ -269,8 +270,8 @@ CHANGES = {
     "class_set_order": (SETUP, "    entry = of_a_class_set\n"),
 }
 
-# These may start warm: what changed is noticed when it runs. Two rows where three were traced.
-NOTICED = {"operator_of_another_shape": ("ROWS = 3", "ROWS = 2")}
+# These may start warm: what changed is noticed when it runs. An operator gives two rows where it says three.
+NOTICED = {"operator_of_another_shape": ("ROWS_GIVEN = 3", "ROWS_GIVEN = 2")}
 
 # Entries that are functions: what the second process changes, (old, new).
 OF_FUNCTIONS = {

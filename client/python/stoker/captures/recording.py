@@ -107,7 +107,7 @@ def note_sized(gm, symbolic, parameters, options, is_training):
 
 def note_traced(gm, is_training):
     """The same for a graph that is not to be compiled, as in an audit."""
-    _note(gm, is_training, dict)
+    _note(gm, is_training, lambda: {"reads_numerics": False})
 
 
 def _note(gm, is_training, words_of_kind):

@@ -2,8 +2,7 @@
 
 import types
 
-from torch.utils import _pytree as pytree
-
+from ..pytorch.state import tree_nodes
 from .installed import is_installed
 from .values import class_path, look_up
 
@@ -35,4 +34,4 @@ def _module_of(value):
 
 
 def _is_node(cls):
-    return cls in pytree.SUPPORTED_NODES
+    return cls in tree_nodes()

@@ -5,6 +5,9 @@ import types
 
 import torch
 
+from . import installation
+
+_MAX_DEPTH = 8  # Of functions in closures.
 OpOverload = type(torch.ops.aten.add.Tensor)
 OpOverloadPacket = type(torch.ops.aten.add)
 
@@ -30,8 +33,24 @@ def python_functions(operator):
     name = str(packet).replace(".", "::", 1)
     definition = OPDEFS.get(name)
     kernel = getattr(getattr(singleton.find(name), "fake_impl", None), "kernel", None)
-    functions = [getattr(definition, "_abstract_fn", None), getattr(kernel, "func", None)]
-    return [function for function in functions if isinstance(function, types.FunctionType)] or None
+    found = {}
+    for function in (getattr(definition, "_abstract_fn", None), getattr(kernel, "func", None)):
+        _collect(function, found)
+    return list(found.values()) or None
+
+
+def _collect(function, found, depth=0):
+    """Below what PyTorch wraps them in, which keeps notes of its own."""
+    if not isinstance(function, types.FunctionType) or depth == _MAX_DEPTH:
+        return
+    if installation.place_of(function.__code__) is None:
+        found[id(function)] = function
+        return
+    for cell in function.__closure__ or ():
+        try:
+            _collect(cell.cell_contents, found, depth + 1)
+        except ValueError:
+            continue  # An empty cell.
 
 
 def operator_of(name):

@@ -163,3 +163,10 @@ def _attention():
 def _device():
     """The default device that was set; its module is loaded when one is."""
     return getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)
+
+
+def tree_nodes():
+    """Classes that pytree takes apart."""
+    from torch.utils._pytree import SUPPORTED_NODES
+
+    return SUPPORTED_NODES
