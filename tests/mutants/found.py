@@ -9,10 +9,12 @@ from mutants.programs import Program
 ANOTHER_SEED = None  # In place of a change: the second process has another seed of hashes.
 
 _HEADER = '''import abc
+import enum
 import os
 import sys
 
 import torch
+from torch.utils import _pytree as pytree
 
 THIS = sys.modules[__name__]
 
@@ -267,6 +269,182 @@ def __getattr__(name):
 def entry(x):
     return x * getattr(THIS, "hidden", 1.0)
 ''', "# MORE", "getattr = lambda *names: 4.0"),
+    # Found by people, who read what Dynamo does: it runs these methods, and guards nothing that they read.
+    "enum_missing": ('''
+ALIASES = {"swish": "silu"}
+
+
+class Kind(enum.Enum):
+    RELU = "relu"
+    SILU = "silu"
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls(ALIASES[value])
+
+
+def entry(x):
+    return x * 2 if Kind("swish") is Kind.RELU else x * 3
+''', '{"swish": "silu"}', '{"swish": "relu"}'),
+    "enum_text": ('''
+LABELS = {"A": "p"}
+
+
+class Mode(enum.Enum):
+    A = 1
+
+    def __str__(self):
+        return LABELS[self.name]
+
+
+def entry(x):
+    return x * 2 if f"{Mode.A}" == "p" else x * 3
+''', '"p"}', '"q"}'),
+    "enum_int": ('''
+EXTRA = 0
+
+
+class Step(enum.IntEnum):
+    A = 1
+
+    def __int__(self):
+        return 2 + EXTRA
+
+
+def entry(x):
+    return x * int(Step.A)
+''', "EXTRA = 0", "EXTRA = 1"),
+    "metaclass_asked": ('''
+ALLOWED = ["Thing"]
+
+
+class Meta(type):
+    def __instancecheck__(cls, value):
+        return type(value).__name__ in ALLOWED
+
+
+class Kind(metaclass=Meta):
+    pass
+
+
+class Thing:
+    pass
+
+
+THING = Thing()
+
+
+def entry(x):
+    return x * 2 if isinstance(THING, Kind) else x * 3
+''', '["Thing"]', '["Other"]'),
+    "metaclass_truth": ('''
+FLAG = True
+
+
+class Meta(type):
+    def __bool__(cls):
+        return FLAG
+
+
+class Kind(metaclass=Meta):
+    pass
+
+
+def entry(x):
+    return x * 2 if Kind else x * 3
+''', "FLAG = True", "FLAG = False"),
+    "operator_shape": ('''
+COUNT = 2
+
+
+@torch.library.custom_op(f"mutants_found::{__name__}", mutates_args=())
+def made(x: torch.Tensor) -> torch.Tensor:
+    return x.new_ones(COUNT)
+
+
+@made.register_fake
+def _(x):
+    return x.new_empty(COUNT)
+
+
+def entry(x):
+    y = made(x) + 1
+    return y * y.shape[0]
+''', "COUNT = 2", "COUNT = 3"),
+    "tree": ('''
+class Box:
+    def __init__(self, held):
+        self.held = held
+
+
+# MORE
+
+
+def entry(x):
+    doubled = pytree.tree_map(lambda leaf: leaf * 2 if isinstance(leaf, torch.Tensor) else leaf, [Box(x), x])
+    return doubled[0].held + 0
+''', "# MORE", "pytree.register_pytree_node(Box, lambda box: ([box.held], None), lambda held, _: Box(*held))"),
+    "recursion_limit": ('''
+# MORE
+
+
+def entry(x):
+    return x * sys.getrecursionlimit()
+''', "# MORE", "sys.setrecursionlimit(sys.getrecursionlimit() + 7)"),
+    "sorted_by_key": ('''
+def entry(x):
+    for place, name in enumerate(sorted({"bb", "aa", "cc", "dd", "ee", "ff", "gg"}, key=len)):
+        x = x * 2 if name in ("aa", "dd") else x + place
+    return x
+''', ANOTHER_SEED),
+    "abc_of_int": ('''
+class Shape(abc.ABC):
+    pass
+
+
+HELD = 3
+# MORE
+
+
+def entry(x):
+    return x * 2 if isinstance(HELD, Shape) else x * 3
+''', "# MORE", "Shape.register(int)"),
+    "abc_of_dict": ('''
+class Shape(abc.ABC):
+    pass
+
+
+HELD = {"a": 1}
+# MORE
+
+
+def entry(x):
+    return x * 2 if isinstance(HELD, Shape) else x * 3
+''', "# MORE", "Shape.register(dict)"),
+    "abc_of_tensor": ('''
+class Shape(abc.ABC):
+    pass
+
+
+HELD = None
+# MORE
+
+
+def entry(x):
+    return x * 2 if isinstance(x, Shape) else x * 3
+''', "# MORE", "Shape.register(torch.Tensor)"),
+    "abc_of_function": ('''
+class Shape(abc.ABC):
+    pass
+
+
+HELD = lambda: 1
+# MORE
+
+
+def entry(x):
+    return x * 2 if isinstance(HELD, Shape) else x * 3
+''', "# MORE", "Shape.register(type(lambda: 1))"),
 }
 
 
