@@ -76,6 +76,9 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 
 
 def _options(mode, options):
+    if not isinstance(options, dict):
+        warn_once(("options", repr(options)), "options %r are no dictionary and are ignored.", options)
+        options = {}
     if mode not in _MODES:
         warn_once(("mode", mode), "mode '%s' is unknown and ignored.", mode)
     for name in sorted(set(options) - {"verify"}):

@@ -95,6 +95,14 @@ def test_options_are_passed_on(evaluated, warnings):
 
 
 @torch.no_grad()
+def test_options_that_are_no_dictionary_are_ignored(evaluated, warnings):
+    x = torch.ones(3)
+    assert torch.equal(compiled(lambda x: x + 1, options=[1])(x), x + 1)
+    assert warnings == ["options [1] are no dictionary and are ignored."]
+    assert len(evaluated) == 1
+
+
+@torch.no_grad()
 def test_operator_without_rule_is_named_once(evaluated, warnings, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(backend, "_executable", lambda s, o, r: EvaluatedSegment(s))

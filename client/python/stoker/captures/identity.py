@@ -88,7 +88,7 @@ class Describer:
         self._data = {}  # Class -> lines of its own plain data.
         self._classes = {}
         self._variable = 0  # How often a description depended on the names, or on what is being described.
-        self._open = set()  # Functions being described: closures may contain each other.
+        self._open = set()  # Ids of functions, and of owners of methods, being described: they may contain each other.
         self.covered = {}  # id of a code object that a digest contains -> the object
         self.referred = {}  # Path -> class, of those that stand in plain data or in closures.
 
@@ -297,8 +297,17 @@ class Describer:
             return None
         self._variable += 1
         if self._with_data:
-            return PlainData(self).words(owner)
+            return self._owner_words(owner)
         raise NotPortable(f"a bound method of {type(owner).__name__}")
+
+    def _owner_words(self, owner):
+        if id(owner) in self._open:  # It holds the method itself.
+            return ["outer"]
+        self._open.add(id(owner))
+        try:
+            return PlainData(self).words(owner)
+        finally:
+            self._open.discard(id(owner))
 
     def _cover(self, code):
         if id(code) not in self.covered:

@@ -1,6 +1,7 @@
 """Digests of functions and classes: what changes them, and what of their source does not. Modules stand in files,
 and are digested in processes of their own."""
 
+import functools
 import json
 import os
 import pathlib
@@ -119,3 +120,17 @@ def test_methods_of_a_class_count_and_its_plain_data_do_not():
     assert define("class A:\n x = 1\n def f(self): return 1") == define(
         "\n\n\nclass A:\n x = 2\n def f(self): return 1")
     assert define("class A:\n def f(self): return 1") != define("class A:\n def f(self): return 2")
+
+
+def test_a_method_that_its_own_object_holds_is_described():
+    from stoker.captures.identity import Describer
+
+    class Thing:
+        def scaled(self, amount):
+            return amount
+
+    thing = Thing()
+    thing.run = functools.partial(thing.scaled, amount=2.0)
+    words = Describer(frozenset(("run", "scaled")))(thing.scaled)
+    thing.run = functools.partial(thing.scaled, amount=3.0)
+    assert Describer(frozenset(("run", "scaled")))(thing.scaled) != words
