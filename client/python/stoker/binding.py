@@ -68,7 +68,7 @@ class Stamp:
         self._contents = list(map(_content_of, parameters, self.versions))
         self.numbers = [content.number for content in self._contents]
         self._sampler = _sampler([content.memory for content in self._contents])
-        self._sample = self._sampler()
+        self.sample = self._sampler()
 
     @property
     def memory(self):
@@ -83,7 +83,7 @@ class Stamp:
             return False
         return (
             versions == self.versions and tuple(map(_pointer, parameters)) == self.pointers
-            and self._sampler() == self._sample)
+            and self._sampler() == self.sample)
 
 
 def _sampler(tensors):

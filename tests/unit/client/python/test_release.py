@@ -19,9 +19,9 @@ class Executable:
         self.released.put(binding)
 
 
-def bind(executable, parameters, before=None):
+def bind(executable, parameters, before=None, sample=0):
     laid_out = [parameter.detach() for parameter in parameters]
-    return release.Binding(executable, parameters, laid_out, before)
+    return release.Binding(executable, parameters, laid_out, sample, before)
 
 
 def test_end_of_a_parameter_releases_its_binding_once():
@@ -50,13 +50,19 @@ def test_binding_keeps_no_executable():
 
 
 def test_tensor_objects_of_one_call_are_not_followed_for_ever():
-    executable, weight = Executable(), torch.ones(3)
-    first = bind(executable, [weight.detach()])
-    assert executable.released.get(timeout=30) is first
-    second = bind(executable, [weight.detach()], first)
+    executable, weight, binding = Executable(), torch.ones(3), None
+    for _ in range(3):
+        binding = bind(executable, [weight.detach()], binding)
+        assert executable.released.get(timeout=30) is binding
+    binding = bind(executable, [weight.detach()], binding)
     with pytest.raises(queue.Empty):
         executable.released.get(timeout=0.05)
-    third = bind(executable, [torch.ones(4)], second)
-    with pytest.raises(queue.Empty):
-        executable.released.get(timeout=0.05)
-    assert third is not None
+    other = bind(executable, [torch.ones(4)], binding)
+    assert executable.released.get(timeout=30) is other
+
+
+def test_other_contents_at_the_same_place_are_followed():
+    executable, weight, binding = Executable(), torch.ones(3), None
+    for sample in range(5):
+        binding = bind(executable, [weight.detach()], binding, sample)
+        assert executable.released.get(timeout=30) is binding
