@@ -51,7 +51,8 @@ _ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
 
 # Dynamo replaces these when it is imported, or when its first compiled function is entered.
 _REPLACED_BY_DYNAMO = {
-    torch.nn.Module: ("__init__", "__setstate__"), torch.distributions.Distribution: ("_validate_args",)}
+    torch.nn.Module: ("__init__", "__setstate__", "___has_generation_tag_patch"),
+    torch.distributions.Distribution: ("_validate_args",)}
 # Files of PyTorch's compiler: what it wraps functions in, PyTorch's own among them, computes nothing.
 _COMPILERS_FILES = ("_compile.py:", "_dynamo/")
 

@@ -17,6 +17,7 @@ from .values import class_path, encode, look_up
 # Of a module: what it holds besides its attributes.
 _HELD = ("_parameters", "_buffers", "_modules")
 _NONE = [[], [], []]
+_LEFT_BY_COMPILE = ("_is_torch_compile",)  # By torch.compile(), on a module; stoker.compile() does not.
 # Classes that any program has objects of.
 _OF_EVERYBODY = {class_path(cls): cls for cls in (
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, type, object,
@@ -116,7 +117,7 @@ def _words(value, describe):
         own = {}
     if type(own) is not dict:
         own = {}
-    names = [name for name in own if describe.reads(name)]
+    names = [name for name in own if describe.reads(name) and name not in _LEFT_BY_COMPILE]
     code = [
         [name, method_words(own[name], describe)] for name in sorted(names) if is_code_like(own[name], describe)]
     if isinstance(value, torch.nn.Module):
