@@ -85,9 +85,9 @@ class Reached:
         while pending:
             code = pending.pop()
             module = self._modules.of(code)
-            if code in seen or module is None:
+            if id(code) in seen or module is None:  # Code objects of two modules may be equal.
                 continue
-            seen.add(code)
+            seen.add(id(code))
             for names in chains_of(code):
                 found.add((module.__name__, names))
                 value = self.chains.get((module.__name__, names))

@@ -11,11 +11,7 @@ def trees_of(reached, classes):
     """[[path of a class, is it taken apart?]] of a program's classes, where code that was traced takes trees apart."""
     if not any("pytree" in _module_of(value) for value in reached.chains.values()):
         return []
-    found = []
-    for cls in classes:
-        if not is_installed(cls):
-            found.append([class_path(cls), _is_node(cls)])
-    return sorted(found)
+    return sorted([class_path(cls), _is_node(cls)] for cls in classes if not is_installed(cls))
 
 
 def first_difference(trees):
