@@ -70,7 +70,6 @@ Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
   if (loaded->parameter_inputs_.empty()) {
     STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}));
   }
-  loaded->verifies_ = verified_against.has_value();
   if (verified_against) loaded->verification_ = Verification::kPending;
   loaded->verified_against_ = std::move(verified_against);
   loaded->obtained_ = std::move(obtained);
@@ -210,7 +209,7 @@ Status LoadedExecutable::Run(std::span<const void* const> inputs,
   STOKER_RETURN_IF_ERROR(
       executable_->Run(*frame->sizes, *binding, {frame->inputs, outputs, NumThreads()}));
   CopyInputsThatAreOutputs(*frame, outputs);
-  if (verifies_) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
+  if (Verifies()) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
   ReturnFrame(std::move(frame));
   return Ok();
 }
@@ -239,7 +238,6 @@ Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outpu
   }
   verification_ = Verification::kVerified;
   verified_against_.reset();
-  verifies_ = false;
   return Ok();
 }
 
@@ -259,6 +257,11 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
     STOKER_RETURN_IF_ERROR(VerifyOutput(i, actual, expected[i], obtained_.numerics));
   }
   return Ok();
+}
+
+bool LoadedExecutable::Verifies() const {
+  const Verification verification = verification_.load();
+  return verification == Verification::kPending || verification == Verification::kRefused;
 }
 
 std::string_view LoadedExecutable::VerificationText() const {

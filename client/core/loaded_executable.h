@@ -66,6 +66,7 @@ class LoadedExecutable {
   enum class Verification : std::uint8_t { kNone, kPending, kVerified, kRefused };
 
   std::string_view PreparedFrom() const;  // file, parameters; empty: there is nothing yet.
+  bool Verifies() const;  // Until a call has been as the interpreter says.
   std::string_view VerificationText() const;
   // The binding for one call.
   Result<std::shared_ptr<const cpu::Binding>> CurrentBinding();
@@ -96,10 +97,9 @@ class LoadedExecutable {
   std::mutex frames_mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;  // Not in use; most recently used last.
 
-  std::atomic<bool> verifies_{false};  // Until a call has been as the interpreter says.
   std::atomic<Verification> verification_{Verification::kNone};
   std::mutex verify_mutex_;
-  std::optional<Graph> verified_against_;  // While `verifies_`.
+  std::optional<Graph> verified_against_;  // While it Verifies.
 };
 
 }  // namespace stoker
