@@ -66,7 +66,7 @@ class LoadedExecutable {
   enum class Verification : std::uint8_t { kNone, kPending, kVerified, kRefused };
 
   std::string_view PreparedFrom() const;  // file, parameters; empty: there is nothing yet.
-  bool Verifies() const;  // Until a call has been as the interpreter says.
+  bool Verifies() const;                  // Until a call has been as the interpreter says.
   std::string_view VerificationText() const;
   // The binding for one call.
   Result<std::shared_ptr<const cpu::Binding>> CurrentBinding();
