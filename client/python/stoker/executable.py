@@ -17,9 +17,21 @@ from .profiling import collectors
 from .program import check_indices
 
 
+class _Owned:
+    """Frees a handle when its executable cannot be reached any more. A `__del__` of the executable itself would be too
+    early: while that runs, weak references still give the executable to other threads."""
+
+    def __init__(self, handle):
+        self._handle = handle
+        self._free = library.load().stoker_executable_free
+
+    def __del__(self):
+        self._free(self._handle)
+
+
 class Executable:
-    """Calls are safe from any thread. `verifies`: libstoker compares the first one with the interpreter. `on_bind` is told how many seconds a binding took, and where packed
-    weights came from: "parameters" or "file"."""
+    """Calls are safe from any thread. `verifies`: libstoker compares the first one with the interpreter. `on_bind` is
+    told how many seconds a binding took, and where packed weights came from: "parameters" or "file"."""
 
     _threads_in_use = None  # What libstoker was told last: a setting of the process.
 
@@ -28,6 +40,7 @@ class Executable:
         self._verifies = verifies
         self._library = library.load()
         self._handle = handle
+        self._owned = _Owned(handle)
         self._segment = segment
         inputs = segment.inputs
         self._parameter_slots = [source.slot for source in inputs if source.parameter]
@@ -48,9 +61,6 @@ class Executable:
         self._stamp = None
         self._binding = None  # A release.Binding: what is bound, while there is a stamp.
         self._repairs = 0
-
-    def __del__(self):
-        self._library.stoker_executable_free(self._handle)
 
     def describe(self):
         return json.loads(

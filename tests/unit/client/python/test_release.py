@@ -3,11 +3,13 @@
 import gc
 import queue
 import weakref
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from stoker import release
+from stoker import library, release
+from stoker.executable import Executable as CompiledExecutable
 
 
 class Executable:
@@ -47,6 +49,23 @@ def test_binding_keeps_no_executable():
     follower = Executable()
     kept = bind(follower, [torch.ones(2)], binding)
     assert follower.released.get(timeout=30) is kept
+
+
+def test_handle_is_freed_when_nobody_can_reach_its_executable(monkeypatch):
+    """A release under way in another thread would go on with what is freed."""
+    reached = []
+
+    class Library:
+        def stoker_executable_free(self, handle):
+            reached.append((handle, executable()))
+
+    monkeypatch.setattr(library, "load", Library)
+    segment = SimpleNamespace(inputs=(), outputs=(), checks=(), limits=0)
+    made = CompiledExecutable(7, segment, on_bind=None)
+    executable = weakref.ref(made)
+    assert executable() is made and not reached
+    del made
+    assert reached == [(7, None)]
 
 
 def test_tensor_objects_of_one_call_are_not_followed_for_ever():
