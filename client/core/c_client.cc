@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "client/core/c_handles.h"
+#include "client/core/file_listing.h"
 
 namespace stoker {
 namespace {
@@ -289,6 +290,16 @@ stoker_status* stoker_client_describe(stoker_client* client, char** text) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
     *text = CopyText(DescribeSetup(*client));
+    return Ok();
+  });
+}
+
+stoker_status* stoker_list_files(const char* folder, const char* suffix, const char* without,
+                                 char** text) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(folder, "folder"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));
+    *text = CopyText(ListFiles(folder, TextOrEmpty(suffix), SplitAtCommas(TextOrEmpty(without))));
     return Ok();
   });
 }

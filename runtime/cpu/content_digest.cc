@@ -1,13 +1,10 @@
 #include "runtime/cpu/content_digest.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 #include "protocol/base/bytes.h"
+#include "runtime/cpu/piece_hash.h"
 
 namespace stoker::cpu {
 namespace {
@@ -29,9 +26,10 @@ void HashPieces(const void* context, std::int64_t begin, std::int64_t end, int /
 }  // namespace
 
 PieceHash HashOf(Bytes piece) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(piece.data(), piece.size()));
-  return std::bit_cast<PieceHash>(canonical);
+  static const auto hash_piece = __builtin_cpu_supports("avx2") ? HashPieceAvx2 : HashPiece;
+  PieceHash hash;
+  hash_piece(piece.data(), piece.size(), hash.data());
+  return hash;
 }
 
 std::vector<Bytes> PiecesOf(std::span<const Bytes> regions) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "protocol/base/digest.h"
+#include "runtime/cpu/piece_hash.h"
 #include "runtime/cpu/thread_pool.h"
 
 namespace stoker::cpu {
@@ -16,8 +17,8 @@ using Bytes = std::span<const std::byte>;
 // Memory is read in pieces of this size; the last one of a region may be shorter.
 inline constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 
-// XXH3, 128 bits (github.com/Cyan4973/xxHash), in its canonical form: not cryptographic.
-using PieceHash = std::array<char, 16>;
+// Not cryptographic.
+using PieceHash = std::array<char, kPieceHashBytes>;
 
 PieceHash HashOf(Bytes piece);
 

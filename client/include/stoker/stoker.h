@@ -135,6 +135,13 @@ STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, ch
  * it describes it; never starts a daemon. */
 STOKER_API stoker_status* stoker_client_describe(stoker_client* client, char** json);
 
+/* A line of each file below `folder` whose name ends in `suffix`, sorted by path: its path below
+ * the folder, bytes, nanoseconds of the last change of its content and of its status, inode. Links
+ * are followed. `without`: names in the folder itself that are left out, separated by commas; NULL:
+ * none. What cannot be looked at is left out too. */
+STOKER_API stoker_status* stoker_list_files(const char* folder, const char* suffix,
+                                            const char* without, char** text);
+
 /* --- Graph -------------------------------------------------------------------------------- */
 
 typedef struct stoker_graph stoker_graph;

@@ -80,6 +80,7 @@ _SIGNATURES = {
     "stoker_client_drop_capture": (c_void_p, [c_void_p, c_char_p, c_char_p]),
     "stoker_client_note_capture": (
         c_void_p, [c_void_p, c_char_p, c_char_p, c_char_p, c_char_p]),
+    "stoker_list_files": (c_void_p, [c_char_p, c_char_p, c_char_p, _TEXT]),
     "stoker_text_free": (None, [c_void_p]),
     "stoker_graph_parse": (c_void_p, [c_char_p, c_size_t, _POINTERS]),
     "stoker_graph_free": (None, [c_void_p]),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import torch
 
+from ..library import StokerError
 from ..pytorch import installation
 from . import frontend
 from .digests import digest_of
@@ -69,7 +70,7 @@ def digest_ahead():
 
 
 def _try_to_digest():
-    with contextlib.suppress(OSError):  # The call that needs them says what is wrong.
+    with contextlib.suppress(OSError, StokerError):  # The call that needs them says what is wrong.
         _digest_makers()
 
 

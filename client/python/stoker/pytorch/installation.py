@@ -1,7 +1,6 @@
 """Which PyTorch this is: its version, and a digest of the code that decides what Dynamo and AOTAutograd make."""
 
 import functools
-import hashlib
 import os
 import sys
 import types
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from ..log import logger
+from .. import source_digest
 
 # Of the package torch, what has no part in a trace: it is imported by programs alone, or not in Python.
 _WITHOUT = frozenset(("testing", "onnx", "_inductor", "include", "lib", "share", "bin"))
@@ -27,28 +26,8 @@ def version():
 @functools.cache
 def digest():
     """64 hexadecimal digits, the same on every host: PyTorch's version, CPython's, PyTorch's source and the sizes of
-    its libraries. A copy with one function changed has another. Looking at the files takes some 8 ms; reading them,
-    30 ms more, is remembered by a host for files whose sizes and times are the same."""
-    root = Path(_ROOT)
-    files = sorted(_sources(root))
-    who = _who(root)
-    remembered = _remembered_as(
-        str(root), who, *(
-            f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-            for path, status in files))
-    found = _read(remembered)
-    if found is not None:
-        return found
-    hasher = hashlib.sha256(who.encode())
-    for path, _ in files:
-        try:
-            data = Path(root, path).read_bytes()
-        except OSError as error:
-            data = repr(error).encode()
-        hasher.update(f"{path} {len(data)}\n".encode())
-        hasher.update(data)
-    _remember(remembered, hasher.hexdigest())
-    return hasher.hexdigest()
+    its libraries. A copy with one function changed has another."""
+    return source_digest.digest(_ROOT, _who(), _WITHOUT)
 
 
 def place_of(code):
@@ -67,8 +46,8 @@ def place_of(code):
     return f"{path}:{code.co_firstlineno}:{code.co_qualname}:{checksum:08x}"
 
 
-def _who(root):
-    sizes = [_size(root / name) for name in _LIBRARIES]
+def _who():
+    sizes = [_size(Path(_ROOT, name)) for name in _LIBRARIES]
     return (
         f"{version()}\n{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}\n{sizes}\n")
 
@@ -78,50 +57,3 @@ def _size(path):
         return path.stat().st_size
     except OSError:
         return None
-
-
-def _sources(root):
-    """(path below root, status) of each file that counts. What is gone meanwhile, or leads nowhere, does not."""
-    pending = [""]
-    while pending:
-        folder = pending.pop()
-        for entry in os.scandir(f"{root}/{folder}"):
-            try:
-                if entry.is_dir():
-                    if folder or entry.name not in _WITHOUT:
-                        pending.append(f"{folder}{entry.name}/")
-                elif entry.name.endswith(".py"):
-                    yield folder + entry.name, entry.stat()
-            except OSError as error:
-                logger.debug("%s is no part of PyTorch: %s", entry.path, error)
-
-
-def _remembered_as(*texts):
-    """A file in the user's cache folder, which holds code already; None if there is no such folder."""
-    folder = os.environ.get("STOKER_CACHE_DIR")
-    if not folder:
-        caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        if caches.startswith("~"):
-            return None
-        folder = os.path.join(caches, "stoker")
-    return Path(folder, "installations", hashlib.sha256("\0".join(texts).encode()).hexdigest())
-
-
-def _read(path):
-    try:
-        found = "" if path is None else path.read_text()
-    except OSError:
-        return None
-    return found if len(found) == 64 else None
-
-
-def _remember(path, text):
-    if path is None:
-        return
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = path.with_name(f"{path.name}.{os.getpid()}")
-        made.write_text(text)
-        made.replace(path)
-    except OSError as error:
-        logger.debug("PyTorch's digest is not remembered: %s", error)

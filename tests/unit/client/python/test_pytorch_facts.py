@@ -124,7 +124,7 @@ def test_the_installation_has_one_digest(monkeypatch, tmp_path):
         installation.digest.cache_clear()
         found.append(installation.digest())
     assert len(found[0]) == 64 and len(set(found)) == 1
-    assert len(list((tmp_path / "one" / "installations").iterdir())) == 1
+    assert len(list((tmp_path / "one" / "sources").iterdir())) == 1
     assert installation.version() == torch.__version__
 
 

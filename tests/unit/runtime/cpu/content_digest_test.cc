@@ -49,6 +49,19 @@ TEST_F(ContentDigestTest, EveryByteMatters) {
   }
 }
 
+TEST_F(ContentDigestTest, ProcessorDoesNotMatter) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "This processor has no AVX2.";
+  const std::string text = Noise(kPieceBytes);
+  for (const std::size_t size :
+       {0UL, 1UL, 16UL, 17UL, 128UL, 129UL, 240UL, 241UL, 4099UL, 65536UL}) {
+    PieceHash plain;
+    PieceHash wide;
+    HashPiece(text.data(), size, plain.data());
+    HashPieceAvx2(text.data(), size, wide.data());
+    EXPECT_EQ(plain, wide) << size;
+  }
+}
+
 TEST_F(ContentDigestTest, BoundariesAndOrderMatter) {
   EXPECT_NE(Of({"ab", "c"}), Of({"a", "bc"}));
   EXPECT_NE(Of({"ab", "c"}), Of({"c", "ab"}));
