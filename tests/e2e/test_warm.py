@@ -130,6 +130,15 @@ def job(site, name, *arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def test_stoker_compile_finds_what_torch_compile_recorded(site):
+    """Whatever torch.compile() leaves on modules and their class."""
+    cases = ("two_functions", "gpt2", "resnet")
+    start(site, *cases)
+    counters = job(site, "direct_job.py", *cases)["counters"]
+    assert counters["captures.hit"] == len(cases) + 1
+    assert not [name for name in counters if "miss" in name or "recorded" in name], counters
+
+
 def test_what_becomes_another_function_between_calls_is_seen(site):
     for _ in range(2):
         result = job(site, "redefined_job.py")

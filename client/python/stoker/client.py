@@ -17,6 +17,14 @@ FLUSH_TIMEOUT_MS = 5000  # How long the end of a process may wait for packed wei
 _ahead = set()  # Process ids that have started to connect.
 
 
+def _unlock():
+    global _lock
+    _lock = threading.Lock()  # Whoever held it is not in a forked process.
+
+
+os.register_at_fork(after_in_child=_unlock)
+
+
 class Client:
     def __init__(self):
         self._library = library.load()
