@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -33,6 +34,8 @@ def main():
         program.GuardProgram.first_failure = lambda self, local_values: setattr(
             self, "_values", self._evaluate(local_values)) or setattr(self, "_describe", self._new_describer())
         program.GuardProgram.bind = lambda self: lambda local_values: True
+    if "reaped" in flags:  # By the system: nobody may wait for them.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     if way == "direct":
         compiled = stoker.compile(scaled)
     else:

@@ -39,6 +39,14 @@ def test_an_audit_agrees_with_what_is_right_and_drops_what_is_not(site, way):
     assert "captures.hit" not in again["counters"]
 
 
+@pytest.mark.parametrize("way", ["torch", "direct"])
+def test_a_job_whose_children_the_system_reaps_is_audited_too(site, way):
+    run(site, "torch")
+    result, said = run(site, way, "reaped", STOKER_CAPTURES="audit")
+    assert result["result"] == [2.0] * 4 and said == ""
+    assert captures(site)["audited"] == 1
+
+
 def test_a_share_of_starts_is_drawn_and_the_first_with_other_packages(site, tmp_path):
     run(site, "torch")
     run(site, "torch", STOKER_AUDIT_ONE_IN="1")

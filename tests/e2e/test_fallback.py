@@ -1,8 +1,12 @@
 """No daemon, or none any more: the job runs on in eager PyTorch, with one warning."""
 
+import json
 import os
+import pathlib
 import shutil
 import signal
+import subprocess
+import sys
 
 import pytest
 from e2e.processes import is_alive, wait_for
@@ -42,6 +46,18 @@ def test_without_a_daemon_everything_runs_in_eager(site, setup):
     for result in results.values():
         assert result["error"] <= 1e-5
         assert result["graphs"] == 1 and result["last"] is None
+
+
+@pytest.mark.parametrize("setup", [lambda site: None, no_program], ids=["daemon", "no daemon"])
+def test_hooks_on_all_modules_see_no_graph(site, setup):
+    setup(site)
+    job = pathlib.Path(__file__).with_name("hooks_job.py")
+    for _ in range(2):
+        done = subprocess.run([sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert max(result["errors"].values()) <= 1e-6, result
+        assert result["seen"] == []
 
 
 def kill_daemon(site):

@@ -286,6 +286,17 @@ class Kind(enum.Enum):
 def entry(x):
     return x * 2 if Kind("swish") is Kind.RELU else x * 3
 ''', '{"swish": "silu"}', '{"swish": "relu"}'),
+    "enum_special": ('''
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+# MORE
+
+
+def entry(x):
+    return x * Level.HIGH
+''', "# MORE", "Level.__torch_function__ = True"),
     "enum_text": ('''
 LABELS = {"A": "p"}
 

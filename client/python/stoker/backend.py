@@ -72,7 +72,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     except Exception as error:
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
         tally.count("graphs_eager")
-        return gm
+        return runtime.forward_of(gm)
 
 
 def _options(mode, options):

@@ -14,9 +14,15 @@ def boxed(function):
     return function
 
 
+def forward_of(gm):
+    """What computes the graph, without hooks that a program has put on all modules."""
+    _ = gm.code  # Until a graph module made lazily has code, its forward is a call of the module.
+    return gm.forward
+
+
 def eager(gm):
     """The graph as PyTorch runs it."""
-    forward = gm.forward
+    forward = forward_of(gm)
 
     @boxed
     def run(arguments):
@@ -35,7 +41,8 @@ def compiled(gm, program, executables):
             ("run", id(gm)), "a compiled graph failed and runs in eager from now on: %s", error)
         logger.debug("graph:\n%s", gm.code)
         tally.count("graphs_eager")
-        return lambda taken: gm.forward(*taken)
+        forward = forward_of(gm)
+        return lambda taken: forward(*taken)
 
     run_or_eager = rescued(run_of(program, executables), in_eager)
 

@@ -49,7 +49,8 @@ def run(trace):
     if child == 0:
         _be_child(trace, writer)
     os.close(writer)
-    os.waitpid(child, 0)  # It has ended at once; its own child belongs to nobody.
+    with contextlib.suppress(ChildProcessError):  # Somebody else may have waited for it, or nobody may.
+        os.waitpid(child, 0)  # It has ended at once; its own child belongs to nobody.
     threading.Thread(target=_say, args=(reader,), name="stoker-audit", daemon=True).start()
     return True
 

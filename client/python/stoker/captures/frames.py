@@ -38,14 +38,19 @@ def find(code, module_name, local_values, global_values, options, wrap):
         return _find(key, code, local_values, global_values, wrap, describe)
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
-    except Exception as error:  # A bug of ours must not end a job.
-        warn_once(("captures", repr(error)), "a start is not warm, by a bug in Stoker: %r", error)
-        logger.debug("the bug", exc_info=True)
+    except Exception as error:
+        _admit(error, "a start is not warm")
     return None, None if key is None else Start(key)
 
 
+def _admit(error, consequence):
+    """A bug of ours must not end a job."""
+    warn_once(("captures", repr(error)), "%s, by a bug in Stoker: %r", consequence, error)
+    logger.debug("the bug", exc_info=True)
+
+
 def audit_beside(start, trace):
-    """trace() calls the frame again, in a child, if the warm start was drawn."""
+    """trace() calls the frame again, in a child, if the warm start was drawn. Never raises."""
     if start.audited is None:
         return
 
@@ -54,8 +59,11 @@ def audit_beside(start, trace):
         _audited = start
         trace()
 
-    if not beside.run(trace_it):
-        logger.info("captures: no audit of %s can run beside the job now", start.key.entry)
+    try:
+        if not beside.run(trace_it):
+            logger.info("captures: no audit of %s can run beside the job now", start.key.entry)
+    except Exception as error:
+        _admit(error, "a start is not audited")
 
 
 def _find(key, code, local_values, global_values, wrap, describe):

@@ -324,7 +324,8 @@ def _members(cls):
 
 
 def _is_sunder(name):
-    return name.startswith("_") and name.endswith("_")
+    """A name that enumerations keep for themselves."""
+    return name.startswith("_") and name.endswith("_") and not name.startswith("__")
 
 
 def _path(value):

@@ -5,6 +5,7 @@ import sys
 
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
+from torch.autograd import forward_ad
 
 from ..not_portable import NotPortable
 
@@ -58,7 +59,7 @@ def current():
         **json.loads(GlobalStateGuard().__getstate__()),
         "inference_mode": torch.is_inference_mode_enabled(),
         "default_device": str(_device()),
-        "forward_ad_level": torch.autograd.forward_ad._current_level,
+        "forward_ad_level": forward_ad._current_level,
         "attention": list(_attention()),
         "hooks": [len(getattr(_MODULE, name)) for name in _HOOKS],
         "numerics": numerics(),
@@ -113,7 +114,6 @@ def parts():
     must stay as long as they are, and (dictionary of a module, name, value)s."""
     import torch.utils._device as device  # Otherwise loaded when a default device is set.
 
-    forward_ad = torch.autograd.forward_ad
     return (
         tuple(getattr(_MODULE, name) for name in _HOOKS),
         ((vars(forward_ad), "_current_level", forward_ad._current_level),
@@ -128,7 +128,7 @@ def watcher():
     hooks = [getattr(_MODULE, name) for name in _HOOKS]
     lengths = list(map(len, hooks))
     attention = _attention()
-    level = torch.autograd.forward_ad._current_level
+    level = forward_ad._current_level
     precision = numerics()
 
     def unchanged():
@@ -139,7 +139,7 @@ def watcher():
             and not torch._C._len_torch_dispatch_stack()
             and torch._C._autograd._top_saved_tensors_default_hooks(False) is None
             and torch._C._functorch.maybe_current_level() is None
-            and torch.autograd.forward_ad._current_level == level
+            and forward_ad._current_level == level
             and list(map(len, hooks)) == lengths and _attention() == attention
             and numerics() == precision)
 
