@@ -130,6 +130,19 @@ def job(site, name, *arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def test_a_frame_that_dynamo_leaves_alone_is_said_to_be(site):
+    program = (
+        "import torch, stoker\n"
+        "def undocumented(): pass\n"
+        "undocumented.__doc__ = 'abc'\n"  # Which Dynamo takes for None.
+        "print(torch.compile(lambda x: x * len(undocumented.__doc__), backend='stoker')(torch.ones(1)))\n")
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=site.env | {"STOKER_LOG": "captures"}, capture_output=True, text=True,
+        timeout=600)
+    assert done.stdout == "tensor([3.])\n", done.stderr
+    assert "a frame of which Dynamo compiles nothing" in done.stderr
+
+
 def test_stoker_compile_finds_what_torch_compile_recorded(site):
     """Whatever torch.compile() leaves on modules and their class."""
     cases = ("two_functions", "gpt2", "resnet")

@@ -33,7 +33,10 @@ class Recorder:
             yield functools.partial(self._finish, leaves)
 
     def _finish(self, leaves, recorded):
-        """Stores what was traced. `leaves`: of recording.frame; `recorded`: a pytorch.frames.Recorded. Never raises."""
+        """Stores what was traced. `leaves`: of recording.frame; `recorded`: a pytorch.frames.Recorded, or None. Never
+        raises."""
+        if recorded is None:
+            self._reason = "a frame of which Dynamo compiles nothing"
         try:
             if self._reason is None and features.may_be_on():
                 record = build(

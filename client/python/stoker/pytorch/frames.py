@@ -101,8 +101,8 @@ class _Callback:
             traces = _tracing.traces
         finally:
             _tracing.traces = outer
-        if result.guarded_code is not None and traces:
-            finish(Recorded(traces[-1], result.guarded_code.code))
+        compiled = result.guarded_code is not None and traces
+        finish(Recorded(traces[-1], result.guarded_code.code) if compiled else None)
         return result
 
     @property
