@@ -316,6 +316,13 @@ Status Executable::BindParameters(std::span<const Parameter> parameters, int thr
   const bool stay = *binding != nullptr && std::ranges::equal((*binding)->parameters, parameters);
   if (stay && !(*binding)->prepared->IsStale()) return Ok();
   const Digest key = PreparedKey(state_->prepare_plan, parameters);
+  if (!stay && *binding != nullptr && !(*binding)->prepared->IsStale() &&
+      PreparedKey(state_->prepare_plan, (*binding)->parameters) == key) {
+    // Nothing of what has changed was prepared.
+    *binding = std::make_shared<const Binding>(
+        Binding{{parameters.begin(), parameters.end()}, (*binding)->prepared});
+    return Ok();
+  }
   WeakCache<Prepared>& shared = state_->device.prepared;
   if (stay) shared.Forget(key, (*binding)->prepared);
   // Old and new prepared data never exist at the same time because of this binding.

@@ -73,9 +73,9 @@ class Executable {
   std::span<const std::uint32_t> prepared_parameters() const;
 
   // Makes *binding hold `parameters` (one per kParameter input, in the graph's order). Does nothing
-  // while every pointer and version is what it was and the prepared data is not stale; otherwise
-  // lets go of the old prepared data and runs `prepare`, unless another binding on the device has
-  // the same data prepared the same way.
+  // while every pointer and version is what it was and the prepared data is not stale. Keeps the
+  // prepared data where nothing of what it was made of has changed; otherwise lets go of it and
+  // runs `prepare`, unless another binding on the device has the same data prepared the same way.
   Status BindParameters(std::span<const Parameter> parameters, int threads,
                         std::shared_ptr<const Binding>* binding);
 

@@ -35,3 +35,35 @@ def test_weights_go_when_their_model_does(site, way):
         # The second time around nothing is compiled or loaded: half a weight is noise.
         assert max(result["grown_mb"][2:]) < 18, result
         assert result["counters"]["bindings"] == 4, result
+
+
+def test_a_buffer_that_calls_change_costs_no_binding(site):
+    """As the keys and values of a language model that generates."""
+    program = """
+import copy, torch, stoker
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 64)
+        self.register_buffer("seen", torch.zeros(8, 64))
+
+    def forward(self, x, place):
+        self.seen.index_copy_(0, place, self.layer(x))
+        return self.seen.sum(0)
+
+with torch.no_grad():
+    model = Model()
+    twin = copy.deepcopy(model)
+    compiled = torch.compile(model, backend="stoker")
+    for place in range(8):
+        arguments = torch.randn(1, 64), torch.tensor([place])
+        torch.testing.assert_close(compiled(*arguments), twin(*arguments))
+torch.testing.assert_close(model.seen, twin.seen)
+print(stoker.counters()["bindings"])
+"""
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "1\n"

@@ -31,6 +31,17 @@ def llama():
     return _model("llama")
 
 
+def llama_with_cache():
+    """As it is by default: it gives what the next token is computed from, too."""
+    (model, arguments, keywords), = _model("llama")
+    return [(model, arguments, {**keywords, "use_cache": True})]
+
+
+def gpt2_with_cache():
+    (model, arguments, keywords), = _model("gpt2")
+    return [(model, arguments, {**keywords, "use_cache": True})]
+
+
 def resnet():
     return _model("resnet")
 

@@ -19,11 +19,10 @@ from .values import NotPortable, decode, encode
 
 
 def encode_program(program, request_keys):
-    if program.constants:
-        raise NotPortable("a graph that holds tensors")
     keys = iter(request_keys)
     return {
         "slots": program.slots,
+        "constants": [[slot, _encode_constant(tensor)] for slot, tensor in program.constants.items()],
         "steps": [_encode_step(step, keys) for step in program.steps],
         "outputs": [_encode_argument(output) for output in program.outputs],
         "fallbacks": {str(operator): reason for operator, reason in program.fallbacks.items()},
@@ -32,22 +31,22 @@ def encode_program(program, request_keys):
 
 def encode_eager(gm):
     """The graph itself, operator by operator, as the text of a program without segments."""
-    slots, steps, outputs = {}, [], ()
+    slots, constants, steps, outputs = {}, {}, [], ()
 
     def argument(node):
         return Slot(slots[node])
 
     for node in gm.graph.nodes:
-        if node.op == "get_attr":
-            raise NotPortable("a graph that holds tensors")
         if node.op == "output":
             outputs = torch.fx.node.map_arg(node.args[0], argument)
             continue
+        if node.op == "get_attr":
+            constants[len(slots)] = operator.attrgetter(node.target)(gm)
         if node.op == "call_function":
             arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), argument)
             steps.append(EagerCall(node.target, arguments, keywords, len(slots)))
         slots[node] = len(slots)
-    program = Program(len(slots), {}, steps, list(outputs), {})
+    program = Program(len(slots), constants, steps, list(outputs), {})
     return json.dumps(encode_program(program, ()), separators=(",", ":"))
 
 
@@ -57,21 +56,38 @@ def decode_eager(text):
 
 def module_of(program, inputs):
     """What encode_eager was given, without values of nodes."""
-    graph = torch.fx.Graph()
-    values = [graph.placeholder(f"input_{place}") for place in range(inputs)]
+    graph, root = torch.fx.Graph(), torch.nn.Module()
+    values = {place: graph.placeholder(f"input_{place}") for place in range(inputs)}
+    for slot, tensor in program.constants.items():
+        setattr(root, f"constant_{slot}", tensor)
+        values[slot] = graph.get_attr(f"constant_{slot}")
     for step in program.steps:
-        values.append(graph.call_function(
+        values[step.slot] = graph.call_function(
             step.target, runtime.filled(values, step.arguments),
-            runtime.filled(values, step.keywords)))
+            runtime.filled(values, step.keywords))
     graph.output([runtime.filled(values, output) for output in program.outputs])
-    return torch.fx.GraphModule(torch.nn.Module(), graph)
+    return torch.fx.GraphModule(root, graph)
 
 
 def decode_program(words):
     steps = [_STEPS[kind](body) for kind, body in words["steps"]]
+    constants = {int(slot): _decode_constant(body) for slot, body in words["constants"]}
     return Program(
-        int(words["slots"]), {}, steps, [_decode_argument(output) for output in words["outputs"]],
+        int(words["slots"]), constants, steps, [_decode_argument(output) for output in words["outputs"]],
         words["fallbacks"])
+
+
+def _encode_constant(tensor):
+    """Where elements come from that a graph holds, nothing says: an empty tensor has none."""
+    if type(tensor) is not torch.Tensor or tensor.numel() or tensor.device.type != "cpu" or (
+            tensor.layout != torch.strided or tensor.requires_grad):
+        raise NotPortable("a graph that holds tensors")
+    return [encode(tensor.dtype), list(tensor.shape), list(tensor.stride())]
+
+
+def _decode_constant(words):
+    dtype, shape, strides = words
+    return torch.empty_strided(shape, strides, dtype=decode(dtype))
 
 
 def _encode_step(step, keys):

@@ -14,7 +14,8 @@ from .installed import is_installed_file, is_installed_module
 from .paths import COMPILER
 from ..pytorch import installation
 from .reads import (
-    asks_by_text, asks_for_hashes, chains_of, has_no_order, makes_sets, names_of, texts_in, texts_in_code, together)
+    asks_by_text, asks_for_hashes, chains_of, has_no_order, makes_sets, names_of, takes_exceptions, texts_in,
+    texts_in_code, together)
 from .set_order import shows_order
 from .values import NotPortable
 
@@ -148,9 +149,10 @@ class Reached:
         """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
         guarded objects. PyTorch's own code depends on no such order."""
         makes, existing = False, [value for value in values if has_no_order(value)]
+        raised = any(map(takes_exceptions, self._of_programs()))
         for code in self._of_programs():
             read = self._sets_read(code)
-            if (read or makes_sets(code)) and shows_order(code, frozenset(name for name, _ in read)):
+            if (read or makes_sets(code)) and shows_order(code, frozenset(name for name, _ in read), raised):
                 makes = True
                 existing += [value for _, value in read]
         return makes, existing

@@ -26,6 +26,8 @@ _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMA
 # With one of these, in names that a text holds.
 _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
 _ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
+_GIVEN_EXCEPTIONS = ("__exit__", "__aexit__", "throw")
+_BRANCHES = ("POP_JUMP_", "NOT_TAKEN", "TO_BOOL")
 _TEXT_METHODS = frozenset((
     "format", "join", "upper", "lower", "replace", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip",
     "split", "rsplit", "partition", "rpartition", "title", "capitalize", "casefold", "swapcase", "decode"))
@@ -96,6 +98,18 @@ def makes_sets(code):
                 instruction.opname in _LOADS_GLOBAL and instruction.argval in ("set", "frozenset"))
             if makes and (following is None or following.opname != "CONTAINS_OP"):
                 return True
+    return False
+
+
+def takes_exceptions(code):
+    """May it look at what was raised?"""
+    for each in code_inside(code):
+        instructions = [
+            instruction.opname for instruction in _effective(each) if not instruction.opname.startswith(_BRANCHES)]
+        if each.co_name in _GIVEN_EXCEPTIONS or "CHECK_EG_MATCH" in instructions or any(
+                name == "CHECK_EXC_MATCH" and following.startswith("STORE_")
+                for name, following in zip(instructions, instructions[1:])):
+            return True
     return False
 
 
@@ -203,4 +217,5 @@ def _adds(instruction):
 
 __all__ = [
     "ALL", "asks_by_text", "asks_for_hashes", "chains_of", "code_inside", "has_no_order", "is_ordered_by_address",
-    "keys_read", "makes_sets", "makes_text", "names_of", "texts_in", "texts_in_code", "together"]
+    "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in", "texts_in_code",
+    "together"]

@@ -20,15 +20,16 @@ _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjo
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def shows_order(code, names=frozenset()):
-    """Of the sets that the code makes, or that global `names` stand for. True where its source is not found."""
+def shows_order(code, names=frozenset(), raised=True):
+    """Of the sets that the code makes, or that global `names` stand for. `raised`: does an order show that is part of
+    what is raised? True where its source is not found."""
     found = _source_of(code)
-    return found is None or _Uses(found, names).any_shows()
+    return found is None or _Uses(found, names, raised).any_shows()
 
 
 class _Uses:
-    def __init__(self, function, names):
-        self._function, self._names = function, names
+    def __init__(self, function, names, raised):
+        self._function, self._names, self._raised = function, names, raised
         self._parents = {
             child: node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
         self._seen = set()  # Local names that are being looked into.
@@ -46,6 +47,8 @@ class _Uses:
 
     def _shows(self, node):
         """May the order of the set that this expression gives come out?"""
+        if not self._raised and self._is_raised(node):
+            return False
         parent = self._parents.get(node)
         if isinstance(parent, ast.Compare):
             return False
@@ -79,6 +82,11 @@ class _Uses:
             return any(map(self._name_shows, targets)) or (
                 isinstance(parent, ast.NamedExpr) and self._shows(parent))
         return True
+
+    def _is_raised(self, node):
+        while isinstance(node, (ast.expr, ast.keyword)) and not isinstance(node, (ast.Lambda, ast.NamedExpr)):
+            node = self._parents.get(node)
+        return isinstance(node, ast.Raise)
 
     def _name_shows(self, target):
         if not isinstance(target, ast.Name):

@@ -46,11 +46,16 @@ def metadata():
 
 
 def static_inputs():
-    """Positions of parameters and buffers among the inputs of the graph being compiled."""
+    """Positions of parameters and buffers among the inputs of the graph being compiled, but for those that it changes:
+    they are another thing in each call."""
     if not facts.has(WEIGHTS, "weights are handed over in every call"):
         return ()
     found = metadata()
-    return () if found is None else tuple(found.static_input_indices)
+    if found is None:
+        return ()
+    return tuple(
+        index for index in found.static_input_indices
+        if not (found.input_info[index].mutates_data or found.input_info[index].mutates_metadata))
 
 
 # ---- the runtime around a graph ---------------------------------------------------------------------

@@ -61,7 +61,9 @@ NAMES = (
     Name("torch._guards:TracingContext.try_get", (WEIGHTS, CAPTURES),
          "AOTAutograd's metadata of the graph being compiled", ()),
     Name(f"{_META}:ViewAndMutationMeta", (WEIGHTS,), "which inputs are parameters and buffers",
-         fields=("static_input_indices",)),
+         fields=("static_input_indices", "input_info")),
+    Name(f"{_META}:InputAliasInfo", (WEIGHTS,), "which of them a graph changes",
+         fields=("mutates_data", "mutates_metadata")),
     Name("torch._subclasses.fake_tensor:FakeTensorMode", (SIZES,),
          "sizes that follow from a call's arguments"),
 

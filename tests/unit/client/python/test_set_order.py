@@ -2,6 +2,7 @@
 
 import pytest
 
+from stoker.captures.reads import takes_exceptions
 from stoker.captures.set_order import shows_order
 
 KNOWN = frozenset(("a", "b"))
@@ -78,6 +79,37 @@ def global_iterated(x):
     return [x + item for item in KNOWN]
 
 
+def raised(items):
+    if not items:
+        raise ValueError(f"none of {set(items)}" + str({*items}))
+    return len(items)
+
+
+def raised_and_kept(items):
+    raise ValueError(names := set(items)) from names
+
+
+def handled(function):
+    try:
+        return function()
+    except (TypeError, ValueError):
+        return None
+
+
+def handled_by_name(function):
+    try:
+        return function()
+    except KeyError:
+        return None
+    except ValueError as error:
+        return str(error)
+
+
+class Handler:
+    def __exit__(self, kind, error, traceback):
+        self.error = error
+
+
 def in_a_nested_function(items):
     def inner():
         return list(names)
@@ -96,6 +128,13 @@ def test_a_set_that_is_only_asked_shows_no_order(function):
     iterated, named_and_iterated, returned, passed_on, first_of, joined, stored, global_iterated, in_a_nested_function])
 def test_a_set_that_goes_elsewhere_may_show_its_order(function):
     assert shows_order(function.__code__, frozenset(("KNOWN",)))
+
+
+def test_what_is_raised_shows_an_order_where_somebody_looks_at_it():
+    assert shows_order(raised.__code__) and not shows_order(raised.__code__, raised=False)
+    assert shows_order(raised_and_kept.__code__, raised=False)
+    assert not takes_exceptions(handled.__code__) and not takes_exceptions(raised.__code__)
+    assert takes_exceptions(handled_by_name.__code__) and takes_exceptions(Handler.__exit__.__code__)
 
 
 def test_of_code_without_its_source_nothing_is_known():

@@ -133,6 +133,28 @@ TEST_F(ExecutableTest, BindParameters_SameVersion_KeepsPreparedData) {
   EXPECT_EQ(Run(*executable, *binding, a, w, 1)[0], 20);
 }
 
+TEST_F(ExecutableTest, BindParameters_OnlyWhatIsNotPreparedChanged_KeepsPreparedData) {
+  PlanBuilder builder = AddDoubledWeight(64);
+  builder.Input(builder.artifact.plan.inputs[1], InputRole::kParameter);
+  const auto executable = Load(builder);
+  Floats w(64, 1);
+  const Floats cache(64, 0);
+  const auto bind = [&](std::uint64_t version, std::uint64_t cache_version,
+                        std::shared_ptr<const Binding>* binding) {
+    const std::array parameters = {Parameter{w.data(), version},
+                                   Parameter{cache.data(), cache_version}};
+    ASSERT_TRUE(executable->BindParameters(parameters, 1, binding).ok());
+    EXPECT_TRUE(std::ranges::equal((*binding)->parameters, parameters));
+  };
+  std::shared_ptr<const Binding> binding;
+  bind(1, 1, &binding);
+  const auto prepared = binding->prepared;
+  bind(1, 2, &binding);
+  EXPECT_EQ(binding->prepared, prepared);
+  bind(2, 2, &binding);
+  EXPECT_NE(binding->prepared, prepared);
+}
+
 // Calls that look at a piece of little memory once in a while, until one of them has seen a change.
 constexpr int kManyCalls = 10'000'000;
 
