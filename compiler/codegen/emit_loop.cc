@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "compiler/codegen/emit_kernels.h"
 #include "compiler/codegen/emitter.h"
 #include "compiler/codegen/loop_schedule.h"
 #include "compiler/codegen/pointwise.h"
 #include "compiler/codegen/reducer.h"
+#include "compiler/codegen/sum_cascade.h"
 #include "compiler/codegen/vector_body.h"
 
 namespace stoker::codegen {
@@ -103,6 +105,99 @@ class LoopEmitter {
     });
   }
 
+  // Of a loop, where that is known.
+  std::optional<std::int64_t> ExtentOf(int dim) const {
+    const auto i = static_cast<std::size_t>(dim);
+    const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(begin_[i]);
+    const auto* end = llvm::dyn_cast<llvm::ConstantInt>(end_[i]);
+    if (begin == nullptr || end == nullptr) return std::nullopt;
+    return end->getSExtValue() - begin->getSExtValue();
+  }
+
+  // Terms that lanes along `dim` add to one state, where that is known.
+  std::optional<std::int64_t> TermsOfLanes(int dim) const {
+    const auto extent = ExtentOf(dim);
+    if (!extent) return std::nullopt;
+    const std::int64_t rest = *extent % (shape_.width * shape_.unroll);
+    return *extent / (shape_.width * shape_.unroll) + (rest >= shape_.width ? 1 : 0) +
+           (rest % shape_.width > 0 ? 1 : 0);
+  }
+
+  // Nest over reduced dims. `terms`: that one body(carried) adds to a state, where it is known.
+  void NestOfSums(llvm::ArrayRef<int> dims, std::optional<std::int64_t> terms, Values& carried,
+                  llvm::function_ref<void(Values& carried)> body) {
+    if (dims.empty() || !SumsUp()) {
+      Nest(dims, carried, body);
+      return;
+    }
+    const auto dim = static_cast<std::size_t>(dims.front());
+    const auto rest = dims.drop_front();
+    std::optional<std::int64_t> chain = terms;
+    for (const int inner : rest) {
+      const auto extent = ExtentOf(inner);
+      chain =
+          chain && extent && *extent <= kSumRun ? std::optional(*chain * *extent) : std::nullopt;
+      if (chain && *chain > kSumRun) chain.reset();
+    }
+    if (chain && *chain > kSumRun) chain.reset();
+    EmitSums(begin_[dim], end_[dim], 1, chain.value_or(1), carried,
+             [&](llvm::Value* i, Values& values) {
+               index_[dim] = i;
+               if (chain) {
+                 NestOfSums(rest, terms, values, body);
+                 return;
+               }
+               Values run = Restart(values);
+               NestOfSums(rest, terms, run, body);
+               Join(values, run);
+             });
+  }
+
+  bool SumsUp() const {
+    return std::any_of(reducers_.begin(), reducers_.end(),
+                       [](const Reducer& reducer) { return reducer.SumsUp(); });
+  }
+
+  void EmitSums(llvm::Value* begin, llvm::Value* end, std::int64_t step, std::int64_t terms,
+                Values& carried, KernelEmitter::LoopBody body) {
+    const auto restart = [&](const Values& values) { return Restart(values); };
+    const auto add = [&](Values& values, const Values& run) { Join(values, run); };
+    EmitSumCascade(emitter_, begin, end, step, terms, carried, {restart, add}, body);
+  }
+
+  // What the loops of a stage carry is the states of all of its reductions, several times.
+  void ForEachState(llvm::function_ref<void(Reducer& reducer, std::size_t at)> visit,
+                    std::size_t size) {
+    for (std::size_t at = 0; at < size;) {
+      for (Reducer& reducer : reducers_) {
+        visit(reducer, at);
+        at += reducer.StateSize();
+      }
+    }
+  }
+
+  Values Restart(const Values& carried) {
+    Values run = carried;
+    ForEachState(
+        [&](Reducer& reducer, std::size_t at) {
+          if (reducer.SumsUp()) run[at] = reducer.Start(shape_.width)[0];
+        },
+        run.size());
+    return run;
+  }
+
+  void Join(Values& carried, const Values& run) {
+    const Values before = carried;
+    carried = run;
+    ForEachState(
+        [&](Reducer& reducer, std::size_t at) {
+          if (reducer.SumsUp()) {
+            reducer.Merge(llvm::MutableArrayRef<llvm::Value*>(carried).slice(at, 1), before[at]);
+          }
+        },
+        run.size());
+  }
+
   Lanes LanesAt(int dim, llvm::Value* first, int copy, llvm::Value* mask) {
     Lanes lanes;
     lanes.width = shape_.width;
@@ -194,14 +289,24 @@ class LoopEmitter {
     Values none;
     Nest(kept, none, [&](Values&) {
       Values all = StartAll(shape_.unroll);
-      Nest(llvm::ArrayRef<int>(reduced).drop_back(), all, [&](Values& outer) {
-        emitter_.ForLanes(begin_[dim], end_[dim], shape_.width, shape_.unroll, outer,
-                          [&](llvm::Value* first, int copies, llvm::Value* mask, Values& values) {
-                            for (int copy = 0; copy < copies; ++copy) {
-                              AccumulateAll(stage, LanesAt(lane, first, copy, mask), copy, values);
-                            }
-                          });
-      });
+      const auto vectors = [&](llvm::Value* first, int copies, llvm::Value* mask, Values& values) {
+        for (int copy = 0; copy < copies; ++copy) {
+          AccumulateAll(stage, LanesAt(lane, first, copy, mask), copy, values);
+        }
+      };
+      const auto loop = [&](llvm::Value* first, llvm::Value* last, std::int64_t step,
+                            Values& values, KernelEmitter::LoopBody inside) {
+        if (SumsUp()) {
+          EmitSums(first, last, step, 1, values, inside);
+        } else {
+          emitter_.For(first, last, step, values, inside);
+        }
+      };
+      NestOfSums(llvm::ArrayRef<int>(reduced).drop_back(), TermsOfLanes(lane), all,
+                 [&](Values& outer) {
+                   emitter_.ForLanes(begin_[dim], end_[dim], shape_.width, shape_.unroll, outer,
+                                     loop, vectors);
+                 });
       std::size_t at = 0;
       for (std::size_t i = 0; i < reducers_.size(); ++i) {
         const std::size_t size = reducers_[i].StateSize();
@@ -224,7 +329,7 @@ class LoopEmitter {
     const auto dim = static_cast<std::size_t>(lane);
     const auto block = [&](llvm::Value* first, int copies, llvm::Value* mask, Values&) {
       Values all = StartAll(copies);
-      Nest(reduced, all, [&](Values& values) {
+      NestOfSums(reduced, 1, all, [&](Values& values) {
         for (int copy = 0; copy < copies; ++copy) {
           AccumulateAll(stage, LanesAt(lane, first, copy, mask), copy, values);
         }

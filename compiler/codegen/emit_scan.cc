@@ -1,5 +1,8 @@
+#include <llvm/IR/Intrinsics.h>
+
 #include "compiler/codegen/emit_kernels.h"
 #include "compiler/codegen/emitter.h"
+#include "compiler/codegen/float_rounding.h"
 #include "compiler/codegen/pointwise.h"
 #include "compiler/codegen/vector_body.h"
 
@@ -7,6 +10,7 @@ namespace stoker::codegen {
 namespace {
 
 constexpr std::int64_t kLaneBlock = 64;  // Outer points of a task that scans many at once.
+constexpr int kUnroll = 4;               // Vectors of them: of f64, half a line each.
 
 // Lanes along the last outer dim (each lane scans by itself), or along the scanned dim.
 bool LanesAreOuter(const ScanFunc& func) {
@@ -101,31 +105,41 @@ class ScanEmitter {
     lanes.aligned = true;
     return lanes;
   }
-  llvm::Value* Vector(const LaneValue& value) {
-    return value.uniform ? emitter_.Splat(value.value, width_) : value.value;
+  llvm::Value* Load(const Lanes& lanes) {
+    const LaneValue loaded = LoadAt(emitter_, func_.input, lanes);
+    llvm::Value* value = loaded.uniform ? emitter_.Splat(loaded.value, width_) : loaded.value;
+    llvm::Type* type = KernelEmitter::VectorOf(emitter_.LaneType(func_.dtype), width_);
+    return IsFloat(func_.dtype) ? emitter_.b().CreateFPExt(value, type) : value;
+  }
+  void Store(const Lanes& lanes, llvm::Value* value) {
+    const DType dtype = func_.output.dtype;
+    if (IsFloat(dtype) && emitter_.LaneType(dtype) != emitter_.LaneType(func_.dtype)) {
+      value = dtype == DType::kF32 ? EmitFloat(emitter_, value)
+                                   : EmitFloatRoundedToOdd(emitter_, value);
+    }
+    StoreAt(emitter_, func_.output, lanes, {value, false});
   }
 
   // Every lane scans its own row.
   void EmitOuterLanes(llvm::Value* begin, llvm::Value* extent) {
     llvm::Value* end = emitter_.Min(emitter_.Add(begin, emitter_.I64(kLaneBlock)), extent);
     Values none;
-    emitter_.ForLanes(begin, end, width_, 1, none,
-                      [&](llvm::Value* first, int, llvm::Value* mask, Values&) {
-                        index_[dim_ - 1] = first;
-                        EmitRows(mask);
+    emitter_.ForLanes(begin, end, width_, kUnroll, none,
+                      [&](llvm::Value* first, int copies, llvm::Value* mask, Values&) {
+                        Values carried(static_cast<std::size_t>(copies), Identity(width_));
+                        emitter_.For(emitter_.I64(0), emitter_.Dim(func_.extent), 1, carried,
+                                     [&](llvm::Value* i, Values& sums) {
+                                       index_[dim_] = i;
+                                       for (std::size_t copy = 0; copy < sums.size(); ++copy) {
+                                         const auto lane = static_cast<std::int64_t>(copy) * width_;
+                                         index_[dim_ - 1] = emitter_.Add(first, emitter_.I64(lane));
+                                         const Lanes lanes = LanesAlong(dim_ - 1, mask);
+                                         llvm::Value* next = Combine(sums[copy], Load(lanes));
+                                         Store(lanes, func_.exclusive ? sums[copy] : next);
+                                         sums[copy] = next;
+                                       }
+                                     });
                       });
-  }
-
-  void EmitRows(llvm::Value* mask) {
-    Values carried = {Identity(width_)};
-    emitter_.For(
-        emitter_.I64(0), emitter_.Dim(func_.extent), 1, carried, [&](llvm::Value* i, Values& sums) {
-          index_[dim_] = i;
-          const Lanes lanes = LanesAlong(dim_ - 1, mask);
-          llvm::Value* next = Combine(sums[0], Vector(LoadAt(emitter_, func_.input, lanes)));
-          StoreAt(emitter_, func_.output, lanes, {func_.exclusive ? sums[0] : next, false});
-          sums[0] = next;
-        });
   }
 
   // value[i] becomes value[i - distance], the first ones `fill`.
@@ -137,7 +151,55 @@ class ScanEmitter {
     return emitter_.b().CreateShuffleVector(value, fill, lanes);
   }
 
-  // The lanes scan neighbours: partial results by doubling, then what came before is added.
+  llvm::Value* ScanInTurn(llvm::Value* total, llvm::Value* value) {
+    llvm::IRBuilder<>& b = emitter_.b();
+    llvm::Value* last = b.CreateExtractElement(total, std::uint64_t{0});
+    for (std::uint64_t lane = 0; lane < static_cast<std::uint64_t>(width_); ++lane) {
+      last = Combine(last, b.CreateExtractElement(value, lane));
+      value = b.CreateInsertElement(value, last, lane);
+    }
+    return value;
+  }
+
+  // Neither 0 nor subnormal, nor infinite, nor NaN.
+  llvm::Value* IsNormal(llvm::Value* x) {
+    llvm::IRBuilder<>& b = emitter_.b();
+    llvm::Value* size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    return b.CreateAnd(b.CreateFCmpOGE(size, llvm::ConstantFP::get(x->getType(), 0x1p-1022)),
+                       b.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(x->getType())));
+  }
+
+  // A product of some factors may overflow or vanish where the one of all does not, and a product
+  // that did either stays so. There factors are multiplied one after the other.
+  llvm::Value* ScanProducts(llvm::Value* total, llvm::Value* value) {
+    llvm::IRBuilder<>& b = emitter_.b();
+    llvm::Value* partial = ScanByDoubling(Identity(width_), value);
+    llvm::Value* result = Combine(total, partial);
+    llvm::Value* zero = llvm::Constant::getNullValue(total->getType());
+    llvm::Value* is_final =
+        b.CreateOr(b.CreateFCmpUEQ(total, zero),
+                   b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, total),
+                                   llvm::ConstantFP::getInfinity(total->getType())));
+    llvm::Value* fits = b.CreateAnd(IsNormal(partial), b.CreateOr(IsNormal(result), is_final));
+    Values carried = {result, b.CreateNot(b.CreateAndReduce(fits))};
+    emitter_.While(
+        carried, [](const Values& values) { return values[1]; },
+        [&](Values& values) {
+          values = {ScanInTurn(total, value), b.getFalse()};
+        });
+    return carried[0];
+  }
+
+  // Partial results of neighbours, then what came before is added.
+  llvm::Value* ScanByDoubling(llvm::Value* total, llvm::Value* value) {
+    llvm::Value* identity = Identity(width_);
+    for (int distance = 1; distance < width_; distance *= 2) {
+      value = Combine(ShiftLanes(value, identity, distance), value);
+    }
+    return Combine(total, value);
+  }
+
+  // The lanes scan neighbours.
   void EmitAlong() {
     Values carried = {Identity(width_)};  // The total so far, in every lane.
     emitter_.ForLanes(
@@ -146,15 +208,14 @@ class ScanEmitter {
           llvm::IRBuilder<>& b = emitter_.b();
           index_[dim_] = first;
           const Lanes lanes = LanesAlong(dim_, mask);
-          llvm::Value* value = Vector(LoadAt(emitter_, func_.input, lanes));
+          llvm::Value* value = Load(lanes);
           llvm::Value* identity = Identity(width_);
           if (mask != nullptr) value = b.CreateSelect(mask, value, identity);
-          for (int distance = 1; distance < width_; distance *= 2) {
-            value = Combine(ShiftLanes(value, identity, distance), value);
-          }
-          value = Combine(totals[0], value);
+          value = func_.kind == ReduceKind::kMultiply && IsFloat(func_.dtype)
+                      ? ScanProducts(totals[0], value)
+                      : ScanByDoubling(totals[0], value);
           llvm::Value* out = func_.exclusive ? ShiftLanes(value, totals[0], 1) : value;
-          StoreAt(emitter_, func_.output, lanes, {out, false});
+          Store(lanes, out);
           const llvm::SmallVector<int, 16> last(static_cast<std::size_t>(width_), width_ - 1);
           totals[0] = b.CreateShuffleVector(value, last);
         });

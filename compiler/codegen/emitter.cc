@@ -154,14 +154,15 @@ llvm::Value* KernelEmitter::Min(llvm::Value* x, llvm::Value* y) {
   return builder_.CreateSelect(builder_.CreateICmpSLT(x, y), x, y);
 }
 
-void KernelEmitter::For(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values& carried,
-                        llvm::function_ref<void(llvm::Value*, Values&)> body) {
+void KernelEmitter::For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried,
+                        LoopBody body) {
   const auto constant_begin = ConstantOf(begin);
   const auto constant_end = ConstantOf(end);
+  const auto constant_step = ConstantOf(step);
   bool may_be_empty = true;
   if (constant_begin && constant_end) {
     if (*constant_end <= *constant_begin) return;
-    if (*constant_end - *constant_begin <= step) {
+    if (constant_step && *constant_end - *constant_begin <= *constant_step) {
       body(begin, carried);
       return;
     }
@@ -192,7 +193,7 @@ void KernelEmitter::For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
   }
   body(index, carried);
   STOKER_CHECK(carried.size() == phis.size());
-  llvm::Value* next = builder_.CreateNSWAdd(index, I64(step));
+  llvm::Value* next = builder_.CreateNSWAdd(index, step);
   llvm::BasicBlock* latch = builder_.GetInsertBlock();
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), loop, done);
   index->addIncoming(next, latch);
@@ -258,14 +259,21 @@ void KernelEmitter::If(llvm::Value* condition, llvm::function_ref<void()> then) 
 
 void KernelEmitter::ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll,
                              Values& carried, LaneBody body) {
+  const auto loop = [&](llvm::Value* first, llvm::Value* last, std::int64_t step, Values& values,
+                        LoopBody inside) { For(first, last, step, values, inside); };
+  ForLanes(begin, end, width, unroll, carried, loop, body);
+}
+
+void KernelEmitter::ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll,
+                             Values& carried, Loop loop, LaneBody body) {
   const std::int64_t block = std::int64_t{width} * unroll;
   const auto constant_begin = ConstantOf(begin);
   const auto constant_end = ConstantOf(end);
   if (constant_begin && constant_end) {
     const std::int64_t count = std::max<std::int64_t>(0, *constant_end - *constant_begin);
     const std::int64_t blocks_end = *constant_begin + count / block * block;
-    For(begin, I64(blocks_end), block, carried,
-        [&](llvm::Value* i, Values& values) { body(i, unroll, nullptr, values); });
+    loop(begin, I64(blocks_end), block, carried,
+         [&](llvm::Value* i, Values& values) { body(i, unroll, nullptr, values); });
     const std::int64_t vectors = (count % block) / width;
     if (vectors > 0) body(I64(blocks_end), static_cast<int>(vectors), nullptr, carried);
     const std::int64_t rest = count % width;
@@ -280,12 +288,18 @@ void KernelEmitter::ForLanes(llvm::Value* begin, llvm::Value* end, int width, in
     llvm::Value* covered = builder_.CreateAnd(count, I64(-block));
     if ((block & (block - 1)) != 0) covered = Sub(count, builder_.CreateSRem(count, I64(block)));
     llvm::Value* blocks_end = Add(begin, covered);
-    For(begin, blocks_end, block, carried,
-        [&](llvm::Value* i, Values& values) { body(i, unroll, nullptr, values); });
+    loop(begin, blocks_end, block, carried,
+         [&](llvm::Value* i, Values& values) { body(i, unroll, nullptr, values); });
     next = blocks_end;
   }
-  For(next, end, width, carried,
-      [&](llvm::Value* i, Values& values) { body(i, 1, TailMask(Sub(end, i), width), values); });
+  const auto vector = [&](llvm::Value* i, Values& values) {
+    body(i, 1, TailMask(Sub(end, i), width), values);
+  };
+  if (unroll > 1) {
+    For(next, end, width, carried, vector);
+  } else {
+    loop(next, end, width, carried, vector);
+  }
 }
 
 llvm::Value* KernelEmitter::TailMask(llvm::Value* active, int width) {

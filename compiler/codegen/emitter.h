@@ -61,11 +61,15 @@ class KernelEmitter {
   llvm::Value* DivUp(llvm::Value* x, std::int64_t y);  // x >= 0, y > 0.
   llvm::Value* Min(llvm::Value* x, llvm::Value* y);    // Signed.
 
+  using LoopBody = llvm::function_ref<void(llvm::Value* i, Values& carried)>;
   // for (i = begin; i < end; i += step) body(i, carried). `carried` holds the loop-carried values:
   // initial values on entry, replaced by the body with the next ones, final values on return. No
   // loop is emitted for a constant trip count of 0 or 1.
+  void For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried, LoopBody body);
   void For(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values& carried,
-           llvm::function_ref<void(llvm::Value* i, Values& carried)> body);
+           LoopBody body) {
+    For(begin, end, I64(step), carried, body);
+  }
   void For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
            llvm::function_ref<void(llvm::Value* i)> body);
   // while (condition(carried)) body(carried).
@@ -77,11 +81,16 @@ class KernelEmitter {
   // Covers lanes [begin, end), `width` a vector: blocks of `unroll` unmasked vectors, then single
   // vectors, the last of them masked. body(first, copies, mask, carried) handles the vectors that
   // start at first, first + width, ... (`copies` of them); mask is set only with copies == 1.
-  // Blocks start at begin + a multiple of width.
+  // Blocks start at begin + a multiple of width. `loop`: what runs over
+  // the blocks in place of For.
   using LaneBody =
       llvm::function_ref<void(llvm::Value* first, int copies, llvm::Value* mask, Values& carried)>;
+  using Loop = llvm::function_ref<void(llvm::Value* begin, llvm::Value* end, std::int64_t step,
+                                       Values& carried, LoopBody body)>;
   void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
                 LaneBody body);
+  void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
+                Loop loop, LaneBody body);
   // Lanes 0 .. active-1 of `width`, none when active <= 0; null if that is all of them for certain.
   llvm::Value* TailMask(llvm::Value* active, int width);
 

@@ -18,6 +18,8 @@ class Reducer {
           std::vector<llvm::Value*> extents);
 
   std::size_t StateSize() const { return is_arg_ ? 2 : 1; }
+  // Whether it rounds: a long chain of such sums loses what EmitSumCascade keeps.
+  bool SumsUp() const { return kind_ == ReduceKind::kAdd && IsFloat(dtype_); }
   Values Start(int width);
   // Adds `value` of the points `lanes`; inactive lanes of `mask` are left as they are.
   void Accumulate(llvm::MutableArrayRef<llvm::Value*> state, llvm::Value* value, const Lanes& lanes,

@@ -51,6 +51,11 @@ std::string ToString(const ScanFunc& func) {
          "\n}\n";
 }
 
+DType ScanType(ReduceKind kind, DType element) {
+  const bool rounds = kind == ReduceKind::kAdd || kind == ReduceKind::kMultiply;
+  return IsFloat(element) && rounds ? DType::kF64 : ComputeType(element);
+}
+
 Status Verify(const ScanFunc& func) {
   if (func.kind != ReduceKind::kAdd && func.kind != ReduceKind::kMultiply &&
       func.kind != ReduceKind::kMaximum && func.kind != ReduceKind::kMinimum) {
@@ -59,8 +64,9 @@ Status Verify(const ScanFunc& func) {
   const std::size_t num_dims = func.outer.size() + 1;
   STOKER_RETURN_IF_ERROR(VerifyDirect(func.input, 0, num_dims, "scan: input"));
   STOKER_RETURN_IF_ERROR(VerifyDirect(func.output, 1, num_dims, "scan: output"));
-  if (ComputeType(func.input.dtype) != func.dtype || ComputeType(func.output.dtype) != func.dtype) {
-    return InvalidArgument("scan: dtypes of input, accumulator and output differ.");
+  if (ScanType(func.kind, func.input.dtype) != func.dtype ||
+      ScanType(func.kind, func.output.dtype) != func.dtype) {
+    return InvalidArgument("scan: the accumulator is none of its input and its output.");
   }
   return Ok();
 }

@@ -15,12 +15,15 @@ struct ScanFunc {
   std::vector<SymDim> outer;
   SymDim extent;
   ReduceKind kind = ReduceKind::kAdd;  // kAdd kMultiply kMaximum kMinimum
-  DType dtype = DType::kF32;           // Of the accumulator.
+  DType dtype = DType::kF64;           // Of the accumulator: ScanType.
   bool reverse = false;
   bool exclusive = false;
   Access input;   // Operand 0.
   Access output;  // Operand 1.
 };
+
+// Floats are summed up and multiplied in f64: a scan has to be one chain.
+DType ScanType(ReduceKind kind, DType element);
 
 // Stable sort of a key along one dim, carrying other values; or its first `keep` results (top_k).
 // Kernels sort in scratch, which has to have a size when they are compiled: where that is not known

@@ -89,7 +89,7 @@ Status Lowering::LowerCumulative(const Node& node, bool prepared) {
   func.outer = scan.outer;
   func.extent = scan.space.extents().back();
   func.kind = KindOf(node);
-  func.dtype = ComputeType(type.dtype);
+  func.dtype = ScanType(func.kind, type.dtype);
   func.reverse = node.attributes.Bool(AttrName::kReverse);
   func.exclusive = node.attributes.Bool(AttrName::kExclusive);
   STOKER_TRY(const Address input,

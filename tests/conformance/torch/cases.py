@@ -135,6 +135,8 @@ case("div_trunc", lambda x, y: torch.div(x, y, rounding_mode="trunc"), floats(3,
      floats(5, low=0.5), narrow=False)
 case("div_floor", lambda x, y: torch.div(x, y, rounding_mode="floor"), floats(3, 5),
      floats(5, low=0.5), narrow=False)
+case("div_floor_signed_zero", lambda x, y: 1 / torch.div(x, y, rounding_mode="floor"),
+     torch.tensor([-0.0, 0.0, -0.0, 0.0, 1.0, -1.0]), torch.tensor([2.5, -2.5, -2.5, 2.5, 3.0, -3.0]), narrow=False)
 case("div_floor_python", lambda x: torch.div(x, -2, rounding_mode="floor"), integers(9))
 case("eq_mixed", torch.eq, integers(3, 5), floats(5).round())
 case("lt_python_float_on_int", lambda x: x < 1.5, integers(3, 5))

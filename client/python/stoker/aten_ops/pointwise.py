@@ -280,9 +280,12 @@ def _floor_divide(g, x, y):
         return g.binary("subtract", g.binary("divide", x, y), one_less)
     quotient = g.binary(
         "subtract", g.binary("divide", g.binary("subtract", x, remainder), y), one_less)
-    # The quotient is within rounding of an integer: the nearest one, and plain division by zero.
+    # The quotient is within rounding of an integer: the nearest one, a zero with the sign of plain division, and plain
+    # division by zero.
+    plain = g.binary("divide", x, y)
     exact = g.unary("round_nearest_even", quotient)
-    return g.select(g.compare("EQ", y, zero), g.binary("divide", x, y), exact)
+    exact = g.select(g.compare("EQ", exact, zero), g.binary("multiply", plain, zero), exact)
+    return g.select(g.compare("EQ", y, zero), plain, exact)
 
 
 @rule("div.Tensor_mode", "div.Scalar_mode")

@@ -45,12 +45,20 @@ def mean(g, out, x, dim=None, keepdim=False, dtype=None):
 
 
 def moments(g, x, dims, correction=0):
-    """(mean, variance, centered x) in x's dtype; dims stay with size 1."""
-    average = mean_of(g, x, dims)
-    centered = g.binary("subtract", x, average)
+    """(mean, variance, centered x) in x's dtype; dims stay with size 1. As good as the numbers spread, however
+    large their mean: differences from a mean that is off are exact, so what it is off by is their own mean."""
+    guess = mean_of(g, x, dims)
+    centered = g.binary("subtract", x, guess)
+    rest = mean_of(g, centered, dims)
     squares = g.reduce("add", g.binary("multiply", centered, centered), dims, keepdim=True)
+    off = g.binary("multiply", g.reduce("add", centered, dims, keepdim=True), rest)
+    zero = g.constant(0, x.dtype)
+    # Where squares overflow both may be infinite. Rounded, the difference may be below 0.
+    off = g.select(g.predicate("is_finite", off), off, zero)
+    squares = g.binary("maximum", g.binary("subtract", squares, off), zero)
     divisor = max(0, _size(x, dims) - correction)
-    return average, g.with_scalar("divide", squares, divisor), centered
+    return (g.binary("add", guess, rest), g.with_scalar("divide", squares, divisor),
+            g.binary("subtract", centered, rest))
 
 
 def _correction(correction, unbiased):

@@ -91,7 +91,7 @@ TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
           const bool symbolic = extent == 50;
           func.extent = symbolic ? SymDim::Symbol(0) : SymDim(extent);
           func.kind = kind;
-          func.dtype = dtype == DType::kBF16 ? DType::kF32 : dtype;
+          func.dtype = ScanType(kind, dtype);
           func.reverse = reverse;
           func.exclusive = exclusive;
           const IndexMap index =
