@@ -3,9 +3,9 @@ captures, beside eager PyTorch (op_samples_job.py).
 
 usage: opinfo.py [--share N [--seed S]] [--samples COUNT] [--store] [OPERATOR...]
 
---share: one operator in N, drawn with the seed. --samples: so many of each operator, in place of all. Prints what
-differs, and for each dtype how many operators passed and how many PyTorch ran a part of. --store writes
-these to opinfo_fallbacks.txt. Exits 1 if a result differs.
+--share: one operator in N, drawn with the seed. --samples: so many of each operator, spread over all, in place of all.
+Prints what differs, what PyTorch ran a part of and why, and for each dtype how many operators passed. Exits 1 if a
+result differs. --store writes what PyTorch ran a part of to opinfo_fallbacks.txt, which test_op_samples.py reads.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import torch
 from op_samples_job import named_operators
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -52,19 +53,57 @@ def outcomes_of(names, dtype, gradients, samples, env):
         if len(lines) < len(names):
             lines.append({
                 "op": names[len(lines)], "outcome": "failed", "why": f"the process ended with {ended}",
-                "fallbacks": []})
+                "fallbacks": {}})
     return lines
 
 
-def fallback_lines(found):
-    """One line for each operator that PyTorch runs: in how many of the table's operators, forward and with gradients."""
+def partly_eager(found):
+    """{operator of the table: ({operator that PyTorch ran: first sample} forward, the same with gradients)}."""
     users = {}
     for (_, gradients), lines in found.items():
         for line in lines:
-            for operator in line["fallbacks"]:
-                users.setdefault(operator, (set(), set()))[gradients].add(line["op"])
-    return [f"{operator} {len(forward)} {len(backward)}\n"
-            for operator, (forward, backward) in sorted(users.items())]
+            if line["fallbacks"]:
+                firsts = users.setdefault(line["op"], ({}, {}))[gradients]
+                for operator, place in line["fallbacks"].items():
+                    firsts[operator] = min(place, firsts.get(operator, place))
+    return users
+
+
+def listed(firsts):
+    return "".join(f" {operator}@{place}" for operator, place in sorted(firsts.items()))
+
+
+def fallback_lines(users, count, samples):
+    """What --store writes and read_fallbacks() reads."""
+    tried = f"{samples} samples of each" if samples else "every sample"
+    forward, backward = (sum(bool(parts[gradients]) for parts in users.values()) for gradients in (0, 1))
+    yield (f"# ./dev opinfo --store wrote this: of PyTorch {torch.__version__.partition('+')[0]}'s {count} operators, in float32, "
+           f"float64 and bfloat16,\n# {tried}, PyTorch runs a part of {len(users)}: {forward} forward, {backward} with gradients."
+           "\n# Each with what PyTorch runs @ the first sample where: forward | with gradients.\n")
+    for name, (alone, together) in sorted(users.items()):
+        yield f"{name}:{listed(alone)} |{listed(together)}\n"
+
+
+def read_fallbacks(path=FALLBACKS):
+    """What partly_eager() gave when --store wrote the file."""
+    users = {}
+    for line in path.read_text().splitlines():
+        if not line.startswith("#"):
+            name, parts = line.split(":", 1)
+            users[name] = tuple(
+                {operator: int(place) for operator, place in (one.split("@") for one in part.split())}
+                for part in parts.split("|"))
+    return users
+
+
+def print_causes(users):
+    """What PyTorch ran, by how many operators of the table need it."""
+    causes = {}
+    for name, parts in users.items():
+        for operator in {*parts[0], *parts[1]}:
+            causes.setdefault(operator, []).append(name)
+    for operator, names in sorted(causes.items(), key=lambda item: (-len(item[1]), item[0])):
+        print(f"{operator}: {len(names)}: {' '.join(sorted(names))}")
 
 
 def main():
@@ -75,6 +114,8 @@ def main():
     parser.add_argument("--store", action="store_true")
     parser.add_argument("operators", nargs="*")
     options = parser.parse_args()
+    if options.store and (options.share > 1 or options.operators):
+        parser.error("--store: of every operator")
     names = options.operators or list(named_operators())
     names = random.Random(options.seed).sample(names, -(-len(names) // options.share))
     chunks = [names[first:first + CHUNK] for first in range(0, len(names), CHUNK)]
@@ -87,6 +128,8 @@ def main():
         found = {run: [line for future in parts for line in future.result()] for run, parts in futures.items()}
         subprocess.run([str(ROOT / "build" / "dev" / "bin" / "stoker"), "stop"], env=env, capture_output=True)
     failed = 0
+    users = partly_eager(found)
+    print_causes(users)
     for (dtype, gradients), lines in found.items():
         name = f"{dtype}{' with gradients' if gradients else ''}"
         for line in lines:
@@ -97,7 +140,7 @@ def main():
         partly = sum(bool(line["fallbacks"]) for line in tried)
         print(f"{name}: {len(tried)} operators, PyTorch runs a part of {partly}")
     if options.store:
-        FALLBACKS.write_text("".join(fallback_lines(found)))
+        FALLBACKS.write_text("".join(fallback_lines(users, len(names), options.samples)))
     return 1 if failed else 0
 
 

@@ -2,16 +2,23 @@
 
 from . import (
     activation,
+    activation_gradients,
     attention,
     contraction,
     convolution,
     creation,
+    distances,
     indexing,
+    losses,
     normalization,
     ordering,
+    padding,
     pointwise,
+    pooling,
     reductions,
+    resizing,
     shape,
+    special,
 )
 from .registry import RULES, Unsupported
 
