@@ -20,9 +20,9 @@ import tempfile
 
 import torch
 from op_samples_job import named_operators
+from opinfo_list import FALLBACKS, text_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FALLBACKS = pathlib.Path(__file__).with_name("opinfo_fallbacks.txt")
 RUNS = [(dtype, gradients) for dtype in ("float32", "float64", "bfloat16") for gradients in (False, True)]
 # A process that goes on for longer than this hangs in the operator that it did not report.
 CHUNK, CHUNK_TIMEOUT_S = 16, 3600
@@ -58,52 +58,26 @@ def outcomes_of(names, dtype, gradients, samples, env):
 
 
 def partly_eager(found):
-    """{operator of the table: ({operator that PyTorch ran: first sample} forward, the same with gradients)}."""
+    """What opinfo_list.text_of() takes; over all dtypes."""
     users = {}
     for (_, gradients), lines in found.items():
         for line in lines:
             if line["fallbacks"]:
-                firsts = users.setdefault(line["op"], ({}, {}))[gradients]
+                parts = users.setdefault(line["op"], {"forward": {}, "gradients": {}})
+                firsts = parts["gradients" if gradients else "forward"]
                 for operator, place in line["fallbacks"].items():
                     firsts[operator] = min(place, firsts.get(operator, place))
     return users
 
 
-def listed(firsts):
-    return "".join(f" {operator}@{place}" for operator, place in sorted(firsts.items()))
-
-
-def fallback_lines(users, count, samples):
-    """What --store writes and read_fallbacks() reads."""
-    tried = f"{samples} samples of each" if samples else "every sample"
-    forward, backward = (sum(bool(parts[gradients]) for parts in users.values()) for gradients in (0, 1))
-    yield (f"# ./dev opinfo --store wrote this: of PyTorch {torch.__version__.partition('+')[0]}'s {count} operators, in float32, "
-           f"float64 and bfloat16,\n# {tried}, PyTorch runs a part of {len(users)}: {forward} forward, {backward} with gradients."
-           "\n# Each with what PyTorch runs @ the first sample where: forward | with gradients.\n")
-    for name, (alone, together) in sorted(users.items()):
-        yield f"{name}:{listed(alone)} |{listed(together)}\n"
-
-
-def read_fallbacks(path=FALLBACKS):
-    """What partly_eager() gave when --store wrote the file."""
-    users = {}
-    for line in path.read_text().splitlines():
-        if not line.startswith("#"):
-            name, parts = line.split(":", 1)
-            users[name] = tuple(
-                {operator: int(place) for operator, place in (one.split("@") for one in part.split())}
-                for part in parts.split("|"))
-    return users
-
-
 def print_causes(users):
-    """What PyTorch ran, by how many operators of the table need it."""
+    """What PyTorch ran, and for which operators of the table."""
     causes = {}
     for name, parts in users.items():
-        for operator in {*parts[0], *parts[1]}:
+        for operator in {*parts["forward"], *parts["gradients"]}:
             causes.setdefault(operator, []).append(name)
     for operator, names in sorted(causes.items(), key=lambda item: (-len(item[1]), item[0])):
-        print(f"{operator}: {len(names)}: {' '.join(sorted(names))}")
+        print(f"PyTorch ran {operator} for {len(names)}: {' '.join(sorted(names))}")
 
 
 def main():
@@ -140,7 +114,8 @@ def main():
         partly = sum(bool(line["fallbacks"]) for line in tried)
         print(f"{name}: {len(tried)} operators, PyTorch runs a part of {partly}")
     if options.store:
-        FALLBACKS.write_text("".join(fallback_lines(users, len(names), options.samples)))
+        version = torch.__version__.partition("+")[0]
+        FALLBACKS.write_text(text_of(users, version, len(names), options.samples))
     return 1 if failed else 0
 
 

@@ -505,6 +505,19 @@ for name, function in {
     case(f"{name}_backward", function, G, X)
     if name not in ("tanh", "silu", "gelu", "gelu_tanh", "mish"):
         case(f"{name}_backward_bends", function, floats(2, 7), BENDS)
+case("logit_eps_large", lambda x: x.logit(0.8), floats(3, 7, low=-0.2, high=1.2))
+for name, stride, pad, dilation, groups in (
+        ("", 1, 1, 1, 1), ("strided", (2, 3), (0, 1), 1, 1), ("dilated", 1, (2, 0), (1, 2), 1), ("grouped", 2, 1, 1, 2)):
+    for transposed in (False, True):
+        def both_gradients(x, w, s=stride, p=pad, d=dilation, n=groups, t=transposed):
+            s, p, d = ([v, v] if isinstance(v, int) else list(v) for v in (s, p, d))
+            arguments = (s, p, d, t, [0, 0], n)
+            result = aten.convolution(x, w, None, *arguments)
+            return aten.convolution_backward(result.sin(), x, w, [6], *arguments, [True, True, True])
+
+        shape = (4, 6 // groups, 3, 2) if transposed else (6, 4 // groups, 3, 2)
+        case(f"convolution_backward_{name}{'_transposed' if transposed else ''}", both_gradients,
+             floats(2, 4, 8, 7), floats(*shape), narrow=False, tolerance=1e-4)
 case("logit_backward", lambda g, x: aten.logit_backward(g, x), G, floats(3, 7, low=-0.2, high=1.2), narrow=False)
 case("prelu_backward", lambda g, x, w: aten._prelu_kernel_backward(g, x, w), G, X, floats(3, 7))
 case("glu_backward", lambda g, x: aten.glu_backward(g, x, 1), floats(3, 4), floats(3, 8))

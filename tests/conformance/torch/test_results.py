@@ -38,6 +38,9 @@ ARGUMENTS = {
     aten.batch_norm_backward.default: (
         IMAGE, IMAGE * 2, CHANNELS, floats(6), CHANNELS, floats(6), CHANNELS, True, 1e-5, ALL,
         torch.empty(0, dtype=torch.uint8)),
+    aten.convolution_backward.default: (
+        floats(2, 6, 6, 6), floats(2, 4, 6, 6), floats(6, 4, 3, 3), [6], [1, 1], [1, 1], [1, 1], False, [0, 0], 1,
+        ALL),
     aten.cummax.default: (floats(3, 7), 1),
     aten.cummin.default: (floats(3, 7), 1),
     aten.frexp.Tensor: (SPECIAL,),

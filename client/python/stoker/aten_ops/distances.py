@@ -1,6 +1,7 @@
 """Distances between vectors, and their gradients."""
 
 import math
+from math import prod
 
 from .reductions import norm_of
 from .registry import Unsupported, compute_dtype, dim_of, rule
@@ -48,8 +49,16 @@ def cdist(g, out, a, b, p, compute_mode):
     return g.convert(norm_of(g, difference, p, [difference.rank - 1]), out.dtype)
 
 
+@rule("_euclidean_dist")
+def euclidean_dist(g, out, a, b):
+    """PyTorch multiplies matrices, which loses the digits of near points."""
+    return cdist(g, out, a, b, 2.0, None)
+
+
 @rule("_cdist_backward")
 def cdist_backward(g, out, grad, a, b, p, distance):
+    if not prod(out.shape) or not prod(grad.shape):
+        return g.constant(0, out.dtype, out.shape)
     difference = _outer(g, a, b)
     shape = (*difference.shape[:-1], 1)
     grad, distance = (g.reshape(g.convert(x, difference.dtype), shape) for x in (grad, distance))

@@ -155,8 +155,11 @@ def frac(g, x):
 
 @formula("logit")
 def logit(g, x, eps=None):
-    if eps is not None:
-        x = g.with_scalar("minimum", g.with_scalar("maximum", x, eps), 1 - eps)
+    if eps is not None and eps >= 0:
+        # In this order: an eps above 1 / 2 has its bounds exchanged.
+        low, high = g.constant(eps, x.dtype), g.constant(1 - eps, x.dtype)
+        bounded = g.select(g.compare("GT", x, high), high, x)
+        x = g.select(g.compare("LT", x, low), low, bounded)
     return g.unary("log", g.binary("divide", x, g.binary("subtract", g.constant(1, x.dtype), x)))
 
 
