@@ -29,6 +29,8 @@ from stoker import fallback_ops
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 5e-2}
 
 
+# Eager's own errors in float64, beside mpmath's values: its asymptotic series lose digits.
+INEXACT_IN_EAGER = {f"special.bessel_{kind}": 1e-6 for kind in ("j0", "j1", "y0", "y1")}
 # PyTorch does not say which place of several with an equal element these give.
 OPEN_WITH_EQUALS = frozenset(("topk", "kthvalue", "median", "nanmedian", "masked.median", "mode"))
 
@@ -92,11 +94,12 @@ def difference(actual, expected, near):
         raise Skip(f"the result cannot be compared: {error}")
 
 
-def attempt(function, sample, expected, options):
+def attempt(function, sample, expected, options, name=""):
     """(the result, what is wrong with it); both may be None."""
+    near = max(TOLERANCES[options.dtype], INEXACT_IN_EAGER.get(name, 0))
     try:
         actual = outcome(function, sample, options.gradients)
-        return actual, difference(actual, expected, TOLERANCES[options.dtype])
+        return actual, difference(actual, expected, near)
     except Skip:
         raise
     except Exception as error:
@@ -173,7 +176,7 @@ def check_sample(op, function, sample, options, place, fell_back):
     if attempt(op.op, sample, expected, options)[1]:
         raise Skip("eager does not repeat itself")
     before = fallback_ops()
-    actual, found = attempt(torch.compile(function, backend="stoker"), sample, expected, options)
+    actual, found = attempt(torch.compile(function, backend="stoker"), sample, expected, options, op.name)
     for operator, count in fallback_ops().items():
         if count != before.get(operator, 0):
             fell_back.setdefault(operator, place)
