@@ -574,7 +574,7 @@ for turns in (1, 2, 3, 4, -1):
     case(f"rot90_{turns}", lambda x, k=turns: x.rot90(k, (0, 2)), floats(2, 3, 4))
 case("block_diag", lambda *x: torch.block_diag(*x), floats(2, 3), floats(4), floats())
 case("chunk_cat", lambda a, b: torch._chunk_cat([a, b], 0, 2), floats(3, 4), floats(2, 2))
-case("trace", torch.trace, floats(3, 5))
+case("trace", torch.trace, floats(3, 5), narrow=False)
 case("trace_int", torch.trace, integers(5, 3))
 
 # ---- Pooling with places, and its gradients ----------------------------------------------------------

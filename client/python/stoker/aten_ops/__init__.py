@@ -4,6 +4,7 @@ from . import (
     activation,
     activation_gradients,
     attention,
+    bits,
     contraction,
     convolution,
     creation,
