@@ -33,7 +33,7 @@ TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 5e-2}
 INEXACT_IN_EAGER = {f"special.bessel_{kind}": 1e-6 for kind in ("j0", "j1", "y0", "y1")}
 # PyTorch does not say which place of several with an equal element these give, if not asked to be stable.
 OPEN_WITH_EQUALS = frozenset((
-    "argsort", "sort", "topk", "kthvalue", "median", "nanmedian", "masked.median", "mode"))
+    "argsort", "sort", "msort", "topk", "kthvalue", "median", "nanmedian", "masked.median", "mode"))
 
 
 class Skip(Exception):
