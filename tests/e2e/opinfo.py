@@ -3,9 +3,9 @@ captures, beside eager PyTorch (op_samples_job.py).
 
 usage: opinfo.py [--share N [--seed S]] [--samples COUNT] [--store] [OPERATOR...]
 
---share: one operator in N, drawn with the seed. --samples: so many of each operator, in place of all. Prints what
-differs, and for each dtype how many operators passed and how many PyTorch ran a part of. --store writes
-these to opinfo_fallbacks.txt. Exits 1 if a result differs.
+--share: one operator in N, drawn with the seed. --samples: so many of each operator, spread over all, in place of all.
+Prints what differs, what PyTorch ran a part of and why, and for each dtype how many operators passed. Exits 1 if a
+result differs. --store writes what PyTorch ran a part of to opinfo_fallbacks.txt, which test_op_samples.py reads.
 """
 
 import argparse
@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 
+import torch
 from op_samples_job import named_operators
+from opinfo_list import FALLBACKS, text_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FALLBACKS = pathlib.Path(__file__).with_name("opinfo_fallbacks.txt")
 RUNS = [(dtype, gradients) for dtype in ("float32", "float64", "bfloat16") for gradients in (False, True)]
 # A process that goes on for longer than this hangs in the operator that it did not report.
 CHUNK, CHUNK_TIMEOUT_S = 16, 3600
@@ -52,19 +53,31 @@ def outcomes_of(names, dtype, gradients, samples, env):
         if len(lines) < len(names):
             lines.append({
                 "op": names[len(lines)], "outcome": "failed", "why": f"the process ended with {ended}",
-                "fallbacks": []})
+                "fallbacks": {}})
     return lines
 
 
-def fallback_lines(found):
-    """One line for each operator that PyTorch runs: in how many of the table's operators, forward and with gradients."""
+def partly_eager(found):
+    """What opinfo_list.text_of() takes; over all dtypes."""
     users = {}
     for (_, gradients), lines in found.items():
         for line in lines:
-            for operator in line["fallbacks"]:
-                users.setdefault(operator, (set(), set()))[gradients].add(line["op"])
-    return [f"{operator} {len(forward)} {len(backward)}\n"
-            for operator, (forward, backward) in sorted(users.items())]
+            if line["fallbacks"]:
+                parts = users.setdefault(line["op"], {"forward": {}, "gradients": {}})
+                firsts = parts["gradients" if gradients else "forward"]
+                for operator, place in line["fallbacks"].items():
+                    firsts[operator] = min(place, firsts.get(operator, place))
+    return users
+
+
+def print_causes(users):
+    """What PyTorch ran, and for which operators of the table."""
+    causes = {}
+    for name, parts in users.items():
+        for operator in {*parts["forward"], *parts["gradients"]}:
+            causes.setdefault(operator, []).append(name)
+    for operator, names in sorted(causes.items(), key=lambda item: (-len(item[1]), item[0])):
+        print(f"PyTorch ran {operator} for {len(names)}: {' '.join(sorted(names))}")
 
 
 def main():
@@ -75,6 +88,8 @@ def main():
     parser.add_argument("--store", action="store_true")
     parser.add_argument("operators", nargs="*")
     options = parser.parse_args()
+    if options.store and (options.share > 1 or options.operators):
+        parser.error("--store: of every operator")
     names = options.operators or list(named_operators())
     names = random.Random(options.seed).sample(names, -(-len(names) // options.share))
     chunks = [names[first:first + CHUNK] for first in range(0, len(names), CHUNK)]
@@ -87,6 +102,8 @@ def main():
         found = {run: [line for future in parts for line in future.result()] for run, parts in futures.items()}
         subprocess.run([str(ROOT / "build" / "dev" / "bin" / "stoker"), "stop"], env=env, capture_output=True)
     failed = 0
+    users = partly_eager(found)
+    print_causes(users)
     for (dtype, gradients), lines in found.items():
         name = f"{dtype}{' with gradients' if gradients else ''}"
         for line in lines:
@@ -97,7 +114,8 @@ def main():
         partly = sum(bool(line["fallbacks"]) for line in tried)
         print(f"{name}: {len(tried)} operators, PyTorch runs a part of {partly}")
     if options.store:
-        FALLBACKS.write_text("".join(fallback_lines(found)))
+        version = torch.__version__.partition("+")[0]
+        FALLBACKS.write_text(text_of(users, version, len(names), options.samples))
     return 1 if failed else 0
 
 

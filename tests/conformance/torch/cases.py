@@ -484,3 +484,229 @@ case("topk", lambda x: x.topk(3), floats(4, 7))
 case("topk_smallest", lambda x: x.topk(2, dim=0, largest=False), floats(7, 4))
 case("topk_values", lambda x: x.topk(3)[0], integers(4, 7))
 case("kthvalue", lambda x: x.kthvalue(3), floats(4, 7))
+
+# ---- Gradients of activations and losses -----------------------------------------------------------
+
+G, X = floats(3, 7, low=-2.0, high=2.0), floats(3, 7, low=-6.0, high=6.0)
+CHANCES = floats(3, 7, low=0.0, high=1.0).clamp(0.01, 0.99).index_fill(0, torch.tensor([1]), 1.0)
+BENDS = torch.tensor([[-3.0, 3.0, 0.0, -0.0, 0.5, -0.5, NAN], [6.0, 1.0, -1.0, INF, -INF, 2.5, -2.5]])
+for name, function in {
+        "sigmoid": aten.sigmoid_backward, "tanh": aten.tanh_backward, "silu": aten.silu_backward,
+        "gelu": aten.gelu_backward, "mish": aten.mish_backward,
+        "gelu_tanh": lambda g, x: aten.gelu_backward(g, x, approximate="tanh"),
+        "elu": lambda g, x: aten.elu_backward(g, 1.5, 2.0, 0.5, False, x),
+        "elu_result": lambda g, x: aten.elu_backward(g, 1.5, 2.0, 0.5, True, x),
+        "leaky_relu": lambda g, x: aten.leaky_relu_backward(g, x, 0.1, False),
+        "hardtanh": lambda g, x: aten.hardtanh_backward(g, x, -1.0, 2.5),
+        "hardsigmoid": aten.hardsigmoid_backward, "hardswish": aten.hardswish_backward,
+        "softplus": lambda g, x: aten.softplus_backward(g, x, 2.0, 5.0),
+        "threshold": lambda g, x: aten.threshold_backward(g, x, 0.5),
+        "hardshrink": lambda g, x: aten.hardshrink_backward(g, x, 0.5),
+        "softshrink": lambda g, x: aten.softshrink_backward(g, x, 0.5),
+        "logit_eps": lambda g, x: aten.logit_backward(g, x, 0.1)}.items():
+    case(f"{name}_backward", function, G, X)
+    if name not in ("tanh", "silu", "gelu", "gelu_tanh", "mish"):
+        case(f"{name}_backward_bends", function, floats(2, 7), BENDS)
+case("logit_eps_large", lambda x: x.logit(0.8), floats(3, 7, low=-0.2, high=1.2))
+for name, stride, pad, dilation, groups in (
+        ("", 1, 1, 1, 1), ("strided", (2, 3), (0, 1), 1, 1), ("dilated", 1, (2, 0), (1, 2), 1), ("grouped", 2, 1, 1, 2)):
+    for transposed in (False, True):
+        def both_gradients(x, w, s=stride, p=pad, d=dilation, n=groups, t=transposed):
+            s, p, d = ([v, v] if isinstance(v, int) else list(v) for v in (s, p, d))
+            arguments = (s, p, d, t, [0, 0], n)
+            result = aten.convolution(x, w, None, *arguments)
+            return aten.convolution_backward(result.sin(), x, w, [6], *arguments, [True, True, True])
+
+        shape = (4, 6 // groups, 3, 2) if transposed else (6, 4 // groups, 3, 2)
+        case(f"convolution_backward_{name}{'_transposed' if transposed else ''}", both_gradients,
+             floats(2, 4, 8, 7), floats(*shape), narrow=False, tolerance=1e-4)
+case("logit_backward", lambda g, x: aten.logit_backward(g, x), G, floats(3, 7, low=-0.2, high=1.2), narrow=False)
+case("prelu_backward", lambda g, x, w: aten._prelu_kernel_backward(g, x, w), G, X, floats(3, 7))
+case("glu_backward", lambda g, x: aten.glu_backward(g, x, 1), floats(3, 4), floats(3, 8))
+case("dropout_backward", lambda g, m: aten.native_dropout_backward(g, m, 2.0), G, booleans(3, 7))
+case("softmax_backward", lambda g, x: aten._softmax_backward_data(g, x.softmax(1), 1, x.dtype), G, X, narrow=False)
+case("log_softmax_backward",
+     lambda g, x: aten._log_softmax_backward_data(g, x.log_softmax(0), 0, x.dtype), G, X, narrow=False)
+for reduction in (0, 1, 2):
+    grad = G if reduction == 0 else floats()
+    for name, function in {
+            "mse": lambda g, x, t, r=reduction: aten.mse_loss_backward(g, x, t, r),
+            "smooth_l1": lambda g, x, t, r=reduction: aten.smooth_l1_loss_backward(g, x, t, r, 0.5),
+            "huber": lambda g, x, t, r=reduction: aten.huber_loss_backward(g, x, t, r, 1.5),
+            "soft_margin": lambda g, x, t, r=reduction: aten.soft_margin_loss_backward(g, x, t, r)}.items():
+        case(f"{name}_loss_backward_{reduction}", function, grad, X, floats(3, 7, low=-4.0), tolerance=2e-2)
+    for name, function in {
+            "huber": lambda x, t, r=reduction: aten.huber_loss(x, t, r, 1.5),
+            "soft_margin": lambda x, t, r=reduction: aten.soft_margin_loss(x, t, r),
+            "bce_logits": lambda x, t, r=reduction: aten.binary_cross_entropy_with_logits(
+                x, t, t + 1, t * 2, r)}.items():
+        case(f"{name}_loss_{reduction}", function, X, floats(3, 7), tolerance=2e-2)
+    case(f"bce_loss_{reduction}", lambda x, t, r=reduction: aten.binary_cross_entropy(x, t, x * t, r),
+         CHANCES, floats(3, 7, low=0.0, high=1.0), narrow=False)
+    case(f"bce_loss_backward_{reduction}",
+         lambda g, x, t, r=reduction: aten.binary_cross_entropy_backward(g, x, t, x * t, r),
+         grad, CHANCES, floats(3, 7, low=0.0, high=1.0), narrow=False)
+    case(f"nll_loss_backward_{reduction}",
+         lambda g, x, t, w, n, r=reduction: aten.nll_loss_backward(g, x, t, w, r, 2, n),
+         floats(6) if reduction == 0 else floats(), floats(6, 5), integers(6, low=0, high=5),
+         floats(5, low=0.5), floats(low=1))
+    case(f"nll_loss2d_backward_{reduction}",
+         lambda g, x, t, n, r=reduction: aten.nll_loss2d_backward(g, x, t, None, r, 2, n),
+         floats(2, 3, 4) if reduction == 0 else floats(), floats(2, 5, 3, 4),
+         integers(2, 3, 4, low=0, high=5), floats(low=1))
+
+# ---- Gradients of parts, windows and diagonals ------------------------------------------------------
+
+case("slice_backward", lambda g: aten.slice_backward(g, [4, 9], 1, -8, 2**63 - 1, 3), floats(4, 3))
+case("slice_backward_empty", lambda g: aten.slice_backward(g, [4, 9], 1, 5, 5, 1), floats(4, 0))
+case("select_backward", lambda g: aten.select_backward(g, [4, 5, 3], 1, -2), floats(4, 3))
+case("diagonal_backward", lambda g: aten.diagonal_backward(g, [4, 5, 3], -1, 1, 0), floats(3, 4))
+case("diagonal_backward_empty", lambda g: aten.diagonal_backward(g, [4, 5], 7, 0, 1), floats(0))
+case("diagonal_scatter", lambda x, s: x.diagonal_scatter(s, 1, 0, 2), floats(3, 5, 4), floats(5, 3))
+case("diag_embed_dims", lambda x: x.diag_embed(-1, 0, 2), floats(3, 4))
+case("unfold_backward", lambda g: aten.unfold_backward(g, [7, 3], 0, 3, 2), floats(3, 3, 3))
+for name, pad in (("both", [2, 1]), ("crop", [-1, 2]), ("crops", [1, -2])):
+    case(f"reflection_pad_backward_{name}",
+         lambda x, g, p=pad: aten.reflection_pad1d_backward(F.pad(g, p), x, p), floats(2, 5), floats(2, 5))
+    case(f"replication_pad_backward_{name}",
+         lambda x, g, p=pad: aten.replication_pad1d_backward(F.pad(g, p), x, p), floats(2, 5), floats(2, 5))
+case("im2col", lambda x: F.unfold(x, (2, 3), (2, 1), (1, 2), (1, 2)), floats(2, 3, 6, 7))
+case("col2im", lambda x: F.fold(x, (6, 7), (2, 3), (2, 1), (1, 2), (1, 2)), floats(2, 18, 30))
+for turns in (1, 2, 3, 4, -1):
+    case(f"rot90_{turns}", lambda x, k=turns: x.rot90(k, (0, 2)), floats(2, 3, 4))
+case("block_diag", lambda *x: torch.block_diag(*x), floats(2, 3), floats(4), floats())
+case("chunk_cat", lambda a, b: torch._chunk_cat([a, b], 0, 2), floats(3, 4), floats(2, 2))
+case("trace", torch.trace, floats(3, 5), narrow=False)
+case("trace_int", torch.trace, integers(5, 3))
+
+# ---- Pooling with places, and its gradients ----------------------------------------------------------
+
+IMAGES = floats(2, 3, 8, 9)
+HOLES = torch.where(IMAGES > 1.5, torch.tensor(NAN), IMAGES.round())
+for name, function in {
+        "pad": lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True),
+        "dilated": lambda x: F.max_pool2d(x, (2, 3), 1, (1, 0), (3, 2), return_indices=True),
+        "ceil": lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True),
+        "adaptive": lambda x: F.adaptive_max_pool2d(x, (3, 4), return_indices=True),
+        "adaptive_even": lambda x: F.adaptive_max_pool2d(x, (4, 3), return_indices=True)}.items():
+    case(f"max_pool_places_{name}", function, IMAGES)
+    case(f"max_pool_places_{name}_holes", function, HOLES)
+    case(f"max_pool_backward_{name}",
+         lambda x, f=function: aten.adaptive_max_pool2d_backward(f(x)[0] * 2, x, f(x)[1]), IMAGES)
+case("max_unpool", lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2), floats(2, 3, 8, 8))
+for name, arguments in {
+        "pad": ([3, 3], [2, 2], [1, 1], False, True, None), "inside": ([3, 2], [2, 3], [1, 0], False, False, None),
+        "ceil": ([3, 3], [2, 2], [0, 1], True, False, None), "divisor": ([2, 2], [3, 3], [0, 0], False, True, 7)}.items():
+    case(f"avg_pool_backward_{name}",
+         lambda x, a=arguments: aten.avg_pool2d_backward(aten.avg_pool2d(x, *a), x, *a), IMAGES)
+for sizes in ([4, 3], [3, 5], [1, 1], [8, 12]):
+    case(f"adaptive_avg_pool_{'x'.join(map(str, sizes))}", lambda x, s=sizes: aten._adaptive_avg_pool2d(x, s), IMAGES)
+    case(f"adaptive_avg_pool_backward_{'x'.join(map(str, sizes))}",
+         lambda x, s=sizes: aten._adaptive_avg_pool2d_backward(aten._adaptive_avg_pool2d(x, s), x), IMAGES)
+case("adaptive_avg_pool_infinite", lambda x: aten._adaptive_avg_pool2d(x, [3, 1]),
+     torch.tensor([INF, 1, 2, 3, 4.0]).reshape(1, 1, 5, 1))
+
+# ---- Distances and products ---------------------------------------------------------------------------
+
+for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, INF):
+    case(f"cdist_{p}", lambda a, b, p=p: torch.cdist(a, b, p), floats(2, 4, 3), floats(2, 5, 3), narrow=False)
+    case(f"cdist_backward_{p}",
+         lambda g, a, b, p=p: aten._cdist_backward(g, a, b, p, torch.cdist(a, b, p)),
+         floats(4, 4), floats(4, 3), floats(4, 3), narrow=False)
+    case(f"pdist_{p}", lambda a, p=p: F.pdist(a, p), floats(5, 3), narrow=False)
+    case(f"pdist_backward_{p}", lambda g, a, p=p: aten._pdist_backward(g, a, p, F.pdist(a, p)),
+         floats(10), floats(5, 3), narrow=False)
+case("cdist_same", lambda g, a: aten._cdist_backward(g, a, a, 2.0, torch.cdist(a, a)), floats(4, 4), floats(4, 3),
+     narrow=False)
+case("dist", lambda a, b: torch.dist(a, b, 3), floats(3, 4), floats(3, 4))
+case("renorm", lambda x: x.renorm(2, 1, 3.0), floats(3, 4, 2))
+case("cross", lambda a, b: torch.linalg.cross(a, b, dim=1), floats(2, 3, 4), floats(1, 3, 4))
+case("addr", lambda x, a, b: torch.addr(x, a, b, beta=2, alpha=3), floats(3, 4), floats(3), floats(4))
+case("bilinear", F.bilinear, floats(2, 3), floats(2, 4), floats(5, 3, 4), floats(5))
+
+# ---- Bits ---------------------------------------------------------------------------------------------
+
+MIRRORED = SPECIAL.flip(0)
+case("signbit", torch.signbit, SPECIAL, narrow=False)
+case("copysign", torch.copysign, SPECIAL, MIRRORED, narrow=False)
+case("nextafter", torch.nextafter, SPECIAL, MIRRORED)
+case("angle", torch.angle, SPECIAL)
+case("round_decimals", lambda x: x.round(decimals=2), X)
+case("round_tens", lambda x: x.round(decimals=-1), X * 10)
+case("frexp", lambda x: tuple(torch.frexp(x)), SPECIAL, narrow=False)
+case("ldexp", torch.ldexp, X, integers(3, 7))
+case("logaddexp2", torch.logaddexp2, SPECIAL, MIRRORED)
+
+# ---- Sums and places of what is running, sorted or chosen -------------------------------------------
+
+RUNNING = torch.tensor([[1.0, 3, 3, 2, NAN, 5, NAN], [2.0, 2, 1, -INF, INF, 0, INF]])
+case("cummax_places", lambda x: torch.cummax(x, 1), RUNNING)
+case("cummin_places", lambda x: torch.cummin(x, 1), RUNNING)
+case("logcumsumexp", lambda x: x.logcumsumexp(1), floats(3, 7, low=-90, high=90))
+case("logcumsumexp_special", lambda x: x.logcumsumexp(0), SPECIAL)
+case("nansum", lambda x: x.nansum(1), RUNNING)
+case("count_nonzero", lambda x: torch.count_nonzero(x, 1), integers(3, 7))
+case("median", lambda x: x.median(), floats(3, 7))
+case("median_nan", lambda x: x.median(), SPECIAL)
+case("nanmedian", lambda x: x.nanmedian(), SPECIAL)
+case("median_dim", lambda x: x.median(0), floats(6, 3))
+case("mode", lambda x: x.mode(1), integers(4, 9, low=0, high=4))
+case("mode_nan", lambda x: x.mode(), SPECIAL)
+case("embedding_renorm", lambda w, i: aten.embedding_renorm(w, i, 2.0, 2.0), floats(5, 3), torch.tensor([3, 0, 3]))
+case("embedding_backward_by_frequency", lambda g, i: aten.embedding_dense_backward(g, i, 5, 1, True),
+     floats(4, 3), torch.tensor([3, 0, 3, 1]))
+case("index_put_mask_rows", lambda x, m, v: x.index_put((m,), v), floats(5, 3), booleans(5), floats(3))
+case("index_put_mask_add", lambda x, m, v: x.index_put((m,), v, accumulate=True), floats(5, 3), booleans(5), floats(1, 3))
+case("searchsorted_other_dtype", torch.searchsorted, torch.tensor([-1.0, 0.5, 2]), integers(3, 7))
+case("searchsorted", torch.searchsorted, torch.tensor([-1.0, 0, 0, 2, NAN]), X)
+case("searchsorted_rows", lambda s, x: torch.searchsorted(s, x, right=True), floats(3, 6).sort().values, floats(3, 2))
+case("searchsorted_sorter", lambda s, x, i: torch.searchsorted(s, x, sorter=i), floats(6), floats(3, 2),
+     floats(6).argsort(), narrow=False)
+case("bucketize", lambda x, b: torch.bucketize(x, b, out_int32=True), integers(3, 7), torch.tensor([-3, 0, 0, 4]))
+case("take", torch.take, floats(3, 4), integers(2, 3, low=-12, high=12))
+case("put", lambda x, i, v: x.put(i, v), floats(3, 4), torch.tensor([1, -1, 5]), floats(3))
+case("put_add", lambda x, i, v: x.put(i, v, accumulate=True), floats(3, 4), torch.tensor([1, 1, -11]), floats(3))
+case("masked_scatter", lambda x, m, s: x.masked_scatter(m, s), floats(3, 4), booleans(3, 4), floats(13))
+case("masked_scatter_backward", lambda g, m: aten.masked_scatter_backward(g, m, [13]), floats(3, 4), booleans(3, 4))
+case("nonzero_static", lambda x: torch.nonzero_static(x, size=9, fill_value=7), integers(3, 4, low=-1, high=2))
+case("nonzero_static_cut", lambda x: torch.nonzero_static(x, size=2), booleans(3, 4))
+case("masked_index", lambda x, m, i: aten._unsafe_masked_index(x, m, [i, None], 7.0), floats(4, 3),
+     torch.tensor([True, False, True])[:, None], torch.tensor([3, 99, 0]))
+case("masked_index_put", lambda x, m, i, v: aten._unsafe_masked_index_put_accumulate(x, m, [i], v), floats(4),
+     torch.tensor([True, False, True]), torch.tensor([3, 99, 3]), floats(3))
+for name in ("sum", "prod", "mean", "amax", "amin"):
+    for include in (True, False):
+        case(f"scatter_reduce_{name}_{include}",
+             lambda x, i, v, n=name, s=include: x.scatter_reduce(0, i, v, n, include_self=s),
+             floats(4, 3), integers(5, 3, low=0, high=4), floats(5, 3))
+        if name != "sum":
+            case(f"index_reduce_{name}_{include}",
+                 lambda x, i, v, n=name, s=include: x.index_reduce(0, i, v, n, include_self=s),
+                 floats(4, 3), integers(5, low=0, high=4), floats(5, 3))
+for name, function in {
+        "scatter": lambda x, i, v: x.scatter(0, i, v), "scatter_add": lambda x, i, v: x.scatter_add(0, i, v),
+        "index_add": lambda x, i, v: x.index_add(0, i, v), "index_copy": lambda x, i, v: x.index_copy(0, i, v),
+        "index_fill": lambda x, i, v: x.index_fill(0, i, 3.0)}.items():
+    case(f"{name}_scalar", function, floats(), torch.tensor(0), floats())
+case("linspace_tensors", lambda a, b: torch.linspace(a, b, 5), floats(), floats(low=4), narrow=False)
+case("logspace", lambda x: x + torch.logspace(-2, 3, 5), floats(5), narrow=False)
+
+# ---- Special functions ---------------------------------------------------------------------------------
+
+AWAY, POSITIVE = floats(40, low=-9.0, high=9.0), floats(40, low=0.01, high=30.0)
+for name in ("erfc", "erfcx", "log_ndtr", "i0", "i0e", "i1", "i1e", "bessel_j0", "bessel_j1", "spherical_bessel_j0",
+             "gammaln", "digamma"):
+    case(name, getattr(torch.special, name), AWAY, narrow=False)
+    case(f"{name}_special", getattr(torch.special, name), SPECIAL, narrow=False)
+for name in ("bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0",
+             "scaled_modified_bessel_k1", "entr"):
+    case(name, getattr(torch.special, name), POSITIVE, narrow=False)
+    case(f"{name}_special", getattr(torch.special, name), SPECIAL, narrow=False)
+case("erfinv", torch.erfinv, torch.tensor([-1.0, -0.999, -0.7, -0.3, 0, 0.5, 0.71, 0.9999, 1, 1.5, NAN]), narrow=False)
+case("ndtri", torch.special.ndtri, torch.tensor([0, 1e-30, 1e-6, 0.1, 0.4, 0.5, 0.9, 1 - 1e-5, 1, 2, NAN]), narrow=False)
+case("xlog1py", torch.special.xlog1py, SPECIAL, MIRRORED, narrow=False)
+case("mvlgamma", lambda x: torch.mvlgamma(x, 3), POSITIVE + 1)
+for order in range(5):
+    case(f"polygamma_{order}", lambda x, n=order: torch.polygamma(n, x), POSITIVE, narrow=False)
+    case(f"polygamma_{order}_below", lambda x, n=order: torch.polygamma(n, x),
+         torch.tensor([-0.3, -2.7, -7.4, -1.5]), narrow=False)

@@ -28,6 +28,10 @@ FUNCTIONS = {
     "scatter value": lambda i, x, ones: x.scatter(0, i[:, None], 1.5),
     "scatter_add": lambda i, x, ones: x.scatter_add(0, i[:, None], ones[:, :1]),
     "scatter_reduce": lambda i, x, ones: x.scatter_reduce(0, i[:, None], ones[:, :1], "amax"),
+    "scatter_reduce mean": lambda i, x, ones: x.scatter_reduce(0, i[:, None], ones[:, :1], "mean", include_self=False),
+    "index_reduce": lambda i, x, ones: x.index_reduce(0, i, ones, "amax"),
+    "take": lambda i, x, ones: x[:, 0].take(i) * 2,
+    "put": lambda i, x, ones: (x[:, 0] * 2).put(i, ones[:, 0]),
     "embedding": lambda i, x, ones: F.embedding(i, x) * 2,
     "embedding i32": lambda i, x, ones: F.embedding(i.int(), x) * 2,
     "index_add": lambda i, x, ones: x.index_add(0, i, ones),
@@ -39,6 +43,7 @@ FUNCTIONS = {
     "cross_entropy ignoring of 4": lambda i, x, ones: F.cross_entropy(x[:3], i, ignore_index=7),
     "cross_entropy none of 4": lambda i, x, ones: F.cross_entropy(x[:3], i, reduction="none"),
     "cross_entropy weight of 4": lambda i, x, ones: F.cross_entropy(x[:3], i, x[0]),
+    "nll_loss2d of 4": lambda i, x, ones: F.nll_loss(x[:3, :, None] * 2, i[:, None]),
     "index twice": lambda i, x, ones: x[i].sum() + (2 * x)[i].sum(),
     "index two sizes": lambda i, x, ones: x[i].sum() + x[:, i].sum(),
     "index and limits": lambda i, x, ones: torch.stack([x[i].sum().long(), i.amin().clamp(max=0), i.amax().clamp(min=0)]),
@@ -73,6 +78,29 @@ def test_index_out_of_bounds_raises_what_eager_raises(name):
             # PyTorch counts dims after it moved the indexed ones to the front.
             wanted = {str(index), *re.findall(r"size (\d+)", str(expected))}
             assert size == 0 or wanted <= set(re.findall(r"-?\d+", str(error))), error
+
+
+@pytest.mark.parametrize("function, good, bad", [
+    (lambda m, x: x.masked_scatter(m, x[:1] * 2), [True, False, True, True], [True] * 5),
+    (lambda p, x: F.binary_cross_entropy(p * 1, x[:, 0] / 20), [0.0, 1.0, 0.5], [0.5, 1.25, 0.5]),
+    (lambda p, x: F.binary_cross_entropy(p * 1, x[:, 0] / 20), [0.0, 1.0, 0.5], [0.5, float("nan"), 0.5]),
+    (lambda i, x: F.max_unpool2d(x[None, :2, :2] * 2, i.reshape(1, 2, 2), 2), [0, 3, 9, 15], [0, 3, 16, 15]),
+], ids=["masked_scatter", "chances", "no chance", "max_unpool"])
+def test_data_out_of_range_raises_what_eager_raises(function, good, bad):
+    size = 5 if isinstance(good[0], bool) else len(good)
+    good, bad = (torch.tensor(data + [False] * (size - len(data))) for data in (good, bad))
+    x = X[:size] if not good.dtype == torch.bool else X
+    good, bad = (data[:, None].expand(5, 4) if data.dtype == torch.bool else data for data in (good, bad))
+    gm, program = lowered(function, good, x)
+    assert not program.fallbacks
+    wanted, expected = outcome(function, good, x)
+    results, error = outcome(run_program, gm, program, [good, x])
+    assert (error is None) == (expected is None)
+    if expected is None:
+        torch.testing.assert_close(results[0], wanted)
+    _, expected = outcome(function, bad, x)
+    _, error = outcome(run_program, gm, program, [bad, x])
+    assert isinstance(error, type(expected)) and str(expected).splitlines()[0][:40] in str(error)
 
 
 def test_nothing_is_checked_where_nothing_is_indexed():

@@ -2,16 +2,24 @@
 
 from . import (
     activation,
+    activation_gradients,
     attention,
+    bits,
     contraction,
     convolution,
     creation,
+    distances,
     indexing,
+    losses,
     normalization,
     ordering,
+    padding,
     pointwise,
+    pooling,
     reductions,
+    resizing,
     shape,
+    special,
 )
 from .registry import RULES, Unsupported
 

@@ -1,9 +1,9 @@
-"""Activation functions and elementwise losses: formulas in f32 or better, rounded once."""
+"""Activation functions: formulas in f32 or better, rounded once. Their gradients: activation_gradients.py."""
 
 import math
 
 from .pointwise import clamp, formula
-from .registry import Unsupported, as_value, compute_dtype, rule
+from .registry import Unsupported, compute_dtype, rule
 
 
 @rule("relu")
@@ -65,13 +65,6 @@ def log_sigmoid(g, out, x):
 
     # PyTorch's backward on CPU starts from it.
     return g.convert(result, x.dtype), lambda: g.convert(tail, x.dtype)
-
-
-@rule("log_sigmoid_backward")
-def log_sigmoid_backward(g, out, grad, x, tail):
-    dtype = compute_dtype(out.dtype)
-    slope = g.unary("logistic", g.unary("negate", g.convert(x, dtype)))
-    return g.convert(g.binary("multiply", g.convert(grad, dtype), slope), out.dtype)
 
 
 def _hard_gate(g, x):
@@ -157,33 +150,3 @@ def native_dropout(g, out, x, p, train):
     if train is not False and p != 0:
         raise Unsupported("random numbers")
     return x, g.constant(True, "bool", x.shape)
-
-
-def _reduced(g, loss, reduction, dtype):
-    """PyTorch's reduction codes: 0 none, 1 mean, 2 sum."""
-    if reduction == 0:
-        return g.convert(loss, dtype)
-    count = math.prod(loss.shape)
-    total = g.reduce("add", loss, range(loss.rank))
-    return g.convert(g.with_scalar("divide", total, count) if reduction == 1 else total, dtype)
-
-
-@rule("mse_loss")
-def mse_loss(g, out, x, target, reduction=1):
-    dtype = compute_dtype(out.dtype)
-    difference = g.binary("subtract", as_value(g, x, dtype), as_value(g, target, dtype))
-    return _reduced(g, g.binary("multiply", difference, difference), reduction, out.dtype)
-
-
-@rule("smooth_l1_loss")
-def smooth_l1_loss(g, out, x, target, reduction=1, beta=1.0):
-    dtype = compute_dtype(out.dtype)
-    size = g.unary(
-        "abs", g.binary("subtract", as_value(g, x, dtype), as_value(g, target, dtype)))
-    if beta == 0:
-        return _reduced(g, size, reduction, out.dtype)
-    near = g.with_scalar(
-        "divide", g.with_scalar("multiply", g.binary("multiply", size, size), 0.5), beta)
-    far = g.with_scalar("subtract", size, 0.5 * beta)
-    loss = g.select(g.compare("LT", size, g.constant(beta, dtype)), near, far)
-    return _reduced(g, loss, reduction, out.dtype)

@@ -1,6 +1,6 @@
 """Matrix products. Each is one dot_general; factors and biases are pointwise work after it."""
 
-from .registry import compute_dtype, rule
+from .registry import Unsupported, compute_dtype, rule
 
 
 @rule("mm", "bmm")
@@ -68,3 +68,31 @@ def addmv(g, out, bias, a, b, beta=1, alpha=1):
 def addbmm(g, out, bias, a, b, beta=1, alpha=1):
     summed = g.dot(a, b, [], [0, 2], [], [0, 1])
     return _biased(g, out, bias, summed, beta, alpha)
+
+
+@rule("addr")
+def addr(g, out, x, a, b, beta=1, alpha=1):
+    if out.dtype == "bool":
+        raise Unsupported("bool arithmetic")
+    dtype = compute_dtype(out.dtype)
+    a, b = g.convert(a, dtype), g.convert(b, dtype)
+    product = g.binary("multiply", g.reshape(a, (*a.shape, 1)), b)
+    result = g.with_scalar("multiply", product, alpha) if alpha != 1 else product
+    if beta != 0:
+        x = g.convert(x, dtype)
+        result = g.binary("add", result, g.with_scalar("multiply", x, beta) if beta != 1 else x)
+    return g.convert(g.broadcast(result, out.shape), out.dtype)
+
+
+@rule("_trilinear")
+def trilinear(g, out, a, b, c, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    """The sum over some dims of a product of three, each with dims of size 1 put in."""
+    dtype = compute_dtype(out.dtype)
+    product = None
+    for x, dims in ((a, expand1), (b, expand2), (c, expand3)):
+        shape = list(x.shape)
+        for dim in sorted(dims):
+            shape.insert(dim, 1)
+        x = g.reshape(g.convert(x, dtype), tuple(shape))
+        product = x if product is None else g.binary("multiply", product, x)
+    return g.convert(g.reduce("add", product, sumdim), out.dtype)

@@ -1,6 +1,7 @@
 """Operators that make tensors from nothing but shapes and scalars."""
 
-from .registry import Unsupported, rule
+from ..graph_text import Value
+from .registry import Unsupported, as_value, rule
 
 
 @rule("full", "full_like", "new_full", "fill.Scalar", "scalar_tensor")
@@ -15,7 +16,7 @@ def fill(g, out, x, value):
 
 
 @rule("zeros", "zeros_like", "new_zeros", "zero", "empty.memory_format", "empty_like", "new_empty",
-      "empty_strided", "new_empty_strided", "empty_permuted")
+      "empty_strided", "new_empty_strided", "empty_permuted", "_efficientzerotensor")
 def zeros(g, out, *args, **kwargs):
     """What PyTorch leaves uninitialized is zero."""
     return g.constant(0, out.dtype, out.shape)
@@ -44,19 +45,37 @@ def arange(g, out, *args, **kwargs):
     return _ramp(g, out, start, step)
 
 
-@rule("linspace")
-def linspace(g, out, start, end, steps, **kwargs):
-    """Counted from the nearer end, as PyTorch does."""
+def _even_steps(g, out, start, end, steps):
+    """Counted from the nearer end, as PyTorch does. The ends are numbers, or Values of no dims."""
     if out.dtype not in ("f32", "f64"):
-        raise Unsupported(f"linspace of {out.dtype}")
-    if steps == 1:
-        return g.constant(start, out.dtype, out.shape)
-    step = (end - start) / (steps - 1)
+        raise Unsupported(f"even steps in {out.dtype}")
+    if steps <= 1:
+        return g.broadcast(as_value(g, start, out.dtype), out.shape)
+    if isinstance(start, Value) or isinstance(end, Value):
+        start, end = as_value(g, start, out.dtype), as_value(g, end, out.dtype)
+        step = g.with_scalar("divide", g.binary("subtract", end, start), steps - 1)
+    else:
+        step = g.constant((end - start) / (steps - 1), out.dtype)
+        start, end = g.constant(start, out.dtype), g.constant(end, out.dtype)
     place = g.iota(0, out.dtype, out.shape)
-    up = g.with_scalar("add", g.with_scalar("multiply", place, step), start)
+    up = g.binary("add", g.binary("multiply", place, step), start)
     left = g.binary("subtract", g.constant(steps - 1, out.dtype), place)
-    down = g.binary("subtract", g.constant(end, out.dtype), g.with_scalar("multiply", left, step))
+    down = g.binary("subtract", end, g.binary("multiply", left, step))
     return g.select(g.compare("LT", place, g.constant(steps // 2, out.dtype)), up, down)
+
+
+_ENDS = ("default", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
+
+
+@rule(*(f"linspace.{ends}" for ends in _ENDS))
+def linspace(g, out, start, end, steps, **kwargs):
+    return _even_steps(g, out, start, end, steps)
+
+
+@rule(*(f"logspace.{ends}" for ends in _ENDS))
+def logspace(g, out, start, end, steps, base=10.0, **kwargs):
+    exponents = _even_steps(g, out, start, end, steps)
+    return g.binary("power", g.constant(base, out.dtype), exponents)
 
 
 @rule("eye", "eye.m")

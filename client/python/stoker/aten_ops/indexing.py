@@ -4,7 +4,8 @@ when written; then a segment's IndexCheck raises, with what eager PyTorch says."
 from math import prod
 
 from ..graph_text import broadcast_shapes
-from .registry import Unsupported, as_value, compute_dtype, dim_of, rule
+from .reductions import identity_of, norm_of
+from .registry import Unsupported, as_value, compute_dtype, dim_of, promote, rule
 
 
 @rule("embedding")
@@ -90,13 +91,21 @@ def index(g, out, x, indices):
     return places.within(g, result)
 
 
+def _put_by_mask(g, x, mask, values, accumulate):
+    """x[mask] = values, or += values, where every place gets the same ones."""
+    inner = x.rank - mask.rank
+    outer, own = values.shape[:max(0, values.rank - inner)], values.shape[max(0, values.rank - inner):]
+    if prod(outer) != 1:
+        raise Unsupported("a value for each place that a mask chooses")
+    mask = g.reshape(mask, mask.shape + (1,) * inner)
+    values = g.broadcast(g.convert(g.reshape(values, own), x.dtype), x.shape)
+    return g.select(mask, g.binary("add", x, values) if accumulate else values, x)
+
+
 @rule("index_put", "_unsafe_index_put")
 def index_put(g, out, x, indices, values, accumulate=False):
     if len(indices) == 1 and indices[0] is not None and indices[0].dtype == "bool":
-        mask = indices[0]
-        if prod(values.shape) == 1 and not accumulate:
-            mask = g.reshape(mask, mask.shape + (1,) * (x.rank - mask.rank))
-            return g.select(mask, g.reshape(values, ()), x)
+        return _put_by_mask(g, x, indices[0], values, accumulate)
     places = Places(g, x, indices)
     kept = iter(size for dim, size in enumerate(x.shape) if dim not in places.dims)
     batch = iter(places.shape)
@@ -131,20 +140,30 @@ def _element_vectors(g, index, dim):
     return g.concatenate(columns, index.rank)
 
 
+def taken_along(g, x, dim, index):
+    """x[..., index[i, ...], ...] along a dim, of indices known to be within it."""
+    every = list(range(x.rank))
+    return g.gather(x, _element_vectors(g, index, dim), [], every, every, [1] * x.rank)
+
+
 @rule("gather")
 def gather(g, out, x, dim, index, sparse_grad=False):
     if not x.rank or not index.rank:
         return g.reshape(g.broadcast(g.reshape(x, (1,)), (prod(index.shape),)), out.shape)
     dim = dim_of(dim, x.rank)
-    every = list(range(x.rank))
-    result = g.gather(x, _element_vectors(g, index, dim), [], every, every, [1] * x.rank)
-    return _within(g, result, index, dim, x.shape)
+    return _within(g, taken_along(g, x, dim, index), index, dim, x.shape)
 
 
 def _scatter_along(g, kind, x, dim, index, source):
-    if not x.rank or not index.rank:
-        raise Unsupported("a scatter into a scalar")
     source = as_value(g, source, x.dtype)
+    if not x.rank or not index.rank:
+        # A scalar has one dim to speak of.
+        shape = x.shape
+        x, index = (g.reshape(y, y.shape or (1,)) for y in (x, index))
+        source = g.reshape(source, (prod(source.shape),))
+        return g.reshape(_scatter_along(g, kind, x, 0, index, source), shape)
+    if not prod(index.shape):
+        return x
     if source.rank:
         source = g.slice(source, [0] * source.rank, index.shape)
     updates = g.broadcast(source, index.shape)
@@ -173,11 +192,31 @@ def scatter_with(g, out, x, dim, index, source, reduce):
     return _scatter_along(g, _REDUCES[reduce], x, dim, index, source)
 
 
+def _reduced_into(g, put, x, source, reduce, include_self):
+    """put(kind, into, values) with what "prod" or "mean" says, perhaps without what x holds where something is put."""
+    wide = g.convert(x, compute_dtype(x.dtype))
+    source = g.convert(source, wide.dtype)
+    if reduce == "mean" and not x.is_float:
+        raise Unsupported("means of integers")
+    kind = _REDUCES["sum" if reduce == "mean" else reduce]
+    if not include_self:
+        if x.dtype == "bool":
+            raise Unsupported("bool without what was there")
+        wide = put("assign", wide, g.constant(identity_of(kind, wide.dtype), wide.dtype, source.shape))
+    result = put(kind, wide, source)
+    if reduce == "mean":
+        counts = put("add", g.constant(int(include_self), wide.dtype, x.shape),
+                     g.constant(1, wide.dtype, source.shape))
+        result = g.binary("divide", result, g.with_scalar("maximum", counts, 1))
+    return g.convert(result, x.dtype)
+
+
 @rule("scatter_reduce.two")
 def scatter_reduce(g, out, x, dim, index, source, reduce, include_self=True):
-    if reduce not in _REDUCES or not include_self:
-        raise Unsupported(f"scatter_reduce {reduce} with include_self={include_self}")
-    return _scatter_along(g, _REDUCES[reduce], x, dim, index, source)
+    def put(kind, into, values):
+        return _scatter_along(g, kind, into, dim, index, values)
+
+    return _reduced_into(g, put, x, source, reduce, include_self)
 
 
 # ---- Whole slices along one dim -------------------------------------------------------------------
@@ -185,7 +224,12 @@ def scatter_reduce(g, out, x, dim, index, source, reduce, include_self=True):
 
 def _slices_along(g, kind, x, dim, index, source, alpha=1, message=_PLACE, from_end=False):
     if not x.rank:
-        raise Unsupported("an index into a scalar")
+        source = as_value(g, source, x.dtype)
+        source = g.reshape(source, source.shape or (1,)) if prod(source.shape) == prod(index.shape) else source
+        return g.reshape(_slices_along(
+            g, kind, g.reshape(x, (1,)), 0, index, source, alpha, message, from_end), ())
+    if not prod(index.shape):
+        return x
     dim = dim_of(dim, x.rank)
     vectors = g.reshape(_wrapped(g, g.convert(index, "i64"), x.shape[dim]), (prod(index.shape), 1))
     windows = [position for position in range(x.rank) if position != dim]
@@ -214,10 +258,16 @@ def index_fill(g, out, x, dim, index, value):
         g, "assign", x, dim, index, as_value(g, value, x.dtype), from_end=True)
 
 
+@rule("index_reduce")
+def index_reduce(g, out, x, dim, index, source, reduce, include_self=True):
+    def put(kind, into, values):
+        return _slices_along(g, kind, into, dim, index, values)
+
+    return _reduced_into(g, put, x, source, reduce, include_self)
+
+
 @rule("embedding_dense_backward")
 def embedding_dense_backward(g, out, grad, indices, num_weights, padding_idx, scale_grad_by_freq):
-    if scale_grad_by_freq:
-        raise Unsupported("gradients scaled by frequency")
     width = grad.shape[indices.rank:]
     count = prod(indices.shape)
     rows = g.reshape(grad, (count, *width))
@@ -226,10 +276,151 @@ def embedding_dense_backward(g, out, grad, indices, num_weights, padding_idx, sc
         padded = g.compare("EQ", flat, g.constant(padding_idx, "i64"))
         rows = g.select(
             g.reshape(padded, (count,) + (1,) * len(width)), g.constant(0, rows.dtype), rows)
+    vectors = g.reshape(flat, (count, 1))
     zeros = g.constant(0, out.dtype, out.shape)
     windows = list(range(1, 1 + len(width)))
-    return _scattered(
-        g, "add", zeros, g.reshape(flat, (count, 1)), rows, windows, [0])
+    if scale_grad_by_freq:
+        dtype = compute_dtype(rows.dtype)
+        often = g.gather(_times_used(g, vectors, num_weights, dtype), vectors, [], [0], [0], [1])
+        rows = g.binary("divide", g.convert(rows, dtype), g.reshape(often, (count,) + (1,) * len(width)))
+        rows = g.convert(rows, out.dtype)
+    return _scattered(g, "add", zeros, vectors, rows, windows, [0])
+
+
+def _times_used(g, vectors, size, dtype):
+    """How often each of `size` rows is in the index vectors."""
+    ones = g.constant(1, dtype, vectors.shape[:1])
+    return g.scatter("add", g.constant(0, dtype, (size,)), vectors, ones, [], [0], [0])
+
+
+@rule("embedding_renorm")
+def embedding_renorm(g, out, weight, indices, max_norm, norm_type):
+    """The rows that are used are shortened to `max_norm`, as nearly as PyTorch does."""
+    count = prod(indices.shape)
+    if not count or not prod(weight.shape):
+        return weight
+    wide = g.convert(weight, compute_dtype(weight.dtype))
+    vectors = g.reshape(g.convert(indices, "i64"), (count, 1))
+    used = g.compare("GT", _times_used(g, vectors, weight.shape[0], "i64"), g.constant(0, "i64"))
+    length = norm_of(g, wide, norm_type, [1])
+    limit = g.constant(max_norm, wide.dtype)
+    shorter = g.binary("divide", limit, g.with_scalar("add", length, 1e-7))
+    factor = g.select(
+        g.binary("and", used, g.compare("GT", length, limit)), shorter, g.constant(1, wide.dtype))
+    scaled = g.binary("multiply", wide, g.reshape(factor, (weight.shape[0], 1)))
+    return _within(g, g.convert(scaled, weight.dtype), indices, 0, weight.shape, _IN_SELF)
+
+
+# ---- Flat places ----------------------------------------------------------------------------------
+
+_FLAT = "out of range: tried to access index {index} on a tensor of "
+
+
+@rule("take")
+def take(g, out, x, index):
+    count = prod(x.shape)
+    if not prod(index.shape):
+        return g.constant(0, out.dtype, out.shape)
+    if not count:
+        raise Unsupported("an index into nothing")
+    flat = g.reshape(_wrapped(g, g.convert(index, "i64"), count), (prod(index.shape), 1))
+    result = g.gather(g.reshape(x, (count,)), flat, [], [0], [0], [1])
+    message = f"{_FLAT}{count} elements."
+    return g.checked(g.reshape(result, out.shape), index, -count, count, message)
+
+
+@rule("put")
+def put(g, out, x, index, source, accumulate=False):
+    count = prod(x.shape)
+    if not prod(index.shape):
+        return x
+    if not count:
+        raise Unsupported("an index into nothing")
+    flat = g.reshape(_wrapped(g, g.convert(index, "i64"), count), (prod(index.shape), 1))
+    result = _scattered(
+        g, "add" if accumulate else "assign", g.reshape(x, (count,)), flat,
+        g.reshape(g.convert(source, x.dtype), (prod(index.shape),)), [], [0])
+    message = f"{_FLAT}{count} elements."
+    return g.checked(g.reshape(result, out.shape), index, -count, count, message)
+
+
+# ---- Places that a mask chooses --------------------------------------------------------------------
+
+
+def _ranks(g, mask):
+    """For each element of a flattened mask, how many before it are true."""
+    counted = g.convert(mask, "i64")
+    return g.binary("subtract", g.cumulative("add", counted, 0), counted)
+
+
+@rule("masked_scatter")
+def masked_scatter(g, out, x, mask, source):
+    count, given = prod(out.shape), prod(source.shape)
+    if not count or not given:
+        raise Unsupported("nothing to take, or nowhere to put it")
+    mask = g.reshape(g.broadcast(mask, out.shape), (count,))
+    place = _ranks(g, mask)
+    taken = g.gather(
+        g.reshape(source, (given,)), g.reshape(place, (count, 1)), [], [0], [0], [1])
+    result = g.select(mask, taken, g.reshape(g.broadcast(x, out.shape), (count,)))
+    needed = g.select(mask, place, g.constant(0, "i64"))
+    return g.checked(
+        g.reshape(result, out.shape), needed, 0, given,
+        "Number of elements of source < number of ones in mask")
+
+
+@rule("masked_scatter_backward")
+def masked_scatter_backward(g, out, grad, mask, sizes):
+    count, given = prod(grad.shape), prod(out.shape)
+    if not count or not given:
+        return g.constant(0, out.dtype, out.shape)
+    mask = g.reshape(g.broadcast(mask, grad.shape), (count,))
+    # What is out of bounds is skipped.
+    place = g.select(mask, _ranks(g, mask), g.constant(given, "i64"))
+    zeros = g.constant(0, out.dtype, (given,))
+    result = g.scatter(
+        "assign", zeros, g.reshape(place, (count, 1)), g.reshape(grad, (count,)), [], [0], [0])
+    return g.reshape(result, out.shape)
+
+
+@rule("nonzero_static")
+def nonzero_static(g, out, x, size, fill_value=-1):
+    count = prod(x.shape)
+    if 0 in out.shape or not count:
+        return g.constant(fill_value, out.dtype, out.shape)
+    mask = g.reshape(g.convert(x, "bool"), (count,))
+    # What is out of bounds is skipped.
+    place = g.select(mask, _ranks(g, mask), g.constant(size, "i64"))
+    columns = [g.reshape(g.iota(dim, "i64", x.shape), (count, 1)) for dim in range(x.rank)]
+    filled = g.constant(fill_value, "i64", out.shape)
+    return g.scatter(
+        "assign", filled, g.reshape(place, (count, 1)), g.concatenate(columns, 1), [1], [0], [0])
+
+
+def _clamped(g, indices, shape):
+    return [
+        None if index is None else g.with_scalar(
+            "minimum", g.with_scalar("maximum", g.convert(index, "i64"), 0), shape[dim] - 1)
+        for dim, index in enumerate(indices)]
+
+
+@rule("_unsafe_masked_index")
+def masked_index(g, out, x, mask, indices, fill):
+    if not prod(x.shape) or all(index is None for index in indices):
+        raise Unsupported("indices into nothing, or none")
+    places = Places(g, x, _clamped(g, indices, x.shape))
+    result = g.gather(x, places.vectors, places.windows, places.dims, places.dims, places.slices)
+    return g.broadcast(g.select(mask, result, g.constant(fill, x.dtype)), out.shape)
+
+
+@rule("_unsafe_masked_index_put_accumulate")
+def masked_index_put(g, out, x, mask, indices, values):
+    if not prod(x.shape) or not prod(mask.shape):
+        return x
+    if all(index is None for index in indices):
+        raise Unsupported("no indices")
+    kept = g.select(mask, g.convert(values, x.dtype), g.constant(0, x.dtype))
+    return index_put(g, out, x, _clamped(g, indices, x.shape), kept, True)
 
 
 # ---- Searching ------------------------------------------------------------------------------------
@@ -244,3 +435,41 @@ def isin(g, out, x, values, assume_unique=False, invert=False):
     equal = g.compare("EQ", g.reshape(x, (*x.shape, 1)), values)
     found = g.reduce("or", equal, [x.rank])
     return g.unary("not", found) if invert else found
+
+
+@rule("searchsorted.Tensor")
+def searchsorted(g, out, ordered, values, out_int32=False, right=False, side=None, sorter=None):
+    """PyTorch's binary search, step by step, so that what is not in order gives the same."""
+    right = right if side is None else side == "right"
+    if not prod(ordered.shape) or not prod(values.shape):
+        return g.constant(0, out.dtype, out.shape)
+    dtype = promote(ordered, values)
+    ordered, values = g.convert(ordered, dtype), g.convert(values, dtype)
+    length = ordered.shape[-1] if ordered.rank else 1
+    ordered = g.reshape(ordered, (prod(ordered.shape),))
+    sorter = None if sorter is None else g.reshape(g.convert(sorter, "i64"), ordered.shape)
+    # The rows of what is ordered, if it has several, are those of the values.
+    rows = ordered.shape[0] // length
+    flat = g.reshape(values, (rows, prod(values.shape) // rows))
+    base = g.with_scalar("multiply", g.iota(0, "i64", flat.shape), length)
+
+    def at(x, place):
+        place = g.reshape(g.binary("add", base, place), (*flat.shape, 1))
+        return g.gather(x, place, [], [0], [0], [1])
+
+    start, end = g.constant(0, "i64", flat.shape), g.constant(length, "i64", flat.shape)
+    for _ in range(length.bit_length()):
+        middle = g.binary("add", start, g.with_scalar("divide", g.binary("subtract", end, start), 2))
+        found = at(ordered, middle if sorter is None else at(sorter, middle))
+        stays = g.compare("GT" if right else "GE", found, flat)
+        goes_on = g.compare("LT", start, end)
+        after = g.with_scalar("add", middle, 1)
+        start, end = (
+            g.select(g.binary("and", goes_on, g.unary("not", stays)), after, start),
+            g.select(g.binary("and", goes_on, stays), middle, end))
+    return g.convert(g.reshape(start, out.shape), out.dtype)
+
+
+@rule("bucketize.Tensor")
+def bucketize(g, out, values, boundaries, out_int32=False, right=False):
+    return searchsorted(g, out, boundaries, values, out_int32, right)

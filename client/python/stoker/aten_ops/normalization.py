@@ -126,3 +126,113 @@ def batch_norm_functional(g, out, x, weight, bias, mean, variance, training, mom
     shape = out[3].shape
     return (*results, _running(g, mean, g.reshape(average, shape), momentum, out[3].dtype),
             _running(g, variance, g.reshape(spread, shape), momentum, out[4].dtype))
+
+
+# ---- Gradients ------------------------------------------------------------------------------------
+
+
+def _gradients(g, grad, normalized, scale, weight, shape, dims):
+    """Of x, as x = normalized / scale + mean over `dims`: all in a computing dtype; weight of `shape`, or None."""
+    if weight is not None:
+        grad = g.binary("multiply", grad, g.reshape(g.convert(weight, grad.dtype), shape))
+    along = mean_of(g, grad, dims)
+    across = mean_of(g, g.binary("multiply", grad, normalized), dims)
+    rest = g.binary("subtract", g.binary("subtract", grad, along), g.binary("multiply", normalized, across))
+    return g.binary("multiply", rest, scale)
+
+
+def _asked(g, out, mask, makers):
+    """The results that the mask asks for."""
+    def made(make, one):
+        return lambda: g.convert(g.reshape(make(), one.shape), one.dtype)
+
+    return tuple(
+        made(make, one) if wanted and one is not None else None
+        for wanted, make, one in zip(mask, makers, out))
+
+
+@rule("native_layer_norm_backward")
+def native_layer_norm_backward(g, out, grad, x, normalized_shape, mean, scale, weight, bias, output_mask):
+    dtype = compute_dtype(x.dtype)
+    first = x.rank - len(normalized_shape)
+    inner, outer = range(first, x.rank), range(first)
+    grad, mean, scale = (g.convert(value, dtype) for value in (grad, mean, scale))
+    normalized = g.binary("multiply", g.binary("subtract", g.convert(x, dtype), mean), scale)
+    return _asked(g, out, output_mask, (
+        lambda: _gradients(g, grad, normalized, scale, weight, tuple(normalized_shape), inner),
+        lambda: g.reduce("add", g.binary("multiply", grad, normalized), outer),
+        lambda: g.reduce("add", grad, outer)))
+
+
+@rule("_fused_rms_norm_backward")
+def fused_rms_norm_backward(g, out, grad, x, normalized_shape, scale, weight, output_mask):
+    dtype = compute_dtype(x.dtype)
+    first = x.rank - len(normalized_shape)
+    inner, outer = range(first, x.rank), range(first)
+    grad, scale = g.convert(grad, dtype), g.convert(scale, dtype)
+    normalized = g.binary("multiply", g.convert(x, dtype), scale)
+
+    def of_x():
+        steep = grad if weight is None else g.binary("multiply", grad, g.convert(weight, dtype))
+        across = mean_of(g, g.binary("multiply", steep, normalized), inner)
+        return g.binary("multiply", g.binary("subtract", steep, g.binary("multiply", normalized, across)), scale)
+
+    return _asked(g, out, output_mask, (
+        of_x, lambda: g.reduce("add", g.binary("multiply", grad, normalized), outer)))
+
+
+@rule("native_group_norm_backward")
+def native_group_norm_backward(
+        g, out, grad, x, mean, scale, weight, batch, channels, places, groups, output_mask):
+    dtype = compute_dtype(x.dtype)
+    shape = (batch, groups, channels // groups, places)
+    grad, x = (g.reshape(g.convert(value, dtype), shape) for value in (grad, x))
+    mean, scale = (g.reshape(g.convert(value, dtype), (batch, groups, 1, 1)) for value in (mean, scale))
+    normalized = g.binary("multiply", g.binary("subtract", x, mean), scale)
+    per_channel = (groups, channels // groups, 1)
+    return _asked(g, out, output_mask, (
+        lambda: _gradients(g, grad, normalized, scale, weight, per_channel, [2, 3]),
+        lambda: g.reduce("add", g.binary("multiply", grad, normalized), [0, 3]),
+        lambda: g.reduce("add", grad, [0, 3])))
+
+
+@rule("native_batch_norm_backward")
+def native_batch_norm_backward(
+        g, out, grad, x, weight, running_mean, running_var, save_mean, save_scale, train, eps, output_mask):
+    dtype = compute_dtype(x.dtype)
+    per_channel = (x.shape[1],) + (1,) * (x.rank - 2)
+    dims = [dim for dim in range(x.rank) if dim != 1]
+    if train:
+        mean, scale = g.convert(save_mean, dtype), g.convert(save_scale, dtype)
+    else:
+        mean = g.convert(running_mean, dtype)
+        scale = g.unary("rsqrt", g.with_scalar("add", g.convert(running_var, dtype), eps))
+    grad, x = g.convert(grad, dtype), g.convert(x, dtype)
+    scale = g.reshape(scale, per_channel)
+    normalized = g.binary("multiply", g.binary("subtract", x, g.reshape(mean, per_channel)), scale)
+
+    def of_x():
+        if train:
+            return _gradients(g, grad, normalized, scale, weight, per_channel, dims)
+        return g.binary("multiply", _affine(g, grad, weight, None, per_channel), scale)
+
+    return _asked(g, out, output_mask, (
+        of_x,
+        lambda: g.reduce("add", g.binary("multiply", grad, normalized), dims),
+        lambda: g.reduce("add", grad, dims)))
+
+
+@rule("batch_norm_backward")
+def batch_norm_backward(
+        g, out, grad, x, weight, running_mean, running_var, save_mean, save_scale, update, eps,
+        output_mask, reserve):
+    return native_batch_norm_backward(
+        g, out, grad, x, weight, running_mean, running_var, save_mean, save_scale, update, eps, output_mask)
+
+
+@rule("_batch_norm_with_update_functional")
+def batch_norm_with_update(g, out, x, weight, bias, mean, variance, momentum, eps):
+    """The fourth result is what other devices keep for the backward."""
+    *results, new_mean, new_variance = batch_norm_functional(
+        g, (*out[:3], *out[4:]), x, weight, bias, mean, variance, True, momentum, eps)
+    return (*results, g.constant(0, out[3].dtype, out[3].shape), new_mean, new_variance)

@@ -70,6 +70,23 @@ def formula(*names):
     return register
 
 
+def formula_of_all(*names):
+    """As formula(), f(g, *args) of several tensors, which broadcast."""
+
+    def register(function):
+        @rule(*names)
+        def emit(g, out, *args, **kwargs):
+            dtype = compute_dtype(out.dtype)
+            wide = [g.convert(x, dtype) if isinstance(x, Value) else x for x in args]
+            named = {name: g.convert(x, dtype) if isinstance(x, Value) else x
+                     for name, x in kwargs.items()}
+            return g.convert(g.broadcast(function(g, *wide, **named), out.shape), out.dtype)
+
+        return function
+
+    return register
+
+
 @formula("reciprocal")
 def reciprocal(g, x):
     return g.binary("divide", g.constant(1, x.dtype), x)
@@ -138,8 +155,11 @@ def frac(g, x):
 
 @formula("logit")
 def logit(g, x, eps=None):
-    if eps is not None:
-        x = g.with_scalar("minimum", g.with_scalar("maximum", x, eps), 1 - eps)
+    if eps is not None and eps >= 0:
+        # In this order: an eps above 1 / 2 has its bounds exchanged.
+        low, high = g.constant(eps, x.dtype), g.constant(1 - eps, x.dtype)
+        bounded = g.select(g.compare("GT", x, high), high, x)
+        x = g.select(g.compare("LT", x, low), low, bounded)
     return g.unary("log", g.binary("divide", x, g.binary("subtract", g.constant(1, x.dtype), x)))
 
 
@@ -212,13 +232,25 @@ def isneginf(g, out, x):
     return g.compare("EQ", x, g.constant(-math.inf, x.dtype))
 
 
-@rule("signbit")
-def signbit(g, out, x):
-    if x.is_float:
-        raise Unsupported("the sign of zero and NaN")
-    if x.dtype in ("u8", "bool"):
-        return g.constant(False, "bool", x.shape)
-    return g.compare("LT", x, g.constant(0, x.dtype))
+@formula("angle")
+def angle(g, x):
+    """Of a real number: pi below zero."""
+    below = g.compare("LT", x, g.constant(0, x.dtype))
+    result = g.select(below, g.constant(math.pi, x.dtype), g.constant(0, x.dtype))
+    return g.select(g.predicate("is_nan", x), x, result)
+
+
+@rule("round.decimals")
+def round_decimals(g, out, x, decimals=0):
+    if not x.is_float:
+        raise Unsupported("decimals of integers")
+    if decimals == 0:
+        return g.unary("round_nearest_even", x)
+    wide = g.convert(x, compute_dtype(x.dtype))
+    there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    power = 10.0 ** abs(decimals)
+    scaled = g.unary("round_nearest_even", g.with_scalar(there, wide, power))
+    return g.convert(g.with_scalar(back, scaled, power), x.dtype)
 
 
 # ---- Two operands ---------------------------------------------------------------------------------
@@ -393,6 +425,23 @@ def xlogy(g, out, x, y):
     return g.convert(g.select(g.predicate("is_nan", y), y, result), out.dtype)
 
 
+@formula_of_all("logaddexp2")
+def logaddexp2(g, x, y):
+    distance = g.unary("abs", g.binary("subtract", x, y))
+    powers = g.unary("exponential2", g.unary("negate", distance))
+    tail = g.with_scalar("multiply", g.unary("log_plus_one", powers), 1 / math.log(2))
+    result = g.binary("add", g.binary("maximum", x, y), tail)
+    infinite = g.binary("and", g.compare("EQ", x, y), g.unary("not", g.predicate("is_finite", x)))
+    return g.select(infinite, x, result)
+
+
+@rule("ldexp.Tensor")
+def ldexp(g, out, x, exponent):
+    dtype = compute_dtype(out.dtype)
+    power = g.unary("exponential2", g.convert(exponent, dtype))
+    return g.convert(g.broadcast(g.binary("multiply", g.convert(x, dtype), power), out.shape), out.dtype)
+
+
 @rule("heaviside")
 def heaviside(g, out, x, values):
     x, values = both(g, out, x, values)
@@ -564,7 +613,7 @@ def clamp_max(g, out, x, max):
 
 
 @rule("_to_copy", "to.dtype", "clone", "alias", "detach", "lift_fresh_copy", "contiguous",
-      "to.dtype_layout", "lift_fresh", "positive")
+      "to.dtype_layout", "lift_fresh", "positive", "alias_copy", "detach_copy")
 def to_copy(g, out, x, *args, **kwargs):
     return g.convert(x, out.dtype)
 

@@ -3,6 +3,7 @@
 import math
 from math import prod
 
+from ..graph_text import FLOATS, INTEGER_LIMITS
 from .registry import Unsupported, compute_dtype, dim_of, dims_of, rule
 
 
@@ -23,6 +24,34 @@ def sum_(g, out, x, dim=None, keepdim=False, dtype=None):
 @rule("prod", "prod.dim_int")
 def product(g, out, x, dim=None, keepdim=False, dtype=None):
     return _kept(g, total(g, x, dims_of(dim, x.rank), out.dtype, "multiply"), out)
+
+
+def identity_of(kind, dtype):
+    """What a reduction of this kind starts from."""
+    if kind in ("add", "multiply"):
+        return int(kind == "multiply")
+    if dtype in FLOATS:
+        return -math.inf if kind == "maximum" else math.inf
+    return INTEGER_LIMITS[dtype][kind == "minimum"]
+
+
+@rule("nansum")
+def nansum(g, out, x, dim=None, keepdim=False, dtype=None):
+    if x.is_float:
+        x = g.select(g.predicate("is_nan", x), g.constant(0, x.dtype), x)
+    return sum_(g, out, x, dim)
+
+
+@rule("count_nonzero", "count_nonzero.dim_IntList")
+def count_nonzero(g, out, x, dim=None):
+    return sum_(g, out, g.convert(x, "bool"), dim)
+
+
+@rule("trace")
+def trace(g, out, x):
+    """The sum of what the main diagonal keeps of each row."""
+    on = g.compare("EQ", g.iota(0, "i64", x.shape), g.iota(1, "i64", x.shape))
+    return total(g, g.select(on, x, g.constant(0, x.dtype)), [0, 1], out.dtype)
 
 
 def _size(x, dims):
@@ -180,26 +209,28 @@ rule("all", "all.dim", "all.dims")(_logical("and"))
 # ---- Norms ----------------------------------------------------------------------------------------
 
 
-def _norm(g, out, x, order, dim):
-    dims = dims_of(dim, x.rank)
-    size = g.unary("abs", g.convert(x, compute_dtype(out.dtype)))
-    if order == math.inf:
-        result = g.reduce("maximum", size, dims)
-    elif order == -math.inf:
-        result = g.reduce("minimum", size, dims)
-    elif order == 0:
+def norm_of(g, x, order, dims):
+    """Of floats of a computing dtype; the dims vanish."""
+    dims = list(dims)
+    size = g.unary("abs", x)
+    if order in (math.inf, -math.inf):
+        if _size(x, dims) == 0:
+            raise Unsupported("a norm over nothing")
+        return g.reduce("maximum" if order > 0 else "minimum", size, dims)
+    if order == 0:
         nonzero = g.convert(g.compare("NE", size, g.constant(0, size.dtype)), size.dtype)
-        result = g.reduce("add", nonzero, dims)
-    elif order == 1:
-        result = g.reduce("add", size, dims)
-    elif order == 2:
-        result = g.unary("sqrt", g.reduce("add", g.binary("multiply", size, size), dims))
-    else:
-        powers = g.reduce("add", g.with_scalar("power", size, order), dims)
-        result = g.with_scalar("power", powers, 1 / order)
-    if order in (math.inf, -math.inf) and _size(x, dims) == 0:
-        raise Unsupported("a norm over nothing")
-    return _kept(g, g.convert(result, out.dtype), out)
+        return g.reduce("add", nonzero, dims)
+    if order == 1:
+        return g.reduce("add", size, dims)
+    if order == 2:
+        return g.unary("sqrt", g.reduce("add", g.binary("multiply", size, size), dims))
+    powers = g.reduce("add", g.with_scalar("power", size, order), dims)
+    return g.with_scalar("power", powers, 1 / order)
+
+
+def _norm(g, out, x, order, dim):
+    wide = g.convert(x, compute_dtype(out.dtype))
+    return _kept(g, g.convert(norm_of(g, wide, order, dims_of(dim, x.rank)), out.dtype), out)
 
 
 @rule("linalg_vector_norm")
@@ -283,10 +314,20 @@ rule("cumprod")(_scan("multiply"))
 
 def _extreme_scan(kind):
     def emit(g, out, x, dim):
-        def indices():
-            raise Unsupported("the places of running extremes")
+        if not x.rank:
+            return x, g.constant(0, "i64")
+        dim = dim_of(dim, x.rank)
 
-        return (lambda: g.cumulative(kind, x, dim_of(dim, x.rank)) if x.rank else x, indices)
+        def indices():
+            """Of the last element that was no less extreme than those before, or a NaN."""
+            wide = g.convert(x, "u8") if x.dtype == "bool" else x
+            taken = g.compare("EQ", wide, g.cumulative(kind, wide, dim))
+            if x.is_float:
+                taken = g.binary("or", taken, g.predicate("is_nan", x))
+            place = g.select(taken, g.iota(dim, "i64", x.shape), g.constant(0, "i64"))
+            return g.cumulative("maximum", place, dim)
+
+        return lambda: g.cumulative(kind, x, dim), indices
 
     return emit
 
@@ -295,41 +336,51 @@ rule("cummax")(_extreme_scan("maximum"))
 rule("cummin")(_extreme_scan("minimum"))
 
 
-# ---- Losses with a class index --------------------------------------------------------------------
+# Elements that a running sum of exponentials is made of one by one.
+MAX_EXPONENTIALS = 64
 
 
-@rule("nll_loss_forward")
-def nll_loss(g, out, x, target, weight, reduction, ignore_index):
-    """The picked log-probabilities through a comparison with every class."""
-    dtype = compute_dtype(x.dtype)
-    rank = x.rank
-    if rank == 1:
-        x, target = g.reshape(x, (1, *x.shape)), g.reshape(target, (1,))
-    rows, classes = x.shape
-    column = g.iota(1, target.dtype, (rows, classes))
-    picked = g.compare("EQ", column, g.reshape(target, (rows, 1)))
-    counted = g.compare("NE", target, g.constant(ignore_index, target.dtype))
-    zero = g.constant(0, dtype)
+@rule("logcumsumexp")
+def logcumsumexp(g, out, x, dim):
+    """For each place the whole sum up to it, about a peak of its own: with one for all, small ones would vanish."""
+    if not x.rank or not prod(x.shape):
+        return g.convert(x, out.dtype)
+    dim = dim_of(dim, x.rank)
+    count = x.shape[dim]
+    if count > MAX_EXPONENTIALS:
+        raise Unsupported(f"running sums of {count} exponentials")
+    wide = g.convert(x, compute_dtype(x.dtype))
+    peak = g.cumulative("maximum", wide, dim)
+    peak = g.select(g.predicate("is_finite", peak), peak, g.constant(0, peak.dtype))
+    shape = (*x.shape[:dim + 1], count, *x.shape[dim + 1:])
+    kept = [*range(dim), *range(dim + 1, len(shape))]
+    behind = [place for place in range(len(shape)) if place != dim + 1]
+    powers = g.unary("exponential", g.binary(
+        "subtract", g.broadcast_in_dim(wide, kept, shape), g.broadcast_in_dim(peak, behind, shape)))
+    before = g.compare("LE", g.iota(dim + 1, "i64", shape), g.iota(dim, "i64", shape))
+    total = g.reduce("add", g.select(before, powers, g.constant(0, powers.dtype)), [dim + 1])
+    return g.convert(g.binary("add", g.unary("log", total), peak), out.dtype)
 
-    def pick(values):
-        return g.reduce("add", g.select(picked, values, zero), [1])
 
-    if weight is None:
-        weights = g.select(counted, g.constant(1, dtype), zero)
-    else:
-        weights = pick(g.broadcast(g.convert(weight, dtype), (rows, classes)))
-        weights = g.select(counted, weights, zero)
-    losses = g.unary("negate", g.binary("multiply", pick(g.convert(x, dtype)), weights))
-    losses = g.select(counted, losses, zero)
-    # What is ignored stands for a class that there is.
-    classed = g.select(counted, target, g.constant(0, target.dtype))
-    losses = g.checked(
-        losses, classed, 0, classes, f"Target {{index}} is out of bounds. There are {classes} classes.")
-    over = g.reduce("add", weights, [0])
-    if reduction == 0:
-        shape = out[0].shape
-        return (g.convert(g.reshape(losses, shape), out[0].dtype),
-                g.constant(0, out[1].dtype, out[1].shape))
-    loss = g.reduce("add", losses, [0])
-    loss = g.binary("divide", loss, over) if reduction == 1 else loss
-    return g.convert(loss, out[0].dtype), g.convert(over, out[1].dtype)
+# ---- What softmax's gradients reduce ----------------------------------------------------------------
+
+
+def _softmax_backward(log):
+    def emit(g, out, grad, result, dim, input_dtype):
+        dtype = compute_dtype(grad.dtype)
+        dims = [dim_of(dim, grad.rank)] if grad.rank else []
+        grad, result = g.convert(grad, dtype), g.convert(result, dtype)
+        if log:
+            over = g.reduce("add", grad, dims, keepdim=True)
+            rest = g.binary("subtract", grad, g.binary("multiply", g.unary("exponential", result), over))
+        else:
+            weighted = g.binary("multiply", grad, result)
+            over = g.reduce("add", weighted, dims, keepdim=True)
+            rest = g.binary("subtract", weighted, g.binary("multiply", result, over))
+        return g.convert(rest, out.dtype)
+
+    return emit
+
+
+rule("_softmax_backward_data")(_softmax_backward(False))
+rule("_log_softmax_backward_data")(_softmax_backward(True))

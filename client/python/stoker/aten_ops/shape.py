@@ -1,35 +1,37 @@
-"""Operators that move or select elements without computing: views, joins, padding, repetition."""
+"""Operators that move or select elements without computing: views, joins, repetition."""
 
 from math import prod
 
 from ..graph_text import Value
+from .padding import apart, bounds
 from .registry import Unsupported, dim_of, rule
 
 # ---- Views: the result's shape says it all --------------------------------------------------------
 
 
 @rule("view", "_unsafe_view", "reshape", "_reshape_alias", "squeeze", "squeeze.dim", "squeeze.dims",
-      "unsqueeze", "flatten.using_ints", "unflatten.int", "view_copy", "unsqueeze_copy")
+      "unsqueeze", "flatten.using_ints", "unflatten.int", "view_copy", "unsqueeze_copy", "squeeze_copy",
+      "squeeze_copy.dim", "squeeze_copy.dims")
 def reshape(g, out, x, *args, **kwargs):
     return g.reshape(x, out.shape)
 
 
-@rule("expand", "expand_as", "broadcast_to")
+@rule("expand", "expand_as", "broadcast_to", "expand_copy")
 def expand(g, out, x, *args, **kwargs):
     return g.broadcast(x, out.shape)
 
 
-@rule("permute")
+@rule("permute", "permute_copy")
 def permute(g, out, x, dims):
     return g.transpose(x, [dim_of(dim, x.rank) for dim in dims])
 
 
-@rule("t", "numpy_T")
+@rule("t", "numpy_T", "t_copy")
 def t(g, out, x):
     return g.transpose(x, range(x.rank - 1, -1, -1))
 
 
-@rule("transpose.int", "swapaxes")
+@rule("transpose.int", "swapaxes", "transpose_copy.int")
 def transpose(g, out, x, dim0, dim1):
     dims = list(range(x.rank))
     if dims:
@@ -47,19 +49,13 @@ def movedim(g, out, x, source, destination):
 # ---- Parts ----------------------------------------------------------------------------------------
 
 
-def _bounds(size, start, end):
-    """A Python slice's bounds within a dim of `size`."""
-    start, end, _ = slice(start, end).indices(size)
-    return start, max(start, end)
-
-
 @rule("slice.Tensor", "slice_copy.Tensor")
 def slice_tensor(g, out, x, dim=0, start=None, end=None, step=1):
     dim = dim_of(dim, x.rank)
-    return g.slice_dim(x, dim, *_bounds(x.shape[dim], start, end), step)
+    return g.slice_dim(x, dim, *bounds(x.shape[dim], start, end), step)
 
 
-@rule("narrow")
+@rule("narrow", "narrow_copy")
 def narrow(g, out, x, dim, start, length):
     if isinstance(start, Value):
         raise Unsupported("a start that is a tensor")
@@ -68,7 +64,7 @@ def narrow(g, out, x, dim, start, length):
     return g.slice_dim(x, dim, start, start + length)
 
 
-@rule("select.int")
+@rule("select.int", "select_copy.int")
 def select(g, out, x, dim, index):
     dim = dim_of(dim, x.rank)
     index = dim_of(index, x.shape[dim])
@@ -86,7 +82,7 @@ def _split(g, x, sizes, dim):
 
 
 @rule("split.Tensor", "split.sizes", "split_with_sizes", "split_with_sizes_copy",
-      "split_copy.Tensor", "chunk", "tensor_split.sections", "tensor_split.indices")
+      "split_copy.Tensor", "unsafe_split.Tensor", "unsafe_split_with_sizes", "chunk", "tensor_split.sections", "tensor_split.indices")
 def split(g, out, x, sizes, dim=0):
     dim = dim_of(dim, x.rank)
     return _split(g, x, [part.shape[dim] for part in out], dim)
@@ -114,7 +110,7 @@ def diagonal(g, out, x, offset=0, dim1=0, dim2=1):
     return g.slice_dim(flat, flat.rank - 1, first if count else 0, limit if count else 0, columns + 1)
 
 
-@rule("unfold")
+@rule("unfold", "unfold_copy")
 def unfold(g, out, x, dimension, size, step):
     """Windows along a dim: one strided slice for each place in the window."""
     if not x.rank:
@@ -152,6 +148,21 @@ def _roll_dim(g, x, dim, shift):
         [g.slice_dim(x, dim, split_at, size), g.slice_dim(x, dim, 0, split_at)], dim)
 
 
+@rule("rot90")
+def rot90(g, out, x, k=1, dims=(0, 1)):
+    first, second = (dim_of(dim, x.rank) for dim in dims)
+    order = list(range(x.rank))
+    order[first], order[second] = second, first
+    turns = k % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return g.reverse(x, [first, second])
+    if turns == 1:
+        return g.transpose(g.reverse(x, [second]), order)
+    return g.reverse(g.transpose(x, order), [second])
+
+
 # ---- Joins ----------------------------------------------------------------------------------------
 
 
@@ -164,11 +175,35 @@ def cat(g, out, tensors, dim=0):
         0, out.dtype, out.shape)
 
 
+@rule("_chunk_cat")
+def chunk_cat(g, out, tensors, dim, num_chunks):
+    """Each tensor in chunks along a dim, padded to be equal; the rest of a chunk is one row beside the others'."""
+    rows = []
+    for x in tensors:
+        at = dim_of(dim, x.rank)
+        chunk = -(-x.shape[at] // num_chunks)
+        padded = apart(g, x, at, 0, chunk * num_chunks)
+        rows.append(g.convert(
+            g.reshape(padded, (*x.shape[:at], num_chunks, chunk * prod(x.shape[at + 1:]))), out.dtype))
+    return g.concatenate(rows, len(out.shape) - 1)
+
+
 @rule("stack")
 def stack(g, out, tensors, dim=0):
     dim = dim_of(dim, len(out.shape))
     shape = out.shape[:dim] + (1,) + out.shape[dim + 1:]
     return g.concatenate([g.reshape(g.convert(x, out.dtype), shape) for x in tensors], dim)
+
+
+@rule("block_diag")
+def block_diag(g, out, tensors):
+    rows, columns = out.shape
+    zero, parts, column = g.constant(0, out.dtype), [], 0
+    for x in tensors:
+        x = g.convert(g.reshape(x, (1,) * (2 - x.rank) + x.shape), out.dtype)
+        parts.append(g.pad(x, zero, [0, column], [0, columns - column - x.shape[1]]))
+        column += x.shape[1]
+    return g.concatenate(parts, 0)
 
 
 @rule("repeat")
@@ -190,64 +225,13 @@ def repeat_interleave(g, out, x, repeats, dim=None, output_size=None):
     return g.reshape(g.broadcast_in_dim(x, kept, wide), out.shape)
 
 
-# ---- Padding --------------------------------------------------------------------------------------
-
-
-@rule("constant_pad_nd", "pad")
-def constant_pad(g, out, x, pad, mode="constant", value=None):
-    if not isinstance(mode, str):
-        mode, value = "constant", mode
-    if mode != "constant":
-        raise Unsupported(f"padding of mode {mode}")
-    low, high = [0] * x.rank, [0] * x.rank
-    for position in range(len(pad) // 2):
-        low[-1 - position], high[-1 - position] = pad[2 * position], pad[2 * position + 1]
-    return g.pad(x, g.constant(value or 0, x.dtype), low, high)
-
-
-def _mirrored(g, x, dim, before, after):
-    """Reflection about the outermost elements."""
-    size = x.shape[dim]
-    parts = [g.slice_dim(x, dim, max(0, -before), size - max(0, -after))]
-    if before > 0:
-        parts.insert(0, g.reverse(g.slice_dim(x, dim, 1, before + 1), [dim]))
-    if after > 0:
-        parts.append(g.reverse(g.slice_dim(x, dim, size - 1 - after, size - 1), [dim]))
-    return g.concatenate(parts, dim)
-
-
-def _replicated(g, x, dim, before, after):
-    size = x.shape[dim]
-
-    def edge(index, count):
-        shape = x.shape[:dim] + (count,) + x.shape[dim + 1:]
-        return [g.broadcast(g.slice_dim(x, dim, index, index + 1), shape)] if count > 0 else []
-
-    middle = g.slice_dim(x, dim, max(0, -before), size - max(0, -after))
-    return g.concatenate([*edge(0, before), middle, *edge(size - 1, after)], dim)
-
-
-def _pad_dims(pad_dim):
-    def emit(g, out, x, padding):
-        for position in range(len(padding) // 2):
-            x = pad_dim(g, x, x.rank - 1 - position, *padding[2 * position:2 * position + 2])
-        return x
-
-    return emit
-
-
-for _rank in ("1d", "2d", "3d"):
-    rule(f"reflection_pad{_rank}")(_pad_dims(_mirrored))
-    rule(f"replication_pad{_rank}")(_pad_dims(_replicated))
-
-
 # ---- Writing into a part --------------------------------------------------------------------------
 
 
 @rule("slice_scatter")
 def slice_scatter(g, out, x, source, dim=0, start=None, end=None, step=1):
     dim = dim_of(dim, x.rank)
-    start, end = _bounds(x.shape[dim], start, end)
+    start, end = bounds(x.shape[dim], start, end)
     source = g.convert(source, out.dtype)
     count = source.shape[dim]
     if count == 0:
@@ -315,18 +299,34 @@ def channel_shuffle(g, out, x, groups):
         g.transpose(grouped, [0, 2, 1, *range(3, grouped.rank)]), out.shape)
 
 
+# ---- Diagonals ------------------------------------------------------------------------------------
+
+
+def _on_diagonal(g, x, source, offset, dim1, dim2):
+    """x with `source`, whose last dim runs along it, on a diagonal."""
+    dim1, dim2 = dim_of(dim1, x.rank), dim_of(dim2, x.rank)
+    order = [dim for dim in range(x.rank) if dim not in (dim1, dim2)] + [dim1, dim2]
+    x = g.transpose(x, order)
+    rows, columns = x.shape[-2:]
+    first = max(0, -offset)
+    by_row = apart(g, source, source.rank - 1, first, max(rows, first + source.shape[-1]))
+    by_row = g.slice_dim(by_row, source.rank - 1, 0, rows)
+    spread = g.broadcast_in_dim(by_row, [*range(x.rank - 2), x.rank - 2], x.shape)
+    row = g.with_scalar("add", g.iota(0, "i64", (rows, columns)), offset)
+    result = g.select(g.compare("EQ", g.iota(1, "i64", (rows, columns)), row), spread, x)
+    return g.transpose(result, [order.index(dim) for dim in range(x.rank)])
+
+
 @rule("diag_embed")
 def diag_embed(g, out, x, offset=0, dim1=-2, dim2=-1):
-    rank = len(out.shape)
-    dim1, dim2 = dim_of(dim1, rank), dim_of(dim2, rank)
-    if (dim1, dim2) != (rank - 2, rank - 1):
-        raise Unsupported("a diagonal that is not of the last two dims")
-    size = out.shape[-1]
-    low, high = max(0, -offset), max(0, offset)
-    rows = g.pad(x, g.constant(0, x.dtype), [0] * (x.rank - 1) + [low],
-                 [0] * (x.rank - 1) + [high])
-    spread = g.broadcast_in_dim(rows, [*range(x.rank - 1), rank - 2], out.shape)
-    matrix = (size, size)
-    row = g.with_scalar("add", g.iota(0, "i64", matrix), offset)
-    return g.select(
-        g.compare("EQ", g.iota(1, "i64", matrix), row), spread, g.constant(0, x.dtype))
+    return _on_diagonal(g, g.constant(0, out.dtype, out.shape), x, offset, dim1, dim2)
+
+
+@rule("diagonal_backward")
+def diagonal_backward(g, out, grad, input_sizes, offset, dim1, dim2):
+    return _on_diagonal(g, g.constant(0, out.dtype, out.shape), grad, offset, dim1, dim2)
+
+
+@rule("diagonal_scatter")
+def diagonal_scatter(g, out, x, source, offset=0, dim1=0, dim2=1):
+    return _on_diagonal(g, x, g.convert(source, x.dtype), offset, dim1, dim2)

@@ -1,0 +1,71 @@
+"""Operators that look at the bits of floats."""
+
+from ..graph_text import INTEGER_LIMITS
+from .pointwise import both
+from .registry import Unsupported, rule
+
+# The integer of each float's size: its largest is all bits but the sign.
+_BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}
+
+
+def _bits_of(g, x):
+    return g.node("bitcast_convert", (x,), "", _BITS[x.dtype], x.shape)
+
+
+def _float_of(g, bits, dtype):
+    return g.node("bitcast_convert", (bits,), "", dtype, bits.shape)
+
+
+@rule("signbit")
+def signbit(g, out, x):
+    if x.dtype in ("u8", "bool"):
+        return g.constant(False, "bool", x.shape)
+    x = _bits_of(g, x) if x.is_float else x
+    return g.compare("LT", x, g.constant(0, x.dtype))
+
+
+@rule("copysign.Tensor", "copysign.Scalar")
+def copysign(g, out, x, y):
+    x, y = both(g, out, x, y)
+    magnitude = INTEGER_LIMITS[_BITS[x.dtype]][1]
+    size = g.with_scalar("and", _bits_of(g, x), magnitude)
+    sign = g.with_scalar("and", _bits_of(g, y), ~magnitude)
+    return g.broadcast(_float_of(g, g.binary("or", size, sign), x.dtype), out.shape)
+
+
+@rule("nextafter")
+def nextafter(g, out, x, y):
+    """The bits of floats of one sign count up with their size."""
+    x, y = (g.broadcast(value, out.shape) for value in (x, y))
+    bits = _bits_of(g, x)
+    zero = g.constant(0, x.dtype)
+    grows = g.compare("EQ", g.compare("GT", y, x), g.compare("GT", x, zero))
+    moved = g.select(grows, g.with_scalar("add", bits, 1), g.with_scalar("subtract", bits, 1))
+    low, least = INTEGER_LIMITS[bits.dtype][0], g.constant(1, bits.dtype)
+    from_zero = g.select(g.compare("GT", y, zero), least, g.constant(low + 1, bits.dtype))
+    moved = g.select(g.compare("EQ", x, zero), from_zero, moved)
+    result = g.select(g.compare("EQ", x, y), y, _float_of(g, moved, x.dtype))
+    undefined = g.binary("or", g.predicate("is_nan", x), g.predicate("is_nan", y))
+    return g.select(undefined, g.binary("add", x, y), result)
+
+
+@rule("frexp.Tensor")
+def frexp(g, out, x):
+    """x = mantissa * 2^exponent with a mantissa of [0.5, 1). What is subnormal is scaled into range first."""
+    digits, bias = {"f64": (52, 1022), "f32": (23, 126)}.get(x.dtype, (None, None))
+    if digits is None:
+        raise Unsupported(f"frexp of {x.dtype}")
+    least = 2.0 ** (1 - bias)
+    zero = g.constant(0, x.dtype)
+    special = g.binary("or", g.compare("EQ", x, zero), g.unary("not", g.predicate("is_finite", x)))
+    tiny = g.compare("LT", g.unary("abs", x), g.constant(least, x.dtype))
+    scaled = g.select(tiny, g.with_scalar("multiply", x, 2.0 ** (digits + 1)), x)
+    bits = _bits_of(g, scaled)
+    field = ((1 << (INTEGER_LIMITS[bits.dtype][1].bit_length() - digits)) - 1) << digits
+    raised = g.with_scalar("shift_right_arithmetic", g.with_scalar("and", bits, field), digits)
+    exponent = g.with_scalar("subtract", raised, bias)
+    exponent = g.select(tiny, g.with_scalar("subtract", exponent, digits + 1), exponent)
+    exponent = g.select(special, g.constant(0, bits.dtype), exponent)
+    kept = g.with_scalar("or", g.with_scalar("and", bits, ~field), bias << digits)
+    mantissa = g.select(special, x, _float_of(g, kept, x.dtype))
+    return mantissa, g.convert(exponent, out[1].dtype)
