@@ -19,3 +19,13 @@ def test_calls(site):
     assert len(result["warnings"]) == len(result["fallback_ops"])
     for operator in result["fallback_ops"]:
         assert sum(warning.startswith(f"{operator} runs in eager") for warning in result["warnings"]) == 1
+
+
+def test_inputs_that_change_in_each_others_memory(site):
+    job = pathlib.Path(__file__).with_name("overlaps_job.py")
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert result["wrong"] == [] and result["counters"]["calls_overlapping"] > 0

@@ -8,6 +8,9 @@ from .names import GRAPHS, WEIGHTS
 from .unknown import require_defaults
 
 
+_WEIGHTS_OTHERWISE = "weights are handed over in every call"
+
+
 def functional(gm, example_inputs, forward, backward, inference):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
     each functional graph."""
@@ -48,14 +51,31 @@ def metadata():
 def static_inputs():
     """Positions of parameters and buffers among the inputs of the graph being compiled, but for those that it changes:
     they are another thing in each call."""
-    if not facts.has(WEIGHTS, "weights are handed over in every call"):
+    if not facts.has(WEIGHTS, _WEIGHTS_OTHERWISE):
         return ()
     found = metadata()
     if found is None:
         return ()
-    return tuple(
-        index for index in found.static_input_indices
-        if not (found.input_info[index].mutates_data or found.input_info[index].mutates_metadata))
+    changed = _changed(found)
+    return tuple(index for index in found.static_input_indices if index not in changed)
+
+
+def inputs_to_tell_apart(count):
+    """(places that the graph being compiled changes, places of what may lie in their memory) among the `count` inputs
+    that it is called with; None where it changes nothing. What a module holds lies where it does in every call."""
+    found = metadata() if facts.has(WEIGHTS, _WEIGHTS_OTHERWISE) else None
+    changed = _changed(found) if found is not None else ()
+    if not changed:
+        return None
+    if len(found.input_info) != count:  # AOTAutograd has made one of those that share memory.
+        return frozenset(range(count)), range(count)
+    held = set(found.static_input_indices).difference(changed)
+    return frozenset(changed), [place for place in range(count) if place not in held]
+
+
+def _changed(found):
+    return [
+        place for place, info in enumerate(found.input_info) if info.mutates_data or info.mutates_metadata]
 
 
 # ---- the runtime around a graph ---------------------------------------------------------------------
