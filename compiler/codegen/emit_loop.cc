@@ -123,6 +123,18 @@ class LoopEmitter {
            (rest % shape_.width > 0 ? 1 : 0);
   }
 
+  // Those that loops over `dims` add to a state, `terms` at a time, where they are few enough for
+  // one run.
+  std::optional<std::int64_t> TermsOfOneRun(llvm::ArrayRef<int> dims,
+                                            std::optional<std::int64_t> terms) const {
+    for (const int dim : dims) {
+      const auto extent = ExtentOf(dim);
+      if (!terms || *terms > kSumRun || !extent || *extent > kSumRun) return std::nullopt;
+      terms = *terms * *extent;
+    }
+    return terms && *terms <= kSumRun ? terms : std::nullopt;
+  }
+
   // Nest over reduced dims. `terms`: that one body(carried) adds to a state, where it is known.
   void NestOfSums(llvm::ArrayRef<int> dims, std::optional<std::int64_t> terms, Values& carried,
                   llvm::function_ref<void(Values& carried)> body) {
@@ -132,14 +144,7 @@ class LoopEmitter {
     }
     const auto dim = static_cast<std::size_t>(dims.front());
     const auto rest = dims.drop_front();
-    std::optional<std::int64_t> chain = terms;
-    for (const int inner : rest) {
-      const auto extent = ExtentOf(inner);
-      chain =
-          chain && extent && *extent <= kSumRun ? std::optional(*chain * *extent) : std::nullopt;
-      if (chain && *chain > kSumRun) chain.reset();
-    }
-    if (chain && *chain > kSumRun) chain.reset();
+    const auto chain = TermsOfOneRun(rest, terms);
     EmitSums(begin_[dim], end_[dim], 1, chain.value_or(1), carried,
              [&](llvm::Value* i, Values& values) {
                index_[dim] = i;

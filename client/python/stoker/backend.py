@@ -11,7 +11,7 @@ from .captures import attach, beside, recording, sized
 from .client import client, connect_ahead, report
 from .executable import Executable
 from .library import StokerError
-from .log import logger, warn_once
+from .log import logger, warn_of_bug, warn_once
 from .lowering import lower
 from .numerics import by_numerics
 from .program import Segment
@@ -120,10 +120,8 @@ def _compile_once(gm, parameters, options, traced_s, note):
         return _compile_segments(gm, parameters, options, record, note)
     except (StokerError, Unsupported) as error:
         warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s", error)
-    except Exception as error:  # A bug of ours must not end a job.
-        warn_once(
-            ("bug", repr(error)), "a graph runs in eager, by a bug in Stoker's frontend: %r", error)
-        logger.debug("the bug", exc_info=True)
+    except Exception as error:
+        warn_of_bug("a graph runs in eager", error)
     tally.count("graphs_eager")
     return Compiled(runtime.eager(gm))
 

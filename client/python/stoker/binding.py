@@ -10,12 +10,13 @@ in one hundredth of the calls' time.
 import ctypes
 import itertools
 import operator
-import threading
 import weakref
 
 import torch
 
 from . import library
+from .layout import bytes_of
+from .locks import ProcessLock
 
 _version = operator.attrgetter("_version")
 _pointer = torch.Tensor.data_ptr
@@ -37,7 +38,7 @@ class Content:
         self.number = number
 
 
-_lock = threading.Lock()
+_lock = ProcessLock()
 _numbers = itertools.count(1)
 # What any living Stamp has seen, by where it lies.
 _contents = weakref.WeakValueDictionary()
@@ -90,14 +91,6 @@ def _sampler(tensors):
     """A function that gives a number, another one when the content of the tensors is another."""
     count = len(tensors)
     data = (ctypes.c_void_p * count)(*map(_pointer, tensors))
-    sizes = (ctypes.c_size_t * count)(*map(_bytes_of, tensors))
+    sizes = (ctypes.c_size_t * count)(*map(bytes_of, tensors))
     sample = library.load().stoker_sample
     return lambda: sample(data, sizes, count)
-
-
-def _bytes_of(tensor):
-    """From the first element to the end of the last."""
-    if not tensor.numel():
-        return 0
-    steps = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    return (steps + 1) * tensor.element_size()

@@ -18,28 +18,21 @@ def trace(gm, example_inputs, compile_graph):
     """A callable for Dynamo's `gm`. compile_graph(graph module, parameter positions, seconds of tracing, whether
     it is for training) is called for each functional graph and gives a boxed callable."""
     started = time.perf_counter()
-    sharing = None
 
     def compile_inference(inner, _):
-        nonlocal sharing
-        sharing = aot.inputs_to_tell_apart(len(example_inputs))
         return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, False)
 
     def compile_training(inner, _):
         # Parameters change in every step: binding them would not pay.
         return compile_graph(inner, (), time.perf_counter() - started, True)
 
-    def compile_forward(inner, inputs):
-        nonlocal sharing
-        sharing = aot.inputs_to_tell_apart(len(example_inputs))
-        return compile_training(inner, inputs)
-
     def compile_backward(inner, inputs):
         return without_dynamo(compile_training(inner, inputs), "Stoker's compiled backward")
 
     function = aot.functional(
-        gm, example_inputs, forward=compile_forward, backward=compile_backward,
+        gm, example_inputs, forward=compile_training, backward=compile_backward,
         inference=compile_inference)
-    if sharing is not None:
-        function = overlaps.left_to(forward_of(gm), function, *sharing)
+    places = aot.inputs_to_tell_apart(len(example_inputs))
+    if places is not None:
+        function = overlaps.as_traced(function, forward_of(gm), example_inputs, *places)
     return without_dynamo(function, "Stoker's compiled graph")

@@ -9,20 +9,13 @@ from ctypes import byref, sizeof
 
 from . import library
 from .library import ClientOptions, CompileOptions, ProgressFunction, StokerError
+from .locks import ProcessLock
 from .log import logger
 
-_lock = threading.Lock()
+_lock = ProcessLock()
 _clients = {}  # Process id -> Client: a forked process makes its own.
 FLUSH_TIMEOUT_MS = 5000  # How long the end of a process may wait for packed weights to be saved.
 _ahead = set()  # Process ids that have started to connect.
-
-
-def _unlock():
-    global _lock
-    _lock = threading.Lock()  # Whoever held it is not in a forked process.
-
-
-os.register_at_fork(after_in_child=_unlock)
 
 
 class Client:

@@ -17,16 +17,16 @@ from .profiling import collectors
 from .program import check_indices
 
 
-class _Owned:
-    """Frees a handle when its executable cannot be reached any more. A `__del__` of the executable itself would be too
-    early: while that runs, weak references still give the executable to other threads."""
+class _Handle:
+    """libstoker's handle, freed when its executable cannot be reached any more. A `__del__` of the executable itself
+    would be too early: while that runs, weak references still give the executable to other threads."""
 
     def __init__(self, handle):
-        self._handle = handle
+        self._as_parameter_ = handle  # What ctypes passes.
         self._free = library.load().stoker_executable_free
 
     def __del__(self):
-        self._free(self._handle)
+        self._free(self)
 
 
 class Executable:
@@ -39,8 +39,7 @@ class Executable:
         self._on_bind = on_bind
         self._verifies = verifies
         self._library = library.load()
-        self._handle = handle
-        self._owned = _Owned(handle)
+        self._handle = _Handle(handle)
         self._segment = segment
         inputs = segment.inputs
         self._parameter_slots = [source.slot for source in inputs if source.parameter]

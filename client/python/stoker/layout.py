@@ -61,3 +61,11 @@ def layout_of(tensor):
                 return Layout(shape, strides, None)
             step *= shape[dim]
     return Layout(shape, strides, tuple(order))
+
+
+def bytes_of(tensor):
+    """From the first element to the end of the last."""
+    if not tensor.numel():
+        return 0
+    steps = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return (steps + 1) * tensor.element_size()

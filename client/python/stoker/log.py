@@ -3,13 +3,14 @@ STOKER_LOG=captures for why each start was or was not warm."""
 
 import logging
 import os
-import threading
+
+from .locks import ProcessLock
 
 logger = logging.getLogger("stoker")
 captures_logger = logging.getLogger("stoker.captures")
 
 _said = set()
-_lock = threading.Lock()
+_lock = ProcessLock()
 
 
 def _configure():
@@ -27,6 +28,12 @@ def _configure():
 
 
 _configure()
+
+
+def warn_of_bug(consequence, error):
+    """A bug of ours must not end a job: it is said once, while the job goes on."""
+    warn_once(("bug", consequence, repr(error)), "%s, by a bug in Stoker: %r", consequence, error)
+    logger.debug("the bug", exc_info=error)
 
 
 def warn_once(key, message, *arguments):

@@ -4,20 +4,17 @@ place. Nothing that PyTorch guards tells them apart: they are left to it, to run
 import torch
 
 from . import tally
+from .layout import bytes_of
 from .log import warn_once
 
 
-def left_to(in_eager, compiled, changed, watched):
-    """`compiled`, but for such calls. `in_eager`: does the same as PyTorch; `changed`: positions of the inputs that
-    change; `watched`: of those that may lie in their memory. The first call is the one that was traced."""
-    expected = None
+def as_traced(compiled, in_eager, inputs, changed, watched):
+    """`compiled`, and `in_eager`, which does the same as PyTorch, for such calls. `inputs`: those that were traced;
+    `changed`: positions of the ones that change; `watched`: of those that may lie in their memory."""
+    expected = set() if any(map(_has_no_memory, inputs)) else _relation(inputs, changed, watched)
 
     def run(*inputs):
-        nonlocal expected
-        found = _relation(inputs, changed, watched)
-        if expected is None:
-            expected = found
-        if found == expected:
+        if _relation(inputs, changed, watched) == expected:
             return compiled(*inputs)
         tally.count("calls_overlapping")
         warn_once(
@@ -28,9 +25,16 @@ def left_to(in_eager, compiled, changed, watched):
     return run
 
 
+def _has_no_memory(value):
+    """Is it a fake tensor?"""
+    return isinstance(value, torch.Tensor) and value.untyped_storage().device.type == "meta"
+
+
 def _relation(inputs, changed, watched):
     """{(place of one that changes, place of one that shares memory with it, bytes from the one to the other)}."""
-    extents = [(place, *_extent(inputs[place])) for place in watched if isinstance(inputs[place], torch.Tensor)]
+    extents = [
+        (place, *_extent(inputs[place])) for place in watched
+        if isinstance(inputs[place], torch.Tensor) and inputs[place].numel()]
     mine = [extent for extent in extents if extent[0] in changed]
     first, last = min((begin for _, begin, _ in mine), default=0), max((end for *_, end in mine), default=0)
     return {
@@ -41,8 +45,5 @@ def _relation(inputs, changed, watched):
 
 def _extent(tensor):
     """Addresses from the first element to behind the last one."""
-    if not tensor.numel():
-        return 0, 0
     begin = tensor.data_ptr()
-    steps = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    return begin, begin + (steps + 1) * tensor.element_size()
+    return begin, begin + bytes_of(tensor)

@@ -1,9 +1,10 @@
 """What this process did: graphs, fallbacks, bindings, and how long the stages of each compile took."""
 
-import threading
 from collections import Counter
 
-_lock = threading.Lock()
+from .locks import ProcessLock
+
+_lock = ProcessLock()
 _counts = Counter()
 _fallback_ops = Counter()
 _compiles = []

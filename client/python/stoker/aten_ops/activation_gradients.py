@@ -4,7 +4,7 @@ import math
 
 from .activation import softplus_of
 from .pointwise import formula_of_all
-from .registry import compute_dtype, rule
+from .registry import compute_dtype, dim_of, rule
 
 
 def _one_minus(g, x):
@@ -159,7 +159,7 @@ def prelu_backward(g, out, grad, x, weight):
 
 @rule("glu_backward")
 def glu_backward(g, out, grad, x, dim):
-    dim = dim + x.rank if dim < 0 else dim
+    dim = dim_of(dim, x.rank)
     half = x.shape[dim] // 2
     dtype = compute_dtype(x.dtype)
     wide, grad = g.convert(x, dtype), g.convert(grad, dtype)

@@ -77,11 +77,8 @@ def addr(g, out, x, a, b, beta=1, alpha=1):
     dtype = compute_dtype(out.dtype)
     a, b = g.convert(a, dtype), g.convert(b, dtype)
     product = g.binary("multiply", g.reshape(a, (*a.shape, 1)), b)
-    result = g.with_scalar("multiply", product, alpha) if alpha != 1 else product
-    if beta != 0:
-        x = g.convert(x, dtype)
-        result = g.binary("add", result, g.with_scalar("multiply", x, beta) if beta != 1 else x)
-    return g.convert(g.broadcast(result, out.shape), out.dtype)
+    return g.convert(
+        g.broadcast(_biased(g, out, g.convert(x, dtype), product, beta, alpha), out.shape), out.dtype)
 
 
 @rule("_trilinear")

@@ -3,7 +3,7 @@
 import math
 from math import prod
 
-from .reductions import norm_of
+from .reductions import norm_of, shortening
 from .registry import Unsupported, compute_dtype, dim_of, rule
 
 # Pairs of rows that are written into a graph one by one.
@@ -109,14 +109,11 @@ def dist(g, out, a, b, p=2):
 
 @rule("renorm")
 def renorm(g, out, x, p, dim, maxnorm):
-    """What is longer than `maxnorm` is shortened to it, as nearly as PyTorch does."""
     dim = dim_of(dim, x.rank)
     wide = g.convert(x, compute_dtype(x.dtype))
     length = norm_of(g, wide, p, [d for d in range(x.rank) if d != dim])
-    limit = g.constant(maxnorm, wide.dtype)
-    shorter = g.binary("divide", limit, g.with_scalar("add", length, 1e-7))
-    factor = g.select(g.compare("GT", length, limit), shorter, g.constant(1, wide.dtype))
-    return g.convert(g.binary("multiply", wide, g.broadcast_in_dim(factor, [dim], x.shape)), out.dtype)
+    factor = g.broadcast_in_dim(shortening(g, length, maxnorm), [dim], x.shape)
+    return g.convert(g.binary("multiply", wide, factor), out.dtype)
 
 
 @rule("linalg_cross")

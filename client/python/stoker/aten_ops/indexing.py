@@ -4,7 +4,7 @@ when written; then a segment's IndexCheck raises, with what eager PyTorch says."
 from math import prod
 
 from ..graph_text import broadcast_shapes
-from .reductions import identity_of, norm_of
+from .reductions import identity_of, norm_of, shortening
 from .registry import Unsupported, as_value, compute_dtype, dim_of, promote, rule
 
 
@@ -138,6 +138,17 @@ def _element_vectors(g, index, dim):
                   (*index.shape, 1))
         for position in range(index.rank)]
     return g.concatenate(columns, index.rank)
+
+
+def taken_at(g, x, dim, places):
+    """x at these places, numbers within it, along a dim."""
+    steps = {after - before for before, after in zip(places, places[1:])} or {1}
+    if len(steps) == 1 and min(steps) > 0:
+        return g.slice_dim(x, dim, places[0], places[-1] + 1, min(steps))
+    vectors = g.reshape(g.vector(places, "i64"), (len(places), 1))
+    offsets = [d for d in range(x.rank) if d != dim]
+    slices = [1 if d == dim else size for d, size in enumerate(x.shape)]
+    return g.gather(x, vectors, offsets, [dim], [dim], slices)
 
 
 def taken_along(g, x, dim, index):
@@ -295,53 +306,54 @@ def _times_used(g, vectors, size, dtype):
 
 @rule("embedding_renorm")
 def embedding_renorm(g, out, weight, indices, max_norm, norm_type):
-    """The rows that are used are shortened to `max_norm`, as nearly as PyTorch does."""
+    """The rows that are used are shortened to `max_norm`."""
     count = prod(indices.shape)
     if not count or not prod(weight.shape):
         return weight
     wide = g.convert(weight, compute_dtype(weight.dtype))
     vectors = g.reshape(g.convert(indices, "i64"), (count, 1))
     used = g.compare("GT", _times_used(g, vectors, weight.shape[0], "i64"), g.constant(0, "i64"))
-    length = norm_of(g, wide, norm_type, [1])
-    limit = g.constant(max_norm, wide.dtype)
-    shorter = g.binary("divide", limit, g.with_scalar("add", length, 1e-7))
-    factor = g.select(
-        g.binary("and", used, g.compare("GT", length, limit)), shorter, g.constant(1, wide.dtype))
+    factor = shortening(g, norm_of(g, wide, norm_type, [1]), max_norm)
+    factor = g.select(used, factor, g.constant(1, wide.dtype))
     scaled = g.binary("multiply", wide, g.reshape(factor, (weight.shape[0], 1)))
     return _within(g, g.convert(scaled, weight.dtype), indices, 0, weight.shape, _IN_SELF)
 
 
 # ---- Flat places ----------------------------------------------------------------------------------
 
-_FLAT = "out of range: tried to access index {index} on a tensor of "
+
+def _flat(g, x, index):
+    """(x in one dim, the index vectors of its elements, a function of a result: it has `shape`, and the indices were
+    checked)."""
+    count = prod(x.shape)
+    if not count:
+        raise Unsupported("an index into nothing")
+    vectors = g.reshape(_wrapped(g, g.convert(index, "i64"), count), (prod(index.shape), 1))
+
+    def checked(result, shape):
+        return g.checked(
+            g.reshape(result, shape), index, -count, count,
+            f"out of range: tried to access index {{index}} on a tensor of {count} elements.")
+
+    return g.reshape(x, (count,)), vectors, checked
 
 
 @rule("take")
 def take(g, out, x, index):
-    count = prod(x.shape)
     if not prod(index.shape):
         return g.constant(0, out.dtype, out.shape)
-    if not count:
-        raise Unsupported("an index into nothing")
-    flat = g.reshape(_wrapped(g, g.convert(index, "i64"), count), (prod(index.shape), 1))
-    result = g.gather(g.reshape(x, (count,)), flat, [], [0], [0], [1])
-    message = f"{_FLAT}{count} elements."
-    return g.checked(g.reshape(result, out.shape), index, -count, count, message)
+    flat, vectors, checked = _flat(g, x, index)
+    return checked(g.gather(flat, vectors, [], [0], [0], [1]), out.shape)
 
 
 @rule("put")
 def put(g, out, x, index, source, accumulate=False):
-    count = prod(x.shape)
     if not prod(index.shape):
         return x
-    if not count:
-        raise Unsupported("an index into nothing")
-    flat = g.reshape(_wrapped(g, g.convert(index, "i64"), count), (prod(index.shape), 1))
-    result = _scattered(
-        g, "add" if accumulate else "assign", g.reshape(x, (count,)), flat,
-        g.reshape(g.convert(source, x.dtype), (prod(index.shape),)), [], [0])
-    message = f"{_FLAT}{count} elements."
-    return g.checked(g.reshape(result, out.shape), index, -count, count, message)
+    flat, vectors, checked = _flat(g, x, index)
+    source = g.reshape(g.convert(source, x.dtype), (prod(index.shape),))
+    kind = "add" if accumulate else "assign"
+    return checked(_scattered(g, kind, flat, vectors, source, [], [0]), out.shape)
 
 
 # ---- Places that a mask chooses --------------------------------------------------------------------

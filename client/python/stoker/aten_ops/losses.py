@@ -92,18 +92,18 @@ def binary_cross_entropy_with_logits(g, out, x, target, weight=None, pos_weight=
 # ---- Their gradients ------------------------------------------------------------------------------
 
 
-def _share(x, target, reduction):
-    """What a mean makes of each element's gradient."""
-    if reduction != 1:
-        return 1.0
-    count = math.prod(max(x.shape, target.shape, key=math.prod))
-    return 1 / count if count else math.nan
+def _of_each(g, grad, slope, x, target, reduction):
+    """The gradient of each element of x, where its loss has this slope: a share of that of a mean."""
+    if reduction == 1:
+        count = math.prod(max(x.shape, target.shape, key=math.prod))
+        slope = g.with_scalar("multiply", slope, 1 / count if count else math.nan)
+    return g.binary("multiply", slope, grad)
 
 
 @formula_of_all("mse_loss_backward")
 def mse_loss_backward(g, grad, x, target, reduction):
     difference = g.binary("subtract", x, target)
-    return g.binary("multiply", g.with_scalar("multiply", difference, 2 * _share(x, target, reduction)), grad)
+    return _of_each(g, grad, g.with_scalar("multiply", difference, 2), x, target, reduction)
 
 
 def _bounded(g, x, low, high):
@@ -118,13 +118,13 @@ def smooth_l1_loss_backward(g, grad, x, target, reduction, beta):
         slope = g.unary("sign", difference)
     else:
         slope = _bounded(g, g.with_scalar("divide", difference, beta), -1, 1)
-    return g.binary("multiply", g.with_scalar("multiply", slope, _share(x, target, reduction)), grad)
+    return _of_each(g, grad, slope, x, target, reduction)
 
 
 @formula_of_all("huber_loss_backward")
 def huber_loss_backward(g, grad, x, target, reduction, delta):
     slope = _bounded(g, g.binary("subtract", x, target), -delta, delta)
-    return g.binary("multiply", g.with_scalar("multiply", slope, _share(x, target, reduction)), grad)
+    return _of_each(g, grad, slope, x, target, reduction)
 
 
 @formula_of_all("binary_cross_entropy_backward")
@@ -134,14 +134,14 @@ def binary_cross_entropy_backward(g, grad, x, target, weight=None, reduction=1):
         "divide", g.binary("subtract", x, target), g.with_scalar("maximum", spread, 1e-12))
     if weight is not None:
         slope = g.binary("multiply", slope, weight)
-    return g.binary("multiply", g.with_scalar("multiply", slope, _share(x, target, reduction)), grad)
+    return _of_each(g, grad, slope, x, target, reduction)
 
 
 @formula_of_all("soft_margin_loss_backward")
 def soft_margin_loss_backward(g, grad, x, target, reduction):
     negated = g.unary("negate", target)
     slope = g.binary("multiply", negated, g.unary("logistic", g.binary("multiply", negated, x)))
-    return g.binary("multiply", g.with_scalar("multiply", slope, _share(x, target, reduction)), grad)
+    return _of_each(g, grad, slope, x, target, reduction)
 
 
 # ---- Losses with a class index --------------------------------------------------------------------

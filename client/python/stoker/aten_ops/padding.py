@@ -74,10 +74,15 @@ for _rank in ("1d", "2d", "3d"):
     rule(f"replication_pad{_rank}")(_pad_dims(_replicated))
 
 
-def _mirrored_backward(g, grad, dim, before, after):
+def _middle_backward(g, grad, dim, before, after):
+    """(what is not padding, at its place along a dim before padding; the size of that)."""
     size = grad.shape[dim] - before - after
-    result = apart(g, g.slice_dim(grad, dim, max(0, before), max(0, before) + size + min(0, before) + min(0, after)),
-                    dim, max(0, -before), size)
+    middle = g.slice_dim(grad, dim, max(0, before), grad.shape[dim] - max(0, after))
+    return apart(g, middle, dim, max(0, -before), size), size
+
+
+def _mirrored_backward(g, grad, dim, before, after):
+    result, size = _middle_backward(g, grad, dim, before, after)
     end = grad.shape[dim]
     if before > 0:
         left = g.reverse(g.slice_dim(grad, dim, 0, before), [dim])
@@ -89,9 +94,7 @@ def _mirrored_backward(g, grad, dim, before, after):
 
 
 def _replicated_backward(g, grad, dim, before, after):
-    size = grad.shape[dim] - before - after
-    result = apart(g, g.slice_dim(grad, dim, max(0, before), max(0, before) + size + min(0, before) + min(0, after)),
-                    dim, max(0, -before), size)
+    result, size = _middle_backward(g, grad, dim, before, after)
     end = grad.shape[dim]
     for count, start, place in ((before, 0, 0), (after, end - after, size - 1)):
         if count > 0:

@@ -3,6 +3,7 @@
 from math import inf, prod
 
 from ..graph_text import INTEGER_LIMITS
+from .indexing import taken_at
 from .registry import Unsupported, compute_dtype, pair, rule
 
 # Places of one window that are compared one by one, to know which was the largest.
@@ -54,17 +55,6 @@ class Window:
 # ---- The largest of each window, and its place -----------------------------------------------------
 
 
-def _taken(g, x, dim, places):
-    """x at these places along a dim."""
-    steps = {after - before for before, after in zip(places, places[1:])} or {1}
-    if len(steps) == 1 and min(steps) > 0:
-        return g.slice_dim(x, dim, places[0], places[-1] + 1, min(steps))
-    vectors = g.reshape(g.vector(places, "i64"), (len(places), 1))
-    offsets = [d for d in range(x.rank) if d != dim]
-    slices = [1 if d == dim else size for d, size in enumerate(x.shape)]
-    return g.gather(x, vectors, offsets, [dim], [dim], slices)
-
-
 def _largest(g, x, windows):
     """(values, places in the flattened trailing dims). windows[dim][new][n]: the n-th old place that a window
     looks at, or none of x's. As PyTorch's kernels go through a window: the first of equal numbers, the last NaN."""
@@ -97,7 +87,7 @@ def _largest(g, x, windows):
         for dim in reversed(range(count)):
             window, nth = divmod(window, extents[dim])
             columns.insert(0, [row[nth] for row in windows[dim]])
-            value = _taken(g, value, lead + dim, [old + low[dim] for old in columns[0]])
+            value = taken_at(g, value, lead + dim, [old + low[dim] for old in columns[0]])
         better = g.compare("GT", value, best)
         if x.is_float:
             better = g.binary("or", better, g.predicate("is_nan", value))
@@ -232,7 +222,7 @@ def _sums(g, x, dim, rows):
         raise Unsupported(f"windows of {extent} elements along a dim, of unequal size")
     total = None
     for nth in range(extent):
-        part = _taken(g, x, dim, [row[nth] if nth < len(row) else 0 for row in rows])
+        part = taken_at(g, x, dim, [row[nth] if nth < len(row) else 0 for row in rows])
         if not all(nth < len(row) for row in rows):
             there = g.broadcast_in_dim(g.vector([nth < len(row) for row in rows], "bool"), [dim], part.shape)
             part = g.select(there, part, g.constant(0, x.dtype))

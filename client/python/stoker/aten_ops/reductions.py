@@ -228,6 +228,14 @@ def norm_of(g, x, order, dims):
     return g.with_scalar("power", powers, 1 / order)
 
 
+def shortening(g, length, limit):
+    """What to multiply vectors by that are longer than a limit, so that they are not, as nearly as PyTorch does; 1 for
+    others."""
+    limit = g.constant(limit, length.dtype)
+    shorter = g.binary("divide", limit, g.with_scalar("add", length, 1e-7))
+    return g.select(g.compare("GT", length, limit), shorter, g.constant(1, length.dtype))
+
+
 def _norm(g, out, x, order, dim):
     wide = g.convert(x, compute_dtype(out.dtype))
     return _kept(g, g.convert(norm_of(g, wide, order, dims_of(dim, x.rank)), out.dtype), out)

@@ -1,5 +1,6 @@
 """Resizing along the trailing dims: each new place is one old place, or a weighted sum of old ones."""
 
+from .indexing import taken_at
 from .registry import compute_dtype, rule
 
 
@@ -31,10 +32,7 @@ def _nearest(count):
             if n % size == 0 and scale == size / n:
                 x = _repeated(g, x, dim, n // size)
                 continue
-            old = g.vector([min(int(index * scale), size - 1) for index in range(n)], "i64")
-            offsets = [d for d in range(x.rank) if d != dim]
-            slices = [1 if d == dim else s for d, s in enumerate(x.shape)]
-            x = g.gather(x, g.reshape(old, (n, 1)), offsets, [dim], [dim], slices)
+            x = taken_at(g, x, dim, [min(int(index * scale), size - 1) for index in range(n)])
         return x
 
     return emit

@@ -16,9 +16,8 @@ def _find(frame, keywords, dynamic):
     """(Installed or None, Start or None): what takes the frame's place, or what to record it for."""
     from . import frames
 
-    options = keywords.get("options")
-    if isinstance(options, dict) and options.get("verify"):
-        return None, None  # The interpreter needs the graph, which a warm start does not build.
+    if features.needs_graph(keywords.get("options")):
+        return None, None
     return frames.find(
         frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
         key.options_text(dynamic), _disabled)

@@ -11,7 +11,7 @@ import types
 
 import torch
 
-from ..log import warn_once
+from ..log import warn_of_bug
 from ..pytorch.names import DIRECT
 from . import features
 from .key import digest_ahead, options_text
@@ -157,13 +157,13 @@ class _Call:
     def _may_start(self):
         if torch.jit.is_tracing():  # Says itself that it does not trace what is compiled.
             return False
-        if (self.settings["options"] or {}).get("verify"):
-            return False  # The interpreter needs the graph.
+        if features.needs_graph(self.settings["options"]):
+            return False
         if not self._is_on:
             try:
                 self._is_on = features.are_on(DIRECT)
-            except Exception as error:  # A bug of ours must not end a job.
-                warn_once(("direct", repr(error)), "a start is not warm, by a bug in Stoker: %r", error)
+            except Exception as error:
+                warn_of_bug("a start is not warm", error)
         return self._is_on
 
     def _entry(self):

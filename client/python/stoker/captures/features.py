@@ -62,6 +62,11 @@ def _has_passed(feature, verdict):
     return reason is None
 
 
+def needs_graph(options):
+    """Does a call with these options of torch.compile() need what a warm start does not build? The interpreter does."""
+    return isinstance(options, dict) and bool(options.get("verify"))
+
+
 @functools.cache
 def is_trusted():
     """Is this installation one that Stoker was tested with, or this process its trial?"""

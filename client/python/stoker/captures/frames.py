@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from ..client import client
 from ..library import StokerError
-from ..log import logger, warn_once
+from ..log import logger, warn_of_bug, warn_once
 from ..pytorch.names import CAPTURES, DIRECT
 from . import audit, beside, features, store
 from .identity import Describer
@@ -39,14 +39,8 @@ def find(code, module_name, local_values, global_values, options, wrap):
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
     except Exception as error:
-        _admit(error, "a start is not warm")
+        warn_of_bug("a start is not warm", error)
     return None, None if key is None else Start(key)
-
-
-def _admit(error, consequence):
-    """A bug of ours must not end a job."""
-    warn_once(("captures", repr(error)), "%s, by a bug in Stoker: %r", consequence, error)
-    logger.debug("the bug", exc_info=True)
 
 
 def audit_beside(start, trace):
@@ -63,7 +57,7 @@ def audit_beside(start, trace):
         if not beside.run(trace_it):
             logger.info("captures: no audit of %s can run beside the job now", start.key.entry)
     except Exception as error:
-        _admit(error, "a start is not audited")
+        warn_of_bug("a start is not audited", error)
 
 
 def _find(key, code, local_values, global_values, wrap, describe):

@@ -4,7 +4,7 @@ import functools
 from contextlib import contextmanager
 
 from ..library import StokerError
-from ..log import logger, warn_once
+from ..log import logger, warn_of_bug
 from ..pytorch import state
 from ..pytorch.names import SIZES
 from . import audit, beside, features, recording, store
@@ -12,6 +12,8 @@ from .notes import note
 from .paths import Scope
 from .record import build
 from .values import NotPortable
+
+_CONSEQUENCE = "a capture is not stored"
 
 
 class Recorder:
@@ -45,7 +47,7 @@ class Recorder:
         except NotPortable as error:
             self._reason = str(error)
         except Exception as error:
-            _say_bug(error)
+            warn_of_bug(_CONSEQUENCE, error)
         if beside.is_child():
             beside.end()
         if self._reason is not None:
@@ -58,7 +60,7 @@ class Recorder:
         except StokerError as error:
             logger.info("captures: the daemon does not take one: %s", error)
         except Exception as error:
-            _say_bug(error)
+            warn_of_bug(_CONSEQUENCE, error)
 
     def _put(self, record):
         if any("symbolic" in graph for graph in record["graphs"]) and not features.are_on(SIZES):
@@ -70,8 +72,3 @@ class Recorder:
         summary = f"{len(record['guards'])} guards, {len(record['graphs'])} graphs"
         store.put(self._key, f"{self._key.entry}, {summary}", record)
         note(self._key.entry, "recorded", detail=summary)
-
-
-def _say_bug(error):
-    warn_once(("captures", repr(error)), "a capture is not stored, by a bug in Stoker: %r", error)
-    logger.debug("the bug", exc_info=True)

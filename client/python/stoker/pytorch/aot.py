@@ -61,7 +61,7 @@ def static_inputs():
 
 
 def inputs_to_tell_apart(count):
-    """(places that the graph being compiled changes, places of what may lie in their memory) among the `count` inputs
+    """(places that the graph just compiled changes, places of what may lie in their memory) among the `count` inputs
     that it is called with; None where it changes nothing. What a module holds lies where it does in every call."""
     found = metadata() if facts.has(WEIGHTS, _WEIGHTS_OTHERWISE) else None
     changed = _changed(found) if found is not None else ()

@@ -60,3 +60,11 @@ def test_a_wrapper_is_bound_by_its_own_arguments(seen):
 
     bind(function, 1, 2)
     assert seen == [{"arguments": (1, 2)}]
+
+
+@pytest.mark.parametrize("options", [["verify"], "verify", {"verify": False}, {}, None])
+def test_options_without_verify_may_start_warm_whatever_they_are(options, monkeypatch):
+    """The backend names those that are no dictionary."""
+    monkeypatch.setattr(direct.features, "are_on", lambda feature: True)
+    assert direct._Call(len, {"mode": None, "options": options, "dynamic": None})._may_start()
+    assert not direct._Call(len, {"mode": None, "options": {"verify": True}, "dynamic": None})._may_start()

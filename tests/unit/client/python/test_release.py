@@ -57,7 +57,7 @@ def test_handle_is_freed_when_nobody_can_reach_its_executable(monkeypatch):
 
     class Library:
         def stoker_executable_free(self, handle):
-            reached.append((handle, executable()))
+            reached.append((handle._as_parameter_, executable()))
 
     monkeypatch.setattr(library, "load", Library)
     segment = SimpleNamespace(inputs=(), outputs=(), checks=(), limits=0)
