@@ -1,9 +1,10 @@
 """./dev opinfo: every sample of every operator of PyTorch's own table, forward and gradients, in three dtypes, without
 captures, beside eager PyTorch (op_samples_job.py).
 
-usage: opinfo.py [--share N [--seed S]] [--samples COUNT] [--store] [OPERATOR...]
+usage: opinfo.py [--share N [--seed S]] [--samples COUNT] [--keep FOLDER] [--store] [OPERATOR...]
 
 --share: one operator in N, drawn with the seed. --samples: so many of each operator, spread over all, in place of all.
+--keep: a folder for what each operator gave; started again with it, the same run goes on where it was stopped.
 Prints what differs, what PyTorch ran a part of and why, and for each dtype how many operators passed. Exits 1 if a
 result differs. --store writes what PyTorch ran a part of to opinfo_fallbacks.txt, which test_op_samples.py reads.
 """
@@ -25,7 +26,7 @@ from opinfo_list import FALLBACKS, text_of
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUNS = [(dtype, gradients) for dtype in ("float32", "float64", "bfloat16") for gradients in (False, True)]
 # A process that goes on for longer than this hangs in the operator that it did not report.
-CHUNK, CHUNK_TIMEOUT_S = 16, 3600
+CHUNK, CHUNK_TIMEOUT_S = 12, 3600
 
 
 def environment(folder):
@@ -35,26 +36,39 @@ def environment(folder):
         STOKER_DAEMON=str(build / "bin" / "stokerd"), STOKER_LIBRARY=str(build / "lib" / "libstoker.so"))
 
 
-def outcomes_of(names, dtype, gradients, samples, env):
-    """The job's lines for these operators; an operator in which it ended is one that failed."""
+def outcomes_of(names, dtype, gradients, samples, env, folder):
+    """The job's lines for these operators, kept in a file of `folder`; an operator in which it ended is one that
+    failed."""
+    kind = f"{dtype}-gradients" if gradients else dtype
+    path = pathlib.Path(folder, f"{kind}-{samples or 'all'}-{names[0]}.jsonl")
     command = [sys.executable, str(pathlib.Path(__file__).with_name("op_samples_job.py")),
                "--dtype", dtype, "--samples", str(samples), *["--gradients"] * gradients]
-    lines = []
-    while len(lines) < len(names):
-        with tempfile.TemporaryFile("w+") as output:
+    while len(lines := kept_lines(path)) < len(names):
+        with open(path, "a") as output:
             try:
                 ended = subprocess.run(
                     [*command, *names[len(lines):]], env=env, stdout=output, stderr=subprocess.DEVNULL,
                     timeout=CHUNK_TIMEOUT_S).returncode
             except subprocess.TimeoutExpired:
                 ended = f"a timeout of {CHUNK_TIMEOUT_S} s"
-            output.seek(0)
-            lines += map(json.loads, output)
+        lines = kept_lines(path)
         if len(lines) < len(names):
-            lines.append({
-                "op": names[len(lines)], "outcome": "failed", "why": f"the process ended with {ended}",
-                "fallbacks": {}})
+            with open(path, "a") as output:
+                print(json.dumps({
+                    "op": names[len(lines)], "outcome": "failed", "why": f"the process ended with {ended}",
+                    "fallbacks": {}}), file=output)
     return lines
+
+
+def kept_lines(path):
+    """Without the rest of one that a process which was ended did not write to its end."""
+    if not path.exists():
+        return []
+    text = path.read_text()
+    whole = text[:text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole)
+    return list(map(json.loads, whole.splitlines()))
 
 
 def partly_eager(found):
@@ -85,6 +99,7 @@ def main():
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=0)
+    parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--store", action="store_true")
     parser.add_argument("operators", nargs="*")
     options = parser.parse_args()
@@ -92,12 +107,15 @@ def main():
         parser.error("--store: of every operator")
     names = options.operators or list(named_operators())
     names = random.Random(options.seed).sample(names, -(-len(names) // options.share))
-    chunks = [names[first:first + CHUNK] for first in range(0, len(names), CHUNK)]
+    size = min(CHUNK, max(1, len(names) // os.cpu_count()))
+    chunks = [names[first:first + size] for first in range(0, len(names), size)]
     # The daemon takes a moment to leave its folder.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         env = environment(folder)
-        futures = {run: [pool.submit(outcomes_of, chunk, *run, options.samples, env) for chunk in chunks]
+        kept = options.keep or pathlib.Path(folder, "outcomes")
+        kept.mkdir(parents=True, exist_ok=True)
+        futures = {run: [pool.submit(outcomes_of, chunk, *run, options.samples, env, kept) for chunk in chunks]
                    for run in RUNS}
         found = {run: [line for future in parts for line in future.result()] for run, parts in futures.items()}
         subprocess.run([str(ROOT / "build" / "dev" / "bin" / "stoker"), "stop"], env=env, capture_output=True)

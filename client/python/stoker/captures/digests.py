@@ -2,6 +2,7 @@
 
 import dis
 import hashlib
+import re
 import types
 
 from ..pytorch import installation
@@ -13,7 +14,7 @@ _DIGITS = 24
 _SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
 
 _HAS_DOCUMENTATION = 1 << 26  # CO_HAS_DOCSTRING, of co_flags from CPython 3.13 on.
-_LOADS_FIRST_CONSTANT = tuple(bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256)
+_LOADS_CONSTANT = re.compile(b"[%s]" % b"".join(re.escape(bytes((opcode,))) for opcode in dis.hasconst if opcode < 256))
 
 _code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
 
@@ -36,7 +37,7 @@ def code_digest(code):
         _code_digests[id(code)] = (code, place)
         return place
     if _SOURCE_NAMES.isdisjoint(code.co_names):
-        instructions, constants = code.co_code, _constant(_undocumented(code))
+        instructions, constants = _by_use(code)
     else:
         instructions, constants = repr(_class_body(code)), ()
     digest = digest_of(
@@ -47,20 +48,23 @@ def code_digest(code):
     return digest
 
 
-def _undocumented(code):
-    """Its constants, without a text that none of its instructions loads: what reads that asks a function for it."""
-    constants = code.co_consts
-    if constants and type(constants[0]) is str and not any(
-            _stands_in(code.co_code, first) for first in _LOADS_FIRST_CONSTANT):
-        return (None, *constants[1:])
-    return constants
-
-
-def _stands_in(instructions, instruction):
-    place = instructions.find(instruction)
-    while place > 0 and place % 2:  # Half of one and half of the next.
-        place = instructions.find(instruction, place + 1)
-    return place >= 0
+def _by_use(code):
+    """(its instructions, without places of constants; the constants, where they load them). A text that none of them
+    loads is its documentation, which moves the places of others: what reads that asks a function for it."""
+    operations, arguments = code.co_code[::2], bytearray(code.co_code[1::2])
+    words, constants = {}, []
+    for found in _LOADS_CONSTANT.finditer(operations):
+        at, place, shift = found.start(), 0, 0
+        while True:
+            place += arguments[at] << shift
+            arguments[at] = 0
+            if not at or operations[at - 1] != dis.EXTENDED_ARG:
+                break
+            at, shift = at - 1, shift + 8
+        if place not in words:
+            words[place] = _constant(code.co_consts[place])
+        constants.append(words[place])
+    return operations + arguments, constants
 
 
 def _class_body(code):

@@ -109,6 +109,35 @@ def test_code_of_a_nested_class_counts(old, new):
     assert code_digest(of(source.replace(old, new))) != code_digest(of(source))
 
 
+_MANY = "\n".join(f"    b = ({n}.5, b, None)" for n in range(400))  # More than one byte counts.
+
+
+@pytest.mark.parametrize("body", ["    return None", "    b = 7.5\n    return b, a(1.5, key='text'), None, 7.5"])
+def test_documentation_of_a_function_does_not_count(body):
+    from stoker.captures.identity import code_digest
+
+    plain = code_digest(of(f"def f(a, b=0):\n{body}\n"))
+    for text in ("Text.", "Other text.", "7.5"):
+        assert code_digest(of(f"def f(a, b=0):\n    {text!r}\n{body}\n")) == plain
+
+
+@pytest.mark.parametrize("old, new", [
+    ("(1.5, 2.5)", "(2.5, 1.5)"), ("a(0, -0.0)", "a(-0.0, 0)"), ("key=3.5", "word=3.5"), ("lambda: 4.5", "lambda: 5.5"),
+    ("6.5 + a", "a + 6.5"), ("b = 9.5, 8.5, a", "b = 8.5, 9.5, a"), ("300.75", "299.5"), ("'text'", "'other'")])
+def test_constants_of_a_function_count(old, new):
+    from stoker.captures.identity import code_digest
+
+    source = f"""def f(a, b=0):
+{_MANY}
+    b = 9.5, 8.5, a
+    g = lambda: 4.5
+    b = 'text'
+    return (1.5, 2.5), a(0, -0.0), a(key=3.5), 6.5 + a, g, 300.75
+"""
+    assert source.count(old) == 1
+    assert code_digest(of(source.replace(old, new))) != code_digest(of(source))
+
+
 def test_methods_of_a_class_count_and_its_plain_data_do_not():
     from stoker.captures.identity import Describer
 
