@@ -44,18 +44,20 @@ def outcomes_of(names, dtype, gradients, samples, env, folder):
     command = [sys.executable, str(pathlib.Path(__file__).with_name("op_samples_job.py")),
                "--dtype", dtype, "--samples", str(samples), *["--gradients"] * gradients]
     while len(lines := kept_lines(path)) < len(names):
-        with open(path, "a") as output:
+        with open(path, "a") as output, tempfile.TemporaryFile("w+") as errors:
             try:
                 ended = subprocess.run(
-                    [*command, *names[len(lines):]], env=env, stdout=output, stderr=subprocess.DEVNULL,
+                    [*command, *names[len(lines):]], env=env, stdout=output, stderr=errors,
                     timeout=CHUNK_TIMEOUT_S).returncode
             except subprocess.TimeoutExpired:
                 ended = f"a timeout of {CHUNK_TIMEOUT_S} s"
+            errors.seek(0)
+            last = errors.read().strip().rpartition("\n")[2]
         lines = kept_lines(path)
         if len(lines) < len(names):
             with open(path, "a") as output:
                 print(json.dumps({
-                    "op": names[len(lines)], "outcome": "failed", "why": f"the process ended with {ended}",
+                    "op": names[len(lines)], "outcome": "failed", "why": f"the process ended with {ended}: {last}",
                     "fallbacks": {}}), file=output)
     return lines
 
