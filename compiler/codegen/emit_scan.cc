@@ -21,26 +21,6 @@ bool LanesAreOuter(const ScanFunc& func) {
          func.output.index.CoefficientOf(last) == one;
 }
 
-// The access with the scanned dim counted from its end.
-Access Reversed(Access access, int dim, const SymDim& extent) {
-  for (IndexTerm& term : access.index.terms) {
-    if (term.dim != dim) continue;
-    access.index.offset = access.index.offset + term.coefficient * (extent - SymDim(1));
-    term.coefficient = SymDim(0) - term.coefficient;
-  }
-  return access;
-}
-
-// With the direction taken out; positions count along it.
-ScanFunc Forward(ScanFunc func) {
-  if (!func.reverse) return func;
-  const int dim = static_cast<int>(func.outer.size());
-  func.input = Reversed(func.input, dim, func.extent);
-  func.output = Reversed(func.output, dim, func.extent);
-  func.reverse = false;
-  return func;
-}
-
 LaunchShape ShapeOf(const ScanFunc& func, const Machine& machine) {
   LaunchShape launch;
   launch.tasks = ProductOf(func.outer);
@@ -232,14 +212,13 @@ class ScanEmitter {
 
 Status EmitScan(const ScanFunc& func, const Target& target, llvm::Module& module) {
   STOKER_TRY(const Machine machine, MachineOf(target));
-  const ScanFunc forward = Forward(func);
-  ScanEmitter(forward, ShapeOf(forward, machine), machine, module).Emit();
+  ScanEmitter(func, ShapeOf(func, machine), machine, module).Emit();
   return Ok();
 }
 
 Result<LaunchShape> LaunchShapeOfScan(const ScanFunc& func, const Target& target) {
   STOKER_TRY(const Machine machine, MachineOf(target));
-  return ShapeOf(Forward(func), machine);
+  return ShapeOf(func, machine);
 }
 
 }  // namespace stoker::codegen

@@ -365,9 +365,7 @@ Status PlaceRows(LoopSchedule& schedule) {
         if (!Contains(reduction.over, dim)) kept.push_back(dim);
       }
       if (kept.empty()) continue;
-      const bool arg =
-          reduction.kind == ReduceKind::kArgMaximum || reduction.kind == ReduceKind::kArgMinimum;
-      const DType dtype = arg ? DType::kI64 : reduction.dtype;
+      const DType dtype = IsArg(reduction.kind) ? DType::kI64 : reduction.dtype;
       STOKER_RETURN_IF_ERROR(PlaceRow(schedule, reduction.id, dtype, std::move(kept)));
     }
   }

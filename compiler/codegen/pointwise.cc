@@ -361,7 +361,7 @@ Value* EmitCombine(KernelEmitter& emitter, ReduceKind kind, DType dtype, Value* 
     case ReduceKind::kArgMinimum:
       break;
   }
-  STOKER_CHECK(kind != ReduceKind::kArgMaximum && kind != ReduceKind::kArgMinimum);
+  STOKER_CHECK(!IsArg(kind));
   return nullptr;
 }
 

@@ -3,14 +3,6 @@
 #include "compiler/codegen/pointwise.h"
 
 namespace stoker::codegen {
-namespace {
-
-bool IsArg(ReduceKind kind) {
-  return kind == ReduceKind::kArgMaximum || kind == ReduceKind::kArgMinimum;
-}
-
-}  // namespace
-
 Reducer::Reducer(KernelEmitter& emitter, const Reduction& reduction, std::vector<int> dims,
                  std::vector<llvm::Value*> extents)
     : emitter_(&emitter),

@@ -13,10 +13,6 @@ bool Contains(const std::vector<int>& dims, int dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
-bool IsArg(ReduceKind kind) {
-  return kind == ReduceKind::kArgMaximum || kind == ReduceKind::kArgMinimum;
-}
-
 // What later stages can read: a reduction or a temporary of an earlier stage.
 struct Row {
   DType dtype = DType::kF32;

@@ -37,6 +37,10 @@ enum class ReduceKind : std::uint8_t {
                 // counts as the extreme.
 };
 
+constexpr bool IsArg(ReduceKind kind) {
+  return kind == ReduceKind::kArgMaximum || kind == ReduceKind::kArgMinimum;
+}
+
 struct Reduction {
   std::uint32_t id = 0;     // Unique among reductions and temporaries of the function.
   std::uint32_t value = 0;  // Body instruction.

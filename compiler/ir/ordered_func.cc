@@ -45,7 +45,6 @@ std::string ToString(const ScanFunc& func) {
   std::string text = "scan outer " + ListText(func.outer) + " extent " + func.extent.ToString() +
                      " " + std::string(stoker::Name(func.kind)) + " " +
                      std::string(stoker::Name(func.dtype));
-  if (func.reverse) text += " reverse";
   if (func.exclusive) text += " exclusive";
   return text + " {\n  input " + AccessText(func.input) + "\n  output " + AccessText(func.output) +
          "\n}\n";

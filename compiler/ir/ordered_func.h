@@ -10,13 +10,13 @@
 
 namespace stoker {
 
-// out[outer, i] = kind over in[outer, 0..i]. Iteration dims: outer dims, then the scanned dim.
+// out[outer, i] = kind over in[outer, 0..i]. Iteration dims: outer dims, then the scanned dim,
+// whose index runs in the direction of the scan.
 struct ScanFunc {
   std::vector<SymDim> outer;
   SymDim extent;
   ReduceKind kind = ReduceKind::kAdd;  // kAdd kMultiply kMaximum kMinimum
   DType dtype = DType::kF64;           // Of the accumulator: ScanType.
-  bool reverse = false;
   bool exclusive = false;
   Access input;   // Operand 0.
   Access output;  // Operand 1.

@@ -62,7 +62,7 @@ std::optional<ElementIndex> OperandIndex(const Graph& graph, const Group& group,
   return index;
 }
 
-void SplitDim(Group& group, int dim, std::int64_t inner, std::span<ElementIndex* const> others) {
+bool SplitDim(Group& group, int dim, std::int64_t inner, std::span<ElementIndex* const> others) {
   std::vector<SymDim> extents = group.space.extents();
   SymDim& extent = extents[static_cast<std::size_t>(dim)];
   extent = SymDim::FloorDiv(extent, inner);
@@ -73,21 +73,25 @@ void SplitDim(Group& group, int dim, std::int64_t inner, std::span<ElementIndex*
   const int inner_dim = split.rank() - 1;
   replacements[static_cast<std::size_t>(dim)] =
       split.Add(split.Scale(split.Dim(dim), inner), split.Dim(inner_dim));
-  const auto replace = [&](IndexMap& map) {
-    std::optional<IndexMap> replaced = split.Substitute(map, replacements);
-    STOKER_CHECK(replaced.has_value());
-    map = *std::move(replaced);
-  };
+  std::vector<IndexMap*> maps;
   for (auto& [node, index] : group.placement) {
-    for (IndexMap& map : index) replace(map);
+    for (IndexMap& map : index) maps.push_back(&map);
   }
   for (ElementIndex* index : others) {
-    for (IndexMap& map : *index) replace(map);
+    for (IndexMap& map : *index) maps.push_back(&map);
   }
-  for (IndexMap& map : group.reduced_index) replace(map);
+  for (IndexMap& map : group.reduced_index) maps.push_back(&map);
+  std::vector<IndexMap> replaced;
+  for (const IndexMap* map : maps) {
+    std::optional<IndexMap> over_parts = split.Substitute(*map, replacements);
+    if (!over_parts) return false;
+    replaced.push_back(*std::move(over_parts));
+  }
+  for (std::size_t i = 0; i < maps.size(); ++i) *maps[i] = std::move(replaced[i]);
   const auto reduced = std::find(group.reduced.begin(), group.reduced.end(), dim);
   if (reduced != group.reduced.end()) group.reduced.insert(reduced + 1, inner_dim);
   group.space = split;
+  return true;
 }
 
 }  // namespace stoker

@@ -68,8 +68,9 @@ std::optional<ElementIndex> OperandIndex(const Graph& graph, const Group& group,
 
 // Splits dim `dim` of the group's space by `inner`, which divides its extent: dim keeps the outer
 // part and a new dim, the last one, runs over the inner part. `others`: indices over the space that
-// the group does not hold.
-void SplitDim(Group& group, int dim, std::int64_t inner,
-              std::span<ElementIndex* const> others = {});
+// the group does not hold. False, and nothing is changed, where an index has no form over the
+// parts: it divides the dim by something else.
+[[nodiscard]] bool SplitDim(Group& group, int dim, std::int64_t inner,
+                            std::span<ElementIndex* const> others = {});
 
 }  // namespace stoker

@@ -62,6 +62,17 @@ double CostOfLanes(const std::vector<Footprint>& footprints, const SymDim& exten
   return cost * kVectorLanes / used;
 }
 
+// Does it give places? They count row by row over the reduced dims, and the first of equal ones
+// counts: as loops go.
+bool HasArgReduction(const LoopFunc& func) {
+  for (const Stage& stage : func.stages) {
+    for (const Reduction& reduction : stage.reductions) {
+      if (IsArg(reduction.kind)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
@@ -70,11 +81,18 @@ LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
     return std::find(group.reduced.begin(), group.reduced.end(), dim) != group.reduced.end();
   };
 
+  const bool counts_places = HasArgReduction(func);
+  int last_reduced = -1;
+  for (const int dim : group.reduced) {
+    if (group.space.extent(dim) != SymDim(1)) last_reduced = dim;
+  }
+
   int lanes = -1;
   double best = 0;
   for (int dim = group.space.rank() - 1; dim >= 0; --dim) {
     const SymDim& extent = group.space.extent(dim);
     if (extent == SymDim(1)) continue;
+    if (counts_places && is_reduced(dim) && dim != last_reduced) continue;
     // Lanes that a reduction keeps lie in scratch, whose size is constant.
     if (!group.reduced.empty() && !is_reduced(dim) && !extent.IsConstant()) continue;
     const double cost = CostOfLanes(footprints, extent, dim);
@@ -110,6 +128,7 @@ LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
     if (!is_reduced(dim) && dim != lanes) order.dims.push_back(dim);
   }
   if (!group.reduced.empty()) order.num_outer = static_cast<int>(order.dims.size());
+  if (counts_places) dims = group.reduced;
   for (const int dim : dims) {
     if (is_reduced(dim) && dim != lanes) order.dims.push_back(dim);
   }

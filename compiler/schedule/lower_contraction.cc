@@ -212,7 +212,7 @@ Status Lowering::PlanEpilogue(Group& group, ContractionParts& parts) {
       if (!split) split = FindDimSplit(group.space, access.index);
     });
     if (!split || split->dim == parts.n) return Ok();
-    SplitDim(group, split->dim, split->inner);
+    if (!SplitDim(group, split->dim, split->inner)) break;
     for (Root& root : parts.roots) {
       root.index = group.placement.at(graph_.value(root.value).producer);
     }
@@ -287,18 +287,16 @@ Status Lowering::LowerDot(Group& group, ContractionParts& parts) {
         split && copy == kNoStorage) {
       const auto k = std::find_if(contract_of.begin(), contract_of.end(),
                                   [&](const auto& entry) { return entry.first == split->dim; });
-      if (k == contract_of.end()) {
-        SplitDim(group, split->dim, split->inner);
+      if (k == contract_of.end() && SplitDim(group, split->dim, split->inner)) {
         for (Root& root : parts.roots) {
           root.index = group.placement.at(graph_.value(root.value).producer);
         }
         InsertAfter(parts.m, split->dim, group.space.rank() - 1);
         InsertAfter(parts.batch, split->dim, group.space.rank() - 1);
-      } else if (splits[k->second].empty()) {
+      } else if (k != contract_of.end() && splits[k->second].empty()) {
         splits[k->second].push_back(split->inner);
       } else {
-        copy = kNoStorage;
-        splits[k->second].clear();
+        if (k != contract_of.end()) splits[k->second].clear();
         STOKER_TRY(copy, Copy(lhs, Layout::RowMajor(lhs_shape.rank()), group.prepared));
       }
       continue;

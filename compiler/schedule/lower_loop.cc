@@ -138,8 +138,7 @@ Status Lowering::BuildLoop(Group& group, std::vector<Root>& roots, bool may_add_
     if (split && splits++ < kMaxSplits) {
       std::vector<ElementIndex*> indices;
       for (Root& root : roots) indices.push_back(&root.index);
-      SplitDim(group, split->dim, split->inner, indices);
-      continue;
+      if (SplitDim(group, split->dim, split->inner, indices)) continue;
     }
     order = ChooseLoopOrder(group, *func);
     break;

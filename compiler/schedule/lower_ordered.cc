@@ -83,14 +83,17 @@ void Lowering::AppendOrdered(KernelFunc func, std::vector<StorageId> buffers, co
 
 Status Lowering::LowerCumulative(const Node& node, bool prepared) {
   const TensorType& type = graph_.type(node.results[0]);
-  const ScanSpace scan =
-      ScanSpaceOf(type.shape, static_cast<int>(node.attributes.Int(AttrName::kDim)));
+  const auto dim = static_cast<int>(node.attributes.Int(AttrName::kDim));
+  ScanSpace scan = ScanSpaceOf(type.shape, dim);
+  if (node.attributes.Bool(AttrName::kReverse)) {
+    IndexMap& index = scan.index[static_cast<std::size_t>(dim)];
+    index = scan.space.Add(IndexSpace::Constant(type.shape[dim] - 1), scan.space.Scale(index, -1));
+  }
   ScanFunc func;
   func.outer = scan.outer;
   func.extent = scan.space.extents().back();
   func.kind = KindOf(node);
   func.dtype = ScanType(func.kind, type.dtype);
-  func.reverse = node.attributes.Bool(AttrName::kReverse);
   func.exclusive = node.attributes.Bool(AttrName::kExclusive);
   STOKER_TRY(const Address input,
              AddressOrCopy(node.operands[0], scan.index, scan.space, prepared));

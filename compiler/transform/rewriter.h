@@ -5,6 +5,7 @@
 // pass is verified; dead nodes vanish when the new graph is built.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -67,7 +68,8 @@ class Rewriter {
   std::vector<int> uses_;
   const Rule* rule_ = nullptr;
   std::vector<ValueId> mapped_;  // Per value of the source graph; kNoValue: not yet.
-  std::vector<std::optional<Definition>> definitions_;
+  // A deque: what Find() gives stays where it is while nodes are added.
+  std::deque<std::optional<Definition>> definitions_;
   std::vector<bool> parameter_only_;
 };
 

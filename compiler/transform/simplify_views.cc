@@ -22,9 +22,10 @@ std::optional<ValueId> Transpose(Rewriter& r, const TensorType& type, const Node
   if (const auto* inner = r.Find(x, OpKind::kTranspose)) {
     const std::vector<std::int64_t>& first = inner->attributes.Ints(AttrName::kDims);
     for (std::int64_t& dim : dims) dim = first[static_cast<std::size_t>(dim)];
-    return Transpose(r, type, Node{OpKind::kTranspose, {}, {}, {{AttrName::kDims, dims}}, {}},
-                     inner->operands[0])
-        .value_or(r.Transpose(inner->operands[0], dims));
+    const ValueId source = inner->operands[0];
+    const Node composed{OpKind::kTranspose, {}, {}, {{AttrName::kDims, dims}}, {}};
+    const std::optional<ValueId> simpler = Transpose(r, type, composed, source);
+    return simpler ? *simpler : r.Transpose(source, dims);
   }
   if (r.IsSplat(x)) return r.Constant(type, r.Find(x)->constant);
   // Where only dims of one element move, nothing moves.

@@ -10,7 +10,7 @@ import operator
 
 import torch
 
-from .aten_ops import RULES, Unsupported
+from .aten_ops import RULES, Unsupported, require_kernel
 from .graph_text import GraphText, Type, Value
 from .layout import DTYPES, layout_of, row_major
 from .pytorch.operators import look_at_real_tensors
@@ -58,6 +58,14 @@ def _operator_of(node):
     """The operator that a call_function node runs; of one in a chain of effects, what is in the chain."""
     is_effect = str(node.target) == "with_effects"  # (token, operator, its arguments...)
     return str(node.args[1] if is_effect else node.target)
+
+
+def _dtypes_given(node):
+    """Of the tensors that it is given, each time that it is given one."""
+    given = []
+    torch.fx.node.map_arg((node.args, node.kwargs), given.append)
+    values = [source.meta.get("val") for source in given]
+    return [DTYPES.get(value.dtype, str(value.dtype)) for value in values if isinstance(value, torch.Tensor)]
 
 
 class _Level:
@@ -264,6 +272,7 @@ class _Lowering:
         reason = "it has no mapping"
         if rule is not None:
             try:
+                require_kernel(str(node.target), _dtypes_given(node))
                 self._map(node, rule)
                 return
             except Unsupported as unsupported:

@@ -188,6 +188,27 @@ GraphGenerator::Entry GraphGenerator::AnyOperand(DType dtype, int min_rank, int 
   return NewInput(dtype, Sizes(min_rank, max_rank));
 }
 
+GraphGenerator::Entry GraphGenerator::Regrouped(const Entry& x) {
+  const auto rank = static_cast<std::int64_t>(x.type.shape.rank());
+  if (rank < 2) return x;
+  std::vector<std::int64_t> dims = Range(0, rank);
+  std::shuffle(dims.begin(), dims.end(), random_);
+  const Entry turned = Emit(OpKind::kTranspose, {x}, {{AttrName::kDims, dims}}, {}, true);
+  const std::vector<std::int64_t> from = SizesOf(turned);
+  const std::int64_t first = Below(rank - 1);
+  const std::int64_t last = first + 1 + Below(rank - first - 1);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const std::int64_t size = from[static_cast<std::size_t>(i)];
+    if (i > first && i <= last) {
+      sizes.back() *= size;
+    } else {
+      sizes.push_back(size);
+    }
+  }
+  return Emit(OpKind::kReshape, {turned}, {}, TensorType{x.type.dtype, ShapeOf(sizes)}, true);
+}
+
 GraphGenerator::Entry GraphGenerator::Bounded(const Entry& x) {
   if (!chaining_ || !IsFloat(x.type.dtype)) return x;
   return Emit(OpKind::kTanh, {x});
@@ -210,7 +231,11 @@ bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
     if (chaining_ && (to == DType::kI8 || to == DType::kU8 || to == DType::kI16)) {
       to = DType::kF32;
     }
-    return Emit(kind, {x}, {}, TensorType{to, ShapeOf(sizes)}).id != kNoValue;
+    const Entry converted = Emit(kind, {x}, {}, TensorType{to, ShapeOf(sizes)});
+    if (converted.id == kNoValue) return false;
+    // Whether a narrow float is rounded before it is stored is open.
+    if (IsFloat(to) && SizeInBytes(to) < SizeInBytes(dtype)) values_.back().exact = false;
+    return true;
   }
   if (kind == OpKind::kBitcastConvert) {
     DType to = dtype;
@@ -374,6 +399,7 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   // Long products vanish or overflow, on the way if not in the end.
   const bool additive = chaining_ || scale_ == Scale::kLarge;
   Entry x = AnyOperand(dtype, 1, 4, jumps && chaining_);
+  if (Coin(3)) x = Regrouped(x);
   const std::vector<std::int64_t> sizes = SizesOf(x);
   const auto rank = static_cast<std::int64_t>(sizes.size());
   const auto pick = [&](std::initializer_list<const char*> kinds) {
@@ -512,7 +538,8 @@ bool GraphGenerator::Indexing(OpKind kind, DType dtype) {
   constexpr DType kIndexTypes[] = {DType::kI64, DType::kI32, DType::kU8};
   const DType index_type = kIndexTypes[Below(3)];
   if (kind == OpKind::kSort || kind == OpKind::kTopK) {
-    const Entry x = AnyOperand(dtype, 1, 3, chaining_);
+    Entry x = AnyOperand(dtype, 1, 3, chaining_);
+    if (Coin(3)) x = Regrouped(x);
     const std::vector<std::int64_t> sizes = SizesOf(x);
     if (kind == OpKind::kTopK) {
       if (dtype == DType::kBool) return false;

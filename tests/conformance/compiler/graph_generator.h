@@ -57,6 +57,8 @@ class GraphGenerator {
   Entry Emit(OpKind kind, const std::vector<Entry>& operands, Attributes attributes = {},
              std::optional<TensorType> hint = std::nullopt, bool exact = false);
   bool EmitAll(OpKind kind, const std::vector<Entry>& operands, Attributes attributes);
+  // With dims in another order, and neighbours among them merged into one.
+  Entry Regrouped(const Entry& x);
   // Within [-1, 1], so that chains neither overflow nor vanish.
   Entry Bounded(const Entry& x);
 

@@ -282,6 +282,10 @@ for op in ("argmax", "argmin"):
     case(f"{op}_keepdim", lambda x, f=getattr(torch, op): f(x, 0, True), floats(3, 5))
     case(f"{op}_nan", lambda x, f=getattr(torch, op): f(x), SPECIAL)
     case(f"{op}_int", lambda x, f=getattr(torch, op): f(x, 1), integers(3, 5))
+    case(f"{op}_permuted", lambda x, f=getattr(torch, op): f(x), floats(3, 5, 7).permute(2, 0, 1))
+    case(f"{op}_permuted_ties", lambda x, f=getattr(torch, op): f(x), floats(9, 17).round().t())
+    case(f"{op}_flat_dims", lambda x, f=getattr(torch, op): f(x.permute(0, 3, 1, 2).flatten(1, 2), 1),
+         floats(2, 3, 5, 17).round())
 for op in ("max", "min"):
     case(f"{op}_dim", lambda x, f=getattr(torch, op): f(x, 1), floats(3, 5))
     case(f"{op}_all", getattr(torch, op), floats(3, 5))
@@ -296,6 +300,9 @@ case("softmax_large", lambda x: x.softmax(-1), floats(3, 5, low=500, high=900))
 case("softmax_masked", lambda x: x.softmax(-1), torch.tensor([[-INF, 1.0, 2.0], [-INF] * 3]))
 case("softmax_to_f32", lambda x: x.softmax(-1, dtype=torch.float32), floats(3, 5))
 case("softmax_scalar", lambda x: x.softmax(0), floats())
+for value in (NAN, INF, -INF):
+    case(f"softmax_scalar_{value}", lambda x: x.softmax(0), torch.tensor(value))
+    case(f"log_softmax_scalar_{value}", lambda x: x.log_softmax(0), torch.tensor(value))
 case("softmax_empty", lambda x: x.softmax(-1), floats(0, 5))
 case("log_softmax", lambda x: x.log_softmax(-1), floats(3, 5))
 case("logsumexp_inf", lambda x: x.logsumexp(1), torch.tensor([[-INF, -INF], [INF, 1.0]]))
@@ -342,6 +349,11 @@ case("batch_norm_training",
      lambda x, m, v, w, b: aten._native_batch_norm_legit_functional(
          x, w, b, m, v, True, 0.1, 1e-5), floats(4, 3, 5), floats(3), floats(3, low=0.5), floats(3),
      floats(3), narrow=False)
+
+case("batch_norm_running_infinite",
+     lambda x, m, v, w, b: aten._native_batch_norm_legit_functional(
+         x, w, b, m, v, True, 0.1, 1e-5)[3], torch.tensor([[INF, 1.0, NAN], [2.0, 3.0, 0.0]]), floats(3),
+     floats(3, low=0.5), floats(3), floats(3), narrow=False)
 
 # ---- Contractions ---------------------------------------------------------------------------------
 
@@ -608,7 +620,8 @@ case("adaptive_avg_pool_infinite", lambda x: aten._adaptive_avg_pool2d(x, [3, 1]
 
 # ---- Distances and products ---------------------------------------------------------------------------
 
-for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, INF):
+case("pdist_inf", lambda a: F.pdist(a, INF), floats(5, 3), narrow=False)
+for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0):
     case(f"cdist_{p}", lambda a, b, p=p: torch.cdist(a, b, p), floats(2, 4, 3), floats(2, 5, 3), narrow=False)
     case(f"cdist_backward_{p}",
          lambda g, a, b, p=p: aten._cdist_backward(g, a, b, p, torch.cdist(a, b, p)),

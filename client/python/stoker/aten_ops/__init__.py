@@ -21,6 +21,7 @@ from . import (
     shape,
     special,
 )
+from .kernels import require_kernel
 from .registry import RULES, Unsupported
 
-__all__ = ["RULES", "Unsupported"]
+__all__ = ["RULES", "Unsupported", "require_kernel"]

@@ -29,8 +29,6 @@ def _slope(g, difference, distance, p):
         return g.binary("multiply", difference, zero)
     if p == 1:
         return sign
-    if p == math.inf:
-        return g.select(g.compare("EQ", g.unary("abs", difference), distance), sign, zero)
     if p == 2:
         slope = g.binary("divide", difference, distance)
     else:
@@ -43,8 +41,15 @@ def _slope(g, difference, distance, p):
     return g.select(at_point, zero, slope)
 
 
+def _check_order(p):
+    """With p = inf, which NaN PyTorch sees depends on where it stands."""
+    if p == math.inf:
+        raise Unsupported("the largest of differences")
+
+
 @rule("_cdist_forward")
 def cdist(g, out, a, b, p, compute_mode):
+    _check_order(p)
     difference = _outer(g, a, b)
     return g.convert(norm_of(g, difference, p, [difference.rank - 1]), out.dtype)
 
@@ -57,6 +62,7 @@ def euclidean_dist(g, out, a, b):
 
 @rule("_cdist_backward")
 def cdist_backward(g, out, grad, a, b, p, distance):
+    _check_order(p)
     if not prod(out.shape) or not prod(grad.shape):
         return g.constant(0, out.dtype, out.shape)
     difference = _outer(g, a, b)
@@ -88,6 +94,7 @@ def pdist(g, out, x, p=2.0):
 
 @rule("_pdist_backward")
 def pdist_backward(g, out, grad, x, p, distance):
+    _check_order(p)
     if 0 in grad.shape:
         return g.constant(0, out.dtype, out.shape)
     difference, places = _pairs(g, x)

@@ -122,7 +122,8 @@ def batch_norm_functional(g, out, x, weight, bias, mean, variance, training, mom
     dims = [dim for dim in range(x.rank) if dim != 1]
     count = prod(x.shape[dim] for dim in dims)
     wide = g.convert(x, compute_dtype(x.dtype))
-    average, spread, _ = moments(g, wide, dims, correction=1 if count > 1 else 0)
+    _, spread, _ = moments(g, wide, dims, correction=1 if count > 1 else 0)
+    average = mean_of(g, wide, dims)  # That of moments() is NaN where this is infinite.
     shape = out[3].shape
     return (*results, _running(g, mean, g.reshape(average, shape), momentum, out[3].dtype),
             _running(g, variance, g.reshape(spread, shape), momentum, out[4].dtype))

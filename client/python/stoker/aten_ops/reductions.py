@@ -136,6 +136,8 @@ def std_mean(g, out, x, dim=None, unbiased=None, keepdim=False, correction=None)
 
 
 def extreme(g, kind, x, dims):
+    if _size(x, dims) == 0:
+        raise Unsupported("an extreme of nothing")
     if x.dtype == "bool":
         return g.reduce("or" if kind == "maximum" else "and", x, dims)
     return g.reduce(kind, x, dims)
@@ -266,10 +268,8 @@ def softmax_of(g, x, dims, log=False):
 
 def _softmax(log):
     def emit(g, out, x, dim, half_to_float=False):
-        if not x.rank:
-            return g.constant(0 if log else 1, out.dtype)
         wide = g.convert(x, compute_dtype(out.dtype))
-        return g.convert(softmax_of(g, wide, [dim_of(dim, x.rank)], log), out.dtype)
+        return g.convert(softmax_of(g, wide, dims_of([dim], x.rank), log), out.dtype)
 
     return emit
 
@@ -281,7 +281,7 @@ rule("_log_softmax", "log_softmax.int")(_softmax(True))
 @rule("_safe_softmax")
 def safe_softmax(g, out, x, dim, dtype=None):
     """Rows of nothing but -inf give 0."""
-    dims = [dim_of(dim, x.rank)]
+    dims = dims_of([dim], x.rank)
     wide = g.convert(x, compute_dtype(out.dtype))
     nothing = g.compare(
         "EQ", g.reduce("maximum", wide, dims, keepdim=True), g.constant(-math.inf, wide.dtype))

@@ -5,6 +5,7 @@ of sets, which the seed of hashes decides.
 import os
 
 from ..pytorch.state import rank
+from .held import held
 from .reads import code_inside, is_ordered_by_address, keys_read
 from .values import NotPortable
 
@@ -69,5 +70,5 @@ def _is_of_os(code):
 
 
 def _asks_for_ranks(value):
-    name = getattr(value, "__name__", "") if not hasattr(value, "__module__") else value.__module__
+    name = held(value, "__module__") or held(value, "__name__")
     return isinstance(name, str) and name.startswith(_DISTRIBUTED)

@@ -11,6 +11,7 @@ import types
 
 from ..pytorch.operators import operator_of, python_functions
 from .digests import code_digest
+from .held import held
 from .installed import is_installed_module
 from .plain_data import PlainData, is_code_like, method_words
 from .reach import ABSENT, LAZY, PARTLY, look_along
@@ -56,7 +57,7 @@ def _operator_words(name, describe):
 def _present(module, texts):
     """Which of the texts name something that is there. A lazy module has what it is asked for; of ALL names, those that
     Python or Dynamo put there do not count, nor does what an installed package holds."""
-    if is_installed_module(module) and (texts is ALL or hasattr(module, "__getattr__")):
+    if is_installed_module(module) and (texts is ALL or held(module, "__getattr__")):
         return []
     return sorted(name for name in vars(module) if not name.startswith("__")) if texts is ALL else sorted(
         texts.intersection(vars(module)))
@@ -160,10 +161,10 @@ def _find(path):
             found = found.fget
         elif isinstance(found, types.MethodType):
             found = found.__func__
-        code = getattr(found, "__code__", None)
+        code = held(found, "__code__")
         if isinstance(code, types.CodeType) and code.co_qualname == name:
             return code
-        inner = getattr(found, "__wrapped__", None) or _enclosed(found, name)
+        inner = held(found, "__wrapped__") or _enclosed(found, name)
         if inner is None:
             return code if isinstance(code, types.CodeType) else None
         found = inner
@@ -172,7 +173,7 @@ def _find(path):
 
 def _enclosed(function, name):
     """The function of that qualified name in a closure: Dynamo itself wraps torch.nn.Module.__init__ so."""
-    for cell in getattr(function, "__closure__", None) or ():
+    for cell in held(function, "__closure__") or ():
         try:
             inner = cell.cell_contents
         except ValueError:

@@ -16,6 +16,7 @@ import torch
 from ..pytorch import installation
 from ..pytorch.operators import OpOverload, OpOverloadPacket
 from .digests import code_digest, digest_of
+from .held import held
 from .installed import is_installed
 from .plain_data import HEAPTYPE, PlainData, own_attributes
 from .reads import ALL
@@ -246,7 +247,7 @@ class Describer:
             return f"property {[self._part(f) for f in (value.fget, value.fset, value.fdel)]}"
         if isinstance(value, _BUILTINS):
             return f"builtin {value.__qualname__}"
-        if hasattr(type(value), "__get__"):
+        if held(type(value), "__get__") is not None:
             return f"descriptor {self._descriptor(value)}"
         return None
 
@@ -329,4 +330,4 @@ def _is_sunder(name):
 
 
 def _path(value):
-    return f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', None)}"
+    return f"{held(value, '__module__')}:{held(value, '__qualname__')}"

@@ -8,6 +8,7 @@ import sysconfig
 import torch
 
 from .digests import digest_of
+from .held import held
 
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FOLDERS = (
@@ -34,11 +35,11 @@ def is_installed_file(path):
 
 def is_installed_module(module):
     """Or one of Python's own, or one that was made without a file."""
-    return is_installed_file(getattr(module, "__file__", None) or "")
+    return is_installed_file(held(module, "__file__") or "")
 
 
 def is_installed(cls):
     module = sys.modules.get(cls.__module__)
-    path = getattr(module, "__file__", None)
+    path = held(module, "__file__")
     return module is not None and module.__name__ != "__main__" and (
         path is None or is_installed_file(path))

@@ -10,6 +10,7 @@ import enum
 import sys
 import types
 
+from .held import held
 from .installed import is_installed_file, is_installed_module
 from .paths import COMPILER
 from ..pytorch import installation
@@ -46,7 +47,7 @@ class Modules:
     def __init__(self):
         self._by_file = {}
         for module in list(sys.modules.values()):
-            path = getattr(module, "__file__", None)
+            path = held(module, "__file__")
             if isinstance(path, str):
                 self._by_file.setdefault(path, module)
 
@@ -214,7 +215,7 @@ class Reached:
                 return
             if isinstance(value, types.FunctionType):
                 self._add_function(value)
-            value = getattr(value, "__func__", None) or getattr(value, "__wrapped__", None)
+            value = held(value, "__func__") or held(value, "__wrapped__")
             if value is None:
                 return
 
@@ -280,7 +281,7 @@ def look_along(module, names):
             return PARTLY
         owner, found = found, vars(found).get(name, _MISSING)
         if found is _MISSING:
-            return _made_by(owner, name) if place and hasattr(owner, "__getattr__") else ABSENT
+            return _made_by(owner, name) if place and held(owner, "__getattr__") else ABSENT
     return found
 
 

@@ -3,6 +3,7 @@
 import types
 
 from ..pytorch.state import tree_nodes
+from .held import held
 from .installed import is_installed
 from .values import class_path, look_up
 
@@ -25,7 +26,7 @@ def first_difference(trees):
 
 def _module_of(value):
     """The name of a module, or of the one that a function or a class is from."""
-    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    name = value.__name__ if isinstance(value, types.ModuleType) else held(value, "__module__")
     return name if isinstance(name, str) else ""
 
 

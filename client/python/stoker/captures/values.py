@@ -56,8 +56,11 @@ def look_up(path):
     """What "module:qualified.name" stands for among the modules that are loaded; None if nothing."""
     module, _, name = path.partition(":")
     found = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
+    try:
+        for part in name.split("."):
+            found = getattr(found, part, None)
+    except Exception:  # A program's __getattr__ may raise anything.
+        return None
     return found
 
 

@@ -249,6 +249,12 @@ def make_function(captured):
     return function
 
 
+def make_other_function(captured):
+    def function(x, scale=2):
+        return captured(x) - scale
+    return function
+
+
 def double(x):
     return 2 * x
 
@@ -269,8 +275,7 @@ def _set_cell(function):
 
 FUNCTION_CHANGES = {
     "cell": _set_cell,
-    "code": lambda function: setattr(function, "__code__", make_function(triple).__code__.replace(
-        co_consts=(None, 5))),
+    "code": lambda function: setattr(function, "__code__", make_other_function(triple).__code__),
     "code in a cell": lambda function: setattr(
         function.__closure__[0].cell_contents, "__code__", triple.__code__),
     "default": lambda function: setattr(function, "__defaults__", (3,))}

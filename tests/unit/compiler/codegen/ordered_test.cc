@@ -92,10 +92,14 @@ TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
           func.extent = symbolic ? SymDim::Symbol(0) : SymDim(extent);
           func.kind = kind;
           func.dtype = ScanType(kind, dtype);
-          func.reverse = reverse;
           func.exclusive = exclusive;
-          const IndexMap index =
+          IndexMap index =
               columns ? Affine({{0, 1}, {1, rows}}) : Affine({{0, func.extent}, {1, 1}});
+          if (reverse) {
+            SymDim& step = index.terms[1].coefficient;
+            index.offset = step * (func.extent - SymDim(1));
+            step = SymDim(0) - step;
+          }
           func.input = At(0, dtype, index);
           func.output = At(1, dtype, index);
           auto kernel = Make(func);

@@ -96,8 +96,8 @@ TEST(KernelFuncTest, OrderedText_EveryField_Shows) {
   ExpectEachChangeShows<ScanFunc>(
       scan, {[](ScanFunc& f) { f.outer = {5}; }, [](ScanFunc& f) { f.extent = 8; },
              [](ScanFunc& f) { f.kind = ReduceKind::kMaximum; },
-             [](ScanFunc& f) { f.dtype = DType::kF32; }, [](ScanFunc& f) { f.reverse = true; },
-             [](ScanFunc& f) { f.exclusive = true; }, [](ScanFunc& f) { f.input.index.offset = 3; },
+             [](ScanFunc& f) { f.dtype = DType::kF32; }, [](ScanFunc& f) { f.exclusive = true; },
+             [](ScanFunc& f) { f.input.index.offset = 3; },
              [](ScanFunc& f) { f.output.index.offset = 3; }});
   SortFunc sort;
   sort.outer = {4};

@@ -1,0 +1,78 @@
+"""What eager PyTorch refuses by the types of its tensors raises the same under Stoker, though a rule could compute it."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from cases import aten
+
+_FLOAT, _DOUBLE, _HALF, _BFLOAT16 = torch.float32, torch.float64, torch.float16, torch.bfloat16
+_INT, _LONG, _BYTE, _BOOL = torch.int32, torch.int64, torch.uint8, torch.bool
+
+
+def _square(dtype, size=4):
+    return (torch.arange(1, size * size + 1).reshape(size, size) % 7).to(dtype)
+
+
+_PLACES = torch.tensor([0, 2, 1, 3])
+
+# Of tensors of 4 by 4 and these types.
+CASES = {
+    "addmm": (torch.addmm, [(_FLOAT, _FLOAT, _DOUBLE), (_HALF, _FLOAT, _FLOAT)]),
+    "argmax": (lambda x: x.argmax(-1), [(_BOOL,)]),
+    "argmin": (lambda x: x.argmin(), [(_BOOL,)]),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x[None], 2), [(_INT,), (_BYTE,)]),
+    "avg_pool3d": (lambda x: F.avg_pool3d(x[None, None], (1, 2, 2)), [(_HALF,), (_INT,)]),
+    "adaptive_avg_pool": (lambda x: F.adaptive_avg_pool2d(x[None], 3), [(_BYTE,)]),
+    "adaptive_max_pool": (lambda x: F.adaptive_max_pool2d(x[None], 3), [(_LONG,), (_BOOL,)]),
+    "binary_cross_entropy": (lambda x, y: F.binary_cross_entropy(x / 7, y), [(_FLOAT, _LONG), (_FLOAT, _DOUBLE)]),
+    "cdist": (torch.cdist, [(_HALF, _HALF), (_BFLOAT16, _BFLOAT16), (_FLOAT, _DOUBLE)]),
+    "cross": (lambda x, y: torch.linalg.cross(x[:, :3], y[:, :3]), [(_FLOAT, _DOUBLE), (_BOOL, _BOOL)]),
+    "dist": (torch.dist, [(_FLOAT, _BOOL), (_BOOL, _FLOAT)]),
+    "erfcx": (torch.special.erfcx, [(_HALF,), (_BFLOAT16,)]),
+    "hardsigmoid": (F.hardsigmoid, [(_INT,)]),
+    "hardswish": (F.hardswish, [(_LONG,)]),
+    "heaviside": (torch.heaviside, [(_BYTE, _FLOAT), (_FLOAT, _DOUBLE)]),
+    "huber_loss": (F.huber_loss, [(_LONG, _FLOAT)]),
+    "im2col": (lambda x: F.unfold(x[None, None], 2), [(_LONG,)]),
+    "index_add": (lambda x, y: x.index_add(0, _PLACES, y), [(_FLOAT, _DOUBLE), (_LONG, _INT)]),
+    "index_copy": (lambda x, y: x.index_copy(0, _PLACES, y), [(_FLOAT, _LONG)]),
+    "index_put": (lambda x, y: x.index_put((_PLACES,), y), [(_FLOAT, _DOUBLE), (_BOOL, _FLOAT)]),
+    "kthvalue": (lambda x: x.kthvalue(2)[0], [(_BOOL,)]),
+    "layer_norm": (lambda x, w: F.layer_norm(x, [4], w[0], w[1]), [(_FLOAT, _HALF), (_DOUBLE, _FLOAT), (_HALF, _DOUBLE)]),
+    "lerp": (lambda x, y: torch.lerp(x, y, 0.5), [(_LONG, _LONG)]),
+    "mse_loss": (F.mse_loss, [(_LONG, _LONG)]),
+    "neg": (lambda x: -x, [(_BOOL,)]),
+    "put": (lambda x, y: x.put(_PLACES, y[0]), [(_FLOAT, _DOUBLE)]),
+    "softmax_backward": (
+        lambda x, y: aten._softmax_backward_data(x, y, 1, x.dtype), [(_FLOAT, _DOUBLE), (_BFLOAT16, _FLOAT), (_INT, _INT)]),
+    "sub": (torch.sub, [(_BOOL, _BOOL), (_FLOAT, _BOOL)]),
+    "trace": (torch.trace, [(_BOOL,)]),
+}
+
+
+@pytest.mark.parametrize("name, dtypes", [(name, dtypes) for name, (_, each) in CASES.items() for dtypes in each])
+def test_is_refused_as_by_eager(name, dtypes):
+    function = CASES[name][0]
+    given = [_square(dtype) for dtype in dtypes]
+    with pytest.raises(Exception) as expected:
+        function(*given)
+    torch._dynamo.reset()
+    with pytest.raises(Exception) as found:
+        torch.compile(lambda *tensors: function(*tensors), backend="stoker")(*given)
+    assert isinstance(found.value, type(expected.value)) or "TorchRuntimeError" in type(found.value).__name__
+
+
+@pytest.mark.parametrize("name, dtypes", [
+    ("layer_norm", (_BFLOAT16, _FLOAT)), ("layer_norm", (_HALF, _HALF)), ("index_put", (_BOOL, _BOOL)),
+    ("cdist", (_DOUBLE, _DOUBLE)), ("sub", (_LONG, _FLOAT)), ("hardswish", (_BFLOAT16,))])
+def test_what_eager_takes_is_compiled(name, dtypes):
+    import stoker
+
+    function = CASES[name][0]
+    given = [_square(dtype) for dtype in dtypes]
+    torch._dynamo.reset()
+    before = stoker.fallback_ops()
+    found = torch.compile(lambda *tensors: function(*tensors), backend="stoker")(*given)
+    torch.testing.assert_close(found, function(*given), rtol=2e-2, atol=2e-2)
+    assert stoker.fallback_ops() == before
