@@ -29,6 +29,8 @@ from stoker import fallback_ops
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 5e-2}
 
 
+MAX_WHY = 400  # Characters of an error.
+
 # Eager's own errors in float64, beside mpmath's values: its asymptotic series lose digits.
 INEXACT_IN_EAGER = {f"special.bessel_{kind}": 1e-6 for kind in ("j0", "j1", "y0", "y1")}
 # PyTorch does not say which place of several with an equal element these give, if not asked to be stable.
@@ -104,7 +106,7 @@ def attempt(function, sample, expected, options, name=""):
     except Skip:
         raise
     except Exception as error:
-        return None, f"{type(error).__name__}: {error}".splitlines()[0]
+        return None, f"{type(error).__name__}: {' '.join(str(error).split())}"[:MAX_WHY]
 
 
 def widened(value):

@@ -21,7 +21,7 @@ class IndexCheck(NamedTuple):
     place: int  # Of their limits among those that the segment gives.
     low: int
     size: int
-    message: str  # Of the exception; holds "{index}".
+    message: str  # Of the exception; holds "{index}" where that is an index, and no other number that must be in range.
 
 
 class Segment(NamedTuple):
@@ -44,12 +44,14 @@ class IndexOutOfBounds(IndexError, RuntimeError):
 
 
 def check_indices(checks, limits):
-    """IndexOutOfBounds for the first that fails; `limits` are what a segment gave."""
+    """IndexOutOfBounds, or RuntimeError of what is no index, for the first that fails; `limits` are what a segment
+    gave."""
     for check in checks:
         least, largest = limits[2 * check.place], limits[2 * check.place + 1]
         if least < check.low or largest >= check.size:
             index = least if least < check.low else largest
-            raise IndexOutOfBounds(check.message.format(index=index))
+            kind = IndexOutOfBounds if "{index}" in check.message else RuntimeError
+            raise kind(check.message.format(index=index))
 
 
 class EagerCall(NamedTuple):

@@ -103,6 +103,41 @@ def test_data_out_of_range_raises_what_eager_raises(function, good, bad):
     assert isinstance(error, type(expected)) and str(expected).splitlines()[0][:40] in str(error)
 
 
+DIVISIONS = {
+    "floor_divide": lambda d, x: 12 // d,
+    "floor_divide i32": lambda d, x: torch.arange(3, dtype=torch.int32) // d.int(),
+    "div trunc": lambda d, x: torch.div(x[:3, 0].long() - 5, d, rounding_mode="trunc") * 2,
+    "remainder": lambda d, x: ((x[:3, 0].long() - 5) % d) * 2,
+    "remainder u8": lambda d, x: 7 % d.to(torch.uint8),
+    "fmod": lambda d, x: torch.fmod(x[:3, 0].long() - 5, d),
+    "broadcast": lambda d, x: x.long() // d[:, None, None],
+    "scalar": lambda d, x: d // 0,
+    "nothing": lambda d, x: x[:0].long()[:, :1] // d,
+    "float": lambda d, x: x // d[1],
+}
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_integers_divided_by_zero_raise_what_eager_raises(name):
+    function = DIVISIONS[name]
+    gm, program = lowered(function, torch.tensor([3, 1, 2]), X)
+    assert not program.fallbacks
+    for divisors in ([3, 1, 2], [-7, 5, -1], [3, 0, 2]):
+        divisors = torch.tensor(divisors)
+        wanted, expected = outcome(function, divisors, X)
+        results, error = outcome(run_program, gm, program, [divisors, X])
+        if expected is None:
+            assert error is None
+            torch.testing.assert_close(results[0], wanted, equal_nan=True)
+        else:
+            assert type(error) is type(expected) and str(error) == str(expected)
+
+
+def test_known_divisors_are_not_checked():
+    gm, program = lowered(lambda x: (x.long() // 3, x.long() % torch.arange(1, 5)), X)
+    assert [step.checks for step in program.steps] == [()]
+
+
 def test_nothing_is_checked_where_nothing_is_indexed():
     gm, program = lowered(lambda x: (x * 2, x[1:] + 1), X)
     assert [step.checks for step in program.steps] == [()]

@@ -2,7 +2,7 @@
 
 import math
 
-from ..graph_text import INTEGER_LIMITS, NARROW_FLOATS, Value
+from ..graph_text import FLOATS, INTEGER_LIMITS, NARROW_FLOATS, Value
 from .registry import Unsupported, as_value, compute_dtype, promote, rule
 
 # ---- One operand, one node: computed in the dtype of the result ------------------------------------
@@ -320,17 +320,31 @@ def _floor_divide(g, x, y):
     return g.select(g.compare("EQ", y, zero), plain, exact)
 
 
+def _divided(g, out, result, given):
+    """A quotient or remainder; of integers PyTorch raises where the divisor that is `given` is 0."""
+    result = g.broadcast(g.convert(result, out.dtype), out.shape)
+    if out.dtype in FLOATS or not math.prod(out.shape):
+        return result
+    divisor = as_value(g, given, out.dtype)
+    known = g.evaluate(given) if divisor.splat is None else None
+    if divisor.splat or known is not None and known.all():
+        return result
+    is_zero = g.compare("EQ", divisor, g.constant(0, divisor.dtype))
+    return g.checked(result, g.convert(is_zero, "i64"), 0, 1, "ZeroDivisionError")
+
+
 @rule("div.Tensor_mode", "div.Scalar_mode")
 def divide_mode(g, out, x, y, rounding_mode=None):
     if rounding_mode is None:
         return divide(g, out, x, y)
+    given = y
     x, y = both(g, out, x, y, compute_dtype(out.dtype))
     if rounding_mode == "trunc":
         result = g.binary("divide", x, y)
         result = g.unary("trunc", result) if x.is_float else result
     else:
         result = _floor_divide(g, x, y)
-    return g.broadcast(g.convert(result, out.dtype), out.shape)
+    return _divided(g, out, result, given)
 
 
 @rule("floor_divide", "floor_divide.Scalar")
@@ -340,11 +354,12 @@ def floor_divide(g, out, x, y):
 
 @rule("fmod.Tensor", "fmod.Scalar")
 def fmod(g, out, x, y):
-    return g.broadcast(g.binary("remainder", *both(g, out, x, y)), out.shape)
+    return _divided(g, out, g.binary("remainder", *both(g, out, x, y)), y)
 
 
 @rule("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(g, out, x, y):
+    given = y
     x, y = both(g, out, x, y, compute_dtype(out.dtype))
     zero = g.constant(0, x.dtype)
     result = g.binary("remainder", x, y)
@@ -352,7 +367,7 @@ def remainder(g, out, x, y):
         "and", g.compare("NE", result, zero),
         g.compare("NE", g.compare("LT", result, zero), g.compare("LT", y, zero)))
     result = g.select(wrong_sign, g.binary("add", result, y), result)
-    return g.broadcast(g.convert(result, out.dtype), out.shape)
+    return _divided(g, out, result, given)
 
 
 @rule("maximum", "max.other")
@@ -464,6 +479,8 @@ def _integer_power(g, x, exponent):
 @rule("pow.Tensor_Scalar")
 def power_scalar(g, out, x, exponent):
     x = g.convert(x, compute_dtype(out.dtype))
+    if exponent < 0 and not x.is_float:
+        raise Unsupported("a negative power of integers")
     if exponent == 0:
         result = g.constant(1, x.dtype, x.shape)
     elif exponent in (1, 2, 3, 4):
