@@ -85,6 +85,8 @@ void Housekeeper::Tick() {
     });
   }
   if (IsIdle()) Drain("idle for " + std::to_string(config_.idle_timeout_s) + " s");
+  // One that clients start, they start again: what was mended must not wait until it is idle.
+  if (config_.idle_timeout_s > 0 && program_.IsReplaced()) Drain("another program took its place");
   ArmTimer();
 }
 

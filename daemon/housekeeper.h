@@ -1,5 +1,6 @@
-// Housekeeper: what the daemon does by the clock. Once a second counters go to disk and idleness is
-// looked at; every few minutes the cache is maintained; it ends the process when draining is done.
+// Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness and
+// the program's file are looked at; every few minutes the cache is maintained; it ends the process
+// when draining is done.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include "daemon/config.h"
 #include "daemon/folder_claim.h"
 #include "daemon/net/listener.h"
+#include "daemon/program_watch.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
@@ -54,6 +56,7 @@ class Housekeeper {
   AdminPages& pages_;
   net::Server& server_;
   std::atomic<bool> writing_{false};
+  const ProgramWatch program_;
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;
   boost::asio::steady_timer timer_;

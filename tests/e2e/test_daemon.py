@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import socketserver
@@ -79,6 +80,34 @@ def test_an_idle_daemon_stops_and_looking_at_it_is_no_use(daemon):
     wait_for(lambda: idle.process.poll() is not None or not idle.call_or_none("/status"))
     assert idle.process.wait(WAIT_S) == 0
     assert "draining: idle for 2 s" in idle.log.read_text()
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed", "written"])
+def test_a_daemon_of_clients_stops_when_its_program_is_replaced(tmp_path, change):
+    built = BUILD / "bin" / "stokerd"
+    programs = [tmp_path / name for name in ("transient", "lasting")]
+    started = []
+    for program, timeout_s in zip(programs, ("1000", "0")):
+        shutil.copy2(built, program)
+        started.append(subprocess.Popen([
+            str(program), "--cache-dir", str(tmp_path / f"{program.name}-cache"), "--listen",
+            f"unix:{tmp_path}/{program.name}.sock", "--idle-timeout-s", timeout_s]))
+    try:
+        for program in programs:
+            wait_for((tmp_path / f"{program.name}.sock").exists)
+        for program in programs:
+            program.unlink()
+            if change != "removed":
+                shutil.copy2(built, program)
+            if change == "written":
+                os.utime(program)
+        assert started[0].wait(WAIT_S) == 0
+        time.sleep(3)
+        assert started[1].poll() is None
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def test_processes_at_once_share_one_daemon_and_compile_each_key_once(site):
