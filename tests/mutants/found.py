@@ -297,6 +297,17 @@ class Level(enum.IntEnum):
 def entry(x):
     return x * Level.HIGH
 ''', "# MORE", "Level.__torch_function__ = True"),
+    "enum_attribute": ('''
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+# MORE
+
+
+def entry(x):
+    return x * Level.HIGH
+''', "# MORE", "Level.__getattribute__ = property(lambda self: 3)"),
     "enum_text": ('''
 LABELS = {"A": "p"}
 
