@@ -87,6 +87,13 @@ def matches(kind, value, expected, describe):
 
 def found_text(kind, value, describe):
     """What a failed guard found, for people."""
+    try:
+        return _text(kind, value, describe)
+    except Exception as error:  # Whatever its methods raise.
+        return f"something that raises {type(error).__name__}"
+
+
+def _text(kind, value, describe):
     if type(value) is Unreachable:
         return f"nothing ({value.why})"
     if kind == "tensor" and isinstance(value, torch.Tensor):

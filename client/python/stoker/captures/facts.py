@@ -108,11 +108,13 @@ def first_difference(facts, describe):
 
 
 def _or_why(words_of):
-    """What words_of() gives; why it has none."""
+    """What words_of() gives; why it has none: it is not portable, or the program's own methods raise something."""
     try:
         return words_of()
     except NotPortable as error:
         return str(error)
+    except Exception as error:
+        return repr(error)
 
 
 def _words_of(value, describe):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import tally
 from ..library import StokerError
-from ..log import logger, warn_once
+from ..log import warn_once
 from ..pytorch.bytecode import WithoutDynamo
 from . import sized
 from .code import decode_code
@@ -31,13 +31,7 @@ def install(record, local_values, global_values, file_name, wrap, describe):
     before bytecode calls them; None where Dynamo is not there to run resume functions; `describe`: that of the key,
     a Describer without names. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
     program = GuardProgram(record, global_values, describe)
-    try:
-        failure = program.first_failure(local_values)
-    except StokerError:
-        raise
-    except Exception as error:  # What a program's own objects raise when they are looked at is no damage.
-        logger.debug("a guard", exc_info=True)
-        failure = Failure("raised", "a guard", "checked", repr(error))
+    failure = program.first_failure(local_values)
     if failure is not None:
         return failure
     if wrap is None and any(map(_needs_dynamo, record["globals"])):
