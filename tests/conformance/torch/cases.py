@@ -349,7 +349,6 @@ case("batch_norm_training",
      lambda x, m, v, w, b: aten._native_batch_norm_legit_functional(
          x, w, b, m, v, True, 0.1, 1e-5), floats(4, 3, 5), floats(3), floats(3, low=0.5), floats(3),
      floats(3), narrow=False)
-
 case("batch_norm_running_infinite",
      lambda x, m, v, w, b: aten._native_batch_norm_legit_functional(
          x, w, b, m, v, True, 0.1, 1e-5)[3], torch.tensor([[INF, 1.0, NAN], [2.0, 3.0, 0.0]]), floats(3),

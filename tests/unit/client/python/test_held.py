@@ -1,4 +1,4 @@
-"""What objects hold, without running the program."""
+"""What objects hold, without asking a program's `__getattr__`."""
 
 import enum
 import functools
