@@ -15,6 +15,7 @@ import torch
 
 import peers
 import store
+import without_amx
 from figures import ratio
 from models import MODELS, TITLES
 from peak import Peaks, fill_shares
@@ -125,8 +126,12 @@ def main():
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     parser.add_argument("--starts", type=int, default=1, metavar="N",
                         help="N cold and N warm starts of each row; medians of them (default: 1)")
+    parser.add_argument("--without-amx", action="store_true",
+                        help="as where the kernel gives nobody AMX tiles, neither Stoker nor its peers")
     store.add_arguments(parser)
     arguments = parser.parse_args()
+    if arguments.without_amx:
+        without_amx.refuse()
     absent = peers.absent()
     chosen = arguments.impl.split(",") if arguments.impl else [
         name for name in IMPLEMENTATIONS if name not in absent]
@@ -138,13 +143,13 @@ def main():
     groups = [
         (*key, [name for name in chosen if applies(name, key[1])])
         for key in arguments.only or parse_only("")]
-    run = store.conditions(torch.get_num_threads())
+    run = {**store.conditions(torch.get_num_threads()), "without_amx": arguments.without_amx}
     say(f"{machine()}, {run['threads']} threads, {run['target']}, PyTorch {torch.__version__}")
     for why in absent.values():
         say(why)
     processes = sum(
         1 + sum(starts_of(name, arguments.starts) for name in names) for *_, names in groups)
-    peaks, results = Peaks(run["threads"]), []
+    peaks, results = Peaks(run["threads"], "amx_bf16" in run["target"]), []
     peaks.measure()
     with Bench(processes) as bench:
         for model, dtype, batch, names in groups:

@@ -99,20 +99,21 @@ def _vector_bytes():
 
 
 @cache
-def _library():
+def _library(has_tiles):
     compiler = next(filter(None, map(shutil.which, ("clang-22", "clang", "gcc", "cc"))))
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder, "peak.c"), Path(folder, "peak.so")
         source.write_text(SOURCE)
         subprocess.run(
-            [compiler, "-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC",
-             "-mprefer-vector-width=512", f"-DVECTOR_BYTES={_vector_bytes()}", "-o", str(output), str(source)], check=True)
+            [compiler, "-O3", "-march=native", *([] if has_tiles else ["-mno-amx-bf16"]), "-ffp-contract=fast",
+             "-shared", "-fPIC", "-mprefer-vector-width=512", f"-DVECTOR_BYTES={_vector_bytes()}", "-o", str(output),
+             str(source)], check=True)
         return ctypes.CDLL(str(output))
 
 
-def _rate(name, threads):
+def _rate(name, threads, has_tiles):
     """Operations a second of all threads together; None where the processor or the kernel lacks it."""
-    library = _library()
+    library = _library(has_tiles)
     if not hasattr(library, name):
         return None
     work, flops = getattr(library, name), getattr(library, f"{name}_flops")()
@@ -158,14 +159,14 @@ def fastest(rates):
 
 
 class Peaks:
-    """The fastest rates that were measured in a run."""
+    """The fastest rates that were measured in a run. `has_tiles`: whether its processes may use AMX."""
 
-    def __init__(self, threads):
+    def __init__(self, threads, has_tiles):
         self.rates = {}
-        self._threads = threads
+        self._threads, self._has_tiles = threads, has_tiles
 
     def measure(self):
-        for dtype, rate in fastest([_rate(name, self._threads) for name in ("f32", "bf16")]).items():
+        for dtype, rate in fastest([_rate(name, self._threads, self._has_tiles) for name in ("f32", "bf16")]).items():
             self.rates[dtype] = max(rate, self.rates.get(dtype, 0))
 
 

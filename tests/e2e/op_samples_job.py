@@ -4,7 +4,7 @@ usage: op_samples_job.py [--shared] [--gradients] [--dtype NAME] [--samples COUN
 
 OPERATOR is a name as PyTorch's tests print it, of word characters; without any, all of them run. Prints one JSON line for each:
 {"op": name, "outcome": "passed" | "failed" | "skipped", "why": text, "fallbacks": {operator that PyTorch ran: number of
-the first sample where it did}}.
+the first sample where it did}, "hits": number of warm starts}.
 --shared calls all operators through one function, whose code says nothing about which operator it calls.
 --gradients compares the gradients of the inputs too. --samples: so many of each operator, spread over all; 2 by
 default, 0 for all.
@@ -23,7 +23,7 @@ import torch
 import torch.utils._pytree as pytree
 from torch.testing._internal.common_methods_invocations import op_db
 
-from stoker import fallback_ops
+import stoker
 
 # Results of values up to 9; sums of a few dozen of them. What stays inside a kernel is not rounded to bfloat16.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 5e-2}
@@ -179,9 +179,9 @@ def check_sample(op, function, sample, options, place, fell_back):
         raise Skip(f"eager: {type(error).__name__}")
     if attempt(op.op, sample, expected, options)[1]:
         raise Skip("eager does not repeat itself")
-    before = fallback_ops()
+    before = stoker.fallback_ops()
     actual, found = attempt(torch.compile(function, backend="stoker"), sample, expected, options, op.name)
-    for operator, count in fallback_ops().items():
+    for operator, count in stoker.fallback_ops().items():
         if count != before.get(operator, 0):
             fell_back.setdefault(operator, place)
     if not found or is_nearer(actual, op, sample, options):
@@ -195,7 +195,7 @@ def check_sample(op, function, sample, options, place, fell_back):
 def attempt_all(wanted, ops, functions, options):
     for name in wanted:
         torch._dynamo.reset()
-        fell_back = {}
+        fell_back, hits = {}, warm_starts()
         try:
             if name not in ops:
                 raise Skip("not in this PyTorch")
@@ -204,7 +204,11 @@ def attempt_all(wanted, ops, functions, options):
         except Skip as skip:
             result, why = "skipped", str(skip)
         print(json.dumps({
-            "op": name, "outcome": result, "why": why, "fallbacks": fell_back}), flush=True)
+            "op": name, "outcome": result, "why": why, "fallbacks": fell_back, "hits": warm_starts() - hits}), flush=True)
+
+
+def warm_starts():
+    return stoker.counters().get("captures.hit", 0)
 
 
 def named_operators():

@@ -1,7 +1,10 @@
 """./dev opinfo: every sample of every operator of PyTorch's own table, forward and gradients, in three dtypes, without
 captures, beside eager PyTorch (op_samples_job.py).
 
-usage: opinfo.py [--share N [--seed S]] [--samples COUNT] [--keep FOLDER] [--store] [OPERATOR...]
+usage: opinfo.py [--captures] [--share N [--seed S]] [--samples COUNT] [--keep FOLDER] [--store] [OPERATOR...]
+
+--captures: forward alone, with captures, all operators of a process through one function, which says nothing about the
+operator that it calls; and once more by other processes, which start warm from what all of the first ones recorded.
 
 --share: one operator in N, drawn with the seed. --samples: so many of each operator, spread over all, in place of all.
 --keep: a folder for what each operator gave; started again with it, the same run goes on where it was stopped.
@@ -18,31 +21,50 @@ import random
 import subprocess
 import sys
 import tempfile
+import typing
 
 import torch
 from op_samples_job import named_operators
 from opinfo_list import FALLBACKS, text_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RUNS = [(dtype, gradients) for dtype in ("float32", "float64", "bfloat16") for gradients in (False, True)]
+DTYPES = ("float32", "float64", "bfloat16")
 # A process that goes on for longer than this hangs in the operator that it did not report.
 CHUNK, CHUNK_TIMEOUT_S = 12, 3600
 
 
-def environment(folder):
+class Run(typing.NamedTuple):
+    """Every operator once."""
+
+    dtype: str
+    gradients: bool = False
+    captures: str = ""  # The first run that makes them, or another that starts from them.
+
+    def __str__(self):
+        return f"{self.dtype}{' with gradients' if self.gradients else ''}{self.captures and ', '}{self.captures}"
+
+    def arguments(self):
+        """Of the job."""
+        return ["--dtype", self.dtype, *["--gradients"] * self.gradients, *["--shared"] * bool(self.captures)]
+
+
+RUNS = [[Run(dtype, gradients) for dtype in DTYPES for gradients in (False, True)]]
+RUNS_WITH_CAPTURES = [[Run(dtype, captures=kind) for dtype in DTYPES] for kind in ("cold", "warm")]
+
+
+def environment(folder, captures):
     build = ROOT / "build" / "dev"
     return dict(
-        os.environ, STOKER_CACHE_DIR=folder, STOKER_CAPTURES="off", OMP_NUM_THREADS="1",
+        os.environ, STOKER_CACHE_DIR=folder, STOKER_CAPTURES="on" if captures else "off", OMP_NUM_THREADS="1",
         STOKER_DAEMON=str(build / "bin" / "stokerd"), STOKER_LIBRARY=str(build / "lib" / "libstoker.so"))
 
 
-def outcomes_of(names, dtype, gradients, samples, env, folder):
+def outcomes_of(names, run, samples, env, folder):
     """The job's lines for these operators, kept in a file of `folder`; an operator in which it ended is one that
     failed."""
-    kind = f"{dtype}-gradients" if gradients else dtype
-    path = pathlib.Path(folder, f"{kind}-{samples or 'all'}-{names[0]}.jsonl")
+    path = pathlib.Path(folder, f"{'-'.join(run.arguments())[2:]}{run.captures}-{samples or 'all'}-{names[0]}.jsonl")
     command = [sys.executable, str(pathlib.Path(__file__).with_name("op_samples_job.py")),
-               "--dtype", dtype, "--samples", str(samples), *["--gradients"] * gradients]
+               *run.arguments(), "--samples", str(samples)]
     while len(lines := kept_lines(path)) < len(names):
         with open(path, "a") as output, tempfile.TemporaryFile("w+") as errors:
             try:
@@ -58,7 +80,7 @@ def outcomes_of(names, dtype, gradients, samples, env, folder):
             with open(path, "a") as output:
                 print(json.dumps({
                     "op": names[len(lines)], "outcome": "failed", "why": f"the process ended with {ended}: {last}",
-                    "fallbacks": {}}), file=output)
+                    "fallbacks": {}, "hits": 0}), file=output)
     return lines
 
 
@@ -76,11 +98,11 @@ def kept_lines(path):
 def partly_eager(found):
     """What opinfo_list.text_of() takes; over all dtypes."""
     users = {}
-    for (_, gradients), lines in found.items():
+    for run, lines in found.items():
         for line in lines:
             if line["fallbacks"]:
                 parts = users.setdefault(line["op"], {"forward": {}, "gradients": {}})
-                firsts = parts["gradients" if gradients else "forward"]
+                firsts = parts["gradients" if run.gradients else "forward"]
                 for operator, place in line["fallbacks"].items():
                     firsts[operator] = min(place, firsts.get(operator, place))
     return users
@@ -98,6 +120,7 @@ def print_causes(users):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--captures", action="store_true")
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=0)
@@ -105,8 +128,8 @@ def main():
     parser.add_argument("--store", action="store_true")
     parser.add_argument("operators", nargs="*")
     options = parser.parse_args()
-    if options.store and (options.share > 1 or options.operators):
-        parser.error("--store: of every operator")
+    if options.store and (options.share > 1 or options.operators or options.captures):
+        parser.error("--store: of every operator, without captures")
     names = options.operators or list(named_operators())
     names = random.Random(options.seed).sample(names, -(-len(names) // options.share))
     size = min(CHUNK, max(1, len(names) // os.cpu_count()))
@@ -114,25 +137,27 @@ def main():
     # The daemon takes a moment to leave its folder.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        env = environment(folder)
+        env = environment(folder, options.captures)
         kept = options.keep or pathlib.Path(folder, "outcomes")
         kept.mkdir(parents=True, exist_ok=True)
-        futures = {run: [pool.submit(outcomes_of, chunk, *run, options.samples, env, kept) for chunk in chunks]
-                   for run in RUNS}
-        found = {run: [line for future in parts for line in future.result()] for run, parts in futures.items()}
+        found = {}
+        for runs in RUNS_WITH_CAPTURES if options.captures else RUNS:
+            futures = {run: [pool.submit(outcomes_of, chunk, run, options.samples, env, kept) for chunk in chunks]
+                       for run in runs}
+            found |= {run: [line for future in parts for line in future.result()] for run, parts in futures.items()}
         subprocess.run([str(ROOT / "build" / "dev" / "bin" / "stoker"), "stop"], env=env, capture_output=True)
     failed = 0
     users = partly_eager(found)
     print_causes(users)
-    for (dtype, gradients), lines in found.items():
-        name = f"{dtype}{' with gradients' if gradients else ''}"
+    for run, lines in found.items():
         for line in lines:
             if line["outcome"] == "failed":
                 failed += 1
-                print(f"{name}: {line['op']}: {line['why']}")
+                print(f"{run}: {line['op']}: {line['why']}")
         tried = [line for line in lines if line["outcome"] != "skipped"]
         partly = sum(bool(line["fallbacks"]) for line in tried)
-        print(f"{name}: {len(tried)} operators, PyTorch runs a part of {partly}")
+        warm = f", {sum(line['hits'] for line in tried)} warm starts" if run.captures else ""
+        print(f"{run}: {len(tried)} operators, PyTorch runs a part of {partly}{warm}")
     if options.store:
         version = torch.__version__.partition("+")[0]
         FALLBACKS.write_text(text_of(users, version, len(names), options.samples))

@@ -1,5 +1,5 @@
 """Results err no more than eager PyTorch's: products whatever the scales of their channels (accuracy_job.py), sums and
-statistics however long and far from zero (sums_job.py)."""
+statistics however long and far from zero (sums_job.py). With AMX tiles where there are some, and without."""
 
 import json
 import pathlib
@@ -11,13 +11,18 @@ import pytest
 # Of the spacing of float32. Eager's own error is smaller by chance for some sizes of products, and by f64 in variances.
 FLOORS = {"accuracy_job.py": 2, "sums_job.py": 3}
 CASES = {"accuracy_job.py": 63, "sums_job.py": 58}
+TESTS = pathlib.Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", FLOORS)
-def test_errors(site, name):
-    job = pathlib.Path(__file__).with_name(name)
-    done = subprocess.run(
-        [sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=300)
+@pytest.mark.parametrize("tiles", ("as it is", "without AMX"))
+def test_errors(site, name, tiles):
+    job = [sys.executable, str(TESTS / "e2e" / name)]
+    if tiles == "without AMX":
+        if "amx_tile" not in pathlib.Path("/proc/cpuinfo").read_text():
+            pytest.skip("this processor has none")
+        job = [sys.executable, str(TESTS / "without_amx.py"), *job]
+    done = subprocess.run(job, env=site.env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     errors = json.loads(done.stdout.splitlines()[-1])
     assert len(errors) == CASES[name]

@@ -15,6 +15,7 @@ import sys
 import traceback
 
 import torch
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from mutants import blind, live, results
 from stoker import library
@@ -96,8 +97,15 @@ def load(task):
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+    if task["ranks"]:
+        _join(*task["ranks"])
     sys.dont_write_bytecode = True
     return importlib.import_module(task["module"])
+
+
+def _join(rank, ranks):
+    """A group of ranks of which there is this one: what others give is what this one has."""
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=rank, world_size=ranks)
 
 
 def made(module):

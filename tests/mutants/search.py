@@ -134,7 +134,7 @@ class Search:
         program.write(folder, files)
         return self._servers[hash_seed].ask({
             "do": do, "folder": folder, "module": program.name, "limit_s": limit_s,
-            "is_blind": self._is_blind, **more,
+            "is_blind": self._is_blind, "ranks": program.ranks, **more,
             "variables": {"STOKER_NAMESPACE": f"p{self._programs.index(program)}", **more.get("variables", {})}})
 
     def _record_one(self, program):
@@ -179,7 +179,7 @@ class Search:
     def _start(self, do, mutant, **more):
         return self._ask(
             do, mutant.program, mutant.files, hash_seed="2" if mutant.other_hashes else "1", variables=mutant.variables,
-            **more)
+            ranks=mutant.program.ranks if mutant.ranks == () else mutant.ranks, **more)
 
     def _confirm(self, mutant, kept, answer):
         """Eager ran in the same process, behind it: is it the same alone, and twice? And is a trace right?"""

@@ -10,10 +10,10 @@ def test_fastest_f32_may_be_products_of_parts():
 
 
 def test_peaks_keep_the_fastest_of_a_run(monkeypatch):
-    peaks = peak.Peaks(2)
+    peaks = peak.Peaks(2, has_tiles=False)
     for f32, bf16 in ((60, 90), (100, 80), (70, 85)):
         rates = {"f32": f32, "bf16": bf16}
-        monkeypatch.setattr(peak, "_rate", lambda name, threads, rates=rates: rates[name])
+        monkeypatch.setattr(peak, "_rate", lambda name, threads, has_tiles, rates=rates: rates[name])
         peaks.measure()
     assert peaks.rates == {"float32": 100, "bfloat16": 100}
 
