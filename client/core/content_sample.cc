@@ -1,6 +1,7 @@
 #include "client/core/content_sample.h"
 
 #include <cstring>
+#include <numeric>
 
 namespace stoker {
 namespace {
@@ -23,10 +24,11 @@ std::uint64_t WordAt(const char* bytes, std::size_t count) {
 
 std::uint64_t SampleOf(std::span<const void* const> data, std::span<const std::size_t> sizes) {
   std::uint64_t hash = 0;
+  const bool are_small = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) <= kWholeBytes;
   for (std::size_t i = 0; i < data.size(); ++i) {
     const char* const bytes = static_cast<const char*>(data[i]);
     const std::size_t size = sizes[i];
-    if (size <= kSampleWords * kWord) {
+    if (are_small || size <= kSampleWords * kWord) {
       for (std::size_t at = 0; at < size; at += kWord) {
         hash = Mixed(hash, WordAt(bytes + at, size - at < kWord ? size - at : kWord));
       }

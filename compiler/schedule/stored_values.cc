@@ -26,6 +26,7 @@ class StorageDecision {
   void NoteReaders(ValueId value);
   int RecomputeCost(NodeId node_id) const;
   bool CanRecompute(NodeId node_id, const Read& read) const;
+  bool ReadsOnlyMemory(NodeId node_id) const;
 
   const Graph& graph_;
   const Reads& reads_;
@@ -61,7 +62,7 @@ bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
   const Node& reader = graph_.node(read.reader);
   if (ReadsThroughAddress(graph_, reader, read.operand)) {
     return read.operand == 1 && RoleOf(graph_, reader) == OpRole::kContraction &&
-           IsMadeByPacking(graph_, reads_, graph_.node(node_id));
+           IsMadeByPacking(graph_, reads_, graph_.node(node_id)) && ReadsOnlyMemory(node_id);
   }
   // What is prepared is not computed in every call, but a mere conversion is not worth a copy.
   const std::uint32_t to = grouping_.group_of[read.reader];
@@ -70,6 +71,17 @@ bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
     return false;
   }
   return cost_[read.source] <= kMaxRecomputeCost;
+}
+
+// Are the node's operands in memory, or cheap to have there? Those of its own group may be neither.
+bool StorageDecision::ReadsOnlyMemory(NodeId node_id) const {
+  const std::uint32_t group = grouping_.group_of[node_id];
+  for (const Read& read : reads_.OfReader(node_id)) {
+    const NodeId producer = graph_.value(read.source).producer;
+    const bool is_own = producer != kNoNode && grouping_.group_of[producer] == group;
+    if (is_own && cost_[read.source] > kMaxRecomputeCost) return false;
+  }
+  return true;
 }
 
 void StorageDecision::NoteReaders(ValueId value) {

@@ -1,7 +1,7 @@
 """./dev opinfo: every sample of every operator of PyTorch's own table, forward and gradients, in three dtypes, without
 captures, beside eager PyTorch (op_samples_job.py).
 
-usage: opinfo.py [--captures] [--share N [--seed S]] [--samples COUNT] [--keep FOLDER] [--store] [OPERATOR...]
+usage: opinfo.py [--captures] [--dtype NAME...] [--share N [--seed S]] [--samples COUNT] [--keep FOLDER] [--store] [OPERATOR...]
 
 --captures: forward alone, with captures, all operators of a process through one function, which says nothing about the
 operator that it calls; and once more by other processes, which start warm from what all of the first ones recorded.
@@ -48,8 +48,11 @@ class Run(typing.NamedTuple):
         return ["--dtype", self.dtype, *["--gradients"] * self.gradients, *["--shared"] * bool(self.captures)]
 
 
-RUNS = [[Run(dtype, gradients) for dtype in DTYPES for gradients in (False, True)]]
-RUNS_WITH_CAPTURES = [[Run(dtype, captures=kind) for dtype in DTYPES] for kind in ("cold", "warm")]
+def runs(dtypes, captures):
+    """Side by side, and one group after the other."""
+    if captures:
+        return [[Run(dtype, captures=kind) for dtype in dtypes] for kind in ("cold", "warm")]
+    return [[Run(dtype, gradients) for dtype in dtypes for gradients in (False, True)]]
 
 
 def environment(folder, captures):
@@ -121,6 +124,7 @@ def print_causes(users):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--captures", action="store_true")
+    parser.add_argument("--dtype", nargs="+", choices=DTYPES, default=DTYPES)
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=0)
@@ -128,8 +132,8 @@ def main():
     parser.add_argument("--store", action="store_true")
     parser.add_argument("operators", nargs="*")
     options = parser.parse_args()
-    if options.store and (options.share > 1 or options.operators or options.captures):
-        parser.error("--store: of every operator, without captures")
+    if options.store and (options.share > 1 or options.operators or options.captures or options.dtype != DTYPES):
+        parser.error("--store: of every operator and dtype, without captures")
     names = options.operators or list(named_operators())
     names = random.Random(options.seed).sample(names, -(-len(names) // options.share))
     size = min(CHUNK, max(1, len(names) // os.cpu_count()))
@@ -141,9 +145,9 @@ def main():
         kept = options.keep or pathlib.Path(folder, "outcomes")
         kept.mkdir(parents=True, exist_ok=True)
         found = {}
-        for runs in RUNS_WITH_CAPTURES if options.captures else RUNS:
+        for group in runs(options.dtype, options.captures):
             futures = {run: [pool.submit(outcomes_of, chunk, run, options.samples, env, kept) for chunk in chunks]
-                       for run in runs}
+                       for run in group}
             found |= {run: [line for future in parts for line in future.result()] for run, parts in futures.items()}
         subprocess.run([str(ROOT / "build" / "dev" / "bin" / "stoker"), "stop"], env=env, capture_output=True)
     failed = 0

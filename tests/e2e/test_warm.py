@@ -169,3 +169,10 @@ def test_programs_of_the_same_operators_share_nothing_but_what_is_the_same(site,
         result = job(site, "sized_job.py", way, call)
         assert result["wrong"] == []
     assert result["counters"]["captures.hit"] == 1 and not result["counters"].get("graphs_eager")
+
+
+def test_a_forward_that_was_compiled_in_place_starts_warm(site):
+    for outcome in ("captures.recorded", "captures.hit"):
+        counters = job(site, "compiled_forward_job.py")
+        assert counters[outcome] == 1, counters
+    assert set(counters) == {"graphs", "captures.hit", "bindings"}

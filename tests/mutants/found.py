@@ -467,6 +467,128 @@ HELD = lambda: 1
 def entry(x):
     return x * 2 if isinstance(HELD, Shape) else x * 3
 ''', "# MORE", "Shape.register(type(lambda: 1))"),
+    "own_dictionary": ('''
+class Holder:
+    pass
+
+
+HOLDER = Holder()
+# MORE
+
+
+def entry(x):
+    return x * HOLDER.__dict__.get("rate", 7)
+''', "# MORE", "HOLDER.rate = 5"),
+    "own_dictionary_made": ('''
+class Holder:
+    kind = "slow"
+
+
+HOLDER = Holder()
+# MORE
+
+
+def entry(x):
+    return x * 2 if "rate_" + HOLDER.kind in vars(HOLDER) else x * 3
+''', "# MORE", "HOLDER.rate_slow = 5"),
+    "name_made_elsewhere": ('''
+class Holder:
+    kind = "slow"
+
+
+HOLDER = Holder()
+# MORE
+
+
+def name_of(holder):
+    return "_".join(("rate", holder.kind))
+
+
+def entry(x):
+    return x * getattr(HOLDER, name_of(HOLDER), 7)
+''', "# MORE", "HOLDER.rate_slow = 5"),
+    "name_made_for_own_dictionary": ('''
+class Holder:
+    kind = "slow"
+
+    def __getattr__(self, name):
+        key = "rate_" + name
+        return self.__dict__[key] if key in self.__dict__ else 7
+
+
+HOLDER = Holder()
+# MORE
+
+
+def entry(x):
+    return x * HOLDER.slow
+''', "# MORE", "HOLDER.rate_slow = 5"),
+    "absent_in_lazy_module": ('''
+# MORE
+
+
+def entry(x):
+    return x * getattr(torch, "plugin_rate", 7)
+''', "# MORE", "torch.plugin_rate = 5"),
+    "alias_in_lazy_module": ('''
+# MORE
+
+
+def entry(x):
+    return x * 2 if hasattr(torch, "plugin_sine") else x * 3
+''', "# MORE", "torch.plugin_sine = torch.sin"),
+    "absent_in_imported_module": ('''
+# MORE
+
+
+def entry(x):
+    import math as numbers
+
+    return x * getattr(numbers, "plugin_rate", 7)
+''', "# MORE", "__import__('math').plugin_rate = 5"),
+    "absent_in_imported_package": ('''
+# MORE
+
+
+def entry(x):
+    import torch.nn.functional as functional
+
+    return x * (functional.plugin_rate if hasattr(functional, "plugin_rate") else 7)
+''', "# MORE", "torch.nn.functional.plugin_rate = 5"),
+    "absent_operator": ('''
+# MORE
+
+
+def entry(x):
+    return x * 2 if hasattr(torch.ops.found, "plugin") else x * 3
+''', "# MORE", "torch.library.define('found::plugin', '(Tensor x) -> Tensor')"),
+    "limit_of_imported_module": ('''
+# MORE
+
+
+def entry(x):
+    import sys
+
+    return x * sys.getrecursionlimit()
+''', "# MORE", "sys.setrecursionlimit(sys.getrecursionlimit() + 7)"),
+    "limit_by_default": ('''
+# MORE
+
+
+def entry(x, limit=sys.getrecursionlimit):
+    return x * limit()
+''', "# MORE", "sys.setrecursionlimit(sys.getrecursionlimit() + 7)"),
+    "limit_of_class": ('''
+class Limits:
+    limit = sys.getrecursionlimit
+
+
+# MORE
+
+
+def entry(x):
+    return x * Limits.limit()
+''', "# MORE", "sys.setrecursionlimit(sys.getrecursionlimit() + 7)"),
 }
 
 

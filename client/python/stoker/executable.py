@@ -77,7 +77,7 @@ class Executable:
             pointers[place] = tensor.data_ptr()
             kept.append(tensor)
         buffers = [
-            torch.empty_strided(shape, strides, dtype=dtype)
+            torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
             for dtype, _, shape, strides in self._outputs]
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
         if self._checks:
@@ -190,7 +190,7 @@ def _as_laid_out(tensor, layout):
         return tensor
     if layout.order == tuple(range(len(layout.order))):
         return tensor.contiguous()
-    return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype).copy_(tensor)
+    return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype, device="cpu").copy_(tensor)
 
 
 def _buffer_of(layout):
@@ -204,4 +204,4 @@ def _buffer_of(layout):
 def _with_strides(buffer, layout):
     if layout.overlaps:
         return buffer
-    return torch.empty_strided(layout.shape, layout.strides, dtype=buffer.dtype).copy_(buffer)
+    return torch.empty_strided(layout.shape, layout.strides, dtype=buffer.dtype, device="cpu").copy_(buffer)

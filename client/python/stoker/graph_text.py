@@ -4,6 +4,9 @@ Values are immutable and known by their type; equal nodes are made once, and nod
 are not printed. Shapes are tuples of ints: symbolic sizes were specialized before (capture.py).
 """
 
+import ctypes
+import math
+import struct
 from math import prod
 from typing import NamedTuple
 
@@ -73,6 +76,30 @@ def ints(values):
     return "[" + ",".join(map(str, values)) + "]"
 
 
+def element_of(value, dtype):
+    """The Python number that a tensor of the dtype holds for it: what is not 0 is True, integers wrap around, floats are
+    rounded, narrow ones from f32."""
+    if dtype == "bool":
+        return bool(value)
+    if dtype in INTEGERS:
+        low, high = INTEGER_LIMITS[dtype]
+        return (int(value) - low) % (high - low + 1) + low
+    value = float(value)
+    if dtype == "f64" or not math.isfinite(value):
+        return value
+    value = ctypes.c_float(value).value
+    if dtype == "f32" or math.isinf(value):
+        return value
+    try:
+        if dtype == "f16":
+            return struct.unpack("e", struct.pack("e", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    bits, = struct.unpack("I", struct.pack("f", value))
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+    return struct.unpack("f", struct.pack("I", bits))[0]
+
+
 def number(value, dtype):
     """An element as the text form writes it; Python's repr of a float is its shortest one."""
     if dtype == "bool":
@@ -124,14 +151,12 @@ class GraphText:
     # ---- Constants ------------------------------------------------------------------------------
 
     def constant(self, value, dtype, shape=()):
-        """A constant all of whose elements are `value`, converted to `dtype` as Python converts."""
-        if dtype in INTEGER_LIMITS and dtype != "bool":
-            low, high = INTEGER_LIMITS[dtype]
-            value = int(value)
-            if not low <= value <= high:
-                value = (value - low) % (high - low + 1) + low
+        """A constant all of whose elements are `value`, converted to `dtype` as PyTorch converts."""
+        element = element_of(value, dtype)
+        if dtype not in FLOATS or math.isinf(element):
+            value = element
         result = self.node("constant", (), f" value({number(value, dtype)})", dtype, tuple(shape))
-        result.splat = value
+        result.splat = element
         return result
 
     def dense(self, data, dtype, shape):

@@ -163,7 +163,7 @@ def _run_copy(slots, copy, _):
         slots[copy.target] = elements.clone(memory_format=torch.contiguous_format)
         return
     slots[copy.target] = result = torch.empty_strided(
-        layout.shape, layout.strides, dtype=elements.dtype)
+        layout.shape, layout.strides, dtype=elements.dtype, device="cpu")
     (result if layout.order is None else result.permute(layout.order)).copy_(elements)
 
 

@@ -80,5 +80,21 @@ graph @embed(%ids: i64[2,9], %wte: parameter f32[50,64], %wpe: parameter f32[16,
   EXPECT_EQ(LabelsOf(outcome.artifact).size(), 1U);
 }
 
+TEST(Fusion, ScaledRowsOfAReductionAsARightOperand_AreInMemory) {
+  const Outcome outcome = CheckText(R"(
+graph @scaled(%a: f32[32,4], %x: f32[4,64], %y: f32[4,64]) {
+  %s = reduce(%x) {dims=[1], kind="add"} : f32[4]
+  %sb = broadcast_in_dim(%s) {dims=[0]} : f32[4,64]
+  %p = multiply(%x, %sb) : f32[4,64]
+  %q = add(%p, %y) : f32[4,64]
+  %e = erf(%q) : f32[4,64]
+  %f = add(%e, %y) : f32[4,64]
+  %z = multiply(%y, %f) : f32[4,64]
+  %o = dot_general(%a, %z) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[32,64]
+  return %o
+})");
+  EXPECT_EQ(outcome.error, "");
+}
+
 }  // namespace
 }  // namespace stoker::test

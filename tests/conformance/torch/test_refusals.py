@@ -26,6 +26,8 @@ CASES = {
     "adaptive_avg_pool": (lambda x: F.adaptive_avg_pool2d(x[None], 3), [(_BYTE,)]),
     "adaptive_max_pool": (lambda x: F.adaptive_max_pool2d(x[None], 3), [(_LONG,), (_BOOL,)]),
     "binary_cross_entropy": (lambda x, y: F.binary_cross_entropy(x / 7, y), [(_FLOAT, _LONG), (_FLOAT, _DOUBLE)]),
+    "ceil": (torch.ceil, [(_BOOL,)]),
+    "clamp": (lambda x: x.clamp(max=1e5), [(_HALF,)]),
     "cdist": (torch.cdist, [(_HALF, _HALF), (_BFLOAT16, _BFLOAT16), (_FLOAT, _DOUBLE)]),
     "cross": (lambda x, y: torch.linalg.cross(x[:, :3], y[:, :3]), [(_FLOAT, _DOUBLE), (_BOOL, _BOOL)]),
     "dist": (torch.dist, [(_FLOAT, _BOOL), (_BOOL, _FLOAT)]),
@@ -40,13 +42,18 @@ CASES = {
     "index_put": (lambda x, y: x.index_put((_PLACES,), y), [(_FLOAT, _DOUBLE), (_BOOL, _FLOAT)]),
     "kthvalue": (lambda x: x.kthvalue(2)[0], [(_BOOL,)]),
     "layer_norm": (lambda x, w: F.layer_norm(x, [4], w[0], w[1]), [(_FLOAT, _HALF), (_DOUBLE, _FLOAT), (_HALF, _DOUBLE)]),
+    "logcumsumexp": (lambda x: x.logcumsumexp(0), [(_INT,)]),
     "lerp": (lambda x, y: torch.lerp(x, y, 0.5), [(_LONG, _LONG)]),
     "mse_loss": (F.mse_loss, [(_LONG, _LONG)]),
     "neg": (lambda x: -x, [(_BOOL,)]),
+    "pow": (torch.pow, [(_BOOL, _BOOL)]),
+    "searchsorted": (lambda x: torch.searchsorted(x, x), [(_BOOL,)]),
+    "std": (lambda x: x.std(0), [(_LONG,)]),
     "put": (lambda x, y: x.put(_PLACES, y[0]), [(_FLOAT, _DOUBLE)]),
     "softmax_backward": (
         lambda x, y: aten._softmax_backward_data(x, y, 1, x.dtype), [(_FLOAT, _DOUBLE), (_BFLOAT16, _FLOAT), (_INT, _INT)]),
     "sub": (torch.sub, [(_BOOL, _BOOL), (_FLOAT, _BOOL)]),
+    "trunc": (torch.trunc, [(_BOOL,)]),
     "trace": (torch.trace, [(_BOOL,)]),
 }
 

@@ -13,17 +13,19 @@ _TAKEN = {
             _adaptive_avg_pool2d _adaptive_avg_pool3d _log_softmax_backward_data _native_batch_norm_legit
             _native_batch_norm_legit_functional _prelu_kernel _softmax_backward_data adaptive_max_pool2d
             adaptive_max_pool3d avg_pool2d binary_cross_entropy binary_cross_entropy_with_logits hardshrink hardsigmoid
-            hardswish huber_loss im2col lerp log_sigmoid_forward max_pool2d_with_indices_backward max_unpool2d
-            max_unpool3d mse_loss native_batch_norm native_group_norm native_layer_norm nll_loss2d_forward
-            nll_loss_forward smooth_l1_loss soft_margin_loss softplus softshrink"""),
+            hardswish huber_loss im2col lerp log_sigmoid_forward logcumsumexp max_pool2d_with_indices_backward
+            max_unpool2d max_unpool3d mse_loss native_batch_norm native_group_norm native_layer_norm
+            nll_loss2d_forward nll_loss_forward smooth_l1_loss soft_margin_loss softplus softshrink std std_mean var
+            var_mean"""),
         (_WIDE_FLOATS, """
             _cdist_forward _pdist_forward avg_pool3d special_bessel_j0 special_bessel_j1 special_bessel_y0
             special_bessel_y1 special_erfcx special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1
             special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0
             special_scaled_modified_bessel_k1 special_spherical_bessel_j0"""),
         (_NUMBERS, """
-            abs argmax argmin dist kthvalue linalg_cross mvlgamma neg reflection_pad1d reflection_pad2d
-            reflection_pad3d replication_pad1d replication_pad2d replication_pad3d rsub sub threshold trace"""))
+            abs argmax argmin bucketize ceil dist floor kthvalue linalg_cross mvlgamma neg reflection_pad1d
+            reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d round rsub
+            searchsorted sub threshold trace trunc"""))
     for name in names.split()}
 # All tensors are of one type;
 _ALIKE = frozenset("""

@@ -2,7 +2,7 @@
 
 import math
 
-from ..graph_text import FLOATS, INTEGER_LIMITS, NARROW_FLOATS, Value
+from ..graph_text import FLOATS, INTEGER_LIMITS, INTEGERS, Value, element_of
 from .registry import Unsupported, as_value, compute_dtype, promote, rule
 
 # ---- One operand, one node: computed in the dtype of the result ------------------------------------
@@ -257,11 +257,27 @@ def round_decimals(g, out, x, decimals=0):
 
 
 def both(g, out, x, y, dtype=None):
-    dtype = dtype or out.dtype
-    return as_value(g, x, dtype), as_value(g, y, dtype)
+    """The operands in the dtype of the result, and then in `dtype`, to compute in."""
+    return tuple(g.convert(as_value(g, operand, out.dtype), dtype or out.dtype) for operand in (x, y))
+
+
+def with_wide_scalar(g, out, x, y):
+    """The same in what is computed in, of operators whose kernels take a number as the second operand as it is: they do
+    not round it to a narrow float first."""
+    dtype = compute_dtype(out.dtype)
+    is_number = not isinstance(y, Value) or not y.rank
+    return (g.convert(as_value(g, x, out.dtype), dtype),
+            as_value(g, y, dtype) if is_number else g.convert(as_value(g, y, out.dtype), dtype))
+
+
+def require_in_range(number, dtype):
+    """Unsupported for a finite number that overflows in the float: PyTorch refuses it."""
+    if dtype in FLOATS and math.isfinite(number) and math.isinf(element_of(number, dtype)):
+        raise Unsupported(f"{number} as {dtype}")
 
 
 def _scaled_sum(op, g, out, x, y, alpha):
+    require_in_range(alpha, out.dtype)
     if out.dtype == "bool":
         if alpha not in (1, True) or op != "add":
             raise Unsupported("bool arithmetic with alpha")
@@ -292,12 +308,17 @@ def reversed_subtract(g, out, x, y, alpha=1):
 @rule("mul.Tensor", "mul.Scalar")
 def multiply(g, out, x, y):
     op = "and" if out.dtype == "bool" else "multiply"
-    return g.broadcast(g.binary(op, *both(g, out, x, y)), out.shape)
+    return _with_wide_scalar(op, g, out, x, y)
+
+
+def _with_wide_scalar(op, g, out, x, y):
+    result = g.binary(op, *with_wide_scalar(g, out, x, y))
+    return g.broadcast(g.convert(result, out.dtype), out.shape)
 
 
 @rule("div.Tensor", "div.Scalar", "true_divide.Tensor")
 def divide(g, out, x, y):
-    return g.broadcast(g.binary("divide", *both(g, out, x, y)), out.shape)
+    return _with_wide_scalar("divide", g, out, x, y)
 
 
 def _floor_divide(g, x, y):
@@ -338,7 +359,7 @@ def divide_mode(g, out, x, y, rounding_mode=None):
     if rounding_mode is None:
         return divide(g, out, x, y)
     given = y
-    x, y = both(g, out, x, y, compute_dtype(out.dtype))
+    x, y = with_wide_scalar(g, out, x, y)
     if rounding_mode == "trunc":
         result = g.binary("divide", x, y)
         result = g.unary("trunc", result) if x.is_float else result
@@ -452,6 +473,9 @@ def logaddexp2(g, x, y):
 
 @rule("ldexp.Tensor")
 def ldexp(g, out, x, exponent):
+    """x * 2 ** exponent. A tensor of no dims promotes less than a trace says."""
+    if promote(x, exponent if exponent.is_float else g.constant(2.0, "f32", exponent.shape)) != out.dtype:
+        raise Unsupported(f"an exponent of {exponent.type} beside {x.type}")
     dtype = compute_dtype(out.dtype)
     power = g.unary("exponential2", g.convert(exponent, dtype))
     return g.convert(g.broadcast(g.binary("multiply", g.convert(x, dtype), power), out.shape), out.dtype)
@@ -498,8 +522,8 @@ def power_scalar(g, out, x, exponent):
 
 @rule("pow.Tensor_Tensor", "pow.Scalar", "float_power.Tensor_Tensor")
 def power(g, out, x, y):
-    if out.dtype == "bool":
-        raise Unsupported("a bool result")
+    if promote(x, y) == "bool":
+        raise Unsupported("a power of bools")
     return g.binary("power", *both(g, out, x, y))
 
 
@@ -610,10 +634,21 @@ def masked_fill(g, out, x, mask, value):
 def clamp(g, out, x, min=None, max=None):
     x = g.convert(x, out.dtype)
     if min is not None:
-        x = g.binary("maximum", x, as_value(g, min, out.dtype))
+        x = g.binary("maximum", x, _bound(g, min, out.dtype))
     if max is not None:
-        x = g.binary("minimum", x, as_value(g, max, out.dtype))
+        x = g.binary("minimum", x, _bound(g, max, out.dtype))
     return g.broadcast(x, out.shape)
+
+
+def _bound(g, bound, dtype):
+    """A number beyond what an integer type holds bounds nothing; PyTorch refuses one that a float cannot hold."""
+    if isinstance(bound, Value):
+        return g.convert(bound, dtype)
+    require_in_range(bound, dtype)
+    if dtype in INTEGERS and math.isfinite(bound):
+        low, high = INTEGER_LIMITS[dtype]
+        bound = min(max(int(bound), low), high)
+    return g.constant(bound, dtype)
 
 
 @rule("clamp_min", "clamp_min.Tensor")

@@ -6,6 +6,7 @@ import os
 
 from ..pytorch.state import rank
 from .held import held
+from .process import is_run_for_its_result
 from .reads import code_inside, is_ordered_by_address, keys_read
 from .values import NotPortable
 
@@ -16,9 +17,9 @@ _HASHED = "stoker"
 _DISTRIBUTED = "torch.distributed"
 
 
-def environment_of(reached, texts, nodes, values):
-    """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `nodes`, `values`: of guarded objects.
-    NotPortable where code makes names, or reads them from what it does not call the environment."""
+def environment_of(reached, texts, nodes, values, constants, described):
+    """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `nodes`, `values`: of guarded objects;
+    `constants`: texts of the trace; `described`: names of the process's functions that descriptions hold. NotPortable where code makes names, or reads them from what it does not call the environment."""
     readers = [
         code for outer in reached.codes for code in code_inside(outer) if not _NAMES.isdisjoint(code.co_names)]
     variables = texts.union(*(_variables_read(code, reached) for code in readers if not _is_of_os(code)))
@@ -26,7 +27,8 @@ def environment_of(reached, texts, nodes, values):
     met += [(argument, value) for (_, _, argument), value in zip(nodes, values)]
     if any(_is_environment(value) and name not in _NAMES for name, value in met):
         raise NotPortable("environment variables under another name")
-    asked = sorted(reached.asked_of_the_process())
+    asked = sorted(reached.asked_of_the_process(constants).union(
+        described, (value.__name__ for value in values if is_run_for_its_result(value))))
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")
     makes_sets, sets = reached.shown_sets(values)

@@ -12,13 +12,14 @@ import types
 from ..pytorch.operators import operator_of, python_functions
 from .digests import code_digest
 from .held import held
-from .installed import is_installed_module
+from .module_names import present_names
 from .plain_data import PlainData, is_code_like, method_words
 from .reach import ABSENT, LAZY, PARTLY, look_along
-from .reads import ALL
+from .reads import ALL, together
 from .values import NotPortable, look_up
 
 _MAX_WRAPPERS = 16
+_AS_TEXTS = "texts"
 _LAZY = ["lazy"]
 _ABSENT = ["absent"]
 _DATA = ["data"]  # Guards compare it,
@@ -26,8 +27,8 @@ _VALUE = "value"  # or its words do, where code that was not traced reads it.
 
 
 def facts_of(reached, modules, describe, texts, entry_code):
-    """JSON. `reached`: a reach.Reached; `texts`: what code may ask one of the `modules` for, or ALL. NotPortable for
-    code that is not found by its name, or what has no words."""
+    """JSON. `reached`: a reach.Reached; `texts`: what code may ask one of the `modules` for, or ALL, besides what it asks
+    of those that it imports. NotPortable for code that is not found by its name, or what has no words."""
     codes, chains = {}, []
     for code in reached.traced:
         if code is not entry_code and id(code) not in describe.covered:
@@ -39,12 +40,17 @@ def facts_of(reached, modules, describe, texts, entry_code):
             words = [_VALUE, PlainData(describe).words(value)]
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
-    modules = {module.__name__: module for module in modules if texts is ALL or texts}
+    asked = {module.__name__: texts for module in modules if texts is ALL or texts}
+    for name, names in reached.imports.items():
+        asked[name] = together((names, asked.get(name, frozenset())))
     return {
         "codes": sorted(map(list, codes.items())), "chains": chains,
-        "operators": [[name, _operator_words(name, describe)] for name in sorted(reached.operators)], "classes": _classes_of(describe),
+        "operators": [[name, _operator_words(name, describe)] for name in sorted(reached.operators)],
+        "classes": _classes_of(describe),
         "texts": texts if texts is ALL else sorted(texts),
-        "modules": [[name, _present(module, texts)] for name, module in sorted(modules.items())]}
+        "modules": [
+            [name, _AS_TEXTS if names == texts else names if names is ALL else sorted(names), present_names(name, names)]
+            for name, names in sorted(asked.items())]}
 
 
 def _operator_words(name, describe):
@@ -52,15 +58,6 @@ def _operator_words(name, describe):
     operator = operator_of(name)
     return None if operator is None else [
         _or_why(lambda: describe(function)) for function in python_functions(operator) or ()]
-
-
-def _present(module, texts):
-    """Which of the texts name something that is there. A lazy module has what it is asked for; of ALL names, those that
-    Python or Dynamo put there do not count, nor does what an installed package holds."""
-    if is_installed_module(module) and (texts is ALL or held(module, "__getattr__")):
-        return []
-    return sorted(name for name in vars(module) if not name.startswith("__")) if texts is ALL else sorted(
-        texts.intersection(vars(module)))
 
 
 def _classes_of(describe):
@@ -95,8 +92,9 @@ def first_difference(facts, describe):
         if found != words:
             return f"operator {name}", words, found
     texts = ALL if facts["texts"] is ALL else frozenset(facts["texts"])
-    for name, present in facts["modules"]:
-        found = _present(sys.modules[name], texts) if name in sys.modules else []
+    for name, names, present in facts["modules"]:
+        names = texts if names == _AS_TEXTS else names if names is ALL else frozenset(names)
+        found = present_names(name, names)
         if found != present:
             return f"names in {name}", str(present), str(found)
     for path, digest in facts["classes"]:

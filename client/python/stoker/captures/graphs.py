@@ -87,7 +87,7 @@ def _encode_constant(tensor):
 
 def _decode_constant(words):
     dtype, shape, strides = words
-    return torch.empty_strided(shape, strides, dtype=decode(dtype))
+    return torch.empty_strided(shape, strides, dtype=decode(dtype), device="cpu")
 
 
 def _encode_step(step, keys):

@@ -18,7 +18,8 @@ from ..pytorch.operators import OpOverload, OpOverloadPacket
 from .digests import code_digest, digest_of
 from .held import held
 from .installed import is_installed
-from .plain_data import HEAPTYPE, PlainData, own_attributes
+from .plain_data import HEAPTYPE, PlainData, own_attributes, undecorated
+from .process import is_run_for_its_result
 from .reads import ALL
 from .values import NotPortable, encode
 
@@ -54,16 +55,6 @@ _ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
 _REPLACED_BY_DYNAMO = {
     torch.nn.Module: ("__init__", "__setstate__", "___has_generation_tag_patch"),
     torch.distributions.Distribution: ("_validate_args",)}
-# Files of PyTorch's compiler: what it wraps functions in, PyTorch's own among them, computes nothing.
-_COMPILERS_FILES = ("_compile.py:", "_dynamo/")
-
-
-def undecorated(function):
-    """Below what PyTorch's compiler wrapped it in."""
-    while isinstance(inner := getattr(function, "__wrapped__", None), types.FunctionType) and (
-            installation.place_of(function.__code__) or "").startswith(_COMPILERS_FILES):
-        function = inner
-    return function
 
 
 class _Own(NamedTuple):
@@ -92,6 +83,7 @@ class Describer:
         self._variable = 0  # How often a description depended on the names, or on what is being described.
         self._open = set()  # Ids of functions, and of owners of methods, being described: they may contain each other.
         self.covered = {}  # id of a code object that a digest contains -> the object
+        self.of_process = set()  # Names of functions that tell of this process, in classes, defaults and cells.
         self.referred = {}  # Path -> class, of those that stand in plain data or in closures.
 
     def reads(self, name):
@@ -111,6 +103,8 @@ class Describer:
             if getattr(value, "_dynamo_marked_constant", False):
                 raise NotPortable("a function whose result counts as constant")
             value = undecorated(value)
+            if isinstance(value, types.MethodType):
+                return self(value)
             return ["function", _path(value), self.function_digest(value)]
         if isinstance(value, types.CodeType):
             self._cover(value)
@@ -240,16 +234,23 @@ class Describer:
     def _member(self, value):
         """What decides how an attribute of a class behaves; None for plain data."""
         if isinstance(value, types.FunctionType):
-            return self.function_digest(undecorated(value))
+            function = undecorated(value)
+            return self.function_digest(function) if isinstance(function, types.FunctionType) else f"{self(function)}"
         if isinstance(value, (staticmethod, classmethod)):
             return f"{type(value).__name__} {self._member(value.__wrapped__)}"
         if isinstance(value, property):
             return f"property {[self._part(f) for f in (value.fget, value.fset, value.fdel)]}"
         if isinstance(value, _BUILTINS):
+            self._note_process(value)
             return f"builtin {value.__qualname__}"
         if held(type(value), "__get__") is not None:
             return f"descriptor {self._descriptor(value)}"
         return None
+
+    def _note_process(self, value):
+        if is_run_for_its_result(value):
+            self.of_process.add(value.__name__)
+            self._variable += 1  # Whoever describes it again is to meet it again.
 
     def _descriptor(self, value):
         if not type(value).__flags__ & HEAPTYPE:
@@ -276,6 +277,7 @@ class Describer:
         """A default, a cell or an argument of partial: described if it can be, else its type."""
         if isinstance(value, type):  # Not its digest: methods have their own class in a cell.
             return ["class", self.refer_to(value)]
+        self._note_process(value)
         try:
             return self(value)
         except NotPortable:

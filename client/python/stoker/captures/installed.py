@@ -10,10 +10,11 @@ import torch
 from .digests import digest_of
 from .held import held
 
+_PYTHONS, _PACKAGES = (
+    tuple({sysconfig.get_path(name) for name in names}) for names in (("stdlib", "platstdlib"), ("platlib", "purelib")))
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FOLDERS = (
-    *{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")},
-    torch.__file__.removesuffix("__init__.py"))
+    *{*_PYTHONS, *_PACKAGES}, torch.__file__.removesuffix("__init__.py"))
 
 
 @functools.cache
@@ -31,6 +32,11 @@ def packages():
 def is_installed_file(path):
     """`path`: of a source file. Code without a file is made by Python or by a package."""
     return path.startswith(_FOLDERS) or not path.endswith(".py")
+
+
+def is_pythons_file(path):
+    """Of its standard library."""
+    return path.startswith(_PYTHONS) and not path.startswith(_PACKAGES)
 
 
 def is_installed_module(module):

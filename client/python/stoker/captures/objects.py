@@ -32,9 +32,7 @@ def objects_of(values, describe):
     for place, value in enumerate(values):
         if id(value) not in seen and _has_attributes(value):
             seen.add(id(value))
-            words = _words(value, describe)
-            if words != _NONE:
-                found.append([place, *words])
+            found.append([place, *_words(value, describe)])
     return found
 
 

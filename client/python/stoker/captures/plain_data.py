@@ -14,6 +14,7 @@ import typing
 
 import torch
 
+from ..pytorch import installation
 from .values import NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
@@ -32,6 +33,8 @@ _AS_BASE = {
     **{base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}}
 _BASES = (*_AS_BASE, *_MAPPINGS)
 _read_slot = types.MemberDescriptorType.__get__
+# Files of PyTorch's compiler: what it wraps functions in, PyTorch's own among them, computes nothing.
+_COMPILERS_FILES = ("_compile.py:", "_dynamo/")
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 
 
@@ -118,6 +121,14 @@ class PlainData:
         return [kind.__name__, len(value), hashlib.sha256(data).hexdigest()[:24]]
 
 
+def undecorated(function):
+    """Below what PyTorch's compiler wrapped it in: a function, or a method where one was compiled."""
+    while isinstance(inner := getattr(function, "__wrapped__", None), (types.FunctionType, types.MethodType)) and (
+            installation.place_of(function.__code__) or "").startswith(_COMPILERS_FILES):
+        function = inner
+    return function
+
+
 def is_code_like(value, describe):
     return isinstance(value, type) or describe.is_code(value)
 
@@ -126,6 +137,8 @@ def method_words(value, describe):
     """Words of code, which a method bound to an object is too."""
     if isinstance(value, type):
         return ["class", describe.refer_to(value)]
+    if isinstance(value, types.FunctionType):
+        value = undecorated(value)
     if isinstance(value, types.MethodType) and not isinstance(value.__self__, (type, types.ModuleType)):
         return ["method", describe(value.__func__), describe.refer_to(type(value.__self__))]
     return describe(value)

@@ -10,12 +10,13 @@ import enum
 import sys
 import types
 
+from . import process
 from .held import held
-from .installed import is_installed_file, is_installed_module
+from .installed import is_installed_file, is_installed_module, is_pythons_file
 from .paths import COMPILER
 from ..pytorch import installation
 from .reads import (
-    asks_by_text, asks_for_hashes, chains_of, has_no_order, makes_sets, names_of, takes_exceptions, texts_in,
+    asks_by_text, asks_for_hashes, chains_of, code_inside, has_no_order, imports_of, makes_sets, names_of, takes_exceptions, texts_in,
     texts_in_code, together)
 from .set_order import shows_order
 from .values import NotPortable
@@ -25,7 +26,6 @@ _MAX_WRAPPERS = 16
 _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
-_OF_PROCESS = frozenset(("sys", "posix", "_thread", "gc", "_locale", "_signal", "resource"))
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 
 
@@ -65,6 +65,7 @@ class Reached:
         self._modules = Modules()
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()
+        self._programs = {}  # id of a code object -> whether it is no code of PyTorch's.
         self._leaves = set()  # Ids of code objects that a leaf may run.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
         for code in traced:
@@ -116,12 +117,27 @@ class Reached:
         return {value for value in self.chains.values() if isinstance(value, types.ModuleType)}
 
     @property
+    def imports(self):
+        """{name of a module that code of the program imports on its way: names in that code, or ALL}."""
+        found = {}
+        for code in self._of_programs():
+            module = self._modules.of(code)
+            for imported in imports_of(code, held(module, "__package__") or ""):
+                found[imported] = together((names_of(code, is_pytorchs=False), found.get(imported, frozenset())))
+        return found
+
+    @property
     def asks_for_hashes(self):
         return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self._of_programs()))
 
-    def asked_of_the_process(self):
-        """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in."""
-        found = set()
+    def asked_of_the_process(self, texts):
+        """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in.
+        `texts`: constants of the trace. What Python's own library asks (how deep may this nest?) is its own affair."""
+        found, pythons = set(), set()
+        for code in self._of_programs():
+            named = texts_in_code(code).union(*(each.co_names for each in code_inside(code)))
+            (pythons if is_pythons_file(code.co_filename) else found).update(process.NAMES & named)
+        found |= process.NAMES & texts - pythons
         for code in self.traced:
             module = self._modules.of(code)
             if module is not None and not is_installed_file(code.co_filename):
@@ -129,7 +145,7 @@ class Reached:
                     value = self.chains.get((module.__name__, names))
                     if names in _OF_ADDRESSES and value is ABSENT:
                         found.add(names[0])
-                    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in _OF_PROCESS:
+                    if process.is_of_process(value):
                         found.add(value.__name__)
         return found
 
@@ -139,12 +155,12 @@ class Reached:
 
     def names(self):
         """What the code may read by name."""
-        return together(map(names_of, self.codes))
+        return together(names_of(code, not self._is_programs(code)) for code in self.codes)
 
     @property
     def asks_by_text(self):
         """May it read what bears a name that comes to it as a value?"""
-        return any(map(asks_by_text, self.codes))
+        return any(asks_by_text(code, not self._is_programs(code)) for code in self.codes)
 
     def shown_sets(self, values):
         """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
@@ -167,7 +183,13 @@ class Reached:
         return [(name, value) for name, value in found if has_no_order(value)]
 
     def _of_programs(self):
-        return [code for code in self.codes if installation.place_of(code) is None]
+        return list(filter(self._is_programs, self.codes))
+
+    def _is_programs(self, code):
+        """Or an installed package's, but not PyTorch's."""
+        if id(code) not in self._programs:
+            self._programs[id(code)] = installation.place_of(code) is None
+        return self._programs[id(code)]
 
     def texts(self):
         """Texts in the code, or that its globals hold, that may be names."""

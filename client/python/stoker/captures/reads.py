@@ -21,7 +21,10 @@ _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", 
 _READ_ALL = frozenset((
     "vars", "dir", "getmembers", "getmembers_static", "get_type_hints", "get_annotations", "attrgetter"))
 # or does if it makes the name.
-_READ_BY_TEXT = frozenset(("getattr", "hasattr", "setattr", "delattr", "getattr_static", "__getattribute__"))
+_READ_BY_TEXT = frozenset((
+    "getattr", "hasattr", "setattr", "delattr", "getattr_static", "__getattribute__", "__dict__"))
+# PyTorch's modules look into their own dictionaries, for names that code gives them.
+_READ_BY_TEXT_IN_PYTORCH = _READ_BY_TEXT - {"__dict__"}
 _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"))
 # With one of these, in names that a text holds.
 _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
@@ -59,8 +62,27 @@ def chains_of(code):
     return chains
 
 
-def names_of(code):
+def imports_of(code, package):
+    """Names of the modules that the code imports, as in a module of the package, and of those that it may take from
+    packages."""
+    found = set()
+    for each in code_inside(code):
+        instructions = _effective(each)
+        for place, instruction in enumerate(instructions):
+            if instruction.opname == "IMPORT_NAME":
+                level, names = (before.argval for before in instructions[place - 2:place])
+                outer = package.split(".")[:len(package.split(".")) - level + 1] if level else []
+                name = ".".join([*outer, *filter(None, [instruction.argval])])
+                found.update((name, *(f"{name}.{inner}" for inner in names or ())))
+                while "." in name:  # `import a.b` gives a.
+                    name = name.rpartition(".")[0]
+                    found.add(name)
+    return found
+
+
+def names_of(code, is_pytorchs):
     """Names in the code, and texts in it that may be names. ALL if it may read attributes that it does not name."""
+    by_text = _READ_BY_TEXT_IN_PYTORCH if is_pytorchs else _READ_BY_TEXT
     names = set()
     for each in code_inside(code):
         names.update(each.co_names)
@@ -68,14 +90,14 @@ def names_of(code):
             names |= texts_in(constant)
         if not _READ_ALL.isdisjoint(each.co_names):
             return ALL
-        if not _READ_BY_TEXT.isdisjoint(each.co_names) and makes_text(each):
+        if not by_text.isdisjoint(each.co_names) and makes_text(each):
             return ALL
     return names
 
 
-def asks_by_text(code):
+def asks_by_text(code, is_pytorchs):
     """May it read an attribute under a name that comes as a value?"""
-    asks = _READ_BY_TEXT | _READ_BY_TEMPLATE
+    asks = (_READ_BY_TEXT_IN_PYTORCH if is_pytorchs else _READ_BY_TEXT) | _READ_BY_TEMPLATE
     return any(not asks.isdisjoint(each.co_names) for each in code_inside(code))
 
 
@@ -216,6 +238,6 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "asks_by_text", "asks_for_hashes", "chains_of", "code_inside", "has_no_order", "is_ordered_by_address",
-    "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in", "texts_in_code",
-    "together"]
+    "ALL", "asks_by_text", "asks_for_hashes", "chains_of", "code_inside", "has_no_order", "imports_of",
+    "is_ordered_by_address", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
+    "texts_in_code", "together"]

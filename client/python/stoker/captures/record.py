@@ -23,6 +23,7 @@ from .trees import trees_of
 from .values import NotPortable, encode
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")  # As in the default text of an object.
+_MAX_NAME = 200  # Characters of a text that may name something.
 _DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", "__resume_at")
 
 
@@ -31,8 +32,10 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     recording.frame. NotPortable says what keeps the capture in this process."""
     writer = GuardWriter(scope, trace)
     reached = Reached(trace.traced_code, leaves, set(map(type, writer.values)))
-    names, texts = reached.names(), reached.texts() | _texts_in_guards(writer)
-    asked = texts if reached.asks_by_text else set()  # By text.
+    names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
+    asked = set()  # By text.
+    if reached.asks_by_text:
+        asked = texts.union(text for text in trace.texts if len(text) <= _MAX_NAME)
     if names is not ALL:
         names |= asked
     describe = Describer(names)
@@ -55,7 +58,8 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
         "packages": packages(),
-        "environment": environment_of(reached, texts, writer.paths.nodes, writer.values),
+        "environment": environment_of(
+            reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process),
         "trees": trees_of(reached, classes | _classes_met(writer)),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"

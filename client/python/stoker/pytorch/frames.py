@@ -18,6 +18,7 @@ class Trace(NamedTuple):
     metadata: dict  # Source of a tensor input -> its sizes and strides, maybe symbolic.
     traced_code: list  # Code objects: the frame's, and of all that was inlined.
     installed_globals: frozenset  # Names that Dynamo put into the frame's globals.
+    texts: frozenset  # All that were constants on the way: what code asks for by text is among them.
 
 
 class Recorded(NamedTuple):
@@ -35,9 +36,11 @@ def attach(is_ours, find, record, audit):
     and with a token, record(token, frame) is a context manager around Dynamo's own work; it gives a function that is
     called with a Recorded if the frame was transformed."""
     from torch._dynamo import convert_frame
+    from torch._dynamo.variables import ConstantVariable
 
     original_wrapper = convert_frame.catch_errors_wrapper
     original_manager = convert_frame.CheckFunctionManager
+    make_constant = ConstantVariable.__init__
 
     def catch_errors_wrapper(callback, hooks):
         backend = _innermost(callback)
@@ -53,11 +56,18 @@ def attach(is_ours, find, record, audit):
             traces.append(Trace(
                 [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)],
                 output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
-                frozenset(output_graph.installed_globals)))
+                frozenset(output_graph.installed_globals), frozenset(_tracing.texts)))
         return manager
+
+    def note_constant(self, value, *arguments, **keywords):
+        texts = getattr(_tracing, "texts", None)
+        if texts is not None and type(value) is str:
+            texts.add(value)
+        make_constant(self, value, *arguments, **keywords)
 
     convert_frame.catch_errors_wrapper = catch_errors_wrapper
     convert_frame.CheckFunctionManager = check_function_manager
+    ConstantVariable.__init__ = note_constant
 
 
 def _innermost(callback):
@@ -94,13 +104,14 @@ class _Callback:
         return run_dynamo(2) if token is None else self._trace(token, frame, run_dynamo)
 
     def _trace(self, token, frame, run_dynamo):
-        outer, _tracing.traces = getattr(_tracing, "traces", None), []
+        outer = getattr(_tracing, "traces", None), getattr(_tracing, "texts", None)
+        _tracing.traces, _tracing.texts = [], set()
         try:
             with self._record(token, frame) as finish:
                 result = run_dynamo(3)
             traces = _tracing.traces
         finally:
-            _tracing.traces = outer
+            _tracing.traces, _tracing.texts = outer
         compiled = result.guarded_code is not None and traces
         finish(Recorded(traces[-1], result.guarded_code.code) if compiled else None)
         return result

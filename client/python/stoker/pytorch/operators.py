@@ -62,6 +62,14 @@ def operator_of(name):
         return None
 
 
+def operators_in(namespace):
+    """Names of all that are registered, without overloads."""
+    prefix = f"{namespace}::"
+    return {
+        name.removeprefix(prefix).partition(".")[0] for name in torch._C._dispatch_get_all_op_names()
+        if name.startswith(prefix)}
+
+
 def fake_mode():
     """A mode in which operators know sizes and compute nothing."""
     from torch._subclasses.fake_tensor import FakeTensorMode

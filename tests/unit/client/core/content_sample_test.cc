@@ -13,7 +13,7 @@ std::uint64_t SampleOfText(const std::string& text) {
 }
 
 TEST(ContentSample, SmallRegion_EveryByteCounts) {
-  for (const std::size_t size : {1U, 7U, 8U, 9U, 127U, 128U}) {
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 127U, 128U, 1000U, 4096U}) {
     std::string text(size, 'a');
     const std::uint64_t before = SampleOfText(text);
     EXPECT_EQ(SampleOfText(text), before);
@@ -25,8 +25,23 @@ TEST(ContentSample, SmallRegion_EveryByteCounts) {
   }
 }
 
+TEST(ContentSample, SmallRegionBesideALargeOne_EveryByteCountsOfAFewWords) {
+  const std::string large(5000, 'a');
+  std::string text(128, 'a');
+  const auto sample = [&] {
+    return SampleOf(std::array<const void*, 2>{large.data(), text.data()},
+                    std::array{large.size(), text.size()});
+  };
+  const std::uint64_t before = sample();
+  for (char& byte : text) {
+    byte = 'b';
+    EXPECT_NE(sample(), before);
+    byte = 'a';
+  }
+}
+
 TEST(ContentSample, LargeRegion_AnyTwelfthThatChangesIsSeen) {
-  for (const std::size_t size : {129U, 136U, 1000U, 4096U, 1U << 20}) {
+  for (const std::size_t size : {4097U, 4104U, 5000U, 1U << 20}) {
     const std::string text(size, 'a');
     const std::uint64_t before = SampleOfText(text);
     const std::size_t part = size / 12;
