@@ -23,7 +23,7 @@ _TAKEN = {
             special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0
             special_scaled_modified_bessel_k1 special_spherical_bessel_j0"""),
         (_NUMBERS, """
-            abs argmax argmin bucketize ceil dist floor kthvalue linalg_cross mvlgamma neg reflection_pad1d
+            abs argmax argmin bucketize ceil dist floor kthvalue ldexp linalg_cross mvlgamma neg reflection_pad1d
             reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d round rsub
             searchsorted sub threshold trace trunc"""))
     for name in names.split()}
