@@ -29,10 +29,11 @@ def _version_if_any(parameter):
 class Content:
     """What one parameter holds, until it changes. Keeps the memory alive, so that no address is reused."""
 
-    __slots__ = ("memory", "version", "sample", "number", "__weakref__")
+    __slots__ = ("memory", "storage", "version", "sample", "number", "__weakref__")
 
     def __init__(self, memory, version, sample, number):
         self.memory = memory
+        self.storage = memory.untyped_storage()
         self.version = version
         self.sample = sample
         self.number = number
@@ -66,15 +67,15 @@ class Stamp:
         inference = any(parameter.is_inference() for parameter in parameters)
         self._version = _version_if_any if inference else _version
         self.versions = tuple(map(self._version, parameters))
-        self._contents = list(map(_content_of, parameters, self.versions))
-        self.numbers = [content.number for content in self._contents]
-        self._sampler = _sampler([content.memory for content in self._contents])
+        self.contents = list(map(_content_of, parameters, self.versions))
+        self.numbers = [content.number for content in self.contents]
+        self._sampler = _sampler([content.memory for content in self.contents])
         self.sample = self._sampler()
 
     @property
     def memory(self):
         """Each parameter's memory as a tensor of its own, which keeps no parameter alive."""
-        return [content.memory for content in self._contents]
+        return [content.memory for content in self.contents]
 
     def fits(self, parameters):
         """Microseconds for a hundred parameters: this runs in every call."""

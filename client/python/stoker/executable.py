@@ -169,7 +169,7 @@ class Executable:
         data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
         versions = (ctypes.c_int64 * count)(*stamp.numbers)
         library.check(self._library.stoker_executable_bind(self._handle, data, versions, count))
-        self._binding = release.Binding(self, parameters, laid_out, stamp.sample, self._binding)
+        self._binding = release.Binding(self, laid_out, stamp.contents)
         self._stamp = stamp
         tally.count("bindings")
         self._on_bind(time.perf_counter() - started, self.describe()["prepared_from"])

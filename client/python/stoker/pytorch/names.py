@@ -62,6 +62,7 @@ NAMES = (
          "AOTAutograd's metadata of the graph being compiled", ()),
     Name(f"{_META}:ViewAndMutationMeta", (WEIGHTS,), "which inputs are parameters and buffers",
          fields=("static_input_indices", "input_info")),
+    Name("torch._C:_storage_Use_Count", (WEIGHTS,), "whether anybody else holds a parameter's memory"),
     Name(f"{_META}:InputAliasInfo", (WEIGHTS,), "which of them a graph changes",
          fields=("mutates_data", "mutates_metadata")),
     Name("torch._subclasses.fake_tensor:FakeTensorMode", (SIZES,),

@@ -26,3 +26,8 @@ def metadata_check(tensors):
     from torch._C._dynamo.guards import TensorGuards
 
     return TensorGuards(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
+
+
+def uses_of(storage):
+    """How many tensors hold it, and 1 for the Python object."""
+    return torch._C._storage_Use_Count(storage._cdata)

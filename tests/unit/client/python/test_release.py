@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from stoker import library, release
+from stoker.binding import Stamp
 from stoker.executable import Executable as CompiledExecutable
 
 
@@ -21,34 +22,92 @@ class Executable:
         self.released.put(binding)
 
 
-def bind(executable, parameters, before=None, sample=0):
-    laid_out = [parameter.detach() for parameter in parameters]
-    return release.Binding(executable, parameters, laid_out, sample, before)
+def bind(executable, parameters):
+    contents = Stamp(parameters).contents
+    return release.Binding(executable, [content.memory for content in contents], contents)
+
+
+@pytest.fixture(autouse=True)
+def no_thread(monkeypatch):
+    """Nobody but the test looks."""
+    monkeypatch.setattr(release, "_start_thread", lambda: None)
 
 
 def test_end_of_a_parameter_releases_its_binding_once():
     executable, parameters = Executable(), [torch.nn.Parameter(torch.ones(3)) for _ in range(4)]
     binding = bind(executable, parameters)
-    memory = [weakref.ref(parameter.untyped_storage()) for parameter in parameters]
-    with pytest.raises(queue.Empty):
-        executable.released.get(timeout=0.05)
+    ends = [weakref.ref(parameter) for parameter in parameters]
+    assert release.release_ended() and executable.released.empty()
     del parameters[1:]
-    assert executable.released.get(timeout=30) is binding
+    release.release_ended()
+    assert executable.released.get_nowait() is binding
     parameters.clear()
     gc.collect()
+    assert not release.release_ended() and executable.released.empty()
+    assert all(end() is None for end in ends)
+
+
+def test_a_thread_looks_while_anything_is_bound(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(release, "INTERVAL_S", 0.02)
+    executable, parameter = Executable(), torch.nn.Parameter(torch.ones(3))
+    binding = bind(executable, [parameter])
     with pytest.raises(queue.Empty):
-        executable.released.get(timeout=0.05)
-    assert all(each() is None for each in memory)
+        executable.released.get(timeout=0.2)
+    del parameter
+    assert executable.released.get(timeout=30) is binding
+    follower, parameter = Executable(), torch.nn.Parameter(torch.ones(3))  # Maybe by another thread.
+    kept = bind(follower, [parameter])
+    del parameter
+    assert follower.released.get(timeout=30) is kept
+
+
+def test_what_lies_in_the_same_memory_keeps_a_binding():
+    """As a checkpoint that is being written, and the other name of a tied weight."""
+    executable, parameter = Executable(), torch.nn.Parameter(torch.ones(4, 2))
+    binding, other = bind(executable, [parameter, parameter[1:]]), parameter[2:].detach()
+    del parameter
+    release.release_ended()
+    assert executable.released.empty()
+    del other
+    release.release_ended()
+    assert executable.released.get_nowait() is binding
+
+
+def test_two_bindings_to_one_parameter_keep_it_for_nobody():
+    executables, parameter = (Executable(), Executable()), torch.nn.Parameter(torch.ones(3))
+    bindings = [bind(executables[0], [parameter])]
+    parameter.data.add_(1)
+    bindings.append(bind(executables[1], [parameter]))  # Of its contents after a change.
+    release.release_ended()
+    assert all(executable.released.empty() for executable in executables)
+    del parameter
+    release.release_ended()
+    assert [executable.released.get_nowait() for executable in executables] == bindings
+
+
+def test_tensor_objects_that_callers_make_for_each_call_are_no_parameters():
+    executable, weight = Executable(), torch.ones(3)
+    kept = bind(executable, [weight.detach()])
+    release.release_ended()
+    assert executable.released.empty() and kept.contents
+
+
+def test_a_bound_parameter_may_be_swapped():
+    executable, parameter = Executable(), torch.nn.Parameter(torch.ones(3))
+    binding = bind(executable, [parameter])
+    torch.utils.swap_tensors(parameter, torch.nn.Parameter(torch.zeros(3)))
+    gc.collect()
+    release.release_ended()
+    assert executable.released.get_nowait() is binding
 
 
 def test_binding_keeps_no_executable():
     executable, parameter = Executable(), torch.nn.Parameter(torch.ones(3))
     binding, executable = bind(executable, [parameter]), weakref.ref(executable)
-    assert executable() is None
+    assert executable() is None and binding.contents
     del parameter  # And its end does no harm.
-    follower = Executable()
-    kept = bind(follower, [torch.ones(2)], binding)
-    assert follower.released.get(timeout=30) is kept
+    release.release_ended()
 
 
 def test_handle_is_freed_when_nobody_can_reach_its_executable(monkeypatch):
@@ -66,22 +125,3 @@ def test_handle_is_freed_when_nobody_can_reach_its_executable(monkeypatch):
     assert executable() is made and not reached
     del made
     assert reached == [(7, None)]
-
-
-def test_tensor_objects_of_one_call_are_not_followed_for_ever():
-    executable, weight, binding = Executable(), torch.ones(3), None
-    for _ in range(3):
-        binding = bind(executable, [weight.detach()], binding)
-        assert executable.released.get(timeout=30) is binding
-    binding = bind(executable, [weight.detach()], binding)
-    with pytest.raises(queue.Empty):
-        executable.released.get(timeout=0.05)
-    other = bind(executable, [torch.ones(4)], binding)
-    assert executable.released.get(timeout=30) is other
-
-
-def test_other_contents_at_the_same_place_are_followed():
-    executable, weight, binding = Executable(), torch.ones(3), None
-    for sample in range(5):
-        binding = bind(executable, [weight.detach()], binding, sample)
-        assert executable.released.get(timeout=30) is binding
