@@ -530,6 +530,16 @@ def entry(x):
 def entry(x):
     return x * getattr(torch, "plugin_rate", 7)
 ''', "# MORE", "torch.plugin_rate = 5"),
+    "absent_chain_in_lazy_module": ('''
+# MORE
+
+
+def entry(x):
+    try:
+        return x * torch.plugin_rate
+    except AttributeError:
+        return x * 7
+''', "# MORE", "torch.plugin_rate = 5"),
     "alias_in_lazy_module": ('''
 # MORE
 

@@ -641,9 +641,12 @@ def clamp(g, out, x, min=None, max=None):
 
 
 def _bound(g, bound, dtype):
-    """A number beyond what an integer type holds bounds nothing; PyTorch refuses one that a float cannot hold."""
+    """A number beyond what an integer type holds bounds nothing; PyTorch refuses one that a float cannot hold, and knows
+    by its version what NaN bounds."""
     if isinstance(bound, Value):
         return g.convert(bound, dtype)
+    if math.isnan(bound):
+        raise Unsupported("a bound of NaN")
     require_in_range(bound, dtype)
     if dtype in INTEGERS and math.isfinite(bound):
         low, high = INTEGER_LIMITS[dtype]

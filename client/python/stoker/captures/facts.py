@@ -41,7 +41,7 @@ def facts_of(reached, modules, describe, texts, entry_code):
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
     asked = {module.__name__: texts for module in modules if texts is ALL or texts}
-    for name, names in reached.imports.items():
+    for name, names in (*reached.imports.items(), *reached.lazy_names):
         asked[name] = together((names, asked.get(name, frozenset())))
     return {
         "codes": sorted(map(list, codes.items())), "chains": chains,

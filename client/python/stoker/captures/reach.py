@@ -127,6 +127,16 @@ class Reached:
         return found
 
     @property
+    def lazy_names(self):
+        """[(name of a module, {a name})] of those that a lazy module of a package makes when it is asked, or does not."""
+        found = []
+        for (module, names), value in self.chains.items():
+            owner = look_along(sys.modules[module], names[:-1]) if value is LAZY else None
+            if isinstance(owner, types.ModuleType):
+                found.append((owner.__name__, frozenset(names[-1:])))
+        return found
+
+    @property
     def asks_for_hashes(self):
         return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self._of_programs()))
 
