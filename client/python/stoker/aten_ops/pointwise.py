@@ -2,7 +2,7 @@
 
 import math
 
-from ..graph_text import FLOATS, INTEGER_LIMITS, INTEGERS, Value, element_of
+from ..graph_text import FLOATS, INTEGER_LIMITS, Value, element_of
 from .registry import Unsupported, as_value, compute_dtype, promote, rule
 
 # ---- One operand, one node: computed in the dtype of the result ------------------------------------
@@ -641,16 +641,13 @@ def clamp(g, out, x, min=None, max=None):
 
 
 def _bound(g, bound, dtype):
-    """A number beyond what an integer type holds bounds nothing; PyTorch refuses one that a float cannot hold, and knows
-    by its version what NaN bounds."""
+    """What a number bounds that the type does not hold, or NaN, depends on PyTorch's version."""
     if isinstance(bound, Value):
         return g.convert(bound, dtype)
-    if math.isnan(bound):
-        raise Unsupported("a bound of NaN")
+    low, high = INTEGER_LIMITS.get(dtype, (-math.inf, math.inf))
+    if not low <= bound <= high:
+        raise Unsupported(f"a bound of {bound} for {dtype}")
     require_in_range(bound, dtype)
-    if dtype in INTEGERS and math.isfinite(bound):
-        low, high = INTEGER_LIMITS[dtype]
-        bound = min(max(int(bound), low), high)
     return g.constant(bound, dtype)
 
 
