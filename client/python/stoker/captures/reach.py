@@ -131,7 +131,7 @@ class Reached:
         """[(name of a module, {a name})] of those that a lazy module of a package makes when it is asked, or does not."""
         found = []
         for (module, names), value in self.chains.items():
-            owner = look_along(sys.modules[module], names[:-1]) if value is LAZY else None
+            owner = look_along(sys.modules.get(module), names[:-1]) if value is LAZY else None
             if isinstance(owner, types.ModuleType):
                 found.append((owner.__name__, frozenset(names[-1:])))
         return found
