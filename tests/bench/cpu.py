@@ -128,6 +128,8 @@ def main():
                         help="N cold and N warm starts of each row; medians of them (default: 1)")
     parser.add_argument("--without-amx", action="store_true",
                         help="as where the kernel gives nobody AMX tiles, neither Stoker nor its peers")
+    parser.add_argument("--keep", metavar="FOLDER",
+                        help="keep what is measured there, and go on from what a run of this commit kept")
     store.add_arguments(parser)
     arguments = parser.parse_args()
     if arguments.without_amx:
@@ -144,17 +146,25 @@ def main():
         (*key, [name for name in chosen if applies(name, key[1])])
         for key in arguments.only or parse_only("")]
     run = {**store.conditions(torch.get_num_threads()), "without_amx": arguments.without_amx}
+    kept = store.Kept(arguments.keep, {**run, "starts": arguments.starts, "of": chosen})
     say(f"{machine()}, {run['threads']} threads, {run['target']}, PyTorch {torch.__version__}")
     for why in absent.values():
         say(why)
     processes = sum(
         1 + sum(starts_of(name, arguments.starts) for name in names) for *_, names in groups)
-    peaks, results = Peaks(run["threads"], "amx_bf16" in run["target"]), []
+    peaks, results = Peaks(run["threads"], "amx_bf16" in run["target"], kept.read("peaks")), []
     peaks.measure()
     with Bench(processes) as bench:
         for model, dtype, batch, names in groups:
-            results += group_of(bench, model, dtype, batch, names, arguments.starts)
-            peaks.measure()
+            name = f"{model}-{dtype}-{batch}"
+            group = kept.read(name)
+            if group is None:
+                group = group_of(bench, model, dtype, batch, names, arguments.starts)
+                peaks.measure()
+                kept.write("peaks", peaks.rates)
+                if not any("error" in result for result in group):
+                    kept.write(name, group)
+            results += group
     if faster := fill_shares(results, peaks.rates):
         say(f"{faster} rows have no share of the peak: they are faster, the machine was slower whenever"
             " its peak was measured.")

@@ -159,10 +159,11 @@ def fastest(rates):
 
 
 class Peaks:
-    """The fastest rates that were measured in a run. `has_tiles`: whether its processes may use AMX."""
+    """The fastest rates that were measured in a run. `has_tiles`: whether its processes may use AMX;
+    `rates`: those of the part of the run that was cut off."""
 
-    def __init__(self, threads, has_tiles):
-        self.rates = {}
+    def __init__(self, threads, has_tiles, rates=None):
+        self.rates = dict(rates or {})
         self._threads, self._has_tiles = threads, has_tiles
 
     def measure(self):

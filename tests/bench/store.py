@@ -72,6 +72,31 @@ def conditions(threads):
         "packages": {name: peers.version_of(name) for name in PACKAGES}}
 
 
+class Kept:
+    """Parts of a run that was cut off, in a folder: the next run of the same commit on a machine like it goes on
+    from them. Without a folder it holds nothing."""
+
+    def __init__(self, folder, run):
+        self._folder = Path(folder) if folder else None
+        self._run = {key: value for key, value in run.items() if key != "date"}
+        if self._folder:
+            self._folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, name):
+        """What `write` kept under this name in a run like this one, or None."""
+        try:
+            kept = json.loads((self._folder / f"{name}.json").read_text()) if self._folder else None
+        except FileNotFoundError:
+            return None
+        return kept["item"] if kept and kept["run"] == self._run else None
+
+    def write(self, name, item):
+        if self._folder:
+            part = self._folder / f"{name}.part"
+            part.write_text(json.dumps({"run": self._run, "item": item}))
+            part.replace(self._folder / f"{name}.json")
+
+
 def path_of(bench, run, folder=RESULTS):
     version = run["packages"]["torch"].partition("+")[0]
     return folder / f"{bench}-{run['processor_class']}-torch{version}.json"

@@ -58,3 +58,15 @@ def test_store_is_refused_before_anything_runs(
     with pytest.raises(SystemExit):
         store.check_arguments(parser, parsed, whole)
     assert complaint in capsys.readouterr().err
+
+
+def test_kept_parts_are_of_the_same_run_at_another_time(tmp_path):
+    run = runs.conditions()
+    store.Kept(tmp_path / "kept", run).write("gpt2-float32-1", [1.5])
+    assert store.Kept(tmp_path / "kept", run | {"date": "later"}).read("gpt2-float32-1") == [1.5]
+    assert store.Kept(tmp_path / "kept", run).read("bert-float32-1") is None
+    for changed in ({"commit": "another"}, {"threads": 1}, {"packages": {"torch": "2.16.0"}}):
+        assert store.Kept(tmp_path / "kept", run | changed).read("gpt2-float32-1") is None
+    nowhere = store.Kept(None, run)
+    nowhere.write("gpt2-float32-1", [1.5])
+    assert nowhere.read("gpt2-float32-1") is None
