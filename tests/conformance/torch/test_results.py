@@ -80,6 +80,10 @@ ARGUMENTS = {
 KEYWORDS = {aten.sort.stable: {"stable": True}}
 
 
+def worst_error(result, exact):
+    return (result.double() - exact.double()).abs().max()
+
+
 def _several_results():
     for name in RULES:
         _, packet, overload = name.split(".")
@@ -107,6 +111,10 @@ def test_all_results(operator, dtype):
         results = operator(*arguments, **KEYWORDS.get(operator, {}))
         return [result for result in results if isinstance(result, torch.Tensor)]
 
+    def exact():
+        wide = [x.double() if x.is_floating_point() else x for x in tensors]
+        return function(*wide)
+
     tensors = [given[place] for place in places]
     try:
         expected = function(*tensors)
@@ -116,10 +124,16 @@ def test_all_results(operator, dtype):
     promised = [node.meta["val"].dtype for node in gm.graph.output_node().args[0]]
     results = run_program(gm, program, tensors)
     assert len(results) == len(expected)
-    for result, wanted, dtype_promised in zip(results, expected, promised):
+    for place, (result, wanted, dtype_promised) in enumerate(zip(results, expected, promised)):
         # Where PyTorch runs the operator after all, it gives what it gives.
         assert result.shape == wanted.shape and result.dtype in (dtype_promised, wanted.dtype)
         tolerance = TOLERANCE.get(wanted.dtype, 0)
-        # PyTorch promises f32 for some statistics of narrow floats that its kernels round.
-        torch.testing.assert_close(
-            result.to(wanted.dtype), wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+        try:
+            # PyTorch promises f32 for some statistics of narrow floats that its kernels round.
+            torch.testing.assert_close(
+                result.to(wanted.dtype), wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+        except AssertionError:
+            # Eager rounds many times where a processor has no arithmetic of narrow floats.
+            if dtype not in (torch.float16, torch.bfloat16):
+                raise
+            assert worst_error(result, exact()[place]) <= worst_error(wanted, exact()[place])
