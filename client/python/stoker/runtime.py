@@ -6,6 +6,8 @@ from . import tally
 from .library import FAILED_PRECONDITION, StokerError
 from .log import logger, warn_once
 from .program import Copy, EagerCall, Segment, Slot, slots_read
+from .pytorch.state import in_forward_mode
+from .pytorch.tensors import has_memory
 
 
 def boxed(function):
@@ -44,20 +46,24 @@ def compiled(gm, program, executables):
         forward = forward_of(gm)
         return lambda taken: forward(*taken)
 
-    run_or_eager = rescued(run_of(program, executables), in_eager)
+    run_or_eager = rescued(run_of(program, executables), in_eager, lambda taken: forward_of(gm)(*taken))
 
     @boxed
     def run(arguments):
-        results = run_or_eager(arguments)
+        if in_forward_mode():  # Kernels know nothing of tangents, and nothing guards that there are none.
+            results = forward_of(gm)(*arguments)
+        else:
+            results = run_or_eager(arguments)
         arguments.clear()
         return results
 
     return run
 
 
-def rescued(run, in_eager):
+def rescued(run, in_eager, once=None):
     """`run`, until it raises a StokerError: from then on what in_eager(error) gives. Graphs are functional,
-    so starting over with the same arguments is safe."""
+    so starting over with the same arguments is safe. `once`: for a call with tensors that no kernel can read, as
+    when gradients are asked for in a batch."""
     current = run
 
     def run_or_eager(arguments):
@@ -66,6 +72,10 @@ def rescued(run, in_eager):
             return current(arguments)
         except StokerError as error:
             current = in_eager(error)
+        except RuntimeError:
+            if once is None or all(map(has_memory, arguments)):
+                raise
+            return once(arguments)
         return current(arguments)
 
     return run_or_eager

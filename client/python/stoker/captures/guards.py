@@ -8,7 +8,7 @@ import types
 
 import torch
 
-from ..pytorch.guards import numbers_of
+from ..pytorch.guards import ORDER, numbers_of
 from ..pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from .checks import keys_of, tensor_words
 from .paths import COMPILER, Unreachable, evaluate
@@ -108,6 +108,14 @@ class GuardWriter:
     def _keys(self, guard, place, value):
         self.add(place, "keys", keys_of(value))
 
+    def _order(self, guard, place, value):
+        """Keys that have no words have guards of their own, each at its place."""
+        if isinstance(value, dict):
+            try:
+                self.add(place, "keys", keys_of(value))
+            except NotPortable:
+                pass
+
     def _attribute(self, guard, place, value):
         name = _argument(guard, "attr")
         self.add(place, "has attribute" if hasattr(value, name) else "has no attribute", name)
@@ -191,6 +199,7 @@ _RULES = {
     "DICT_NOT_CONTAINS": GuardWriter._lacks,
     "HASATTR": GuardWriter._attribute,
     "NOT_PRESENT_IN_GENERIC_DICT": GuardWriter._own,
+    ORDER: GuardWriter._order,
     "DUPLICATE_INPUT": GuardWriter._duplicate,
     "TENSOR_MATCH": GuardWriter._tensor,
     "SHAPE_ENV": GuardWriter._shape,

@@ -68,12 +68,14 @@ class _Own(NamedTuple):
 class Describer:
     """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
 
-    def __init__(self, names=frozenset(), plain=None):
+    def __init__(self, names=frozenset(), plain=None, enumerates=False):
         """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data.
+        `enumerates`: whether code may go through the attributes of something, in their order.
         `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
         them. What they cover and refer to is not known then."""
         self._names = names
-        if self.reads("__doc__"):  # Which digests without names leave out.
+        self.enumerates = enumerates
+        if self.reads("__doc__") or enumerates:  # Which digests without names leave out.
             plain = None
         self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
         self._fixed = {}  # Those of them that are the same whichever names are read.
@@ -205,6 +207,8 @@ class Describer:
             if name not in skipped:
                 words = self._annotate(value) if name in _ANNOTATE else self._member(value)
                 data.append(name) if words is None else lines.append(f"{name} {words}")
+        if self.enumerates and not is_installed(cls):
+            lines.append(f"order {[name for name in vars(cls) if name not in _KEPT_BY_PYTHON]}")
         known = self._owns[cls] = _Own(digest_of(*lines), tuple(data), self._variable == variable)
         return known
 

@@ -19,6 +19,11 @@ _FOLDERS = (
 
 @functools.cache
 def packages():
+    """A digest of the names and versions of all that was installed when it was first asked for."""
+    return packages_now()
+
+
+def packages_now():
     """A digest of the names and versions of all that is installed: a folder of metadata is named by both."""
     names = set()
     for folder in {*sys.path, *(folder for folder in _FOLDERS if folder.endswith("packages"))}:

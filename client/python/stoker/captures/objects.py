@@ -1,10 +1,13 @@
 """What the objects that guards reach hold, besides what guards compare: which of the names that code may read are
 there, so that none has come or gone, the functions, methods and classes among their attributes, and the order of an
-OrderedDict.
+OrderedDict; where code enumerates attributes, all names in their order. And which of them are one object: what code
+changes through one path it reads through another.
 """
 
 import abc
 import collections
+import enum
+import sys
 import types
 
 import torch
@@ -12,11 +15,20 @@ import torch
 from .installed import is_installed
 from .paths import Scope, Unreachable, evaluate_at, text
 from .plain_data import HEAPTYPE, is_code_like, method_words
+from .reach import Mark, look_along
 from .values import class_path, encode, look_up
 
 # Of a module: what it holds besides its attributes.
 _HELD = ("_parameters", "_buffers", "_modules")
 _NONE = [[], [], []]
+# What may be asked of a tensor, and no guard says: the names under which code asks, and what is asked.
+_OF_TENSORS = (
+    (("is_leaf",), lambda tensor: tensor.is_leaf), (("grad_fn",), lambda tensor: tensor.grad_fn is None),
+    (("_base", "_is_view"), lambda tensor: tensor._base is None),
+    (("retains_grad",), lambda tensor: tensor.retains_grad), (("output_nr",), lambda tensor: tensor.output_nr),
+    (("_backward_hooks",), lambda tensor: not tensor._backward_hooks),
+    (("Buffer", "_is_buffer"), lambda tensor: getattr(tensor, "_is_buffer", False)),
+    (("Parameter", "_is_param"), lambda tensor: getattr(tensor, "_is_param", False)))
 _LEFT_BY_COMPILE = ("_is_torch_compile",)  # By torch.compile(), on a module; stoker.compile() does not.
 # Classes that any program has objects of.
 _OF_EVERYBODY = {class_path(cls): cls for cls in (
@@ -30,23 +42,48 @@ def objects_of(values, describe):
     """[[node, [names], [[name, words]]]], each object once."""
     found, seen = [], set()
     for place, value in enumerate(values):
-        if id(value) not in seen and _has_attributes(value):
+        if id(value) not in seen and _has_attributes(value, describe):
             seen.add(id(value))
             found.append([place, *_words(value, describe)])
     return found
+
+
+def tensors_of(values, describe):
+    """[[node, what is asked of it]] of tensors, where code asks."""
+    asked = _asked_of_tensors(describe)
+    return [
+        [place, [ask(value) for ask in asked]] for place, value in enumerate(values)
+        if isinstance(value, torch.Tensor)] if asked else []
+
+
+def first_tensor_difference(nodes, tensors, describe, local_values, global_values):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    asked = _asked_of_tensors(describe)
+    values = evaluate_at(nodes, [place for place, _ in tensors], Scope(local_values, global_values))
+    for (place, expected), value in zip(tensors, values):
+        found = [ask(value) for ask in asked] if isinstance(value, torch.Tensor) else None
+        if found != expected:
+            return f"state of {text(nodes, place)}", str(expected), str(found)
+    return None
+
+
+def _asked_of_tensors(describe):
+    return [ask for names, ask in _OF_TENSORS if any(map(describe.reads, names))]
 
 
 def first_difference(nodes, objects, describe, local_values, global_values):
     """(what, expected, found) of the first one that is not what it was, or None."""
     values = evaluate_at(nodes, [place for place, *_ in objects], Scope(local_values, global_values))
     for (place, *expected), value in zip(objects, values):
-        found = _words(value, describe) if _has_attributes(value) else _NONE
+        found = _words(value, describe) if _has_attributes(value, describe) else _NONE
         if found != expected:
             names, code, order = expected
             if found[2] != order:
                 return f"the order of {text(nodes, place)}", str(order), str(found[2])
             if found[0] != names:
                 changed = sorted(set(names).symmetric_difference(found[0]))
+                if not changed:
+                    return f"the order in {text(nodes, place)}", str(names), str(found[0])
                 return f"{text(nodes, place)}.{changed[0] if changed else names}", *(
                     ("there", "not there") if changed and changed[0] in names else ("not there", "there"))
             name, words = next(pair for pair, other in zip(code, [*found[1], None]) if pair != other)
@@ -54,10 +91,92 @@ def first_difference(nodes, objects, describe, local_values, global_values):
     return None
 
 
-def _has_attributes(value):
+# What has guards of its own for being one, or is no object of the program's.
+_WITHOUT_IDENTITY = (
+    type(None), bool, type(...), type, enum.Enum, types.ModuleType, types.BuiltinFunctionType, types.MethodType,
+    types.MappingProxyType, types.CodeType, torch.dtype, torch.device, Unreachable, Mark)
+# What is as good as any other that equals it, but for `is`,
+_VALUES = (int, float, complex, str, bytes, tuple, frozenset, range, slice)
+# and of these, what Python has once.
+_KEPT_ONCE = (*range(-5, 257), "", b"", (), frozenset(), *map(chr, range(256)), *(bytes([n]) for n in range(256)))
+_KEPT_ONCE = {(type(value), value) for value in _KEPT_ONCE}
+
+
+def identities_of(values, chains, compares_identity):
+    """[[place of a node, or [module, names], or [either, number of a cell]]]: of each object all that lead to it.
+    `chains`: of reach.Reached; what code reads of a module may be an object that it changes as an argument.
+    `compares_identity`: whether code may ask of two values whether they are one."""
+    found = {}
+    leading = [*enumerate(values), *(
+        ([module, list(names)], value) for (module, names), value in sorted(chains.items(), key=lambda item: item[0]))]
+    for path, value in leading:
+        if _has_identity(value, compares_identity):
+            found.setdefault(id(value), []).append(path)
+        if isinstance(value, types.FunctionType):
+            for number, cell in enumerate(value.__closure__ or ()):
+                found.setdefault(id(cell), []).append([path, number])
+    return list(found.values())
+
+
+def _place_of(path):
+    """Of the node in which a path of an identity begins, if it does."""
+    while type(path) is list and type(path[1]) is int:
+        path = path[0]
+    return path if type(path) is int else None
+
+
+def _has_identity(value, compares_identity):
+    if isinstance(value, _WITHOUT_IDENTITY):
+        return False
+    if type(value) not in _VALUES:
+        return True
+    if value != value:  # Containers find a NaN by what it is.
+        return True
+    return compares_identity and (type(value) in (slice, tuple) and value != () or (
+        type(value) not in (slice, tuple) and (type(value), value) not in _KEPT_ONCE))
+
+
+def first_identity_difference(nodes, identities, local_values, global_values):
+    """(what, expected, found) of the first one that is another object than it was, or None."""
+    places = {_place_of(path) for paths in identities for path in paths} - {None}
+    values = dict(zip(places, evaluate_at(nodes, places, Scope(local_values, global_values))))
+
+    def value_of(path):
+        if type(path) is int:
+            return values[path]
+        if type(path[1]) is int:
+            cells = getattr(value_of(path[0]), "__closure__", None) or ()
+            return cells[path[1]] if path[1] < len(cells) else None
+        return look_along(sys.modules.get(path[0]), path[1])
+
+    def text_of(path):
+        if type(path) is int:
+            return text(nodes, path)
+        if type(path[1]) is int:
+            return f"{text_of(path[0])}.__closure__[{path[1]}]"
+        return ".".join((path[0], *path[1]))
+
+    met, kept = {}, []  # Objects made on the way live on: another one might take their place.
+    for paths in identities:
+        first = value_of(paths[0])
+        kept.append(first)
+        if isinstance(first, _WITHOUT_IDENTITY):
+            continue  # Another kind of thing, which others compare.
+        other = met.setdefault(id(first), paths)
+        if other is not paths:
+            return text_of(paths[0]), "an object of its own", text_of(other[0])
+        for path in paths[1:]:
+            if value_of(path) is not first:
+                return text_of(path), text_of(paths[0]), "another object"
+    return None
+
+
+def _has_attributes(value, describe=None):
     if type(value) is collections.OrderedDict:
         return True
-    return type(value).__flags__ & HEAPTYPE and not isinstance(
+    if describe is not None and describe.enumerates and isinstance(value, types.FunctionType):
+        return True
+    return (type(value).__flags__ & HEAPTYPE or type(value).__dictoffset__) and not isinstance(
         value, (type, types.FunctionType, types.ModuleType, torch.Tensor, Unreachable))
 
 
@@ -115,10 +234,12 @@ def _words(value, describe):
         own = {}
     if type(own) is not dict:
         own = {}
-    names = [name for name in own if describe.reads(name) and name not in _LEFT_BY_COMPILE]
+    names = [
+        name for name in own if (describe.enumerates or describe.reads(name)) and name not in _LEFT_BY_COMPILE]
     code = [
-        [name, method_words(own[name], describe)] for name in sorted(names) if is_code_like(own[name], describe)]
+        [name, method_words(own[name], describe)] for name in sorted(names)
+        if describe.reads(name) and is_code_like(own[name], describe)]
     if isinstance(value, torch.nn.Module):
         for held in _HELD:
-            names += [name for name in own.get(held) or () if describe.reads(name)]
-    return [sorted(names), code, order]
+            names += [name for name in own.get(held) or () if describe.enumerates or describe.reads(name)]
+    return [names if describe.enumerates else sorted(names), code, order]

@@ -114,12 +114,18 @@ class GuardProgram:
             return Failure("shape", expression, "true", "false")
         different = objects.first_difference(
             self._nodes, self._record["objects"], self._describe, local_values, self._globals
+        ) or objects.first_tensor_difference(
+            self._nodes, self._record["tensors"], self._describe, local_values, self._globals
         ) or objects.first_kind_difference(self._nodes, self._record["kinds"], local_values, self._globals)
-        return Failure("attributes", *different) if different else None
+        if different:
+            return Failure("attributes", *different)
+        different = objects.first_identity_difference(
+            self._nodes, self._record["identities"], local_values, self._globals)
+        return Failure("sameness", *different) if different else None
 
     def _new_describer(self, plain=None):
         names = self._record["names"]
-        return Describer(names if names is ALL else frozenset(names), plain)
+        return Describer(names if names is ALL else frozenset(names), plain, self._record["enumerates"])
 
     def _evaluate(self, local_values):
         return evaluate(self._nodes, Scope(local_values, self._globals))

@@ -16,7 +16,7 @@ from .installed import is_installed_file, is_installed_module, is_pythons_file
 from .paths import COMPILER
 from ..pytorch import installation
 from .reads import (
-    asks_by_text, asks_for_hashes, chains_of, code_inside, has_no_order, imports_of, makes_sets, names_of, takes_exceptions, texts_in,
+    asks_by_text, asks_for_hashes, chains_of, code_inside, compares_identity, enumerates, has_no_order, imports_of, makes_sets, names_of, takes_exceptions, texts_in,
     texts_in_code, together)
 from .set_order import shows_order
 from .values import NotPortable
@@ -26,6 +26,7 @@ _MAX_WRAPPERS = 16
 _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
+_RUN_OF_ANY_CLASS = ("__class_getitem__", "__init_subclass__", "__set_name__")  # Methods that Python calls by itself.
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 
 
@@ -172,6 +173,16 @@ class Reached:
         """May it read what bears a name that comes to it as a value?"""
         return any(asks_by_text(code, not self._is_programs(code)) for code in self.codes)
 
+    @property
+    def enumerates(self):
+        """May code of the program go through the attributes of something?"""
+        return any(map(enumerates, self._of_programs()))
+
+    @property
+    def compares_identity(self):
+        """May code of the program ask whether two values are one object?"""
+        return any(map(compares_identity, self._of_programs()))
+
     def shown_sets(self, values):
         """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
         guarded objects. PyTorch's own code depends on no such order."""
@@ -279,7 +290,8 @@ class Reached:
             for name, value in list(vars(base).items()):
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
-                if is_constant and _is_run_by_python(name) and isinstance(value, types.FunctionType):
+                is_run = is_constant and _is_run_by_python(name) or name in _RUN_OF_ANY_CLASS
+                if is_run and isinstance(value, types.FunctionType):
                     if not is_installed_file(value.__code__.co_filename):
                         self._run_unseen.append(value.__code__)
                 for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):

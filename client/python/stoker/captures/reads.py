@@ -25,6 +25,8 @@ _READ_BY_TEXT = frozenset((
     "getattr", "hasattr", "setattr", "delattr", "getattr_static", "__getattribute__", "__dict__"))
 # PyTorch's modules look into their own dictionaries, for names that code gives them.
 _READ_BY_TEXT_IN_PYTORCH = _READ_BY_TEXT - {"__dict__"}
+# Methods of a dictionary that look at one item.
+_OF_ONE_KEY = frozenset(("get", "pop", "setdefault", "__getitem__", "__setitem__", "__contains__"))
 _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"))
 # With one of these, in names that a text holds.
 _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
@@ -93,6 +95,47 @@ def names_of(code, is_pytorchs):
         if not by_text.isdisjoint(each.co_names) and makes_text(each):
             return ALL
     return names
+
+
+def enumerates(code):
+    """May it go through the attributes of something, in their order? PyTorch's own code depends on no such order."""
+    for each in code_inside(code):
+        if not _READ_ALL.isdisjoint(each.co_names):
+            return True
+        if "__dict__" not in each.co_names:
+            continue
+        instructions = _effective(each)
+        for place, instruction in enumerate(instructions):
+            if instruction.opname in _LOADS_ATTRIBUTE and instruction.argval == "__dict__" and not _is_of_one_key(
+                    instructions[place + 1:place + 3]):
+                return True
+    return False
+
+
+def compares_identity(code):
+    """May it ask whether two values are one object? Whether something is None, or True, the value itself says."""
+    for each in code_inside(code):
+        instructions = _effective(each)
+        for place, instruction in enumerate(instructions):
+            if instruction.opname == "IS_OP" and not (place and _is_singular(instructions[place - 1])):
+                return True
+    return False
+
+
+def _is_singular(instruction):
+    return instruction.opname == "LOAD_CONST" and (
+        instruction.argval in (None, True, False) or instruction.argval is ...)
+
+
+def _is_of_one_key(following):
+    """Do these instructions take one item of the dictionary that was just loaded?"""
+    names = [instruction.opname for instruction in following]
+    if not names:
+        return False
+    if names[0] in _LOADS_ATTRIBUTE:
+        return following[0].argval in _OF_ONE_KEY
+    return names[0] == "CONTAINS_OP" or len(names) > 1 and (
+        names[1] in ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR") or following[1].argrepr == "[]")
 
 
 def asks_by_text(code, is_pytorchs):
@@ -238,6 +281,6 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "asks_by_text", "asks_for_hashes", "chains_of", "code_inside", "has_no_order", "imports_of",
+    "ALL", "asks_by_text", "asks_for_hashes", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
     "is_ordered_by_address", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
     "texts_in_code", "together"]

@@ -14,7 +14,7 @@ from .installed import packages
 from .digests import digest_of
 from .identity import Describer
 from .key import FORMAT
-from .objects import kinds_of, objects_of
+from .objects import identities_of, kinds_of, objects_of, tensors_of
 from .paths import COMPILER
 from .reach import Reached
 from .reads import ALL, texts_in
@@ -38,7 +38,8 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         asked = texts.union(text for text in trace.texts if len(text) <= _MAX_NAME)
     if names is not ALL:
         names |= asked
-    describe = Describer(names)
+    enumerates = reached.enumerates
+    describe = Describer(names, enumerates=enumerates)
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
@@ -54,7 +55,10 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "distinct": writer.distinct,
         "shapes": writer.shapes,
         "names": names if names is ALL else sorted(names),
+        "enumerates": enumerates,
         "objects": objects,
+        "tensors": tensors_of(writer.values, describe),
+        "identities": identities_of(writer.values, reached.chains, reached.compares_identity),
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
         "packages": packages(),

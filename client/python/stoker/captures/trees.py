@@ -1,16 +1,14 @@
 """Which classes PyTorch's pytree takes apart: registering one changes no class."""
 
-import types
-
 from ..pytorch.state import tree_nodes
-from .held import held
+from .held import module_name_of
 from .installed import is_installed
 from .values import class_path, look_up
 
 
 def trees_of(reached, classes):
     """[[path of a class, is it taken apart?]] of a program's classes, where code that was traced takes trees apart."""
-    if not any("pytree" in _module_of(value) for value in reached.chains.values()):
+    if not any("pytree" in module_name_of(value) for value in reached.chains.values()):
         return []
     return sorted([class_path(cls), _is_node(cls)] for cls in classes if not is_installed(cls))
 
@@ -22,12 +20,6 @@ def first_difference(trees):
         if isinstance(cls, type) and _is_node(cls) != expected:
             return f"pytree of {path}", str(expected), str(not expected)
     return None
-
-
-def _module_of(value):
-    """The name of a module, or of the one that a function or a class is from."""
-    name = value.__name__ if isinstance(value, types.ModuleType) else held(value, "__module__")
-    return name if isinstance(name, str) else ""
 
 
 def _is_node(cls):

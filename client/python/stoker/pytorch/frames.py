@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .guards import words_of
+from .guards import orders_of, words_of
 
 _tracing = threading.local()
 
@@ -54,7 +54,8 @@ def attach(is_ours, find, record, audit):
             from torch._guards import Guard
 
             traces.append(Trace(
-                [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)],
+                [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)]
+                + orders_of(output_graph),
                 output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
                 frozenset(output_graph.installed_globals), frozenset(_tracing.texts)))
         return manager

@@ -7,6 +7,7 @@ from ..not_portable import NotPortable
 from . import versions
 from .unknown import require_defaults
 
+ORDER = "order of keys"  # The kind of what orders_of() gives.
 _FIELDS = frozenset((
     "originating_source", "create_fn", "guard_types", "code_list", "obj_weakref",
     "guarded_class_weakref", "stack", "user_stack", "_hash", "_unserializable",
@@ -43,6 +44,12 @@ def words_of(guard):
     except NotPortable as error:
         reason = str(error)
     return GuardWords(kind, source, arguments, tuple(guard.code_list or ()), _line(guard), reason)
+
+
+def orders_of(output_graph):
+    """Of the dictionaries whose order code sees: Dynamo guards it without a guard of its own."""
+    sources = sorted(output_graph.guard_on_key_order, key=repr)
+    return [GuardWords(ORDER, source, {}, (), "") for source in sources]
 
 
 def _arguments(function, kind):

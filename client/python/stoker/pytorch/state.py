@@ -120,6 +120,11 @@ def parts():
          (vars(device), "CURRENT_DEVICE", device.CURRENT_DEVICE)))
 
 
+def in_forward_mode():
+    """May tensors carry tangents?"""
+    return forward_ad._current_level >= 0
+
+
 def watcher():
     """A function that tells, in about a microsecond, whether the state is still as it is now."""
     state = GlobalStateGuard()

@@ -31,3 +31,8 @@ def metadata_check(tensors):
 def uses_of(storage):
     """How many tensors hold it, and 1 for the Python object."""
     return torch._C._storage_Use_Count(storage._cdata)
+
+
+def has_memory(value):
+    """Or is it no tensor at all? What transforms wrap (a batch of gradients) has none of its own."""
+    return not isinstance(value, torch.Tensor) or torch._C._has_storage(value)
