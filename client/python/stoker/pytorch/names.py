@@ -62,6 +62,7 @@ NAMES = (
          "AOTAutograd's metadata of the graph being compiled", ()),
     Name(f"{_META}:ViewAndMutationMeta", (WEIGHTS,), "which inputs are parameters and buffers",
          fields=("static_input_indices", "input_info")),
+    Name("torch._C:_has_storage", (GRAPHS,), "whether a tensor is a batch of gradients"),
     Name("torch._C:_storage_Use_Count", (WEIGHTS,), "whether anybody else holds a parameter's memory"),
     Name(f"{_META}:InputAliasInfo", (WEIGHTS,), "which of them a graph changes",
          fields=("mutates_data", "mutates_metadata")),
@@ -101,6 +102,8 @@ NAMES = (
         "DICT_VERSION", "TENSOR_MATCH", "SHAPE_ENV")),
     *_builder(("NOT_PRESENT_IN_GENERIC_DICT",), "attr"),
     *_builder(("DUPLICATE_INPUT",), "source_b"),
+    Name("torch._dynamo.output_graph:OutputGraphGuardsState", (CAPTURES,),
+         "dictionaries whose order is guarded without a guard", fields=("guard_on_key_order",)),
     *_sources((
         "NNModuleSource", "UnspecializedNNModuleSource", "UnspecializedBuiltinNNModuleSource",
         "FSDPNNModuleSource", "SkipGuardSource", "OptimizerSource", "CodeSource", "ClosureSource",
