@@ -40,6 +40,8 @@ class Blob {
       : bytes_(std::make_shared<const std::string>(std::move(bytes))), kind_(kind) {}
 
   std::string_view bytes() const { return *bytes_; }
+  // Keeps the bytes where they are, for who wants no copy and knows no Blob.
+  std::shared_ptr<const void> owner() const { return bytes_; }
   std::size_t size() const { return bytes_->size(); }
   BlobKind kind() const { return kind_; }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ class BlobStore {
   // kNotFound: a miss; damage that is found while reading is quarantined and is a miss too.
   // kUnavailable: the store cannot be read now. Counts as a use of the blob.
   virtual Result<Blob> Get(const Digest& digest) = 0;
+
+  // The blob if it can be had without I/O and without waiting, which counts as a use. Nothing says
+  // nothing: ask Get.
+  virtual std::optional<Blob> GetNow(const Digest& /*digest*/) { return std::nullopt; }
 
   // Storing what is already there succeeds, keeps the first kind, and counts as a use. Nothing is
   // visible before all of it is. kResourceExhausted: no room can be made, or the disk is full; what

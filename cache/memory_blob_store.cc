@@ -6,9 +6,14 @@ MemoryBlobStore::MemoryBlobStore(const Watermarks& watermarks, UnixClock clock)
     : clock_(std::move(clock)), ledger_(watermarks) {}
 
 Result<Blob> MemoryBlobStore::Get(const Digest& digest) {
+  if (auto found = GetNow(digest)) return *std::move(found);
+  return NotFound("Blob " + digest.ToHex() + " is not in memory.");
+}
+
+std::optional<Blob> MemoryBlobStore::GetNow(const Digest& digest) {
   const std::lock_guard lock(mutex_);
   const auto found = blobs_.find(digest);
-  if (found == blobs_.end()) return NotFound("Blob " + digest.ToHex() + " is not in memory.");
+  if (found == blobs_.end()) return std::nullopt;
   ledger_.Touch(digest, clock_());
   return found->second;
 }

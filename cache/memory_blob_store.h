@@ -16,6 +16,7 @@ class MemoryBlobStore : public BlobStore {
   explicit MemoryBlobStore(const Watermarks& watermarks, UnixClock clock = SystemUnixNanos);
 
   Result<Blob> Get(const Digest& digest) override;
+  std::optional<Blob> GetNow(const Digest& digest) override;
   Status Put(const NamedBlob& blob) override;
   Result<bool> Contains(const Digest& digest) override;
   void Touch(std::span<const Digest> digests) override;

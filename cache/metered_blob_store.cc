@@ -20,6 +20,17 @@ Result<Blob> MeteredBlobStore::Get(const Digest& digest) {
   return blob;
 }
 
+std::optional<Blob> MeteredBlobStore::GetNow(const Digest& digest) {
+  const std::int64_t start_ns = clock_();
+  std::optional<Blob> blob = inner_->GetNow(digest);
+  if (blob) {
+    get_latency_.Record(clock_() - start_ns);
+    ++hits_;
+    get_bytes_ += blob->size();
+  }
+  return blob;
+}
+
 Status MeteredBlobStore::Put(const NamedBlob& blob) {
   const std::int64_t start_ns = clock_();
   Status status = inner_->Put(blob);

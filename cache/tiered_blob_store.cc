@@ -28,6 +28,12 @@ Result<Blob> TieredBlobStore::Get(const Digest& digest) {
   return fills_.Do(digest, [&] { return Fill(digest); });
 }
 
+std::optional<Blob> TieredBlobStore::GetNow(const Digest& digest) {
+  std::optional<Blob> blob = front_->GetNow(digest);
+  if (blob) back_->Touch({&digest, 1});
+  return blob;
+}
+
 Result<Blob> TieredBlobStore::Fill(const Digest& digest) {
   STOKER_TRY(Blob blob, back_->Get(digest));
   const Result<NamedBlob> named = NamedBlob::Verify(digest, std::move(blob));

@@ -23,6 +23,7 @@ class TieredBlobStore : public BlobStore {
                   Authority authority);
 
   Result<Blob> Get(const Digest& digest) override;
+  std::optional<Blob> GetNow(const Digest& digest) override;
   Status Put(const NamedBlob& blob) override;
   Result<bool> Contains(const Digest& digest) override;
   void Touch(std::span<const Digest> digests) override;

@@ -1,16 +1,17 @@
 #include "daemon/app.h"
 
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
-#include <thread>
 
 #include "cache/stack.h"
+#include "daemon/access/access_control.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
 #include "daemon/admin/captures_api.h"
@@ -18,6 +19,7 @@
 #include "daemon/admin/version.h"
 #include "daemon/folder_claim.h"
 #include "daemon/housekeeper.h"
+#include "daemon/log.h"
 #include "daemon/net/listener.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
@@ -28,24 +30,11 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kNetworkThreads = 2;
 constexpr int kBlockingThreads = 4;
+// Of the database, the workers, the log.
+constexpr std::size_t kOtherDescriptors = 1024;
 // For a daemon that drains: less than a client waits for the one it started.
 constexpr std::chrono::seconds kHandOverPatience{8};
-
-void SetUpLog(const Config& config) {
-  spdlog::sink_ptr sink;
-  if (config.log_file.empty()) {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  } else {
-    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(config.log_file);
-  }
-  auto logger = std::make_shared<spdlog::logger>("stokerd", std::move(sink));
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
-  logger->set_level(spdlog::level::from_str(config.log_level));
-  logger->flush_on(spdlog::level::info);
-  spdlog::set_default_logger(std::move(logger));
-}
 
 StackConfig StackConfigOf(const Config& config) {
   StackConfig stack;
@@ -67,10 +56,44 @@ ServiceConfig ServiceConfigOf(const Config& config) {
   return service;
 }
 
+AccessConfig AccessOf(const Config& config) {
+  AccessConfig access;
+  access.own_uid = geteuid();
+  access.other_users = Scopes::Parse(config.other_users).value();
+  access.token_file = config.token_file;
+  return access;
+}
+
+// As many connections as the process may have descriptors for.
+net::ServerLimits LimitsOf(const Config& config) {
+  net::ServerLimits limits;
+  limits.threads = static_cast<int>(config.network_threads);
+  limits.max_connections = static_cast<std::size_t>(config.max_connections);
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return limits;
+  descriptors.rlim_cur = std::max<rlim_t>(
+      descriptors.rlim_cur,
+      std::min<rlim_t>(descriptors.rlim_max, limits.max_connections + kOtherDescriptors));
+  (void)setrlimit(RLIMIT_NOFILE, &descriptors);
+  const std::size_t left = descriptors.rlim_cur > 2 * kOtherDescriptors
+                               ? static_cast<std::size_t>(descriptors.rlim_cur) - kOtherDescriptors
+                               : static_cast<std::size_t>(descriptors.rlim_cur) / 2;
+  if (left < limits.max_connections) {
+    spdlog::warn("{} connections at most: the limit of descriptors (ulimit -n) is {}", left,
+                 descriptors.rlim_cur);
+    limits.max_connections = left;
+  }
+  return limits;
+}
+
+unsigned SocketModeOf(const Config& config) {
+  return static_cast<unsigned>(std::stoul(config.socket_mode, nullptr, 8));
+}
+
 }  // namespace
 
 Status RunApp(const Config& config) {
-  SetUpLog(config);
+  Log log(config.log_file, config.log_level);
   std::error_code code;
   std::filesystem::create_directories(config.cache_dir, code);
   if (code) {
@@ -79,23 +102,25 @@ Status RunApp(const Config& config) {
   }
   STOKER_TRY(const std::unique_ptr<FolderClaim> claim,
              FolderClaim::Take(config.cache_dir, kHandOverPatience));
+  STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
   STOKER_TRY(const std::unique_ptr<CacheStack> stack,
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
 
-  asio::io_context io(kNetworkThreads);
+  asio::io_context io(1);
   asio::thread_pool blocking(kBlockingThreads);
   CacheCounters cache_counters(*stack, *statistics);
   CompileService service(io.get_executor(), blocking, *stack, *statistics, ServiceConfigOf(config));
-  AdminPages pages(blocking, *statistics, cache_counters, service,
+  RequestMetrics request_metrics(HttpApi::RouteNames());
+  AdminPages pages(blocking, *statistics, cache_counters, service, request_metrics,
                    static_cast<std::uint64_t>(config.max_cache_bytes));
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
-  HttpApi api(service, pages, bazel, captures, [&quit] { quit(); });
-  net::Server server(io.get_executor(), api, net::ServerLimits{});
-  Housekeeper housekeeper(io, blocking, config, *claim, *stack, *statistics, cache_counters,
-                          service, pages, server);
+  HttpApi api(*access, service, pages, bazel, captures, request_metrics, [&quit] { quit(); });
+  net::Server server(api, LimitsOf(config));
+  Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics,
+                          cache_counters, service, pages, server);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
   // The first signal drains; the second stops at once.
@@ -107,17 +132,24 @@ Status RunApp(const Config& config) {
       if (!again) io.stop();
     });
   });
+  asio::signal_set hang_ups(io, SIGHUP);
+  std::function<void()> await_hang_up = [&] {
+    hang_ups.async_wait([&](boost::system::error_code failed, int) {
+      if (failed) return;
+      log.Reopen();  // Tokens are read again by themselves.
+      await_hang_up();
+    });
+  };
+  await_hang_up();
   for (const std::string& text : config.listen) {
     STOKER_TRY(const net::ListenAddress address, net::ListenAddress::Parse(text));
-    STOKER_TRY(const net::ListenAddress bound, server.Listen(address));
+    STOKER_TRY(const net::ListenAddress bound, server.Listen(address, SocketModeOf(config)));
     spdlog::info("stokerd {} listens on {}", kDaemonVersion, bound.ToString());
   }
   housekeeper.Start();
 
-  std::vector<std::thread> threads;
-  for (int i = 1; i < kNetworkThreads; ++i) threads.emplace_back([&io] { io.run(); });
   io.run();
-  for (std::thread& thread : threads) thread.join();
+  server.Stop();
   blocking.join();
   cache_counters.Fold();
   if (const Status status = statistics->Flush(); !status.ok()) {

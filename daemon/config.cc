@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "daemon/access/scope.h"
 #include "daemon/net/listener.h"
 
 namespace stoker {
@@ -69,6 +70,31 @@ Option Text(std::string_view name, std::string_view help, std::string Config::*m
           [member](const Config& config) { return Quoted(config.*member); }};
 }
 
+// A string that `check` accepts.
+Option Checked(std::string_view name, std::string_view help, std::string Config::*member,
+               std::function<Status(const std::string&)> check) {
+  Option option = Text(name, help, member);
+  option.set = [member, check = std::move(check)](Config& config, const std::string& text) {
+    const Status status = check(text);
+    if (status.ok()) config.*member = text;
+    return status;
+  };
+  return option;
+}
+
+Status CheckSocketMode(const std::string& text) {
+  const bool octal = text.size() >= 3 && text.size() <= 4 &&
+                     text.find_first_not_of("01234567") == std::string::npos &&
+                     (text.size() == 3 || text[0] == '0');
+  if (octal) return Ok();
+  return InvalidArgument("'" + text + "' is no mode of a file: 0600, 0660, 0666.");
+}
+
+Status CheckScopes(const std::string& text) {
+  const auto scopes = Scopes::Parse(text);
+  return scopes.ok() ? Ok() : Status(scopes.error());
+}
+
 Option Listen() {
   Option option{"listen",
                 "address to listen on: unix:/path or http://127.0.0.1:8471; may be repeated",
@@ -109,6 +135,18 @@ const std::vector<Option>& Options() {
              &Config::idle_timeout_s, {0, 31536000}),
       Number("drain-timeout-s", "how long a stop waits for running compiles",
              &Config::drain_timeout_s, {0, 3600}),
+      Number("max-connections", "open connections; the longest idle one makes room for another",
+             &Config::max_connections, {1, 1000000}),
+      Number("network-threads", "threads that serve connections", &Config::network_threads,
+             {1, 256}),
+      Checked("socket-mode", "mode of the Unix sockets: who may connect", &Config::socket_mode,
+              CheckSocketMode),
+      Checked("other-users",
+              "what users of this host other than root and the daemon's own may do without a "
+              "token: read, write, admin, separated by commas, or none",
+              &Config::other_users, CheckScopes),
+      Text("token-file", "TOML file of bearer tokens; see daemon/access/README.md",
+           &Config::token_file),
       Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
            {"trace", "debug", "info", "warn", "error", "off"}),
       Text("log-file", "file to log to; none: standard error", &Config::log_file),

@@ -23,8 +23,13 @@ struct Config {
   std::int64_t compile_memory_mib = 16384;
   std::int64_t idle_timeout_s = 0;  // 0: never stops by itself.
   std::int64_t drain_timeout_s = 30;
-  std::string log_level = "info";  // trace, debug, info, warn, error, off
-  std::string log_file;            // Empty: standard error.
+  std::int64_t max_connections = 16384;
+  std::int64_t network_threads = 2;
+  std::string socket_mode = "0600";  // Of Unix sockets, octal.
+  std::string other_users = "none";  // What users of this host other than the daemon's own may do.
+  std::string token_file;            // Empty: no tokens.
+  std::string log_level = "info";    // trace, debug, info, warn, error, off
+  std::string log_file;              // Empty: standard error.
 
   std::string ToString() const;  // As TOML.
 };

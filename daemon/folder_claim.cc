@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,12 +31,35 @@ std::string ReadState(int fd) {
   return std::string(text, n > 0 ? static_cast<std::size_t>(n) : 0);
 }
 
+// What is stored is code that others run: nobody else may put anything there. A folder of this
+// user's own that its group may write to, as some systems make them, is closed to it.
+Status CheckFolder(const std::string& folder) {
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0) {
+    return FailedPrecondition("Cache folder '" + folder + "' cannot be looked at: " +
+                              std::generic_category().message(errno) + ".");
+  }
+  const uid_t self = geteuid();
+  if (status.st_uid != self && status.st_uid != 0) {
+    return FailedPrecondition("Cache folder '" + folder + "' belongs to user " +
+                              std::to_string(status.st_uid) + ", who is neither root nor user " +
+                              std::to_string(self) + ".");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return Ok();
+  if (status.st_uid == self && (status.st_mode & S_IWOTH) == 0 &&
+      chmod(folder.c_str(), status.st_mode & 07777U & ~static_cast<unsigned>(S_IWGRP)) == 0) {
+    return Ok();
+  }
+  return FailedPrecondition("Cache folder '" + folder + "' may be written to by other users.");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FolderClaim>> FolderClaim::Take(const std::string& folder,
                                                        std::chrono::milliseconds patience) {
+  STOKER_RETURN_IF_ERROR(CheckFolder(folder));
   const std::string path = folder + "/stokerd.lock";
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
     return FailedPrecondition("Lock file '" + path + "' cannot be opened: " +
                               std::generic_category().message(errno) + ".");

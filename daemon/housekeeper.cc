@@ -22,13 +22,14 @@ void Warn(const char* what, const Status& status) {
 }  // namespace
 
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
-                         FolderClaim& claim, CacheStack& stack, Statistics& statistics,
-                         CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
-                         net::Server& server)
+                         FolderClaim& claim, AccessControl& access, CacheStack& stack,
+                         Statistics& statistics, CacheCounters& cache_counters,
+                         CompileService& service, AdminPages& pages, net::Server& server)
     : io_(io),
       blocking_(blocking),
       config_(config),
       claim_(claim),
+      access_(access),
       stack_(stack),
       statistics_(statistics),
       cache_counters_(cache_counters),
@@ -81,6 +82,7 @@ void Housekeeper::Tick() {
     if (maintain) ticks_ = 0;
     asio::post(blocking_, [this, maintain] {
       WriteCounters(maintain);
+      ReadTokens();
       writing_ = false;
     });
   }
@@ -94,6 +96,15 @@ void Housekeeper::WriteCounters(bool maintain) {
   cache_counters_.Fold();
   Warn("statistics", statistics_.Flush());
   if (maintain) Warn("cache maintenance", stack_.Maintain());
+}
+
+void Housekeeper::ReadTokens() {
+  const Status status = access_.Reload();
+  const std::string trouble = status.ok() ? "" : status.error().message;
+  if (!trouble.empty() && trouble != token_trouble_) {
+    spdlog::error("the tokens stay as they were: {}", trouble);
+  }
+  token_trouble_ = trouble;
 }
 
 bool Housekeeper::IsIdle() {

@@ -1,6 +1,6 @@
-// Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness and
-// the program's file are looked at; every few minutes the cache is maintained; it ends the process
-// when draining is done.
+// Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness, the
+// token file and the program's file are looked at; every few minutes the cache is maintained; it
+// ends the process when draining is done.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "cache/stack.h"
+#include "daemon/access/access_control.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/config.h"
 #include "daemon/folder_claim.h"
@@ -28,7 +29,7 @@ class Housekeeper {
  public:
   // Everything must outlive it.
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
-              FolderClaim& claim, CacheStack& stack, Statistics& statistics,
+              FolderClaim& claim, AccessControl& access, CacheStack& stack, Statistics& statistics,
               CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
               net::Server& server);
 
@@ -42,6 +43,7 @@ class Housekeeper {
   void ArmTimer();
   void Tick();
   void WriteCounters(bool maintain);
+  void ReadTokens();
   bool IsIdle();
   bool IsDrained() const;
 
@@ -49,6 +51,7 @@ class Housekeeper {
   boost::asio::thread_pool& blocking_;
   const Config& config_;
   FolderClaim& claim_;
+  AccessControl& access_;
   CacheStack& stack_;
   Statistics& statistics_;
   CacheCounters& cache_counters_;
@@ -56,6 +59,7 @@ class Housekeeper {
   AdminPages& pages_;
   net::Server& server_;
   std::atomic<bool> writing_{false};
+  std::string token_trouble_;  // Used by whoever holds writing_.
   const ProgramWatch program_;
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

@@ -71,11 +71,13 @@ void DaemonClient::RestAfter(Clock::time_point start, const Error& error) {
 }
 
 Result<std::unique_ptr<HttpConnection>> DaemonClient::Connect(bool may_start) {
-  auto connection = HttpConnection::Connect(options_.url, options_.connect_timeout);
+  auto connection = HttpConnection::Connect(options_.url, options_.connect_timeout, options_.trust);
   if (connection.ok() || !options_.private_daemon || !may_start) return connection;
+  // Somebody else's daemon is no reason to start one, whose place is taken.
+  if (connection.error().code == ErrorCode::kFailedPrecondition) return connection;
   STOKER_RETURN_IF_ERROR(
       EnsurePrivateDaemon(*options_.private_daemon, options_.url, options_.connect_timeout));
-  return HttpConnection::Connect(options_.url, options_.connect_timeout);
+  return HttpConnection::Connect(options_.url, options_.connect_timeout, options_.trust);
 }
 
 void DaemonClient::Release(std::unique_ptr<HttpConnection> connection) {

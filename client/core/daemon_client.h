@@ -20,6 +20,7 @@ namespace stoker {
 
 struct DaemonClientOptions {
   DaemonUrl url;
+  DaemonTrust trust;
   // Set when the daemon is ours to start.
   std::optional<PrivateDaemonOptions> private_daemon;
   std::chrono::milliseconds connect_timeout{10000};

@@ -24,6 +24,8 @@ using boost::system::error_code;
 using ByteStream = beast::basic_stream<asio::generic::stream_protocol>;
 
 constexpr std::size_t kPieceBytes = 256 << 10;
+// What one read may take: Beast reads as much as the buffer has room for.
+constexpr std::size_t kReadBytes = 64 << 10;
 
 Error ErrorOf(error_code code, const std::string& what) {
   const std::string message = what + ": " + code.message() + ".";
@@ -56,6 +58,7 @@ struct HttpConnection::State {
   beast::flat_buffer buffer;
   std::string host;
   std::string url;
+  std::string authorization;  // Empty: none.
   bool usable = false;
 
   // Runs one asynchronous operation to its end.
@@ -88,6 +91,7 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view method, st
   request.target({path.data(), path.size()});
   request.set(http::field::host, host);
   request.set(http::field::content_type, "application/x-protobuf");
+  if (!authorization.empty()) request.set(http::field::authorization, authorization);
   request.body() = beast::span<const char>(body.data(), body.size());
   request.prepare_payload();
   if (const error_code code =
@@ -133,7 +137,8 @@ HttpConnection::HttpConnection(std::unique_ptr<State> state) : state_(std::move(
 HttpConnection::~HttpConnection() = default;
 
 Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl& url,
-                                                                std::chrono::milliseconds timeout) {
+                                                                std::chrono::milliseconds timeout,
+                                                                const DaemonTrust& trust) {
   try {
     auto state = std::make_unique<State>();
     state->url = url.ToString();
@@ -143,6 +148,12 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
             timeout, [&](auto done) { state->stream.async_connect(endpoints, std::move(done)); })) {
       return Unavailable("Nobody answers at " + state->url + ": " + code.message() + ".");
     }
+    if (url.scheme == DaemonUrl::Scheme::kUnix) {
+      STOKER_RETURN_IF_ERROR(
+          CheckSocketServer(state->stream.socket().native_handle(), url.path, trust));
+    }
+    if (!trust.token.empty()) state->authorization = "Bearer " + trust.token;
+    state->buffer.reserve(kReadBytes);
     state->usable = true;
     return std::unique_ptr<HttpConnection>(new HttpConnection(std::move(state)));
   } catch (const std::exception& e) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "client/core/daemon_trust.h"
 #include "client/core/url.h"
 #include "protocol/base/result.h"
 
@@ -23,9 +24,10 @@ class HttpConnection {
   // The largest body that is read into memory at once.
   static constexpr std::size_t kMaxBodyBytes = std::size_t{1} << 30;
 
-  // Unavailable when nobody listens there.
+  // Unavailable when nobody listens there. FailedPrecondition: somebody who is not trusted does.
   static Result<std::unique_ptr<HttpConnection>> Connect(const DaemonUrl& url,
-                                                         std::chrono::milliseconds timeout);
+                                                         std::chrono::milliseconds timeout,
+                                                         const DaemonTrust& trust = {});
   ~HttpConnection();
 
   // Any answer with a status is a value. Unavailable: the connection broke; it cannot be used

@@ -106,6 +106,16 @@ Result<pid_t> Spawn(const PrivateDaemonOptions& options, const DaemonUrl& url) {
   return pid;
 }
 
+// One that was not there is for its user alone. The daemon looks at the mode of one that was.
+Status MakeFolder(const std::string& folder) {
+  std::error_code code;
+  fs::create_directories(fs::path(folder).parent_path(), code);
+  const bool made = !code && mkdir(folder.c_str(), 0700) == 0;
+  if (made || (!code && errno == EEXIST && fs::is_directory(folder, code))) return Ok();
+  return FailedPrecondition("Cache folder '" + folder +
+                            "' cannot be made: " + (code ? code.message() : ErrnoText()) + ".");
+}
+
 }  // namespace
 
 Result<std::string> DefaultCacheDir() {
@@ -164,16 +174,11 @@ Status EnsurePrivateDaemon(const PrivateDaemonOptions& options, const DaemonUrl&
     STOKER_TRY(const std::string program, FindDaemonProgram(""));
     return EnsurePrivateDaemon({options.cache_dir, program}, url, timeout);
   }
-  std::error_code code;
-  fs::create_directories(options.cache_dir, code);
-  if (code) {
-    return FailedPrecondition("Cache folder '" + options.cache_dir +
-                              "' cannot be made: " + code.message() + ".");
-  }
-  chmod(options.cache_dir.c_str(), 0700);
+  STOKER_RETURN_IF_ERROR(MakeFolder(options.cache_dir));
 
   const std::string lock_path = options.cache_dir + "/stokerd.start";
-  const FileDescriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const FileDescriptor lock(
+      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) {
     return FailedPrecondition("Lock file '" + lock_path + "' cannot be opened: " + ErrnoText() +
                               ".");

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 
+#include "daemon/admin/request_metrics.h"
 #include "daemon/net/http.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
@@ -18,7 +19,8 @@ class AdminPages {
  public:
   // All references must outlive it.
   AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
-             CacheCounters& cache_counters, CompileService& service, std::uint64_t max_cache_bytes);
+             CacheCounters& cache_counters, CompileService& service,
+             RequestMetrics& request_metrics, std::uint64_t max_cache_bytes);
 
   net::HttpReply Healthy() const;                    // Takes no lock.
   net::HttpReply Ready() const;                      // 503 while draining. Takes no lock.
@@ -37,6 +39,7 @@ class AdminPages {
   Statistics& statistics_;
   CacheCounters& cache_counters_;
   CompileService& service_;
+  RequestMetrics& request_metrics_;
   const std::uint64_t max_cache_bytes_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> requests_{0};

@@ -1,5 +1,6 @@
 #include "daemon/admin/bazel_cache.h"
 
+#include "daemon/admin/replies.h"
 #include "daemon/service/artifact_store.h"
 #include "daemon/service/blocking.h"
 
@@ -9,40 +10,57 @@ namespace {
 constexpr std::string_view kBlobs = "/cas/";
 constexpr std::string_view kActions = "/ac/";
 
+net::HttpReply BlobReply(Blob blob) {
+  net::HttpReply reply;
+  reply.content_type = "application/octet-stream";
+  reply.accepts_ranges = true;
+  reply.body = net::Body(blob.owner(), blob.bytes());
+  return reply;
+}
+
 }  // namespace
 
 bool BazelCache::Owns(std::string_view path) {
   return path.starts_with(kBlobs) || path.starts_with(kActions);
 }
 
-boost::asio::awaitable<Result<std::string>> BazelCache::Handle(const net::HttpRequest& request) {
+boost::asio::awaitable<net::HttpReply> BazelCache::Handle(const net::HttpRequest& request) {
   const bool is_action = request.path.starts_with(kActions);
   const std::string name = request.path.substr(is_action ? kActions.size() : kBlobs.size());
   const auto digest = Digest::FromHex(name);
   if (!digest.ok()) {
-    co_return InvalidArgument("Field 'path' is '" + request.path +
-                              "'; after the second slash come 64 lowercase hexadecimal digits.");
+    co_return ReplyOf(
+        InvalidArgument("Field 'path' is '" + request.path +
+                        "'; after the second slash come 64 lowercase hexadecimal digits."));
   }
   if (request.method == "GET" || request.method == "HEAD") {
-    co_return co_await RunBlocking(blocking_, [&] { return Get(is_action, *digest); });
+    // What is in memory is answered here: another thread would cost more than the answer.
+    std::optional<Blob> blob;
+    if (!is_action) blob = stack_.blobs().GetNow(*digest);
+    if (!blob) {
+      auto found = co_await RunBlocking(blocking_, [&] { return Get(is_action, *digest); });
+      if (!found.ok()) co_return ReplyOf(found.error());
+      blob = *std::move(found);
+    }
+    co_return BlobReply(*std::move(blob));
   }
   if (request.method != "PUT") {
-    co_return Unimplemented("Field 'method' is '" + request.method + "'; " +
-                            std::string(is_action ? kActions : kBlobs) +
-                            " answers GET, HEAD and PUT.");
+    co_return ReplyOf(Unimplemented("Field 'method' is '" + request.method + "'; " +
+                                    std::string(is_action ? kActions : kBlobs) +
+                                    " answers GET, HEAD and PUT."));
   }
   if (is_action && request.body.size() > kMaxActionResultBytes) {
-    co_return ResourceExhausted("Field 'body' has " + std::to_string(request.body.size()) +
-                                " bytes, more than the limit of " +
-                                std::to_string(kMaxActionResultBytes) + " for an action result.");
+    co_return ReplyOf(ResourceExhausted("Field 'body' has " + std::to_string(request.body.size()) +
+                                        " bytes, more than the limit of " +
+                                        std::to_string(kMaxActionResultBytes) +
+                                        " for an action result."));
   }
-  co_return co_await RunBlocking(blocking_, [&]() -> Result<std::string> {
-    STOKER_RETURN_IF_ERROR(Put(is_action, *digest, request.body));
-    return std::string();
-  });
+  const Status status =
+      co_await RunBlocking(blocking_, [&] { return Put(is_action, *digest, request.body); });
+  co_return status.ok() ? ReplyOf(std::string()) : StorageReplyOf(status.error());
 }
 
-Result<std::string> BazelCache::Get(bool is_action, const Digest& digest) {
+Result<Blob> BazelCache::Get(bool is_action, const Digest& digest) {
   Digest name = digest;
   if (is_action) {
     const auto entry = stack_.actions().Lookup(kBazelNamespace, digest);
@@ -54,8 +72,7 @@ Result<std::string> BazelCache::Get(bool is_action, const Digest& digest) {
     }
     name = entry->artifact;
   }
-  STOKER_TRY(const Blob blob, stack_.blobs().Get(name));
-  return std::string(blob.bytes());
+  return stack_.blobs().Get(name);
 }
 
 Status BazelCache::Put(bool is_action, const Digest& digest, std::string body) {

@@ -25,12 +25,12 @@ class BazelCache {
       : blocking_(blocking), stack_(stack), statistics_(statistics) {}
 
   static bool Owns(std::string_view path);
-  // The body of GET and HEAD, empty for PUT. NotFound: a miss. InvalidArgument: the path, or a body
-  // that is not what the path names. Unimplemented: another method.
-  boost::asio::awaitable<Result<std::string>> Handle(const net::HttpRequest& request);
+  // GET and HEAD answer with the blob, 404 for a miss; PUT with nothing, 507 where there is no
+  // room. A path or a body that is not what the path names: 400; another method: 422.
+  boost::asio::awaitable<net::HttpReply> Handle(const net::HttpRequest& request);
 
  private:
-  Result<std::string> Get(bool is_action, const Digest& digest);
+  Result<Blob> Get(bool is_action, const Digest& digest);
   Status Put(bool is_action, const Digest& digest, std::string body);
 
   boost::asio::thread_pool& blocking_;

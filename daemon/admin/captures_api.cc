@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <chrono>
 
+#include "daemon/admin/replies.h"
 #include "daemon/service/blocking.h"
 
 namespace stoker {
@@ -12,80 +13,77 @@ namespace json = boost::json;
 
 constexpr std::string_view kPrefix = "/v1/captures/";
 
-Result<net::HttpReply> NoContent(const Status& status) {
-  if (!status.ok()) return status.error();
-  net::HttpReply reply;
-  reply.status = 204;
-  return reply;
-}
-
-Status CheckNamespace(const std::string& ns) {
-  if (ns != kKernelNamespace && ns != kBazelNamespace) return Ok();
-  return InvalidArgument("Field 'capture.namespace' is '" + ns +
-                         "', which the daemon keeps for itself.");
+// Why the sender may not do that in this namespace, if so.
+std::optional<net::HttpReply> Check(const Grant& grant, Scope scope, const std::string& ns) {
+  if (ns == kKernelNamespace || ns == kBazelNamespace) {
+    return ReplyOf(InvalidArgument("Field 'capture.namespace' is '" + ns +
+                                   "', which the daemon keeps for itself."));
+  }
+  const Status allowed = grant.Require(scope, ns);
+  if (allowed.ok()) return std::nullopt;
+  return AccessReplyOf(allowed.error(), /*is_known=*/true);
 }
 
 }  // namespace
 
 bool CapturesApi::Owns(std::string_view path) { return path.starts_with(kPrefix); }
 
-boost::asio::awaitable<Result<net::HttpReply>> CapturesApi::Handle(
-    const net::HttpRequest& request) {
+boost::asio::awaitable<net::HttpReply> CapturesApi::Handle(const net::HttpRequest& request,
+                                                           const Grant& grant) {
   const std::string_view route = std::string_view(request.path).substr(kPrefix.size());
   if (request.method == "GET" && route == "notes") co_return Notes();
-  if (request.method != "POST") co_return NotFound("No route for " + request.path + ".");
-  if (route == "note") {
-    auto note = wire::DecodeCaptureNote(request.body);
-    if (!note.ok()) co_return note.error();
-    co_return Take(*note);
+  if (request.method == "POST" && route == "note") {
+    const auto note = wire::DecodeCaptureNote(request.body);
+    co_return note.ok() ? Take(*note) : ReplyOf(note.error());
   }
-  co_return co_await RunBlocking(blocking_, [&]() -> Result<net::HttpReply> {
-    if (route == "find") return Find(request.body);
-    if (route == "put") {
-      STOKER_TRY(const wire::CapturePut put, wire::DecodeCapturePut(request.body));
-      STOKER_RETURN_IF_ERROR(CheckNamespace(put.key.ns));
-      return NoContent(store_.Put(put));
-    }
-    if (route == "drop") {
-      STOKER_TRY(const wire::CaptureDrop drop, wire::DecodeCaptureDrop(request.body));
-      STOKER_RETURN_IF_ERROR(CheckNamespace(drop.ns));
-      return NoContent(store_.Drop(drop));
-    }
-    return NotFound("No route for " + request.method + " " + request.path + ".");
-  });
+  if (request.method == "POST" && route == "find") {
+    const auto query = wire::DecodeCaptureQuery(request.body);
+    if (!query.ok()) co_return ReplyOf(query.error());
+    if (const auto refusal = Check(grant, Scope::kRead, query->ns)) co_return *refusal;
+    co_return co_await RunBlocking(blocking_, [&] { return Find(*query); });
+  }
+  if (request.method == "POST" && route == "put") {
+    const auto put = wire::DecodeCapturePut(request.body);
+    if (!put.ok()) co_return ReplyOf(put.error());
+    if (const auto refusal = Check(grant, Scope::kWrite, put->key.ns)) co_return *refusal;
+    const Status stored = co_await RunBlocking(blocking_, [&] { return store_.Put(*put); });
+    co_return stored.ok() ? NoContent() : StorageReplyOf(stored.error());
+  }
+  if (request.method == "POST" && route == "drop") {
+    const auto drop = wire::DecodeCaptureDrop(request.body);
+    if (!drop.ok()) co_return ReplyOf(drop.error());
+    if (const auto refusal = Check(grant, Scope::kWrite, drop->ns)) co_return *refusal;
+    const Status dropped = co_await RunBlocking(blocking_, [&] { return store_.Drop(*drop); });
+    co_return dropped.ok() ? NoContent() : ReplyOf(dropped.error());
+  }
+  co_return ReplyOf(NotFound("No route for " + request.method + " " + request.path + "."));
 }
 
-Result<net::HttpReply> CapturesApi::Find(const std::string& body) {
-  STOKER_TRY(const wire::CaptureQuery query, wire::DecodeCaptureQuery(body));
-  STOKER_RETURN_IF_ERROR(CheckNamespace(query.ns));
-  net::HttpReply reply;
+net::HttpReply CapturesApi::Find(const wire::CaptureQuery& query) {
   const auto found = store_.Find(query);
-  if (found.ok()) {
-    reply.body = wire::EncodeCaptureList(*found);
-    return reply;
-  }
+  if (found.ok()) return ReplyOf(wire::EncodeCaptureList(*found));
   if (found.error().code != ErrorCode::kNotFound && found.error().code != ErrorCode::kDataLoss) {
-    return found.error();
+    return ReplyOf(found.error());
   }
   wire::Miss miss;
   miss.reason = found.error().code == ErrorCode::kDataLoss ? found.error().message
                                                            : store_.ExplainMiss(query).text;
+  net::HttpReply reply = ReplyOf(wire::EncodeMiss(miss));
   reply.status = 404;
-  reply.body = wire::EncodeMiss(miss);
   return reply;
 }
 
-Result<net::HttpReply> CapturesApi::Take(const wire::CaptureNote& note) {
+net::HttpReply CapturesApi::Take(const wire::CaptureNote& note) {
   if (note.outcome == "hit") {
     statistics_.Add("captures.hits");
     statistics_.Add("kind.capture.hits");
   } else if (note.outcome == "miss") {
     statistics_.Add("captures.misses");
     statistics_.Add("kind.capture.misses");
-    statistics_.Add("captures.misses.reason." + note.reason);
+    statistics_.AddLabelled("captures.misses.reason.", note.reason);
   } else if (note.outcome == "local" || note.outcome == "failed") {
     statistics_.Add("captures." + note.outcome);
-    statistics_.Add("captures." + note.outcome + ".reason." + note.reason);
+    statistics_.AddLabelled("captures." + note.outcome + ".reason.", note.reason);
   } else {
     statistics_.Add("captures." + note.outcome);
   }
@@ -94,7 +92,7 @@ Result<net::HttpReply> CapturesApi::Take(const wire::CaptureNote& note) {
   const std::lock_guard lock(mutex_);
   notes_.push_front({now, note});
   if (notes_.size() > kMaxNotes) notes_.pop_back();
-  return NoContent(Ok());
+  return NoContent();
 }
 
 net::HttpReply CapturesApi::Notes() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/access/grant.h"
 #include "daemon/net/http.h"
 #include "daemon/service/capture_store.h"
 #include "daemon/service/statistics.h"
@@ -23,8 +24,9 @@ class CapturesApi {
       : blocking_(blocking), statistics_(statistics), store_(stack) {}
 
   static bool Owns(std::string_view path);
-  // The reply; a miss is one with status 404. Errors are for the caller to put into words.
-  boost::asio::awaitable<Result<net::HttpReply>> Handle(const net::HttpRequest& request);
+  // Reading needs the scope "read" in the namespace that the request names, storing "write".
+  boost::asio::awaitable<net::HttpReply> Handle(const net::HttpRequest& request,
+                                                const Grant& grant);
 
  private:
   struct Note {
@@ -32,8 +34,8 @@ class CapturesApi {
     wire::CaptureNote note;
   };
 
-  Result<net::HttpReply> Find(const std::string& body);
-  Result<net::HttpReply> Take(const wire::CaptureNote& note);
+  net::HttpReply Find(const wire::CaptureQuery& query);
+  net::HttpReply Take(const wire::CaptureNote& note);
   net::HttpReply Notes();
 
   boost::asio::thread_pool& blocking_;

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "compiler/compile.h"
+#include "daemon/admin/replies.h"
 #include "daemon/admin/version.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"
@@ -16,50 +19,6 @@ using net::HttpReply;
 using net::HttpRequest;
 using net::HttpStream;
 
-constexpr int kRetryAfterSeconds = 2;
-
-// The table of WIRE.md.
-int HttpStatusOf(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kDataLoss:
-      return 400;
-    case ErrorCode::kNotFound:
-      return 404;
-    case ErrorCode::kFailedPrecondition:
-      return 409;
-    case ErrorCode::kUnimplemented:
-      return 422;
-    case ErrorCode::kResourceExhausted:
-      return 413;
-    case ErrorCode::kUnavailable:
-      return 503;
-    case ErrorCode::kDeadlineExceeded:
-      return 504;
-    case ErrorCode::kInternal:
-      return 500;
-  }
-  return 500;
-}
-
-HttpReply ReplyOf(const Error& error) {
-  HttpReply reply;
-  reply.status = HttpStatusOf(error.code);
-  reply.body = wire::EncodeErrorReply(wire::ErrorReplyOf(error));
-  if (reply.status == 503) reply.retry_after_s = kRetryAfterSeconds;
-  return reply;
-}
-
-HttpReply ReplyOf(std::string body) {
-  HttpReply reply;
-  reply.body = std::move(body);
-  return reply;
-}
-
-HttpReply NoSuchRoute(const HttpRequest& request) {
-  return ReplyOf(NotFound("No route for " + request.method + " " + request.path + "."));
-}
-
 HttpReply HelloReply() {
   wire::Hello hello;
   hello.protocol_version = wire::kProtocolVersion;
@@ -70,62 +29,140 @@ HttpReply HelloReply() {
   return ReplyOf(wire::EncodeHello(hello));
 }
 
+// Why the sender may not do that in this namespace, if so.
+std::optional<HttpReply> RefusalOf(const Grant& grant, Scope scope, const std::string& ns) {
+  const stoker::Status allowed = grant.Require(scope, ns);
+  if (allowed.ok()) return std::nullopt;
+  return AccessReplyOf(allowed.error(), /*is_known=*/true);
+}
+
 }  // namespace
 
-HttpApi::HttpApi(CompileService& service, AdminPages& pages, BazelCache& bazel,
-                 CapturesApi& captures, std::function<void()> quit)
-    : service_(service),
+// What there is to ask. A path that ends in '/' stands for all below it.
+struct HttpApi::Route {
+  std::string_view method;  // Empty: the handler looks at it. "GET" is HEAD, too.
+  std::string_view path;
+  std::optional<Scope>
+      scope;     // Needed in some namespace; the handler asks for the namespace's own.
+  bool is_work;  // Looking at the daemon does not keep it from being idle.
+  Answer (HttpApi::*handler)(const Call&);
+};
+
+std::span<const HttpApi::Route> HttpApi::Routes() {
+  static constexpr std::array<Route, 16> kRoutes = {{
+      {"GET", "/-/healthy", std::nullopt, false, &HttpApi::Healthy},
+      {"GET", "/-/ready", std::nullopt, false, &HttpApi::Ready},
+      {"POST", "/-/quit", Scope::kAdmin, false, &HttpApi::Quit},
+      {"", "/cas/", Scope::kRead, true, &HttpApi::Bazel},
+      {"", "/ac/", Scope::kRead, true, &HttpApi::Bazel},
+      {"GET", "/v1/hello", Scope::kRead, true, &HttpApi::Hello},
+      {"POST", "/v1/lookup", Scope::kRead, true, &HttpApi::Lookup},
+      {"POST", "/v1/compile", Scope::kWrite, true, &HttpApi::Compile},
+      {"POST", "/v1/report", Scope::kRead, true, &HttpApi::Report},
+      {"POST", "/v1/list", Scope::kRead, true, &HttpApi::List},
+      {"POST", "/v1/inspect", Scope::kRead, true, &HttpApi::Inspect},
+      {"POST", "/v1/explain", Scope::kRead, true, &HttpApi::Explain},
+      {"", "/v1/captures/", Scope::kRead, true, &HttpApi::Captures},
+      {"GET", "/status", Scope::kRead, false, &HttpApi::Status},
+      {"GET", "/metrics", Scope::kRead, false, &HttpApi::Metrics},
+      {"GET", "/", Scope::kRead, false, &HttpApi::Dashboard},
+  }};
+  return kRoutes;
+}
+
+HttpApi::HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
+                 BazelCache& bazel, CapturesApi& captures, RequestMetrics& metrics,
+                 std::function<void()> quit)
+    : access_(access),
+      service_(service),
       pages_(pages),
       bazel_(bazel),
       captures_(captures),
+      metrics_(metrics),
       quit_(std::move(quit)) {}
 
-asio::awaitable<std::optional<HttpReply>> HttpApi::Handle(HttpRequest request, HttpStream& stream) {
-  const std::string& path = request.path;
-  // Looking at the daemon does not keep it from being idle.
-  if (path.starts_with("/v1/") || BazelCache::Owns(path)) pages_.CountRequest();
-  if (BazelCache::Owns(path)) co_return co_await Bazel(request);
-  if (CapturesApi::Owns(path)) co_return co_await Captures(request);
-  if (request.method == "GET" || request.method == "HEAD") {
-    if (path == "/v1/hello") co_return HelloReply();
-    if (path == "/-/healthy") co_return pages_.Healthy();
-    if (path == "/-/ready") co_return pages_.Ready();
-    if (path == "/status") co_return co_await pages_.Status();
-    if (path == "/metrics") co_return co_await pages_.Metrics();
-    if (path == "/") co_return pages_.Dashboard();
-  } else if (request.method == "POST") {
-    if (path == "/v1/lookup") co_return co_await Lookup(request.body);
-    if (path == "/v1/compile") co_return co_await Compile(request.body, stream);
-    if (path == "/v1/report") co_return co_await Report(request.body);
-    if (path == "/v1/list") co_return co_await List(request.body);
-    if (path == "/v1/inspect") co_return co_await Inspect(request.body);
-    if (path == "/v1/explain") co_return co_await Explain(request.body);
-    if (path == "/-/quit") {
-      quit_();
-      HttpReply reply;
-      reply.status = 202;
-      co_return reply;
-    }
-  }
-  co_return NoSuchRoute(request);
+std::vector<std::string> HttpApi::RouteNames() {
+  std::vector<std::string> names;
+  for (const Route& route : Routes()) names.emplace_back(route.path);
+  names.emplace_back("none");
+  return names;
 }
 
-asio::awaitable<HttpReply> HttpApi::Bazel(const HttpRequest& request) {
-  auto body = co_await bazel_.Handle(request);
-  if (!body.ok()) co_return ReplyOf(body.error());
-  HttpReply reply = ReplyOf(*std::move(body));
-  reply.content_type = "application/octet-stream";
+const HttpApi::Route* HttpApi::Find(std::string_view method, std::string_view path) {
+  const auto fits = [&](const Route& route) {
+    const bool same_path =
+        path == route.path ||
+        (route.path.size() > 1 && route.path.ends_with('/') && path.starts_with(route.path));
+    return same_path && (route.method.empty() || method == route.method ||
+                         (method == "HEAD" && route.method == "GET"));
+  };
+  const auto it = std::find_if(Routes().begin(), Routes().end(), fits);
+  return it == Routes().end() ? nullptr : &*it;
+}
+
+bool HttpApi::IsUrgent(std::string_view path) const {
+  return path == "/-/healthy" || path == "/-/ready";
+}
+
+HttpApi::Answer HttpApi::Handle(HttpRequest request, HttpStream& stream) {
+  const auto start = std::chrono::steady_clock::now();
+  const Route* route = Find(request.method, request.path);
+  auto reply = co_await Dispatch(route, request, stream);
+  const std::size_t place =
+      route == nullptr ? Routes().size() : static_cast<std::size_t>(route - Routes().data());
+  metrics_.Record(place, reply ? reply->status : 200, std::chrono::steady_clock::now() - start);
   co_return reply;
 }
 
-asio::awaitable<HttpReply> HttpApi::Captures(const HttpRequest& request) {
-  auto reply = co_await captures_.Handle(request);
-  co_return reply.ok() ? *std::move(reply) : ReplyOf(reply.error());
+HttpApi::Answer HttpApi::Dispatch(const Route* route, const HttpRequest& request,
+                                  HttpStream& stream) {
+  if (route == nullptr) {
+    co_return ReplyOf(NotFound("No route for " + request.method + " " + request.path + "."));
+  }
+  if (route->is_work) pages_.CountRequest();
+  if (!route->scope) {
+    const Grant nothing = Grant::Nothing("Anybody");
+    const Call call{request, nothing, stream};
+    co_return co_await (this->*route->handler)(call);
+  }
+  const auto grant = access_.GrantOf(request);
+  if (!grant.ok()) co_return AccessReplyOf(grant.error(), /*is_known=*/false);
+  if (const auto allowed = grant->Require(*route->scope); !allowed.ok()) {
+    const bool is_known = request.peer.uid || !request.authorization.empty();
+    co_return AccessReplyOf(allowed.error(), is_known);
+  }
+  const Call call{request, *grant, stream};
+  co_return co_await (this->*route->handler)(call);
 }
 
-asio::awaitable<HttpReply> HttpApi::Lookup(const std::string& body) {
-  auto request = wire::DecodeLookupRequest(body);
+HttpApi::Answer HttpApi::Hello(const Call& /*call*/) { co_return HelloReply(); }
+HttpApi::Answer HttpApi::Healthy(const Call& /*call*/) { co_return pages_.Healthy(); }
+HttpApi::Answer HttpApi::Ready(const Call& /*call*/) { co_return pages_.Ready(); }
+HttpApi::Answer HttpApi::Status(const Call& /*call*/) { co_return co_await pages_.Status(); }
+HttpApi::Answer HttpApi::Metrics(const Call& /*call*/) { co_return co_await pages_.Metrics(); }
+HttpApi::Answer HttpApi::Dashboard(const Call& /*call*/) { co_return pages_.Dashboard(); }
+
+HttpApi::Answer HttpApi::Quit(const Call& /*call*/) {
+  quit_();
+  HttpReply reply;
+  reply.status = 202;
+  co_return reply;
+}
+
+HttpApi::Answer HttpApi::Bazel(const Call& call) {
+  const Scope scope = call.request.method == "PUT" ? Scope::kWrite : Scope::kRead;
+  if (auto refusal = RefusalOf(call.grant, scope, std::string(kBazelNamespace))) co_return refusal;
+  co_return co_await bazel_.Handle(call.request);
+}
+
+HttpApi::Answer HttpApi::Captures(const Call& call) {
+  co_return co_await captures_.Handle(call.request, call.grant);
+}
+
+HttpApi::Answer HttpApi::Lookup(const Call& call) {
+  auto request = wire::DecodeLookupRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
+  if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
   const auto answer = co_await service_.Lookup(*std::move(request));
   if (!answer.ok()) co_return ReplyOf(answer.error());
   if (const auto* bundle = std::get_if<wire::Bundle>(&*answer)) {
@@ -136,49 +173,50 @@ asio::awaitable<HttpReply> HttpApi::Lookup(const std::string& body) {
   co_return reply;
 }
 
-asio::awaitable<std::optional<HttpReply>> HttpApi::Compile(const std::string& body,
-                                                           HttpStream& stream) {
-  auto call = wire::DecodeCompileCall(body);
-  if (!call.ok()) co_return ReplyOf(call.error());
+HttpApi::Answer HttpApi::Compile(const Call& call) {
+  auto request = wire::DecodeCompileCall(call.request.body);
+  if (!request.ok()) co_return ReplyOf(request.error());
+  if (auto refusal = RefusalOf(call.grant, Scope::kWrite, request->ns)) co_return refusal;
   bool sent = false;
   const CompileService::Send send =
-      [&](const wire::CompileEvent& event) -> asio::awaitable<Status> {
+      [&](const wire::CompileEvent& event) -> asio::awaitable<stoker::Status> {
     std::string frame;
     wire::AppendFrame(wire::EncodeCompileEvent(event), &frame);
     sent = true;
-    co_return co_await stream.Send(frame);
+    co_return co_await call.stream.Send(frame);
   };
-  const Status status = co_await service_.Compile(*std::move(call), send);
+  const stoker::Status status = co_await service_.Compile(*std::move(request), send);
   if (!sent && !status.ok()) co_return ReplyOf(status.error());
   co_return std::nullopt;
 }
 
-asio::awaitable<HttpReply> HttpApi::Report(const std::string& body) {
-  const auto report = wire::DecodeReport(body);
+HttpApi::Answer HttpApi::Report(const Call& call) {
+  const auto report = wire::DecodeReport(call.request.body);
   if (!report.ok()) co_return ReplyOf(report.error());
   service_.Report(*report);
-  HttpReply reply;
-  reply.status = 204;
-  co_return reply;
+  co_return NoContent();
 }
 
-asio::awaitable<HttpReply> HttpApi::List(const std::string& body) {
-  auto request = wire::DecodeListRequest(body);
+HttpApi::Answer HttpApi::List(const Call& call) {
+  auto request = wire::DecodeListRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
+  if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
   const auto answer = co_await service_.List(*std::move(request));
   co_return answer.ok() ? ReplyOf(wire::EncodeListReply(*answer)) : ReplyOf(answer.error());
 }
 
-asio::awaitable<HttpReply> HttpApi::Inspect(const std::string& body) {
-  auto request = wire::DecodeInspectRequest(body);
+HttpApi::Answer HttpApi::Inspect(const Call& call) {
+  auto request = wire::DecodeInspectRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
+  if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
   const auto answer = co_await service_.Inspect(*std::move(request));
   co_return answer.ok() ? ReplyOf(wire::EncodeInspectReply(*answer)) : ReplyOf(answer.error());
 }
 
-asio::awaitable<HttpReply> HttpApi::Explain(const std::string& body) {
-  auto request = wire::DecodeExplainRequest(body);
+HttpApi::Answer HttpApi::Explain(const Call& call) {
+  auto request = wire::DecodeExplainRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
+  if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
   const auto answer = co_await service_.Explain(*std::move(request));
   co_return answer.ok() ? ReplyOf(wire::EncodeExplainReply(*answer)) : ReplyOf(answer.error());
 }

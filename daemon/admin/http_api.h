@@ -1,12 +1,18 @@
-// HttpApi: the routes. Decodes requests, calls the service, encodes answers; nothing else.
+// HttpApi: the routes, and what may be asked by whom. Decodes requests, calls the service, encodes
+// answers; nothing else.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 
+#include "daemon/access/access_control.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
 #include "daemon/admin/captures_api.h"
+#include "daemon/admin/request_metrics.h"
 #include "daemon/net/http.h"
 #include "daemon/service/compile_service.h"
 
@@ -15,27 +21,54 @@ namespace stoker {
 class HttpApi : public net::HttpHandler {
  public:
   // `quit` is called by POST /-/quit. All references must outlive it.
-  HttpApi(CompileService& service, AdminPages& pages, BazelCache& bazel, CapturesApi& captures,
+  HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
+          BazelCache& bazel, CapturesApi& captures, RequestMetrics& metrics,
           std::function<void()> quit);
+
+  // The names under which requests are counted, for RequestMetrics.
+  static std::vector<std::string> RouteNames();
 
   boost::asio::awaitable<std::optional<net::HttpReply>> Handle(net::HttpRequest request,
                                                                net::HttpStream& stream) override;
+  bool IsUrgent(std::string_view path) const override;
 
  private:
-  boost::asio::awaitable<net::HttpReply> Bazel(const net::HttpRequest& request);
-  boost::asio::awaitable<net::HttpReply> Captures(const net::HttpRequest& request);
-  boost::asio::awaitable<net::HttpReply> Lookup(const std::string& body);
-  boost::asio::awaitable<std::optional<net::HttpReply>> Compile(const std::string& body,
-                                                                net::HttpStream& stream);
-  boost::asio::awaitable<net::HttpReply> Report(const std::string& body);
-  boost::asio::awaitable<net::HttpReply> List(const std::string& body);
-  boost::asio::awaitable<net::HttpReply> Inspect(const std::string& body);
-  boost::asio::awaitable<net::HttpReply> Explain(const std::string& body);
+  // One request, and what its sender may do.
+  struct Call {
+    const net::HttpRequest& request;
+    const Grant& grant;
+    net::HttpStream& stream;
+  };
+  using Answer = boost::asio::awaitable<std::optional<net::HttpReply>>;  // As Handle's.
+  struct Route;
 
+  static std::span<const Route> Routes();
+  static const Route* Find(std::string_view method, std::string_view path);
+
+  Answer Dispatch(const Route* route, const net::HttpRequest& request, net::HttpStream& stream);
+
+  Answer Bazel(const Call& call);
+  Answer Captures(const Call& call);
+  Answer Hello(const Call& call);
+  Answer Healthy(const Call& call);
+  Answer Ready(const Call& call);
+  Answer Status(const Call& call);
+  Answer Metrics(const Call& call);
+  Answer Dashboard(const Call& call);
+  Answer Quit(const Call& call);
+  Answer Lookup(const Call& call);
+  Answer Compile(const Call& call);
+  Answer Report(const Call& call);
+  Answer List(const Call& call);
+  Answer Inspect(const Call& call);
+  Answer Explain(const Call& call);
+
+  const AccessControl& access_;
   CompileService& service_;
   AdminPages& pages_;
   BazelCache& bazel_;
   CapturesApi& captures_;
+  RequestMetrics& metrics_;
   std::function<void()> quit_;
 };
 

@@ -9,7 +9,21 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-enum class MetricType { kCounter, kGauge };
+enum class MetricType { kCounter, kGauge, kHistogram };
+
+constexpr double kNanosPerSecond = 1e9;
+
+std::string_view NameOf(MetricType type) {
+  switch (type) {
+    case MetricType::kCounter:
+      return "counter";
+    case MetricType::kGauge:
+      return "gauge";
+    case MetricType::kHistogram:
+      return "histogram";
+  }
+  return "";
+}
 
 std::string NumberText(double value) {
   char text[32];
@@ -35,16 +49,28 @@ class Families {
  public:
   void Add(MetricType type, const std::string& name, const std::string& help, double value,
            const Labels& labels = {}) {
-    if (name != last_name_) {
-      text_ += "# HELP " + name + " " + help + "\n# TYPE " + name +
-               (type == MetricType::kCounter ? " counter\n" : " gauge\n");
-      last_name_ = name;
+    Begin(type, name, help);
+    AddSample(name, value, labels);
+  }
+
+  // Seconds, in buckets that hold all that took no longer.
+  void AddHistogram(const std::string& name, const std::string& help,
+                    const LatencySnapshot& latency, Labels labels) {
+    Begin(MetricType::kHistogram, name, help);
+    std::uint64_t count = 0;
+    labels.emplace_back("le", "");
+    for (std::size_t bucket = 0; bucket < kLatencyBuckets; ++bucket) {
+      count += latency.counts[bucket];
+      const bool is_last = bucket + 1 == kLatencyBuckets;
+      labels.back().second =
+          is_last
+              ? "+Inf"
+              : NumberText(static_cast<double>(LatencyBucketLimitNanos(bucket)) / kNanosPerSecond);
+      AddSample(name + "_bucket", static_cast<double>(count), labels);
     }
-    text_ += name;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      text_ += (i == 0 ? "{" : ",") + labels[i].first + "=\"" + Escaped(labels[i].second) + "\"";
-    }
-    text_ += (labels.empty() ? " " : "} ") + NumberText(value) + "\n";
+    labels.pop_back();
+    AddSample(name + "_sum", static_cast<double>(latency.total_ns) / kNanosPerSecond, labels);
+    AddSample(name + "_count", static_cast<double>(count), labels);
   }
 
   // One metric per counter below `prefix`, labelled with what follows it.
@@ -59,6 +85,21 @@ class Families {
   std::string Text() && { return std::move(text_); }
 
  private:
+  void Begin(MetricType type, const std::string& name, const std::string& help) {
+    if (name == last_name_) return;
+    text_ +=
+        "# HELP " + name + " " + help + "\n# TYPE " + name + " " + std::string(NameOf(type)) + "\n";
+    last_name_ = name;
+  }
+
+  void AddSample(const std::string& name, double value, const Labels& labels) {
+    text_ += name;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      text_ += (i == 0 ? "{" : ",") + labels[i].first + "=\"" + Escaped(labels[i].second) + "\"";
+    }
+    text_ += (labels.empty() ? " " : "} ") + NumberText(value) + "\n";
+  }
+
   std::string text_;
   std::string last_name_;
 };
@@ -114,8 +155,19 @@ std::string AdminPages::MetricsText() {
                     "Ops that clients ran in the host framework", "op");
   families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",
                     "event");
-  families.Add(MetricType::kCounter, "stoker_requests_total", "HTTP requests since the start",
-               static_cast<double>(requests_.load()));
+  const std::vector<RequestMetrics::Row> routes = request_metrics_.Snapshot();
+  for (const auto& row : routes) {
+    for (const auto& [status, count] : row.by_status) {
+      families.Add(MetricType::kCounter, "stoker_http_requests_total",
+                   "HTTP requests since the start, by route and status", static_cast<double>(count),
+                   {{"route", row.route}, {"code", std::to_string(status)}});
+    }
+  }
+  for (const auto& row : routes) {
+    families.AddHistogram("stoker_http_request_duration_seconds",
+                          "Time from a request's last byte to its reply's first, by route",
+                          row.latency, {{"route", row.route}});
+  }
   families.Add(MetricType::kGauge, "stoker_compiles_running", "Compiles running",
                service_.running());
   families.Add(MetricType::kGauge, "stoker_compiles_pending", "Compiles running and waiting",

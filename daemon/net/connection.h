@@ -1,70 +1,54 @@
 // Connection: one peer, whose requests are read within limits, handled, and answered in order.
 #pragma once
 
-#include <atomic>
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/beast/core/basic_stream.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/message.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <cstddef>
 #include <memory>
 
 #include "daemon/net/http.h"
-#include "daemon/net/listener.h"
+#include "daemon/net/limits.h"
+#include "daemon/net/request_reader.h"
+#include "daemon/net/timed_stream.h"
 
 namespace stoker::net {
 
-// What all connections of a server share.
-struct ServerLoad {
-  std::atomic<bool> stopping{false};
-  std::atomic<std::size_t> connections{0};
-  std::atomic<std::size_t> active_requests{0};
-  std::atomic<std::size_t> bodies_bytes{0};
-};
-
-// Sockets of every transport are generic ones, so that Beast is instantiated once.
-using StreamSocket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
-                                                      boost::asio::any_io_executor>;
-using ByteStream =
-    boost::beast::basic_stream<boost::asio::generic::stream_protocol, boost::asio::any_io_executor>;
-
-// Shared by its coroutine and by the server, which may close it when it stops.
-class Connection : public std::enable_shared_from_this<Connection> {
+// Used on one thread, which also runs its coroutines.
+class Connection {
  public:
-  // The socket's executor is a strand. The references must outlive Serve.
-  Connection(StreamSocket socket, HttpHandler& handler, const ServerLimits& limits,
-             ServerLoad& load);
+  // The references must outlive it. `is_urgent`: one that is there for urgent requests alone,
+  // because all others are taken.
+  Connection(std::unique_ptr<Stream> stream, const Peer& peer, bool is_urgent, HttpHandler& handler,
+             const ServerLimits& limits, ServerLoad& load);
 
-  // Returns when the connection is to be closed: the peer left, was too slow, or asked for what is
-  // refused; or the server stops. Runs on the strand.
-  boost::asio::awaitable<void> Serve();
-  // Ends Serve unless a request is under way. From any thread.
-  void CloseIfIdle();
-  void Close();
+  // Waits for a request and answers it. False when the connection is to be closed: the peer left,
+  // was too slow, or asked for what is refused; or the server stops.
+  boost::asio::awaitable<bool> ServeOne();
+  void Close() {
+    is_closed_ = true;
+    stream_.Close();
+  }
+
+  // Open, and waiting for a request.
+  bool is_idle() const { return !in_request_ && !is_closed_; }
+  bool is_urgent() const { return is_urgent_; }
+  bool IsLate(TimedStream::Clock::time_point now) const { return stream_.IsLate(now); }
 
  private:
-  using Request = boost::beast::http::request<boost::beast::http::string_body>;
-  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-
   // These: false when the connection is to be closed.
-  boost::asio::awaitable<bool> ServeOne();
-  boost::asio::awaitable<bool> Answer(Request message);
-  boost::asio::awaitable<bool> Reply(HttpReply reply, bool keep_alive, bool head_only = false);
-
-  boost::asio::awaitable<boost::system::error_code> ReadBody(Parser& parser);
+  boost::asio::awaitable<bool> Answer(Incoming incoming);
+  boost::asio::awaitable<bool> Reply(const HttpReply& reply, const Incoming& incoming);
+  boost::asio::awaitable<void> Refuse(const HttpReply& reply);
   boost::asio::awaitable<void> Linger();
-  bool IsOverTcp();
+  bool KeepsAlive(const Incoming& incoming) const;
 
-  ByteStream stream_;
+  TimedStream stream_;
+  const Peer peer_;
+  const bool is_urgent_;
   HttpHandler& handler_;
   const ServerLimits& limits_;
   ServerLoad& load_;
-  boost::beast::flat_buffer buffer_;
-  std::atomic<bool> in_request_{false};
+  RequestReader reader_;
+  bool in_request_ = false;
+  bool is_closed_ = false;
 };
 
 }  // namespace stoker::net

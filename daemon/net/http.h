@@ -3,10 +3,14 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "daemon/net/peer.h"
 #include "protocol/base/result.h"
 
 namespace stoker::net {
@@ -16,13 +20,44 @@ struct HttpRequest {
   std::string path;   // Without the query.
   std::string query;  // What follows '?', as it came.
   std::string body;
+  std::string authorization;  // These headers as they came; empty: absent.
+  std::string host;
+  std::optional<std::string> origin;
+  std::string id;  // Of this request, in logs and in the reply: the client's, or made up.
+  Peer peer;
+};
+
+// Bytes of an answer: a string of its own, or bytes that somebody else keeps alive and shares.
+class Body {
+ public:
+  Body() = default;
+  Body(std::string bytes) : own_(std::move(bytes)) {}  // NOLINT: implicit
+  Body(const char* text) : own_(text) {}               // NOLINT: implicit
+  // `bytes` live as long as `owner`.
+  Body(std::shared_ptr<const void> owner, std::string_view bytes)
+      : owner_(std::move(owner)), shared_(bytes) {}
+
+  std::string_view bytes() const { return owner_ == nullptr ? own_ : shared_; }
+  bool is_shared() const { return owner_ != nullptr; }
+  // These bytes of it, [first, first + count).
+  Body Part(std::size_t first, std::size_t count) && {
+    if (owner_ != nullptr) return {std::move(owner_), shared_.substr(first, count)};
+    return {own_.substr(first, count)};
+  }
+
+ private:
+  std::string own_;
+  std::shared_ptr<const void> owner_;
+  std::string_view shared_;
 };
 
 struct HttpReply {
   int status = 200;
   std::string content_type = "application/x-protobuf";
-  std::string body;
-  int retry_after_s = 0;  // 0: no Retry-After header.
+  Body body;
+  int retry_after_s = 0;        // 0: no Retry-After header.
+  bool accepts_ranges = false;  // A request for a part of the body gets that part, 206.
+  std::vector<std::pair<std::string, std::string>> headers;  // Further ones; no line breaks.
 };
 
 // A 200 with a chunked body, sent piece by piece.
@@ -40,6 +75,9 @@ class HttpHandler {
   // Called from many connections at once. Returns the reply, or sends a stream and returns nullopt.
   virtual boost::asio::awaitable<std::optional<HttpReply>> Handle(HttpRequest request,
                                                                   HttpStream& stream) = 0;
+  // Whether a request is answered although all connections are taken: health, and nothing that
+  // takes long.
+  virtual bool IsUrgent(std::string_view path) const = 0;
 };
 
 }  // namespace stoker::net

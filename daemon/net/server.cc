@@ -8,13 +8,13 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <list>
+#include <functional>
 #include <mutex>
+#include <vector>
 
-#include "daemon/net/connection.h"
 #include "daemon/net/listener.h"
+#include "daemon/net/loop.h"
 #include "daemon/net/socket_claim.h"
 
 namespace stoker::net {
@@ -26,94 +26,15 @@ constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 
 // After accepting failed, for want of descriptors as a rule.
 constexpr std::chrono::milliseconds kAcceptPause{50};
-// Sent to a connection beyond the limit; fits into any socket's buffer.
-constexpr std::string_view kTooManyConnections =
-    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-    "Connection: close\r\n\r\n";
-
-}  // namespace
-
-struct Server::State : std::enable_shared_from_this<Server::State> {
-  State(asio::any_io_executor e, HttpHandler& h, ServerLimits l)
-      : executor(std::move(e)), handler(h), limits(l) {}
-
-  template <typename Protocol>
-  asio::awaitable<void> Accept(
-      std::shared_ptr<asio::basic_socket_acceptor<Protocol, asio::any_io_executor>> acceptor);
-  asio::awaitable<void> Serve(std::shared_ptr<Connection> connection);
-
-  asio::any_io_executor executor;
-  HttpHandler& handler;
-  const ServerLimits limits;
-  ServerLoad load;
-  std::mutex mutex;  // Guards what follows.
-  std::vector<std::function<void()>> close_acceptors;
-  std::vector<std::unique_ptr<SocketClaim>> claims;
-  std::list<std::shared_ptr<Connection>> open;  // To close the idle ones when accepting stops.
-};
-
-asio::awaitable<void> Server::State::Serve(std::shared_ptr<Connection> connection) {
-  {
-    const std::lock_guard lock(mutex);
-    open.push_back(connection);
-  }
-  // Also when an exception passes, for which memory would have to run out here.
-  struct Leave {
-    State& state;
-    const std::shared_ptr<Connection>& connection;
-    ~Leave() {
-      connection->Close();
-      const std::lock_guard lock(state.mutex);
-      state.open.remove(connection);
-      state.load.connections.fetch_sub(1);
-    }
-  } leave{*this, connection};
-  co_await connection->Serve();
-}
 
 template <typename Protocol>
-asio::awaitable<void> Server::State::Accept(
-    std::shared_ptr<asio::basic_socket_acceptor<Protocol, asio::any_io_executor>> acceptor) {
-  while (!load.stopping) {
-    auto [code, socket] = co_await acceptor->async_accept(asio::make_strand(executor), kAwait);
-    if (code == asio::error::operation_aborted || !acceptor->is_open()) co_return;
-    if (code) {
-      asio::steady_timer pause(acceptor->get_executor(), kAcceptPause);
-      co_await pause.async_wait(kAwait);
-      continue;
-    }
-    error_code ignored;
-    if constexpr (std::is_same_v<Protocol, asio::ip::tcp>) {
-      socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-    }
-    if (load.connections.fetch_add(1) >= limits.max_connections) {
-      load.connections.fetch_sub(1);
-      socket.non_blocking(true, ignored);
-      socket.send(asio::buffer(kTooManyConnections), 0, ignored);
-      continue;
-    }
-    const auto strand = socket.get_executor();
-    auto connection =
-        std::make_shared<Connection>(StreamSocket(std::move(socket)), handler, limits, load);
-    asio::co_spawn(
-        strand, [self = this->shared_from_this(), connection] { return self->Serve(connection); },
-        asio::detached);
-  }
-}
-
-Server::Server(asio::any_io_executor executor, HttpHandler& handler, ServerLimits limits)
-    : state_(std::make_shared<State>(std::move(executor), handler, limits)) {}
-
-Server::~Server() { StopAccepting(); }
-
-namespace {
+using Acceptor = asio::basic_socket_acceptor<Protocol, asio::any_io_executor>;
 
 template <typename Protocol>
-Result<std::shared_ptr<asio::basic_socket_acceptor<Protocol, asio::any_io_executor>>> Bind(
-    asio::any_io_executor executor, const typename Protocol::endpoint& endpoint,
-    const std::string& name) {
-  auto acceptor =
-      std::make_shared<asio::basic_socket_acceptor<Protocol, asio::any_io_executor>>(executor);
+Result<std::shared_ptr<Acceptor<Protocol>>> Bind(const asio::any_io_executor& executor,
+                                                 const typename Protocol::endpoint& endpoint,
+                                                 const std::string& name) {
+  auto acceptor = std::make_shared<Acceptor<Protocol>>(executor);
   error_code code;
   acceptor->open(endpoint.protocol(), code);
   if (!code && std::is_same_v<Protocol, asio::ip::tcp>) {
@@ -127,48 +48,105 @@ Result<std::shared_ptr<asio::basic_socket_acceptor<Protocol, asio::any_io_execut
   return acceptor;
 }
 
+// Nobody may connect before the mode is set: it is until then that of its user alone.
+Status SetMode(const std::string& path, unsigned mode) {
+  if (chmod(path.c_str(), mode) == 0) return Ok();
+  return FailedPrecondition("Socket '" + path + "' cannot be given its mode: " +
+                            std::generic_category().message(errno) + ".");
+}
+
 }  // namespace
 
-Result<ListenAddress> Server::Listen(const ListenAddress& address) {
-  const auto start = [this](auto acceptor) {
-    using Acceptor = typename decltype(acceptor)::element_type;
-    const std::lock_guard lock(state_->mutex);
-    state_->close_acceptors.push_back([acceptor] {
+struct Server::State {
+  State(HttpHandler& handler, const ServerLimits& l) : limits(l) {
+    for (int i = 0; i < limits.threads; ++i) {
+      loops.push_back(std::make_unique<Loop>(handler, limits, load));
+    }
+  }
+
+  template <typename Protocol>
+  asio::awaitable<void> Accept(std::shared_ptr<Acceptor<Protocol>> acceptor);
+  template <typename Protocol>
+  void Start(std::shared_ptr<Acceptor<Protocol>> acceptor);
+
+  const ServerLimits limits;
+  ServerLoad load;
+  std::size_t next_loop = 0;  // Used on the first loop's thread alone.
+  std::vector<std::unique_ptr<Loop>> loops;
+  std::mutex mutex;  // Guards what follows.
+  std::vector<std::function<void()>> close_acceptors;
+  std::vector<std::unique_ptr<SocketClaim>> claims;
+};
+
+// Connections take turns on the loops.
+template <typename Protocol>
+asio::awaitable<void> Server::State::Accept(std::shared_ptr<Acceptor<Protocol>> acceptor) {
+  while (!load.stopping) {
+    Loop& loop = *loops[next_loop++ % loops.size()];
+    auto [code, socket] = co_await acceptor->async_accept(loop.executor(), kAwait);
+    if (code == asio::error::operation_aborted || !acceptor->is_open()) co_return;
+    if (code) {
+      asio::steady_timer pause(acceptor->get_executor(), kAcceptPause);
+      co_await pause.async_wait(kAwait);
+      continue;
+    }
+    error_code ignored;
+    if constexpr (std::is_same_v<Protocol, asio::ip::tcp>) {
+      socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    }
+    loop.Serve(StreamSocket(std::move(socket)));
+  }
+}
+
+template <typename Protocol>
+void Server::State::Start(std::shared_ptr<Acceptor<Protocol>> acceptor) {
+  {
+    const std::lock_guard lock(mutex);
+    close_acceptors.push_back([acceptor] {
       asio::post(acceptor->get_executor(), [acceptor] {
         error_code ignored;
         acceptor->close(ignored);
       });
     });
-    asio::co_spawn(
-        acceptor->get_executor(),
-        [state = state_, acceptor] {
-          return state->Accept<typename Acceptor::protocol_type>(acceptor);
-        },
-        asio::detached);
-  };
-  ListenAddress bound = address;
+  }
+  asio::co_spawn(
+      acceptor->get_executor(), [this, acceptor] { return Accept<Protocol>(acceptor); },
+      asio::detached);
+}
+
+Server::Server(HttpHandler& handler, ServerLimits limits)
+    : state_(std::make_unique<State>(handler, limits)) {}
+
+Server::~Server() {
+  StopAccepting();
+  Stop();
+}
+
+Result<ListenAddress> Server::Listen(const ListenAddress& address, unsigned socket_mode) {
+  const asio::any_io_executor executor = state_->loops.front()->executor();
   if (address.is_unix) {
     STOKER_TRY(auto claim, SocketClaim::Take(address.path));
     const mode_t before = umask(0177);
     auto acceptor = Bind<asio::local::stream_protocol>(
-        asio::make_strand(state_->executor), asio::local::stream_protocol::endpoint(address.path),
-        address.ToString());
+        executor, asio::local::stream_protocol::endpoint(address.path), address.ToString());
     umask(before);
     if (!acceptor.ok()) return acceptor.error();
+    STOKER_RETURN_IF_ERROR(SetMode(address.path, socket_mode));
     {
       const std::lock_guard lock(state_->mutex);
       state_->claims.push_back(std::move(claim));
     }
-    start(*std::move(acceptor));
-  } else {
-    STOKER_TRY(auto acceptor,
-               Bind<asio::ip::tcp>(
-                   asio::make_strand(state_->executor),
-                   asio::ip::tcp::endpoint(asio::ip::make_address(address.host), address.port),
-                   address.ToString()));
-    bound.port = acceptor->local_endpoint().port();
-    start(std::move(acceptor));
+    state_->Start(*std::move(acceptor));
+    return address;
   }
+  STOKER_TRY(
+      auto acceptor,
+      Bind<asio::ip::tcp>(
+          executor, asio::ip::tcp::endpoint(asio::ip::make_address(address.host), address.port),
+          address.ToString()));
+  ListenAddress bound = address;
+  bound.port = acceptor->local_endpoint().port();
+  state_->Start(std::move(acceptor));
   return bound;
 }
 
@@ -177,10 +155,16 @@ void Server::StopAccepting() {
   const std::lock_guard lock(state_->mutex);
   for (const auto& close_acceptor : state_->close_acceptors) close_acceptor();
   state_->claims.clear();
-  for (const auto& connection : state_->open) connection->CloseIfIdle();
+  for (const auto& loop : state_->loops) loop->CloseIdle();
 }
 
-std::size_t Server::connections() const { return state_->load.connections; }
+void Server::Stop() {
+  for (const auto& loop : state_->loops) loop->Stop();
+}
+
+std::size_t Server::connections() const {
+  return state_->load.connections + state_->load.urgent_connections;
+}
 std::size_t Server::active_requests() const { return state_->load.active_requests; }
 
 }  // namespace stoker::net

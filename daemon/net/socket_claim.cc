@@ -29,7 +29,7 @@ bool SomebodyListens(const std::string& path) {
 
 Result<std::unique_ptr<SocketClaim>> SocketClaim::Take(const std::string& path) {
   const std::string lock_path = path + ".lock";
-  const int fd = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int fd = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
     return FailedPrecondition("Lock file '" + lock_path + "' cannot be opened: " +
                               std::generic_category().message(errno) + ".");

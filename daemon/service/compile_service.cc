@@ -61,32 +61,30 @@ CompileService::CompileService(asio::any_io_executor executor, asio::thread_pool
       store_(stack),
       workers_(executor, blocking, config_.worker, config_.log.warn) {}
 
+// In all, in a namespace, and of artifacts.
+void CompileService::CountEach(const std::string& ns, std::string_view name, double delta) {
+  statistics_.Add(name, delta);
+  statistics_.Add("kind.artifact." + std::string(name), delta);
+  statistics_.AddLabelled("ns.", ns, "." + std::string(name), delta);
+}
+
 void CompileService::CountHit(const std::string& ns, const Digest& key, const std::string& source,
                               double seconds_saved) {
-  for (const std::string& prefix :
-       {std::string(), "ns." + ns + ".", std::string("kind.artifact.")}) {
-    statistics_.Add(prefix + "hits");
-    statistics_.Add(prefix + "seconds_saved", seconds_saved);
-  }
+  CountEach(ns, "hits");
+  CountEach(ns, "seconds_saved", seconds_saved);
   statistics_.Add("hits." + source);
   statistics_.Add(HitCounterOf(ns, key));
 }
 
 void CompileService::CountMiss(const std::string& ns, const std::string& reason) {
-  for (const std::string& prefix :
-       {std::string(), "ns." + ns + ".", std::string("kind.artifact.")}) {
-    statistics_.Add(prefix + "misses");
-  }
-  statistics_.Add("misses.reason." + reason);
+  CountEach(ns, "misses");
+  statistics_.AddLabelled("misses.reason.", reason);
 }
 
 void CompileService::CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled) {
   const double seconds = compiled.artifact.compile_seconds;
-  for (const std::string& prefix :
-       {std::string(), "ns." + call.ns + ".", std::string("kind.artifact.")}) {
-    statistics_.Add(prefix + "compiles");
-    statistics_.Add(prefix + "compile_seconds", seconds);
-  }
+  CountEach(call.ns, "compiles");
+  CountEach(call.ns, "compile_seconds", seconds);
   const std::size_t made = compiled.compiled_keys.size();
   const std::size_t reused = compiled.manifest.kernels.size() - made;
   statistics_.Add("kernels.compiled", static_cast<double>(made));
@@ -309,11 +307,14 @@ asio::awaitable<Flight::Landing> CompileService::Fly(const wire::CompileCall& ca
 
 void CompileService::Report(const wire::Report& report) {
   for (const auto& [name, value] : report.counters) {
-    const bool kept_apart = name == wire::kPreparedFound || name == wire::kPreparedMade;
-    statistics_.Add(kept_apart ? name : "client." + name, value);
+    if (name == wire::kPreparedFound || name == wire::kPreparedMade) {
+      statistics_.Add(name, value);
+    } else {
+      statistics_.AddLabelled("client.", name, "", value);
+    }
   }
   for (const auto& [op, count] : report.fallback_ops) {
-    statistics_.Add("fallback_ops." + op, static_cast<double>(count));
+    statistics_.AddLabelled("fallback_ops.", op, "", static_cast<double>(count));
   }
 }
 

@@ -74,6 +74,7 @@ class CompileService {
   boost::asio::awaitable<Flight::Landing> Fly(const wire::CompileCall& call, Flight& flight);
   boost::asio::awaitable<wire::Bundle> BundleOf(const StoredArtifact& artifact,
                                                 std::vector<Digest> held, std::string source);
+  void CountEach(const std::string& ns, std::string_view name, double delta = 1);
   void CountHit(const std::string& ns, const Digest& key, const std::string& source,
                 double seconds_saved);
   void CountMiss(const std::string& ns, const std::string& reason);

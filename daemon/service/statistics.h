@@ -1,12 +1,14 @@
 // Statistics: what the service counts, kept across restarts.
 //
-// Counters are named by path: "hits.memory", "misses.reason.<reason>", "ns.<namespace>.hits". Names
-// may hold what clients say (namespaces, ops, events), so there is a limit to them.
+// Counters are named by path: "hits.memory", "misses.reason.<reason>", "ns.<namespace>.hits". Part
+// of a name may be what a client says (a namespace, an operator, an event): a label. Labels are
+// bounded in length and in number, and are valid UTF-8 without control characters.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,13 +20,22 @@ namespace stoker {
 inline constexpr std::size_t kMaxStatistics = kMaxCounters / 2;
 // What is added to further names is counted here.
 inline constexpr std::string_view kOverflowCounter = "statistics.overflow";
+inline constexpr std::size_t kMaxStatisticLabelBytes =
+    128;  // Longer ones are cut between characters.
+// Further ones of a family are counted under kOtherLabel.
+inline constexpr std::size_t kMaxLabelsOfAFamily = 512;
+inline constexpr std::string_view kOtherLabel = "other";
 
 class Statistics {
  public:
   // Starts from what `store` holds. The store must outlive this.
   static Result<std::unique_ptr<Statistics>> Open(CounterStore& store);
 
+  // A name without anything that clients say.
   void Add(std::string_view name, double delta = 1);
+  // The counter `family` + `label` + `rest`.
+  void AddLabelled(std::string_view family, std::string_view label, std::string_view rest = "",
+                   double delta = 1);
   // All counters with earlier runs included.
   Counters Totals() const;
   double Total(std::string_view name) const;
@@ -34,10 +45,15 @@ class Statistics {
  private:
   Statistics(CounterStore& store, Counters stored) : store_(store), totals_(std::move(stored)) {}
 
+  void AddLocked(std::string name, double delta);
+  std::set<std::string, std::less<>>& LabelsLocked(std::string_view family, std::string_view rest);
+
   CounterStore& store_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // Guards what follows.
   Counters totals_;
   Counters unwritten_;
+  // The labels in use, by family and rest; read off the totals when one is first asked for.
+  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> labels_;
 };
 
 }  // namespace stoker

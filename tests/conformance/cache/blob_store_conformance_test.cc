@@ -45,6 +45,17 @@ TEST_P(BlobStoreConformance, PutGet_EverySize_ReturnsTheSameBytes) {
   }
 }
 
+TEST_P(BlobStoreConformance, GetNow_GivesTheBlobOrNothing) {
+  EXPECT_FALSE(store_.GetNow(Sha256Of("now")));
+  ASSERT_TRUE(PutBytes(store_, "now", BlobKind::kKernel).ok());
+  if (const auto blob = store_.GetNow(Sha256Of("now"))) {
+    EXPECT_EQ(blob->bytes(), "now");
+    EXPECT_EQ(blob->kind(), BlobKind::kKernel);
+  }
+  ASSERT_TRUE(store_.Delete(Sha256Of("now")).ok());
+  EXPECT_FALSE(store_.GetNow(Sha256Of("now")));
+}
+
 TEST_P(BlobStoreConformance, Put_Twice_StoresOnce) {
   ASSERT_TRUE(PutBytes(store_, "twice", BlobKind::kGraph).ok());
   ASSERT_TRUE(PutBytes(store_, "twice", BlobKind::kGraph).ok());

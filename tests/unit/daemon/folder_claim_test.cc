@@ -1,8 +1,10 @@
 #include "daemon/folder_claim.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -22,6 +24,38 @@ TEST(FolderClaim, Take_Held_NamesTheHolderAtOnce) {
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_THAT(second.error().message, HasSubstr("process " + std::to_string(getpid()) + "."));
+}
+
+TEST(FolderClaim, Take_LockIsALink_IsNotFollowed) {
+  TempFolder folder;
+  const std::string target = folder.Write("target", "somebody's");
+  std::filesystem::create_symlink(target, folder.path() + "/stokerd.lock");
+  ASSERT_FALSE(FolderClaim::Take(folder.path(), 0ms).ok());
+  std::string text;
+  std::getline(std::ifstream(target), text);
+  EXPECT_EQ(text, "somebody's");
+}
+
+TEST(FolderClaim, Take_FolderThatOthersMayWriteTo_IsRefused_ThatOfTheGroupIsClosed) {
+  TempFolder folder;
+  ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
+  const auto open = FolderClaim::Take(folder.path(), 0ms);
+  ASSERT_FALSE(open.ok());
+  EXPECT_THAT(open.error().message, HasSubstr("may be written to by other users"));
+  ASSERT_EQ(chmod(folder.path().c_str(), 0770), 0);
+  EXPECT_TRUE(FolderClaim::Take(folder.path(), 0ms).ok());
+  struct stat status {};
+  ASSERT_EQ(stat(folder.path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0750U);
+}
+
+TEST(FolderClaim, Take_FolderOfAnotherUser_IsRefused) {
+  TempFolder folder;
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  ASSERT_EQ(chown(folder.path().c_str(), 65534, 65534), 0);
+  const auto claim = FolderClaim::Take(folder.path(), 0ms);
+  ASSERT_FALSE(claim.ok());
+  EXPECT_THAT(claim.error().message, HasSubstr("belongs to user 65534"));
 }
 
 TEST(FolderClaim, Take_HolderDrains_WaitsForItsEnd) {

@@ -22,7 +22,7 @@ using testing::Not;
 std::map<std::string, double> SamplesOf(const std::string& page) {
   static const std::regex kSample(
       R"re(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"(?:,[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*")*\})? ([^ ]+))re");
-  static const std::regex kType(R"(# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge))");
+  static const std::regex kType(R"(# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram))");
   static const std::regex kHelp(R"(# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) \S[^\n]*)");
   std::map<std::string, double> samples;
   std::set<std::string> families;
@@ -40,7 +40,10 @@ std::map<std::string, double> SamplesOf(const std::string& page) {
       EXPECT_EQ(typed, helped) << line;
       EXPECT_EQ(typed.ends_with("_total"), match[2] == "counter") << line;
     } else if (std::regex_match(line, match, kSample)) {
-      EXPECT_EQ(match[1], typed) << line;
+      const std::string name = match[1];
+      const bool of_histogram =
+          name == typed + "_bucket" || name == typed + "_sum" || name == typed + "_count";
+      EXPECT_TRUE(of_histogram ? typed.ends_with("_seconds") : name == typed) << line;
       std::size_t used = 0;
       const double value = std::stod(match[3], &used);
       EXPECT_EQ(used, match[3].str().size()) << line;
@@ -82,9 +85,14 @@ TEST(AdminPages, Metrics_CountWhatHappened_LabelsAreEscaped) {
   EXPECT_GT(samples.at("stoker_compile_seconds_total"), 0);
   EXPECT_GT(samples.at("stoker_seconds_saved_total"), 0);
   EXPECT_GT(samples.at("stoker_cache_bytes{tier=\"memory\"}"), 0);
-  EXPECT_EQ(samples.at("stoker_fallback_ops_total{op=\"a\\\"b\\\\c\\nd}\"}"), 4);
+  EXPECT_EQ(samples.at("stoker_fallback_ops_total{op=\"a\\\"b\\\\c?d}\"}"), 4);
   EXPECT_EQ(samples.at("stoker_fallback_ops_total{op=\"aten.x\"}"), 1);
-  EXPECT_EQ(samples.at("stoker_requests_total"), 5);  // Without this one.
+  const std::string lookups = "{route=\"/v1/lookup\"";
+  EXPECT_EQ(samples.at("stoker_http_requests_total" + lookups + ",code=\"404\"}"), 1);
+  EXPECT_EQ(samples.at("stoker_http_requests_total" + lookups + ",code=\"200\"}"), 1);
+  EXPECT_EQ(samples.at("stoker_http_request_duration_seconds_count" + lookups + "}"), 2);
+  EXPECT_EQ(samples.at("stoker_http_request_duration_seconds_bucket" + lookups + ",le=\"+Inf\"}"),
+            2);
 }
 
 TEST(AdminPages, PreparedWeights_AreCountedInMetricsAndStatus) {

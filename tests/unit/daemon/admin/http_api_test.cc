@@ -7,6 +7,7 @@
 #include "protocol/wire/limits.h"
 #include "protocol/wire/proto_writer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
+#include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"
 
 namespace stoker {
@@ -268,11 +269,45 @@ TEST(HttpApi, FullQueue_Answers503WithRetryAfter) {
   EXPECT_TRUE(std::holds_alternative<wire::Bundle>(running.get().events().back()));
 }
 
+TEST(HttpApi, Token_MayWhatItsScopesSay_InItsNamespaces) {
+  TempFolder folder;
+  const std::string reader = "the-token-of-the-reader";
+  AccessConfig access{.own_uid = geteuid()};
+  access.token_file = folder.Write(
+      "tokens", "[[token]]\nname = \"reader\"\nsha256 = \"" + Sha256Of(reader).ToHex() +
+                    "\"\nscopes = [\"read\"]\nnamespaces = [\"team\"]\n");
+  TestDaemon daemon(TestDaemon::Config(), {}, access);
+  const auto call = [&](std::string_view method, std::string_view path, const std::string& body,
+                        const std::string& token) {
+    return daemon.Call(method, path, body, "Authorization: Bearer " + token + "\r\n");
+  };
+  wire::LookupRequest lookup;
+  lookup.request_key = Sha256Of("k");
+  lookup.ns = "team";
+  EXPECT_EQ(call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup), reader).status, 404);
+  lookup.ns = "other";
+  const HttpAnswer elsewhere =
+      call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup), reader);
+  EXPECT_EQ(elsewhere.status, 403);
+  EXPECT_THAT(elsewhere.error().message, HasSubstr("in namespace 'other'"));
+  EXPECT_EQ(call("GET", "/metrics", "", reader).status, 200);
+  EXPECT_EQ(call("POST", "/v1/compile", wire::EncodeCompileCall(FakeCall(Behaviour::kGood)), reader)
+                .status,
+            403);
+  EXPECT_EQ(call("PUT", "/cas/" + Sha256Of("x").ToHex(), "x", reader).status, 403);
+  EXPECT_EQ(call("POST", "/-/quit", "", reader).status, 403);
+  EXPECT_EQ(daemon.quits(), 0);
+  const HttpAnswer unknown = call("GET", "/metrics", "", reader + "x");
+  EXPECT_EQ(unknown.status, 401);
+  EXPECT_THAT(unknown.head, HasSubstr("WWW-Authenticate: Bearer"));
+  EXPECT_EQ(call("GET", "/-/healthy", "", "none").status, 200);
+}
+
 TEST(HttpApi, OversizedBody_Answers413_BeforeItIsRead) {
   net::ServerLimits limits;
   limits.max_body_bytes = 1000;
   TestDaemon daemon(TestDaemon::Config(), limits);
-  net::Peer peer(daemon.socket_path());
+  net::TestPeer peer(daemon.socket_path());
   peer.Send("POST /v1/compile HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
   EXPECT_THAT(peer.ReadAll(), AllOf(HasSubstr("HTTP/1.1 413 "), HasSubstr("1000 bytes")));
 }
@@ -290,7 +325,7 @@ TEST(HttpApi, ClientThatLeaves_CostsNothingButItself) {
   TestDaemon daemon;
   const std::string body = wire::EncodeCompileCall(FakeCall(Behaviour::kWait));
   {
-    net::Peer peer(daemon.socket_path());
+    net::TestPeer peer(daemon.socket_path());
     peer.Send("POST /v1/compile HTTP/1.1\r\nHost: h\r\nContent-Length: " +
               std::to_string(body.size()) + "\r\n\r\n" + body);
     WaitUntil("the compile has begun", [] { return CompilesOf(Behaviour::kWait) > 0; });

@@ -16,7 +16,7 @@
 #include "daemon/admin/http_api.h"
 #include "daemon/net/listener.h"
 #include "protocol/wire/framing.h"
-#include "tests/unit/daemon/net/peer.h"
+#include "tests/unit/daemon/net/test_peer.h"
 #include "tests/unit/daemon/service/coroutines.h"
 #include "tests/unit/daemon/service/fake_compiler.h"
 #include "tests/unit/temp_folder.h"
@@ -48,7 +48,8 @@ struct HttpAnswer {
 
 class TestDaemon {
  public:
-  explicit TestDaemon(ServiceConfig config = Config(), net::ServerLimits limits = {}) {
+  explicit TestDaemon(ServiceConfig config = Config(), net::ServerLimits limits = {},
+                      AccessConfig access = {.own_uid = geteuid()}) {
     setenv(kFolderVariable, folder_.path().c_str(), 1);
     stack_ = CacheStack::Open(StackConfig{}, nullptr).value();
     statistics_ = Statistics::Open(counter_store_).value();
@@ -58,18 +59,22 @@ class TestDaemon {
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
                                          *stack_, *statistics_, std::move(config));
     pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, *cache_counters_,
-                                          *service_, std::uint64_t{1} << 30);
+                                          *service_, request_metrics_, std::uint64_t{1} << 30);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
-    api_ = std::make_unique<HttpApi>(*service_, *pages_, *bazel_, *captures_,
-                                     [this] { quits_.fetch_add(1); });
-    server_ = std::make_unique<net::Server>(coroutines_.io().get_executor(), *api_, limits);
+    access_ = AccessControl::Open(std::move(access)).value();
+    api_ = std::make_unique<HttpApi>(*access_, *service_, *pages_, *bazel_, *captures_,
+                                     request_metrics_, [this] { quits_.fetch_add(1); });
+    server_ = std::make_unique<net::Server>(*api_, limits);
     net::ListenAddress address;
     address.path = socket_path();
     STOKER_CHECK(server_->Listen(address).ok());
   }
   // Coroutines under way refer to everything else.
-  ~TestDaemon() { coroutines_.Stop(); }
+  ~TestDaemon() {
+    server_->Stop();
+    coroutines_.Stop();
+  }
 
   static ServiceConfig Config() {
     ServiceConfig config;
@@ -83,11 +88,12 @@ class TestDaemon {
   Statistics& statistics() { return *statistics_; }
   int quits() const { return quits_; }
 
-  HttpAnswer Call(std::string_view method, std::string_view path, std::string_view body = "") {
-    net::Peer peer(socket_path());
+  HttpAnswer Call(std::string_view method, std::string_view path, std::string_view body = "",
+                  const std::string& headers = "") {
+    net::TestPeer peer(socket_path());
     peer.Send(std::string(method) + " " + std::string(path) +
-              " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: " +
-              std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
+              " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + headers +
+              "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
     return Parse(peer.ReadAll());
   }
   HttpAnswer Compile(const wire::CompileCall& call) {
@@ -123,6 +129,8 @@ class TestDaemon {
   std::atomic<int> quits_{0};
   Coroutines coroutines_;
   std::unique_ptr<CompileService> service_;
+  RequestMetrics request_metrics_{HttpApi::RouteNames()};
+  std::unique_ptr<AccessControl> access_;
   std::unique_ptr<AdminPages> pages_;
   std::unique_ptr<BazelCache> bazel_;
   std::unique_ptr<CapturesApi> captures_;

@@ -1,17 +1,17 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <memory>
+#include <set>
 #include <stdexcept>
-#include <thread>
 
 #include "daemon/net/listener.h"
 #include "protocol/wire/messages.h"
-#include "tests/unit/daemon/net/peer.h"
+#include "tests/unit/daemon/net/test_peer.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"
 
@@ -53,12 +53,25 @@ class Echo : public HttpHandler {
     reply.content_type = "text/plain";
     reply.body = request.method + " " + request.path + "?" + request.query + " " +
                  std::to_string(request.body.size());
+    if (request.path == "/peer") {
+      reply.body = std::string(request.peer.over_tcp ? "tcp " : "unix ") +
+                   (request.peer.uid ? std::to_string(*request.peer.uid) : "unknown") + " " +
+                   request.authorization + ".";
+    }
+    if (request.path == "/id") reply.body = request.id + "!";
+    if (request.path == "/range") {
+      auto shared = std::make_shared<const std::string>("0123456789");
+      reply.body = Body(shared, *shared);
+      reply.accepts_ranges = true;
+    }
+    if (request.path == "/large") reply.body = std::string(8 << 20, 'x');
     if (request.path == "/busy") {
       reply.status = 503;
       reply.retry_after_s = 7;
     }
     co_return reply;
   }
+  bool IsUrgent(std::string_view path) const override { return path == "/urgent"; }
 
   std::atomic<bool> entered{false};
   std::atomic<bool> released{false};
@@ -71,18 +84,16 @@ std::string Get(const std::string& path, const std::string& headers = "") {
 class ServerTest : public testing::Test {
  protected:
   void Start(ServerLimits limits = {}) {
-    server_ = std::make_unique<Server>(io_.get_executor(), echo_, limits);
+    server_ = std::make_unique<Server>(echo_, limits);
     ListenAddress address;
     address.path = folder_.path() + "/s";
     ASSERT_TRUE(server_->Listen(address).ok());
-    for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { io_.run(); });
   }
   std::string path() const { return folder_.path() + "/s"; }
 
   ~ServerTest() override {
     echo_.released = true;
-    io_.stop();
-    for (std::thread& thread : threads_) thread.join();
+    server_.reset();
   }
 
   // What /throw and friends answer with.
@@ -94,9 +105,7 @@ class ServerTest : public testing::Test {
 
   TempFolder folder_;
   Echo echo_;
-  asio::io_context io_;
   std::unique_ptr<Server> server_;
-  std::vector<std::thread> threads_;
 };
 
 TEST_F(ServerTest, Socket_IsForItsUserAlone) {
@@ -108,7 +117,7 @@ TEST_F(ServerTest, Socket_IsForItsUserAlone) {
 
 TEST_F(ServerTest, Request_IsHandedOnWithMethodPathQueryAndBody) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send("POST /a/b?c=d HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
   const std::string answer = peer.ReadUntil("d 5");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -117,7 +126,7 @@ TEST_F(ServerTest, Request_IsHandedOnWithMethodPathQueryAndBody) {
 
 TEST_F(ServerTest, KeepAlive_SecondRequestAndPipelinedOnesAreAnsweredInOrder) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send(Get("/1"));
   EXPECT_THAT(peer.ReadUntil("? 0"), HasSubstr("GET /1?"));
   peer.Send(Get("/2") + Get("/3"));
@@ -129,7 +138,7 @@ TEST_F(ServerTest, KeepAlive_SecondRequestAndPipelinedOnesAreAnsweredInOrder) {
 
 TEST_F(ServerTest, Head_HasTheLengthAndNoBody) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send("HEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   const std::string answer = peer.ReadAll();
   EXPECT_THAT(answer, HasSubstr("Content-Length: 10\r\n"));
@@ -138,7 +147,7 @@ TEST_F(ServerTest, Head_HasTheLengthAndNoBody) {
 
 TEST_F(ServerTest, Stream_IsChunkedAndLeavesTheConnectionUsable) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send(Get("/stream"));
   const std::string answer = peer.ReadUntil("0\r\n\r\n");
   EXPECT_THAT(answer, HasSubstr("Transfer-Encoding: chunked"));
@@ -149,7 +158,7 @@ TEST_F(ServerTest, Stream_IsChunkedAndLeavesTheConnectionUsable) {
 
 TEST_F(ServerTest, Reply_WithRetryAfter_HasTheHeader) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send(Get("/busy", "Connection: close\r\n"));
   const std::string answer = peer.ReadAll();
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
@@ -158,13 +167,13 @@ TEST_F(ServerTest, Reply_WithRetryAfter_HasTheHeader) {
 
 TEST_F(ServerTest, HandlerThrows_Answers500OrCutsTheStream) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send(Get("/throw", "Connection: close\r\n"));
   const std::string answer = peer.ReadAll();
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
   EXPECT_EQ(ErrorIn(answer).code, ErrorCode::kInternal);
   EXPECT_THAT(ErrorIn(answer).message, HasSubstr("thrown"));
-  Peer cut(path());
+  TestPeer cut(path());
   cut.Send(Get("/throw-late"));
   EXPECT_THAT(cut.ReadAll(), EndsWith("3\r\none\r\n"));  // No last chunk.
 }
@@ -174,7 +183,7 @@ TEST_F(ServerTest, NoHttp_Answers400AndCloses) {
   for (const char* nonsense :
        {"\x16\x03\x01 hello\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: minus\r\n\r\n"}) {
-    Peer peer(path());
+    TestPeer peer(path());
     peer.Send(nonsense);
     const std::string answer = peer.ReadAll();
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 ")) << nonsense;
@@ -186,7 +195,7 @@ TEST_F(ServerTest, HeaderBeyondTheLimit_Answers431) {
   ServerLimits limits;
   limits.max_header_bytes = 256;
   Start(limits);
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send(Get("/", "X: " + std::string(300, 'x') + "\r\n"));
   EXPECT_THAT(peer.ReadAll(), StartsWith("HTTP/1.1 431 "));
 }
@@ -202,13 +211,13 @@ TEST_F(ServerTest, BodyBeyondTheLimit_Answers413_AnnouncedOrNot) {
             std::string(),
         "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n" + long_body +
             "\r\n0\r\n\r\n"}) {
-    Peer peer(path());
+    TestPeer peer(path());
     peer.Send(request);
     const std::string answer = peer.ReadAll();
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 ")) << request;
     EXPECT_THAT(ErrorIn(answer).message, HasSubstr("limit of 16 bytes"));
   }
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 16\r\n\r\n" + std::string(16, 'x'));
   EXPECT_THAT(peer.ReadUntil("? 16"), StartsWith("HTTP/1.1 200 "));
 }
@@ -218,18 +227,19 @@ TEST_F(ServerTest, BodiesBeyondTheirCommonLimit_Answer503_UntilOneEnds) {
   limits.max_body_bytes = 16;
   limits.max_bodies_bytes = 20;
   Start(limits);
-  Peer first(path());
+  TestPeer first(path());
   first.Send("POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 16\r\nExpect: 100-continue\r\n\r\n");
   first.ReadUntil("\r\n\r\n");
-  for (const char* header : {"Content-Length: 5", "Transfer-Encoding: chunked"}) {
-    Peer second(path());
-    second.Send("POST /2 HTTP/1.1\r\nHost: h\r\n" + std::string(header) + "\r\n\r\n");
+  for (const char* rest :
+       {"Content-Length: 5\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"}) {
+    TestPeer second(path());
+    second.Send("POST /2 HTTP/1.1\r\nHost: h\r\n" + std::string(rest));
     const std::string answer = second.ReadAll();
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
     EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
     EXPECT_THAT(ErrorIn(answer).message, HasSubstr("limit of 20 bytes"));
   }
-  Peer bodiless(path());
+  TestPeer bodiless(path());
   bodiless.Send(Get("/3"));
   EXPECT_THAT(bodiless.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
   first.Send(std::string(16, 'x'));
@@ -245,7 +255,7 @@ TEST_F(ServerTest, RefusedOverTcp_WhileStillSending_ReadsTheRefusal) {
   Start(limits);
   const auto bound = server_->Listen(*ListenAddress::Parse("http://127.0.0.1:0"));
   ASSERT_TRUE(bound.ok());
-  Peer peer(*bound);
+  TestPeer peer(*bound);
   peer.Send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000000\r\n\r\n");
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(peer.Send(std::string(100000, 'x')));
   EXPECT_THAT(peer.ReadAll(), StartsWith("HTTP/1.1 413 "));
@@ -253,7 +263,7 @@ TEST_F(ServerTest, RefusedOverTcp_WhileStillSending_ReadsTheRefusal) {
 
 TEST_F(ServerTest, Expect100_IsToldToGoOn) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(peer.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   peer.Send("ab");
@@ -263,13 +273,13 @@ TEST_F(ServerTest, Expect100_IsToldToGoOn) {
 TEST_F(ServerTest, SlowClient_IsCutOff_OthersAreServed) {
   ServerLimits limits;
   limits.header_timeout = 1s;  // A machine that is busy delays the other client by less.
-  limits.transfer_timeout = 1s;
+  limits.progress_timeout = 1s;
   Start(limits);
-  Peer slow_header(path());
-  Peer slow_body(path());
+  TestPeer slow_header(path());
+  TestPeer slow_body(path());
   slow_header.Send("GET / HT");
   slow_body.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe");
-  Peer other(path());
+  TestPeer other(path());
   other.Send(Get("/other"));
   EXPECT_THAT(other.ReadUntil("? 0"), HasSubstr("/other"));
   EXPECT_EQ(slow_header.ReadAll(), "");
@@ -280,34 +290,154 @@ TEST_F(ServerTest, IdleConnection_IsClosedAfterItsTimeout) {
   ServerLimits limits;
   limits.idle_timeout = 10ms;
   Start(limits);
-  Peer peer(path());
+  TestPeer peer(path());
   EXPECT_EQ(peer.ReadAll(), "");
 }
 
-TEST_F(ServerTest, ConnectionBeyondTheLimit_Gets503_UntilOneEnds) {
+TEST_F(ServerTest, ConnectionBeyondTheLimit_TakesThePlaceOfAnIdleOne) {
   ServerLimits limits;
-  limits.max_connections = 1;
+  limits.threads = 1;
+  limits.max_connections = 2;
   Start(limits);
-  auto first = std::make_unique<Peer>(path());
-  first->Send(Get("/"));
-  first->ReadUntil("? 0");
-  Peer second(path());
-  const std::string answer = second.ReadAll();
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
-  EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
-  first.reset();
-  WaitUntil("it is gone", [this] { return server_->connections() == 0; });
-  Peer third(path());
-  third.Send(Get("/"));
+  TestPeer first(path());
+  first.Send(Get("/1"));
+  first.ReadUntil("? 0");
+  TestPeer second(path());
+  second.Send(Get("/2"));
+  second.ReadUntil("? 0");
+  first.Send(Get("/1"));  // Now the second has been idle longer.
+  first.ReadUntil("? 0");
+  TestPeer third(path());
+  third.Send(Get("/3"));
   EXPECT_THAT(third.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(second.ReadAll(), "");
+  first.Send(Get("/1"));
+  EXPECT_THAT(first.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(ServerTest, ConnectionBeyondTheLimit_WhereNoneIsIdle_IsForWhatIsUrgent) {
+  ServerLimits limits;
+  limits.threads = 1;
+  limits.max_connections = 1;
+  limits.max_urgent_connections = 1;
+  Start(limits);
+  TestPeer busy(path());
+  busy.Send(Get("/wait"));
+  echo_.entered.wait(false);
+  {
+    TestPeer other(path());
+    other.Send(Get("/other"));
+    const std::string answer = other.ReadAll();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
+    EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
+    EXPECT_THAT(ErrorIn(answer).message, HasSubstr("All 1 connections"));
+  }
+  WaitUntil("it is gone", [this] { return server_->connections() == 1; });
+  TestPeer urgent(path());
+  urgent.Send(Get("/urgent"));
+  EXPECT_THAT(urgent.ReadAll(), StartsWith("HTTP/1.1 200 "));  // And is closed.
+  WaitUntil("it is gone", [this] { return server_->connections() == 1; });
+  TestPeer silent(path());  // Takes the urgent place,
+  WaitUntil("it is there", [this] { return server_->connections() == 2; });
+  TestPeer next(path());  // and loses it.
+  EXPECT_EQ(silent.ReadAll(), "");
+  next.Send(Get("/urgent"));
+  EXPECT_THAT(next.ReadAll(), StartsWith("HTTP/1.1 200 "));
+  echo_.released = true;
+  EXPECT_THAT(busy.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(ServerTest, Peer_IsTheUserOfTheProcess_OnEveryTransport) {
+  Start();
+  const std::string own = std::to_string(geteuid());
+  TestPeer over_unix(path());
+  over_unix.Send(Get("/peer", "Authorization: Bearer b\r\n"));
+  EXPECT_THAT(over_unix.ReadUntil("b."), EndsWith("unix " + own + " Bearer b."));
+  const auto bound = server_->Listen(*ListenAddress::Parse("http://127.0.0.1:0"));
+  ASSERT_TRUE(bound.ok());
+  TestPeer over_tcp(*bound);
+  over_tcp.Send("GET /peer HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(over_tcp.ReadUntil(" ."), EndsWith("tcp " + own + " ."));
+}
+
+TEST_F(ServerTest, RequestId_IsTheClients_OrMadeUp) {
+  Start();
+  TestPeer peer(path());
+  peer.Send(Get("/id", "X-Request-Id: job-7.a_B\r\n"));
+  const std::string kept = peer.ReadUntil("B!");
+  EXPECT_THAT(kept, HasSubstr("X-Request-Id: job-7.a_B\r\n"));
+  std::set<std::string> made;
+  for (const std::string& id : {std::string(), std::string("a b"), std::string(65, 'x')}) {
+    peer.Send(Get("/id", id.empty() ? "" : "X-Request-Id: " + id + "\r\n"));
+    const std::string answer = peer.ReadUntil("!");
+    EXPECT_THAT(answer, testing::ContainsRegex("X-Request-Id: [0-9a-f]{16}"));
+    made.insert(answer);
+  }
+  EXPECT_EQ(made.size(), 3U);
+}
+
+struct RangeRow {
+  std::string range;
+  std::string status;
+  std::string content_range;  // Empty: no such header.
+  std::string body;
+};
+
+class ServerRanges : public ServerTest, public testing::WithParamInterface<RangeRow> {};
+
+TEST_P(ServerRanges, Get_GivesThePart) {
+  Start();
+  TestPeer peer(path());
+  peer.Send(Get("/range", "Range: " + GetParam().range + "\r\nConnection: close\r\n"));
+  const std::string answer = peer.ReadAll();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 " + GetParam().status + " "));
+  if (GetParam().content_range.empty()) {
+    EXPECT_THAT(answer, testing::Not(HasSubstr("Content-Range")));
+  } else {
+    EXPECT_THAT(answer, HasSubstr("Content-Range: bytes " + GetParam().content_range + "\r\n"));
+  }
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n" + GetParam().body));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranges, ServerRanges,
+                         testing::Values(RangeRow{"bytes=2-4", "206", "2-4/10", "234"},
+                                         RangeRow{"bytes=7-", "206", "7-9/10", "789"},
+                                         RangeRow{"bytes=-3", "206", "7-9/10", "789"},
+                                         RangeRow{"bytes=-30", "206", "0-9/10", "0123456789"},
+                                         RangeRow{"bytes=9-99", "206", "9-9/10", "9"},
+                                         RangeRow{"bytes=10-", "416", "*/10", ""},
+                                         RangeRow{"bytes=-0", "416", "*/10", ""},
+                                         RangeRow{"bytes=4-2", "200", "", "0123456789"},
+                                         RangeRow{"bytes=1-2,4-5", "200", "", "0123456789"},
+                                         RangeRow{"lines=1-2", "200", "", "0123456789"},
+                                         RangeRow{"bytes=99999999999999999999-", "200", "",
+                                                  "0123456789"}));
+
+TEST_F(ServerTest, ReplyThatNobodyReads_CostsItsConnection_AndItsRoom) {
+  ServerLimits limits;
+  limits.max_replies_bytes = 9 << 20;
+  limits.progress_timeout = 1s;
+  Start(limits);
+  TestPeer slow(path());
+  slow.Send(Get("/large"));
+  WaitUntil("it is being sent", [this] { return server_->active_requests() == 1; });
+  TestPeer refused(path());
+  std::string answer;
+  WaitUntil("there is no room", [&] {
+    refused.Send(Get("/large"));
+    answer = refused.ReadUntil("\r\n\r\n");
+    return answer.starts_with("HTTP/1.1 503 ") || answer.empty();
+  });
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
+  WaitUntil("the slow one is cut off", [this] { return server_->connections() == 1; });
 }
 
 TEST_F(ServerTest, ForeignPage_MayNotCommand) {
   Start();
-  Peer peer(path());
+  TestPeer peer(path());
   peer.Send(Get("/", "Origin: http://evil.example\r\n"));
   EXPECT_THAT(peer.ReadUntil("evil.example."), StartsWith("HTTP/1.1 403 "));
-  Peer own(path());
+  TestPeer own(path());
   own.Send(Get("/", "Origin: http://h\r\n"));
   EXPECT_THAT(own.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
 }
@@ -320,13 +450,13 @@ TEST_F(ServerTest, ForeignNameOverTcp_IsRefused) {
   const std::string port = ":" + std::to_string(bound->port);
   for (const std::string& host :
        {"localhost" + port, "127.0.0.1" + port, "[::1]" + port, std::string("localhost")}) {
-    Peer peer(*bound);
+    TestPeer peer(*bound);
     peer.Send("GET / HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://" + host + "\r\n\r\n");
     EXPECT_THAT(peer.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 ")) << host;
   }
   for (const std::string& host : {"evil.example" + port, std::string("localhost.evil.example"),
                                   std::string("[::1].evil.example")}) {
-    Peer peer(*bound);
+    TestPeer peer(*bound);
     peer.Send("GET / HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
     const std::string answer = peer.ReadAll();
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 403 "));
@@ -336,10 +466,10 @@ TEST_F(ServerTest, ForeignNameOverTcp_IsRefused) {
 
 TEST_F(ServerTest, StopAccepting_FinishesTheRequest_ClosesTheIdle_FreesTheAddress) {
   Start();
-  Peer idle(path());
+  TestPeer idle(path());
   idle.Send(Get("/"));
   idle.ReadUntil("? 0");
-  Peer busy(path());
+  TestPeer busy(path());
   busy.Send(Get("/wait"));
   echo_.entered.wait(false);
   // The idle client has its answer before the server has done with its request.
@@ -347,8 +477,8 @@ TEST_F(ServerTest, StopAccepting_FinishesTheRequest_ClosesTheIdle_FreesTheAddres
 
   server_->StopAccepting();
   EXPECT_EQ(idle.ReadAll(), "");
-  EXPECT_FALSE(Peer(path()).connected());
-  Server next(io_.get_executor(), echo_, ServerLimits{});
+  EXPECT_FALSE(TestPeer(path()).connected());
+  Server next(echo_, ServerLimits{});
   ListenAddress address;
   address.path = path();
   ASSERT_TRUE(next.Listen(address).ok());
@@ -360,13 +490,13 @@ TEST_F(ServerTest, StopAccepting_FinishesTheRequest_ClosesTheIdle_FreesTheAddres
 
 TEST_F(ServerTest, Listen_Taken_IsRefused) {
   Start();
-  Server other(io_.get_executor(), echo_, ServerLimits{});
+  Server other(echo_, ServerLimits{});
   ListenAddress address;
   address.path = path();
   const auto bound = other.Listen(address);
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_TRUE(Peer(path()).connected());
+  EXPECT_TRUE(TestPeer(path()).connected());
 }
 
 TEST_F(ServerTest, Listen_OnPortZero_TellsThePort) {

@@ -78,6 +78,51 @@ TEST(Statistics, Add_BeyondTheLimits_StillFlushes) {
   EXPECT_TRUE((*statistics)->Flush().ok());
 }
 
+// What a client says is in /metrics, which is UTF-8 or not read at all.
+TEST(Statistics, AddLabelled_IsBounded_AndText) {
+  MemoryCounterStore store;
+  auto opened = Statistics::Open(store);
+  ASSERT_TRUE(opened.ok());
+  Statistics& statistics = **opened;
+  std::string umlauts;
+  while (umlauts.size() < 2 * kMaxStatisticLabelBytes) umlauts += "\xC3\xBC";
+  statistics.AddLabelled("client.", umlauts + "x");
+  statistics.AddLabelled("client.", "x" + umlauts);
+  statistics.AddLabelled("client.", "a\nb\xFF\x7F");
+  statistics.AddLabelled("client.", "");
+  statistics.AddLabelled("ns.", "a.b", ".hits", 2);
+  const std::string even = umlauts.substr(0, kMaxStatisticLabelBytes);
+  const std::string odd = "x" + umlauts.substr(0, kMaxStatisticLabelBytes - 2);
+  EXPECT_THAT(statistics.Totals(),
+              ElementsAre(Pair("client.a?b??", 1), Pair("client.none", 1), Pair("client." + odd, 1),
+                          Pair("client." + even, 1), Pair("ns.a.b.hits", 2)));
+}
+
+TEST(Statistics, AddLabelled_BeyondTheNumberOfAFamily_CountsAsOther_AlsoAfterARestart) {
+  MemoryCounterStore store;
+  for (int run = 0; run < 2; ++run) {
+    auto statistics = Statistics::Open(store);
+    ASSERT_TRUE(statistics.ok());
+    for (std::size_t i = 0; i < kMaxLabelsOfAFamily; ++i) {
+      (*statistics)->AddLabelled("op.", std::to_string(i));
+    }
+    (*statistics)->AddLabelled("op.", "one too many " + std::to_string(run));
+    (*statistics)->AddLabelled("else.", "has room");
+    EXPECT_EQ((*statistics)->Total("op.other"), run + 1);
+    EXPECT_EQ((*statistics)->Total("op.0"), run + 1);
+    EXPECT_EQ((*statistics)->Total("else.has room"), run + 1);
+    ASSERT_TRUE((*statistics)->Flush().ok());
+  }
+}
+
+TEST(Statistics, Open_MendsNamesOfEarlierVersions) {
+  MemoryCounterStore store;
+  ASSERT_TRUE(store.Add({{"client.\xC3", 1}, {"client.?", 2}}).ok());
+  auto statistics = Statistics::Open(store);
+  ASSERT_TRUE(statistics.ok());
+  EXPECT_THAT((*statistics)->Totals(), ElementsAre(Pair("client.?", 3)));
+}
+
 TEST(Statistics, Add_LongName_IsCut) {
   MemoryCounterStore store;
   auto statistics = Statistics::Open(store);

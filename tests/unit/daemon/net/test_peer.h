@@ -1,4 +1,4 @@
-// Peer: a blocking connection that speaks bytes.
+// TestPeer: a blocking connection that speaks bytes.
 #pragma once
 
 #include <netinet/in.h>
@@ -14,25 +14,25 @@
 
 namespace stoker::net {
 
-class Peer {
+class TestPeer {
  public:
-  explicit Peer(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+  explicit TestPeer(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
   // To a port of this host.
-  explicit Peer(const ListenAddress& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit TestPeer(const ListenAddress& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in loopback{};
     loopback.sin_family = AF_INET;
     loopback.sin_port = htons(address.port);
     loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback) == 0;
   }
-  ~Peer() { close(fd_); }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
+  ~TestPeer() { close(fd_); }
+  TestPeer(const TestPeer&) = delete;
+  TestPeer& operator=(const TestPeer&) = delete;
 
   bool connected() const { return connected_; }
   // False: the server has closed.

@@ -1,0 +1,26 @@
+// DaemonTrust: which daemon a client believes, and how it proves itself to one. What a daemon
+// sends is code that runs in the client's process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+struct DaemonTrust {
+  // Who may serve a Unix socket, besides root and the client's own user.
+  std::optional<std::uint32_t> daemon_uid;
+  std::string token;  // Sent with each request. Empty: none.
+};
+
+// STOKER_DAEMON_USER (a name or a number), STOKER_TOKEN, and STOKER_TOKEN_FILE, whose first line is
+// the token. InvalidArgument names the variable and what is wrong with it.
+Result<DaemonTrust> DaemonTrustOfEnvironment();
+
+// FailedPrecondition unless the process that serves this connected Unix socket may be believed.
+Status CheckSocketServer(int socket, const std::string& path, const DaemonTrust& trust);
+
+}  // namespace stoker

@@ -1,0 +1,37 @@
+// AccessControl: who may do what. A token says so; without one, the user on this host who asks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "daemon/access/grant.h"
+#include "daemon/access/token_file.h"
+#include "daemon/net/http.h"
+
+namespace stoker {
+
+struct AccessConfig {
+  std::uint32_t own_uid = 0;    // This user and root may do everything.
+  Scopes other_users = {};      // What other users of this host may do.
+  std::string token_file = {};  // Empty: no tokens.
+};
+
+class AccessControl {
+ public:
+  // Reads the token file. InvalidArgument says what is wrong with it.
+  static Result<std::unique_ptr<AccessControl>> Open(AccessConfig config);
+
+  // What the sender of this request may do. FailedPrecondition: a credential that is none.
+  Result<Grant> GrantOf(const net::HttpRequest& request) const;
+
+  // Reads the token file again if it is another one now. On an error what was read before counts.
+  Status Reload() { return tokens_ ? tokens_->Reload() : Ok(); }
+
+ private:
+  explicit AccessControl(AccessConfig config) : config_(std::move(config)) {}
+
+  const AccessConfig config_;
+  std::unique_ptr<TokenFile> tokens_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,20 @@
+// Replies that several routes give: errors in the form of the wire, and bodies.
+#pragma once
+
+#include <string>
+
+#include "daemon/net/http.h"
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+// The table of WIRE.md.
+net::HttpReply ReplyOf(const Error& error);
+net::HttpReply ReplyOf(std::string body);
+net::HttpReply NoContent();
+// Of a write into the cache: where there is no room for it, 507.
+net::HttpReply StorageReplyOf(const Error& error);
+// 401 for a client that has shown nothing, and for a credential that is none; else 403.
+net::HttpReply AccessReplyOf(const Error& error, bool is_known);
+
+}  // namespace stoker

@@ -1,0 +1,64 @@
+// ServerLimits: what connections may take, and ServerLoad: what all of them take now.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+
+namespace stoker::net {
+
+struct ServerLimits {
+  int threads = 2;
+  // Beyond it the connection that has been idle longest is closed for a new one; where none is
+  // idle, the new one is answered if it asks for what is urgent (health), else 503.
+  std::size_t max_connections = 16384;
+  std::size_t max_urgent_connections = 16;
+  std::size_t max_header_bytes = 64 << 10;
+  std::size_t max_body_bytes = std::size_t{512} << 20;
+  // What has come of the bodies of all requests under way.
+  std::size_t max_bodies_bytes = std::size_t{2} << 30;
+  // Of all replies that are being sent; what the cache shares does not count.
+  std::size_t max_replies_bytes = std::size_t{2} << 30;
+  std::chrono::milliseconds idle_timeout{300000};  // Between requests on one connection.
+  std::chrono::milliseconds header_timeout{10000};
+  // How long a body or a reply may stand still.
+  std::chrono::milliseconds progress_timeout{30000};
+  // How long a refused peer may go on sending before its connection is closed.
+  std::chrono::milliseconds linger_timeout{2000};
+};
+
+// What all connections of a server share.
+struct ServerLoad {
+  std::atomic<bool> stopping{false};
+  std::atomic<std::size_t> connections{0};
+  std::atomic<std::size_t> urgent_connections{0};
+  std::atomic<std::size_t> active_requests{0};
+  std::atomic<std::size_t> bodies_bytes{0};
+  std::atomic<std::size_t> replies_bytes{0};
+};
+
+// A share of such a total, given back at its end.
+class Room {
+ public:
+  Room(std::atomic<std::size_t>& total, std::size_t limit) : total_(total), limit_(limit) {}
+  ~Room() { total_.fetch_sub(taken_); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  // False: the limit is reached, and nothing more was taken.
+  bool Take(std::size_t bytes) {
+    if (total_.fetch_add(bytes) + bytes > limit_) {
+      total_.fetch_sub(bytes);
+      return false;
+    }
+    taken_ += bytes;
+    return true;
+  }
+
+ private:
+  std::atomic<std::size_t>& total_;
+  const std::size_t limit_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace stoker::net

@@ -1,0 +1,123 @@
+#include "daemon/net/loop.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace stoker::net {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// Deadlines are met this late at most, and by a quarter of the shortest one.
+constexpr std::chrono::milliseconds kLongestSweep{250};
+// Sent to a connection beyond all limits; fits into any socket's buffer.
+constexpr std::string_view kTooManyConnections =
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+    "Connection: close\r\n\r\n";
+
+std::chrono::milliseconds SweepInterval(const ServerLimits& limits) {
+  const auto shortest = std::min(
+      {limits.idle_timeout, limits.header_timeout, limits.progress_timeout, limits.linger_timeout});
+  return std::clamp(shortest / 4, std::chrono::milliseconds(1), kLongestSweep);
+}
+
+// Takes one of `limit`.
+bool TakeOne(std::atomic<std::size_t>& total, std::size_t limit) {
+  if (total.fetch_add(1) < limit) return true;
+  total.fetch_sub(1);
+  return false;
+}
+
+}  // namespace
+
+Loop::Loop(HttpHandler& handler, const ServerLimits& limits, ServerLoad& load)
+    : handler_(handler), limits_(limits), load_(load) {
+  Sweep();
+  thread_ = std::thread([this] { io_.run(); });
+}
+
+Loop::~Loop() { Stop(); }
+
+void Loop::Stop() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Loop::Serve(StreamSocket socket) {
+  asio::post(io_, [this, moved = std::move(socket)]() mutable { Admit(std::move(moved)); });
+}
+
+void Loop::Admit(StreamSocket socket) {
+  // One that is closed gives its place back when its coroutine ends, a moment later.
+  const auto take = [this](std::atomic<std::size_t>& taken, std::size_t limit, bool urgent) {
+    if (TakeOne(taken, limit)) return true;
+    if (!CloseLongestIdle(urgent)) return false;
+    taken.fetch_add(1);
+    return true;
+  };
+  const bool is_urgent = !take(load_.connections, limits_.max_connections, false);
+  if (is_urgent && !take(load_.urgent_connections, limits_.max_urgent_connections, true)) {
+    error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.send(asio::buffer(kTooManyConnections), 0, ignored);
+    return;
+  }
+  const Peer peer = PeerOf(socket.native_handle());
+  connections_.push_back(std::make_shared<Connection>(PlainStream(std::move(socket)), peer,
+                                                      is_urgent, handler_, limits_, load_));
+  asio::co_spawn(io_, Run(std::prev(connections_.end())), asio::detached);
+}
+
+asio::awaitable<void> Loop::Run(Connections::iterator place) {
+  // Also when an exception passes, for which memory would have to run out here.
+  struct Leave {
+    Loop& loop;
+    Connections::iterator place;
+    ~Leave() {
+      (*place)->Close();
+      ((*place)->is_urgent() ? loop.load_.urgent_connections : loop.load_.connections).fetch_sub(1);
+      loop.connections_.erase(place);
+    }
+  } leave{*this, place};
+  const std::shared_ptr<Connection> connection = *place;
+  bool again = true;
+  while (again && !load_.stopping) {
+    again = co_await connection->ServeOne();
+    connections_.splice(connections_.end(), connections_, place);
+  }
+}
+
+bool Loop::CloseLongestIdle(bool urgent) {
+  const auto idle =
+      std::find_if(connections_.begin(), connections_.end(), [&](const auto& connection) {
+        return connection->is_idle() && connection->is_urgent() == urgent;
+      });
+  if (idle == connections_.end()) return false;
+  (*idle)->Close();
+  return true;
+}
+
+void Loop::CloseIdle() {
+  asio::post(io_, [this] {
+    for (const auto& connection : connections_) {
+      if (connection->is_idle()) connection->Close();
+    }
+  });
+}
+
+void Loop::Sweep() {
+  const auto now = TimedStream::Clock::now();
+  for (const auto& connection : connections_) {
+    if (connection->IsLate(now)) connection->Close();
+  }
+  sweep_timer_.expires_after(SweepInterval(limits_));
+  sweep_timer_.async_wait([this](error_code code) {
+    if (!code) Sweep();
+  });
+}
+
+}  // namespace stoker::net

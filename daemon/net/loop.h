@@ -1,0 +1,48 @@
+// Loop: one network thread and the connections that live on it.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <thread>
+
+#include "daemon/net/connection.h"
+#include "daemon/net/limits.h"
+
+namespace stoker::net {
+
+class Loop {
+ public:
+  // The references must outlive it.
+  Loop(HttpHandler& handler, const ServerLimits& limits, ServerLoad& load);
+  // Stops.
+  ~Loop();
+
+  boost::asio::any_io_executor executor() { return io_.get_executor(); }
+
+  // From any thread. The socket's executor is this loop's.
+  void Serve(StreamSocket socket);
+  void CloseIdle();
+  void Stop();
+
+ private:
+  using Connections = std::list<std::shared_ptr<Connection>>;  // The longest idle ones first.
+
+  void Admit(StreamSocket socket);
+  // Of the urgent ones, or of the others. False: none is idle.
+  bool CloseLongestIdle(bool urgent);
+  boost::asio::awaitable<void> Run(Connections::iterator place);
+  void Sweep();
+
+  HttpHandler& handler_;
+  const ServerLimits& limits_;
+  ServerLoad& load_;
+  Connections connections_;  // Used on the thread alone. Outlives the coroutines, which are in io_.
+  boost::asio::io_context io_{1};
+  boost::asio::steady_timer sweep_timer_{io_};
+  std::thread thread_;
+};
+
+}  // namespace stoker::net

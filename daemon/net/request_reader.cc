@@ -1,0 +1,225 @@
+#include "daemon/net/request_reader.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cstring>
+
+#include "protocol/wire/messages.h"
+
+namespace stoker::net {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+constexpr std::size_t kFirstBufferBytes = 4096;
+// Memory for a body is taken before it comes, in steps: what a peer announces costs it nothing.
+constexpr std::size_t kBodyStepBytes = std::size_t{1} << 20;
+constexpr int kBodyRetryAfterSeconds = 1;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+HttpReply TooLongBody(const ServerLimits& limits) {
+  return ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
+                                              std::to_string(limits.max_body_bytes) + " bytes."));
+}
+
+HttpReply NoRoomForBody(const ServerLimits& limits) {
+  return ErrorReplyFor(503,
+                       Unavailable("The bodies of the requests under way exceed the limit of " +
+                                   std::to_string(limits.max_bodies_bytes) + " bytes."),
+                       kBodyRetryAfterSeconds);
+}
+
+ReadOutcome RefusalOf(const error_code& code, const ServerLimits& limits) {
+  if (code == http::error::body_limit) return TooLongBody(limits);
+  if (code == http::error::header_limit || code == http::error::buffer_overflow) {
+    return ErrorReplyFor(431,
+                         ResourceExhausted("The header exceeds the limit of " +
+                                           std::to_string(limits.max_header_bytes) + " bytes."));
+  }
+  return ErrorReplyFor(400, InvalidArgument("This is no HTTP request: " + code.message() + "."));
+}
+
+}  // namespace
+
+HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s) {
+  HttpReply reply;
+  reply.status = status;
+  reply.body = wire::EncodeErrorReply(wire::ErrorReplyOf(error));
+  reply.retry_after_s = retry_after_s;
+  return reply;
+}
+
+class RequestReader::Parsing {
+ public:
+  explicit Parsing(const ServerLimits& limits) {
+    parser_.header_limit(static_cast<std::uint32_t>(limits.max_header_bytes));
+    parser_.body_limit(limits.max_body_bytes);
+  }
+
+  // How much of `bytes` was used up. The code is need_more where they end before what is parsed.
+  std::size_t Put(std::span<const char> bytes, error_code* code) {
+    return parser_.put(asio::const_buffer(bytes.data(), bytes.size()), *code);
+  }
+  bool header_done() const { return parser_.is_header_done(); }
+  bool done() const { return parser_.is_done(); }
+  std::uint64_t announced_bytes() const { return parser_.content_length().value_or(0); }
+  bool is_chunked() const { return parser_.chunked(); }
+  bool expects_100() const {
+    return beast::iequals(parser_.get()[http::field::expect], "100-continue");
+  }
+  std::size_t body_bytes() const { return parser_.get().body().size(); }
+  std::string TakeBody() { return std::move(parser_.get().body()); }
+
+  // Without the body.
+  Incoming Take() const {
+    const auto& message = parser_.get();
+    const auto text_of = [&](http::field field) {
+      const auto value = message[field];
+      return std::string(value.data(), value.size());
+    };
+    Incoming incoming;
+    incoming.keep_alive = parser_.keep_alive();
+    incoming.is_http_1_0 = message.version() < 11;
+    incoming.range = text_of(http::field::range);
+    HttpRequest& request = incoming.request;
+    request.method = std::string(message.method_string());
+    const auto target = message.target();
+    const std::string_view whole(target.data(), target.size());
+    const std::size_t question = whole.find('?');
+    request.path = whole.substr(0, question);
+    if (question != std::string_view::npos) request.query = whole.substr(question + 1);
+    request.authorization = text_of(http::field::authorization);
+    const auto id = message["X-Request-Id"];
+    request.id.assign(id.data(), id.size());
+    request.host = text_of(http::field::host);
+    if (message.find(http::field::origin) != message.end()) {
+      request.origin = text_of(http::field::origin);
+    }
+    return incoming;
+  }
+
+ private:
+  http::request_parser<http::string_body> parser_;
+};
+
+asio::awaitable<bool> RequestReader::Fill(TimedStream::Clock::time_point deadline) {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (end_ == buffer_.size()) {
+    if (begin_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    } else {
+      buffer_.resize(std::max(kFirstBufferBytes, 2 * buffer_.size()));
+    }
+  }
+  const IoResult read = co_await stream_.ReadBy(std::span(buffer_).subspan(end_), deadline);
+  if (read.code) co_return false;
+  end_ += read.bytes;
+  co_return true;
+}
+
+asio::awaitable<bool> RequestReader::Wait() {
+  if (begin_ != end_) co_return true;
+  // What a long request has made it grow is not kept for an idle connection.
+  if (buffer_.size() > kFirstBufferBytes) std::vector<char>(kFirstBufferBytes).swap(buffer_);
+  co_return co_await Fill(TimedStream::Clock::now() + limits_.idle_timeout);
+}
+
+asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadHeader(Parsing& parsing) {
+  const auto deadline = TimedStream::Clock::now() + limits_.header_timeout;
+  while (true) {
+    error_code code;
+    begin_ += parsing.Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
+    if (code && code != http::error::need_more) co_return RefusalOf(code, limits_);
+    if (parsing.header_done()) co_return std::nullopt;
+    if (end_ - begin_ > limits_.max_header_bytes) {
+      co_return RefusalOf(http::error::header_limit, limits_);
+    }
+    if (!co_await Fill(deadline)) co_return Closed{};
+  }
+}
+
+// Refuses what is announced too long before the peer is told to go on.
+asio::awaitable<std::optional<ReadOutcome>> RequestReader::BeginBody(const Parsing& parsing,
+                                                                     Room& room) {
+  const std::uint64_t announced = parsing.announced_bytes();
+  if (announced > limits_.max_body_bytes) co_return TooLongBody(limits_);
+  if (!room.Take(std::min<std::uint64_t>(announced, kBodyStepBytes))) {
+    co_return NoRoomForBody(limits_);
+  }
+  const bool waits = announced > 0 || parsing.is_chunked();
+  if (waits && begin_ == end_ && parsing.expects_100() &&
+      co_await stream_.Write(kContinue, "", limits_.progress_timeout)) {
+    co_return Closed{};
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadSized(std::uint64_t bytes,
+                                                                     Room& room,
+                                                                     std::string* body) {
+  body->resize(std::min<std::size_t>(bytes, kBodyStepBytes));  // BeginBody has taken the room.
+  std::size_t have = 0;
+  while (have < bytes) {
+    if (have == body->size()) {
+      const std::size_t step = std::min<std::size_t>(bytes - have, have);
+      if (!room.Take(step)) co_return NoRoomForBody(limits_);
+      body->resize(have + step);
+    }
+    const std::span<char> rest(body->data() + have, body->size() - have);
+    if (begin_ != end_) {
+      const std::size_t n = std::min(rest.size(), end_ - begin_);
+      std::memcpy(rest.data(), buffer_.data() + begin_, n);
+      begin_ += n;
+      have += n;
+      continue;
+    }
+    const IoResult read = co_await stream_.ReadSome(rest, limits_.progress_timeout);
+    if (read.code) co_return Closed{};
+    have += read.bytes;
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadChunked(Parsing& parsing,
+                                                                       Room& room) {
+  while (true) {
+    const std::size_t before = parsing.body_bytes();
+    error_code code;
+    begin_ += parsing.Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
+    if (!room.Take(parsing.body_bytes() - before)) co_return NoRoomForBody(limits_);
+    if (code && code != http::error::need_more) co_return RefusalOf(code, limits_);
+    if (parsing.done()) co_return std::nullopt;
+    if (end_ - begin_ > limits_.max_header_bytes) {  // Of a chunk.
+      co_return RefusalOf(http::error::header_limit, limits_);
+    }
+    if (begin_ != end_ && !code) continue;
+    if (!co_await Fill(TimedStream::Clock::now() + limits_.progress_timeout)) co_return Closed{};
+  }
+}
+
+asio::awaitable<ReadOutcome> RequestReader::Read(Room& room) {
+  Parsing parsing(limits_);
+  if (auto ended = co_await ReadHeader(parsing)) co_return *std::move(ended);
+  Incoming incoming = parsing.Take();
+  if (auto ended = co_await BeginBody(parsing, room)) co_return *std::move(ended);
+  if (const std::uint64_t announced = parsing.announced_bytes(); announced > 0) {
+    if (auto ended = co_await ReadSized(announced, room, &incoming.request.body)) {
+      co_return *std::move(ended);
+    }
+  } else if (parsing.is_chunked()) {
+    if (auto ended = co_await ReadChunked(parsing, room)) co_return *std::move(ended);
+    incoming.request.body = parsing.TakeBody();
+  }
+  co_return incoming;
+}
+
+}  // namespace stoker::net

@@ -1,0 +1,62 @@
+// RequestReader: cuts what a peer sends into requests, within limits.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/net/http.h"
+#include "daemon/net/limits.h"
+#include "daemon/net/timed_stream.h"
+
+namespace stoker::net {
+
+// A request, and what of it is not for the handler.
+struct Incoming {
+  HttpRequest request;
+  bool keep_alive = true;
+  bool is_http_1_0 = false;
+  std::string range;  // The header, as it came.
+};
+
+struct Closed {};  // The peer is gone or too slow.
+
+// A request, or how it is refused; a connection that was refused something is closed.
+using ReadOutcome = std::variant<Closed, HttpReply, Incoming>;
+
+class RequestReader {
+ public:
+  // The references must outlive it.
+  RequestReader(TimedStream& stream, const ServerLimits& limits)
+      : stream_(stream), limits_(limits) {}
+
+  // Waits for the first byte of the next request. False: there is none.
+  boost::asio::awaitable<bool> Wait();
+  // The request that has begun. `room` is taken for what has come of its body.
+  boost::asio::awaitable<ReadOutcome> Read(Room& room);
+
+ private:
+  class Parsing;
+
+  // False: the peer is gone or too slow.
+  boost::asio::awaitable<bool> Fill(TimedStream::Clock::time_point deadline);
+  // These: how reading ends, or nothing where it goes on.
+  boost::asio::awaitable<std::optional<ReadOutcome>> ReadHeader(Parsing& parsing);
+  boost::asio::awaitable<std::optional<ReadOutcome>> BeginBody(const Parsing& parsing, Room& room);
+  boost::asio::awaitable<std::optional<ReadOutcome>> ReadSized(std::uint64_t bytes, Room& room,
+                                                               std::string* body);
+  boost::asio::awaitable<std::optional<ReadOutcome>> ReadChunked(Parsing& parsing, Room& room);
+
+  TimedStream& stream_;
+  const ServerLimits& limits_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;  // What has come and is not used up: [begin_, end_) of the buffer.
+  std::size_t end_ = 0;
+};
+
+// Of a request that cannot be served, in the form of the wire (WIRE.md).
+HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s = 0);
+
+}  // namespace stoker::net

@@ -1,0 +1,43 @@
+// Stream: connected bytes over any transport. Used by one connection, on its executor.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace stoker::net {
+
+// Sockets of every transport are generic ones, so that what uses them is compiled once.
+using StreamSocket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
+                                                      boost::asio::any_io_executor>;
+
+struct IoResult {
+  boost::system::error_code code;
+  std::size_t bytes = 0;
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // At least one byte, or an error; the end of what the peer sends is one.
+  virtual boost::asio::awaitable<IoResult> ReadSome(std::span<char> into) = 0;
+  // At least one byte of `head` and what follows it in `body`, or an error.
+  virtual boost::asio::awaitable<IoResult> WriteSome(std::string_view head,
+                                                     std::string_view body) = 0;
+  // The peer sees the end of what is sent; what it sends can still be read.
+  virtual boost::asio::awaitable<void> EndSending() = 0;
+  // Ends both directions; operations under way fail.
+  virtual void Close() = 0;
+};
+
+std::unique_ptr<Stream> PlainStream(StreamSocket socket);
+
+}  // namespace stoker::net

@@ -1,0 +1,87 @@
+#include "client/core/daemon_trust.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "protocol/base/file_descriptor.h"
+#include "tests/unit/temp_folder.h"
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+
+class DaemonTrustTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"STOKER_DAEMON_USER", "STOKER_TOKEN", "STOKER_TOKEN_FILE"}) {
+      unsetenv(name);
+    }
+  }
+  void TearDown() override { SetUp(); }
+};
+
+TEST_F(DaemonTrustTest, Environment_NothingSet_TrustsNobodyElse) {
+  const auto trust = DaemonTrustOfEnvironment();
+  ASSERT_TRUE(trust.ok());
+  EXPECT_FALSE(trust->daemon_uid);
+  EXPECT_EQ(trust->token, "");
+}
+
+TEST_F(DaemonTrustTest, DaemonUser_IsANumberOrAName) {
+  setenv("STOKER_DAEMON_USER", "8471", 1);
+  EXPECT_EQ(DaemonTrustOfEnvironment()->daemon_uid, 8471U);
+  setenv("STOKER_DAEMON_USER", "root", 1);
+  EXPECT_EQ(DaemonTrustOfEnvironment()->daemon_uid, 0U);
+  setenv("STOKER_DAEMON_USER", "no such user", 1);
+  EXPECT_THAT(DaemonTrustOfEnvironment().error().message, HasSubstr("'no such user'"));
+}
+
+TEST_F(DaemonTrustTest, Token_ComesFromTheVariableOrTheFirstLineOfAFile) {
+  TempFolder folder;
+  setenv("STOKER_TOKEN_FILE", folder.Write("token", "from-the-file\nrest\n").c_str(), 1);
+  EXPECT_EQ(DaemonTrustOfEnvironment()->token, "from-the-file");
+  setenv("STOKER_TOKEN", "from-the-variable", 1);
+  EXPECT_EQ(DaemonTrustOfEnvironment()->token, "from-the-variable");
+  setenv("STOKER_TOKEN", "two words", 1);
+  const auto wrong = DaemonTrustOfEnvironment();
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_THAT(wrong.error().message, HasSubstr("STOKER_TOKEN holds no token"));
+  EXPECT_THAT(wrong.error().message, testing::Not(HasSubstr("two words")));
+  unsetenv("STOKER_TOKEN");
+  setenv("STOKER_TOKEN_FILE", "/nowhere", 1);
+  EXPECT_THAT(DaemonTrustOfEnvironment().error().message, HasSubstr("'/nowhere'"));
+}
+
+TEST_F(DaemonTrustTest, SocketServer_IsThisUser) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const FileDescriptor first(ends[0]);
+  const FileDescriptor second(ends[1]);
+  EXPECT_TRUE(CheckSocketServer(first.get(), "/s", {}).ok());
+  EXPECT_FALSE(CheckSocketServer(-1, "/s", {}).ok());
+}
+
+TEST_F(DaemonTrustTest, SocketServer_IsAnotherUser_OnlyIfItIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be two users";
+  int ends[2];
+  ASSERT_EQ(seteuid(65534), 0);
+  const int made = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(seteuid(1000), 0);
+  const Status foreign = CheckSocketServer(ends[0], "/s", {});
+  const Status named = CheckSocketServer(ends[0], "/s", {.daemon_uid = 65534, .token = ""});
+  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(made, 0);
+  const FileDescriptor first(ends[0]);
+  const FileDescriptor second(ends[1]);
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_THAT(foreign.error().message, HasSubstr("served by user 65534"));
+  EXPECT_THAT(foreign.error().message, HasSubstr("STOKER_DAEMON_USER"));
+  EXPECT_TRUE(named.ok());
+}
+
+}  // namespace
+}  // namespace stoker
