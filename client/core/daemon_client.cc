@@ -16,6 +16,8 @@ constexpr int kMaxAttempts = 5;
 constexpr std::chrono::milliseconds kFirstPause{20};  // Before the third attempt; then it doubles.
 // While a daemon stops.
 constexpr std::chrono::milliseconds kPollInterval{10};
+// It compiles anew, and says nothing meanwhile.
+constexpr std::chrono::minutes kInspectTimeout{10};
 // How long a compile waits for a place in the daemon's queue.
 constexpr std::chrono::seconds kBusyPatience{60};
 
@@ -188,10 +190,16 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
       }
     }
   };
-  STOKER_TRY(const HttpResponse response,
-             connection->Stream("POST", "/v1/compile", body, options_.compile_timeout, on_data));
-  *busy = BusyTimeOf(response);
-  if (response.status != 200) return ErrorOfResponse(response, "/v1/compile");
+  const auto response =
+      connection->Stream("POST", "/v1/compile", body, options_.compile_timeout, on_data);
+  if (!response.ok()) {
+    if (response.error().code == ErrorCode::kDeadlineExceeded) {
+      RestAfter(Clock::now() - options_.compile_timeout, response.error());
+    }
+    return response.error();
+  }
+  *busy = BusyTimeOf(*response);
+  if (response->status != 200) return ErrorOfResponse(*response, "/v1/compile");
   if (!answer) return Unavailable("The daemon ended the compile without an answer.");
   Release(std::move(connection));
   return *std::move(answer);
@@ -266,9 +274,8 @@ Result<wire::ListReply> DaemonClient::List(const wire::ListRequest& request) {
 }
 
 Result<wire::InspectReply> DaemonClient::Inspect(const wire::InspectRequest& request) {
-  STOKER_TRY(
-      const HttpResponse response,
-      Call("POST", "/v1/inspect", wire::EncodeInspectRequest(request), options_.compile_timeout));
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", "/v1/inspect", wire::EncodeInspectRequest(request), kInspectTimeout));
   if (response.status != 200) return ErrorOfResponse(response, "/v1/inspect");
   return wire::DecodeInspectReply(response.body);
 }

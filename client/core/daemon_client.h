@@ -24,8 +24,8 @@ struct DaemonClientOptions {
   // Set when the daemon is ours to start.
   std::optional<PrivateDaemonOptions> private_daemon;
   std::chrono::milliseconds connect_timeout{10000};
-  // The longest silence within a compile; the daemon sends progress in between.
-  std::chrono::milliseconds compile_timeout{600000};
+  // The longest silence within a compile: every five seconds the daemon says that it lives.
+  std::chrono::milliseconds compile_timeout{30000};
   std::chrono::milliseconds call_timeout{30000};  // For the answer to any other call.
 };
 

@@ -70,6 +70,7 @@ Result<Blob> BazelCache::Get(bool is_action, const Digest& digest) {
       if (entry.error().code != ErrorCode::kDataLoss) return entry.error();
       return NotFound(entry.error().message);
     }
+    if (entry->kind != BlobKind::kOther) return NotFound("No action result is stored there.");
     name = entry->artifact;
   }
   return stack_.blobs().Get(name);

@@ -66,6 +66,10 @@ Error ArtifactStore::Refuse(std::string_view ns, const Digest& request_key, cons
 Result<StoredArtifact> ArtifactStore::Find(std::string_view ns, const Digest& request_key,
                                            const std::vector<Digest>& held) {
   STOKER_TRY(const ActionEntry entry, stack_.actions().Lookup(ns, request_key));
+  if (entry.kind != BlobKind::kArtifact) {  // Somebody asks for something else under its name.
+    return NotFound("Key " + request_key.ToHex() + " names something of kind '" +
+                    std::string(BlobKindName(entry.kind)) + "', no artifact.");
+  }
   StoredArtifact found;
   found.compile_seconds = entry.compile_seconds;
   found.tier = stack_.TierOf(entry.artifact);
@@ -115,7 +119,7 @@ wire::WorkerKernelReply ArtifactStore::FindKernels(const wire::KernelQuery& quer
     wire::WorkerKernelReply::Known& known = reply.kernels.emplace_back();
     known.kernel_key = key;
     const auto entry = stack_.actions().Lookup(kKernelNamespace, key);
-    if (!entry.ok()) continue;
+    if (!entry.ok() || entry->kind != BlobKind::kKernel) continue;
     BlobPin pin(stack_.blobs(), entry->artifact);
     // Read now, so that a damaged one is compiled again rather than built upon.
     auto blob = stack_.blobs().Get(entry->artifact);

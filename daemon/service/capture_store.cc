@@ -95,6 +95,12 @@ Status CaptureStore::Put(const wire::CapturePut& put) {
   }
   const NamedBlob capture = NamedBlob::Of(Blob(put.capture, BlobKind::kCapture));
   const std::lock_guard lock(mutex_);
+  if (const auto there = stack_.actions().Lookup(put.key.ns, put.key.capture_key);
+      there.ok() && there->kind != BlobKind::kCapture) {
+    return FailedPrecondition("Field 'capture.key' is " + put.key.capture_key.ToHex() +
+                              ", which names something of kind '" +
+                              std::string(BlobKindName(there->kind)) + "'.");
+  }
   const BlobPin pin(stack_.blobs(), capture.digest());  // Until the entry names it.
   STOKER_RETURN_IF_ERROR(stack_.blobs().Put(capture));
   std::vector<Digest> captures = {capture.digest()};

@@ -24,7 +24,8 @@ class CaptureStore {
   // Most recent first, at least one. NotFound: a miss. DataLoss: a miss, because what was stored is
   // damaged or was evicted.
   Result<wire::CaptureList> Find(const wire::CaptureQuery& query);
-  // Durable on return. InvalidArgument: no envelope that opens.
+  // Durable on return. InvalidArgument: no envelope that opens. FailedPrecondition: the key names
+  // something else, which stays.
   Status Put(const wire::CapturePut& put);
   // Takes the capture from under this key. Its bytes are quarantined only if they are damaged:
   // whole ones that are wrong here (of another key or format) may be right under another key.

@@ -144,7 +144,9 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     }
     CountMiss(request.ns, reason.name);
     wire::Miss miss;
-    miss.graph_known = !request.graph_digest.IsZero() && store_.HasGraph(request.graph_digest);
+    // Of a compile that is under way nobody needs to send it again.
+    miss.graph_known = UnderWay(request.ns, request.request_key) != nullptr ||
+                       (!request.graph_digest.IsZero() && store_.HasGraph(request.graph_digest));
     miss.reason = std::move(reason.text);
     return Answer(std::move(miss));
   });
@@ -216,15 +218,25 @@ Result<std::shared_ptr<Flight>> CompileService::Board(const wire::CompileCall& c
   return flight;
 }
 
-asio::awaitable<Status> CompileService::Compile(wire::CompileCall received, const Send& send) {
+std::shared_ptr<Flight> CompileService::UnderWay(const std::string& ns, const Digest& key) {
+  const std::lock_guard lock(mutex_);
+  const auto it = flights_.find({ns, key});
+  return it == flights_.end() ? nullptr : it->second;
+}
+
+asio::awaitable<Status> CompileService::Compile(wire::CompileCall call, const Send& send) {
   if (draining_) co_return Unavailable("The daemon is stopping.");
-  auto completed = co_await Complete(std::move(received));
-  if (!completed.ok()) co_return completed.error();
-  const wire::CompileCall call = *std::move(completed);
-  bool joined = false;
-  auto boarded = Board(call, &joined);
-  if (!boarded.ok()) co_return boarded.error();
-  const std::shared_ptr<Flight> flight = *std::move(boarded);
+  // Who joins needs no graph, and none is decoded for it: its key was checked by whoever began.
+  std::shared_ptr<Flight> flight = UnderWay(call.ns, call.request_key);
+  bool joined = flight != nullptr;
+  if (!joined) {
+    auto completed = co_await Complete(std::move(call));
+    if (!completed.ok()) co_return completed.error();
+    call = *std::move(completed);
+    auto boarded = Board(call, &joined);
+    if (!boarded.ok()) co_return boarded.error();
+    flight = *std::move(boarded);
+  }
 
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t seen = 0;

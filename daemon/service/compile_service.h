@@ -68,6 +68,8 @@ class CompileService {
 
   Result<Job> Admit();
   boost::asio::awaitable<Result<wire::CompileCall>> Complete(wire::CompileCall call);
+  // The flight of this key, or null.
+  std::shared_ptr<Flight> UnderWay(const std::string& ns, const Digest& key);
   Result<std::shared_ptr<Flight>> Board(const wire::CompileCall& call, bool* joined);
   boost::asio::awaitable<void> RunFlight(wire::CompileCall call, std::shared_ptr<Flight> flight,
                                          Job job);

@@ -59,7 +59,7 @@ typedef struct stoker_client_options {
   const char* cache_dir;  /* of a private daemon; NULL: $STOKER_CACHE_DIR, else ~/.cache/stoker */
   const char* stokerd;    /* the daemon's program; NULL: $STOKER_DAEMON, beside the library, PATH */
   int64_t connect_timeout_ms; /* 0: 10000 */
-  int64_t compile_timeout_ms; /* 0: 600000 */
+  int64_t compile_timeout_ms; /* of silence within a compile; 0: 30000 */
 } stoker_client_options;
 
 /* Connects lazily: the first request starts a private daemon if one is needed. */

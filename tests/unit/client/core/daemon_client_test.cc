@@ -58,6 +58,21 @@ TEST(DaemonClient, Hello_DaemonHangs_WaitsOnceForManyCalls) {
   EXPECT_EQ(peer.Accept(), 1);
 }
 
+TEST(DaemonClient, Compile_DaemonFallsSilent_IsGivenUpOnce) {
+  const TempFolder folder;
+  SilentPeer peer(folder.path() + "/s");
+  DaemonClientOptions options;
+  options.url = peer.url();
+  options.compile_timeout = 200ms;
+  DaemonClient client(options);
+  for (int call = 0; call < 5; ++call) {
+    const auto bundle = client.Compile({}, nullptr);
+    ASSERT_FALSE(bundle.ok());
+    EXPECT_EQ(bundle.error().code, ErrorCode::kDeadlineExceeded) << bundle.error().message;
+  }
+  EXPECT_EQ(peer.Accept(), 1);
+}
+
 TEST(DaemonClient, Hello_DaemonComesUpLater_IsReachedAfterARest) {
   DaemonClientOptions options;
   options.connect_timeout = 100ms;

@@ -120,6 +120,20 @@ TEST_F(ArtifactStoreTest, Find_WhatTheClientHolds_IsLeftOut) {
   EXPECT_FALSE(found->blobs.contains(held));
 }
 
+TEST_F(ArtifactStoreTest, Find_KeyOfSomethingElse_IsAMiss_AndItStays) {
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  ActionEntry captures;
+  captures.kind = BlobKind::kCapture;
+  captures.artifact = *PutBytes(stack_->blobs(), "captures", BlobKind::kCapture);
+  ASSERT_TRUE(
+      stack_->actions().Publish(call.ns, call.request_key, captures, Durability::kSynced).ok());
+  EXPECT_EQ(Find(call).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(stack_->blobs().Get(captures.artifact)->bytes(), "captures");
+  EXPECT_EQ(stack_->actions().Lookup(call.ns, call.request_key)->kind, BlobKind::kCapture);
+  Make(call);  // What the daemon compiled takes the place.
+  EXPECT_TRUE(Find(call).ok());
+}
+
 TEST_F(ArtifactStoreTest, Find_OtherKeyOrNamespace_IsAMiss) {
   wire::CompileCall call = FakeCall(Behaviour::kGood);
   Make(call);

@@ -127,6 +127,18 @@ TEST_F(CaptureStoreTest, Find_KeyOfAnArtifact_NotFound) {
   EXPECT_EQ(store_.Find(Key("f")).error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(CaptureStoreTest, Put_KeyOfAnArtifact_IsRefused_AndTheEntryStays) {
+  ActionEntry artifact;
+  artifact.artifact = *PutBytes(stack_->blobs(), "artifact", BlobKind::kArtifact);
+  ASSERT_TRUE(stack_->actions()
+                  .Publish("default", Key("f").capture_key, artifact, Durability::kSynced)
+                  .ok());
+  const Status status = Put(Key("f"), "one");
+  EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(status.error().message, HasSubstr("kind 'artifact'"));
+  EXPECT_EQ(stack_->actions().Lookup("default", Key("f").capture_key)->artifact, artifact.artifact);
+}
+
 TEST_F(CaptureStoreTest, ExplainMiss_NamesNearestKeyAndFirstDifference) {
   EXPECT_EQ(store_.ExplainMiss(Key("f")).name, "no captures");
   ASSERT_TRUE(Put(Key("g", "1"), "far").ok());

@@ -213,6 +213,29 @@ TEST_F(CompileServiceTest, Compile_JoinedWhileItRuns_BothSeeProgressAndTheBundle
   EXPECT_EQ(a.bundle->artifact, b.bundle->artifact);
 }
 
+TEST_F(CompileServiceTest, Compile_UnderWay_IsJoinedByItsKeyAlone) {
+  Start();
+  const wire::CompileCall whole = FakeCall(Behaviour::kWait);
+  auto first = coroutines_.Start(Ask(whole, nullptr));
+  WaitUntil("it is under way", [this] { return service_->jobs() == 1; });
+  const auto miss = Lookup(whole);
+  ASSERT_TRUE(std::holds_alternative<wire::Miss>(miss));
+  EXPECT_TRUE(std::get<wire::Miss>(miss).graph_known);
+  wire::CompileCall key_alone = whole;
+  key_alone.graph.clear();
+  wire::CompileCall nonsense = whole;
+  nonsense.graph = "is not decoded";
+  std::atomic<int> reports{0};
+  auto second = coroutines_.Start(Ask(key_alone, &reports));
+  auto third = coroutines_.Start(Ask(nonsense, &reports));
+  WaitUntil("both wait", [&] { return reports >= 2; });
+  EXPECT_EQ(service_->jobs(), 1);
+  ReleaseWaiting();
+  EXPECT_EQ(first.get().bundle->source, "compiled");
+  EXPECT_EQ(second.get().bundle->source, "joined");
+  EXPECT_EQ(third.get().bundle->source, "joined");
+}
+
 TEST_F(CompileServiceTest, Compile_WhatTheClientHolds_IsNotSent) {
   Start();
   wire::CompileCall call = FakeCall(Behaviour::kGood);
