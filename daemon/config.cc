@@ -145,7 +145,7 @@ const std::vector<Option>& Options() {
               "what users of this host other than root and the daemon's own may do without a "
               "token: read, write, admin, separated by commas, or none",
               &Config::other_users, CheckScopes),
-      Text("token-file", "TOML file of bearer tokens; see daemon/access/README.md",
+      Text("tokens", "TOML file of bearer tokens; see daemon/access/README.md",
            &Config::token_file),
       Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
            {"trace", "debug", "info", "warn", "error", "off"}),

@@ -58,6 +58,9 @@ Status CheckFolder(const std::string& folder) {
 Result<std::unique_ptr<FolderClaim>> FolderClaim::Take(const std::string& folder,
                                                        std::chrono::milliseconds patience) {
   STOKER_RETURN_IF_ERROR(CheckFolder(folder));
+  if (const std::string store = folder + "/store"; access(store.c_str(), F_OK) == 0) {
+    STOKER_RETURN_IF_ERROR(CheckFolder(store));
+  }
   const std::string path = folder + "/stokerd.lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {

@@ -38,16 +38,6 @@ Result<cpu::PreparedStore::Options> PreparedOptionsIn(const std::string& cache_d
   return options;
 }
 
-// A token that crosses a network in clear is everybody's.
-Status CheckTokenStaysHere(const DaemonClientOptions& options) {
-  const std::string& host = options.url.host;
-  const bool is_here = options.url.scheme == DaemonUrl::Scheme::kUnix || host == "localhost" ||
-                       host == "::1" || host.starts_with("127.");
-  if (is_here || options.trust.token.empty()) return Ok();
-  return InvalidArgument("A token is set (STOKER_TOKEN or STOKER_TOKEN_FILE), and " +
-                         options.url.ToString() + " would carry it in clear to another host.");
-}
-
 }  // namespace
 
 Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
@@ -63,7 +53,6 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   }
   if (const std::string url = FirstOf(settings.url, "STOKER_URL"); !url.empty()) {
     STOKER_TRY(config.daemon.url, DaemonUrl::Parse(url));
-    STOKER_RETURN_IF_ERROR(CheckTokenStaysHere(config.daemon));
     // A host without a home has no place for packed weights, and needs none.
     if (const auto cache_dir = CacheDirOf(settings); cache_dir.ok()) {
       STOKER_TRY(config.prepared, PreparedOptionsIn(*cache_dir));

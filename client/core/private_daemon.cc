@@ -86,7 +86,8 @@ Result<pid_t> Spawn(const PrivateDaemonOptions& options, const DaemonUrl& url) {
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   // No descriptor of the job may live on in the daemon: an inherited pipe would never close.
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
@@ -106,12 +107,18 @@ Result<pid_t> Spawn(const PrivateDaemonOptions& options, const DaemonUrl& url) {
   return pid;
 }
 
-// One that was not there is for its user alone. The daemon looks at the mode of one that was.
+// One that was not there is for its user alone. Of one that was, the daemon looks at the mode.
 Status MakeFolder(const std::string& folder) {
   std::error_code code;
   fs::create_directories(fs::path(folder).parent_path(), code);
   const bool made = !code && mkdir(folder.c_str(), 0700) == 0;
-  if (made || (!code && errno == EEXIST && fs::is_directory(folder, code))) return Ok();
+  struct stat status {};
+  if (made) return Ok();
+  if (!code && errno == EEXIST && stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    if (status.st_uid == geteuid() || status.st_uid == 0) return Ok();
+    return FailedPrecondition("Cache folder '" + folder + "' belongs to user " +
+                              std::to_string(status.st_uid) + ".");
+  }
   return FailedPrecondition("Cache folder '" + folder +
                             "' cannot be made: " + (code ? code.message() : ErrnoText()) + ".");
 }

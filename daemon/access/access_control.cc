@@ -1,9 +1,26 @@
 #include "daemon/access/access_control.h"
 
+#include <algorithm>
+#include <string_view>
+
 namespace stoker {
 namespace {
 
-constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kBearer = "bearer";
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// "Bearer TOKEN": the scheme in any case, one space or more (RFC 9110, 11.1 and 11.4).
+std::optional<std::string_view> TokenOf(std::string_view header) {
+  if (header.size() <= kBearer.size() || header[kBearer.size()] != ' ' ||
+      !std::equal(kBearer.begin(), kBearer.end(), header.begin(),
+                  [](char a, char b) { return a == Lower(b); })) {
+    return std::nullopt;
+  }
+  header.remove_prefix(kBearer.size());
+  const std::size_t first = header.find_first_not_of(' ');
+  return first == std::string_view::npos ? std::string_view() : header.substr(first);
+}
 
 }  // namespace
 
@@ -16,15 +33,13 @@ Result<std::unique_ptr<AccessControl>> AccessControl::Open(AccessConfig config) 
 }
 
 Result<Grant> AccessControl::GrantOf(const net::HttpRequest& request) const {
-  if (!request.authorization.empty()) {
-    const std::string_view header = request.authorization;
-    if (!header.starts_with(kBearer)) {
+  if (request.authorization) {
+    const auto token = TokenOf(*request.authorization);
+    if (!token) {
       return FailedPrecondition("Header 'Authorization' is of another scheme than Bearer.");
     }
-    if (tokens_ == nullptr) {
-      return FailedPrecondition("This daemon has no tokens (--token-file).");
-    }
-    auto grant = tokens_->Find(header.substr(kBearer.size()));
+    if (tokens_ == nullptr) return FailedPrecondition("This daemon has no tokens (--tokens).");
+    auto grant = tokens_->Find(*token);
     if (!grant) return FailedPrecondition("The token is none of this daemon's.");
     return *std::move(grant);
   }

@@ -139,19 +139,20 @@ std::optional<Grant> TokenFile::Find(std::string_view token) const {
 }
 
 Status TokenFile::Reload() {
-  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0) {
     return FailedPrecondition("Token file '" + path_ + "' cannot be read: " + ErrnoText() + ".");
   }
-  const Version version{std::int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec,
+  const Version version{std::int64_t{status.st_ctim.tv_sec} * 1000000000 + status.st_ctim.tv_nsec,
                         status.st_ino, status.st_size};
   const std::lock_guard lock(mutex_);
   if (version == version_) return Ok();
   version_ = version;  // A wrong one is complained of once.
-  if (!S_ISREG(status.st_mode) || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  const bool is_ours = status.st_uid == 0 || status.st_uid == geteuid();
+  if (!S_ISREG(status.st_mode) || !is_ours || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return FailedPrecondition("Token file '" + path_ +
-                              "' is no file that its owner alone may write to.");
+                              "' is no file that root or the daemon's user alone may write to.");
   }
   std::string text(
       std::min<std::size_t>(static_cast<std::size_t>(status.st_size), kMaxTokenFileBytes + 1),

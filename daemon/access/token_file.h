@@ -37,7 +37,8 @@ Result<std::vector<Token>> ParseTokens(std::string_view text);
 
 class TokenFile {
  public:
-  // FailedPrecondition: it cannot be read, or others than its owner may write to it.
+  // FailedPrecondition: it cannot be read, or others than root and the daemon's own user may write
+  // to it.
   static Result<std::unique_ptr<TokenFile>> Open(std::string path);
 
   // The grant of the token, if there is one. Takes as long whether or which one it is.
@@ -47,7 +48,7 @@ class TokenFile {
 
  private:
   struct Version {
-    std::int64_t changed_ns = 0;
+    std::int64_t changed_ns = 0;  // Content, mode or owner.
     std::uint64_t inode = 0;
     std::int64_t bytes = -1;
     friend bool operator==(const Version&, const Version&) = default;

@@ -31,10 +31,12 @@ bool CapturesApi::Owns(std::string_view path) { return path.starts_with(kPrefix)
 boost::asio::awaitable<net::HttpReply> CapturesApi::Handle(const net::HttpRequest& request,
                                                            const Grant& grant) {
   const std::string_view route = std::string_view(request.path).substr(kPrefix.size());
-  if (request.method == "GET" && route == "notes") co_return Notes();
+  if (request.method == "GET" && route == "notes") co_return Notes(grant);
   if (request.method == "POST" && route == "note") {
     const auto note = wire::DecodeCaptureNote(request.body);
-    co_return note.ok() ? Take(*note) : ReplyOf(note.error());
+    if (!note.ok()) co_return ReplyOf(note.error());
+    if (const auto refusal = Check(grant, Scope::kRead, note->ns)) co_return *refusal;
+    co_return Take(*note);
   }
   if (request.method == "POST" && route == "find") {
     const auto query = wire::DecodeCaptureQuery(request.body);
@@ -95,11 +97,12 @@ net::HttpReply CapturesApi::Take(const wire::CaptureNote& note) {
   return NoContent();
 }
 
-net::HttpReply CapturesApi::Notes() {
+net::HttpReply CapturesApi::Notes(const Grant& grant) {
   json::array notes;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [unix_s, note] : notes_) {
+      if (!grant.Allows(Scope::kRead, note.ns)) continue;
       notes.push_back({{"unix_s", unix_s},
                        {"namespace", note.ns},
                        {"entry", note.entry},

@@ -36,7 +36,7 @@ class CapturesApi {
 
   net::HttpReply Find(const wire::CaptureQuery& query);
   net::HttpReply Take(const wire::CaptureNote& note);
-  net::HttpReply Notes();
+  net::HttpReply Notes(const Grant& grant);  // Of the namespaces that they may read.
 
   boost::asio::thread_pool& blocking_;
   Statistics& statistics_;

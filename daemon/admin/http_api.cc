@@ -19,6 +19,11 @@ using net::HttpReply;
 using net::HttpRequest;
 using net::HttpStream;
 
+// The server's own limit is smaller.
+constexpr std::size_t kMaxBodyBytes = std::size_t{1} << 40;
+// Of requests that need no body, and of those that anybody may send.
+constexpr std::size_t kMaxIdleBodyBytes = std::size_t{64} << 10;
+
 HttpReply HelloReply() {
   wire::Hello hello;
   hello.protocol_version = wire::kProtocolVersion;
@@ -104,35 +109,54 @@ bool HttpApi::IsUrgent(std::string_view path) const {
   return path == "/-/healthy" || path == "/-/ready";
 }
 
+std::size_t HttpApi::PlaceOf(const Route* route) {
+  return route == nullptr ? Routes().size() : static_cast<std::size_t>(route - Routes().data());
+}
+
+std::variant<Grant, HttpReply> HttpApi::GrantOf(const Route* route,
+                                                const HttpRequest& request) const {
+  if (route == nullptr) {
+    return ReplyOf(NotFound("No route for " + request.method + " " + request.path + "."));
+  }
+  if (!route->scope) return Grant::Nothing("Anybody");
+  auto grant = access_.GrantOf(request);
+  if (!grant.ok()) return AccessReplyOf(grant.error(), /*is_known=*/false);
+  if (const auto allowed = grant->Require(*route->scope); !allowed.ok()) {
+    const bool is_known = request.peer.uid || request.authorization;
+    return AccessReplyOf(allowed.error(), is_known);
+  }
+  return *std::move(grant);
+}
+
+HttpApi::Admission HttpApi::Admit(const HttpRequest& header) {
+  const Route* route = Find(header.method, header.path);
+  auto grant = GrantOf(route, header);
+  if (auto* refusal = std::get_if<HttpReply>(&grant)) {
+    metrics_.Record(PlaceOf(route), refusal->status, std::chrono::nanoseconds(0));
+    return {std::move(*refusal)};
+  }
+  const bool has_input = header.method == "POST" || header.method == "PUT";
+  return {std::nullopt, has_input && route->scope ? kMaxBodyBytes : kMaxIdleBodyBytes};
+}
+
 HttpApi::Answer HttpApi::Handle(HttpRequest request, HttpStream& stream) {
   const auto start = std::chrono::steady_clock::now();
   const Route* route = Find(request.method, request.path);
-  auto reply = co_await Dispatch(route, request, stream);
-  const std::size_t place =
-      route == nullptr ? Routes().size() : static_cast<std::size_t>(route - Routes().data());
-  metrics_.Record(place, reply ? reply->status : 200, std::chrono::steady_clock::now() - start);
+  STOKER_CHECK(route != nullptr);  // It was admitted.
+  auto reply = co_await Dispatch(*route, request, stream);
+  metrics_.Record(PlaceOf(route), reply ? reply->status : 200,
+                  std::chrono::steady_clock::now() - start);
   co_return reply;
 }
 
-HttpApi::Answer HttpApi::Dispatch(const Route* route, const HttpRequest& request,
+HttpApi::Answer HttpApi::Dispatch(const Route& route, const HttpRequest& request,
                                   HttpStream& stream) {
-  if (route == nullptr) {
-    co_return ReplyOf(NotFound("No route for " + request.method + " " + request.path + "."));
-  }
-  if (route->is_work) pages_.CountRequest();
-  if (!route->scope) {
-    const Grant nothing = Grant::Nothing("Anybody");
-    const Call call{request, nothing, stream};
-    co_return co_await (this->*route->handler)(call);
-  }
-  const auto grant = access_.GrantOf(request);
-  if (!grant.ok()) co_return AccessReplyOf(grant.error(), /*is_known=*/false);
-  if (const auto allowed = grant->Require(*route->scope); !allowed.ok()) {
-    const bool is_known = request.peer.uid || !request.authorization.empty();
-    co_return AccessReplyOf(allowed.error(), is_known);
-  }
-  const Call call{request, *grant, stream};
-  co_return co_await (this->*route->handler)(call);
+  // Again: the tokens may be others by now.
+  auto grant = GrantOf(&route, request);
+  if (auto* refusal = std::get_if<HttpReply>(&grant)) co_return std::move(*refusal);
+  if (route.is_work) pages_.CountRequest();
+  const Call call{request, std::get<Grant>(grant), stream};
+  co_return co_await (this->*route.handler)(call);
 }
 
 HttpApi::Answer HttpApi::Hello(const Call& /*call*/) { co_return HelloReply(); }
@@ -193,6 +217,7 @@ HttpApi::Answer HttpApi::Compile(const Call& call) {
 HttpApi::Answer HttpApi::Report(const Call& call) {
   const auto report = wire::DecodeReport(call.request.body);
   if (!report.ok()) co_return ReplyOf(report.error());
+  if (auto refusal = RefusalOf(call.grant, Scope::kRead, report->ns)) co_return refusal;
   service_.Report(*report);
   co_return NoContent();
 }

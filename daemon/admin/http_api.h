@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "daemon/access/access_control.h"
 #include "daemon/admin/admin_pages.h"
@@ -30,6 +31,7 @@ class HttpApi : public net::HttpHandler {
 
   boost::asio::awaitable<std::optional<net::HttpReply>> Handle(net::HttpRequest request,
                                                                net::HttpStream& stream) override;
+  Admission Admit(const net::HttpRequest& header) override;
   bool IsUrgent(std::string_view path) const override;
 
  private:
@@ -43,9 +45,13 @@ class HttpApi : public net::HttpHandler {
   struct Route;
 
   static std::span<const Route> Routes();
+  static std::size_t PlaceOf(const Route* route);
   static const Route* Find(std::string_view method, std::string_view path);
 
-  Answer Dispatch(const Route* route, const net::HttpRequest& request, net::HttpStream& stream);
+  // What the sender may do there, or how the request is refused.
+  std::variant<Grant, net::HttpReply> GrantOf(const Route* route,
+                                              const net::HttpRequest& request) const;
+  Answer Dispatch(const Route& route, const net::HttpRequest& request, net::HttpStream& stream);
 
   Answer Bazel(const Call& call);
   Answer Captures(const Call& call);

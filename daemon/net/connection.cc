@@ -1,5 +1,6 @@
 #include "daemon/net/connection.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -111,30 +112,44 @@ bool Connection::KeepsAlive(const Incoming& incoming) const {
 asio::awaitable<bool> Connection::ServeOne() {
   if (!co_await reader_.Wait()) co_return false;
   const InRequest in_request(in_request_, load_.active_requests);
-  Room bodies(load_.bodies_bytes, limits_.max_bodies_bytes);  // Until the request is answered.
-  ReadOutcome outcome = co_await reader_.Read(bodies);
-  if (const auto* refusal = std::get_if<HttpReply>(&outcome)) {
-    co_await Refuse(*refusal);
-    co_return false;
-  }
+  ReadOutcome outcome = co_await reader_.ReadHead();
   auto* incoming = std::get_if<Incoming>(&outcome);
-  if (incoming == nullptr) co_return false;
-  if (is_urgent_ && !handler_.IsUrgent(incoming->request.path)) {
-    co_await Refuse(AllConnectionsTaken(limits_));
-    co_return false;
+  if (incoming != nullptr) {
+    incoming->request.peer = peer_;
+    if (!IsRequestId(incoming->request.id)) incoming->request.id = MakeRequestId();
+    HttpHandler::Admission admission = Admit(*incoming);
+    if (admission.refusal) {
+      // A body that nobody reads ends the connection.
+      if (!incoming->has_body() && !is_urgent_) {
+        co_return co_await Reply(*admission.refusal, *incoming);
+      }
+      co_await Refuse(*admission.refusal, incoming->request.id);
+      co_return false;
+    }
+    Room bodies(load_.bodies_bytes, limits_.max_bodies_bytes);  // Until the request is answered.
+    auto ended = co_await reader_.ReadBody(
+        incoming, std::min(admission.max_body_bytes, limits_.max_body_bytes), bodies);
+    if (!ended) co_return co_await Answer(std::move(*incoming));
+    outcome = *std::move(ended);
   }
-  co_return co_await Answer(std::move(*incoming));
+  if (const auto* refusal = std::get_if<HttpReply>(&outcome)) co_await Refuse(*refusal, "");
+  co_return false;
+}
+
+HttpHandler::Admission Connection::Admit(const Incoming& incoming) {
+  if (is_urgent_ && !handler_.IsUrgent(incoming.request.path)) {
+    return {AllConnectionsTaken(limits_)};
+  }
+  if (const auto refusal = RefusalOfForeignPage(incoming.request)) {
+    return {ErrorReplyFor(403, *refusal)};
+  }
+  return handler_.Admit(incoming.request);
 }
 
 asio::awaitable<bool> Connection::Answer(Incoming incoming) {
   HttpRequest request = std::move(incoming.request);
-  request.peer = peer_;
-  if (!IsRequestId(request.id)) request.id = MakeRequestId();
   incoming.request.id = request.id;
   incoming.request.method = request.method;
-  if (const auto refusal = RefusalOfForeignPage(request)) {
-    co_return co_await Reply(ErrorReplyFor(403, *refusal), incoming);
-  }
   ChunkedStream chunks(stream_, limits_.progress_timeout,
                        {.keep_alive = KeepsAlive(incoming),
                         .is_http_1_0 = incoming.is_http_1_0,
@@ -172,8 +187,8 @@ asio::awaitable<bool> Connection::Reply(const HttpReply& reply, const Incoming& 
   co_return !code && keep_alive;
 }
 
-asio::awaitable<void> Connection::Refuse(const HttpReply& reply) {
-  const std::string head = HeaderText(reply, {.keep_alive = false});
+asio::awaitable<void> Connection::Refuse(const HttpReply& reply, std::string_view request_id) {
+  const std::string head = HeaderText(reply, {.keep_alive = false, .request_id = request_id});
   if (co_await stream_.Write(head, reply.body.bytes(), limits_.progress_timeout)) co_return;
   co_await Linger();
 }

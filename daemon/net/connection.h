@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <string_view>
 
 #include "daemon/net/http.h"
 #include "daemon/net/limits.h"
@@ -36,7 +37,9 @@ class Connection {
   // These: false when the connection is to be closed.
   boost::asio::awaitable<bool> Answer(Incoming incoming);
   boost::asio::awaitable<bool> Reply(const HttpReply& reply, const Incoming& incoming);
-  boost::asio::awaitable<void> Refuse(const HttpReply& reply);
+  // And closes.
+  boost::asio::awaitable<void> Refuse(const HttpReply& reply, std::string_view request_id);
+  HttpHandler::Admission Admit(const Incoming& incoming);
   boost::asio::awaitable<void> Linger();
   bool KeepsAlive(const Incoming& incoming) const;
 

@@ -20,7 +20,7 @@ struct HttpRequest {
   std::string path;   // Without the query.
   std::string query;  // What follows '?', as it came.
   std::string body;
-  std::string authorization;  // These headers as they came; empty: absent.
+  std::optional<std::string> authorization;  // These headers as they came.
   std::string host;
   std::optional<std::string> origin;
   std::string id;  // Of this request, in logs and in the reply: the client's, or made up.
@@ -75,6 +75,14 @@ class HttpHandler {
   // Called from many connections at once. Returns the reply, or sends a stream and returns nullopt.
   virtual boost::asio::awaitable<std::optional<HttpReply>> Handle(HttpRequest request,
                                                                   HttpStream& stream) = 0;
+  // Asked when the header of a request is there and its body is not: who may not ask, or asks for
+  // nothing, must not make anybody keep a body. The reply that refuses it, or how long its body
+  // may be; never longer than the server's limit.
+  struct Admission {
+    std::optional<HttpReply> refusal;
+    std::size_t max_body_bytes = 0;
+  };
+  virtual Admission Admit(const HttpRequest& header) = 0;
   // Whether a request is answered although all connections are taken: health, and nothing that
   // takes long.
   virtual bool IsUrgent(std::string_view path) const = 0;

@@ -21,8 +21,9 @@ struct ServerLimits {
   std::size_t max_replies_bytes = std::size_t{2} << 30;
   std::chrono::milliseconds idle_timeout{300000};  // Between requests on one connection.
   std::chrono::milliseconds header_timeout{10000};
-  // How long a body or a reply may stand still.
+  // How long a body or a reply may stand still, and how slowly a body may come after that time.
   std::chrono::milliseconds progress_timeout{30000};
+  std::size_t min_body_bytes_per_s = 64 << 10;
   // How long a refused peer may go on sending before its connection is closed.
   std::chrono::milliseconds linger_timeout{2000};
 };
@@ -31,7 +32,6 @@ struct ServerLimits {
 struct ServerLoad {
   std::atomic<bool> stopping{false};
   std::atomic<std::size_t> connections{0};
-  std::atomic<std::size_t> urgent_connections{0};
   std::atomic<std::size_t> active_requests{0};
   std::atomic<std::size_t> bodies_bytes{0};
   std::atomic<std::size_t> replies_bytes{0};

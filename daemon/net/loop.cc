@@ -25,17 +25,19 @@ std::chrono::milliseconds SweepInterval(const ServerLimits& limits) {
   return std::clamp(shortest / 4, std::chrono::milliseconds(1), kLongestSweep);
 }
 
-// Takes one of `limit`.
-bool TakeOne(std::atomic<std::size_t>& total, std::size_t limit) {
-  if (total.fetch_add(1) < limit) return true;
-  total.fetch_sub(1);
-  return false;
+std::size_t ShareOf(std::size_t limit, int threads) {
+  const auto loops = static_cast<std::size_t>(threads);
+  return (limit + loops - 1) / loops;
 }
 
 }  // namespace
 
 Loop::Loop(HttpHandler& handler, const ServerLimits& limits, ServerLoad& load)
-    : handler_(handler), limits_(limits), load_(load) {
+    : handler_(handler),
+      limits_(limits),
+      load_(load),
+      max_connections_(ShareOf(limits.max_connections, limits.threads)),
+      max_urgent_(ShareOf(limits.max_urgent_connections, limits.threads)) {
   Sweep();
   thread_ = std::thread([this] { io_.run(); });
 }
@@ -53,19 +55,15 @@ void Loop::Serve(StreamSocket socket) {
 
 void Loop::Admit(StreamSocket socket) {
   // One that is closed gives its place back when its coroutine ends, a moment later.
-  const auto take = [this](std::atomic<std::size_t>& taken, std::size_t limit, bool urgent) {
-    if (TakeOne(taken, limit)) return true;
-    if (!CloseLongestIdle(urgent)) return false;
-    taken.fetch_add(1);
-    return true;
-  };
-  const bool is_urgent = !take(load_.connections, limits_.max_connections, false);
-  if (is_urgent && !take(load_.urgent_connections, limits_.max_urgent_connections, true)) {
+  const bool is_urgent = ordinary_ >= max_connections_ && !CloseLongestIdle(false);
+  if (is_urgent && urgent_ >= max_urgent_ && !CloseLongestIdle(true)) {
     error_code ignored;
     socket.non_blocking(true, ignored);
     socket.send(asio::buffer(kTooManyConnections), 0, ignored);
     return;
   }
+  ++(is_urgent ? urgent_ : ordinary_);
+  load_.connections.fetch_add(1);
   const Peer peer = PeerOf(socket.native_handle());
   connections_.push_back(std::make_shared<Connection>(PlainStream(std::move(socket)), peer,
                                                       is_urgent, handler_, limits_, load_));
@@ -79,7 +77,8 @@ asio::awaitable<void> Loop::Run(Connections::iterator place) {
     Connections::iterator place;
     ~Leave() {
       (*place)->Close();
-      ((*place)->is_urgent() ? loop.load_.urgent_connections : loop.load_.connections).fetch_sub(1);
+      --((*place)->is_urgent() ? loop.urgent_ : loop.ordinary_);
+      loop.load_.connections.fetch_sub(1);
       loop.connections_.erase(place);
     }
   } leave{*this, place};

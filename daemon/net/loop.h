@@ -39,6 +39,12 @@ class Loop {
   HttpHandler& handler_;
   const ServerLimits& limits_;
   ServerLoad& load_;
+  // Connections take turns on the loops: each has its share of the limits, and its own longest
+  // idle.
+  const std::size_t max_connections_;
+  const std::size_t max_urgent_;
+  std::size_t ordinary_ = 0;  // Used on the thread alone, as is what follows.
+  std::size_t urgent_ = 0;
   Connections connections_;  // Used on the thread alone. Outlives the coroutines, which are in io_.
   boost::asio::io_context io_{1};
   boost::asio::steady_timer sweep_timer_{io_};

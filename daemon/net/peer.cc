@@ -59,7 +59,7 @@ std::optional<std::uint32_t> OwnerOf(const Address& from, const Address& to) {
   request.header.nlmsg_flags = NLM_F_REQUEST;
   request.socket.sdiag_family = static_cast<std::uint8_t>(from.family);
   request.socket.sdiag_protocol = IPPROTO_TCP;
-  request.socket.idiag_states = 1U << TCP_ESTABLISHED;
+  request.socket.idiag_states = ~0U;
   request.socket.id.idiag_sport = from.port;
   request.socket.id.idiag_dport = to.port;
   std::memcpy(request.socket.id.idiag_src, from.bytes.data(), from.bytes.size());
@@ -74,8 +74,8 @@ std::optional<std::uint32_t> OwnerOf(const Address& from, const Address& to) {
   const auto* header = reinterpret_cast<const nlmsghdr*>(reply.data());
   if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return std::nullopt;
   const auto* found = static_cast<const inet_diag_msg*>(NLMSG_DATA(header));
-  // One that is being closed belongs to nobody, which reads as user 0.
-  if (found->idiag_state != TCP_ESTABLISHED || found->idiag_inode == 0) return std::nullopt;
+  // One that its process has closed belongs to nobody, which reads as user 0.
+  if (found->idiag_state == TCP_TIME_WAIT || found->idiag_inode == 0) return std::nullopt;
   return found->idiag_uid;
 }
 

@@ -24,9 +24,9 @@ constexpr std::size_t kBodyStepBytes = std::size_t{1} << 20;
 constexpr int kBodyRetryAfterSeconds = 1;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-HttpReply TooLongBody(const ServerLimits& limits) {
+HttpReply TooLongBody(std::size_t max_bytes) {
   return ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
-                                              std::to_string(limits.max_body_bytes) + " bytes."));
+                                              std::to_string(max_bytes) + " bytes."));
 }
 
 HttpReply NoRoomForBody(const ServerLimits& limits) {
@@ -37,7 +37,6 @@ HttpReply NoRoomForBody(const ServerLimits& limits) {
 }
 
 ReadOutcome RefusalOf(const error_code& code, const ServerLimits& limits) {
-  if (code == http::error::body_limit) return TooLongBody(limits);
   if (code == http::error::header_limit || code == http::error::buffer_overflow) {
     return ErrorReplyFor(431,
                          ResourceExhausted("The header exceeds the limit of " +
@@ -60,8 +59,10 @@ class RequestReader::Parsing {
  public:
   explicit Parsing(const ServerLimits& limits) {
     parser_.header_limit(static_cast<std::uint32_t>(limits.max_header_bytes));
-    parser_.body_limit(limits.max_body_bytes);
+    parser_.body_limit(boost::none);  // Until it is known who asks.
   }
+
+  void LimitBody(std::size_t max_bytes) { parser_.body_limit(max_bytes); }
 
   // How much of `bytes` was used up. The code is need_more where they end before what is parsed.
   std::size_t Put(std::span<const char> bytes, error_code* code) {
@@ -69,10 +70,26 @@ class RequestReader::Parsing {
   }
   bool header_done() const { return parser_.is_header_done(); }
   bool done() const { return parser_.is_done(); }
-  std::uint64_t announced_bytes() const { return parser_.content_length().value_or(0); }
-  bool is_chunked() const { return parser_.chunked(); }
-  bool expects_100() const {
-    return beast::iequals(parser_.get()[http::field::expect], "100-continue");
+  // What others might take for another request than we do (RFC 9112, 3.2 and 6.3).
+  std::optional<HttpReply> WrongFraming() const {
+    const auto& message = parser_.get();
+    const auto encoding = message.find(http::field::transfer_encoding);
+    if (encoding != message.end() &&
+        (message.version() < 11 || message.count(http::field::transfer_encoding) > 1 ||
+         !beast::iequals(encoding->value(), "chunked"))) {
+      return ErrorReplyFor(message.version() < 11 ? 400 : 501,
+                           InvalidArgument("Header 'Transfer-Encoding' is none that is read here: "
+                                           "chunked, alone, and in HTTP/1.1."));
+    }
+    const std::size_t hosts = message.count(http::field::host);
+    if (hosts > 1 || (hosts == 0 && message.version() >= 11)) {
+      return ErrorReplyFor(400, InvalidArgument("Header 'Host' comes " + std::to_string(hosts) +
+                                                " times; once is expected."));
+    }
+    if (message.count(http::field::authorization) > 1) {
+      return ErrorReplyFor(400, InvalidArgument("Header 'Authorization' comes more than once."));
+    }
+    return std::nullopt;
   }
   std::size_t body_bytes() const { return parser_.get().body().size(); }
   std::string TakeBody() { return std::move(parser_.get().body()); }
@@ -87,7 +104,13 @@ class RequestReader::Parsing {
     Incoming incoming;
     incoming.keep_alive = parser_.keep_alive();
     incoming.is_http_1_0 = message.version() < 11;
-    incoming.range = text_of(http::field::range);
+    incoming.announced_bytes = parser_.content_length().value_or(0);
+    incoming.is_chunked = parser_.chunked();
+    incoming.expects_100 = beast::iequals(message[http::field::expect], "100-continue");
+    // What is stored has no validators: a condition on one does not hold (RFC 9110, 13.1.5).
+    if (message.method() == http::verb::get && message.count(http::field::if_range) == 0) {
+      incoming.range = text_of(http::field::range);
+    }
     HttpRequest& request = incoming.request;
     request.method = std::string(message.method_string());
     const auto target = message.target();
@@ -95,7 +118,9 @@ class RequestReader::Parsing {
     const std::size_t question = whole.find('?');
     request.path = whole.substr(0, question);
     if (question != std::string_view::npos) request.query = whole.substr(question + 1);
-    request.authorization = text_of(http::field::authorization);
+    if (message.count(http::field::authorization) > 0) {
+      request.authorization = text_of(http::field::authorization);
+    }
     const auto id = message["X-Request-Id"];
     request.id.assign(id.data(), id.size());
     request.host = text_of(http::field::host);
@@ -108,6 +133,10 @@ class RequestReader::Parsing {
  private:
   http::request_parser<http::string_body> parser_;
 };
+
+RequestReader::RequestReader(TimedStream& stream, const ServerLimits& limits)
+    : stream_(stream), limits_(limits) {}
+RequestReader::~RequestReader() = default;
 
 asio::awaitable<bool> RequestReader::Fill(TimedStream::Clock::time_point deadline) {
   if (begin_ == end_) begin_ = end_ = 0;
@@ -147,26 +176,10 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadHeader(Parsing& p
   }
 }
 
-// Refuses what is announced too long before the peer is told to go on.
-asio::awaitable<std::optional<ReadOutcome>> RequestReader::BeginBody(const Parsing& parsing,
-                                                                     Room& room) {
-  const std::uint64_t announced = parsing.announced_bytes();
-  if (announced > limits_.max_body_bytes) co_return TooLongBody(limits_);
-  if (!room.Take(std::min<std::uint64_t>(announced, kBodyStepBytes))) {
-    co_return NoRoomForBody(limits_);
-  }
-  const bool waits = announced > 0 || parsing.is_chunked();
-  if (waits && begin_ == end_ && parsing.expects_100() &&
-      co_await stream_.Write(kContinue, "", limits_.progress_timeout)) {
-    co_return Closed{};
-  }
-  co_return std::nullopt;
-}
-
 asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadSized(std::uint64_t bytes,
                                                                      Room& room,
                                                                      std::string* body) {
-  body->resize(std::min<std::size_t>(bytes, kBodyStepBytes));  // BeginBody has taken the room.
+  body->resize(std::min<std::size_t>(bytes, kBodyStepBytes));  // The room for it is taken.
   std::size_t have = 0;
   while (have < bytes) {
     if (have == body->size()) {
@@ -182,44 +195,65 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadSized(std::uint64
       have += n;
       continue;
     }
-    const IoResult read = co_await stream_.ReadSome(rest, limits_.progress_timeout);
+    const IoResult read = co_await stream_.ReadBy(rest, BodyDeadline(have));
     if (read.code) co_return Closed{};
     have += read.bytes;
   }
   co_return std::nullopt;
 }
 
-asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadChunked(Parsing& parsing,
-                                                                       Room& room) {
+asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadChunked(std::size_t max_bytes,
+                                                                       Room& room,
+                                                                       std::string* body) {
+  parsing_->LimitBody(max_bytes);
   while (true) {
-    const std::size_t before = parsing.body_bytes();
+    const std::size_t before = parsing_->body_bytes();
     error_code code;
-    begin_ += parsing.Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
-    if (!room.Take(parsing.body_bytes() - before)) co_return NoRoomForBody(limits_);
+    begin_ += parsing_->Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
+    if (!room.Take(parsing_->body_bytes() - before)) co_return NoRoomForBody(limits_);
+    if (code == http::error::body_limit) co_return TooLongBody(max_bytes);
     if (code && code != http::error::need_more) co_return RefusalOf(code, limits_);
-    if (parsing.done()) co_return std::nullopt;
+    if (parsing_->done()) break;
     if (end_ - begin_ > limits_.max_header_bytes) {  // Of a chunk.
       co_return RefusalOf(http::error::header_limit, limits_);
     }
     if (begin_ != end_ && !code) continue;
-    if (!co_await Fill(TimedStream::Clock::now() + limits_.progress_timeout)) co_return Closed{};
+    if (!co_await Fill(BodyDeadline(parsing_->body_bytes()))) co_return Closed{};
   }
+  *body = parsing_->TakeBody();
+  co_return std::nullopt;
 }
 
-asio::awaitable<ReadOutcome> RequestReader::Read(Room& room) {
-  Parsing parsing(limits_);
-  if (auto ended = co_await ReadHeader(parsing)) co_return *std::move(ended);
-  Incoming incoming = parsing.Take();
-  if (auto ended = co_await BeginBody(parsing, room)) co_return *std::move(ended);
-  if (const std::uint64_t announced = parsing.announced_bytes(); announced > 0) {
-    if (auto ended = co_await ReadSized(announced, room, &incoming.request.body)) {
-      co_return *std::move(ended);
-    }
-  } else if (parsing.is_chunked()) {
-    if (auto ended = co_await ReadChunked(parsing, room)) co_return *std::move(ended);
-    incoming.request.body = parsing.TakeBody();
+TimedStream::Clock::time_point RequestReader::BodyDeadline(std::size_t have) const {
+  const auto slowest = limits_.progress_timeout +
+                       std::chrono::milliseconds(1000 * have / limits_.min_body_bytes_per_s);
+  return std::min(TimedStream::Clock::now() + limits_.progress_timeout, body_start_ + slowest);
+}
+
+asio::awaitable<ReadOutcome> RequestReader::ReadHead() {
+  parsing_ = std::make_unique<Parsing>(limits_);
+  if (auto ended = co_await ReadHeader(*parsing_)) co_return *std::move(ended);
+  if (const auto wrong = parsing_->WrongFraming()) co_return *wrong;
+  co_return parsing_->Take();
+}
+
+asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadBody(Incoming* incoming,
+                                                                    std::size_t max_bytes,
+                                                                    Room& room) {
+  if (!incoming->has_body()) co_return std::nullopt;
+  const std::uint64_t announced = incoming->announced_bytes;
+  if (announced > max_bytes) co_return TooLongBody(max_bytes);
+  if (!room.Take(std::min<std::uint64_t>(announced, kBodyStepBytes))) {
+    co_return NoRoomForBody(limits_);
   }
-  co_return incoming;
+  body_start_ = TimedStream::Clock::now();
+  if (begin_ == end_ && incoming->expects_100 && !incoming->is_http_1_0 &&
+      co_await stream_.Write(kContinue, "", limits_.progress_timeout)) {
+    co_return Closed{};
+  }
+  std::string* body = &incoming->request.body;
+  if (!incoming->is_chunked) co_return co_await ReadSized(announced, room, body);
+  co_return co_await ReadChunked(max_bytes, room, body);
 }
 
 }  // namespace stoker::net

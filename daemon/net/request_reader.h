@@ -2,6 +2,8 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -18,7 +20,12 @@ struct Incoming {
   HttpRequest request;
   bool keep_alive = true;
   bool is_http_1_0 = false;
-  std::string range;  // The header, as it came.
+  std::string range;                  // The header, as it came; empty where it does not count.
+  std::uint64_t announced_bytes = 0;  // Of its body.
+  bool is_chunked = false;
+  bool expects_100 = false;
+
+  bool has_body() const { return announced_bytes > 0 || is_chunked; }
 };
 
 struct Closed {};  // The peer is gone or too slow.
@@ -29,13 +36,17 @@ using ReadOutcome = std::variant<Closed, HttpReply, Incoming>;
 class RequestReader {
  public:
   // The references must outlive it.
-  RequestReader(TimedStream& stream, const ServerLimits& limits)
-      : stream_(stream), limits_(limits) {}
+  RequestReader(TimedStream& stream, const ServerLimits& limits);
+  ~RequestReader();
 
   // Waits for the first byte of the next request. False: there is none.
   boost::asio::awaitable<bool> Wait();
-  // The request that has begun. `room` is taken for what has come of its body.
-  boost::asio::awaitable<ReadOutcome> Read(Room& room);
+  // The request that has begun, without its body.
+  boost::asio::awaitable<ReadOutcome> ReadHead();
+  // Its body, which has `max_bytes` at most; `room` is taken for what has come. How reading ends,
+  // or nothing where the request is whole.
+  boost::asio::awaitable<std::optional<ReadOutcome>> ReadBody(Incoming* incoming,
+                                                              std::size_t max_bytes, Room& room);
 
  private:
   class Parsing;
@@ -44,16 +55,20 @@ class RequestReader {
   boost::asio::awaitable<bool> Fill(TimedStream::Clock::time_point deadline);
   // These: how reading ends, or nothing where it goes on.
   boost::asio::awaitable<std::optional<ReadOutcome>> ReadHeader(Parsing& parsing);
-  boost::asio::awaitable<std::optional<ReadOutcome>> BeginBody(const Parsing& parsing, Room& room);
   boost::asio::awaitable<std::optional<ReadOutcome>> ReadSized(std::uint64_t bytes, Room& room,
                                                                std::string* body);
-  boost::asio::awaitable<std::optional<ReadOutcome>> ReadChunked(Parsing& parsing, Room& room);
+  boost::asio::awaitable<std::optional<ReadOutcome>> ReadChunked(std::size_t max_bytes, Room& room,
+                                                                 std::string* body);
+  // When a body of which so much has come must have brought more.
+  TimedStream::Clock::time_point BodyDeadline(std::size_t have) const;
 
   TimedStream& stream_;
   const ServerLimits& limits_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // What has come and is not used up: [begin_, end_) of the buffer.
   std::size_t end_ = 0;
+  std::unique_ptr<Parsing> parsing_;  // Of the request whose body may follow.
+  TimedStream::Clock::time_point body_start_;
 };
 
 // Of a request that cannot be served, in the form of the wire (WIRE.md).

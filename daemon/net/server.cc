@@ -162,9 +162,7 @@ void Server::Stop() {
   for (const auto& loop : state_->loops) loop->Stop();
 }
 
-std::size_t Server::connections() const {
-  return state_->load.connections + state_->load.urgent_connections;
-}
+std::size_t Server::connections() const { return state_->load.connections; }
 std::size_t Server::active_requests() const { return state_->load.active_requests; }
 
 }  // namespace stoker::net

@@ -1,6 +1,7 @@
 #include "daemon/service/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -30,7 +31,9 @@ Result<std::unique_ptr<Statistics>> Statistics::Open(CounterStore& store) {
   STOKER_TRY(const Counters stored, store.Load());
   // Earlier versions stored what clients said as it was.
   Counters totals;
-  for (const auto& [name, value] : stored) totals[wire::ToValidUtf8(name)] += value;
+  for (const auto& [name, value] : stored) {
+    if (std::isfinite(value)) totals[wire::ToValidUtf8(name)] += value;
+  }
   return std::unique_ptr<Statistics>(new Statistics(store, std::move(totals)));
 }
 
@@ -57,8 +60,9 @@ void Statistics::AddLabelled(std::string_view family, std::string_view label, st
 
 void Statistics::AddLocked(std::string name, double delta) {
   if (totals_.size() >= kMaxStatistics && !totals_.contains(name)) name = kOverflowCounter;
-  totals_[name] += delta;
-  unwritten_[name] += delta;
+  const double total = std::min(totals_[name] + delta, kMaxCount);
+  unwritten_[name] += total - totals_[name];
+  totals_[name] = total;
 }
 
 std::set<std::string, std::less<>>& Statistics::LabelsLocked(std::string_view family,

@@ -25,6 +25,8 @@ inline constexpr std::size_t kMaxStatisticLabelBytes =
 // Further ones of a family are counted under kOtherLabel.
 inline constexpr std::size_t kMaxLabelsOfAFamily = 512;
 inline constexpr std::string_view kOtherLabel = "other";
+// Beyond which nothing is counted: what is below is exact, and never infinite.
+inline constexpr double kMaxCount = 1e15;
 
 class Statistics {
  public:

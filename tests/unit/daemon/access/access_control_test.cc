@@ -11,7 +11,8 @@ using testing::HasSubstr;
 
 constexpr std::uint32_t kOwn = 1000;
 
-net::HttpRequest RequestOf(std::optional<std::uint32_t> uid, std::string authorization = "") {
+net::HttpRequest RequestOf(std::optional<std::uint32_t> uid,
+                           std::optional<std::string> authorization = std::nullopt) {
   net::HttpRequest request;
   request.peer.uid = uid;
   request.authorization = std::move(authorization);
@@ -54,8 +55,9 @@ TEST(AccessControl, Token_CountsInPlaceOfTheUser) {
     ASSERT_TRUE(grant.ok());
     EXPECT_EQ(grant->who(), "Token 'reader'");
     EXPECT_FALSE(grant->Allows(Scope::kWrite));  // Also where the user might.
-    for (const std::string& wrong :
-         {"Bearer " + secret + "x", "Basic " + secret, secret, std::string("Bearer ")}) {
+    EXPECT_TRUE((*access)->GrantOf(RequestOf(uid, "bearer   " + secret)).ok());
+    for (const std::string& wrong : {"Bearer " + secret + "x", "Basic " + secret, secret,
+                                     std::string("Bearer "), std::string()}) {
       const auto none = (*access)->GrantOf(RequestOf(uid, wrong));
       ASSERT_FALSE(none.ok()) << wrong;
       EXPECT_THAT(none.error().message, testing::Not(HasSubstr(secret)));
@@ -67,7 +69,7 @@ TEST(AccessControl, TokenWhereThereAreNone_IsRefused) {
   const auto access = AccessControl::Open({.own_uid = kOwn});
   const auto grant = (*access)->GrantOf(RequestOf(kOwn, "Bearer anything"));
   ASSERT_FALSE(grant.ok());
-  EXPECT_THAT(grant.error().message, HasSubstr("--token-file"));
+  EXPECT_THAT(grant.error().message, HasSubstr("--tokens"));
 }
 
 }  // namespace

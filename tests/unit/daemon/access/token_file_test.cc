@@ -74,8 +74,26 @@ TEST(TokenFile, FileThatOthersMayWriteTo_IsRefused) {
   ASSERT_EQ(chmod(path.c_str(), 0620), 0);
   const auto file = TokenFile::Open(path);
   ASSERT_FALSE(file.ok());
-  EXPECT_THAT(file.error().message, HasSubstr("its owner alone"));
+  EXPECT_THAT(file.error().message, HasSubstr("may write to"));
   EXPECT_FALSE(TokenFile::Open(folder.path() + "/none").ok());
+  const std::string pipe = folder.path() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(TokenFile::Open(pipe).ok());  // At once.
+}
+
+TEST(TokenFile, Reload_SeesWhatOnlyTheModeChanges) {
+  TempFolder folder;
+  const std::string path = folder.Write("tokens", Entry("a", kSecret));
+  const auto file = TokenFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  folder.Write("new", Entry("b", "the-token-that-comes-next"));
+  ASSERT_EQ(chmod((folder.path() + "/new").c_str(), 0664), 0);
+  std::filesystem::rename(folder.path() + "/new", path);
+  EXPECT_FALSE((*file)->Reload().ok());
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_TRUE((*file)->Reload().ok());
+  EXPECT_FALSE((*file)->Find(kSecret));
+  EXPECT_TRUE((*file)->Find("the-token-that-comes-next"));
 }
 
 TEST(TokenFile, Wrong_NamesEntryAndKey) {

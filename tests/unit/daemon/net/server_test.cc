@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "daemon/net/listener.h"
 #include "protocol/wire/messages.h"
@@ -20,6 +21,7 @@ namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -56,7 +58,7 @@ class Echo : public HttpHandler {
     if (request.path == "/peer") {
       reply.body = std::string(request.peer.over_tcp ? "tcp " : "unix ") +
                    (request.peer.uid ? std::to_string(*request.peer.uid) : "unknown") + " " +
-                   request.authorization + ".";
+                   request.authorization.value_or("") + ".";
     }
     if (request.path == "/id") reply.body = request.id + "!";
     if (request.path == "/range") {
@@ -70,6 +72,13 @@ class Echo : public HttpHandler {
       reply.retry_after_s = 7;
     }
     co_return reply;
+  }
+  Admission Admit(const HttpRequest& header) override {
+    if (header.path != "/forbidden") return {std::nullopt, std::size_t{1} << 30};
+    HttpReply refusal;
+    refusal.status = 403;
+    refusal.body = "forbidden!";
+    return {refusal};
   }
   bool IsUrgent(std::string_view path) const override { return path == "/urgent"; }
 
@@ -182,7 +191,7 @@ TEST_F(ServerTest, NoHttp_Answers400AndCloses) {
   Start();
   for (const char* nonsense :
        {"\x16\x03\x01 hello\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        "POST / HTTP/1.1\r\nContent-Length: minus\r\n\r\n"}) {
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: minus\r\n\r\n"}) {
     TestPeer peer(path());
     peer.Send(nonsense);
     const std::string answer = peer.ReadAll();
@@ -358,6 +367,74 @@ TEST_F(ServerTest, Peer_IsTheUserOfTheProcess_OnEveryTransport) {
   TestPeer over_tcp(*bound);
   over_tcp.Send("GET /peer HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(over_tcp.ReadUntil(" ."), EndsWith("tcp " + own + " ."));
+  TestPeer half_closed(*bound);
+  half_closed.Send("GET /peer HTTP/1.1\r\nHost: 127.9.9.9\r\nConnection: close\r\n\r\n");
+  half_closed.EndSending();
+  EXPECT_THAT(half_closed.ReadAll(), EndsWith("tcp " + own + " ."));
+}
+
+TEST_F(ServerTest, WhoMayNotAsk_IsRefusedBeforeTheBodyIsReadOrKept) {
+  ServerLimits limits;
+  limits.max_bodies_bytes = 16;
+  limits.linger_timeout = 10ms;
+  Start(limits);
+  TestPeer peer(path());
+  peer.Send(
+      "PUT /forbidden HTTP/1.1\r\nHost: h\r\nContent-Length: 400000000\r\n"
+      "Expect: 100-continue\r\n\r\n");
+  EXPECT_THAT(peer.ReadAll(), StartsWith("HTTP/1.1 403 "));  // No 100, and closed.
+  TestPeer bodiless(path());
+  bodiless.Send(Get("/forbidden") + Get("/after"));
+  EXPECT_THAT(bodiless.ReadUntil("forbidden!"), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(bodiless.ReadUntil("? 0"), HasSubstr("/after"));
+}
+
+TEST_F(ServerTest, BodyThatTrickles_IsCutOff) {
+  ServerLimits limits;
+  limits.progress_timeout = 300ms;
+  limits.min_body_bytes_per_s = 1 << 20;
+  Start(limits);
+  TestPeer peer(path());
+  peer.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
+  std::atomic<bool> ended{false};
+  std::thread trickle([&] {
+    while (!ended && peer.Send("x")) std::this_thread::sleep_for(20ms);
+  });
+  EXPECT_EQ(peer.ReadAll(), "");
+  ended = true;
+  trickle.join();
+}
+
+// What others on the way might take for another request.
+TEST_F(ServerTest, AmbiguousFraming_IsRefused) {
+  Start();
+  const std::string smuggled = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::pair<std::string, std::string> rows[] = {
+      {"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", "501"},
+      {"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: identity\r\n\r\n", "501"},
+      {"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, identity\r\n\r\n", "501"},
+      {"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "501"},
+      {"POST /x HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", "400"},
+      {"GET /x HTTP/1.1\r\n\r\n", "400"},
+      {"GET /x HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n", "400"},
+      {"GET /x HTTP/1.1\r\nHost: h\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n", "400"}};
+  for (const auto& [request, status] : rows) {
+    TestPeer peer(path());
+    peer.Send(request + smuggled);
+    const std::string answer = peer.ReadAll();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 " + status + " ")) << request;
+    EXPECT_THAT(answer, testing::Not(HasSubstr("/smuggled?"))) << request;
+  }
+}
+
+TEST_F(ServerTest, Range_IsForGetWithoutACondition) {
+  Start();
+  TestPeer peer(path());
+  peer.Send("HEAD /range HTTP/1.1\r\nHost: h\r\nRange: bytes=1-2\r\n\r\n");
+  EXPECT_THAT(peer.ReadUntil("\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Content-Length: 10\r\n")));
+  peer.Send(Get("/range", "Range: bytes=1-2\r\nIf-Range: \"x\"\r\n"));
+  EXPECT_THAT(peer.ReadUntil("0123456789"), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(ServerTest, RequestId_IsTheClients_OrMadeUp) {

@@ -44,6 +44,7 @@ class TestPeer {
     }
     return true;
   }
+  void EndSending() { shutdown(fd_, SHUT_WR); }
   // What comes until `end` has come, or the connection ends.
   std::string ReadUntil(const std::string& end) {
     std::string text;

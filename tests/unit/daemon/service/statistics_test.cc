@@ -115,6 +115,18 @@ TEST(Statistics, AddLabelled_BeyondTheNumberOfAFamily_CountsAsOther_AlsoAfterARe
   }
 }
 
+TEST(Statistics, Add_WithoutEnd_StaysANumber) {
+  MemoryCounterStore store;
+  for (int run = 0; run < 2; ++run) {
+    auto statistics = Statistics::Open(store);
+    ASSERT_TRUE(statistics.ok());
+    for (int i = 0; i < 2; ++i) (*statistics)->AddLabelled("client.", "big", "", 1.7e308);
+    EXPECT_EQ((*statistics)->Total("client.big"), kMaxCount);
+    EXPECT_TRUE((*statistics)->Flush().ok());
+  }
+  EXPECT_THAT(*store.Load(), ElementsAre(Pair("client.big", kMaxCount)));
+}
+
 TEST(Statistics, Open_MendsNamesOfEarlierVersions) {
   MemoryCounterStore store;
   ASSERT_TRUE(store.Add({{"client.\xC3", 1}, {"client.?", 2}}).ok());
