@@ -64,23 +64,24 @@ AccessConfig AccessOf(const Config& config) {
   return access;
 }
 
-// As many connections as the process may have descriptors for.
+// How many descriptors the process may have, once it has asked for `wanted`.
+std::size_t RaiseDescriptorLimit(std::size_t wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, wanted));
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
 net::ServerLimits LimitsOf(const Config& config) {
   net::ServerLimits limits;
   limits.threads = static_cast<int>(config.network_threads);
   limits.max_connections = static_cast<std::size_t>(config.max_connections);
-  rlimit descriptors{};
-  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return limits;
-  descriptors.rlim_cur = std::max<rlim_t>(
-      descriptors.rlim_cur,
-      std::min<rlim_t>(descriptors.rlim_max, limits.max_connections + kOtherDescriptors));
-  (void)setrlimit(RLIMIT_NOFILE, &descriptors);
-  const std::size_t left = descriptors.rlim_cur > 2 * kOtherDescriptors
-                               ? static_cast<std::size_t>(descriptors.rlim_cur) - kOtherDescriptors
-                               : static_cast<std::size_t>(descriptors.rlim_cur) / 2;
+  const std::size_t descriptors = RaiseDescriptorLimit(limits.max_connections + kOtherDescriptors);
+  const std::size_t left = descriptors - std::min(kOtherDescriptors, descriptors / 2);
   if (left < limits.max_connections) {
     spdlog::warn("{} connections at most: the limit of descriptors (ulimit -n) is {}", left,
-                 descriptors.rlim_cur);
+                 descriptors);
     limits.max_connections = left;
   }
   return limits;

@@ -1,17 +1,17 @@
 #include "client/core/client_config.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
+
+#include "client/core/environment.h"
 
 namespace stoker {
 namespace {
 
 std::string FirstOf(const std::string& given, const char* variable, std::string fallback = "") {
   if (!given.empty()) return given;
-  const char* value = std::getenv(variable);
-  if (value != nullptr && *value != '\0') return value;
-  return fallback;
+  const std::string value = Environment(variable);
+  return value.empty() ? fallback : value;
 }
 
 Result<std::string> CacheDirOf(const ClientSettings& settings) {
@@ -44,7 +44,6 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   ClientConfig config;
   config.name_space =
       FirstOf(settings.name_space, "STOKER_NAMESPACE", std::string(wire::kDefaultNamespace));
-  STOKER_TRY(config.daemon.trust, DaemonTrustOfEnvironment());
   if (settings.connect_timeout_ms > 0) {
     config.daemon.connect_timeout = std::chrono::milliseconds(settings.connect_timeout_ms);
   }
@@ -53,6 +52,8 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   }
   if (const std::string url = FirstOf(settings.url, "STOKER_URL"); !url.empty()) {
     STOKER_TRY(config.daemon.url, DaemonUrl::Parse(url));
+    // A private daemon is this user's own, and knows no tokens.
+    STOKER_TRY(config.daemon.trust, DaemonTrustOfEnvironment());
     // A host without a home has no place for packed weights, and needs none.
     if (const auto cache_dir = CacheDirOf(settings); cache_dir.ok()) {
       STOKER_TRY(config.prepared, PreparedOptionsIn(*cache_dir));

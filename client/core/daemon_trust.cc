@@ -1,5 +1,6 @@
 #include "client/core/daemon_trust.h"
 
+#include <netinet/in.h>
 #include <pwd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -7,20 +8,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <system_error>
 #include <vector>
+
+#include "client/core/environment.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::size_t kMaxTokenBytes = 4096;
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 Result<std::uint32_t> UserNamed(const std::string& text) {
   std::uint32_t uid = 0;
@@ -56,6 +53,18 @@ Result<std::string> TokenOfEnvironment() {
                          " printing characters without spaces.");
 }
 
+bool IsLoopback(const sockaddr_storage& address) {
+  constexpr std::uint8_t kLoopbackNetwork = 127;
+  if (address.ss_family == AF_INET) {
+    const auto& ip = reinterpret_cast<const sockaddr_in&>(address);
+    return ntohl(ip.sin_addr.s_addr) >> 24 == kLoopbackNetwork;
+  }
+  if (address.ss_family != AF_INET6) return false;
+  const in6_addr& ip = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&ip) ||
+         (IN6_IS_ADDR_V4MAPPED(&ip) && ip.s6_addr[12] == kLoopbackNetwork);
+}
+
 }  // namespace
 
 Result<DaemonTrust> DaemonTrustOfEnvironment() {
@@ -79,6 +88,16 @@ Status CheckSocketServer(int socket, const std::string& path, const DaemonTrust&
   return FailedPrecondition("'" + path + "' is served by user " + std::to_string(server.uid) +
                             ", who is neither root nor user " + std::to_string(self) +
                             "; STOKER_DAEMON_USER names another to be trusted.");
+}
+
+Status CheckTokenStaysHere(int socket, const std::string& url) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && IsLoopback(peer)) {
+    return Ok();
+  }
+  return FailedPrecondition("A token is set (STOKER_TOKEN or STOKER_TOKEN_FILE), and " + url +
+                            " would carry it in clear to another host.");
 }
 
 }  // namespace stoker

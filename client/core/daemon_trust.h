@@ -23,4 +23,8 @@ Result<DaemonTrust> DaemonTrustOfEnvironment();
 // FailedPrecondition unless the process that serves this connected Unix socket may be believed.
 Status CheckSocketServer(int socket, const std::string& path, const DaemonTrust& trust);
 
+// FailedPrecondition unless the other end of this connected TCP socket is on this host: a token
+// that crosses a network in clear is everybody's. The address counts, not the name that led to it.
+Status CheckTokenStaysHere(int socket, const std::string& url);
+
 }  // namespace stoker

@@ -11,7 +11,6 @@
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <cstring>
 #include <exception>
 #include <vector>
 
@@ -49,30 +48,6 @@ Result<std::vector<Endpoint>> Resolve(asio::io_context& io, const DaemonUrl& url
   std::vector<Endpoint> endpoints;
   for (const auto& found : results) endpoints.emplace_back(found.endpoint());
   return endpoints;
-}
-
-// A token that crosses a network in clear is everybody's. What counts is where the connection goes,
-// not the name under which it was found.
-Status CheckTokenStaysHere(int socket, const DaemonUrl& url) {
-  sockaddr_storage peer{};
-  socklen_t size = sizeof peer;
-  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) == 0) {
-    Endpoint endpoint(&peer, size);
-    asio::ip::tcp::endpoint tcp;
-    if (endpoint.size() <= tcp.capacity()) {
-      std::memcpy(tcp.data(), &peer, size);
-      tcp.resize(size);
-      const asio::ip::address address = tcp.address();
-      const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
-      if (address.is_loopback() ||
-          (is_mapped &&
-           asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback())) {
-        return Ok();
-      }
-    }
-  }
-  return FailedPrecondition("A token is set (STOKER_TOKEN or STOKER_TOKEN_FILE), and " +
-                            url.ToString() + " would carry it in clear to another host.");
 }
 
 }  // namespace
@@ -178,7 +153,8 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
           CheckSocketServer(state->stream.socket().native_handle(), url.path, trust));
     }
     if (!trust.token.empty() && url.scheme == DaemonUrl::Scheme::kHttp) {
-      STOKER_RETURN_IF_ERROR(CheckTokenStaysHere(state->stream.socket().native_handle(), url));
+      STOKER_RETURN_IF_ERROR(
+          CheckTokenStaysHere(state->stream.socket().native_handle(), state->url));
     }
     if (!trust.token.empty()) state->authorization = "Bearer " + trust.token;
     state->buffer.reserve(kReadBytes);

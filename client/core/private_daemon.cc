@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/core/environment.h"
 #include "client/core/http_connection.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/file_descriptor.h"
@@ -36,11 +36,6 @@ constexpr std::chrono::milliseconds kPollInterval{5};
 constexpr std::string_view kIdleTimeoutSeconds = "10800";
 
 std::string ErrnoText() { return std::generic_category().message(errno); }
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 bool IsProgram(const fs::path& path) {
   std::error_code code;

@@ -14,14 +14,13 @@ namespace json = boost::json;
 constexpr std::string_view kPrefix = "/v1/captures/";
 
 // Why the sender may not do that in this namespace, if so.
-std::optional<net::HttpReply> Check(const Grant& grant, Scope scope, const std::string& ns) {
+std::optional<net::HttpReply> CaptureRefusalOf(const Grant& grant, Scope scope,
+                                               const std::string& ns) {
   if (ns == kKernelNamespace || ns == kBazelNamespace) {
     return ReplyOf(InvalidArgument("Field 'capture.namespace' is '" + ns +
                                    "', which the daemon keeps for itself."));
   }
-  const Status allowed = grant.Require(scope, ns);
-  if (allowed.ok()) return std::nullopt;
-  return AccessReplyOf(allowed.error(), /*is_known=*/true);
+  return RefusalOf(grant, scope, ns);
 }
 
 }  // namespace
@@ -35,26 +34,27 @@ boost::asio::awaitable<net::HttpReply> CapturesApi::Handle(const net::HttpReques
   if (request.method == "POST" && route == "note") {
     const auto note = wire::DecodeCaptureNote(request.body);
     if (!note.ok()) co_return ReplyOf(note.error());
-    if (const auto refusal = Check(grant, Scope::kRead, note->ns)) co_return *refusal;
+    if (const auto refusal = CaptureRefusalOf(grant, Scope::kRead, note->ns)) co_return *refusal;
     co_return Take(*note);
   }
   if (request.method == "POST" && route == "find") {
     const auto query = wire::DecodeCaptureQuery(request.body);
     if (!query.ok()) co_return ReplyOf(query.error());
-    if (const auto refusal = Check(grant, Scope::kRead, query->ns)) co_return *refusal;
+    if (const auto refusal = CaptureRefusalOf(grant, Scope::kRead, query->ns)) co_return *refusal;
     co_return co_await RunBlocking(blocking_, [&] { return Find(*query); });
   }
   if (request.method == "POST" && route == "put") {
     const auto put = wire::DecodeCapturePut(request.body);
     if (!put.ok()) co_return ReplyOf(put.error());
-    if (const auto refusal = Check(grant, Scope::kWrite, put->key.ns)) co_return *refusal;
+    if (const auto refusal = CaptureRefusalOf(grant, Scope::kWrite, put->key.ns))
+      co_return *refusal;
     const Status stored = co_await RunBlocking(blocking_, [&] { return store_.Put(*put); });
     co_return stored.ok() ? NoContent() : StorageReplyOf(stored.error());
   }
   if (request.method == "POST" && route == "drop") {
     const auto drop = wire::DecodeCaptureDrop(request.body);
     if (!drop.ok()) co_return ReplyOf(drop.error());
-    if (const auto refusal = Check(grant, Scope::kWrite, drop->ns)) co_return *refusal;
+    if (const auto refusal = CaptureRefusalOf(grant, Scope::kWrite, drop->ns)) co_return *refusal;
     const Status dropped = co_await RunBlocking(blocking_, [&] { return store_.Drop(*drop); });
     co_return dropped.ok() ? NoContent() : ReplyOf(dropped.error());
   }

@@ -19,8 +19,6 @@ using net::HttpReply;
 using net::HttpRequest;
 using net::HttpStream;
 
-// The server's own limit is smaller.
-constexpr std::size_t kMaxBodyBytes = std::size_t{1} << 40;
 // Of requests that need no body, and of those that anybody may send.
 constexpr std::size_t kMaxIdleBodyBytes = std::size_t{64} << 10;
 
@@ -32,13 +30,6 @@ HttpReply HelloReply() {
   hello.pid = static_cast<std::uint64_t>(getpid());
   hello.target_kinds = {"cpu"};
   return ReplyOf(wire::EncodeHello(hello));
-}
-
-// Why the sender may not do that in this namespace, if so.
-std::optional<HttpReply> RefusalOf(const Grant& grant, Scope scope, const std::string& ns) {
-  const stoker::Status allowed = grant.Require(scope, ns);
-  if (allowed.ok()) return std::nullopt;
-  return AccessReplyOf(allowed.error(), /*is_known=*/true);
 }
 
 }  // namespace
@@ -133,10 +124,12 @@ HttpApi::Admission HttpApi::Admit(const HttpRequest& header) {
   auto grant = GrantOf(route, header);
   if (auto* refusal = std::get_if<HttpReply>(&grant)) {
     metrics_.Record(PlaceOf(route), refusal->status, std::chrono::nanoseconds(0));
-    return {std::move(*refusal)};
+    return {.refusal = std::move(*refusal)};
   }
   const bool has_input = header.method == "POST" || header.method == "PUT";
-  return {std::nullopt, has_input && route->scope ? kMaxBodyBytes : kMaxIdleBodyBytes};
+  Admission admission;
+  if (!has_input || !route->scope) admission.max_body_bytes = kMaxIdleBodyBytes;
+  return admission;
 }
 
 HttpApi::Answer HttpApi::Handle(HttpRequest request, HttpStream& stream) {
@@ -175,7 +168,7 @@ HttpApi::Answer HttpApi::Quit(const Call& /*call*/) {
 
 HttpApi::Answer HttpApi::Bazel(const Call& call) {
   const Scope scope = call.request.method == "PUT" ? Scope::kWrite : Scope::kRead;
-  if (auto refusal = RefusalOf(call.grant, scope, std::string(kBazelNamespace))) co_return refusal;
+  if (auto refusal = RefusalOf(call.grant, scope, kBazelNamespace)) co_return refusal;
   co_return co_await bazel_.Handle(call.request);
 }
 

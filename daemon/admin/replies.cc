@@ -1,6 +1,6 @@
 #include "daemon/admin/replies.h"
 
-#include "protocol/wire/messages.h"
+#include "daemon/net/reply_text.h"
 
 namespace stoker {
 namespace {
@@ -35,11 +35,8 @@ int HttpStatusOf(ErrorCode code) {
 }  // namespace
 
 HttpReply ReplyOf(const Error& error) {
-  HttpReply reply;
-  reply.status = HttpStatusOf(error.code);
-  reply.body = wire::EncodeErrorReply(wire::ErrorReplyOf(error));
-  if (reply.status == 503) reply.retry_after_s = kRetryAfterSeconds;
-  return reply;
+  const int status = HttpStatusOf(error.code);
+  return net::ErrorReplyFor(status, error, status == 503 ? kRetryAfterSeconds : 0);
 }
 
 HttpReply ReplyOf(std::string body) {
@@ -65,6 +62,12 @@ HttpReply AccessReplyOf(const Error& error, bool is_known) {
   reply.status = is_known ? 403 : 401;
   if (!is_known) reply.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"stoker\"");
   return reply;
+}
+
+std::optional<HttpReply> RefusalOf(const Grant& grant, Scope scope, std::string_view name_space) {
+  const Status allowed = grant.Require(scope, name_space);
+  if (allowed.ok()) return std::nullopt;
+  return AccessReplyOf(allowed.error(), /*is_known=*/true);
 }
 
 }  // namespace stoker

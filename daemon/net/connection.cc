@@ -138,10 +138,10 @@ asio::awaitable<bool> Connection::ServeOne() {
 
 HttpHandler::Admission Connection::Admit(const Incoming& incoming) {
   if (is_urgent_ && !handler_.IsUrgent(incoming.request.path)) {
-    return {AllConnectionsTaken(limits_)};
+    return {.refusal = AllConnectionsTaken(limits_)};
   }
   if (const auto refusal = RefusalOfForeignPage(incoming.request)) {
-    return {ErrorReplyFor(403, *refusal)};
+    return {.refusal = ErrorReplyFor(403, *refusal)};
   }
   return handler_.Admit(incoming.request);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,10 +78,10 @@ class HttpHandler {
                                                                   HttpStream& stream) = 0;
   // Asked when the header of a request is there and its body is not: who may not ask, or asks for
   // nothing, must not make anybody keep a body. The reply that refuses it, or how long its body
-  // may be; never longer than the server's limit.
+  // may be within the server's limit.
   struct Admission {
-    std::optional<HttpReply> refusal;
-    std::size_t max_body_bytes = 0;
+    std::optional<HttpReply> refusal = {};
+    std::size_t max_body_bytes = std::numeric_limits<std::size_t>::max();
   };
   virtual Admission Admit(const HttpRequest& header) = 0;
   // Whether a request is answered although all connections are taken: health, and nothing that

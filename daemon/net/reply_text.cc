@@ -6,6 +6,8 @@
 #include <charconv>
 #include <random>
 
+#include "protocol/wire/messages.h"
+
 namespace stoker::net {
 namespace {
 
@@ -49,6 +51,14 @@ std::optional<ByteRange> ParseRange(std::string_view text, std::uint64_t size) {
 
 }  // namespace
 
+HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s) {
+  HttpReply reply;
+  reply.status = status;
+  reply.body = wire::EncodeErrorReply(wire::ErrorReplyOf(error));
+  reply.retry_after_s = retry_after_s;
+  return reply;
+}
+
 std::string HeaderText(const HttpReply& reply, const HeaderOptions& options) {
   const auto reason = http::obsolete_reason(static_cast<http::status>(reply.status));
   std::string text;
@@ -76,9 +86,9 @@ HttpReply PartOf(HttpReply reply, std::string_view range) {
   const auto wanted = ParseRange(range, size);
   if (!wanted) return reply;
   if (wanted->first >= size) {
-    HttpReply refusal;
-    refusal.status = 416;
-    refusal.content_type = "text/plain";
+    HttpReply refusal =
+        ErrorReplyFor(416, InvalidArgument("Header 'Range' is '" + std::string(range) + "', of " +
+                                           std::to_string(size) + " bytes."));
     refusal.headers = {{"Content-Range", "bytes */" + std::to_string(size)}};
     return refusal;
   }

@@ -9,6 +9,9 @@
 
 namespace stoker::net {
 
+// An error in the form of the wire (WIRE.md).
+HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s = 0);
+
 struct HeaderOptions {
   bool keep_alive = true;
   bool is_http_1_0 = false;

@@ -8,7 +8,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <cstring>
 
-#include "protocol/wire/messages.h"
+#include "daemon/net/reply_text.h"
 
 namespace stoker::net {
 namespace {
@@ -46,14 +46,6 @@ ReadOutcome RefusalOf(const error_code& code, const ServerLimits& limits) {
 }
 
 }  // namespace
-
-HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s) {
-  HttpReply reply;
-  reply.status = status;
-  reply.body = wire::EncodeErrorReply(wire::ErrorReplyOf(error));
-  reply.retry_after_s = retry_after_s;
-  return reply;
-}
 
 class RequestReader::Parsing {
  public:

@@ -71,7 +71,4 @@ class RequestReader {
   TimedStream::Clock::time_point body_start_;
 };
 
-// Of a request that cannot be served, in the form of the wire (WIRE.md).
-HttpReply ErrorReplyFor(int status, const Error& error, int retry_after_s = 0);
-
 }  // namespace stoker::net

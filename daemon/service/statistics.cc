@@ -60,9 +60,10 @@ void Statistics::AddLabelled(std::string_view family, std::string_view label, st
 
 void Statistics::AddLocked(std::string name, double delta) {
   if (totals_.size() >= kMaxStatistics && !totals_.contains(name)) name = kOverflowCounter;
-  const double total = std::min(totals_[name] + delta, kMaxCount);
-  unwritten_[name] += total - totals_[name];
-  totals_[name] = total;
+  double& total = totals_[name];
+  const double counted = std::min(delta, kMaxCount - total);
+  total += counted;
+  unwritten_[name] += counted;
 }
 
 std::set<std::string, std::less<>>& Statistics::LabelsLocked(std::string_view family,

@@ -20,8 +20,8 @@ namespace stoker {
 inline constexpr std::size_t kMaxStatistics = kMaxCounters / 2;
 // What is added to further names is counted here.
 inline constexpr std::string_view kOverflowCounter = "statistics.overflow";
-inline constexpr std::size_t kMaxStatisticLabelBytes =
-    128;  // Longer ones are cut between characters.
+// Longer labels are cut between characters.
+inline constexpr std::size_t kMaxStatisticLabelBytes = 128;
 // Further ones of a family are counted under kOtherLabel.
 inline constexpr std::size_t kMaxLabelsOfAFamily = 512;
 inline constexpr std::string_view kOtherLabel = "other";

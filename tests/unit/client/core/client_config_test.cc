@@ -10,7 +10,7 @@ class ClientConfigTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
-                             "STOKER_PREPARED_MIB", "XDG_CACHE_HOME"}) {
+                             "STOKER_PREPARED_MIB", "STOKER_TOKEN", "XDG_CACHE_HOME"}) {
       unsetenv(name);
     }
     setenv("HOME", "/users/someone", 1);
@@ -33,6 +33,13 @@ TEST_F(ClientConfigTest, Resolve_UrlInTheEnvironment_NoPrivateDaemon) {
   ASSERT_TRUE(config.ok());
   EXPECT_FALSE(config->daemon.private_daemon.has_value());
   EXPECT_EQ(config->daemon.url.ToString(), "http://127.0.0.1:8471");
+}
+
+TEST_F(ClientConfigTest, Resolve_Token_IsForADaemonThatIsNamed) {
+  setenv("STOKER_TOKEN", "a-token", 1);
+  EXPECT_EQ(ResolveClientConfig({})->daemon.trust.token, "");  // The private one knows none.
+  setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
+  EXPECT_EQ(ResolveClientConfig({})->daemon.trust.token, "a-token");
 }
 
 TEST_F(ClientConfigTest, Resolve_OptionAndEnvironment_OptionWins) {

@@ -1,6 +1,8 @@
 #include "client/core/daemon_trust.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,6 +55,42 @@ TEST_F(DaemonTrustTest, Token_ComesFromTheVariableOrTheFirstLineOfAFile) {
   unsetenv("STOKER_TOKEN");
   setenv("STOKER_TOKEN_FILE", "/nowhere", 1);
   EXPECT_THAT(DaemonTrustOfEnvironment().error().message, HasSubstr("'/nowhere'"));
+}
+
+// Of a datagram socket: connecting one sends nothing.
+Status TokenTo(const char* address) {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+  sockaddr_in peer{};
+  peer.sin_family = AF_INET;
+  peer.sin_port = htons(9);
+  inet_pton(AF_INET, address, &peer.sin_addr);
+  EXPECT_EQ(connect(socket.get(), reinterpret_cast<const sockaddr*>(&peer), sizeof peer), 0);
+  return CheckTokenStaysHere(socket.get(), "http://127.0.0.1.example:1");
+}
+
+TEST_F(DaemonTrustTest, Token_StaysOnThisHost_WhateverTheNameSays) {
+  EXPECT_TRUE(TokenTo("127.0.0.1").ok());
+  EXPECT_TRUE(TokenTo("127.9.9.9").ok());
+  const FileDescriptor unconnected(socket(AF_INET, SOCK_DGRAM, 0));
+  const Status elsewhere = CheckTokenStaysHere(unconnected.get(), "http://127.0.0.1.example:1");
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_THAT(elsewhere.error().message, HasSubstr("127.0.0.1.example"));
+  const FileDescriptor mapped(socket(AF_INET6, SOCK_DGRAM, 0));
+  sockaddr_in6 peer{};
+  peer.sin6_family = AF_INET6;
+  peer.sin6_port = htons(9);
+  inet_pton(AF_INET6, "::ffff:127.0.0.1", &peer.sin6_addr);
+  if (connect(mapped.get(), reinterpret_cast<const sockaddr*>(&peer), sizeof peer) == 0) {
+    EXPECT_TRUE(CheckTokenStaysHere(mapped.get(), "u").ok());
+  }
+  // An address of this host's own that is not loopback is another host's to whoever listens there.
+  sockaddr_in other{};
+  other.sin_family = AF_INET;
+  other.sin_port = htons(9);
+  inet_pton(AF_INET, "192.0.2.2", &other.sin_addr);
+  if (connect(unconnected.get(), reinterpret_cast<const sockaddr*>(&other), sizeof other) == 0) {
+    EXPECT_FALSE(CheckTokenStaysHere(unconnected.get(), "u").ok());
+  }
 }
 
 TEST_F(DaemonTrustTest, SocketServer_IsThisUser) {

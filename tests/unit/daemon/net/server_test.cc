@@ -473,7 +473,11 @@ TEST_P(ServerRanges, Get_GivesThePart) {
   } else {
     EXPECT_THAT(answer, HasSubstr("Content-Range: bytes " + GetParam().content_range + "\r\n"));
   }
-  EXPECT_THAT(answer, EndsWith("\r\n\r\n" + GetParam().body));
+  if (GetParam().status == "416") {
+    EXPECT_EQ(ErrorIn(answer).code, ErrorCode::kInvalidArgument);
+  } else {
+    EXPECT_THAT(answer, EndsWith("\r\n\r\n" + GetParam().body));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranges, ServerRanges,
