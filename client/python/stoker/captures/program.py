@@ -9,7 +9,7 @@ import sys
 from typing import NamedTuple
 
 from ..pytorch import state
-from . import checks, environment, facts, native, objects, trees
+from . import checks, environment, facts, native, objects, sameness, trees
 from .bound import compile_check
 from .identity import Describer
 from .paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text
@@ -119,7 +119,7 @@ class GuardProgram:
         ) or objects.first_kind_difference(self._nodes, self._record["kinds"], local_values, self._globals)
         if different:
             return Failure("attributes", *different)
-        different = objects.first_identity_difference(
+        different = sameness.first_difference(
             self._nodes, self._record["identities"], local_values, self._globals)
         return Failure("sameness", *different) if different else None
 

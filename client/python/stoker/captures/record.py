@@ -14,11 +14,12 @@ from .installed import packages
 from .digests import digest_of
 from .identity import Describer
 from .key import FORMAT
-from .objects import identities_of, kinds_of, objects_of, tensors_of
+from .objects import kinds_of, objects_of, tensors_of
 from .paths import COMPILER
 from .reach import Reached
 from .reads import ALL, texts_in
 from .recording import record_of
+from .sameness import identities_of
 from .trees import trees_of
 from .values import NotPortable, encode
 
