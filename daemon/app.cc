@@ -24,6 +24,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/service_manager.h"
 
 namespace stoker {
 namespace {
@@ -33,6 +34,7 @@ namespace asio = boost::asio;
 constexpr int kBlockingThreads = 4;
 // Of the database, the workers, the log.
 constexpr std::size_t kOtherDescriptors = 1024;
+constexpr std::string_view kServing = "Serving.";
 // For a daemon that drains: less than a client waits for the one it started.
 constexpr std::chrono::seconds kHandOverPatience{8};
 
@@ -94,6 +96,7 @@ unsigned SocketModeOf(const Config& config) {
 }  // namespace
 
 Status RunApp(const Config& config) {
+  const ServiceManager manager = ServiceManager::OfEnvironment();
   Log log(config.log_file, config.log_level);
   std::error_code code;
   std::filesystem::create_directories(config.cache_dir, code);
@@ -121,7 +124,7 @@ Status RunApp(const Config& config) {
   HttpApi api(*access, service, pages, bazel, captures, request_metrics, [&quit] { quit(); });
   net::Server server(api, LimitsOf(config));
   Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics,
-                          cache_counters, service, pages, server);
+                          cache_counters, service, pages, server, manager);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
   // The first signal drains; the second stops at once.
@@ -137,7 +140,9 @@ Status RunApp(const Config& config) {
   std::function<void()> await_hang_up = [&] {
     hang_ups.async_wait([&](boost::system::error_code failed, int) {
       if (failed) return;
+      manager.SayReloading();
       log.Reopen();  // Tokens are read again by themselves.
+      manager.SayReady(kServing);
       await_hang_up();
     });
   };
@@ -148,6 +153,7 @@ Status RunApp(const Config& config) {
     spdlog::info("stokerd {} listens on {}", kDaemonVersion, bound.ToString());
   }
   housekeeper.Start();
+  manager.SayReady(kServing);
 
   io.run();
   server.Stop();

@@ -24,7 +24,8 @@ void Warn(const char* what, const Status& status) {
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
                          FolderClaim& claim, AccessControl& access, CacheStack& stack,
                          Statistics& statistics, CacheCounters& cache_counters,
-                         CompileService& service, AdminPages& pages, net::Server& server)
+                         CompileService& service, AdminPages& pages, net::Server& server,
+                         const ServiceManager& manager)
     : io_(io),
       blocking_(blocking),
       config_(config),
@@ -36,6 +37,7 @@ Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, cons
       service_(service),
       pages_(pages),
       server_(server),
+      manager_(manager),
       strand_(asio::make_strand(io)),
       timer_(io) {}
 
@@ -47,6 +49,7 @@ void Housekeeper::Drain(const std::string& why) {
   asio::post(strand_, [this, why] {
     if (service_.draining()) return;
     spdlog::info("draining: {}", why);
+    manager_.SayStopping();
     service_.Drain();
     claim_.SayDraining();
     server_.StopAccepting();
@@ -76,6 +79,7 @@ void Housekeeper::Tick() {
     return;
   }
   ++ticks_;
+  manager_.SayAlive();
   // One at a time: behind a disk that hangs they must not queue.
   if (!writing_.exchange(true)) {
     const bool maintain = ticks_ >= kTicksPerMaintenance;

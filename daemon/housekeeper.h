@@ -22,6 +22,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/service_manager.h"
 
 namespace stoker {
 
@@ -31,7 +32,7 @@ class Housekeeper {
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
               FolderClaim& claim, AccessControl& access, CacheStack& stack, Statistics& statistics,
               CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
-              net::Server& server);
+              net::Server& server, const ServiceManager& manager);
 
   void Start();
 
@@ -58,6 +59,7 @@ class Housekeeper {
   CompileService& service_;
   AdminPages& pages_;
   net::Server& server_;
+  const ServiceManager& manager_;
   std::atomic<bool> writing_{false};
   std::string token_trouble_;  // Used by whoever holds writing_.
   const ProgramWatch program_;

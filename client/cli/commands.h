@@ -19,6 +19,7 @@ void AddExplain(CLI::App& app, Command& command);  // explain [--json] [--limit 
 void AddKey(CLI::App& app, Command& command);      // key --explain A B
 void AddStop(CLI::App& app, Command& command);     // stop
 void AddDoctor(CLI::App& app, Command& command);   // doctor
+void AddHealthcheck(CLI::App& app, Command& command);  // healthcheck [--ready]
 
 // Prints the captures under the key that starts with `prefix`; false if there is none.
 bool InspectCaptures(Client& client, const std::string& prefix);

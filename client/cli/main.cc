@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   add(stoker::cli::AddExplain);
   add(stoker::cli::AddStop);
   add(stoker::cli::AddDoctor);
+  add(stoker::cli::AddHealthcheck);
 
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// stop and doctor: the daemon behind the cache.
+// stop, doctor and healthcheck: the daemon behind the cache.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -126,12 +126,27 @@ int RunDoctor(Client& client) {
   return report.healthy() ? 0 : 1;
 }
 
+// Of a daemon that runs: it starts none, and asks for nothing that needs a scope.
+int RunHealthcheck(Client& client, bool ready) {
+  fmt::print("{}", client.Probe(ready ? "/-/ready" : "/-/healthy"));
+  return 0;
+}
+
 }  // namespace
 
 void AddStop(CLI::App& app, Command& command) {
   app.add_subcommand("stop", "Drain and stop the daemon")->callback([&command] {
     command = RunStop;
   });
+}
+
+void AddHealthcheck(CLI::App& app, Command& command) {
+  static bool ready = false;
+  CLI::App* healthcheck = app.add_subcommand(
+      "healthcheck", "Exit 0 if the daemon answers, 1 if not; starts none. For containers");
+  healthcheck->add_flag("--ready", ready, "Whether it takes requests: not while it drains");
+  healthcheck->callback(
+      [&command] { command = [](Client& client) { return RunHealthcheck(client, ready); }; });
 }
 
 void AddDoctor(CLI::App& app, Command& command) {

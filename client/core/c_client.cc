@@ -269,6 +269,17 @@ stoker_status* stoker_client_stop(stoker_client* client) {
   });
 }
 
+stoker_status* stoker_client_probe(stoker_client* client, const char* path, char** text) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(path, "path"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));
+    STOKER_TRY(const std::string body, client->session.daemon().Probe(path));
+    *text = CopyText(body);
+    return Ok();
+  });
+}
+
 stoker_status* stoker_client_flush(stoker_client* client, int64_t timeout_ms) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));

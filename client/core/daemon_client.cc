@@ -302,4 +302,11 @@ Result<std::string> DaemonClient::Get(const std::string& path) {
   return std::move(response.body);
 }
 
+Result<std::string> DaemonClient::Probe(const std::string& path) {
+  STOKER_TRY(auto connection, Acquire(/*may_start=*/false));
+  STOKER_TRY(HttpResponse response, connection->Call("GET", path, "", options_.call_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, path);
+  return std::move(response.body);
+}
+
 }  // namespace stoker

@@ -62,6 +62,8 @@ class DaemonClient {
   Status Stop();
   // Body of GET `path`.
   Result<std::string> Get(const std::string& path);
+  // The same of a daemon that runs; never starts one.
+  Result<std::string> Probe(const std::string& path);
 
  private:
   Result<std::unique_ptr<HttpConnection>> Acquire(bool may_start);

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -63,6 +65,21 @@ bool Answers(const DaemonUrl& url) {
 
 bool Listens(const DaemonUrl& url) { return HttpConnection::Connect(url, kProbeTimeout).ok(); }
 
+// A job that is a service has a manager, to whom the daemon is nobody.
+std::vector<char*> EnvironmentOfDaemon() {
+  constexpr std::array<std::string_view, 3> kOfTheJob = {
+      "NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID="};
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const bool is_of_the_job = std::any_of(
+        kOfTheJob.begin(), kOfTheJob.end(),
+        [&](std::string_view name) { return std::string_view(*variable).starts_with(name); });
+    if (!is_of_the_job) variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
+
 Result<pid_t> Spawn(const PrivateDaemonOptions& options, const DaemonUrl& url) {
   const std::string log = options.cache_dir + "/stokerd.log";
   std::vector<std::string> arguments = {options.program,
@@ -90,9 +107,10 @@ Result<pid_t> Spawn(const PrivateDaemonOptions& options, const DaemonUrl& url) {
   sigemptyset(&no_signals);
   posix_spawnattr_setsigmask(&attributes, &no_signals);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  const std::vector<char*> variables = EnvironmentOfDaemon();
   pid_t pid = 0;
-  const int result =
-      posix_spawn(&pid, options.program.c_str(), &actions, &attributes, argv.data(), environ);
+  const int result = posix_spawn(&pid, options.program.c_str(), &actions, &attributes, argv.data(),
+                                 variables.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (result != 0) {

@@ -76,6 +76,7 @@ class Families {
   // One metric per counter below `prefix`, labelled with what follows it.
   void AddBelow(const Counters& counters, std::string_view prefix, const std::string& name,
                 const std::string& help, const std::string& label) {
+    Begin(MetricType::kCounter, name, help);
     for (auto it = counters.lower_bound(prefix); it != counters.end(); ++it) {
       if (!it->first.starts_with(prefix)) break;
       Add(MetricType::kCounter, name, help, it->second, {{label, it->first.substr(prefix.size())}});

@@ -72,6 +72,8 @@ STOKER_API void stoker_client_free(stoker_client* client);
 STOKER_API stoker_status* stoker_client_flush(stoker_client* client, int64_t timeout_ms);
 /* Text of GET on the daemon's `path` ("/status"): for tools. Freed with stoker_text_free. */
 STOKER_API stoker_status* stoker_client_get(stoker_client* client, const char* path, char** text);
+/* The same of a daemon that runs ("/-/healthy"); UNAVAILABLE when none does, never starts one. */
+STOKER_API stoker_status* stoker_client_probe(stoker_client* client, const char* path, char** text);
 /* Adds to the daemon's counters: json is {"counters": {name: number}, "fallback_ops": {op: count}}.
  */
 STOKER_API stoker_status* stoker_client_report(stoker_client* client, const char* json);

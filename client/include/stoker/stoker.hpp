@@ -293,6 +293,12 @@ class Client {
     detail::Check(stoker_client_get(handle_.get(), path, &text));
     return detail::TakeText(text);
   }
+  // The same of a daemon that runs; STOKER_UNAVAILABLE when none does, never starts one.
+  std::string Probe(const char* path) {
+    char* text = nullptr;
+    detail::Check(stoker_client_probe(handle_.get(), path, &text));
+    return detail::TakeText(text);
+  }
   stoker_client* get() const { return handle_.get(); }
 
  private:

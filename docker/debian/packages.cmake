@@ -1,0 +1,43 @@
+# Debian packages, by CPack: cpack --config BUILD/CPackConfig.cmake. One for each component of what is installed.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME stoker)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "The Stoker developers <stoker@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL daemon library tools development)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz CACHE STRING "Of the packages")
+
+set(CPACK_DEBIAN_DAEMON_PACKAGE_NAME stokerd)
+set(CPACK_DEBIAN_DAEMON_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_DAEMON_PACKAGE_DEPENDS adduser)
+set(CPACK_COMPONENT_DAEMON_DESCRIPTION "Build daemon and compile cache for tensor graphs")
+set(CPACK_DEBIAN_DAEMON_PACKAGE_CONTROL_EXTRA
+  ${CMAKE_CURRENT_LIST_DIR}/postinst ${CMAKE_CURRENT_LIST_DIR}/prerm ${CMAKE_CURRENT_LIST_DIR}/postrm)
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libstoker0)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Client of the Stoker compile cache, shared library")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME stoker)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libstoker0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS stokerd)
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Command line of the Stoker compile cache")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libstoker-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libstoker0 (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Client of the Stoker compile cache, headers and CMake package")
+
+# postinst copies the configuration to /etc, where none is.
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/../systemd/stokerd.service
+  DESTINATION lib/systemd/system COMPONENT daemon EXCLUDE_FROM_ALL)
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/stokerd.toml
+  DESTINATION share/stoker COMPONENT daemon EXCLUDE_FROM_ALL)
+include(CPack)

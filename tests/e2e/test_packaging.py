@@ -1,0 +1,265 @@
+"""What docker/ gives to run the daemon with: health, the service manager, packages, dashboards, images."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+import yaml
+from e2e.processes import BUILD, ROOT, WAIT_S, Daemon, start, wait_for
+
+DOCKER = ROOT / "docker"
+STOKERD = str(BUILD / "bin" / "stokerd")
+STOKER = str(BUILD / "bin" / "stoker")
+
+
+def run_tool(*arguments, **options):
+    return subprocess.run(
+        list(map(str, arguments)), capture_output=True, text=True, timeout=WAIT_S, **options)
+
+
+# ---- stoker healthcheck ------------------------------------------------------------------------
+
+
+def healthcheck(site, *arguments, **env):
+    return run_tool(STOKER, "healthcheck", *arguments, env={**site.env, **env})
+
+
+def test_healthcheck_of_no_daemon_fails_and_starts_none(site):
+    done = healthcheck(site)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert not list(site.cache.glob("stokerd.sock"))
+    done = healthcheck(site, STOKER_URL="http://127.0.0.1:9")
+    assert done.returncode == 1 and "http://127.0.0.1:9" in done.stderr
+
+
+def test_healthcheck_of_a_daemon_that_drains_is_alive_and_not_ready(site, tmp_path):
+    daemon = Daemon(tmp_path)
+    url = {"STOKER_URL": daemon.url}
+    try:
+        for arguments, text in ((), "healthy\n"), (("--ready",), "ready\n"):
+            done = healthcheck(site, *arguments, **url)
+            assert (done.returncode, done.stdout) == (0, text)
+    finally:
+        daemon.stop()
+    assert healthcheck(site, **url).returncode == 1
+
+
+# ---- systemd -----------------------------------------------------------------------------------
+
+
+def test_the_service_manager_hears_of_start_reload_and_stop(tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(WAIT_S)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "60000000")
+        daemon = Daemon(tmp_path)
+
+        def heard():
+            while (said := manager.recv(4096).decode()) == "WATCHDOG=1":
+                pass
+            return said
+
+        try:
+            assert heard() == "READY=1\nSTATUS=Serving."
+            assert wait_for(lambda: manager.recv(4096).decode() == "WATCHDOG=1")
+            daemon.process.send_signal(signal.SIGHUP)
+            assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", heard())
+            assert heard() == "READY=1\nSTATUS=Serving."
+        finally:
+            daemon.stop()
+        assert heard() == "STOPPING=1"
+
+
+def test_a_daemon_of_a_job_is_no_service_of_the_jobs_manager(site, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.setblocking(False)
+        done = run_tool(STOKER, "stats", env={**site.env, "NOTIFY_SOCKET": str(tmp_path / "notify")})
+        assert done.returncode == 0, done.stderr
+        site.tool("stop")
+        with pytest.raises(BlockingIOError):
+            manager.recv(4096)
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is missing")
+def test_the_unit_is_sound_and_hardened(tmp_path):
+    unit = tmp_path / "etc" / "systemd" / "system" / "stokerd.service"
+    program = tmp_path / "usr" / "bin" / "stokerd"
+    for path in unit, program:
+        path.parent.mkdir(parents=True)
+    program.symlink_to("/bin/true")
+    shutil.copy(DOCKER / "systemd" / "stokerd.service", unit)
+    done = run_tool("systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
+                    f"--root={tmp_path}", "stokerd.service")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run_tool("systemd-analyze", "security", "--offline=yes", "--threshold=30",
+                    f"--root={tmp_path}", "stokerd.service")
+    assert done.returncode == 0, done.stdout
+
+
+# ---- Debian packages ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """{name: the folder into which the package is unpacked}."""
+    made = tmp_path_factory.mktemp("deb")
+    done = run_tool("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", made,
+                    "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", cwd=made)
+    assert done.returncode == 0, done.stdout + done.stderr
+    unpacked = {}
+    for package in made.glob("*.deb"):
+        folder = made / package.name.partition("_")[0]
+        run_tool("dpkg-deb", "--raw-extract", package, folder).check_returncode()
+        unpacked[folder.name] = folder
+    return unpacked
+
+
+def test_packages_hold_what_their_names_say(packages):
+    files = {
+        name: sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
+                     if not path.is_dir() and "DEBIAN" not in path.parts)
+        for name, folder in packages.items()}
+    assert files["stokerd"] == [
+        "usr/bin/stokerd", "usr/lib/systemd/system/stokerd.service", "usr/share/stoker/stokerd.toml"]
+    assert files["stoker"] == ["usr/bin/stoker"]
+    assert [re.sub(r"[\d.]+$", "N", path) for path in files["libstoker0"]] == [
+        "usr/lib/libstoker.so.N", "usr/lib/libstoker.so.N"]
+    assert {"usr/include/stoker/stoker.h", "usr/lib/libstoker.so",
+            "usr/lib/cmake/stoker/stokerConfig.cmake"} <= set(files["libstoker-dev"])
+    control = {name: (folder / "DEBIAN" / "control").read_text() for name, folder in packages.items()}
+    assert re.search(r"Depends: .*libc6 \(>= ", control["stokerd"])
+    assert re.search(r"Depends: .*libstoker0 \(= ", control["stoker"])
+    for script in packages["stokerd"].glob("DEBIAN/p*"):
+        run_tool("sh", "-n", script).check_returncode()
+
+
+def test_unpacked_programs_run_with_the_packaged_configuration(packages, tmp_path):
+    root = packages["stokerd"] / "usr"
+    done = run_tool(root / "bin" / "stokerd", "--config", root / "share/stoker/stokerd.toml",
+                    "--check-config", env={"PATH": os.environ["PATH"]})
+    assert done.returncode == 0, done.stderr
+    assert 'cache_dir = "/var/lib/stoker"' in done.stdout
+    done = run_tool(packages["stoker"] / "usr" / "bin" / "stoker", "--version",
+                    env={"LD_LIBRARY_PATH": str(packages["libstoker0"] / "usr" / "lib")})
+    assert done.returncode == 0, done.stderr
+
+
+# ---- Prometheus, Grafana, containers -----------------------------------------------------------
+
+
+def queries():
+    board = json.loads((DOCKER / "grafana" / "dashboards" / "stoker.json").read_text())
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            yield panel["title"], target["expr"]
+    for group in yaml.safe_load((DOCKER / "prometheus" / "alerts.yml").read_text())["groups"]:
+        for rule in group["rules"]:
+            yield rule["alert"], rule["expr"]
+
+
+def test_dashboard_and_alerts_ask_for_metrics_that_are_served(tmp_path):
+    daemon = Daemon(tmp_path)
+    try:
+        daemon.call("GET", "/-/healthy")
+        text = daemon.call("GET", "/metrics")[1].decode()
+    finally:
+        daemon.stop()
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+    served = {name for name, kind in types.items() if kind != "histogram"} | {
+        f"{name}_{part}" for name, kind in types.items() if kind == "histogram"
+        for part in ("bucket", "sum", "count")}
+    asked = {(title, name) for title, query in queries()
+             for name in re.findall(r"\bstoker_\w+", query)}
+    assert len(asked) > 20
+    assert {(title, name) for title, name in asked if name not in served} == set()
+
+
+def containers():
+    compose = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]["stokerd"]
+    yield "compose", compose["command"], compose["environment"]
+    for document in yaml.safe_load_all((DOCKER / "kubernetes" / "stokerd.yaml").read_text()):
+        if document["kind"] == "StatefulSet":
+            [container] = document["spec"]["template"]["spec"]["containers"]
+            yield "kubernetes", container["args"], {}
+            for probe in "livenessProbe", "readinessProbe", "startupProbe":
+                command = container[probe]["exec"]["command"]
+                assert run_tool(STOKER, *command[1:], "--help").returncode == 0
+
+
+def test_containers_start_the_daemon_with_options_that_it_has(tmp_path):
+    image = (DOCKER / "Dockerfile").read_text()
+    entry = json.loads(re.search(r"^ENTRYPOINT (\[.*\])$", image, re.MULTILINE)[1])
+    checked = 0
+    for name, arguments, variables in containers():
+        done = run_tool(STOKERD, *entry[1:], *arguments, "--check-config",
+                        env={"STOKER_CACHE_DIR": str(tmp_path), **variables})
+        assert done.returncode == 0, f"{name}: {done.stderr}"
+        checked += 1
+    assert checked == 2
+
+
+# ---- The image ---------------------------------------------------------------------------------
+
+BASE = "docker.io/library/debian:bookworm-slim"
+
+
+def buildah(*arguments, **options):
+    done = run_tool("buildah", "--storage-driver", "vfs", *arguments, **options)
+    assert done.returncode == 0, f"buildah {arguments}: {done.stderr}"
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def base_image(tmp_path_factory):
+    """Debian's smallest, under the name that the Dockerfile takes; made here: there may be no registry."""
+    if run_tool("buildah", "--storage-driver", "vfs", "inspect", BASE).returncode == 0:
+        return BASE
+    root = tmp_path_factory.mktemp("debian")
+    done = run_tool("debootstrap", "--variant=minbase", "bookworm", root)
+    assert done.returncode == 0, done.stdout[-2000:]
+    container = buildah("from", "scratch")
+    buildah("copy", container, root, "/")
+    buildah("commit", "--rm", container, BASE)
+    return BASE
+
+
+@pytest.mark.skipif(not shutil.which("buildah") or not shutil.which("debootstrap"),
+                    reason="buildah or debootstrap is missing")
+def test_the_image_builds_serves_and_compiles(site, tmp_path, base_image):
+    context = tmp_path / "context"
+    install = run_tool("cmake", "--install", BUILD, "--strip", "--prefix", context / "dist" / "stoker")
+    assert install.returncode == 0, install.stderr
+    (context / "docker").mkdir()
+    shutil.copy(DOCKER / "packages.txt", context / "docker")
+    buildah("bud", "--isolation", "chroot", "--build-arg", "BUILT=prebuilt", "--file",
+            DOCKER / "Dockerfile", "--tag", "stokerd-test", context)
+    container = buildah("from", "--pull-never", "stokerd-test")
+    run_folder = tmp_path / "run"
+    run_folder.mkdir(mode=0o777)
+    run_folder.chmod(0o777)
+    process = subprocess.Popen(
+        ["buildah", "--storage-driver", "vfs", "run", "--isolation", "chroot",
+         "--volume", f"{run_folder}:/run/stoker", "--env", "STOKER_SOCKET_MODE=0666",
+         "--env", "STOKER_OTHER_USERS=read,write", container, "--", "stokerd", "--listen",
+         "unix:/run/stoker/stokerd.sock"], text=True, stderr=subprocess.PIPE)
+    try:
+        url = {"STOKER_URL": f"unix:{run_folder}/stokerd.sock", "STOKER_DAEMON_USER": "8471"}
+        wait_for(lambda: process.poll() is not None or healthcheck(site, **url).returncode == 0)
+        assert process.poll() is None, process.stderr.read()
+        site.env.update(url)
+        result = site.finish(start(site, (32, 48, 8, 4)))
+        assert result["error"] <= 1e-5
+        stats = json.loads(run_tool(STOKER, "stats", "--json", env=site.env).stdout)
+        assert stats["compiles"] == 1
+    finally:
+        run_tool(STOKER, "stop", env={**site.env, "STOKER_DAEMON_USER": "8471"})
+        process.kill()
+        process.wait()
+        buildah("rm", container)
