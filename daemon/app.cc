@@ -18,6 +18,7 @@
 #include "daemon/admin/http_api.h"
 #include "daemon/admin/version.h"
 #include "daemon/folder_claim.h"
+#include "daemon/history_file.h"
 #include "daemon/housekeeper.h"
 #include "daemon/log.h"
 #include "daemon/net/listener.h"
@@ -111,19 +112,21 @@ Status RunApp(const Config& config) {
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
 
+  HistoryFile history(config.cache_dir + "/history", *statistics);
+
   asio::io_context io(1);
   asio::thread_pool blocking(kBlockingThreads);
   CacheCounters cache_counters(*stack, *statistics);
   CompileService service(io.get_executor(), blocking, *stack, *statistics, ServiceConfigOf(config));
   RequestMetrics request_metrics(HttpApi::RouteNames());
-  AdminPages pages(blocking, *statistics, cache_counters, service, request_metrics,
-                   static_cast<std::uint64_t>(config.max_cache_bytes));
+  AdminPages pages(blocking, *statistics, history.history(), cache_counters, service,
+                   request_metrics, static_cast<std::uint64_t>(config.max_cache_bytes));
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
   HttpApi api(*access, service, pages, bazel, captures, request_metrics, [&quit] { quit(); });
   net::Server server(api, LimitsOf(config));
-  Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics,
+  Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics, history,
                           cache_counters, service, pages, server, manager);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
@@ -161,6 +164,10 @@ Status RunApp(const Config& config) {
   cache_counters.Fold();
   if (const Status status = statistics->Flush(); !status.ok()) {
     spdlog::warn("statistics: {}", status.error().message);
+  }
+  history.Record(/*is_end=*/true);
+  if (const Status status = history.Write(); !status.ok()) {
+    spdlog::warn("{}", status.error().message);
   }
   spdlog::info("stopped");
   return Ok();

@@ -23,9 +23,9 @@ void Warn(const char* what, const Status& status) {
 
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
                          FolderClaim& claim, AccessControl& access, CacheStack& stack,
-                         Statistics& statistics, CacheCounters& cache_counters,
-                         CompileService& service, AdminPages& pages, net::Server& server,
-                         const ServiceManager& manager)
+                         Statistics& statistics, HistoryFile& history,
+                         CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
+                         net::Server& server, const ServiceManager& manager)
     : io_(io),
       blocking_(blocking),
       config_(config),
@@ -33,6 +33,7 @@ Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, cons
       access_(access),
       stack_(stack),
       statistics_(statistics),
+      history_(history),
       cache_counters_(cache_counters),
       service_(service),
       pages_(pages),
@@ -99,7 +100,10 @@ void Housekeeper::Tick() {
 void Housekeeper::WriteCounters(bool maintain) {
   cache_counters_.Fold();
   Warn("statistics", statistics_.Flush());
-  if (maintain) Warn("cache maintenance", stack_.Maintain());
+  history_.Record();
+  if (!maintain) return;
+  Warn("cache maintenance", stack_.Maintain());
+  Warn("history", history_.Write());
 }
 
 void Housekeeper::ReadTokens() {

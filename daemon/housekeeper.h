@@ -17,6 +17,7 @@
 #include "daemon/admin/admin_pages.h"
 #include "daemon/config.h"
 #include "daemon/folder_claim.h"
+#include "daemon/history_file.h"
 #include "daemon/net/listener.h"
 #include "daemon/program_watch.h"
 #include "daemon/service/cache_counters.h"
@@ -31,8 +32,8 @@ class Housekeeper {
   // Everything must outlive it.
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
               FolderClaim& claim, AccessControl& access, CacheStack& stack, Statistics& statistics,
-              CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
-              net::Server& server, const ServiceManager& manager);
+              HistoryFile& history, CacheCounters& cache_counters, CompileService& service,
+              AdminPages& pages, net::Server& server, const ServiceManager& manager);
 
   void Start();
 
@@ -55,6 +56,7 @@ class Housekeeper {
   AccessControl& access_;
   CacheStack& stack_;
   Statistics& statistics_;
+  HistoryFile& history_;
   CacheCounters& cache_counters_;
   CompileService& service_;
   AdminPages& pages_;

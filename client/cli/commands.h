@@ -12,7 +12,7 @@ namespace stoker::cli {
 
 using Command = std::function<int(Client&)>;
 
-void AddStats(CLI::App& app, Command& command);    // stats [--json]
+void AddStats(CLI::App& app, Command& command);    // stats [--json] [--since D] [--watch S]
 void AddList(CLI::App& app, Command& command);     // ls [--json] [--captures] [--namespace N] ...
 void AddInspect(CLI::App& app, Command& command);  // inspect KEY [--section S]...
 void AddExplain(CLI::App& app, Command& command);  // explain [--json] [--limit N]

@@ -2,10 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace stoker::cli {
+
+std::optional<std::int64_t> ParseDuration(std::string_view text) {
+  constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+      {"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  constexpr std::int64_t kLongest = std::int64_t{1} << 32;
+  std::int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || count <= 0 || count > kLongest) return std::nullopt;
+  for (const auto& [name, seconds] : kUnits) {
+    if (std::string_view(rest, static_cast<std::size_t>(end - rest)) == name) {
+      return count * seconds;
+    }
+  }
+  return std::nullopt;
+}
 
 std::string FormatBytes(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace stoker::cli {
+
+// "90s", "15min", "1h", "7d", or seconds; nothing for anything else, and for none.
+std::optional<std::int64_t> ParseDuration(std::string_view text);
 
 std::string FormatBytes(double bytes);      // "17.3 MiB"
 std::string FormatSeconds(double seconds);  // "412 ms", "3.21 s", "2 h 5 min"

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <boost/json.hpp>
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <thread>
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
@@ -11,6 +15,8 @@ namespace stoker::cli {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::string_view kClearScreen = "\x1b[H\x1b[2J";
 
 // The number at a path of keys, 0 where the daemon does not count it.
 double Number(const json::value& root, std::initializer_list<std::string_view> path) {
@@ -90,23 +96,61 @@ void PrintStats(const json::value& stats) {
   PrintGroups("kind", stats, "kinds");
 }
 
+struct StatsOptions {
+  bool as_json = false;
+  std::string since;  // Empty: of all time.
+  bool watches = false;
+  std::string watch;
+};
+
+std::string CheckDuration(const std::string& text) {
+  if (ParseDuration(text)) return "";
+  return "'" + text + "' is no duration: 90s, 15min, 1h, 7d.";
+}
+
+void PrintOnce(Client& client, const StatsOptions& options) {
+  std::string path = "/status";
+  if (!options.since.empty()) {
+    path += "?since=" + std::to_string(*ParseDuration(options.since));
+  }
+  const json::value status = json::parse(client.Get(path.c_str()));
+  if (options.as_json) {
+    fmt::print("{}\n", json::serialize(status.at("stats")));
+    return;
+  }
+  if (const json::value* window = status.as_object().if_contains("window")) {
+    fmt::print("since         {}\n", FormatAge(Number(*window, {"begin"})));
+  }
+  PrintStats(status.at("stats"));
+}
+
+int RunStats(Client& client, const StatsOptions& options) {
+  PrintOnce(client, options);
+  const bool on_terminal = isatty(STDOUT_FILENO) == 1;
+  while (options.watches) {
+    std::fflush(stdout);
+    std::this_thread::sleep_for(std::chrono::seconds(*ParseDuration(options.watch)));
+    if (on_terminal && !options.as_json) fmt::print("{}", kClearScreen);
+    PrintOnce(client, options);
+  }
+  return 0;
+}
+
 }  // namespace
 
 void AddStats(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("stats", "Hits, misses with reasons, compiles, time saved");
-  auto as_json = std::make_shared<bool>(false);
-  sub->add_flag("--json", *as_json, "One JSON object");
-  sub->callback([&command, as_json] {
-    command = [as_json](Client& client) {
-      const json::value status = json::parse(client.Get("/status"));
-      const json::value& stats = status.at("stats");
-      if (*as_json) {
-        fmt::print("{}\n", json::serialize(stats));
-      } else {
-        PrintStats(stats);
-      }
-      return 0;
-    };
+  auto options = std::make_shared<StatsOptions>();
+  sub->add_flag("--json", options->as_json, "One JSON object");
+  sub->add_option("--since", options->since, "Only what was counted in the last 90s, 15min, 1h, 7d")
+      ->check(CheckDuration);
+  sub->add_option("--watch", options->watch, "Print again every 2s, or as often as this says")
+      ->expected(0, 1)
+      ->default_str("2s")
+      ->check(CheckDuration);
+  sub->callback([&command, options, sub] {
+    options->watches = sub->count("--watch") > 0;
+    command = [options](Client& client) { return RunStats(client, *options); };
   });
 }
 

@@ -1,14 +1,38 @@
 #include "daemon/admin/admin_pages.h"
 
+#include <charconv>
+
+#include "daemon/admin/replies.h"
 #include "daemon/service/blocking.h"
 
 namespace stoker {
+namespace {
+
+constexpr std::string_view kSince = "since=";
+
+Result<std::optional<std::int64_t>> SinceOf(std::string_view query) {
+  if (query.empty()) return std::optional<std::int64_t>();
+  std::int64_t seconds = 0;
+  if (query.starts_with(kSince)) {
+    const auto [end, error] =
+        std::from_chars(query.data() + kSince.size(), query.data() + query.size(), seconds);
+    const bool is_whole = error == std::errc() && end == query.data() + query.size();
+    if (is_whole && seconds >= 1 && seconds <= kHistoryLongestS) return std::optional(seconds);
+  }
+  return InvalidArgument("Query '" + std::string(query) +
+                         "' is not since=SECONDS, a whole number from 1 to " +
+                         std::to_string(kHistoryLongestS) + ".");
+}
+
+}  // namespace
 
 AdminPages::AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
-                       CacheCounters& cache_counters, CompileService& service,
-                       RequestMetrics& request_metrics, std::uint64_t max_cache_bytes)
+                       const History& history, CacheCounters& cache_counters,
+                       CompileService& service, RequestMetrics& request_metrics,
+                       std::uint64_t max_cache_bytes)
     : blocking_(blocking),
       statistics_(statistics),
+      history_(history),
       cache_counters_(cache_counters),
       service_(service),
       request_metrics_(request_metrics),
@@ -32,10 +56,12 @@ net::HttpReply AdminPages::Ready() const {
   return reply;
 }
 
-boost::asio::awaitable<net::HttpReply> AdminPages::Status() {
+boost::asio::awaitable<net::HttpReply> AdminPages::Status(const std::string& query) {
+  const auto since_s = SinceOf(query);
+  if (!since_s.ok()) co_return ReplyOf(since_s.error());
   net::HttpReply reply;
   reply.content_type = "application/json";
-  reply.body = co_await RunBlocking(blocking_, [this] { return StatusJson(); });
+  reply.body = co_await RunBlocking(blocking_, [&] { return StatusJson(*since_s); });
   co_return reply;
 }
 

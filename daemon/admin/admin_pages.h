@@ -5,12 +5,15 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "daemon/admin/request_metrics.h"
 #include "daemon/net/http.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
+#include "daemon/service/history.h"
 #include "daemon/service/statistics.h"
 
 namespace stoker {
@@ -18,13 +21,14 @@ namespace stoker {
 class AdminPages {
  public:
   // All references must outlive it.
-  AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
+  AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics, const History& history,
              CacheCounters& cache_counters, CompileService& service,
              RequestMetrics& request_metrics, std::uint64_t max_cache_bytes);
 
-  net::HttpReply Healthy() const;                    // Takes no lock.
-  net::HttpReply Ready() const;                      // 503 while draining. Takes no lock.
-  boost::asio::awaitable<net::HttpReply> Status();   // JSON; STATUS.md has its fields.
+  net::HttpReply Healthy() const;  // Takes no lock.
+  net::HttpReply Ready() const;    // 503 while draining. Takes no lock.
+  // JSON; STATUS.md has its fields. `query` of the request: "since=SECONDS".
+  boost::asio::awaitable<net::HttpReply> Status(const std::string& query);
   boost::asio::awaitable<net::HttpReply> Metrics();  // Prometheus text format 0.0.4.
   net::HttpReply Dashboard() const;
 
@@ -32,11 +36,13 @@ class AdminPages {
   std::uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }
 
  private:
-  std::string StatusJson();
+  // `since_s`: statistics of the last so many seconds; else of all time.
+  std::string StatusJson(std::optional<std::int64_t> since_s);
   std::string MetricsText();
 
   boost::asio::thread_pool& blocking_;
   Statistics& statistics_;
+  const History& history_;
   CacheCounters& cache_counters_;
   CompileService& service_;
   RequestMetrics& request_metrics_;

@@ -155,7 +155,9 @@ HttpApi::Answer HttpApi::Dispatch(const Route& route, const HttpRequest& request
 HttpApi::Answer HttpApi::Hello(const Call& /*call*/) { co_return HelloReply(); }
 HttpApi::Answer HttpApi::Healthy(const Call& /*call*/) { co_return pages_.Healthy(); }
 HttpApi::Answer HttpApi::Ready(const Call& /*call*/) { co_return pages_.Ready(); }
-HttpApi::Answer HttpApi::Status(const Call& /*call*/) { co_return co_await pages_.Status(); }
+HttpApi::Answer HttpApi::Status(const Call& call) {
+  co_return co_await pages_.Status(call.request.query);
+}
 HttpApi::Answer HttpApi::Metrics(const Call& /*call*/) { co_return co_await pages_.Metrics(); }
 HttpApi::Answer HttpApi::Dashboard(const Call& /*call*/) { co_return pages_.Dashboard(); }
 

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "cache/clock.h"
 #include "compiler/compile.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/version.h"
@@ -33,6 +34,7 @@ json::object Below(const Counters& counters, std::string_view prefix) {
   return object;
 }
 
+constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 constexpr std::string_view kGroupFields[] = {"hits", "misses", "compiles", "seconds_saved"};
 
 // "<prefix><name>.<field>" counters as {name: {field: value}}. Names may hold dots.
@@ -136,11 +138,15 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
 
 }  // namespace
 
-std::string AdminPages::StatusJson() {
+std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
   const StackSnapshot snapshot = cache_counters_.Fold();
   const double uptime =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  return json::serialize(json::object{
+  const Counters totals = statistics_.Totals();
+  const std::int64_t now_s = SystemUnixNanos() / kNanosPerSecond;
+  History::Row window;
+  if (since_s) window = history_.Since(now_s - *since_s, now_s, totals);
+  json::object status{
       {"version", kDaemonVersion},
       {"pid", static_cast<std::int64_t>(getpid())},
       {"uptime_s", uptime},
@@ -152,7 +158,9 @@ std::string AdminPages::StatusJson() {
         {"waiting", std::max(0, service_.jobs() - service_.running())},
         {"limit", service_.queue_limit()}}},
       {"cache", {{"max_bytes", max_cache_bytes_}, {"disk_file_bytes", snapshot.disk_file_bytes}}},
-      {"stats", StatsOf(statistics_.Totals(), snapshot)}});
+      {"stats", StatsOf(since_s ? window.added : totals, snapshot)}};
+  if (since_s) status["window"] = {{"begin", window.begin_s}, {"end", window.end_s}};
+  return json::serialize(status);
 }
 
 }  // namespace stoker

@@ -154,6 +154,26 @@ TEST(AdminPages, Status_HasWhatStatsPrints) {
   EXPECT_EQ(stats.at("kinds").at("artifact").at("hits"), 1);
 }
 
+TEST(AdminPages, Status_Since_CountsWhatWasAddedAfterAndSaysWhenThatBegins) {
+  TestDaemon daemon;
+  daemon.Compile(FakeCall(Behaviour::kGood));
+  const json::value status = json::parse(daemon.Call("GET", "/status?since=60").body);
+  EXPECT_EQ(status.at("stats").at("compiles"), 1);
+  const json::value& window = status.at("window");
+  EXPECT_EQ(window.at("end").as_int64() - window.at("begin").as_int64(), 60);
+  EXPECT_FALSE(json::parse(daemon.Call("GET", "/status").body).as_object().contains("window"));
+}
+
+TEST(AdminPages, Status_WrongQuery_IsRefusedWithItsLimit) {
+  TestDaemon daemon;
+  for (const std::string query : {"since=0", "since=-1", "since=7776001", "since=1h",
+                                  "since=", "since", "until=3", "since=99999999999999999999"}) {
+    const HttpAnswer answer = daemon.Call("GET", "/status?" + query);
+    EXPECT_EQ(answer.status, 400) << query;
+    EXPECT_THAT(answer.error().message, AllOf(HasSubstr(query), HasSubstr("7776000")));
+  }
+}
+
 TEST(AdminPages, HealthAndReadiness_DifferWhileDraining) {
   TestDaemon daemon;
   EXPECT_EQ(daemon.Call("GET", "/-/healthy").status, 200);

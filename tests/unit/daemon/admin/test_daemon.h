@@ -58,7 +58,7 @@ class TestDaemon {
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
                                          *stack_, *statistics_, std::move(config));
-    pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, *cache_counters_,
+    pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, history_, *cache_counters_,
                                           *service_, request_metrics_, std::uint64_t{1} << 30);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
@@ -131,6 +131,7 @@ class TestDaemon {
   std::unique_ptr<CompileService> service_;
   RequestMetrics request_metrics_{HttpApi::RouteNames()};
   std::unique_ptr<AccessControl> access_;
+  History history_{0, {}};  // Nothing is old: what is counted, is counted since.
   std::unique_ptr<AdminPages> pages_;
   std::unique_ptr<BazelCache> bazel_;
   std::unique_ptr<CapturesApi> captures_;
