@@ -1,0 +1,62 @@
+"""stoker stats over time: what was counted when outlives the daemon, and can be watched."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+from e2e.processes import BUILD, run, wait_for
+
+STOKER = str(BUILD / "bin" / "stoker")
+SMALL = (32, 48, 8, 4)
+
+
+def stats(site, *arguments):
+    return json.loads(site.tool("stats", "--json", *arguments).stdout)
+
+
+def test_since_counts_what_came_after_also_of_a_daemon_that_ended(site):
+    run(site, SMALL)
+    assert stats(site, "--since", "1h")["compiles"] == 1
+    site.tool("stop")
+    wait_for(lambda: not (site.cache / "stokerd.sock").exists())
+    assert (site.cache / "history").stat().st_mode & 0o777 == 0o600
+    run(site, SMALL)
+    recent = stats(site, "--since", "15min")
+    assert (recent["compiles"], recent["hits"]["total"]) == (1, 1)
+    assert recent["bytes"] == stats(site)["bytes"]
+
+
+def test_a_history_that_is_damaged_is_begun_anew(site):
+    site.cache.mkdir(mode=0o700)
+    (site.cache / "history").write_bytes(b"stokhis1 and more that is none")
+    run(site, SMALL)
+    assert stats(site, "--since", "1h")["compiles"] == 1
+    assert "begins anew" in (site.cache / "stokerd.log").read_text()
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--since", "0s"), ("--since", "yesterday"), ("--since", "-1h"), ("--watch", "soon")])
+def test_durations_that_are_none_are_refused(site, arguments):
+    done = site.tool("stats", *arguments, check=False)
+    assert done.returncode == 2
+    assert arguments[1] in done.stderr
+
+
+def test_since_longer_than_history_names_the_limit(site):
+    done = site.tool("stats", "--since", "91d", check=False)
+    assert done.returncode == 1
+    assert "7776000" in done.stderr
+
+
+def test_watch_prints_again_until_it_is_stopped(site):
+    run(site, SMALL)
+    watching = site.keep(subprocess.Popen(
+        [STOKER, "stats", "--watch", "1s"], env=site.env, stdout=subprocess.PIPE, text=True))
+    rates = 0
+    for line in watching.stdout:
+        rates += line.startswith("hit rate")
+        if rates == 2:
+            break
+    watching.send_signal(signal.SIGINT)
+    assert rates == 2 and watching.wait() != 0
