@@ -62,11 +62,12 @@ def wait_for_port(port, process, name):
     raise RuntimeError(f"{name} does not listen on port {port} within {WAIT_S} s.")
 
 
-def make_certificate(folder):
+def make_certificate(folder, address="127.0.0.1"):
+    """tls.crt and tls.key, of localhost and this address."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
          "-nodes", "-days", "1", "-subj", "/CN=localhost", "-addext",
-         "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", folder / "tls.key", "-out",
+         f"subjectAltName=DNS:localhost,IP:{address}", "-keyout", folder / "tls.key", "-out",
          folder / "tls.crt"], check=True, capture_output=True)
     (folder / "tls.key").chmod(0o600)
 
