@@ -1,4 +1,4 @@
-// AdminPages: what operators look at: /status, /metrics, /-/healthy, /-/ready and the dashboard.
+// AdminPages: what operators look at: /status, /metrics, /-/healthy, /-/ready.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,6 @@ class AdminPages {
   // JSON; STATUS.md has its fields. `query` of the request: "since=SECONDS".
   boost::asio::awaitable<net::HttpReply> Status(const std::string& query);
   boost::asio::awaitable<net::HttpReply> Metrics();  // Prometheus text format 0.0.4.
-  net::HttpReply Dashboard() const;
 
   void CountRequest();
   std::uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }

@@ -45,7 +45,7 @@ struct HttpApi::Route {
 };
 
 std::span<const HttpApi::Route> HttpApi::Routes() {
-  static constexpr std::array<Route, 16> kRoutes = {{
+  static constexpr std::array<Route, 17> kRoutes = {{
       {"GET", "/-/healthy", std::nullopt, false, &HttpApi::Healthy},
       {"GET", "/-/ready", std::nullopt, false, &HttpApi::Ready},
       {"POST", "/-/quit", Scope::kAdmin, false, &HttpApi::Quit},
@@ -62,16 +62,18 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
       {"GET", "/status", Scope::kRead, false, &HttpApi::Status},
       {"GET", "/metrics", Scope::kRead, false, &HttpApi::Metrics},
       {"GET", "/", Scope::kRead, false, &HttpApi::Dashboard},
+      {"GET", "/dashboard/", Scope::kRead, false, &HttpApi::Dashboard},
   }};
   return kRoutes;
 }
 
 HttpApi::HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
-                 BazelCache& bazel, CapturesApi& captures, RequestMetrics& metrics,
-                 std::function<void()> quit)
+                 stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures,
+                 RequestMetrics& metrics, std::function<void()> quit)
     : access_(access),
       service_(service),
       pages_(pages),
+      dashboard_(dashboard),
       bazel_(bazel),
       captures_(captures),
       metrics_(metrics),
@@ -159,7 +161,9 @@ HttpApi::Answer HttpApi::Status(const Call& call) {
   co_return co_await pages_.Status(call.request.query);
 }
 HttpApi::Answer HttpApi::Metrics(const Call& /*call*/) { co_return co_await pages_.Metrics(); }
-HttpApi::Answer HttpApi::Dashboard(const Call& /*call*/) { co_return pages_.Dashboard(); }
+HttpApi::Answer HttpApi::Dashboard(const Call& call) {
+  co_return co_await dashboard_.Handle(call.request, call.grant);
+}
 
 HttpApi::Answer HttpApi::Quit(const Call& /*call*/) {
   quit_();

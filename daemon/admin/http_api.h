@@ -13,6 +13,7 @@
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
 #include "daemon/admin/captures_api.h"
+#include "daemon/admin/dashboard.h"
 #include "daemon/admin/request_metrics.h"
 #include "daemon/net/http.h"
 #include "daemon/service/compile_service.h"
@@ -23,8 +24,8 @@ class HttpApi : public net::HttpHandler {
  public:
   // `quit` is called by POST /-/quit. All references must outlive it.
   HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
-          BazelCache& bazel, CapturesApi& captures, RequestMetrics& metrics,
-          std::function<void()> quit);
+          stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures,
+          RequestMetrics& metrics, std::function<void()> quit);
 
   // The names under which requests are counted, for RequestMetrics.
   static std::vector<std::string> RouteNames();
@@ -72,6 +73,7 @@ class HttpApi : public net::HttpHandler {
   const AccessControl& access_;
   CompileService& service_;
   AdminPages& pages_;
+  stoker::Dashboard& dashboard_;
   BazelCache& bazel_;
   CapturesApi& captures_;
   RequestMetrics& metrics_;

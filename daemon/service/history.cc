@@ -116,6 +116,28 @@ History::Row History::Since(std::int64_t begin_s, std::int64_t now_s,
   return sum;
 }
 
+std::vector<History::Row> History::Rows(std::int64_t begin_s, std::int64_t now_s,
+                                        std::int64_t count, const Counters& totals) const {
+  const std::int64_t span_s = std::max<std::int64_t>(now_s - begin_s, 1);
+  std::vector<Row> result(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    result[static_cast<std::size_t>(i)] = {
+        begin_s + span_s * i / count, begin_s + span_s * (i + 1) / count, {}};
+  }
+  const auto add = [&](std::int64_t end_s, const Counters& added) {
+    if (end_s <= begin_s) return;
+    const std::int64_t place = (std::min(end_s, now_s) - begin_s - 1) * count / span_s;
+    AddTo(result[static_cast<std::size_t>(std::clamp<std::int64_t>(place, 0, count - 1))].added,
+          added);
+  };
+  const std::lock_guard lock(mutex_);
+  for (const auto* rows : {&hours_, &minutes_}) {
+    for (const Row& row : *rows) add(row.end_s, row.added);
+  }
+  add(now_s, Difference(totals, totals_));
+  return result;
+}
+
 std::string History::Encode() const {
   ByteWriter rows;
   {

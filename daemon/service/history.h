@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/counter_store.h"
 #include "protocol/base/result.h"
@@ -41,6 +42,11 @@ class History {
 
   // What was added after `begin_s`, and when that begins: rows that began earlier count as a whole.
   Row Since(std::int64_t begin_s, std::int64_t now_s, const Counters& totals) const;
+
+  // The time from `begin_s` to `now_s` in `count` rows of one length, each with what rows ended in
+  // it.
+  std::vector<Row> Rows(std::int64_t begin_s, std::int64_t now_s, std::int64_t count,
+                        const Counters& totals) const;
 
   std::string Encode() const;
   // Takes the rows of an encoded history for its past. DataLoss: it is damaged, or of another

@@ -13,6 +13,7 @@ namespace stoker {
 namespace {
 
 namespace json = boost::json;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -185,14 +186,6 @@ TEST(AdminPages, HealthAndReadiness_DifferWhileDraining) {
   EXPECT_EQ(ready.status, 503);
   EXPECT_EQ(ready.body, "draining\n");
   EXPECT_THAT(ready.head, HasSubstr("Retry-After: "));
-}
-
-TEST(AdminPages, Dashboard_IsHtml) {
-  TestDaemon daemon;
-  const HttpAnswer answer = daemon.Call("GET", "/");
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/html; charset=utf-8\r\n"));
-  EXPECT_THAT(answer.body, HasSubstr("/status"));
 }
 
 }  // namespace

@@ -60,10 +60,12 @@ class TestDaemon {
                                          *stack_, *statistics_, std::move(config));
     pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, history_, *cache_counters_,
                                           *service_, request_metrics_, std::uint64_t{1} << 30);
+    dashboard_ = std::make_unique<Dashboard>(coroutines_.blocking(), *statistics_, history_,
+                                             *service_);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
     access_ = AccessControl::Open(std::move(access)).value();
-    api_ = std::make_unique<HttpApi>(*access_, *service_, *pages_, *bazel_, *captures_,
+    api_ = std::make_unique<HttpApi>(*access_, *service_, *pages_, *dashboard_, *bazel_, *captures_,
                                      request_metrics_, [this] { quits_.fetch_add(1); });
     server_ = std::make_unique<net::Server>(*api_, limits);
     net::ListenAddress address;
@@ -133,6 +135,7 @@ class TestDaemon {
   std::unique_ptr<AccessControl> access_;
   History history_{0, {}};  // Nothing is old: what is counted, is counted since.
   std::unique_ptr<AdminPages> pages_;
+  std::unique_ptr<Dashboard> dashboard_;
   std::unique_ptr<BazelCache> bazel_;
   std::unique_ptr<CapturesApi> captures_;
   std::unique_ptr<HttpApi> api_;

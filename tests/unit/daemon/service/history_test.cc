@@ -55,6 +55,24 @@ TEST(History, Since_AMomentWithinARow_CountsTheWholeRowAndSaysSo) {
   EXPECT_THAT(row.added, ElementsAre(Pair("hits", 3)));
 }
 
+TEST(History, Rows_OfAnHour_HoldWhatSinceHolds) {
+  History history(kStart, {});
+  Counters totals;
+  const std::int64_t now = Pass(history, kStart, kHistoryMinuteS, 120, totals) + 30;
+  totals["hits"] += 5;
+  const auto rows = history.Rows(now - kHistoryHourS, now, 12, totals);
+  ASSERT_EQ(rows.size(), 12);
+  double hits = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].end_s - rows[i].begin_s, 300);
+    EXPECT_EQ(rows[i].begin_s, i == 0 ? now - kHistoryHourS : rows[i - 1].end_s);
+    hits += rows[i].added.at("hits");
+  }
+  EXPECT_EQ(hits, history.Since(now - kHistoryHourS, now, totals).added.at("hits"));
+  EXPECT_EQ(rows.front().added.at("hits"), 5);
+  EXPECT_EQ(rows.back().added.at("hits"), 10);
+}
+
 TEST(History, Record_ADayLater_KeepsHoursAndLosesNothing) {
   History history(kStart, {});
   Counters totals;
