@@ -29,7 +29,7 @@ class MemoryFile {
 
 Result<CommandLine> Parse(std::string_view lines, std::string_view file_text) {
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> variables = {{"HOME", "/home/somebody"}};
+  std::map<std::string, std::string> variables = {{"HOME", "/nowhere"}};
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(lines.size(), line.size() + 1));
