@@ -52,12 +52,6 @@ def test_the_page_shows_what_was_counted(daemon, site, tmp_path):
     assert re.findall(r"<h3>(\w+)</h3>", page) == ["groups", "plan", "graph"]
 
 
-def test_a_daemon_that_is_gone_is_said(daemon, tmp_path):
-    daemon.stop()
-    page = browse(tmp_path, daemon.url, DESK, "--dump-dom")
-    assert "data-refreshes" not in page
-
-
 @pytest.mark.parametrize("size", [PHONE, DESK])
 @pytest.mark.parametrize("scheme, dark", [("light", False), ("dark", True)])
 def test_it_fits_a_phone_and_a_desk_in_light_and_dark(daemon, tmp_path, size, scheme, dark):
