@@ -122,11 +122,12 @@ Status RunApp(const Config& config) {
   RequestMetrics request_metrics(HttpApi::RouteNames());
   AdminPages pages(blocking, *statistics, history.history(), cache_counters, service,
                    request_metrics, static_cast<std::uint64_t>(config.max_cache_bytes));
-  Dashboard dashboard(blocking, *statistics, history.history(), service);
+  Dashboard dashboard(*statistics, history.history(), service);
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
-  HttpApi api(*access, service, pages, dashboard, bazel, captures, request_metrics, [&quit] { quit(); });
+  HttpApi api(*access, service, pages, dashboard, bazel, captures, request_metrics,
+              [&quit] { quit(); });
   net::Server server(api, LimitsOf(config));
   Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics, history,
                           cache_counters, service, pages, server, manager);

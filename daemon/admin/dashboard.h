@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <string>
 #include <string_view>
 
@@ -18,9 +17,8 @@ namespace stoker {
 class Dashboard {
  public:
   // All references must outlive it.
-  Dashboard(boost::asio::thread_pool& blocking, const Statistics& statistics,
-            const History& history, CompileService& service)
-      : blocking_(blocking), statistics_(statistics), history_(history), service_(service) {}
+  Dashboard(const Statistics& statistics, const History& history, CompileService& service)
+      : statistics_(statistics), history_(history), service_(service) {}
 
   // GET of "/" or of what is below "/dashboard/".
   boost::asio::awaitable<net::HttpReply> Handle(const net::HttpRequest& request,
@@ -34,7 +32,6 @@ class Dashboard {
   // inspect.json?namespace=NS&key=PREFIX&sections=A,B: compiles anew.
   boost::asio::awaitable<net::HttpReply> InspectJson(const std::string& query, const Grant& grant);
 
-  boost::asio::thread_pool& blocking_;
   const Statistics& statistics_;
   const History& history_;
   CompileService& service_;

@@ -90,15 +90,15 @@ def test_a_daemon_of_a_job_is_no_service_of_the_jobs_manager(site, tmp_path):
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is missing")
 def test_the_unit_is_sound_and_hardened(tmp_path):
     unit = tmp_path / "etc" / "systemd" / "system" / "stokerd.service"
-    program = tmp_path / "usr" / "bin" / "stokerd"
-    for path in unit, program:
-        path.parent.mkdir(parents=True)
-    program.symlink_to("/bin/true")
+    unit.parent.mkdir(parents=True)
+    for program in "usr/bin/stokerd", "bin/kill":
+        (tmp_path / program).parent.mkdir(parents=True)
+        shutil.copy("/bin/true", tmp_path / program)
     shutil.copy(DOCKER / "systemd" / "stokerd.service", unit)
     done = run_tool("systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
                     f"--root={tmp_path}", "stokerd.service")
     assert (done.returncode, done.stderr) == (0, "")
-    done = run_tool("systemd-analyze", "security", "--offline=yes", "--threshold=30",
+    done = run_tool("systemd-analyze", "security", "--offline=yes", "--threshold=40",
                     f"--root={tmp_path}", "stokerd.service")
     assert done.returncode == 0, done.stdout
 
@@ -129,8 +129,8 @@ def test_packages_hold_what_their_names_say(packages):
     assert files["stokerd"] == [
         "usr/bin/stokerd", "usr/lib/systemd/system/stokerd.service", "usr/share/stoker/stokerd.toml"]
     assert files["stoker"] == ["usr/bin/stoker"]
-    assert [re.sub(r"[\d.]+$", "N", path) for path in files["libstoker0"]] == [
-        "usr/lib/libstoker.so.N", "usr/lib/libstoker.so.N"]
+    assert [re.sub(r"(\.\d+)+$", ".N", path) for path in files["libstoker0"]] == 2 * [
+        "usr/lib/libstoker.so.N"]
     assert {"usr/include/stoker/stoker.h", "usr/lib/libstoker.so",
             "usr/lib/cmake/stoker/stokerConfig.cmake"} <= set(files["libstoker-dev"])
     control = {name: (folder / "DEBIAN" / "control").read_text() for name, folder in packages.items()}

@@ -53,7 +53,9 @@ std::string TextOf(const net::ReadOutcome& outcome) {
 
 std::string TextOf(const net::Incoming& incoming) {
   const net::HttpRequest& request = incoming.request;
-  const net::HttpReply part = net::PartOf({.body = std::string(kStoredBytes, 'x')}, incoming.range);
+  net::HttpReply whole;
+  whole.body = std::string(kStoredBytes, 'x');
+  const net::HttpReply part = net::PartOf(std::move(whole), incoming.range);
   STOKER_CHECK(part.status == 416 || part.body.bytes().size() == kStoredBytes ||
                (part.status == 206 && part.body.bytes().size() < kStoredBytes));
   return request.method + " " + request.path + "?" + request.query + " host " + request.host +

@@ -55,7 +55,7 @@ TEST(Dashboard, Entries_AreCompilesAndTheirModels) {
   daemon.Compile(call);
   const json::value entries = json::parse(daemon.Call("GET", "/dashboard/entries.json").body);
   ASSERT_EQ(entries.at("slowest").as_array().size(), 1);
-  EXPECT_EQ(entries.at("slowest").at(0).at("key"), call.request_key.ToHex());
+  EXPECT_EQ(entries.at("slowest").at(0).at("key").as_string(), call.request_key.ToHex());
   ASSERT_EQ(entries.at("models").as_array().size(), 1);
   EXPECT_EQ(entries.at("models").at(0).at("graphs"), 1);
 }

@@ -58,10 +58,10 @@ class TestDaemon {
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
                                          *stack_, *statistics_, std::move(config));
-    pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, history_, *cache_counters_,
-                                          *service_, request_metrics_, std::uint64_t{1} << 30);
-    dashboard_ = std::make_unique<Dashboard>(coroutines_.blocking(), *statistics_, history_,
-                                             *service_);
+    pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, history_,
+                                          *cache_counters_, *service_, request_metrics_,
+                                          std::uint64_t{1} << 30);
+    dashboard_ = std::make_unique<Dashboard>(*statistics_, history_, *service_);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
     access_ = AccessControl::Open(std::move(access)).value();

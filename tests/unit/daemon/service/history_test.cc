@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-constexpr std::int64_t kStart = 1'700'000'400;  // The begin of an hour and of a minute.
+constexpr std::int64_t kStart = 1'700'002'800;  // The begin of an hour and of a minute.
 constexpr std::int64_t kForever = 0;
 
 // Adds one hit at the end of each of `count` steps; gives the last moment.
