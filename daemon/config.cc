@@ -1,10 +1,12 @@
 #include "daemon/config.h"
 
-#include <toml++/toml.h>
+#include <fmt/format.h>
 
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +14,8 @@
 
 #include "daemon/access/scope.h"
 #include "daemon/net/listener.h"
+#include "daemon/toml/parse.h"
+#include "protocol/wire/utf8.h"
 
 namespace stoker {
 namespace {
@@ -30,9 +34,17 @@ struct Option {
   bool repeats = false;                           // In a variable: separated by spaces.
 };
 
+// A string of TOML's: quotes, backslashes and control characters are escaped.
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
-  for (const char c : text) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7F) {
+      quoted += fmt::format("\\u{:04X}", code);
+    } else {
+      quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+    }
+  }
   return quoted + "\"";
 }
 
@@ -174,15 +186,13 @@ std::string Underscored(std::string_view name, bool upper) {
 using Values = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 Result<Values> ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) return InvalidArgument("Configuration file '" + path + "' cannot be read.");
+  auto parsed = ParseToml(text);
+  if (!parsed.ok()) return parsed.error().WithContext("Configuration file '" + path + "'");
+  const toml::table& table = *parsed;
   Values values;
-  toml::table table;
-  try {
-    table = toml::parse_file(path);
-  } catch (const toml::parse_error& error) {
-    const auto at = error.source().begin;
-    return InvalidArgument("Configuration file '" + path + "' line " + std::to_string(at.line) +
-                           ": " + std::string(error.description()) + ".");
-  }
   for (const auto& [key, node] : table) {
     std::string name(key.str());
     for (char& c : name) c = c == '_' ? '-' : c;
@@ -231,7 +241,10 @@ Values ReadEnvironment(const std::function<const char*(const char*)>& environmen
 Status Apply(Config& config, const Option& option, const std::vector<std::string>& values,
              const std::string& source) {
   for (const std::string& value : values) {
-    const Status status = option.set(config, value);
+    const Status status =
+        wire::IsValidUtf8(value)
+            ? option.set(config, value)
+            : InvalidArgument("'" + wire::ToValidUtf8(value) + "' is not valid UTF-8.");
     if (!status.ok()) return status.error().WithContext(source);
   }
   return Ok();

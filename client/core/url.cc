@@ -10,6 +10,19 @@ namespace {
 constexpr std::string_view kUnixPrefix = "unix:";
 constexpr std::string_view kHttpPrefix = "http://";
 constexpr std::size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::string_view kOfNumbers = "0123456789abcdefABCDEF:.";
+constexpr std::string_view kOfNames =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
+// A name, an IPv4 address, or an IPv6 address in brackets, which `host` gets without them.
+bool TakeHost(std::string_view text, std::string* host) {
+  const bool in_brackets = text.starts_with('[') && text.ends_with(']');
+  if (in_brackets) text = text.substr(1, text.size() - 2);
+  *host = text;
+  const bool has_colon = text.find(':') != std::string_view::npos;
+  return !text.empty() && has_colon == in_brackets &&
+         text.find_first_not_of(in_brackets ? kOfNumbers : kOfNames) == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -34,13 +47,9 @@ Result<DaemonUrl> DaemonUrl::Parse(std::string_view text) {
     std::string_view rest = text.substr(kHttpPrefix.size());
     if (rest.ends_with('/')) rest.remove_suffix(1);
     const std::size_t colon = rest.rfind(':');
-    if (colon == std::string_view::npos || colon == 0) {
+    if (colon == std::string_view::npos || !TakeHost(rest.substr(0, colon), &url.host)) {
       return InvalidArgument("Daemon URL '" + std::string(text) +
                              "' needs a host and a port: 'http://127.0.0.1:8471'.");
-    }
-    url.host = rest.substr(0, colon);
-    if (url.host.starts_with('[') && url.host.ends_with(']')) {
-      url.host = url.host.substr(1, url.host.size() - 2);
     }
     const std::string_view port = rest.substr(colon + 1);
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "cache/action_index.h"
+#include "daemon/toml/parse.h"
 #include "protocol/base/file_descriptor.h"
 
 namespace stoker {
@@ -84,13 +84,7 @@ Result<std::vector<Token>> ParseTokens(std::string_view text) {
     return InvalidArgument("It has " + std::to_string(text.size()) + " bytes; the limit is " +
                            std::to_string(kMaxTokenFileBytes) + ".");
   }
-  toml::table table;
-  try {
-    table = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return InvalidArgument("Line " + std::to_string(error.source().begin.line) + ": " +
-                           std::string(error.description()) + ".");
-  }
+  STOKER_TRY(const toml::table table, ParseToml(text));
   for (const auto& [key, value] : table) {
     if (key.str() != "token") {
       return InvalidArgument("'" + std::string(key.str()) + "' is no key; [[token]] is expected.");

@@ -23,6 +23,9 @@ constexpr std::size_t kFirstBufferBytes = 4096;
 constexpr std::size_t kBodyStepBytes = std::size_t{1} << 20;
 constexpr int kBodyRetryAfterSeconds = 1;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+// "0\r\n\r\n": as long as a chunked body has not ended, so much of it is to come at least. Beast's
+// parser (Boost 1.81) must not be given less.
+constexpr std::size_t kLeastOfAChunkedBody = 5;
 
 HttpReply TooLongBody(std::size_t max_bytes) {
   return ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
@@ -199,6 +202,10 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadChunked(std::size
                                                                        std::string* body) {
   parsing_->LimitBody(max_bytes);
   while (true) {
+    if (end_ - begin_ < kLeastOfAChunkedBody) {
+      if (!co_await Fill(BodyDeadline(parsing_->body_bytes()))) co_return Closed{};
+      continue;
+    }
     const std::size_t before = parsing_->body_bytes();
     error_code code;
     begin_ += parsing_->Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"FileTable", {}, {}, "[workers]\nmax = 1\n", {"'workers'"}},
         Wrong{"FileValue", {}, {}, "workers = 0\n", {"'workers'", "'0'", "c.toml"}},
         Wrong{"FileList", {}, {}, "workers = [1, 2]\n", {"'workers'"}},
-        Wrong{"FileSyntax", {}, {}, "workers = \nqueue_limit", {"c.toml", "line 1"}},
+        Wrong{"FileSyntax", {}, {}, "workers = \nqueue_limit", {"c.toml", "Line 1"}},
         Wrong{"FileMissing", {"--config=/nonexistent"}, {}, "", {"/nonexistent"}},
         Wrong{"Address", {"--listen=tcp:1"}, {}, "", {"'--listen'", "'tcp:1'"}},
         Wrong{"Beyond", {"--listen=http://0.0.0.0:1"}, {}, "", {"loopback"}}),
