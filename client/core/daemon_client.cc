@@ -198,10 +198,10 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
     }
     return response.error();
   }
+  Release(std::move(connection));
   *busy = BusyTimeOf(*response);
   if (response->status != 200) return ErrorOfResponse(*response, "/v1/compile");
   if (!answer) return Unavailable("The daemon ended the compile without an answer.");
-  Release(std::move(connection));
   return *std::move(answer);
 }
 

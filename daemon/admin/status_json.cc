@@ -5,6 +5,7 @@
 #include "compiler/compile.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/version.h"
+#include "daemon/service/worker_sandbox.h"
 
 namespace stoker {
 namespace {
@@ -98,6 +99,8 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
             {"reasons", Below(counters, "misses.reason.")}}},
           {"compiles", Number(ValueOf(counters, "compiles"))},
           {"compile_failures", Number(ValueOf(counters, "compile_failures"))},
+          {"compile_failure_classes", Below(counters, "compile_failures.class.")},
+          {"diagnostics_served", Number(ValueOf(counters, "diagnostics_served"))},
           {"compile_seconds", Number(ValueOf(counters, "compile_seconds"))},
           {"seconds_saved", Number(ValueOf(counters, "seconds_saved"))},
           {"kernels",
@@ -134,6 +137,18 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
           {"kinds", std::move(kinds)}};
 }
 
+json::object WorkersOf(const WorkerPool& pool) {
+  json::object restarts;
+  for (std::size_t i = 0; i < kWorkerEndCount; ++i) {
+    restarts[Name(static_cast<WorkerEnd>(i))] = pool.metrics().ends[i].load();
+  }
+  const auto protections = pool.protections();
+  if (!protections) return {{"restarts", std::move(restarts)}};  // None is up yet.
+  return {{"restarts", std::move(restarts)},
+          {"protections", json::array(protections->begin(), protections->end())},
+          {"missing_protections", json::value_from(MissingProtections(*protections))}};
+}
+
 }  // namespace
 
 std::string AdminPages::StatusJson() {
@@ -151,6 +166,7 @@ std::string AdminPages::StatusJson() {
        {{"running", service_.running()},
         {"waiting", std::max(0, service_.jobs() - service_.running())},
         {"limit", service_.queue_limit()}}},
+      {"workers", WorkersOf(service_.workers())},
       {"cache", {{"max_bytes", max_cache_bytes_}, {"disk_file_bytes", snapshot.disk_file_bytes}}},
       {"stats", StatsOf(statistics_.Totals(), snapshot)}});
 }

@@ -54,7 +54,7 @@ class TestDaemon {
     stack_ = CacheStack::Open(StackConfig{}, nullptr).value();
     statistics_ = Statistics::Open(counter_store_).value();
     cache_counters_ = std::make_unique<CacheCounters>(*stack_, *statistics_);
-    config.log.info = config.log.warn = [](std::string_view) {};
+    config.log.info = config.log.warn = [](std::string_view, const LogFields&) {};
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
                                          *stack_, *statistics_, std::move(config));
