@@ -168,8 +168,8 @@ struct ExplainReply {
 };
 
 // Daemon and compile worker, framed, over a socket pair: the worker says that it is ready; then one
-// WorkerRequest a job, and WorkerEvents; each KernelQuery is answered by one WorkerKernelReply; Done
-// or ErrorReply ends the job.
+// WorkerRequest a job, and WorkerEvents; each KernelQuery is answered by one WorkerKernelReply;
+// Done or ErrorReply ends the job.
 struct WorkerRequest {
   CompileCall call;                           // With the graph.
   std::vector<std::string> inspect_sections;  // Not empty: fill Done::sections with these.

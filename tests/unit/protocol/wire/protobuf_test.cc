@@ -67,9 +67,9 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
       EncodeExplainReply({{{"numerics", "1", "2"}, {"target.features", "", "1"}}}));
   ExpectSameBytes<pb::WorkerRequest>(EncodeWorkerRequest({SampleCall(), {"loops"}, "id"}));
   const WorkerDone done{"artifact", {{kA, "elf"}}, {{kB, "bytes"}}, 0.5, 7, {{"plan", "text"}}};
-  for (const WorkerEvent& event : {WorkerEvent(progress), WorkerEvent(KernelQuery{{kA, kB}}),
-                                   WorkerEvent(done), WorkerEvent(error),
-                                   WorkerEvent(WorkerReady{{"seccomp"}})}) {
+  for (const WorkerEvent& event :
+       {WorkerEvent(progress), WorkerEvent(KernelQuery{{kA, kB}}), WorkerEvent(done),
+        WorkerEvent(error), WorkerEvent(WorkerReady{{"seccomp"}})}) {
     ExpectSameBytes<pb::WorkerEvent>(EncodeWorkerEvent(event));
   }
   ExpectSameBytes<pb::WorkerKernelReply>(
