@@ -1,5 +1,6 @@
 #include "daemon/service/worker_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 
@@ -21,8 +23,6 @@
 #include "daemon/service/worker_main.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/messages.h"
-
-extern char** environ;
 
 namespace stoker {
 namespace {
@@ -40,24 +40,41 @@ constexpr bool kLimitsMemory = false;
 constexpr bool kLimitsMemory = true;
 #endif
 
-// The worker's socket is descriptor kWorkerSocket there; it has no other but the standard ones.
+// NAME=VALUE of those that are set.
+std::vector<std::string> EnvironmentOf(const WorkerProgram& program) {
+  std::vector<std::string> environment;
+  for (const std::string& name : program.variables) {
+    if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
+  }
+  return environment;
+}
+
+// As posix_spawn takes it.
+std::vector<char*> PointersTo(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// The worker's socket is descriptor kWorkerSocket there; it has no other but the standard ones, of
+// which it reads none.
 int Spawn(const WorkerProgram& program, int socket, pid_t* pid) {
   std::vector<std::string> arguments = {program.path};
   arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
+  std::vector<std::string> environment = EnvironmentOf(program);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, socket, kWorkerSocket);
   posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerSocket + 1);
   // A process group of its own: Ctrl-C at a terminal drains the daemon and must not end compiles.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int result =
-      posix_spawn(pid, program.path.c_str(), &actions, &attributes, argv.data(), environ);
+  const int result = posix_spawn(pid, program.path.c_str(), &actions, &attributes,
+                                 PointersTo(arguments).data(), PointersTo(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return result;

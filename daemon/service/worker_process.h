@@ -21,6 +21,9 @@ namespace stoker {
 struct WorkerProgram {
   std::string path = "/proc/self/exe";
   std::vector<std::string> arguments = {"--worker"};
+  // Of the daemon's environment; others are none of a worker's business, and may be secrets.
+  std::vector<std::string> variables = {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS",
+                                        "UBSAN_OPTIONS"};
   std::uint64_t memory_limit_mib = 16384;  // Of private writable memory.
 };
 

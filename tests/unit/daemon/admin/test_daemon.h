@@ -79,6 +79,7 @@ class TestDaemon {
   static ServiceConfig Config() {
     ServiceConfig config;
     config.worker.program.path = STOKER_FAKE_WORKER;
+    config.worker.program.variables.emplace_back(kFolderVariable);
     config.worker.program.memory_limit_mib = 512;
     return config;
   }

@@ -52,6 +52,7 @@ class CompileServiceTest : public testing::Test {
   static ServiceConfig Config() {
     ServiceConfig config;
     config.worker.program.path = STOKER_FAKE_WORKER;
+    config.worker.program.variables.emplace_back(kFolderVariable);
     config.worker.program.memory_limit_mib = 512;
     return config;
   }

@@ -32,6 +32,7 @@ class WorkerPoolTest : public testing::Test {
   static WorkerConfig Config() {
     WorkerConfig config;
     config.program.path = STOKER_FAKE_WORKER;
+    config.program.variables.emplace_back(kFolderVariable);
     config.program.memory_limit_mib = 512;
     return config;
   }
