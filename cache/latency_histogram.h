@@ -10,9 +10,9 @@ namespace stoker {
 
 // Bucket i counts durations of at most LatencyBucketLimitNanos(i); the last one counts all longer
 // ones.
-inline constexpr std::size_t kLatencyBuckets = 26;
+inline constexpr std::size_t kLatencyBuckets = 31;
 constexpr std::int64_t LatencyBucketLimitNanos(std::size_t bucket) {
-  return std::int64_t{1000} << bucket;  // 1 us, 2 us, ... 16.8 s
+  return std::int64_t{1000} << bucket;  // 1 us, 2 us, ... 537 s
 }
 
 struct LatencySnapshot {

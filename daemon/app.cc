@@ -55,8 +55,12 @@ ServiceConfig ServiceConfigOf(const Config& config) {
   service.worker.max_workers = static_cast<int>(config.workers);
   service.worker.time_limit = std::chrono::seconds(config.compile_timeout_s);
   service.worker.program.memory_limit_mib = static_cast<std::uint64_t>(config.compile_memory_mib);
-  service.log.info = [](std::string_view message) { spdlog::info("{}", message); };
-  service.log.warn = [](std::string_view message) { spdlog::warn("{}", message); };
+  service.log.info = [](std::string_view message, const LogFields& fields) {
+    spdlog::info("{}", LogPayload(message, fields));
+  };
+  service.log.warn = [](std::string_view message, const LogFields& fields) {
+    spdlog::warn("{}", LogPayload(message, fields));
+  };
   return service;
 }
 
@@ -99,7 +103,8 @@ unsigned SocketModeOf(const Config& config) {
 
 Status RunApp(const Config& config) {
   const ServiceManager manager = ServiceManager::OfEnvironment();
-  Log log(config.log_file, config.log_level);
+  Log log(config.log_file, config.log_level,
+          config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   std::error_code code;
   std::filesystem::create_directories(config.cache_dir, code);
   if (code) {

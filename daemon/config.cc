@@ -162,6 +162,8 @@ const std::vector<Option>& Options() {
       Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
            {"trace", "debug", "info", "warn", "error", "off"}),
       Text("log-file", "file to log to; none: standard error", &Config::log_file),
+      Text("log-format", "text (name=value) or json: a line is one object", &Config::log_format,
+           {"text", "json"}),
   };
   return *options;
 }

@@ -30,6 +30,7 @@ struct Config {
   std::string token_file;            // Empty: no tokens.
   std::string log_level = "info";    // trace, debug, info, warn, error, off
   std::string log_file;              // Empty: standard error.
+  std::string log_format = "text";   // text, json
 
   std::string ToString() const;  // As TOML.
 };

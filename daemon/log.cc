@@ -1,38 +1,144 @@
 #include "daemon/log.h"
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "protocol/wire/utf8.h"
 
 namespace stoker {
 namespace {
 
-constexpr const char* kPattern = "%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v";
+constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %*";
+constexpr const char* kJsonPattern = "{\"time\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"level\":\"%l\",%*}";
+// Between a message and its fields in a payload: names and values alternate.
+constexpr char kSeparator = '\x1f';
 
-spdlog::sink_ptr SinkOf(const std::string& file) {
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+std::string Escape(char c) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  return std::string("\\u00") + kDigits[byte >> 4] + kDigits[byte & 0xF];
+}
+
+// Control characters and these are escaped, as JSON has it.
+std::string Escaped(std::string_view text, std::string_view special) {
+  std::string escaped;
+  for (const char c : wire::ToValidUtf8(text)) {
+    if (IsControl(c)) {
+      escaped += Escape(c);
+    } else {
+      if (special.find(c) != std::string_view::npos) escaped += '\\';
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// Quoted where a reader could take it for more than one value.
+std::string TextValue(std::string_view value) {
+  const bool is_plain = !value.empty() && std::none_of(value.begin(), value.end(), [](char c) {
+    return IsControl(c) || c == ' ' || c == '\'' || c == '"' || c == '=' || c == '\\';
+  });
+  return is_plain ? wire::ToValidUtf8(value) : "'" + Escaped(value, "'\\") + "'";
+}
+
+std::vector<std::string_view> PartsOf(std::string_view payload) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = payload.find(kSeparator);
+    parts.push_back(payload.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    payload.remove_prefix(end + 1);
+  }
+}
+
+// %* of the patterns.
+class PayloadFlag : public spdlog::custom_flag_formatter {
+ public:
+  explicit PayloadFlag(LogFormat format) : format_(format) {}
+
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
+              spdlog::memory_buf_t& out) override {
+    const std::string_view payload(message.payload.data(), message.payload.size());
+    const std::string text =
+        format_ == LogFormat::kJson ? JsonOfPayload(payload) : TextOfPayload(payload);
+    out.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<PayloadFlag>(format_);
+  }
+
+ private:
+  const LogFormat format_;
+};
+
+spdlog::sink_ptr SinkOf(const std::string& file, LogFormat format) {
   spdlog::sink_ptr sink;
   if (file.empty()) {
     sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
     sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
   }
-  sink->set_pattern(kPattern);
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  formatter->add_flag<PayloadFlag>('*', format);
+  formatter->set_pattern(format == LogFormat::kJson ? kJsonPattern : kTextPattern);
+  sink->set_formatter(std::move(formatter));
   return sink;
 }
 
 }  // namespace
+
+std::string LogPayload(std::string_view message, const LogFields& fields) {
+  std::string payload;
+  const auto append = [&](std::string_view part) {
+    std::string clean(part);
+    std::replace(clean.begin(), clean.end(), kSeparator, '?');
+    payload += clean;
+  };
+  append(message);
+  for (const auto& [name, value] : fields) {
+    payload += kSeparator;
+    append(name);
+    payload += kSeparator;
+    append(value);
+  }
+  return payload;
+}
+
+std::string TextOfPayload(std::string_view payload) {
+  const std::vector<std::string_view> parts = PartsOf(payload);
+  std::string text = Escaped(parts[0], "");
+  for (std::size_t i = 1; i + 1 < parts.size(); i += 2) {
+    text += " " + std::string(parts[i]) + "=" + TextValue(parts[i + 1]);
+  }
+  return text;
+}
+
+std::string JsonOfPayload(std::string_view payload) {
+  const std::vector<std::string_view> parts = PartsOf(payload);
+  const auto quoted = [](std::string_view text) { return "\"" + Escaped(text, "\"\\") + "\""; };
+  std::string json = "\"message\":" + quoted(parts[0]);
+  for (std::size_t i = 1; i + 1 < parts.size(); i += 2) {
+    json += "," + quoted(parts[i]) + ":" + quoted(parts[i + 1]);
+  }
+  return json;
+}
 
 // A sink whose target can be exchanged while others write to it.
 struct Log::State : spdlog::sinks::dist_sink_mt {
   using spdlog::sinks::dist_sink_mt::dist_sink_mt;
 };
 
-Log::Log(const std::string& file, const std::string& level)
-    : file_(file), state_(std::make_shared<State>()) {
-  state_->set_sinks({SinkOf(file)});
+Log::Log(const std::string& file, const std::string& level, LogFormat format)
+    : file_(file), format_(format), state_(std::make_shared<State>()) {
+  state_->set_sinks({SinkOf(file, format)});
   auto logger = std::make_shared<spdlog::logger>("stokerd", state_);
   logger->set_level(spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::info);
@@ -41,7 +147,7 @@ Log::Log(const std::string& file, const std::string& level)
 
 void Log::Reopen() {
   try {
-    state_->set_sinks({SinkOf(file_)});
+    state_->set_sinks({SinkOf(file_, format_)});
     spdlog::info("log file opened anew");
   } catch (const spdlog::spdlog_ex& error) {
     spdlog::error("the log file cannot be opened anew: {}", error.what());

@@ -11,6 +11,7 @@
 #include "daemon/app.h"
 #include "daemon/config.h"
 #include "daemon/service/worker_main.h"
+#include "daemon/service/worker_sandbox.h"
 
 int main(int argc, char** argv) try {
   signal(SIGPIPE, SIG_IGN);
@@ -32,7 +33,7 @@ int main(int argc, char** argv) try {
       std::printf("%s", command->config.ToString().c_str());
       return 0;
     case stoker::Mode::kWorker:
-      return stoker::RunWorker();
+      return stoker::RunWorker(stoker::EnterSandbox());
     case stoker::Mode::kServe:
       break;
   }

@@ -21,13 +21,20 @@ constexpr std::chrono::minutes kInspectTimeout{10};
 // How long a compile waits for a place in the daemon's queue.
 constexpr std::chrono::seconds kBusyPatience{60};
 
+// The error with the id under which the daemon logs more about it.
+Error WithRequest(Error error, const HttpResponse& response) {
+  error.message += " (request " + response.request_id + ")";
+  return error;
+}
+
 // The error that a 4xx or 5xx answer carries.
 Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
   if (auto reply = wire::DecodeErrorReply(response.body); reply.ok() && !reply->message.empty()) {
-    return wire::ErrorOf(*reply).WithContext(path);
+    return WithRequest(wire::ErrorOf(*reply).WithContext(path), response);
   }
-  const std::string message =
-      std::string(path) + " answers HTTP " + std::to_string(response.status) + ".";
+  const std::string message = std::string(path) + " answers HTTP " +
+                              std::to_string(response.status) + " (request " + response.request_id +
+                              ").";
   if (response.status == 404) return NotFound(message);
   if (response.status == 503 || response.status == 429) return Unavailable(message);
   return Internal(message);
@@ -198,10 +205,11 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
     }
     return response.error();
   }
+  Release(std::move(connection));
   *busy = BusyTimeOf(*response);
   if (response->status != 200) return ErrorOfResponse(*response, "/v1/compile");
   if (!answer) return Unavailable("The daemon ended the compile without an answer.");
-  Release(std::move(connection));
+  if (!answer->ok()) return WithRequest(answer->error(), *response);
   return *std::move(answer);
 }
 

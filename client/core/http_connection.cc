@@ -2,7 +2,10 @@
 // with deadlines, which Beast's own blocking calls do not have.
 #include "client/core/http_connection.h"
 
+#include <unistd.h>
+
 #include <array>
+#include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -11,7 +14,10 @@
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
+#include <random>
 #include <vector>
 
 namespace stoker {
@@ -26,6 +32,17 @@ using ByteStream = beast::basic_stream<asio::generic::stream_protocol>;
 constexpr std::size_t kPieceBytes = 256 << 10;
 // What one read may take: Beast reads as much as the buffer has room for.
 constexpr std::size_t kReadBytes = 64 << 10;
+
+// Of one call, by which it is found in the daemon's log. A forked process makes ids of its own.
+std::string MakeRequestId() {
+  static const unsigned start = std::random_device()();
+  static std::atomic<std::uint64_t> count{0};
+  std::array<char, 64> id;
+  const int size =
+      std::snprintf(id.data(), id.size(), "%08x-%d-%llu", start, static_cast<int>(getpid()),
+                    static_cast<unsigned long long>(count.fetch_add(1) + 1));
+  return {id.data(), static_cast<std::size_t>(size)};
+}
 
 Error ErrorOf(error_code code, const std::string& what) {
   const std::string message = what + ": " + code.message() + ".";
@@ -83,7 +100,9 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view method, st
                                                      std::chrono::milliseconds timeout,
                                                      const OnData* on_data) {
   if (!usable) return Unavailable("The connection to " + url + " is broken.");
-  const std::string what = std::string(method) + " " + std::string(path) + " on " + url;
+  const std::string id = MakeRequestId();
+  const std::string what =
+      std::string(method) + " " + std::string(path) + " on " + url + " (request " + id + ")";
 
   http::request<http::span_body<const char>> request;
   request.version(11);
@@ -91,6 +110,7 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view method, st
   request.target({path.data(), path.size()});
   request.set(http::field::host, host);
   request.set(http::field::content_type, "application/x-protobuf");
+  request.set("X-Request-Id", id);
   if (!authorization.empty()) request.set(http::field::authorization, authorization);
   request.body() = beast::span<const char>(body.data(), body.size());
   request.prepare_payload();
@@ -107,6 +127,7 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view method, st
     return ErrorOf(code, what);
   }
   HttpResponse response;
+  response.request_id = id;
   response.status = static_cast<int>(parser.get().result_int());
   response.retry_after_s = std::atoi(std::string(parser.get()[http::field::retry_after]).c_str());
   const bool hand_on = on_data != nullptr && response.status == 200;

@@ -16,7 +16,8 @@ namespace stoker {
 struct HttpResponse {
   int status = 0;
   std::string body;
-  int retry_after_s = 0;  // 0: it does not say.
+  int retry_after_s = 0;   // 0: it does not say.
+  std::string request_id;  // Under which the daemon logs what was asked.
 };
 
 class HttpConnection {

@@ -49,7 +49,6 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
   lookup.fields = FieldsOf(graph.digest(), signature, target, options, hello.compiler_epoch);
   STOKER_TRY(auto answer, daemon_.Lookup(lookup));
   obtained.lookup_seconds = SecondsSince(start);
-  bool graph_known = false;
   if (auto* found = std::get_if<wire::Bundle>(&answer)) {
     obtained.source = found->source;
     obtained.recorded_compile_seconds = found->compile_seconds;
@@ -65,9 +64,7 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
     report.counters["artifacts_refused"] = 1;
     if (Status status = daemon_.Report(report); !status.ok()) return status.error();
   } else {
-    const auto& miss = std::get<wire::Miss>(answer);
-    obtained.miss_reason = miss.reason;
-    graph_known = miss.graph_known;
+    obtained.miss_reason = std::get<wire::Miss>(answer).reason;
   }
 
   const Clock::time_point compile_start = Clock::now();
@@ -75,16 +72,15 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
   call.ns = name_space_;
   call.request_key = obtained.request_key;
   call.graph_digest = graph.digest();
-  if (!graph_known) call.graph = EncodeGraph(graph);
   call.graph_name = graph.name();
   call.signature = signature;
   call.target = target;
   call.options = options;
   call.compiler_epoch = hello.compiler_epoch;
   call.have_kernels = std::move(lookup.have_kernels);
+  // The graph travels when the daemon asks for it: of many who need it at once, one sends it.
   auto answered = daemon_.Compile(call, on_progress);
-  if (!answered.ok() && answered.error().code == ErrorCode::kFailedPrecondition && graph_known) {
-    // The graph was evicted since, or another daemon took over that has never seen it.
+  if (!answered.ok() && answered.error().code == ErrorCode::kFailedPrecondition) {
     call.graph = EncodeGraph(graph);
     answered = daemon_.Compile(call, on_progress);
   }

@@ -7,7 +7,6 @@
 #include "compiler/compile.h"
 #include "daemon/admin/replies.h"
 #include "daemon/admin/version.h"
-#include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/messages.h"
 
@@ -186,7 +185,7 @@ HttpApi::Answer HttpApi::Lookup(const Call& call) {
   auto request = wire::DecodeLookupRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
   if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
-  const auto answer = co_await service_.Lookup(*std::move(request));
+  const auto answer = co_await service_.Lookup(*std::move(request), call.request.id);
   if (!answer.ok()) co_return ReplyOf(answer.error());
   if (const auto* bundle = std::get_if<wire::Bundle>(&*answer)) {
     co_return ReplyOf(wire::EncodeBundle(*bundle));
@@ -201,14 +200,12 @@ HttpApi::Answer HttpApi::Compile(const Call& call) {
   if (!request.ok()) co_return ReplyOf(request.error());
   if (auto refusal = RefusalOf(call.grant, Scope::kWrite, request->ns)) co_return refusal;
   bool sent = false;
-  const CompileService::Send send =
-      [&](const wire::CompileEvent& event) -> asio::awaitable<stoker::Status> {
-    std::string frame;
-    wire::AppendFrame(wire::EncodeCompileEvent(event), &frame);
+  const CompileService::Send send = [&](std::string_view frame) -> asio::awaitable<stoker::Status> {
     sent = true;
     co_return co_await call.stream.Send(frame);
   };
-  const stoker::Status status = co_await service_.Compile(*std::move(request), send);
+  const stoker::Status status =
+      co_await service_.Compile(*std::move(request), call.request.id, send);
   if (!sent && !status.ok()) co_return ReplyOf(status.error());
   co_return std::nullopt;
 }
@@ -233,7 +230,7 @@ HttpApi::Answer HttpApi::Inspect(const Call& call) {
   auto request = wire::DecodeInspectRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
   if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
-  const auto answer = co_await service_.Inspect(*std::move(request));
+  const auto answer = co_await service_.Inspect(*std::move(request), call.request.id);
   co_return answer.ok() ? ReplyOf(wire::EncodeInspectReply(*answer)) : ReplyOf(answer.error());
 }
 

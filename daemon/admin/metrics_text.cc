@@ -124,6 +124,11 @@ std::string AdminPages::MetricsText() {
   };
   counter("stoker_compiles_total", "Compiles that ended in an artifact", "compiles");
   counter("stoker_compile_failures_total", "Compiles that failed", "compile_failures");
+  families.AddBelow(counters, "compile_failures.class.", "stoker_compile_failures_by_class_total",
+                    "Compiles that failed, by what kind of failure it was", "class");
+  counter("stoker_diagnostics_served_total",
+          "Compiles that were not tried, because what is wrong with them was known",
+          "diagnostics_served");
   counter("stoker_compile_seconds_total", "Time spent in compiles", "compile_seconds");
   counter("stoker_seconds_saved_total", "Compile time that hits saved", "seconds_saved");
   counter("stoker_kernels_compiled_total", "Kernels compiled", "kernels.compiled");
@@ -168,6 +173,18 @@ std::string AdminPages::MetricsText() {
     families.AddHistogram("stoker_http_request_duration_seconds",
                           "Time from a request's last byte to its reply's first, by route",
                           row.latency, {{"route", row.route}});
+  }
+  const WorkerMetrics& workers = service_.workers().metrics();
+  families.AddHistogram("stoker_compile_queue_duration_seconds",
+                        "Time that compiles waited for a worker", workers.queue.snapshot(), {});
+  families.AddHistogram("stoker_compile_duration_seconds",
+                        "Time that compiles took of a worker, failures included",
+                        workers.run.snapshot(), {});
+  for (std::size_t i = 0; i < kWorkerEndCount; ++i) {
+    families.Add(MetricType::kCounter, "stoker_worker_restarts_total",
+                 "Compile workers that were replaced since the start, by reason",
+                 static_cast<double>(workers.ends[i].load()),
+                 {{"reason", std::string(Name(static_cast<WorkerEnd>(i)))}});
   }
   families.Add(MetricType::kGauge, "stoker_compiles_running", "Compiles running",
                service_.running());

@@ -6,6 +6,7 @@
 #include "compiler/compile.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/version.h"
+#include "daemon/service/worker_sandbox.h"
 
 namespace stoker {
 namespace {
@@ -100,6 +101,8 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
             {"reasons", Below(counters, "misses.reason.")}}},
           {"compiles", Number(ValueOf(counters, "compiles"))},
           {"compile_failures", Number(ValueOf(counters, "compile_failures"))},
+          {"compile_failure_classes", Below(counters, "compile_failures.class.")},
+          {"diagnostics_served", Number(ValueOf(counters, "diagnostics_served"))},
           {"compile_seconds", Number(ValueOf(counters, "compile_seconds"))},
           {"seconds_saved", Number(ValueOf(counters, "seconds_saved"))},
           {"kernels",
@@ -136,6 +139,18 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
           {"kinds", std::move(kinds)}};
 }
 
+json::object WorkersOf(const WorkerPool& pool) {
+  json::object restarts;
+  for (std::size_t i = 0; i < kWorkerEndCount; ++i) {
+    restarts[Name(static_cast<WorkerEnd>(i))] = pool.metrics().ends[i].load();
+  }
+  const auto protections = pool.protections();
+  if (!protections) return {{"restarts", std::move(restarts)}};  // None is up yet.
+  return {{"restarts", std::move(restarts)},
+          {"protections", json::array(protections->begin(), protections->end())},
+          {"missing_protections", json::value_from(MissingProtections(*protections))}};
+}
+
 }  // namespace
 
 std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
@@ -157,6 +172,7 @@ std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
        {{"running", service_.running()},
         {"waiting", std::max(0, service_.jobs() - service_.running())},
         {"limit", service_.queue_limit()}}},
+      {"workers", WorkersOf(service_.workers())},
       {"cache", {{"max_bytes", max_cache_bytes_}, {"disk_file_bytes", snapshot.disk_file_bytes}}},
       {"stats", StatsOf(since_s ? window.added : totals, snapshot)}};
   if (since_s) status["window"] = {{"begin", window.begin_s}, {"end", window.end_s}};

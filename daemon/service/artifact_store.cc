@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "protocol/wire/limits.h"
 
@@ -9,8 +10,10 @@ namespace stoker {
 namespace {
 
 constexpr double kNanosPerSecond = 1e9;
-// Entries that a miss is compared with at most: explaining must not cost more than compiling.
-constexpr int kMaxExplainedEntries = 512;
+// Entries that are looked at for those that a miss is compared with: once in a namespace.
+constexpr std::size_t kMaxVisitedEntries = 4096;
+// Nearest requests of which a miss finds that they were evicted, before it gives up explaining.
+constexpr int kMaxNearest = 8;
 constexpr std::size_t kShownKeyDigits = 16;
 
 // Requests are stored as the call that made them, without the graph: its digest names the blob.
@@ -27,6 +30,11 @@ std::string MetadataOf(const wire::CompileCall& call) {
   kept.compiler_epoch = call.compiler_epoch;
   std::string metadata = wire::EncodeCompileCall(kept);
   return metadata.size() <= kMaxMetadataBytes ? metadata : std::string();
+}
+
+// The key of a kernel's entry.
+Digest KernelEntryKey(std::string_view ns, const Digest& kernel_key) {
+  return Sha256Of("stoker.kernel-entry:" + std::string(ns) + ":" + kernel_key.ToHex());
 }
 
 std::vector<KeyField> FieldsOf(const wire::CompileCall& call) {
@@ -60,6 +68,7 @@ Error ArtifactStore::Refuse(std::string_view ns, const Digest& request_key, cons
   // Either may be gone already, which is what is wanted.
   (void)stack_.blobs().Quarantine(artifact, reason);
   (void)stack_.actions().Remove(ns, request_key);
+  requests_.Remove(std::string(ns), request_key);
   return DataLoss(reason);
 }
 
@@ -109,16 +118,18 @@ Result<std::string> ArtifactStore::FindGraph(const Digest& graph_digest) {
 }
 
 bool ArtifactStore::HasGraph(const Digest& graph_digest) {
-  return stack_.blobs().Get(graph_digest).ok();
+  const auto stored = stack_.blobs().Contains(graph_digest);
+  return stored.ok() && *stored;
 }
 
-wire::WorkerKernelReply ArtifactStore::FindKernels(const wire::KernelQuery& query,
+wire::WorkerKernelReply ArtifactStore::FindKernels(std::string_view ns,
+                                                   const wire::KernelQuery& query,
                                                    ReusedKernels& reused) {
   wire::WorkerKernelReply reply;
   for (const Digest& key : query.kernel_keys) {
     wire::WorkerKernelReply::Known& known = reply.kernels.emplace_back();
     known.kernel_key = key;
-    const auto entry = stack_.actions().Lookup(kKernelNamespace, key);
+    const auto entry = stack_.actions().Lookup(kKernelNamespace, KernelEntryKey(ns, key));
     if (!entry.ok() || entry->kind != BlobKind::kKernel) continue;
     BlobPin pin(stack_.blobs(), entry->artifact);
     // Read now, so that a damaged one is compiled again rather than built upon.
@@ -146,20 +157,43 @@ Result<CompiledArtifact> ArtifactStore::Assemble(const wire::CompileCall& call,
                     compiled.manifest.request_key.ToHex() + " for " + call.request_key.ToHex() +
                     ".");
   }
+  if (compiled.manifest.target != call.target ||
+      compiled.manifest.compiler_epoch != call.compiler_epoch) {
+    return Internal("The compile worker made an artifact for " +
+                    compiled.manifest.target.ToString() + " by '" +
+                    compiled.manifest.compiler_epoch + "', which was not asked for.");
+  }
   std::map<Digest, Blob> at_hand = reused.blobs;
-  const auto add = [&](std::string bytes, BlobKind kind) {
-    compiled.fresh.push_back(NamedBlob::Of(Blob(std::move(bytes), kind)));
-    at_hand.insert_or_assign(compiled.fresh.back().digest(), compiled.fresh.back().blob());
+  std::set<std::pair<Digest, Digest>> named_kernels;  // Keys and blobs.
+  std::set<Digest> named;
+  for (const KernelRef& kernel : compiled.manifest.kernels) {
+    named_kernels.emplace(kernel.key, kernel.blob);
+    named.insert(kernel.blob);
+  }
+  for (const ConstantRef& constant : compiled.manifest.constants) named.insert(constant.blob);
+  // Only what the artifact names is stored.
+  const auto add = [&](std::string bytes, BlobKind kind) -> Result<Digest> {
+    NamedBlob blob = NamedBlob::Of(Blob(std::move(bytes), kind));
+    const Digest digest = blob.digest();
+    if (!named.contains(digest)) {
+      return Internal("The compile worker delivered blob " + digest.ToHex() +
+                      ", which its artifact does not name.");
+    }
+    at_hand.insert_or_assign(digest, blob.blob());
+    compiled.fresh.push_back(std::move(blob));
+    return digest;
   };
   for (auto& kernel : done.kernels) {
+    STOKER_TRY(const Digest blob, add(std::move(kernel.data), BlobKind::kKernel));
+    if (!named_kernels.contains({kernel.kernel_key, blob})) {
+      return Internal("The compile worker delivered kernel " + kernel.kernel_key.ToHex() +
+                      " as blob " + blob.ToHex() + ", which its artifact does not say.");
+    }
     compiled.compiled_keys.insert(kernel.kernel_key);
-    add(std::move(kernel.data), BlobKind::kKernel);
   }
-  for (wire::Blob& constant : done.constants) add(std::move(constant.data), BlobKind::kConstant);
-
-  std::vector<Digest> named;
-  for (const KernelRef& kernel : compiled.manifest.kernels) named.push_back(kernel.blob);
-  for (const ConstantRef& constant : compiled.manifest.constants) named.push_back(constant.blob);
+  for (wire::Blob& constant : done.constants) {
+    STOKER_RETURN_IF_ERROR(add(std::move(constant.data), BlobKind::kConstant));
+  }
   for (const Digest& digest : named) {
     const auto it = at_hand.find(digest);
     if (it == at_hand.end()) {
@@ -193,8 +227,9 @@ Status ArtifactStore::Publish(const wire::CompileCall& call, const CompiledArtif
     found_by_key.kind = BlobKind::kKernel;
     found_by_key.bytes = kernel.size_bytes;
     found_by_key.published_unix_ns = SystemUnixNanos();
-    STOKER_RETURN_IF_ERROR(stack_.actions().Publish(kKernelNamespace, kernel.key, found_by_key,
-                                                    Durability::kBuffered));
+    STOKER_RETURN_IF_ERROR(stack_.actions().Publish(kKernelNamespace,
+                                                    KernelEntryKey(call.ns, kernel.key),
+                                                    found_by_key, Durability::kBuffered));
   }
   const NamedBlob graph = NamedBlob::Of(Blob(call.graph, BlobKind::kGraph));
   const NamedBlob manifest = NamedBlob::Of(Blob(compiled.artifact.artifact, BlobKind::kArtifact));
@@ -208,37 +243,48 @@ Status ArtifactStore::Publish(const wire::CompileCall& call, const CompiledArtif
   entry.label = call.graph_name;
   entry.metadata = MetadataOf(call);
   entry.published_unix_ns = SystemUnixNanos();
-  return stack_.actions().Publish(call.ns, call.request_key, entry, Durability::kSynced);
+  STOKER_RETURN_IF_ERROR(
+      stack_.actions().Publish(call.ns, call.request_key, entry, Durability::kSynced));
+  requests_.Add(call.ns, {call.request_key, entry.artifact, FieldsOf(call)});
+  return Ok();
+}
+
+std::vector<IndexedRequest> ArtifactStore::LoadRequests(std::string_view ns) {
+  std::vector<IndexedRequest> requests;
+  std::size_t visited = 0;
+  // What cannot be read explains nothing.
+  (void)stack_.actions().Visit(
+      ns, [&](std::string_view, const Digest& key, const ActionEntry& entry) {
+        if (entry.kind == BlobKind::kArtifact) {
+          if (const auto call = wire::DecodeCompileCall(entry.metadata); call.ok()) {
+            requests.push_back({key, entry.artifact, FieldsOf(*call)});
+          }
+        }
+        return ++visited < kMaxVisitedEntries && requests.size() < RequestIndex::kMaxRequests;
+      });
+  return requests;
 }
 
 MissReason ArtifactStore::ExplainMiss(const wire::LookupRequest& lookup) {
   if (lookup.fields.empty()) return {"no entry", "no entry is stored under this key"};
-  std::size_t fewest = lookup.fields.size() + 1;
-  std::string tag;
-  std::string comparison;
-  int visited = 0;
-  const Status status = stack_.actions().Visit(
-      lookup.ns, [&](std::string_view, const Digest& key, const ActionEntry& entry) {
-        if (entry.kind != BlobKind::kArtifact) return true;
-        const auto call = wire::DecodeCompileCall(entry.metadata);
-        if (!call.ok()) return true;
-        const std::vector<KeyField> fields = FieldsOf(*call);
-        const auto differences = DifferencesOf(fields, lookup.fields);
-        if (!differences.empty() && differences.size() < fewest) {
-          // Only tags of ours become names: a client may send any.
-          const KeyField* theirs = FindField(fields, differences.front()->tag);
-          fewest = differences.size();
-          tag = theirs == nullptr ? "a field" : theirs->tag;
-          comparison = "the nearest stored request " + key.ToHex().substr(0, kShownKeyDigits) +
-                       " has " + (theirs == nullptr ? "nothing" : theirs->text) + ", this one " +
-                       differences.front()->text;
-        }
-        return ++visited < kMaxExplainedEntries;
-      });
-  if (!status.ok() || comparison.empty()) {
-    return {"namespace is empty", "no request is stored in namespace '" + lookup.ns + "'"};
+  for (int tries = 0; tries < kMaxNearest; ++tries) {
+    const auto nearest =
+        requests_.FindNearest(lookup.ns, lookup.fields, [&] { return LoadRequests(lookup.ns); });
+    if (!nearest) {
+      return {"namespace is empty", "no request is stored in namespace '" + lookup.ns + "'"};
+    }
+    if (const auto stored = stack_.blobs().Contains(nearest->artifact); !stored.ok() || !*stored) {
+      requests_.Remove(lookup.ns, nearest->request_key);  // It was evicted since.
+      continue;
+    }
+    // Only tags of ours become names: a client may send any.
+    const std::string tag = nearest->tag.empty() ? "a field" : nearest->tag;
+    return {tag + " is new", tag + " is new: the nearest stored request " +
+                                 nearest->request_key.ToHex().substr(0, kShownKeyDigits) + " has " +
+                                 (nearest->tag.empty() ? "nothing" : nearest->value) +
+                                 ", this one " + lookup.fields[nearest->field].text};
   }
-  return {tag + " is new", tag + " is new: " + comparison};
+  return {"no entry", "no entry is stored under this key"};
 }
 
 Result<wire::ListReply> ArtifactStore::List(const wire::ListRequest& request) {

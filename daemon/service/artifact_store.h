@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/stack.h"
+#include "daemon/service/request_index.h"
 #include "protocol/artifact/artifact.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
@@ -15,7 +16,8 @@
 
 namespace stoker {
 
-// The index namespace in which kernels are found by KernelKey. Requests may not use it.
+// The index namespace in which kernels are found, by their KernelKey within a namespace of
+// requests. Requests may not use it.
 inline constexpr std::string_view kKernelNamespace = "stoker.kernels";
 // The index namespace of Bazel's action cache. Requests may not use it.
 inline constexpr std::string_view kBazelNamespace = "bazel";
@@ -58,12 +60,15 @@ class ArtifactStore {
   Result<StoredArtifact> Find(std::string_view ns, const Digest& request_key,
                               const std::vector<Digest>& held);
 
+  // Whatever is stored under this digest: whether it is a graph, a worker finds out.
   Result<std::string> FindGraph(const Digest& graph_digest);
-  // Whether FindGraph gives it: one that is damaged is not there.
+  // Whether it is stored; reads nothing of it, so that FindGraph may find it damaged.
   bool HasGraph(const Digest& graph_digest);
 
-  // Kernels that can be read, and no others; they are added to `reused`.
-  wire::WorkerKernelReply FindKernels(const wire::KernelQuery& query, ReusedKernels& reused);
+  // The namespace's kernels that can be read, and no others; they are added to `reused`. Kernels
+  // are code, whose keys nobody can recompute: one namespace does not run another's.
+  wire::WorkerKernelReply FindKernels(std::string_view ns, const wire::KernelQuery& query,
+                                      ReusedKernels& reused);
 
   // Checks that what a worker made is complete and belongs to the call. Internal otherwise.
   static Result<CompiledArtifact> Assemble(const wire::CompileCall& call, wire::WorkerDone done,
@@ -71,7 +76,7 @@ class ArtifactStore {
   // Kernels and constants first, then graph and manifest, then the entry; durable on return.
   Status Publish(const wire::CompileCall& call, const CompiledArtifact& compiled);
 
-  // Compares with the nearest stored request of the namespace.
+  // Compares with the nearest stored request of the namespace, among those of its RequestIndex.
   MissReason ExplainMiss(const wire::LookupRequest& lookup);
 
   Result<wire::ListReply> List(const wire::ListRequest& request);
@@ -84,7 +89,11 @@ class ArtifactStore {
   Error Refuse(std::string_view ns, const Digest& request_key, const Digest& artifact,
                const std::string& why);
 
+  // Some of a namespace.
+  std::vector<IndexedRequest> LoadRequests(std::string_view ns);
+
   CacheStack& stack_;
+  RequestIndex requests_;
 };
 
 }  // namespace stoker

@@ -1,14 +1,15 @@
 #include "daemon/service/compile_service.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/strand.hpp>
-#include <set>
 #include <utility>
 
 #include "compiler/compile.h"
 #include "daemon/service/blocking.h"
 #include "protocol/key/compile_request.h"
+#include "protocol/wire/framing.h"
 
 namespace stoker {
 namespace {
@@ -17,6 +18,8 @@ namespace asio = boost::asio;
 
 // Silence is broken this often, so that a client can tell a long compile from a dead daemon.
 constexpr std::chrono::seconds kHeartbeat{5};
+// Of one caller: a thousand who wait must not slow the compile that they wait for.
+constexpr std::chrono::milliseconds kProgressInterval{250};
 constexpr std::size_t kShownKeyDigits = 16;
 
 // Entries count their hits under a part of their key, which is enough to tell them apart.
@@ -25,8 +28,28 @@ std::string HitCounterOf(const std::string& ns, const Digest& request_key) {
   return "entry." + ns + "." + request_key.ToHex().substr(0, kDigits) + ".hits";
 }
 
-std::string NameOf(const wire::CompileCall& call) {
-  return call.request_key.ToHex().substr(0, kShownKeyDigits) + " '" + call.graph_name + "'";
+// What every line about a compile says, and what this one says besides.
+LogFields LogFieldsOf(const wire::CompileCall& call, const std::string& request_id,
+                      const LogFields& more = {}) {
+  LogFields fields = {{"request", request_id},
+                      {"namespace", call.ns},
+                      {"key", call.request_key.ToHex().substr(0, kShownKeyDigits)},
+                      {"graph", call.graph_name}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  return fields;
+}
+
+FlightTable::Key FlightKeyOf(const wire::CompileCall& call) { return {call.ns, call.request_key}; }
+
+Error SendTheGraph(const wire::CompileCall& call) {
+  return FailedPrecondition("Field 'compile.graph_digest' names " + call.graph_digest.ToHex() +
+                            ", which is not stored: send the graph.");
+}
+
+std::string FrameOf(const wire::CompileEvent& event) {
+  std::string frame;
+  wire::AppendFrame(wire::EncodeCompileEvent(event), &frame);
+  return frame;
 }
 
 // Namespaces in which the daemon keeps what is no artifact.
@@ -34,6 +57,36 @@ Status CheckNamespace(std::string_view field, const std::string& ns) {
   if (ns != kKernelNamespace && ns != kBazelNamespace) return Ok();
   return InvalidArgument("Field '" + std::string(field) + "' is '" + ns +
                          "', which the daemon keeps for itself.");
+}
+
+// What can be said of a call without its graph.
+Status CheckCall(const wire::CompileCall& call) {
+  STOKER_RETURN_IF_ERROR(CheckNamespace("compile.namespace", call.ns));
+  if (call.compiler_epoch != CompilerEpoch()) {
+    return FailedPrecondition("Field 'compile.compiler_epoch' is '" + call.compiler_epoch +
+                              "'; this daemon compiles with '" + CompilerEpoch() + "'.");
+  }
+  if (call.target.kind() != TargetKind::kCpu) {
+    return Unimplemented("Field 'compile.target' is '" + call.target.ToString() +
+                         "'; this daemon compiles for CPUs.");
+  }
+  return Ok();
+}
+
+// Whether the graph belongs to the key. A graph's digest is that of its bytes, so that nothing is
+// decoded for this: what a stranger's bytes mean is a worker's business.
+Status CheckKey(wire::CompileCall& call) {
+  const Digest digest = Sha256Of(call.graph);
+  if (!call.graph_digest.IsZero() && call.graph_digest != digest) {
+    return DataLoss("Field 'compile.graph' has digest " + digest.ToHex() +
+                    "; compile.graph_digest is " + call.graph_digest.ToHex() + ".");
+  }
+  call.graph_digest = digest;
+  const Digest key =
+      KeyOf(digest, call.signature, call.target, call.options, call.compiler_epoch).digest;
+  if (key == call.request_key) return Ok();
+  return FailedPrecondition("Field 'compile.request_key' is " + call.request_key.ToHex() +
+                            "; this request's key is " + key.ToHex() + ".");
 }
 
 }  // namespace
@@ -59,7 +112,12 @@ CompileService::CompileService(asio::any_io_executor executor, asio::thread_pool
       statistics_(statistics),
       config_(std::move(config)),
       store_(stack),
-      workers_(executor, blocking, config_.worker, config_.log.warn) {}
+      workers_(executor, blocking, config_.worker,
+               [this](std::string_view message, std::string_view request_id) {
+                 LogFields fields;
+                 if (!request_id.empty()) fields = {{"request", std::string(request_id)}};
+                 config_.log.warn(message, fields);
+               }) {}
 
 // In all, in a namespace, and of artifacts.
 void CompileService::CountEach(const std::string& ns, std::string_view name, double delta) {
@@ -81,7 +139,8 @@ void CompileService::CountMiss(const std::string& ns, const std::string& reason)
   statistics_.AddLabelled("misses.reason.", reason);
 }
 
-void CompileService::CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled) {
+void CompileService::CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled,
+                                  const std::string& request_id) {
   const double seconds = compiled.artifact.compile_seconds;
   CountEach(call.ns, "compiles");
   CountEach(call.ns, "compile_seconds", seconds);
@@ -92,29 +151,14 @@ void CompileService::CountCompile(const wire::CompileCall& call, const CompiledA
   statistics_.Add("kind.kernel.compiles", static_cast<double>(made));
   statistics_.Add("kind.kernel.misses", static_cast<double>(made));
   statistics_.Add("kind.kernel.hits", static_cast<double>(reused));
-  config_.log.info("compiled " + NameOf(call) + " in " + std::to_string(seconds) + " s: " +
-                   std::to_string(made) + " kernels, " + std::to_string(reused) + " reused");
-}
-
-// Copies the blobs, which may be many megabytes: off the network threads.
-asio::awaitable<wire::Bundle> CompileService::BundleOf(const StoredArtifact& artifact,
-                                                       std::vector<Digest> held,
-                                                       std::string source) {
-  co_return co_await RunBlocking(blocking_, [&] {
-    const std::set<Digest> skip(held.begin(), held.end());
-    wire::Bundle bundle;
-    bundle.artifact = artifact.artifact;
-    for (const auto& [digest, blob] : artifact.blobs) {
-      if (!skip.contains(digest)) bundle.blobs.push_back({digest, std::string(blob.bytes())});
-    }
-    bundle.source = std::move(source);
-    bundle.compile_seconds = artifact.compile_seconds;
-    return bundle;
-  });
+  config_.log.info("compiled", LogFieldsOf(call, request_id,
+                                           {{"seconds", std::to_string(seconds)},
+                                            {"kernels", std::to_string(made)},
+                                            {"reused", std::to_string(reused)}}));
 }
 
 asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::Lookup(
-    wire::LookupRequest request) {
+    wire::LookupRequest request, std::string request_id) {
   using Answer = std::variant<wire::Bundle, wire::Miss>;
   if (Status status = CheckNamespace("lookup.namespace", request.ns); !status.ok()) {
     co_return status.error();
@@ -136,7 +180,7 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     MissReason reason;
     if (found.error().code == ErrorCode::kDataLoss) {
       reason = {"damaged or evicted", "damaged or evicted: " + found.error().message};
-      config_.log.warn(found.error().message);
+      config_.log.warn(found.error().message, {{"request", request_id}});
     } else if (found.error().code == ErrorCode::kNotFound) {
       reason = store_.ExplainMiss(request);
     } else {
@@ -144,177 +188,206 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     }
     CountMiss(request.ns, reason.name);
     wire::Miss miss;
-    // Of a compile that is under way nobody needs to send it again.
-    miss.graph_known = UnderWay(request.ns, request.request_key) != nullptr ||
+    // Of a compile that is under way, or awaits its graph, nobody needs to send it again unasked.
+    miss.graph_known = flights_.Find({request.ns, request.request_key}) != nullptr ||
                        (!request.graph_digest.IsZero() && store_.HasGraph(request.graph_digest));
     miss.reason = std::move(reason.text);
     return Answer(std::move(miss));
   });
 }
 
-// The call with its graph, verified: what a worker and the store may rely on.
-asio::awaitable<Result<wire::CompileCall>> CompileService::Complete(wire::CompileCall call) {
-  if (Status status = CheckNamespace("compile.namespace", call.ns); !status.ok()) {
-    co_return status.error();
-  }
-  if (call.compiler_epoch != CompilerEpoch()) {
-    co_return FailedPrecondition("Field 'compile.compiler_epoch' is '" + call.compiler_epoch +
-                                 "'; this daemon compiles with '" + CompilerEpoch() + "'.");
-  }
-  if (call.target.kind() != TargetKind::kCpu) {
-    co_return Unimplemented("Field 'compile.target' is '" + call.target.ToString() +
-                            "'; this daemon compiles for CPUs.");
-  }
-  co_return co_await RunBlocking(blocking_, [&]() -> Result<wire::CompileCall> {
-    if (call.graph.empty()) {
-      auto graph = store_.FindGraph(call.graph_digest);
-      if (!graph.ok()) {
-        return FailedPrecondition("Field 'compile.graph_digest' names " +
-                                  call.graph_digest.ToHex() +
-                                  ", which is not stored: send the graph.");
-      }
-      call.graph = *std::move(graph);
-    }
-    auto graph = DecodeGraph(call.graph);
-    if (!graph.ok()) return graph.error().WithContext("Field 'compile.graph'");
-    call.graph_digest = graph->digest();
-    const Digest key =
-        KeyOf(graph->digest(), call.signature, call.target, call.options, call.compiler_epoch)
-            .digest;
-    if (key != call.request_key) {
-      return FailedPrecondition("Field 'compile.request_key' is " + call.request_key.ToHex() +
-                                "; this request's key is " + key.ToHex() + ".");
-    }
-    if (Canonical(call.options, *graph, call.target) != call.options) {
-      return InvalidArgument(
-          "Field 'options.numerics' is " + std::string(Name(call.options.numerics)) +
-          ", which no compile of this graph for " + call.target.ToString() + " reads.");
-    }
-    return std::move(call);
-  });
+Error CompileService::QueueIsFull() const {
+  return Unavailable("The compile queue is full: " + std::to_string(config_.queue_limit) +
+                     " requests run or wait.");
 }
 
 Result<CompileService::Job> CompileService::Admit() {
   if (draining_) return Unavailable("The daemon is stopping.");
   if (jobs_.fetch_add(1) < config_.queue_limit) return Job(jobs_);
   jobs_.fetch_sub(1);
-  return Unavailable("The compile queue is full: " + std::to_string(config_.queue_limit) +
-                     " requests run or wait.");
+  return QueueIsFull();
 }
 
-// The flight of this key, started unless it is under way.
-Result<std::shared_ptr<Flight>> CompileService::Board(const wire::CompileCall& call, bool* joined) {
-  std::unique_lock lock(mutex_);
-  const auto key = std::make_pair(call.ns, call.request_key);
-  const auto it = flights_.find(key);
-  *joined = it != flights_.end();
-  if (*joined) return it->second;
-  STOKER_TRY(Job job, Admit());
-  auto flight = std::make_shared<Flight>();
-  flights_.emplace(key, flight);
-  lock.unlock();
-  asio::co_spawn(asio::make_strand(executor_), RunFlight(call, flight, std::move(job)),
-                 asio::detached);
-  return flight;
-}
-
-std::shared_ptr<Flight> CompileService::UnderWay(const std::string& ns, const Digest& key) {
-  const std::lock_guard lock(mutex_);
-  const auto it = flights_.find({ns, key});
-  return it == flights_.end() ? nullptr : it->second;
-}
-
-asio::awaitable<Status> CompileService::Compile(wire::CompileCall call, const Send& send) {
-  if (draining_) co_return Unavailable("The daemon is stopping.");
-  // Who joins needs no graph, and none is decoded for it: its key was checked by whoever began.
-  std::shared_ptr<Flight> flight = UnderWay(call.ns, call.request_key);
-  bool joined = flight != nullptr;
-  if (!joined) {
-    auto completed = co_await Complete(std::move(call));
-    if (!completed.ok()) co_return completed.error();
-    call = *std::move(completed);
-    auto boarded = Board(call, &joined);
-    if (!boarded.ok()) co_return boarded.error();
-    flight = *std::move(boarded);
+// A place in the flight of this key, which is begun if its graph is there. Where nobody has it,
+// the flight awaits it: one after the other of those who wait is asked to send it.
+asio::awaitable<Result<CompileService::Seat>> CompileService::Board(wire::CompileCall call,
+                                                                    const std::string& request_id) {
+  std::shared_ptr<Flight> flight = flights_.Find(FlightKeyOf(call));
+  // Who joins needs no graph, and none is read of it: the key was checked by whoever began.
+  if (flight != nullptr && (flight->has_begun() || call.graph.empty())) {
+    co_return Seat{std::move(flight), true};
   }
+  if (auto known = diagnostics_.Find(call.ns, call.request_key)) {
+    statistics_.Add("diagnostics_served");
+    co_return *std::move(known);
+  }
+  if (IsFull()) co_return QueueIsFull();  // Before anybody sends a graph for nothing.
+  const auto is_whole = co_await RunBlocking(blocking_, [&]() -> Result<bool> {
+    if (call.graph.empty()) {
+      auto stored = store_.FindGraph(call.graph_digest);
+      if (!stored.ok()) return false;
+      call.graph = *std::move(stored);
+    }
+    STOKER_RETURN_IF_ERROR(CheckKey(call));
+    return true;
+  });
+  if (!is_whole.ok()) co_return is_whole.error();
+  if (*is_whole) co_return Begin(std::move(call), request_id);
+  flight = flights_.Join(FlightKeyOf(call));
+  if (flight == nullptr) co_return SendTheGraph(call);
+  co_return Seat{std::move(flight), true};
+}
 
-  const auto start = std::chrono::steady_clock::now();
+Result<CompileService::Seat> CompileService::Begin(wire::CompileCall call,
+                                                   const std::string& request_id) {
+  std::optional<Job> job;
+  const auto admit = [&]() -> Status {
+    STOKER_TRY(Job admitted, Admit());
+    job.emplace(std::move(admitted));
+    return Ok();
+  };
+  bool first = false;
+  STOKER_TRY(auto flight, flights_.Begin(FlightKeyOf(call), admit, &first));
+  if (first) {
+    asio::co_spawn(asio::make_strand(executor_),
+                   RunFlight(std::move(call), request_id, flight, *std::move(job)), asio::detached);
+  }
+  return Seat{std::move(flight), !first};
+}
+
+asio::awaitable<Status> CompileService::Compile(wire::CompileCall call, std::string request_id,
+                                                const Send& send) {
+  if (draining_) co_return Unavailable("The daemon is stopping.");
+  if (Status status = CheckCall(call); !status.ok()) co_return status;
+  wire::CompileCall caller;  // The graph is the flight's.
+  caller.ns = call.ns;
+  caller.request_key = call.request_key;
+  caller.graph_digest = call.graph_digest;
+  caller.have_kernels = std::move(call.have_kernels);
+  auto seat = co_await Board(std::move(call), request_id);
+  if (!seat.ok()) co_return seat.error();
+  co_return co_await Accompany(*std::move(seat), caller, send);
+}
+
+asio::awaitable<Status> CompileService::Accompany(Seat seat, const wire::CompileCall& call,
+                                                  const Send& send) {
+  Flight& flight = *seat.flight;
+  const auto start = Flight::Clock::now();
+  bool sent = false;
+  // An error as the answer to the call, or, when that has begun, as its last event.
+  const auto end_with = [&](const Error& error) -> asio::awaitable<Status> {
+    if (!sent) co_return error;
+    co_return co_await send(FrameOf(wire::ErrorReplyOf(error)));
+  };
   std::uint64_t seen = 0;
   wire::Progress latest;
   latest.stage = "queued";
   while (true) {
-    Flight::News news = co_await flight->Next(&seen, kHeartbeat);
+    const auto now = Flight::Clock::now();
+    if (draining_ && !flight.has_begun()) {
+      co_return co_await end_with(Unavailable("The daemon is stopping."));
+    }
+    if (flight.AsksForGraph(now)) co_return co_await end_with(SendTheGraph(call));
+    const auto turn = flight.next_turn();
+    Flight::News news = co_await flight.Next(
+        &seen, std::min<Flight::Clock::duration>(kHeartbeat, turn - std::min(now, turn)));
     if (!news.landing) {
       if (news.progress) latest = *std::move(news.progress);
-      latest.elapsed_seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (Status sent = co_await send(latest); !sent.ok()) co_return sent;
+      latest.elapsed_seconds = std::chrono::duration<double>(Flight::Clock::now() - start).count();
+      sent = true;
+      if (Status status = co_await send(FrameOf(latest)); !status.ok()) co_return status;
+      co_await flight.AwaitLanding(kProgressInterval);
       continue;
     }
-    if (!news.landing->ok()) co_return co_await send(wire::ErrorReplyOf(news.landing->error()));
-    const StoredArtifact& artifact = ***news.landing;
-    const bool compiled = artifact.tier == "compiled";
-    const std::string source = compiled && joined ? "joined" : artifact.tier;
-    if (!compiled || joined) CountHit(call.ns, call.request_key, source, artifact.compile_seconds);
-    wire::Bundle bundle = co_await BundleOf(artifact, call.have_kernels, source);
-    co_return co_await send(std::move(bundle));
+    if (const auto* failure = std::get_if<CompileFailure>(&*news.landing)) {
+      // What is wrong with the request itself is found before anything is reported.
+      if (seen == 0 && failure->failure_class == FailureClass::kDiagnostic) {
+        co_return co_await end_with(failure->error);
+      }
+      co_return co_await send(FrameOf(wire::ErrorReplyOf(failure->error)));
+    }
+    const auto& landed = *std::get<std::shared_ptr<const LandedArtifact>>(*news.landing);
+    const bool compiled = landed.tier() == "compiled";
+    const std::string source = compiled && seat.joined ? "joined" : landed.tier();
+    if (!compiled || seat.joined) {
+      CountHit(call.ns, call.request_key, source, landed.compile_seconds());
+    }
+    const auto frame =
+        co_await RunBlocking(blocking_, [&] { return landed.FrameFor(call.have_kernels, source); });
+    co_return co_await send(*frame);
   }
 }
 
-asio::awaitable<void> CompileService::RunFlight(wire::CompileCall call,
+asio::awaitable<void> CompileService::RunFlight(wire::CompileCall call, std::string request_id,
                                                 std::shared_ptr<Flight> flight, Job admitted) {
   std::optional<Flight::Landing> landing;
   {
     // Given back before the landing: who has an answer finds the place free.
     const Job job = std::move(admitted);
     try {
-      landing = co_await Fly(call, *flight);
+      landing = co_await Fly(call, request_id, *flight);
     } catch (const std::exception& e) {
-      landing = Internal(std::string("Unexpected exception: ") + e.what());
+      landing = CompileFailure{FailureClass::kInternal,
+                               Internal(std::string("Unexpected exception: ") + e.what())};
     }
   }
-  if (!landing->ok()) {
+  if (const auto* failure = std::get_if<CompileFailure>(&*landing)) {
     statistics_.Add("compile_failures");
-    config_.log.warn("compile of " + NameOf(call) + " fails: " + landing->error().message);
+    statistics_.Add("compile_failures.class." + std::string(Name(failure->failure_class)));
+    config_.log.warn(
+        "compile fails: " + failure->error.message,
+        LogFieldsOf(call, request_id, {{"class", std::string(Name(failure->failure_class))}}));
+    if (failure->failure_class == FailureClass::kDiagnostic) {
+      diagnostics_.Remember(call.ns, call.request_key, failure->error);
+    }
   }
-  {
-    const std::lock_guard lock(mutex_);
-    flights_.erase({call.ns, call.request_key});
-  }
+  flights_.Remove(FlightKeyOf(call));
   flight->Land(*std::move(landing));
 }
 
 asio::awaitable<Flight::Landing> CompileService::Fly(const wire::CompileCall& call,
+                                                     const std::string& request_id,
                                                      Flight& flight) {
   // Looked for only now that nobody else can start this key: an earlier flight that landed since
   // the client's lookup has published.
   auto found =
       co_await RunBlocking(blocking_, [&] { return store_.Find(call.ns, call.request_key, {}); });
-  if (found.ok()) co_return std::make_shared<const StoredArtifact>(*std::move(found));
+  if (found.ok()) co_return std::make_shared<const LandedArtifact>(*std::move(found));
+  co_return co_await CompileAnew(call, request_id, flight);
+}
 
+asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::CompileCall& call,
+                                                             const std::string& request_id,
+                                                             Flight& flight) {
   wire::WorkerRequest request;
   request.call = call;
+  request.request_id = request_id;
   ReusedKernels reused;
-  const WorkerPool::FindKernels find_kernels =
+  std::optional<CompiledArtifact> made;
+  WorkerPool::Handlers handlers;
+  handlers.find_kernels =
       [&](const wire::KernelQuery& query) -> asio::awaitable<wire::WorkerKernelReply> {
-    co_return co_await RunBlocking(blocking_, [&] { return store_.FindKernels(query, reused); });
+    co_return co_await RunBlocking(blocking_,
+                                   [&] { return store_.FindKernels(call.ns, query, reused); });
   };
-  auto done = co_await workers_.Run(
-      request, find_kernels, [&](const wire::Progress& progress) { flight.Report(progress); });
-  if (!done.ok()) co_return done.error();
-  flight.Report({"storing", 0, 1, "", done->compile_seconds});
-  auto compiled = co_await RunBlocking(blocking_, [&]() -> Result<CompiledArtifact> {
-    STOKER_TRY(CompiledArtifact made, ArtifactStore::Assemble(call, *std::move(done), reused));
-    if (const Status status = store_.Publish(call, made); !status.ok()) {
-      // A full disk costs the next client a compile, and this one nothing.
-      statistics_.Add("publish_failures");
-      config_.log.warn("storing " + NameOf(call) + " fails: " + status.error().message);
-    }
-    return made;
-  });
-  if (!compiled.ok()) co_return compiled.error();
-  CountCompile(call, *compiled);
-  co_return std::make_shared<const StoredArtifact>(std::move(compiled->artifact));
+  handlers.on_progress = [&](const wire::Progress& progress) { flight.Report(progress); };
+  handlers.accept = [&](wire::WorkerDone done) -> asio::awaitable<Status> {
+    co_return co_await RunBlocking(blocking_, [&]() -> Status {
+      STOKER_TRY(made, ArtifactStore::Assemble(call, std::move(done), reused));
+      return Ok();
+    });
+  };
+  if (auto failure = co_await workers_.Run(request, handlers)) co_return *std::move(failure);
+  flight.Report({"storing", 0, 1, "", made->artifact.compile_seconds});
+  const Status published =
+      co_await RunBlocking(blocking_, [&] { return store_.Publish(call, *made); });
+  if (!published.ok()) {
+    // A full disk costs the next client a compile, and this one nothing.
+    statistics_.Add("publish_failures");
+    config_.log.warn("storing fails: " + published.error().message, LogFieldsOf(call, request_id));
+  }
+  CountCompile(call, *made, request_id);
+  co_return std::make_shared<const LandedArtifact>(std::move(made->artifact));
 }
 
 void CompileService::Report(const wire::Report& report) {
@@ -343,7 +416,8 @@ asio::awaitable<Result<wire::ExplainReply>> CompileService::Explain(wire::Explai
   co_return co_await RunBlocking(blocking_, [&] { return store_.Explain(request); });
 }
 
-asio::awaitable<Result<wire::InspectReply>> CompileService::Inspect(wire::InspectRequest request) {
+asio::awaitable<Result<wire::InspectReply>> CompileService::Inspect(wire::InspectRequest request,
+                                                                    std::string request_id) {
   auto admitted = Admit();
   if (!admitted.ok()) co_return admitted.error();
   const Job job = *std::move(admitted);
@@ -355,17 +429,25 @@ asio::awaitable<Result<wire::InspectReply>> CompileService::Inspect(wire::Inspec
   if (!call.ok()) co_return call.error();
   wire::WorkerRequest worker_request;
   worker_request.call = *std::move(call);
+  worker_request.request_id = std::move(request_id);
   worker_request.inspect_sections = std::move(request.sections);
   if (worker_request.inspect_sections.empty()) {
     worker_request.inspect_sections = {"graph", "groups", "loops", "plan", "llvm", "asm"};
   }
-  const WorkerPool::FindKernels no_kernels =
-      [](const wire::KernelQuery&) -> asio::awaitable<wire::WorkerKernelReply> {
+  wire::InspectReply reply;
+  WorkerPool::Handlers handlers;
+  handlers.find_kernels = [](const wire::KernelQuery&) -> asio::awaitable<wire::WorkerKernelReply> {
     co_return wire::WorkerKernelReply{};
   };
-  auto done = co_await workers_.Run(worker_request, no_kernels, [](const wire::Progress&) {});
-  if (!done.ok()) co_return done.error();
-  co_return wire::InspectReply{std::move(done->sections)};
+  handlers.on_progress = [](const wire::Progress&) {};
+  handlers.accept = [&](wire::WorkerDone done) -> asio::awaitable<Status> {
+    reply.sections = std::move(done.sections);
+    co_return Ok();
+  };
+  if (auto failure = co_await workers_.Run(worker_request, handlers)) {
+    co_return std::move(failure->error);
+  }
+  co_return reply;
 }
 
 }  // namespace stoker

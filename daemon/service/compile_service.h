@@ -7,16 +7,16 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "cache/stack.h"
 #include "daemon/service/artifact_store.h"
-#include "daemon/service/flight.h"
+#include "daemon/service/diagnostic_memory.h"
+#include "daemon/service/flight_table.h"
+#include "daemon/service/log_fields.h"
 #include "daemon/service/statistics.h"
 #include "daemon/service/worker_pool.h"
 #include "protocol/wire/messages.h"
@@ -24,8 +24,9 @@
 namespace stoker {
 
 struct ServiceLog {
-  std::function<void(std::string_view)> info;  // Both from any thread.
-  std::function<void(std::string_view)> warn;
+  using Write = std::function<void(std::string_view message, const LogFields& fields)>;
+  Write info;  // Both from any thread.
+  Write warn;
 };
 
 struct ServiceConfig {
@@ -36,24 +37,27 @@ struct ServiceConfig {
 
 class CompileService {
  public:
-  using Send = std::function<boost::asio::awaitable<Status>(const wire::CompileEvent&)>;
+  // Of a CompileEvent in its frame.
+  using Send = std::function<boost::asio::awaitable<Status>(std::string_view frame)>;
 
   // All references must outlive the service. Its coroutines run on strands.
   CompileService(boost::asio::any_io_executor executor, boost::asio::thread_pool& blocking,
                  CacheStack& stack, Statistics& statistics, ServiceConfig config);
 
   boost::asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> Lookup(
-      wire::LookupRequest request);
+      wire::LookupRequest request, std::string request_id);
 
   // Sends progress and then the bundle through `send`. An error that is returned was met before
   // anything was sent; later ones are sent as events. Unavailable: the queue is full or the daemon
-  // drains.
-  boost::asio::awaitable<Status> Compile(wire::CompileCall call, const Send& send);
+  // drains. FailedPrecondition that names compile.graph_digest: this caller is to send the graph.
+  boost::asio::awaitable<Status> Compile(wire::CompileCall call, std::string request_id,
+                                         const Send& send);
 
   void Report(const wire::Report& report);
   boost::asio::awaitable<Result<wire::ListReply>> List(wire::ListRequest request);
   // Compiles anew; a job like a compile.
-  boost::asio::awaitable<Result<wire::InspectReply>> Inspect(wire::InspectRequest request);
+  boost::asio::awaitable<Result<wire::InspectReply>> Inspect(wire::InspectRequest request,
+                                                             std::string request_id);
   boost::asio::awaitable<Result<wire::ExplainReply>> Explain(wire::ExplainRequest request);
 
   // No new jobs from now on; those under way go on.
@@ -62,25 +66,39 @@ class CompileService {
   int jobs() const { return jobs_; }  // Running and waiting.
   int running() const { return workers_.running(); }
   int queue_limit() const { return config_.queue_limit; }
+  const WorkerPool& workers() const { return workers_; }
 
  private:
   class Job;
 
+  // Who waits for a flight, and whether another one had it begun.
+  struct Seat {
+    std::shared_ptr<Flight> flight;
+    bool joined = false;
+  };
+
+  bool IsFull() const { return jobs_ >= config_.queue_limit; }
+  Error QueueIsFull() const;
   Result<Job> Admit();
-  boost::asio::awaitable<Result<wire::CompileCall>> Complete(wire::CompileCall call);
-  // The flight of this key, or null.
-  std::shared_ptr<Flight> UnderWay(const std::string& ns, const Digest& key);
-  Result<std::shared_ptr<Flight>> Board(const wire::CompileCall& call, bool* joined);
-  boost::asio::awaitable<void> RunFlight(wire::CompileCall call, std::shared_ptr<Flight> flight,
-                                         Job job);
-  boost::asio::awaitable<Flight::Landing> Fly(const wire::CompileCall& call, Flight& flight);
-  boost::asio::awaitable<wire::Bundle> BundleOf(const StoredArtifact& artifact,
-                                                std::vector<Digest> held, std::string source);
+  boost::asio::awaitable<Result<Seat>> Board(wire::CompileCall call, const std::string& request_id);
+  // Of a call with its graph, which belongs to its key.
+  Result<Seat> Begin(wire::CompileCall call, const std::string& request_id);
+  // Tells the caller how the flight goes, to its end.
+  boost::asio::awaitable<Status> Accompany(Seat seat, const wire::CompileCall& call,
+                                           const Send& send);
+  boost::asio::awaitable<void> RunFlight(wire::CompileCall call, std::string request_id,
+                                         std::shared_ptr<Flight> flight, Job job);
+  boost::asio::awaitable<Flight::Landing> Fly(const wire::CompileCall& call,
+                                              const std::string& request_id, Flight& flight);
+  boost::asio::awaitable<Flight::Landing> CompileAnew(const wire::CompileCall& call,
+                                                      const std::string& request_id,
+                                                      Flight& flight);
   void CountEach(const std::string& ns, std::string_view name, double delta = 1);
   void CountHit(const std::string& ns, const Digest& key, const std::string& source,
                 double seconds_saved);
   void CountMiss(const std::string& ns, const std::string& reason);
-  void CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled);
+  void CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled,
+                    const std::string& request_id);
 
   const boost::asio::any_io_executor executor_;
   boost::asio::thread_pool& blocking_;
@@ -90,8 +108,8 @@ class CompileService {
   WorkerPool workers_;
   std::atomic<bool> draining_{false};
   std::atomic<int> jobs_{0};
-  std::mutex mutex_;  // Guards what follows.
-  std::map<std::pair<std::string, Digest>, std::shared_ptr<Flight>> flights_;
+  FlightTable flights_;
+  DiagnosticMemory diagnostics_;
 };
 
 }  // namespace stoker

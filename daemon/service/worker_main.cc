@@ -1,7 +1,7 @@
 #include "daemon/service/worker_main.h"
 
-#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -68,13 +68,26 @@ class FramedSocket {
   std::mutex mutex_;
 };
 
+// The request that the call stands for. Here, where a stranger's graph costs nobody but its sender,
+// its bytes are decoded and verified for the first time.
 Result<CompileRequest> RequestOf(wire::CompileCall call) {
   CompileRequest request;
-  STOKER_TRY(request.graph, DecodeGraph(call.graph));
+  auto graph = DecodeGraph(call.graph);
+  if (!graph.ok()) return graph.error().WithContext("Field 'compile.graph'");
+  request.graph = *std::move(graph);
   request.signature = std::move(call.signature);
   request.target = std::move(call.target);
   request.options = call.options;
   request.compiler_epoch = std::move(call.compiler_epoch);
+  if (Canonical(request.options, request.graph, request.target) != request.options) {
+    return InvalidArgument(
+        "Field 'options.numerics' is " + std::string(Name(request.options.numerics)) +
+        ", which no compile of this graph for " + request.target.ToString() + " reads.");
+  }
+  if (const Digest key = KeyOf(request).digest; key != call.request_key) {
+    return Internal("The graph's request key is " + key.ToHex() + "; the daemon took it for " +
+                    call.request_key.ToHex() + ".");
+  }
   return request;
 }
 
@@ -160,14 +173,23 @@ void PrepareForWantOfMemory(FramedSocket& socket) {
   std::set_new_handler(EndForWantOfMemory);
 }
 
-// When the machine runs out of memory, the kernel's choice falls on a compile rather than on the
-// daemon or on the job that waits.
-void VolunteerForOomKiller() {
-  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  // Where it is forbidden the kernel chooses as it likes.
-  [[maybe_unused]] const ssize_t written = write(fd, "500", 3);
-  close(fd);
+// What a worker that is ended by a signal leaves on standard error, beside what the library that
+// raised it has said: which request it was. Made before, for a handler may not allocate.
+constexpr std::size_t kMaxLastWords = 256;
+char g_last_words[kMaxLastWords];
+std::size_t g_last_words_size = 0;
+
+void SayLastWords(int number) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, g_last_words, g_last_words_size);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void NameRequest(const std::string& request_id) {
+  const std::string words =
+      "stokerd: a compile worker ends by a signal request=" + request_id + "\n";
+  g_last_words_size = words.copy(g_last_words, kMaxLastWords);
+  for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) signal(number, SayLastWords);
 }
 
 // Ends the process when the daemon closes the socket while a compile runs.
@@ -183,14 +205,15 @@ void WatchDaemon() {
 
 }  // namespace
 
-int RunWorker() {
-  VolunteerForOomKiller();
+int RunWorker(const std::vector<std::string>& protections) {
   WatchDaemon();
   FramedSocket socket(kWorkerSocket);
+  socket.Write(wire::WorkerReady{protections});
   while (auto frame = socket.Read()) {
     PrepareForWantOfMemory(socket);  // The limit is set by now.
     auto request = wire::DecodeWorkerRequest(*frame);
     frame->clear();
+    if (request.ok()) NameRequest(request->request_id);
     const auto done = request.ok() ? ServeGuarded(socket, std::move(*request))
                                    : Result<wire::WorkerDone>(request.error());
     if (done.ok()) {

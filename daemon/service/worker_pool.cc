@@ -1,18 +1,25 @@
 #include "daemon/service/worker_pool.h"
 
+#include <algorithm>
 #include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
+#include <thread>
+#include <utility>
+#include <variant>
 
 #include "daemon/service/signal.h"
+#include "daemon/service/worker_sandbox.h"
+#include "protocol/wire/limits.h"
 
 namespace stoker {
 namespace {
 
 namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
 constexpr std::chrono::hours kForever{24};
 
 std::string SecondsText(std::chrono::milliseconds time) {
@@ -22,33 +29,109 @@ std::string SecondsText(std::chrono::milliseconds time) {
   return text + " s";
 }
 
+std::chrono::seconds CpuTimeOf(std::chrono::milliseconds time_limit) {
+  const auto cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::chrono::ceil<std::chrono::seconds>(time_limit * cores);
+}
+
+struct Attempt {
+  std::optional<CompileFailure> failure;
+  std::optional<WorkerEnd> end;  // Why the worker serves nobody any more.
+};
+
+using Answer = std::variant<wire::WorkerDone, Error>;
+
+// What becomes of a worker that answers with this error.
+std::optional<WorkerEnd> EndAfter(FailureClass failure_class) {
+  switch (failure_class) {
+    case FailureClass::kDiagnostic:
+      return std::nullopt;
+    case FailureClass::kMemory:  // Its memory is full or in pieces.
+      return WorkerEnd::kMemory;
+    case FailureClass::kTimeout:
+      return WorkerEnd::kTimeout;
+    case FailureClass::kCrash:
+      return WorkerEnd::kCrash;
+    case FailureClass::kIo:
+    case FailureClass::kInternal:
+      return WorkerEnd::kUntrusted;
+  }
+  return WorkerEnd::kUntrusted;
+}
+
+Attempt Failed(FailureClass failure_class, Error error) {
+  return {CompileFailure{failure_class, std::move(error)}, EndAfter(failure_class)};
+}
+
 }  // namespace
 
 struct WorkerPool::State {
+  using Worker = std::shared_ptr<WorkerProcess>;
+
   State(asio::any_io_executor e, asio::thread_pool& b, WorkerConfig c, Log l)
       : executor(std::move(e)), blocking(b), config(std::move(c)), log(std::move(l)) {}
 
-  // An idle worker that lives, or a new one.
-  Result<std::shared_ptr<WorkerProcess>> Take() {
+  // An idle worker that lives and has met no other namespace, or a new one.
+  Result<Worker> Take(const std::string& name_space) {
+    const auto fits = [&](const Worker& worker) {
+      return worker->name_space.empty() || worker->name_space == name_space;
+    };
     while (true) {
-      std::shared_ptr<WorkerProcess> worker;
+      Worker worker;
       {
         const std::lock_guard lock(mutex);
-        if (idle.empty()) break;
-        worker = std::move(idle.back());
-        idle.pop_back();
+        const auto it = std::find_if(idle.rbegin(), idle.rend(), fits);
+        if (it == idle.rend()) break;
+        worker = std::move(*it);
+        idle.erase(std::next(it).base());
       }
-      if (worker->Alive()) return worker;
+      if (!worker->Alive()) continue;
+      worker->name_space = name_space;
+      return worker;
     }
-    return WorkerProcess::Start(executor, config.program);
+    STOKER_TRY(Worker worker, WorkerProcess::Start(executor, config.program));
+    worker->name_space = name_space;
+    return worker;
   }
+
+  // Keeps it for the next request. The one that this displaces, or null.
+  Worker Keep(Worker worker) {
+    const std::lock_guard lock(mutex);
+    idle.push_back(std::move(worker));
+    if (idle.size() <= static_cast<std::size_t>(config.max_workers)) return nullptr;
+    Worker displaced = std::move(idle.front());
+    idle.erase(idle.begin());
+    return displaced;
+  }
+
+  // Says aloud, once, what this host does not allow.
+  void NoteProtections(const WorkerProcess& worker) {
+    {
+      const std::lock_guard lock(mutex);
+      if (std::exchange(protections, worker.protections())) return;
+    }
+    std::string missing;
+    for (const std::string& protection : MissingProtections(worker.protections())) {
+      missing += (missing.empty() ? "" : ", ") + protection;
+    }
+    if (!missing.empty()) log("This host lets compile workers run without: " + missing + ".", "");
+  }
+
+  // What the worker answers. nullopt: it is gone, or says what no worker of ours says.
+  asio::awaitable<std::optional<Answer>> Converse(WorkerProcess& worker,
+                                                  const wire::WorkerRequest& request,
+                                                  const Handlers& handlers);
+  asio::awaitable<Attempt> RunOn(Worker worker, const wire::WorkerRequest& request,
+                                 const Handlers& handlers);
 
   const asio::any_io_executor executor;
   asio::thread_pool& blocking;
   const WorkerConfig config;
   const Log log;
-  std::mutex mutex;  // Guards what follows.
-  std::vector<std::shared_ptr<WorkerProcess>> idle;
+  WorkerMetrics metrics;
+  std::mutex mutex;          // Guards what follows.
+  std::vector<Worker> idle;  // The latest used last.
+  std::optional<std::vector<std::string>> protections;
   std::uint64_t next_ticket = 0;  // Requests are served by their tickets,
   std::uint64_t finished = 0;     // at most max_workers beyond the finished ones.
   std::atomic<int> running{0};
@@ -60,53 +143,62 @@ WorkerPool::WorkerPool(asio::any_io_executor executor, asio::thread_pool& blocki
     : state_(std::make_shared<State>(std::move(executor), blocking, std::move(config),
                                      std::move(log))) {
   auto worker = WorkerProcess::Start(state_->executor, state_->config.program);
-  if (worker.ok()) {
-    state_->idle.push_back(*std::move(worker));
-  } else {
-    state_->log(worker.error().message);
+  if (!worker.ok()) {
+    state_->log(worker.error().message, "");
+    return;
   }
+  state_->idle.push_back(*worker);
+  const auto greet = [](std::shared_ptr<State> state,
+                        State::Worker first) -> asio::awaitable<void> {
+    if (co_await first->Greet()) state->NoteProtections(*first);
+  };
+  asio::co_spawn(asio::make_strand(state_->executor), greet(state_, *std::move(worker)),
+                 asio::detached);
 }
 
 WorkerPool::~WorkerPool() = default;
 
 int WorkerPool::running() const { return state_->running; }
 
-namespace {
+const WorkerMetrics& WorkerPool::metrics() const { return state_->metrics; }
 
-struct Attempt {
-  Result<wire::WorkerDone> result;
-  bool crashed = false;       // The worker died by itself; the request is not to blame yet.
-  bool worker_is_fit = true;  // May serve another request.
-};
+std::optional<std::vector<std::string>> WorkerPool::protections() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->protections;
+}
 
-// What the worker answers. nullopt: it is gone, or says what no worker of ours says.
-asio::awaitable<std::optional<Result<wire::WorkerDone>>> Converse(
-    WorkerProcess& worker, const wire::WorkerRequest& request,
-    const WorkerPool::FindKernels& find_kernels, const WorkerPool::OnProgress& on_progress) {
+asio::awaitable<std::optional<Answer>> WorkerPool::State::Converse(
+    WorkerProcess& worker, const wire::WorkerRequest& request, const Handlers& handlers) {
+  if (!co_await worker.Greet()) co_return std::nullopt;
+  NoteProtections(worker);
   if (!co_await worker.Write(wire::EncodeWorkerRequest(request))) co_return std::nullopt;
-  while (true) {
+  std::size_t keys = 0;
+  for (std::size_t events = 0; events < kMaxEvents; ++events) {
     const auto payload = co_await worker.Read();
     if (!payload) co_return std::nullopt;
     auto event = wire::DecodeWorkerEvent(*payload);
     if (!event.ok()) co_return std::nullopt;
     if (const auto* progress = std::get_if<wire::Progress>(&*event)) {
-      on_progress(*progress);
+      handlers.on_progress(*progress);
     } else if (const auto* query = std::get_if<wire::KernelQuery>(&*event)) {
-      const wire::WorkerKernelReply reply = co_await find_kernels(*query);
+      // Each kernel that is found is held in memory until the request ends.
+      keys += query->kernel_keys.size();
+      if (keys > wire::kMaxDigests) co_return std::nullopt;
+      const wire::WorkerKernelReply reply = co_await handlers.find_kernels(*query);
       if (!co_await worker.Write(wire::EncodeWorkerKernelReply(reply))) co_return std::nullopt;
     } else if (auto* done = std::get_if<wire::WorkerDone>(&*event)) {
-      co_return std::move(*done);
+      co_return Answer(std::move(*done));
+    } else if (const auto* error = std::get_if<wire::ErrorReply>(&*event)) {
+      co_return Answer(wire::ErrorOf(*error));
     } else {
-      co_return wire::ErrorOf(std::get<wire::ErrorReply>(*event));
+      co_return std::nullopt;  // It was ready before.
     }
   }
+  co_return std::nullopt;
 }
 
-asio::awaitable<Attempt> RunOn(std::shared_ptr<WorkerProcess> worker,
-                               const wire::WorkerRequest& request, const WorkerConfig& config,
-                               asio::thread_pool& blocking,
-                               const WorkerPool::FindKernels& find_kernels,
-                               const WorkerPool::OnProgress& on_progress) {
+asio::awaitable<Attempt> WorkerPool::State::RunOn(Worker worker, const wire::WorkerRequest& request,
+                                                  const Handlers& handlers) {
   // Killing the worker closes its socket, which ends the conversation. The handler shares the
   // worker and the flag, since it may be queued when this request ends.
   const auto timed_out = std::make_shared<std::atomic<bool>>(false);
@@ -116,31 +208,37 @@ asio::awaitable<Attempt> RunOn(std::shared_ptr<WorkerProcess> worker,
     *timed_out = true;
     worker->Kill();
   });
-  auto answer = co_await Converse(*worker, request, find_kernels, on_progress);
+  worker->LimitCpuTime(CpuTimeOf(config.time_limit));
+  auto answer = co_await Converse(*worker, request, handlers);
   deadline.cancel();
-  if (answer) {
-    // After a failed allocation a worker's memory is full or in pieces.
-    const bool fit = answer->ok() || answer->error().code != ErrorCode::kResourceExhausted;
-    co_return Attempt{*std::move(answer), false, fit && !*timed_out};
+  if (!answer) {
+    const WorkerProcess::End end = co_await worker->Reap(blocking);
+    if (*timed_out || end.is_out_of_cpu_time) {
+      co_return Failed(FailureClass::kTimeout,
+                       DeadlineExceeded("The compile takes longer than the limit of " +
+                                        SecondsText(config.time_limit) + "."));
+    }
+    co_return Failed(FailureClass::kCrash,
+                     Internal("The compile worker " + end.how + "; it had used " +
+                              std::to_string(end.peak_mib) + " MiB of its limit of " +
+                              std::to_string(config.program.memory_limit_mib) + " MiB."));
   }
-  const WorkerProcess::End end = co_await worker->Reap(blocking);
-  if (*timed_out) {
-    co_return Attempt{DeadlineExceeded("The compile takes longer than the limit of " +
-                                       SecondsText(config.time_limit) + "."),
-                      false, false};
+  Attempt attempt;
+  if (*timed_out) attempt.end = WorkerEnd::kTimeout;  // Just when it had answered.
+  if (auto* error = std::get_if<Error>(&*answer)) {
+    attempt.failure = FailureOfWorker(std::move(*error));
+    if (!attempt.end) attempt.end = EndAfter(attempt.failure->failure_class);
+    co_return attempt;
   }
-  co_return Attempt{
-      Internal("The compile worker " + end.how + "; it had used " + std::to_string(end.peak_mib) +
-               " MiB of its limit of " + std::to_string(config.program.memory_limit_mib) + " MiB."),
-      true, false};
+  Status accepted = co_await handlers.accept(std::get<wire::WorkerDone>(std::move(*answer)));
+  if (!accepted.ok()) co_return Failed(FailureClass::kInternal, accepted.error());
+  co_return attempt;
 }
 
-}  // namespace
-
-asio::awaitable<Result<wire::WorkerDone>> WorkerPool::Run(const wire::WorkerRequest& request,
-                                                          const FindKernels& find_kernels,
-                                                          const OnProgress& on_progress) {
+asio::awaitable<std::optional<CompileFailure>> WorkerPool::Run(const wire::WorkerRequest& request,
+                                                               const Handlers& handlers) {
   const std::shared_ptr<State> state = state_;
+  const Clock::time_point asked = Clock::now();
   const auto may_run = [&state](std::uint64_t ticket) {
     const std::lock_guard lock(state->mutex);
     return ticket < state->finished + static_cast<std::uint64_t>(state->config.max_workers);
@@ -152,9 +250,12 @@ asio::awaitable<Result<wire::WorkerDone>> WorkerPool::Run(const wire::WorkerRequ
   // Gives the ticket back however this ends.
   struct Slot {
     State& state;
-    bool running = false;
+    std::optional<Clock::time_point> start = std::nullopt;  // Running since.
     ~Slot() {
-      if (running) state.running.fetch_sub(1);
+      if (start) {
+        state.running.fetch_sub(1);
+        state.metrics.run.Record((Clock::now() - *start) / std::chrono::nanoseconds(1));
+      }
       {
         const std::lock_guard lock(state.mutex);
         ++state.finished;
@@ -167,24 +268,31 @@ asio::awaitable<Result<wire::WorkerDone>> WorkerPool::Run(const wire::WorkerRequ
     if (may_run(ticket)) break;
     co_await state->freed.WaitBeyond(seen, kForever);
   }
-  slot.running = true;
+  slot.start = Clock::now();
   state->running.fetch_add(1);
+  state->metrics.queue.Record((*slot.start - asked) / std::chrono::nanoseconds(1));
 
   for (bool first = true;; first = false) {
-    auto taken = state->Take();
-    if (!taken.ok()) co_return taken.error();
+    auto taken = state->Take(request.call.ns);
+    if (!taken.ok()) co_return CompileFailure{FailureClass::kIo, taken.error()};
     std::shared_ptr<WorkerProcess> worker = *std::move(taken);
-    Attempt attempt =
-        co_await RunOn(worker, request, state->config, state->blocking, find_kernels, on_progress);
-    if (attempt.worker_is_fit && ++worker->served < state->config.requests_per_worker) {
-      const std::lock_guard lock(state->mutex);
-      state->idle.push_back(std::move(worker));
-    } else {
+    Attempt attempt = co_await state->RunOn(worker, request, handlers);
+    if (!attempt.end && ++worker->served >= state->config.requests_per_worker) {
+      attempt.end = WorkerEnd::kWornOut;
+    }
+    if (!attempt.end) {
+      worker = state->Keep(std::move(worker));
+      if (worker != nullptr) attempt.end = WorkerEnd::kDisplaced;
+    }
+    if (attempt.end) {
+      state->metrics.Count(*attempt.end);
       co_await worker->Reap(state->blocking);
     }
-    if (attempt.crashed) state->log(attempt.result.error().message);
-    if (attempt.crashed && first) continue;
-    co_return std::move(attempt.result);
+    if (!attempt.failure || attempt.failure->failure_class != FailureClass::kCrash) {
+      co_return std::move(attempt.failure);
+    }
+    state->log(attempt.failure->error.message, request.request_id);
+    if (!first) co_return std::move(attempt.failure);
   }
 }
 

@@ -1,5 +1,8 @@
 // WorkerPool: runs requests in compile worker processes, a bounded number at a time, in the order
 // in which they were asked for.
+//
+// A worker serves one namespace, and is replaced after anything but an artifact or a diagnostic:
+// what a hostile graph may have made of it meets nobody else's request.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -8,8 +11,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "daemon/service/compile_failure.h"
+#include "daemon/service/worker_metrics.h"
 #include "daemon/service/worker_process.h"
 #include "protocol/base/result.h"
 #include "protocol/wire/messages.h"
@@ -25,11 +33,21 @@ struct WorkerConfig {
 
 class WorkerPool {
  public:
-  // Called again from the start when a request is tried again.
-  using FindKernels = std::function<boost::asio::awaitable<wire::WorkerKernelReply>(
-      const wire::KernelQuery& query)>;
-  using OnProgress = std::function<void(const wire::Progress&)>;
-  using Log = std::function<void(std::string_view)>;  // Of what went wrong; from any thread.
+  // What a worker may say in one request; one that says more is none of ours.
+  static constexpr std::size_t kMaxEvents = std::size_t{1} << 20;
+
+  // What the caller does for a request while it runs. All but `accept` are called again from the
+  // start when it is tried again.
+  struct Handlers {
+    std::function<boost::asio::awaitable<wire::WorkerKernelReply>(const wire::KernelQuery& query)>
+        find_kernels;
+    std::function<void(const wire::Progress&)> on_progress;
+    // Takes what the worker made. An error: it is not what was asked for, and the worker is not
+    // trusted again.
+    std::function<boost::asio::awaitable<Status>(wire::WorkerDone done)> accept;
+  };
+  // Of what went wrong with a request; from any thread.
+  using Log = std::function<void(std::string_view message, std::string_view request_id)>;
 
   // Starts one worker ahead, so that the first compile does not wait for a process. `blocking` must
   // outlive the pool and its requests.
@@ -39,11 +57,13 @@ class WorkerPool {
 
   // Waits for a free slot, then runs the request; the calling coroutine runs on a strand. A worker
   // that crashes is replaced and the request tried once more; after that, and at a limit, the error
-  // names the signal or the limit.
-  boost::asio::awaitable<Result<wire::WorkerDone>> Run(const wire::WorkerRequest& request,
-                                                       const FindKernels& find_kernels,
-                                                       const OnProgress& on_progress);
+  // names the signal or the limit. Nothing: its result was accepted.
+  boost::asio::awaitable<std::optional<CompileFailure>> Run(const wire::WorkerRequest& request,
+                                                            const Handlers& handlers);
   int running() const;
+  const WorkerMetrics& metrics() const;
+  // What the latest worker said that it is confined by; nothing before the first one is up.
+  std::optional<std::vector<std::string>> protections() const;
 
  private:
   struct State;

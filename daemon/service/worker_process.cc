@@ -1,31 +1,37 @@
 #include "daemon/service/worker_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 
 #include "daemon/service/blocking.h"
 #include "daemon/service/worker_main.h"
 #include "protocol/wire/framing.h"
-
-extern char** environ;
+#include "protocol/wire/messages.h"
 
 namespace stoker {
 namespace {
 
 namespace asio = boost::asio;
 constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
+// Memory for an answer is taken as it comes, not as it is announced.
+constexpr std::size_t kReadStepBytes = std::size_t{1} << 20;
+constexpr std::chrono::hours kForever{24};
 
 // Sanitizers map terabytes of shadow memory, which would count.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -34,24 +40,41 @@ constexpr bool kLimitsMemory = false;
 constexpr bool kLimitsMemory = true;
 #endif
 
-// The worker's socket is descriptor kWorkerSocket there; it has no other but the standard ones.
+// NAME=VALUE of those that are set.
+std::vector<std::string> EnvironmentOf(const WorkerProgram& program) {
+  std::vector<std::string> environment;
+  for (const std::string& name : program.variables) {
+    if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
+  }
+  return environment;
+}
+
+// As posix_spawn takes it.
+std::vector<char*> PointersTo(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// The worker's socket is descriptor kWorkerSocket there; it has no other but the standard ones, of
+// which it reads none.
 int Spawn(const WorkerProgram& program, int socket, pid_t* pid) {
   std::vector<std::string> arguments = {program.path};
   arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
+  std::vector<std::string> environment = EnvironmentOf(program);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, socket, kWorkerSocket);
   posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerSocket + 1);
   // A process group of its own: Ctrl-C at a terminal drains the daemon and must not end compiles.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int result =
-      posix_spawn(pid, program.path.c_str(), &actions, &attributes, argv.data(), environ);
+  const int result = posix_spawn(pid, program.path.c_str(), &actions, &attributes,
+                                 PointersTo(arguments).data(), PointersTo(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return result;
@@ -89,6 +112,52 @@ WorkerProcess::~WorkerProcess() {
   Wait();
 }
 
+asio::awaitable<bool> WorkerProcess::Greet() {
+  while (true) {
+    const std::uint64_t seen = greeted_.version();
+    {
+      const std::lock_guard lock(mutex_);
+      if (greeting_ == Greeting::kRead) co_return true;
+      if (greeting_ == Greeting::kFailed) co_return false;
+      if (greeting_ == Greeting::kAwaited) {
+        greeting_ = Greeting::kBeingRead;
+        break;
+      }
+    }
+    co_await greeted_.WaitBeyond(seen, kForever);
+  }
+  const bool is_ready = co_await ReadGreeting();
+  {
+    const std::lock_guard lock(mutex_);
+    greeting_ = is_ready ? Greeting::kRead : Greeting::kFailed;
+  }
+  greeted_.Notify();
+  co_return is_ready;
+}
+
+asio::awaitable<bool> WorkerProcess::ReadGreeting() {
+  const auto payload = co_await Read();
+  if (!payload) co_return false;
+  auto event = wire::DecodeWorkerEvent(*payload);
+  auto* ready = event.ok() ? std::get_if<wire::WorkerReady>(&*event) : nullptr;
+  if (ready == nullptr) co_return false;
+  protections_ = std::move(ready->protections);
+  co_return true;
+}
+
+void WorkerProcess::LimitCpuTime(std::chrono::seconds more) {
+  const std::lock_guard lock(mutex_);
+  clockid_t clock = 0;
+  timespec used{};
+  rlimit limit{};
+  if (pid_ == 0 || clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0 ||
+      prlimit(pid_, RLIMIT_CPU, nullptr, &limit) != 0) {
+    return;
+  }
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(used.tv_sec + 1 + more.count()));
+  prlimit(pid_, RLIMIT_CPU, &limit, nullptr);
+}
+
 void WorkerProcess::Kill() {
   const std::lock_guard lock(mutex_);
   if (pid_ > 0) kill(pid_, SIGKILL);
@@ -104,7 +173,7 @@ bool WorkerProcess::Alive() {
 
 WorkerProcess::End WorkerProcess::Wait() {
   Kill();
-  if (pid_ == 0) return {"is gone", 0};
+  if (pid_ == 0) return {"is gone"};
   // Its end is awaited without the lock, and it stays a zombie: its number is not given away.
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
@@ -114,10 +183,11 @@ WorkerProcess::End WorkerProcess::Wait() {
   rusage usage{};
   const bool reaped = wait4(pid_, &status, WNOHANG, &usage) == pid_;
   pid_ = 0;
-  if (!reaped) return {"is gone", 0};
+  if (!reaped) return {"is gone"};
   End end;
   end.peak_mib = static_cast<std::uint64_t>(usage.ru_maxrss) >> 10;  // From KiB.
   if (WIFSIGNALED(status)) {
+    end.is_out_of_cpu_time = WTERMSIG(status) == SIGXCPU;
     end.how = "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
               strsignal(WTERMSIG(status)) + ")";
   } else {
@@ -143,9 +213,14 @@ asio::awaitable<std::optional<std::string>> WorkerProcess::Read() {
   if (code) co_return std::nullopt;
   const auto length = wire::FrameLength({header, sizeof header});
   if (!length.ok()) co_return std::nullopt;
-  std::string payload(*length, '\0');
-  std::tie(code, size) = co_await asio::async_read(socket_, asio::buffer(payload), kAwait);
-  if (code) co_return std::nullopt;
+  std::string payload;
+  while (payload.size() < *length) {
+    const std::size_t had = payload.size();
+    payload.resize(std::min<std::size_t>(*length, had + std::max(had, kReadStepBytes)));
+    std::tie(code, size) = co_await asio::async_read(
+        socket_, asio::buffer(payload.data() + had, payload.size() - had), kAwait);
+    if (code) co_return std::nullopt;
+  }
   co_return payload;
 }
 

@@ -17,6 +17,7 @@ Status Read(std::string_view name, std::string_view bytes, KernelQuery* out);
 Status Read(std::string_view name, std::string_view bytes, Progress* out);
 Status Read(std::string_view name, std::string_view bytes, ShapeSignature* out);
 Status Read(std::string_view name, std::string_view bytes, WorkerDone* out);
+Status Read(std::string_view name, std::string_view bytes, WorkerReady* out);
 
 // The message in `field`, read into `out`.
 template <typename Struct>
@@ -278,6 +279,8 @@ Status Read(std::string_view name, std::string_view bytes, WorkerRequest* out) {
         return ReadNested("work.call", field, &out->call);
       case 2:
         return AppendText("work.inspect_sections", field, &out->inspect_sections);
+      case 3:
+        return TakeText("work.request_id", field, kMaxNameBytes, &out->request_id);
       default:
         return Ok();
     }
@@ -330,6 +333,13 @@ Status Read(std::string_view name, std::string_view bytes, WorkerDone* out) {
       default:
         return Ok();
     }
+  });
+}
+
+Status Read(std::string_view name, std::string_view bytes, WorkerReady* out) {
+  return ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
+    if (field.number() != 1) return Ok();
+    return AppendText("ready.protections", field, &out->protections);
   });
 }
 
@@ -411,7 +421,8 @@ Result<WorkerRequest> DecodeWorkerRequest(std::string_view bytes) {
 }
 
 Result<WorkerEvent> DecodeWorkerEvent(std::string_view bytes) {
-  return DecodeEvent<WorkerEvent, Progress, KernelQuery, WorkerDone, ErrorReply>(bytes);
+  return DecodeEvent<WorkerEvent, Progress, KernelQuery, WorkerDone, ErrorReply, WorkerReady>(
+      bytes);
 }
 
 Result<WorkerKernelReply> DecodeWorkerKernelReply(std::string_view bytes) {

@@ -193,7 +193,10 @@ void Write(ProtoWriter& out, const ExplainReply& reply) { WriteEach(out, 1, repl
 void Write(ProtoWriter& out, const WorkerRequest& request) {
   out.Message(1, [&](ProtoWriter& nested) { Write(nested, request.call); });
   WriteTexts(out, 2, request.inspect_sections);
+  WriteText(out, 3, request.request_id);
 }
+
+void Write(ProtoWriter& out, const WorkerReady& ready) { WriteTexts(out, 1, ready.protections); }
 
 void Write(ProtoWriter& out, const KernelQuery& query) { WriteDigests(out, 1, query.kernel_keys); }
 

@@ -167,11 +167,13 @@ struct ExplainReply {
   std::vector<Difference> differences;  // In the order of FieldsOf.
 };
 
-// Daemon and compile worker, framed, over a socket pair: one WorkerRequest, then WorkerEvents; each
-// KernelQuery is answered by one WorkerKernelReply; Done or ErrorReply ends the job.
+// Daemon and compile worker, framed, over a socket pair: the worker says that it is ready; then one
+// WorkerRequest a job, and WorkerEvents; each KernelQuery is answered by one WorkerKernelReply;
+// Done or ErrorReply ends the job.
 struct WorkerRequest {
   CompileCall call;                           // With the graph.
   std::vector<std::string> inspect_sections;  // Not empty: fill Done::sections with these.
+  std::string request_id;                     // Of the client's request, for what the worker logs.
 };
 
 struct KernelQuery {
@@ -191,7 +193,11 @@ struct WorkerDone {
   std::vector<Section> sections;
 };
 
-using WorkerEvent = std::variant<Progress, KernelQuery, WorkerDone, ErrorReply>;
+struct WorkerReady {
+  std::vector<std::string> protections;  // In force: names of daemon/service/worker_sandbox.h.
+};
+
+using WorkerEvent = std::variant<Progress, KernelQuery, WorkerDone, ErrorReply, WorkerReady>;
 
 struct WorkerKernelReply {
   struct Known {

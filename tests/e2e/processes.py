@@ -87,7 +87,7 @@ class Daemon:
             [str(BUILD / "bin" / "stokerd"), "--cache-dir", str(folder / "cache"), "--log-file",
              str(self.log), "--listen", "http://127.0.0.1:0", *arguments])
         match = wait_for(
-            lambda: self.log.exists() and re.search(r"listens on (\S+)", self.log.read_text()))
+            lambda: self.log.exists() and re.search(r'listens on ([^\s"]+)', self.log.read_text()))
         self.url = match[1]
 
     def call(self, method, path, body=None):

@@ -85,8 +85,9 @@ std::vector<std::string> Seeds() {
       wire::EncodeInspectReply({{{"graph", "text"}}}),
       wire::EncodeExplainRequest({"default", "0123", "4567"}),
       wire::EncodeExplainReply({{{"target", "a", "b"}}}),
-      wire::EncodeWorkerRequest({SampleCall(), {"llvm"}}),
+      wire::EncodeWorkerRequest({SampleCall(), {"llvm"}, "id"}),
       wire::EncodeWorkerEvent(wire::KernelQuery{{digest}}),
+      wire::EncodeWorkerEvent(wire::WorkerReady{{"seccomp"}}),
       wire::EncodeWorkerKernelReply({{{digest, digest, 4096}}}),
   };
   static_assert(std::size(encodings) == std::size(kMessages));

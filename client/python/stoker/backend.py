@@ -119,7 +119,9 @@ def _compile_once(gm, parameters, options, traced_s, note):
     try:
         return _compile_segments(gm, parameters, options, record, note)
     except (StokerError, Unsupported) as error:
-        warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s", error)
+        request = getattr(error, "request_id", None)
+        warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s%s", error,
+                  f" (request {request})" if request else "")
     except Exception as error:
         warn_of_bug("a graph runs in eager", error)
     tally.count("graphs_eager")

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 from ctypes import (
     CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t,
     c_uint32, c_uint64, c_void_p, sizeof)
@@ -16,15 +17,19 @@ CODES = {
     9: "internal error",
 }
 FAILED_PRECONDITION = 8
+REQUEST = re.compile(r" \(request ([\w.-]+)\)")  # In a message.
 
 
 class StokerError(Exception):
-    """A failed call; `code` is one of the CODES, `kind` what it stands for."""
+    """A failed call; `code` is one of the CODES, `kind` what it stands for. `request_id` is what the daemon's log
+    calls the request, or None; it is no part of the text, which is the same for the same failure."""
 
     def __init__(self, code, message):
         self.code = code
         self.kind = CODES.get(code, str(code))
-        super().__init__(f"{self.kind}: {message}")
+        named = REQUEST.search(message)
+        self.request_id = named and named[1]
+        super().__init__(f"{self.kind}: {REQUEST.sub('', message)}")
 
 
 class LibraryNotFound(StokerError):

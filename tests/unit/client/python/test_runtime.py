@@ -48,3 +48,10 @@ def test_a_graph_whose_operator_returns_another_shape_runs_in_eager():
     run = runtime.rescued(runtime.run_of(program, []), in_eager)
     assert run([torch.ones(2, 3)])[0].sum() == 0 and run([torch.ones(2, 3)])[0].sum() == 0
     assert len(errors) == 1
+
+
+def test_the_same_failure_of_two_requests_has_one_text():
+    errors = [StokerError(3, f"Op 'x' is not implemented. (request {name})") for name in ("7f-1-2", "7f-1-3")]
+    assert [str(error) for error in errors] == ["unimplemented: Op 'x' is not implemented."] * 2
+    assert [error.request_id for error in errors] == ["7f-1-2", "7f-1-3"]
+    assert StokerError(5, "no daemon").request_id is None

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "daemon/service/worker_sandbox.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 
 namespace stoker {
@@ -74,6 +75,7 @@ TEST(AdminPages, Metrics_CountWhatHappened_LabelsAreEscaped) {
   daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
   daemon.Compile(call);
   daemon.Compile(FakeCall(Behaviour::kError));
+  daemon.Compile(FakeCall(Behaviour::kError));
   daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
   daemon.Call("POST", "/v1/report",
               wire::EncodeReport({"default", {}, {{"a\"b\\c\nd}", 4}, {"aten.x", 1}}}));
@@ -82,6 +84,12 @@ TEST(AdminPages, Metrics_CountWhatHappened_LabelsAreEscaped) {
   EXPECT_EQ(samples.at("stoker_misses_total{reason=\"no entry\"}"), 1);
   EXPECT_EQ(samples.at("stoker_compiles_total"), 1);
   EXPECT_EQ(samples.at("stoker_compile_failures_total"), 1);
+  EXPECT_EQ(samples.at("stoker_compile_failures_by_class_total{class=\"diagnostic\"}"), 1);
+  EXPECT_EQ(samples.at("stoker_diagnostics_served_total"), 1);
+  EXPECT_EQ(samples.at("stoker_compile_queue_duration_seconds_count"), 2);
+  EXPECT_EQ(samples.at("stoker_compile_duration_seconds_count"), 2);
+  EXPECT_EQ(samples.at("stoker_compile_duration_seconds_bucket{le=\"+Inf\"}"), 2);
+  EXPECT_EQ(samples.at("stoker_worker_restarts_total{reason=\"crash\"}"), 0);
   EXPECT_EQ(samples.at("stoker_kernels_compiled_total"), 2);
   EXPECT_GT(samples.at("stoker_compile_seconds_total"), 0);
   EXPECT_GT(samples.at("stoker_seconds_saved_total"), 0);
@@ -132,6 +140,9 @@ TEST(AdminPages, Status_HasWhatStatsPrints) {
   EXPECT_EQ(status.at("pid"), getpid());
   EXPECT_EQ(status.at("queue").at("running"), 0);
   EXPECT_EQ(status.at("queue").at("limit"), TestDaemon::Config().queue_limit);
+  EXPECT_EQ(status.at("workers").at("protections").as_array().size(), kWorkerProtections.size());
+  EXPECT_EQ(status.at("workers").at("missing_protections").as_array().size(), 0U);
+  EXPECT_EQ(status.at("workers").at("restarts").at("crash"), 0);
   const json::value& stats = status.at("stats");
   EXPECT_EQ(stats.at("hits").at("total"), 1);
   EXPECT_EQ(stats.at("hits").at("memory"), 1);

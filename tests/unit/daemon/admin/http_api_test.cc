@@ -180,8 +180,21 @@ std::vector<Malformed> MalformedRequests() {
       {"compile: truncated graph", "/v1/compile", CallWith([](auto& c) { c.graph.pop_back(); }),
        400, "compile.graph"},
       {"compile: other graph", "/v1/compile",
-       CallWith([](auto& c) { c.graph = EncodeGraph(FakeGraph(Behaviour::kGood, 7)); }), 409,
-       "compile.request_key"},
+       CallWith([](auto& c) { c.graph = EncodeGraph(FakeGraph(Behaviour::kGood, 7)); }), 400,
+       "compile.graph"},
+      {"compile: other graph, no digest", "/v1/compile", CallWith([](auto& c) {
+         c.graph = EncodeGraph(FakeGraph(Behaviour::kGood, 7));
+         c.graph_digest = Digest();
+       }),
+       409, "compile.request_key"},
+      // Its key is right, so that a worker finds what is wrong with it.
+      {"compile: malformed graph", "/v1/compile", CallWith([](auto& c) {
+         c.graph = "nonsense";
+         c.graph_digest = Sha256Of(c.graph);
+         c.request_key =
+             KeyOf(c.graph_digest, c.signature, c.target, c.options, c.compiler_epoch).digest;
+       }),
+       400, "compile.graph"},
       {"compile: unknown graph", "/v1/compile", CallWith([](auto& c) { c.graph.clear(); }), 409,
        "compile.graph_digest"},
       {"compile: epoch", "/v1/compile", CallWith([](auto& c) { c.compiler_epoch = "older"; }), 409,
@@ -230,7 +243,8 @@ TEST(HttpApi, MalformedRequests_GetA4xxThatNamesTheField_AndOthersAreServed) {
   }
   EXPECT_EQ(CompilesOf(Behaviour::kGood), 0);
   EXPECT_EQ(daemon.Compile(FakeCall(Behaviour::kGood)).status, 200);
-  EXPECT_EQ(daemon.statistics().Total("compile_failures"), 0);
+  EXPECT_EQ(daemon.statistics().Total("compile_failures"), 1);
+  EXPECT_EQ(daemon.statistics().Total("compile_failures.class.diagnostic"), 1);
 }
 
 // Whatever a flipped bit or a cut makes of a good request, the daemon answers and lives on.

@@ -54,7 +54,7 @@ class TestDaemon {
     stack_ = CacheStack::Open(StackConfig{}, nullptr).value();
     statistics_ = Statistics::Open(counter_store_).value();
     cache_counters_ = std::make_unique<CacheCounters>(*stack_, *statistics_);
-    config.log.info = config.log.warn = [](std::string_view) {};
+    config.log.info = config.log.warn = [](std::string_view, const LogFields&) {};
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
                                          *stack_, *statistics_, std::move(config));
@@ -81,6 +81,7 @@ class TestDaemon {
   static ServiceConfig Config() {
     ServiceConfig config;
     config.worker.program.path = STOKER_FAKE_WORKER;
+    config.worker.program.variables.emplace_back(kFolderVariable);
     config.worker.program.memory_limit_mib = 512;
     return config;
   }

@@ -45,7 +45,8 @@ class ArtifactStoreTest : public testing::Test {
     CompileHooks hooks;
     hooks.find_kernels = [&](std::span<const Digest> keys) {
       std::vector<std::optional<KernelRef>> found;
-      for (const auto& known : store_->FindKernels({{keys.begin(), keys.end()}}, reused).kernels) {
+      for (const auto& known :
+           store_->FindKernels(call.ns, {{keys.begin(), keys.end()}}, reused).kernels) {
         found.emplace_back();
         if (!known.blob.IsZero()) found.back() = {known.kernel_key, known.blob, known.size_bytes};
       }
@@ -225,6 +226,13 @@ TEST_F(ArtifactStoreTest, FindKernels_SharedOneIsReused_DamagedOneIsNot) {
   EXPECT_THAT(Make(FakeCall(Behaviour::kGood, 2)).compiled_keys, SizeIs(2));
 }
 
+TEST_F(ArtifactStoreTest, FindKernels_OfAnotherNamespace_AreNotReused) {
+  Make(FakeCall(Behaviour::kGood, 0));
+  wire::CompileCall elsewhere = FakeCall(Behaviour::kGood, 1);
+  elsewhere.ns = "elsewhere";
+  EXPECT_THAT(Make(elsewhere).compiled_keys, SizeIs(2));
+}
+
 TEST_F(ArtifactStoreTest, Assemble_WhatIsNotWholeOrNotAskedFor_IsOurError) {
   const wire::CompileCall call = FakeCall(Behaviour::kGood);
   ReusedKernels none;
@@ -244,9 +252,23 @@ TEST_F(ArtifactStoreTest, Assemble_WhatIsNotWholeOrNotAskedFor_IsOurError) {
   EXPECT_THAT(refused(done), HasSubstr("did not deliver"));
   done = good;
   done.constants[0].data += "x";
+  EXPECT_THAT(refused(done), HasSubstr("does not name"));
+  done = good;
+  done.constants.push_back({Sha256Of("y"), "y"});
+  EXPECT_THAT(refused(done), HasSubstr("does not name"));
+  done = good;
+  done.constants.clear();
   EXPECT_THAT(refused(done), HasSubstr("did not deliver"));
+  done = good;
+  std::swap(done.kernels[0].kernel_key, done.kernels[1].kernel_key);
+  EXPECT_THAT(refused(done), HasSubstr("does not say"));
   done = DoneOf(FakeCall(Behaviour::kGood, 1), none);
   EXPECT_THAT(refused(done), HasSubstr("made an artifact of request"));
+  wire::CompileCall other = call;
+  other.target = Target::Parse("cpu/x86-64-v3").value();
+  const auto made = ArtifactStore::Assemble(other, good, none);
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, HasSubstr("cpu/x86-64-v4"));
 }
 
 wire::LookupRequest LookupOf(const wire::CompileCall& call) {
@@ -308,7 +330,7 @@ TEST_F(ArtifactStoreTest, List_ShowsArtifacts_ByNamespaceKindAndLimit) {
   EXPECT_THAT(List(), SizeIs(3));
   EXPECT_THAT(List("", "", 2), SizeIs(2));
   EXPECT_THAT(List("", "capture"), IsEmpty());
-  EXPECT_THAT(List("", "kernel"), SizeIs(4));
+  EXPECT_THAT(List("", "kernel"), SizeIs(5));  // One of both namespaces.
   EXPECT_THAT(List("nowhere"), IsEmpty());
   const auto listed = List("elsewhere");
   ASSERT_THAT(listed, SizeIs(1));

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cache/memory_counter_store.h"
+#include "protocol/wire/framing.h"
 #include "tests/unit/daemon/service/coroutines.h"
 #include "tests/unit/daemon/service/fake_compiler.h"
 #include "tests/unit/temp_folder.h"
@@ -23,6 +24,8 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
+
+constexpr char kRequestId[] = "request-1";
 
 // What a caller of Compile saw.
 struct Outcome {
@@ -49,15 +52,21 @@ class CompileServiceTest : public testing::Test {
   static ServiceConfig Config() {
     ServiceConfig config;
     config.worker.program.path = STOKER_FAKE_WORKER;
+    config.worker.program.variables.emplace_back(kFolderVariable);
     config.worker.program.memory_limit_mib = 512;
     return config;
   }
   CompileService& Start(ServiceConfig config = Config()) {
-    config.log.info = [](std::string_view) {};
-    config.log.warn = [this](std::string_view message) {
-      const std::lock_guard lock(mutex_);
-      warnings_.emplace_back(message);
+    const auto write_to = [this](std::vector<std::string>& lines) {
+      return [this, &lines](std::string_view message, const LogFields& fields) {
+        std::string line(message);
+        for (const auto& [name, value] : fields) line += " " + std::string(name) + "=" + value;
+        const std::lock_guard lock(mutex_);
+        lines.push_back(std::move(line));
+      };
     };
+    config.log.info = write_to(infos_);
+    config.log.warn = write_to(warnings_);
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
                                          *stack_, *statistics_, std::move(config));
@@ -67,8 +76,8 @@ class CompileServiceTest : public testing::Test {
   // Counts in `*reports` what it is told while it waits.
   asio::awaitable<Outcome> Ask(wire::CompileCall call, std::atomic<int>* reports = nullptr) {
     Outcome outcome;
-    const CompileService::Send send =
-        [&](const wire::CompileEvent& event) -> asio::awaitable<Status> {
+    const CompileService::Send send = [&](std::string_view frame) -> asio::awaitable<Status> {
+      const auto event = wire::DecodeCompileEvent(frame.substr(wire::kFrameHeaderBytes)).value();
       if (const auto* progress = std::get_if<wire::Progress>(&event)) {
         outcome.progress.push_back(*progress);
         if (reports != nullptr && progress->stage == "compiling") ++*reports;
@@ -79,7 +88,7 @@ class CompileServiceTest : public testing::Test {
       }
       co_return Ok();
     };
-    outcome.returned = co_await service_->Compile(std::move(call), send);
+    outcome.returned = co_await service_->Compile(std::move(call), kRequestId, send);
     co_return outcome;
   }
   std::future<Outcome> StartCompile(Behaviour behaviour, int variant = 0) {
@@ -97,7 +106,7 @@ class CompileServiceTest : public testing::Test {
     lookup.graph_digest = call.graph_digest;
     lookup.fields =
         FieldsOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch);
-    return coroutines_.Run(service_->Lookup(lookup)).value();
+    return coroutines_.Run(service_->Lookup(lookup, kRequestId)).value();
   }
 
   // All that was counted but times, which differ from run to run.
@@ -122,6 +131,7 @@ class CompileServiceTest : public testing::Test {
   std::unique_ptr<CacheStack> stack_;
   std::unique_ptr<Statistics> statistics_;
   std::mutex mutex_;  // Guards what follows.
+  std::vector<std::string> infos_;
   std::vector<std::string> warnings_;
   Coroutines coroutines_;
   std::unique_ptr<CompileService> service_;
@@ -264,6 +274,15 @@ TEST_F(CompileServiceTest, Compile_GraphByDigestAlone_OnceItIsKnown) {
   EXPECT_EQ(CompilesOf(Behaviour::kGood), 2);
 }
 
+// A call for these bytes, with the key that they have.
+void SetGraph(wire::CompileCall& call, std::string bytes) {
+  call.graph = std::move(bytes);
+  call.graph_digest = Sha256Of(call.graph);
+  call.request_key =
+      KeyOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch)
+          .digest;
+}
+
 struct Malformation {
   std::string name;
   std::function<void(wire::CompileCall&)> apply;
@@ -300,12 +319,29 @@ INSTANTIATE_TEST_SUITE_P(
                      ErrorCode::kUnimplemented, "compile.target"},
         Malformation{"UnknownGraph", [](auto& c) { c.graph.clear(); },
                      ErrorCode::kFailedPrecondition, "compile.graph_digest"},
-        Malformation{"NoGraph", [](auto& c) { c.graph = "nonsense"; }, ErrorCode::kInvalidArgument,
+        Malformation{"NoGraph", [](auto& c) { c.graph = "nonsense"; }, ErrorCode::kDataLoss,
                      "compile.graph"},
+        Malformation{"MalformedGraph", [](auto& c) { SetGraph(c, "nonsense"); },
+                     ErrorCode::kInvalidArgument, "compile.graph"},
+        Malformation{"MalformedGraphWithoutDigest",
+                     [](auto& c) {
+                       SetGraph(c, "nonsense");
+                       c.graph_digest = Digest();
+                     },
+                     ErrorCode::kInvalidArgument, "compile.graph"},
+        Malformation{"CutGraphWithItsKey",
+                     [](auto& c) { SetGraph(c, c.graph.substr(0, c.graph.size() - 1)); },
+                     ErrorCode::kDataLoss, "compile.graph"},
         Malformation{"TruncatedGraph", [](auto& c) { c.graph.pop_back(); }, ErrorCode::kDataLoss,
                      "compile.graph"},
         Malformation{"OtherGraph",
                      [](auto& c) { c.graph = EncodeGraph(FakeGraph(Behaviour::kGood, 7)); },
+                     ErrorCode::kDataLoss, "compile.graph"},
+        Malformation{"OtherGraphWithoutDigest",
+                     [](auto& c) {
+                       c.graph = EncodeGraph(FakeGraph(Behaviour::kGood, 7));
+                       c.graph_digest = Digest();
+                     },
                      ErrorCode::kFailedPrecondition, "compile.request_key"},
         Malformation{"OtherKey", [](auto& c) { c.request_key = Sha256Of("x"); },
                      ErrorCode::kFailedPrecondition, "compile.request_key"},
@@ -326,6 +362,7 @@ struct Failure {
   Behaviour behaviour;
   ErrorCode code;
   std::string said;
+  std::string failure_class;
 };
 
 class CompileServiceFailure : public CompileServiceTest,
@@ -343,8 +380,10 @@ TEST_P(CompileServiceFailure, Compile_CostsThisRequestAlone_AndIsNotRemembered) 
   EXPECT_THAT(failed.error->message, HasSubstr(GetParam().said));
   EXPECT_TRUE(good.get().bundle);
   EXPECT_EQ(statistics_->Total("compile_failures"), 1);
+  EXPECT_EQ(statistics_->Total("compile_failures.class." + GetParam().failure_class), 1);
   EXPECT_EQ(statistics_->Total("compiles"), 1);
-  EXPECT_THAT(Warnings(), Contains(AllOf(HasSubstr("fails"), HasSubstr(GetParam().said))));
+  EXPECT_THAT(Warnings(), Contains(AllOf(HasSubstr("fails"), HasSubstr(GetParam().said),
+                                         HasSubstr(" request=request-1"))));
   EXPECT_TRUE(std::holds_alternative<wire::Miss>(Lookup(FakeCall(GetParam().behaviour))));
   const int tried = CompilesOf(GetParam().behaviour);
   EXPECT_TRUE(Compile(GetParam().behaviour).error);
@@ -354,14 +393,97 @@ TEST_P(CompileServiceFailure, Compile_CostsThisRequestAlone_AndIsNotRemembered) 
 
 INSTANTIATE_TEST_SUITE_P(
     Table, CompileServiceFailure,
-    testing::Values(
-        Failure{"Error", Behaviour::kError, ErrorCode::kUnimplemented, "Op 'x'"},
-        Failure{"Throw", Behaviour::kThrow, ErrorCode::kInternal, "thrown in the compiler"},
-        Failure{"Crash", Behaviour::kCrash, ErrorCode::kInternal, "ended with status 139"},
-        Failure{"Nonsense", Behaviour::kNonsense, ErrorCode::kInternal, "signal 9 (Killed)"},
-        Failure{"Foreign", Behaviour::kForeign, ErrorCode::kInternal, "artifact of request"},
-        Failure{"Incomplete", Behaviour::kIncomplete, ErrorCode::kInternal, "did not deliver"}),
+    testing::Values(Failure{"Throw", Behaviour::kThrow, ErrorCode::kInternal,
+                            "thrown in the compiler", "internal"},
+                    Failure{"Crash", Behaviour::kCrash, ErrorCode::kInternal,
+                            "ended with status 139", "crash"},
+                    Failure{"Nonsense", Behaviour::kNonsense, ErrorCode::kInternal,
+                            "signal 9 (Killed)", "crash"},
+                    Failure{"Foreign", Behaviour::kForeign, ErrorCode::kInternal,
+                            "artifact of request", "internal"},
+                    Failure{"Incomplete", Behaviour::kIncomplete, ErrorCode::kInternal,
+                            "did not deliver", "internal"},
+                    Failure{"Smuggles", Behaviour::kSmuggles, ErrorCode::kInternal, "does not name",
+                            "internal"}),
     [](const auto& row) { return row.param.name; });
+
+TEST_F(CompileServiceTest, Compile_Diagnostic_IsRemembered_InItsNamespace) {
+  Start();
+  const Outcome first = Compile(Behaviour::kError);
+  ASSERT_TRUE(first.error);
+  EXPECT_EQ(first.error->code, ErrorCode::kUnimplemented);
+  for (int i = 0; i < 3; ++i) {
+    const Outcome again = Compile(Behaviour::kError);
+    ASSERT_FALSE(again.returned.ok());  // Before anything is sent.
+    EXPECT_EQ(again.returned.error().code, first.error->code);
+    EXPECT_EQ(again.returned.error().message, first.error->message);
+  }
+  EXPECT_EQ(CompilesOf(Behaviour::kError), 1);
+  EXPECT_EQ(statistics_->Total("compile_failures"), 1);
+  EXPECT_EQ(statistics_->Total("compile_failures.class.diagnostic"), 1);
+  EXPECT_EQ(statistics_->Total("diagnostics_served"), 3);
+  wire::CompileCall elsewhere = FakeCall(Behaviour::kError);
+  elsewhere.ns = "elsewhere";
+  EXPECT_TRUE(Compile(elsewhere).error);
+  EXPECT_EQ(CompilesOf(Behaviour::kError), 2);
+}
+
+// A hundred callers, of whom one is asked for the graph and sends it.
+TEST_F(CompileServiceTest, Compile_NobodyHasSentTheGraph_OneIsAsked_AllAreServed) {
+  constexpr int kCallers = 100;
+  Start();
+  const wire::CompileCall whole = FakeCall(Behaviour::kGood);
+  wire::CompileCall key_alone = whole;
+  key_alone.graph.clear();
+  std::atomic<int> graphs_sent{0};
+  const auto ask_as_clients_do = [&]() -> asio::awaitable<Outcome> {
+    Outcome outcome = co_await Ask(key_alone);
+    const Error* asked = nullptr;
+    if (!outcome.returned.ok()) asked = &outcome.returned.error();
+    if (outcome.error) asked = &*outcome.error;  // Asked later than others.
+    if (asked == nullptr) co_return outcome;
+    EXPECT_EQ(asked->code, ErrorCode::kFailedPrecondition) << asked->message;
+    ++graphs_sent;
+    co_return co_await Ask(whole);
+  };
+  std::vector<std::future<Outcome>> callers;
+  for (int i = 0; i < kCallers; ++i) callers.push_back(coroutines_.Start(ask_as_clients_do()));
+  std::map<std::string, int> sources;
+  for (auto& caller : callers) {
+    const Outcome outcome = caller.get();
+    ASSERT_TRUE(outcome.bundle);
+    ++sources[outcome.bundle->source];
+  }
+  EXPECT_EQ(CompilesOf(Behaviour::kGood), 1);
+  EXPECT_EQ(statistics_->Total("compiles"), 1);
+  EXPECT_EQ(sources["compiled"], 1);
+  EXPECT_GE(graphs_sent, 1);
+  EXPECT_LT(graphs_sent, kCallers / 2);  // More than one only where this takes seconds.
+  EXPECT_EQ(service_->jobs(), 0);
+}
+
+TEST_F(CompileServiceTest, Compile_QueueIsFull_NobodyIsAskedForAGraph) {
+  ServiceConfig config = Config();
+  config.queue_limit = 1;
+  Start(config);
+  auto running = StartCompile(Behaviour::kWait);
+  WaitUntil("it is let in", [this] { return service_->jobs() == 1; });
+  wire::CompileCall key_alone = FakeCall(Behaviour::kGood);
+  key_alone.graph.clear();
+  EXPECT_EQ(Compile(key_alone).returned.error().code, ErrorCode::kUnavailable);
+  ReleaseWaiting();
+  EXPECT_TRUE(running.get().bundle);
+  EXPECT_EQ(Compile(key_alone).returned.error().code, ErrorCode::kFailedPrecondition);
+}
+
+TEST_F(CompileServiceTest, Compile_LogLinesCarryTheRequest) {
+  Start();
+  ASSERT_TRUE(Compile(Behaviour::kGood).bundle);
+  const std::lock_guard lock(mutex_);
+  ASSERT_THAT(infos_, SizeIs(1));
+  EXPECT_THAT(infos_[0], AllOf(HasSubstr("compiled request=request-1 namespace=default key="),
+                               HasSubstr(" graph=fake 0 seconds=")));
+}
 
 TEST_F(CompileServiceTest, Compile_BeyondItsTime_CostsThisRequestAlone) {
   ServiceConfig config = Config();
@@ -434,11 +556,13 @@ TEST_F(CompileServiceTest, Drain_RefusesNewOnes_FinishesAndStoresTheRunning) {
 
 TEST_F(CompileServiceTest, Compile_ClientGoesAway_TheArtifactIsStoredAllTheSame) {
   Start();
-  const CompileService::Send gone = [](const wire::CompileEvent&) -> asio::awaitable<Status> {
+  const CompileService::Send gone = [](std::string_view) -> asio::awaitable<Status> {
     co_return Unavailable("The client is gone.");
   };
   const wire::CompileCall call = FakeCall(Behaviour::kWait);
-  const auto ask = [&]() -> asio::awaitable<Status> { return service_->Compile(call, gone); };
+  const auto ask = [&]() -> asio::awaitable<Status> {
+    return service_->Compile(call, kRequestId, gone);
+  };
   EXPECT_FALSE(coroutines_.Run(ask()).ok());  // At the first progress.
   EXPECT_EQ(service_->jobs(), 1);
   ReleaseWaiting();
@@ -478,7 +602,7 @@ TEST_F(CompileServiceTest, Lookup_ReservedNamespace_IsRefused) {
   Start();
   wire::LookupRequest lookup;
   lookup.ns = kKernelNamespace;
-  const auto answer = coroutines_.Run(service_->Lookup(lookup));
+  const auto answer = coroutines_.Run(service_->Lookup(lookup, kRequestId));
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(wire::ErrorReplyOf(answer.error()).field, "lookup.namespace");
 }
@@ -503,13 +627,14 @@ TEST_F(CompileServiceTest, Inspect_ListsTheSectionsAskedFor_OrAll) {
   ASSERT_TRUE(Compile(call).bundle);
   wire::InspectRequest request;
   request.key_prefix = call.request_key.ToHex().substr(0, 8);
-  EXPECT_THAT(coroutines_.Run(service_->Inspect(request))->sections, SizeIs(6));
+  EXPECT_THAT(coroutines_.Run(service_->Inspect(request, kRequestId))->sections, SizeIs(6));
   request.sections = {"asm"};
-  const auto one = coroutines_.Run(service_->Inspect(request));
+  const auto one = coroutines_.Run(service_->Inspect(request, kRequestId));
   ASSERT_THAT(one->sections, SizeIs(1));
   EXPECT_EQ(one->sections[0].text, "text of asm");
   request.key_prefix = "0000";
-  EXPECT_EQ(coroutines_.Run(service_->Inspect(request)).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(coroutines_.Run(service_->Inspect(request, kRequestId)).error().code,
+            ErrorCode::kNotFound);
   EXPECT_EQ(service_->jobs(), 0);
 }
 

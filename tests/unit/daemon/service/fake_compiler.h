@@ -25,6 +25,8 @@ enum class Behaviour {
   kForeign,      // An artifact of another request.
   kIncomplete,   // An artifact without its kernels.
   kManyReports,  // Much progress.
+  kManyQueries,  // Asks for kernels for ever.
+  kSmuggles,     // Delivers a constant that its artifact does not name.
 };
 
 inline constexpr std::int64_t kVariants = 1000;

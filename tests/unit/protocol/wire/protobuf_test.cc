@@ -65,10 +65,11 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
   ExpectSameBytes<pb::ExplainRequest>(EncodeExplainRequest({"team", "0123", "4567"}));
   ExpectSameBytes<pb::ExplainReply>(
       EncodeExplainReply({{{"numerics", "1", "2"}, {"target.features", "", "1"}}}));
-  ExpectSameBytes<pb::WorkerRequest>(EncodeWorkerRequest({SampleCall(), {"loops"}}));
+  ExpectSameBytes<pb::WorkerRequest>(EncodeWorkerRequest({SampleCall(), {"loops"}, "id"}));
   const WorkerDone done{"artifact", {{kA, "elf"}}, {{kB, "bytes"}}, 0.5, 7, {{"plan", "text"}}};
-  for (const WorkerEvent& event : {WorkerEvent(progress), WorkerEvent(KernelQuery{{kA, kB}}),
-                                   WorkerEvent(done), WorkerEvent(error)}) {
+  for (const WorkerEvent& event :
+       {WorkerEvent(progress), WorkerEvent(KernelQuery{{kA, kB}}), WorkerEvent(done),
+        WorkerEvent(error), WorkerEvent(WorkerReady{{"seccomp"}})}) {
     ExpectSameBytes<pb::WorkerEvent>(EncodeWorkerEvent(event));
   }
   ExpectSameBytes<pb::WorkerKernelReply>(
