@@ -17,10 +17,12 @@
 #include "daemon/admin/captures_api.h"
 #include "daemon/admin/http_api.h"
 #include "daemon/admin/version.h"
+#include "daemon/exposure.h"
 #include "daemon/folder_claim.h"
 #include "daemon/housekeeper.h"
 #include "daemon/log.h"
 #include "daemon/net/listener.h"
+#include "daemon/net/tls_server.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
@@ -61,7 +63,27 @@ AccessConfig AccessOf(const Config& config) {
   access.own_uid = geteuid();
   access.other_users = Scopes::Parse(config.other_users).value();
   access.token_file = config.token_file;
+  access.certificates = Scopes::Parse(config.certificate_scopes).value();
+  access.insecure = config.insecure;
   return access;
+}
+
+// Null where no address is https.
+Result<std::unique_ptr<net::TlsServer>> TlsOf(const Config& config) {
+  if (!HasTlsAddress(config)) return std::unique_ptr<net::TlsServer>();
+  STOKER_TRY(auto tls,
+             net::TlsServer::Open({config.tls_certificate, config.tls_key, config.tls_client_ca},
+                                  [](std::string_view event) { spdlog::debug("{}", event); }));
+  spdlog::info("TLS certificate {}", tls->Describe());
+  return tls;
+}
+
+void WarnOfExposure(const Config& config) {
+  for (const std::string& address : InsecureAddresses(config)) {
+    spdlog::warn("INSECURE: {} is open to other hosts without {}; who shows no credential may: {}",
+                 address, address.starts_with("https:") ? "a credential" : "TLS",
+                 config.other_users);
+  }
 }
 
 // How many descriptors the process may have, once it has asked for `wanted`.
@@ -104,6 +126,8 @@ Status RunApp(const Config& config) {
   STOKER_TRY(const std::unique_ptr<FolderClaim> claim,
              FolderClaim::Take(config.cache_dir, kHandOverPatience));
   STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
+  STOKER_TRY(const std::unique_ptr<net::TlsServer> tls, TlsOf(config));
+  WarnOfExposure(config);
   STOKER_TRY(const std::unique_ptr<CacheStack> stack,
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
@@ -114,13 +138,13 @@ Status RunApp(const Config& config) {
   CompileService service(io.get_executor(), blocking, *stack, *statistics, ServiceConfigOf(config));
   RequestMetrics request_metrics(HttpApi::RouteNames());
   AdminPages pages(blocking, *statistics, cache_counters, service, request_metrics,
-                   static_cast<std::uint64_t>(config.max_cache_bytes));
+                   static_cast<std::uint64_t>(config.max_cache_bytes), InsecureAddresses(config));
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
   HttpApi api(*access, service, pages, bazel, captures, request_metrics, [&quit] { quit(); });
-  net::Server server(api, LimitsOf(config));
-  Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics,
+  net::Server server(api, LimitsOf(config), tls.get());
+  Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *stack, *statistics,
                           cache_counters, service, pages, server);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
@@ -137,7 +161,8 @@ Status RunApp(const Config& config) {
   std::function<void()> await_hang_up = [&] {
     hang_ups.async_wait([&](boost::system::error_code failed, int) {
       if (failed) return;
-      log.Reopen();  // Tokens are read again by themselves.
+      log.Reopen();
+      housekeeper.RereadCredentials();
       await_hang_up();
     });
   };

@@ -1,6 +1,6 @@
 // Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness, the
-// token file and the program's file are looked at; every few minutes the cache is maintained; it
-// ends the process when draining is done.
+// files of tokens and certificates and the program's file are looked at; every few minutes the
+// cache is maintained; it ends the process when draining is done.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,7 @@
 #include "daemon/config.h"
 #include "daemon/folder_claim.h"
 #include "daemon/net/listener.h"
+#include "daemon/net/tls_server.h"
 #include "daemon/program_watch.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
@@ -27,13 +28,16 @@ namespace stoker {
 
 class Housekeeper {
  public:
-  // Everything must outlive it.
+  // Everything must outlive it. `tls` is null where no address is https.
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
-              FolderClaim& claim, AccessControl& access, CacheStack& stack, Statistics& statistics,
-              CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
-              net::Server& server);
+              FolderClaim& claim, AccessControl& access, net::TlsServer* tls, CacheStack& stack,
+              Statistics& statistics, CacheCounters& cache_counters, CompileService& service,
+              AdminPages& pages, net::Server& server);
 
   void Start();
+
+  // At once, whatever the clock says. Safe from any thread.
+  void RereadCredentials();
 
   // Stops accepting; `io` stops when the running requests have ended, or after the drain timeout.
   // Safe from any thread; later calls do nothing.
@@ -44,6 +48,7 @@ class Housekeeper {
   void Tick();
   void WriteCounters(bool maintain);
   void ReadTokens();
+  void ReadCertificate(bool at_once);
   bool IsIdle();
   bool IsDrained() const;
 
@@ -52,6 +57,7 @@ class Housekeeper {
   const Config& config_;
   FolderClaim& claim_;
   AccessControl& access_;
+  net::TlsServer* const tls_;
   CacheStack& stack_;
   Statistics& statistics_;
   CacheCounters& cache_counters_;

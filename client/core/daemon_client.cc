@@ -51,10 +51,10 @@ DaemonClient::DaemonClient(DaemonClientOptions options) : options_(std::move(opt
 Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
   {
     const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
+    while (!idle_.empty()) {
       auto connection = std::move(idle_.back());
       idle_.pop_back();
-      return connection;
+      if (connection->usable()) return connection;
     }
     if (unreachable_ && Clock::now() < rest_until_) return *unreachable_;
   }

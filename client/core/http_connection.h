@@ -24,14 +24,16 @@ class HttpConnection {
   // The largest body that is read into memory at once.
   static constexpr std::size_t kMaxBodyBytes = std::size_t{1} << 30;
 
-  // Unavailable when nobody listens there. FailedPrecondition: somebody who is not trusted does.
+  // Unavailable when nobody listens there. FailedPrecondition: somebody who is not trusted does, or
+  // one who speaks something else.
   static Result<std::unique_ptr<HttpConnection>> Connect(const DaemonUrl& url,
                                                          std::chrono::milliseconds timeout,
                                                          const DaemonTrust& trust = {});
   ~HttpConnection();
 
   // Any answer with a status is a value. Unavailable: the connection broke; it cannot be used
-  // again. DeadlineExceeded: nothing moved for `timeout`.
+  // again. DeadlineExceeded: nothing moved for `timeout`. FailedPrecondition: the peer refuses this
+  // client.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
                             std::chrono::milliseconds timeout);
 
@@ -42,6 +44,7 @@ class HttpConnection {
   Result<HttpResponse> Stream(std::string_view method, std::string_view path, std::string_view body,
                               std::chrono::milliseconds timeout, const OnData& on_data);
 
+  // False also in a child that was forked since: the connection is its parent's.
   bool usable() const;
 
  private:

@@ -146,6 +146,7 @@ std::string AdminPages::StatusJson() {
       {"uptime_s", uptime},
       {"compiler_epoch", CompilerEpoch()},
       {"ready", !service_.draining()},
+      {"insecure", json::array(insecure_.begin(), insecure_.end())},
       {"requests", requests_.load()},
       {"queue",
        {{"running", service_.running()},
