@@ -18,11 +18,13 @@
 #include "daemon/admin/dashboard.h"
 #include "daemon/admin/http_api.h"
 #include "daemon/admin/version.h"
+#include "daemon/exposure.h"
 #include "daemon/folder_claim.h"
 #include "daemon/history_file.h"
 #include "daemon/housekeeper.h"
 #include "daemon/log.h"
 #include "daemon/net/listener.h"
+#include "daemon/net/tls_server.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
@@ -69,7 +71,27 @@ AccessConfig AccessOf(const Config& config) {
   access.own_uid = geteuid();
   access.other_users = Scopes::Parse(config.other_users).value();
   access.token_file = config.token_file;
+  access.certificates = Scopes::Parse(config.certificate_scopes).value();
+  access.insecure = config.insecure;
   return access;
+}
+
+// Null where no address is https.
+Result<std::unique_ptr<net::TlsServer>> TlsOf(const Config& config) {
+  if (!HasTlsAddress(config)) return std::unique_ptr<net::TlsServer>();
+  STOKER_TRY(auto tls,
+             net::TlsServer::Open({config.tls_certificate, config.tls_key, config.tls_client_ca},
+                                  [](std::string_view event) { spdlog::debug("{}", event); }));
+  spdlog::info("TLS certificate {}", tls->Describe());
+  return tls;
+}
+
+void WarnOfExposure(const Config& config) {
+  for (const std::string& address : InsecureAddresses(config)) {
+    spdlog::warn("INSECURE: {} is open to other hosts without {}; who shows no credential may: {}",
+                 address, address.starts_with("https:") ? "a credential" : "TLS",
+                 config.other_users);
+  }
 }
 
 // How many descriptors the process may have, once it has asked for `wanted`.
@@ -114,6 +136,8 @@ Status RunApp(const Config& config) {
   STOKER_TRY(const std::unique_ptr<FolderClaim> claim,
              FolderClaim::Take(config.cache_dir, kHandOverPatience));
   STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
+  STOKER_TRY(const std::unique_ptr<net::TlsServer> tls, TlsOf(config));
+  WarnOfExposure(config);
   STOKER_TRY(const std::unique_ptr<CacheStack> stack,
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
@@ -126,16 +150,17 @@ Status RunApp(const Config& config) {
   CompileService service(io.get_executor(), blocking, *stack, *statistics, ServiceConfigOf(config));
   RequestMetrics request_metrics(HttpApi::RouteNames());
   AdminPages pages(blocking, *statistics, history.history(), cache_counters, service,
-                   request_metrics, static_cast<std::uint64_t>(config.max_cache_bytes));
+                   request_metrics, static_cast<std::uint64_t>(config.max_cache_bytes),
+                   InsecureAddresses(config));
   Dashboard dashboard(*statistics, history.history(), service);
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
   HttpApi api(*access, service, pages, dashboard, bazel, captures, request_metrics,
               [&quit] { quit(); });
-  net::Server server(api, LimitsOf(config));
-  Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics, history,
-                          cache_counters, service, pages, server, manager);
+  net::Server server(api, LimitsOf(config), tls.get());
+  Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *stack, *statistics,
+                          history, cache_counters, service, pages, server, manager);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
   // The first signal drains; the second stops at once.
@@ -152,7 +177,8 @@ Status RunApp(const Config& config) {
     hang_ups.async_wait([&](boost::system::error_code failed, int) {
       if (failed) return;
       manager.SayReloading();
-      log.Reopen();  // Tokens are read again by themselves.
+      log.Reopen();
+      housekeeper.RereadCredentials();
       manager.SayReady(kServing);
       await_hang_up();
     });

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "daemon/access/scope.h"
+#include "daemon/exposure.h"
 #include "daemon/net/listener.h"
 #include "daemon/toml/parse.h"
 #include "protocol/wire/utf8.h"
@@ -32,6 +33,7 @@ struct Option {
   std::function<Status(Config&, const std::string&)> set;
   std::function<std::string(const Config&)> get;  // As TOML.
   bool repeats = false;                           // In a variable: separated by spaces.
+  bool is_switch = false;                         // The flag alone stands for "true".
 };
 
 // A string of TOML's: quotes, backslashes and control characters are escaped.
@@ -82,6 +84,20 @@ Option Text(std::string_view name, std::string_view help, std::string Config::*m
           [member](const Config& config) { return Quoted(config.*member); }};
 }
 
+Option Switch(std::string_view name, std::string_view help, bool Config::*member) {
+  return {.name = name,
+          .help = help,
+          .set = [member](Config& config, const std::string& text) -> Status {
+            if (text != "true" && text != "false") {
+              return InvalidArgument("'" + text + "' is neither true nor false.");
+            }
+            config.*member = text == "true";
+            return Ok();
+          },
+          .get = [member](const Config& config) { return config.*member ? "true" : "false"; },
+          .is_switch = true};
+}
+
 // A string that `check` accepts.
 Option Checked(std::string_view name, std::string_view help, std::string Config::*member,
                std::function<Status(const std::string&)> check) {
@@ -109,7 +125,8 @@ Status CheckScopes(const std::string& text) {
 
 Option Listen() {
   Option option{"listen",
-                "address to listen on: unix:/path or http://127.0.0.1:8471; may be repeated",
+                "address to listen on: unix:/path, http://127.0.0.1:8471 or https://0.0.0.0:8471; "
+                "may be repeated",
                 [](Config& config, const std::string& text) -> Status {
                   const auto address = net::ListenAddress::Parse(text);
                   if (!address.ok()) return address.error();
@@ -159,6 +176,23 @@ const std::vector<Option>& Options() {
               &Config::other_users, CheckScopes),
       Text("tokens", "TOML file of bearer tokens; see daemon/access/README.md",
            &Config::token_file),
+      Text("tls-certificate",
+           "PEM file of the certificate that https:// addresses show, and of "
+           "those that lead to its root",
+           &Config::tls_certificate),
+      Text("tls-key", "PEM file of the certificate's key", &Config::tls_key),
+      Text("tls-client-ca",
+           "PEM file of who signs clients' certificates: each client over https:// "
+           "must show one",
+           &Config::tls_client_ca),
+      Checked("certificate-scopes",
+              "what clients with a certificate may do that the file of tokens does not name: read, "
+              "write, admin, separated by commas, or none",
+              &Config::certificate_scopes, CheckScopes),
+      Switch("insecure",
+             "let other hosts in without TLS or without a credential; who shows none may "
+             "do what other-users says",
+             &Config::insecure),
       Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
            {"trace", "debug", "info", "warn", "error", "off"}),
       Text("log-file", "file to log to; none: standard error", &Config::log_file),
@@ -208,9 +242,11 @@ Result<Values> ReadFile(const std::string& path) {
         values[name].push_back(*text);
       } else if (const auto number = value.value_exact<std::int64_t>()) {
         values[name].push_back(std::to_string(*number));
+      } else if (const auto truth = value.value_exact<bool>()) {
+        values[name].push_back(*truth ? "true" : "false");
       } else {
         return InvalidArgument("Key '" + std::string(key.str()) + "' in '" + path +
-                               "' is neither a string nor a whole number.");
+                               "' is neither a string, nor a whole number, nor true or false.");
       }
       return Ok();
     };
@@ -280,12 +316,15 @@ Result<Arguments> ReadArguments(const std::vector<std::string>& arguments) {
     const std::size_t equals = argument.find('=');
     const std::string flag = argument.substr(0, equals);
     const std::string name = flag.starts_with("--") ? flag.substr(2) : "";
-    if (name != "config" && FindOption(name) == nullptr) {
+    const Option* const option = FindOption(name);
+    if (name != "config" && option == nullptr) {
       return InvalidArgument("Unknown option '" + argument + "'; see stokerd --help.");
     }
     std::string value;
     if (equals != std::string::npos) {
       value = argument.substr(equals + 1);
+    } else if (option != nullptr && option->is_switch) {
+      value = "true";
     } else if (i + 1 < arguments.size()) {
       value = arguments[++i];
     } else {
@@ -330,7 +369,7 @@ std::string HelpText() {
     line.resize(std::max<std::size_t>(line.size() + 2, 26), ' ');
     line += option.help;
     const std::string value = option.get(defaults);
-    if (value != "\"\"" && value != "[]") line += " (default " + value + ")";
+    if (value != "\"\"" && value != "[]" && !option.is_switch) line += " (default " + value + ")";
     text += line + "\n";
   }
   return text;
@@ -371,6 +410,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
   if (command.config.listen.empty()) {
     command.config.listen = {"unix:" + command.config.cache_dir + "/stokerd.sock"};
   }
+  STOKER_RETURN_IF_ERROR(CheckExposure(command.config));
   return command;
 }
 

@@ -28,9 +28,14 @@ struct Config {
   std::string socket_mode = "0600";  // Of Unix sockets, octal.
   std::string other_users = "none";  // What users of this host other than the daemon's own may do.
   std::string token_file;            // Empty: no tokens.
-  std::string log_level = "info";    // trace, debug, info, warn, error, off
-  std::string log_file;              // Empty: standard error.
-  std::string log_format = "text";   // text, json
+  std::string tls_certificate;       // PEM files; those of https:// addresses.
+  std::string tls_key;
+  std::string tls_client_ca;                      // Empty: clients need no certificate.
+  std::string certificate_scopes = "read,write";  // Of clients with one, where tokens say nothing.
+  bool insecure = false;            // Other hosts may reach it without TLS or a credential.
+  std::string log_level = "info";   // trace, debug, info, warn, error, off
+  std::string log_file;             // Empty: standard error.
+  std::string log_format = "text";  // text, json
 
   std::string ToString() const;  // As TOML.
 };

@@ -22,8 +22,8 @@ void Warn(const char* what, const Status& status) {
 }  // namespace
 
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
-                         FolderClaim& claim, AccessControl& access, CacheStack& stack,
-                         Statistics& statistics, HistoryFile& history,
+                         FolderClaim& claim, AccessControl& access, net::TlsServer* tls,
+                         CacheStack& stack, Statistics& statistics, HistoryFile& history,
                          CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
                          net::Server& server, const ServiceManager& manager)
     : io_(io),
@@ -31,6 +31,7 @@ Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, cons
       config_(config),
       claim_(claim),
       access_(access),
+      tls_(tls),
       stack_(stack),
       statistics_(statistics),
       history_(history),
@@ -44,6 +45,13 @@ Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, cons
 
 void Housekeeper::Start() {
   asio::post(strand_, [this] { ArmTimer(); });
+}
+
+void Housekeeper::RereadCredentials() {
+  asio::post(blocking_, [this] {
+    ReadCertificate(/*at_once=*/true);
+    Warn("tokens", access_.Reload());
+  });
 }
 
 void Housekeeper::Drain(const std::string& why) {
@@ -88,6 +96,7 @@ void Housekeeper::Tick() {
     asio::post(blocking_, [this, maintain] {
       WriteCounters(maintain);
       ReadTokens();
+      ReadCertificate(/*at_once=*/false);
       writing_ = false;
     });
   }
@@ -113,6 +122,16 @@ void Housekeeper::ReadTokens() {
     spdlog::error("the tokens stay as they were: {}", trouble);
   }
   token_trouble_ = trouble;
+}
+
+void Housekeeper::ReadCertificate(bool at_once) {
+  if (tls_ == nullptr) return;
+  const Result<bool> changed = at_once ? tls_->Reload() : tls_->ReloadSettled();
+  if (!changed.ok()) {
+    spdlog::error("the TLS certificate stays as it was: {}", changed.error().message);
+  } else if (*changed) {
+    spdlog::info("TLS certificate {}", tls_->Describe());
+  }
 }
 
 bool Housekeeper::IsIdle() {

@@ -1,6 +1,6 @@
 // Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness, the
-// token file and the program's file are looked at; every few minutes the cache is maintained; it
-// ends the process when draining is done.
+// files of tokens and certificates and the program's file are looked at; every few minutes the
+// cache is maintained; it ends the process when draining is done.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "daemon/folder_claim.h"
 #include "daemon/history_file.h"
 #include "daemon/net/listener.h"
+#include "daemon/net/tls_server.h"
 #include "daemon/program_watch.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
@@ -29,13 +30,17 @@ namespace stoker {
 
 class Housekeeper {
  public:
-  // Everything must outlive it.
+  // Everything must outlive it. `tls` is null where no address is https.
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
-              FolderClaim& claim, AccessControl& access, CacheStack& stack, Statistics& statistics,
-              HistoryFile& history, CacheCounters& cache_counters, CompileService& service,
-              AdminPages& pages, net::Server& server, const ServiceManager& manager);
+              FolderClaim& claim, AccessControl& access, net::TlsServer* tls, CacheStack& stack,
+              Statistics& statistics, HistoryFile& history, CacheCounters& cache_counters,
+              CompileService& service, AdminPages& pages, net::Server& server,
+              const ServiceManager& manager);
 
   void Start();
+
+  // At once, whatever the clock says. Safe from any thread.
+  void RereadCredentials();
 
   // Stops accepting; `io` stops when the running requests have ended, or after the drain timeout.
   // Safe from any thread; later calls do nothing.
@@ -46,6 +51,7 @@ class Housekeeper {
   void Tick();
   void WriteCounters(bool maintain);
   void ReadTokens();
+  void ReadCertificate(bool at_once);
   bool IsIdle();
   bool IsDrained() const;
 
@@ -54,6 +60,7 @@ class Housekeeper {
   const Config& config_;
   FolderClaim& claim_;
   AccessControl& access_;
+  net::TlsServer* const tls_;
   CacheStack& stack_;
   Statistics& statistics_;
   HistoryFile& history_;

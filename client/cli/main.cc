@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("stoker ") + stoker_version());
   std::string url;
   app.add_option("--url", url,
-                 "Daemon: unix:/path or http://host:port (default: $STOKER_URL, else the private "
+                 "Daemon: unix:/path, http://host:port or https://host:port (default: $STOKER_URL, "
+                 "else the private "
                  "daemon of $STOKER_CACHE_DIR or ~/.cache/stoker)");
 
   std::function<int(stoker::Client&)> command;

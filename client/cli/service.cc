@@ -117,6 +117,7 @@ int RunDoctor(Client& client) {
                program.empty() ? "not found; set STOKER_DAEMON" : program);
   }
   CheckPackedWeights(report, setup);
+  if (const std::string tls = text_of("tls"); !tls.empty()) report.Say(true, "encryption", tls);
   if (setup.at("reachable").as_bool()) {
     CheckDaemon(report, client, setup);
   } else {

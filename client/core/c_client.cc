@@ -107,10 +107,19 @@ std::string JsonOf(const wire::ExplainReply& reply) {
   return json::serialize(differences);
 }
 
+// Empty where it is not encrypted.
+std::string DescribeTls(const DaemonClientOptions& daemon) {
+  if (daemon.url.scheme != DaemonUrl::Scheme::kHttps) return "";
+  const TlsTrust& tls = daemon.trust.tls;
+  return "TLS 1.3; the daemon is known by " + tls.ToString() +
+         (tls.certificate.empty() ? "" : "; it is shown the certificate in " + tls.certificate);
+}
+
 std::string DescribeSetup(stoker_client& client) {
   const ClientConfig& config = client.config;
   json::object setup = {
       {"url", config.daemon.url.ToString()},
+      {"tls", DescribeTls(config.daemon)},
       {"private", config.daemon.private_daemon.has_value()},
       {"cache_dir", config.cache_dir},
       {"daemon_program",

@@ -73,6 +73,7 @@ Result<DaemonTrust> DaemonTrustOfEnvironment() {
     STOKER_TRY(trust.daemon_uid, UserNamed(user));
   }
   STOKER_TRY(trust.token, TokenOfEnvironment());
+  STOKER_TRY(trust.tls, TlsTrustOfEnvironment());
   return trust;
 }
 

@@ -6,18 +6,21 @@
 #include <optional>
 #include <string>
 
+#include "client/core/tls_trust.h"
 #include "protocol/base/result.h"
 
 namespace stoker {
 
 struct DaemonTrust {
   // Who may serve a Unix socket, besides root and the client's own user.
-  std::optional<std::uint32_t> daemon_uid;
-  std::string token;  // Sent with each request. Empty: none.
+  std::optional<std::uint32_t> daemon_uid = {};
+  std::string token = {};  // Sent with each request. Empty: none.
+  TlsTrust tls = {};
 };
 
-// STOKER_DAEMON_USER (a name or a number), STOKER_TOKEN, and STOKER_TOKEN_FILE, whose first line is
-// the token. InvalidArgument names the variable and what is wrong with it.
+// STOKER_DAEMON_USER (a name or a number), STOKER_TOKEN, STOKER_TOKEN_FILE, whose first line is
+// the token, and what TlsTrustOfEnvironment reads. InvalidArgument names the variable and what is
+// wrong with it.
 Result<DaemonTrust> DaemonTrustOfEnvironment();
 
 // FailedPrecondition unless the process that serves this connected Unix socket may be believed.

@@ -1,37 +1,35 @@
-// Asynchronous operations on a private io_context, run to completion one at a time: blocking calls
-// with deadlines, which Beast's own blocking calls do not have.
 #include "client/core/http_connection.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/beast/core/basic_stream.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <random>
-#include <vector>
+
+#include "client/core/transport.h"
 
 namespace stoker {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
+namespace http = boost::beast::http;
 using boost::system::error_code;
-using ByteStream = beast::basic_stream<asio::generic::stream_protocol>;
+using Clock = Transport::Clock;
+using Parser = http::response_parser<http::buffer_body>;
 
 constexpr std::size_t kPieceBytes = 256 << 10;
-// What one read may take: Beast reads as much as the buffer has room for.
 constexpr std::size_t kReadBytes = 64 << 10;
+// A small body goes out with its header.
+constexpr std::size_t kJoinedBytes = 16 << 10;
 
 // Of one call, by which it is found in the daemon's log. A forked process makes ids of its own.
 std::string MakeRequestId() {
@@ -44,114 +42,138 @@ std::string MakeRequestId() {
   return {id.data(), static_cast<std::size_t>(size)};
 }
 
-Error ErrorOf(error_code code, const std::string& what) {
-  const std::string message = what + ": " + code.message() + ".";
-  if (code == beast::error::timeout) return DeadlineExceeded(message);
-  if (code == http::error::body_limit) return ResourceExhausted(message);
-  return Unavailable(message);
-}
-
-using Endpoint = asio::generic::stream_protocol::endpoint;
-
-// All addresses of the host: "localhost" is ::1 first on some, where nobody may listen.
-Result<std::vector<Endpoint>> Resolve(asio::io_context& io, const DaemonUrl& url) {
-  if (url.scheme == DaemonUrl::Scheme::kUnix) {
-    return std::vector{Endpoint(asio::local::stream_protocol::endpoint(url.path))};
+// The header of a request whose body has `body_bytes`.
+Result<std::string> HeadOf(std::string_view method, std::string_view path, const std::string& host,
+                           const std::string& authorization, const std::string& id,
+                           std::size_t body_bytes) {
+  const bool is_path = path.starts_with('/') && std::all_of(path.begin(), path.end(), [](char c) {
+                         return c > ' ' && c < 0x7F;
+                       });
+  if (!is_path) return InvalidArgument("'" + std::string(path) + "' is no path of a URL.");
+  std::string head;
+  head.append(method).append(" ").append(path).append(" HTTP/1.1\r\nHost: ").append(host);
+  head.append("\r\nContent-Type: application/x-protobuf\r\n");
+  head.append("X-Request-Id: ").append(id).append("\r\n");
+  if (!authorization.empty()) head.append("Authorization: ").append(authorization).append("\r\n");
+  if (method != "GET" || body_bytes > 0) {
+    head.append("Content-Length: ").append(std::to_string(body_bytes)).append("\r\n");
   }
-  asio::ip::tcp::resolver resolver(io);
-  error_code code;
-  const auto results = resolver.resolve(url.host, std::to_string(url.port), code);
-  if (code || results.empty()) return ErrorOf(code, "Host '" + url.host + "' does not resolve");
-  std::vector<Endpoint> endpoints;
-  for (const auto& found : results) endpoints.emplace_back(found.endpoint());
-  return endpoints;
+  return head.append("\r\n");
 }
 
 }  // namespace
 
 struct HttpConnection::State {
-  asio::io_context io{1};
-  ByteStream stream{io};
-  beast::flat_buffer buffer;
+  std::unique_ptr<Transport> transport;
+  boost::beast::flat_buffer buffer;  // What has come and is not used up.
   std::string host;
   std::string url;
   std::string authorization;  // Empty: none.
-  bool usable = false;
+  const pid_t owner = getpid();
+  bool is_whole = true;  // Nothing is left of what was asked and answered.
 
-  // Runs one asynchronous operation to its end.
-  template <typename Start>
-  error_code Await(std::chrono::milliseconds timeout, const Start& start) {
-    error_code result;
-    stream.expires_after(timeout);
-    start([&result](error_code code, auto&&...) { result = code; });
-    io.restart();
-    io.run();
-    if (result && result != http::error::need_buffer) usable = false;
-    return result;
-  }
-
-  Result<HttpResponse> Exchange(std::string_view method, std::string_view path,
-                                std::string_view body, std::chrono::milliseconds timeout,
-                                const OnData* on_data);
+  Status Send(std::string_view head, std::string_view body, std::chrono::milliseconds patience);
+  // Gives the parser what has come, and waits for more where that is too little.
+  Status Parse(Parser& parser, Clock::time_point moment);
+  Result<HttpResponse> Exchange(std::string_view head, std::string_view body,
+                                const Patience& patience, const OnData* on_data);
+  // With the connection's fate and the errors' context.
+  Result<HttpResponse> Run(std::string_view method, std::string_view path, std::string_view body,
+                           const Patience& patience, const OnData* on_data);
 };
 
-Result<HttpResponse> HttpConnection::State::Exchange(std::string_view method, std::string_view path,
-                                                     std::string_view body,
-                                                     std::chrono::milliseconds timeout,
+Status HttpConnection::State::Send(std::string_view head, std::string_view body,
+                                   std::chrono::milliseconds patience) {
+  if (body.size() <= kJoinedBytes) {
+    return transport->Write(std::string(head).append(body), patience);
+  }
+  STOKER_RETURN_IF_ERROR(transport->Write(head, patience));
+  return transport->Write(body, patience);
+}
+
+Status HttpConnection::State::Parse(Parser& parser, Clock::time_point moment) {
+  error_code code = http::error::need_more;
+  // Of a chunked body so much is always to come, and Beast's parser (Boost 1.81) must not be given
+  // less.
+  constexpr std::size_t kLeastOfAChunkedBody = 5;
+  const bool in_chunks = parser.is_header_done() && parser.chunked();
+  if (buffer.size() >= (in_chunks ? kLeastOfAChunkedBody : 1)) {
+    buffer.consume(parser.put(buffer.data(), code));
+    if (code == http::error::body_limit) return ResourceExhausted(code.message() + ".");
+    if (code && code != http::error::need_more && code != http::error::need_buffer) {
+      return Unavailable(code.message() + ".");
+    }
+  }
+  if (code != http::error::need_more) return Ok();
+  const auto room = buffer.prepare(kReadBytes);
+  STOKER_TRY(const std::size_t bytes,
+             transport->Read({static_cast<char*>(room.data()), room.size()}, moment));
+  buffer.commit(bytes);
+  if (bytes > 0) return Ok();
+  if (!parser.is_header_done() || !parser.need_eof()) {
+    return Unavailable("The daemon closed the connection.");
+  }
+  parser.put_eof(code);
+  return code ? Status(Unavailable(code.message() + ".")) : Ok();
+}
+
+Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std::string_view body,
+                                                     const Patience& patience,
                                                      const OnData* on_data) {
-  if (!usable) return Unavailable("The connection to " + url + " is broken.");
-  const std::string id = MakeRequestId();
-  const std::string what =
-      std::string(method) + " " + std::string(path) + " on " + url + " (request " + id + ")";
-
-  http::request<http::span_body<const char>> request;
-  request.version(11);
-  request.method_string({method.data(), method.size()});
-  request.target({path.data(), path.size()});
-  request.set(http::field::host, host);
-  request.set(http::field::content_type, "application/x-protobuf");
-  request.set("X-Request-Id", id);
-  if (!authorization.empty()) request.set(http::field::authorization, authorization);
-  request.body() = beast::span<const char>(body.data(), body.size());
-  request.prepare_payload();
-  if (const error_code code =
-          Await(timeout, [&](auto done) { http::async_write(stream, request, std::move(done)); })) {
-    return ErrorOf(code, what);
-  }
-
-  http::response_parser<http::buffer_body> parser;
+  STOKER_RETURN_IF_ERROR(Send(head, body, patience.piece));
+  Parser parser;
   parser.body_limit(kMaxBodyBytes);
-  if (const error_code code = Await(timeout, [&](auto done) {
-        http::async_read_header(stream, buffer, parser, std::move(done));
-      })) {
-    return ErrorOf(code, what);
-  }
+  const Clock::time_point header_end = Clock::now() + patience.answer;
+  while (!parser.is_header_done()) STOKER_RETURN_IF_ERROR(Parse(parser, header_end));
+
   HttpResponse response;
-  response.request_id = id;
   response.status = static_cast<int>(parser.get().result_int());
   response.retry_after_s = std::atoi(std::string(parser.get()[http::field::retry_after]).c_str());
   const bool hand_on = on_data != nullptr && response.status == 200;
-
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(
+      std::min<std::uint64_t>(kPieceBytes, parser.content_length().value_or(kPieceBytes)), '\0');
   while (!parser.is_done()) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
-    const error_code code = Await(timeout, [&](auto done) {
-      http::async_read_some(stream, buffer, parser, std::move(done));
-    });
-    if (code && code != http::error::need_buffer) return ErrorOf(code, what);
+    STOKER_RETURN_IF_ERROR(Parse(parser, Clock::now() + patience.piece));
     const std::string_view data(piece.data(), piece.size() - parser.get().body().size);
     if (!hand_on) {
       response.body.append(data);
     } else if (!data.empty()) {
-      if (Status status = (*on_data)(data); !status.ok()) {
-        usable = false;
-        return status.error();
-      }
+      STOKER_RETURN_IF_ERROR((*on_data)(data));
     }
   }
-  if (!parser.get().keep_alive()) usable = false;
+  is_whole = parser.get().keep_alive();
   return response;
+}
+
+Result<HttpResponse> HttpConnection::State::Run(std::string_view method, std::string_view path,
+                                                std::string_view body, const Patience& patience,
+                                                const OnData* on_data) {
+  if (!is_whole) return Unavailable("The connection to " + url + " is broken.");
+  try {
+    const std::string id = MakeRequestId();
+    STOKER_TRY(const std::string head, HeadOf(method, path, host, authorization, id, body.size()));
+    is_whole = false;
+    auto response = Exchange(head, body, patience, on_data);
+    if (response.ok()) {
+      response->request_id = id;
+      return response;
+    }
+    // Refusals name the URL by themselves.
+    const Error& error = response.error();
+    if (error.code == ErrorCode::kFailedPrecondition) return error;
+    const std::string what =
+        std::string(method) + " " + std::string(path) + " on " + url + " (request " + id + ")";
+    if (error.code == ErrorCode::kDeadlineExceeded) {
+      return DeadlineExceeded(what + " is not answered within " +
+                              std::to_string(patience.answer.count()) + " ms.");
+    }
+    return error.WithContext(what);
+  } catch (const std::exception& e) {
+    is_whole = false;
+    return Unavailable(std::string(path) + " on " + url + " fails: " + e.what());
+  }
 }
 
 HttpConnection::HttpConnection(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -161,25 +183,38 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
                                                                 std::chrono::milliseconds timeout,
                                                                 const DaemonTrust& trust) {
   try {
+    const Clock::time_point moment = Clock::now() + timeout;
     auto state = std::make_unique<State>();
     state->url = url.ToString();
-    state->host = url.scheme == DaemonUrl::Scheme::kUnix ? "localhost" : url.host;
-    STOKER_TRY(const auto endpoints, Resolve(state->io, url));
-    if (const error_code code = state->Await(
-            timeout, [&](auto done) { state->stream.async_connect(endpoints, std::move(done)); })) {
-      return Unavailable("Nobody answers at " + state->url + ": " + code.message() + ".");
+    state->host = url.Authority();
+    auto connected = ConnectSocket(url, moment);
+    if (!connected.ok()) {
+      return connected.error().WithContext("Nobody answers at " + state->url);
     }
-    if (url.scheme == DaemonUrl::Scheme::kUnix) {
-      STOKER_RETURN_IF_ERROR(
-          CheckSocketServer(state->stream.socket().native_handle(), url.path, trust));
-    }
-    if (!trust.token.empty() && url.scheme == DaemonUrl::Scheme::kHttp) {
-      STOKER_RETURN_IF_ERROR(
-          CheckTokenStaysHere(state->stream.socket().native_handle(), state->url));
+    FileDescriptor socket = *std::move(connected);
+    switch (url.scheme) {
+      case DaemonUrl::Scheme::kUnix:
+        STOKER_RETURN_IF_ERROR(CheckSocketServer(socket.get(), url.path, trust));
+        state->transport = PlainTransport(std::move(socket));
+        break;
+      case DaemonUrl::Scheme::kHttp:
+        if (!trust.token.empty()) {
+          STOKER_RETURN_IF_ERROR(CheckTokenStaysHere(socket.get(), state->url));
+        }
+        state->transport = PlainTransport(std::move(socket));
+        break;
+      case DaemonUrl::Scheme::kHttps: {
+        auto transport = TlsTransport(std::move(socket), url, trust.tls, moment);
+        if (!transport.ok() && transport.error().code == ErrorCode::kDeadlineExceeded) {
+          return Unavailable("Nobody answers at " + state->url + ": no TLS handshake within " +
+                             std::to_string(timeout.count()) + " ms.");
+        }
+        if (!transport.ok()) return transport.error();
+        state->transport = *std::move(transport);
+        break;
+      }
     }
     if (!trust.token.empty()) state->authorization = "Bearer " + trust.token;
-    state->buffer.reserve(kReadBytes);
-    state->usable = true;
     return std::unique_ptr<HttpConnection>(new HttpConnection(std::move(state)));
   } catch (const std::exception& e) {
     return Unavailable("Connecting to " + url.ToString() + " fails: " + e.what());
@@ -187,28 +222,16 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
 }
 
 Result<HttpResponse> HttpConnection::Call(std::string_view method, std::string_view path,
-                                          std::string_view body,
-                                          std::chrono::milliseconds timeout) {
-  try {
-    return state_->Exchange(method, path, body, timeout, nullptr);
-  } catch (const std::exception& e) {
-    state_->usable = false;
-    return Unavailable(std::string(path) + " on " + state_->url + " fails: " + e.what());
-  }
+                                          std::string_view body, const Patience& patience) {
+  return state_->Run(method, path, body, patience, nullptr);
 }
 
 Result<HttpResponse> HttpConnection::Stream(std::string_view method, std::string_view path,
-                                            std::string_view body,
-                                            std::chrono::milliseconds timeout,
+                                            std::string_view body, const Patience& patience,
                                             const OnData& on_data) {
-  try {
-    return state_->Exchange(method, path, body, timeout, &on_data);
-  } catch (const std::exception& e) {
-    state_->usable = false;
-    return Unavailable(std::string(path) + " on " + state_->url + " fails: " + e.what());
-  }
+  return state_->Run(method, path, body, patience, &on_data);
 }
 
-bool HttpConnection::usable() const { return state_->usable; }
+bool HttpConnection::usable() const { return state_->is_whole && getpid() == state_->owner; }
 
 }  // namespace stoker

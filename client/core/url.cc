@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
 constexpr std::string_view kHttpPrefix = "http://";
+constexpr std::string_view kHttpsPrefix = "https://";
 constexpr std::size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::string_view kOfNumbers = "0123456789abcdefABCDEF:.";
 constexpr std::string_view kOfNames =
@@ -42,9 +43,10 @@ Result<DaemonUrl> DaemonUrl::Parse(std::string_view text) {
     }
     return url;
   }
-  if (text.starts_with(kHttpPrefix)) {
-    url.scheme = Scheme::kHttp;
-    std::string_view rest = text.substr(kHttpPrefix.size());
+  const bool is_tls = text.starts_with(kHttpsPrefix);
+  if (is_tls || text.starts_with(kHttpPrefix)) {
+    url.scheme = is_tls ? Scheme::kHttps : Scheme::kHttp;
+    std::string_view rest = text.substr((is_tls ? kHttpsPrefix : kHttpPrefix).size());
     if (rest.ends_with('/')) rest.remove_suffix(1);
     const std::size_t colon = rest.rfind(':');
     if (colon == std::string_view::npos || !TakeHost(rest.substr(0, colon), &url.host)) {
@@ -60,14 +62,25 @@ Result<DaemonUrl> DaemonUrl::Parse(std::string_view text) {
     return url;
   }
   return InvalidArgument("Daemon URL '" + std::string(text) +
-                         "' starts neither with 'unix:' nor with 'http://'.");
+                         "' starts with none of 'unix:', 'http://', 'https://'.");
 }
 
 std::string DaemonUrl::ToString() const {
-  if (scheme == Scheme::kUnix) return std::string(kUnixPrefix) + path;
+  switch (scheme) {
+    case Scheme::kUnix:
+      return std::string(kUnixPrefix) + path;
+    case Scheme::kHttp:
+      return std::string(kHttpPrefix) + Authority();
+    case Scheme::kHttps:
+      return std::string(kHttpsPrefix) + Authority();
+  }
+  return "";
+}
+
+std::string DaemonUrl::Authority() const {
+  if (scheme == Scheme::kUnix) return "localhost";
   const bool is_ipv6 = host.find(':') != std::string::npos;
-  return std::string(kHttpPrefix) + (is_ipv6 ? "[" + host + "]" : host) + ":" +
-         std::to_string(port);
+  return (is_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 }  // namespace stoker

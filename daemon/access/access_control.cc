@@ -43,7 +43,17 @@ Result<Grant> AccessControl::GrantOf(const net::HttpRequest& request) const {
     if (!grant) return FailedPrecondition("The token is none of this daemon's.");
     return *std::move(grant);
   }
-  if (!request.peer.uid) return Grant::Nothing("A client of unknown user, without a token,");
+  if (!request.peer.certificate_names.empty()) {
+    const std::vector<std::string>& names = request.peer.certificate_names;
+    if (tokens_ != nullptr) {
+      if (auto grant = tokens_->FindCertificate(names)) return *std::move(grant);
+    }
+    return Grant("Certificate '" + names.front() + "'", config_.certificates);
+  }
+  if (!request.peer.uid) {
+    return Grant("A client of unknown user, without a token,",
+                 config_.insecure ? config_.other_users : Scopes());
+  }
   const std::uint32_t uid = *request.peer.uid;
   const std::string who = "User " + std::to_string(uid);
   if (uid == 0 || uid == config_.own_uid) return Grant(who, Scopes::All());

@@ -1,4 +1,5 @@
-// AccessControl: who may do what. A token says so; without one, the user on this host who asks.
+// AccessControl: who may do what. A token says so; without one the certificate of who asks; without
+// that the user on this host.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,10 @@ struct AccessConfig {
   std::uint32_t own_uid = 0;    // This user and root may do everything.
   Scopes other_users = {};      // What other users of this host may do.
   std::string token_file = {};  // Empty: no tokens.
+  // What clients with a certificate may do for which the token file has no entry.
+  Scopes certificates = {};
+  // Who shows nothing and is no user of this host may do what other users may.
+  bool insecure = false;
 };
 
 class AccessControl {

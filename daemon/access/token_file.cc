@@ -1,29 +1,30 @@
 #include "daemon/access/token_file.h"
 
-#include <fcntl.h>
 #include <openssl/crypto.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <initializer_list>
 #include <set>
-#include <system_error>
 
 #include "cache/action_index.h"
 #include "daemon/toml/parse.h"
-#include "protocol/base/file_descriptor.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 64;
+constexpr std::size_t kMaxSubjectBytes = 1024;
 
-std::string ErrnoText() { return std::generic_category().message(errno); }
+// One entry of the file, for what is wrong with it.
+struct Place {
+  std::string_view kind;  // "Token", "Certificate"
+  std::size_t number;     // From 1.
 
-Error Wrong(std::size_t number, std::string_view key, const std::string& expected) {
-  return InvalidArgument("Token " + std::to_string(number) + ": '" + std::string(key) + "' " +
-                         expected);
-}
+  Error Wrong(std::string_view key, const std::string& expected) const {
+    return InvalidArgument(std::string(kind) + " " + std::to_string(number) + ": '" +
+                           std::string(key) + "' " + expected);
+  }
+};
 
 // Every element of an array of strings; nothing where it is anything else.
 std::optional<std::vector<std::string>> StringsOf(const toml::node* node) {
@@ -38,78 +39,123 @@ std::optional<std::vector<std::string>> StringsOf(const toml::node* node) {
   return strings;
 }
 
-Result<Token> ParseToken(const toml::table& entry, std::size_t number) {
+Status CheckKeys(const toml::table& entry, const Place& place,
+                 std::initializer_list<std::string_view> keys) {
   for (const auto& [key, value] : entry) {
-    const std::string_view name = key.str();
-    if (name != "name" && name != "sha256" && name != "scopes" && name != "namespaces") {
-      return Wrong(number, name, "is no key of a token: name, sha256, scopes, namespaces.");
-    }
+    if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
+    std::string list;
+    for (const std::string_view known : keys)
+      list += (list.empty() ? "" : ", ") + std::string(known);
+    return place.Wrong(key.str(), "is no key of it: " + list + ".");
   }
-  const auto name = entry["name"].value_exact<std::string>();
-  if (!name || name->empty() || name->size() > kMaxNameBytes) {
-    return Wrong(number, "name", "is no string of 1 to 64 bytes.");
-  }
-  const auto hex = entry["sha256"].value_exact<std::string>();
-  const auto digest = Digest::FromHex(hex.value_or(""));
-  if (!digest.ok()) return Wrong(number, "sha256", "is no string of 64 hexadecimal digits.");
+  return Ok();
+}
+
+Result<std::string> ParseName(const toml::table& entry, const Place& place, std::string_view key,
+                              std::size_t max_bytes) {
+  const auto name = entry[key].value_exact<std::string>();
+  if (name && !name->empty() && name->size() <= max_bytes) return *name;
+  return place.Wrong(key, "is no string of 1 to " + std::to_string(max_bytes) + " bytes.");
+}
+
+// The keys 'scopes' and 'namespaces'.
+Result<Grant> ParseGrant(const toml::table& entry, const Place& place, std::string who) {
   const auto scope_names = StringsOf(entry.get("scopes"));
   if (!scope_names || scope_names->empty()) {
-    return Wrong(number, "scopes", "is no list of read, write, admin.");
+    return place.Wrong("scopes", "is no list of read, write, admin.");
   }
   Scopes scopes;
   for (const std::string& scope : *scope_names) {
     const auto parsed = Scopes::Parse(scope);
-    if (!parsed.ok()) return Wrong(number, "scopes", "has " + parsed.error().message);
+    if (!parsed.ok()) return place.Wrong("scopes", "has " + parsed.error().message);
     scopes.Add(*parsed);
   }
   std::vector<std::string> namespaces;
   if (const toml::node* node = entry.get("namespaces"); node != nullptr) {
     auto listed = StringsOf(node);
     if (!listed || listed->empty()) {
-      return Wrong(number, "namespaces", "is no list of names; without it the scopes hold in all.");
+      return place.Wrong("namespaces", "is no list of names; without it the scopes hold in all.");
     }
     for (const std::string& listed_name : *listed) {
       const Status valid = CheckNamespace(listed_name);
-      if (!valid.ok()) return Wrong(number, "namespaces", "has " + valid.error().message);
+      if (!valid.ok()) return place.Wrong("namespaces", "has " + valid.error().message);
     }
     namespaces = *std::move(listed);
   }
-  return Token{*digest, Grant("Token '" + *name + "'", scopes, std::move(namespaces))};
+  return Grant(std::move(who), scopes, std::move(namespaces));
+}
+
+Result<Token> ParseToken(const toml::table& entry, const Place& place) {
+  STOKER_RETURN_IF_ERROR(CheckKeys(entry, place, {"name", "sha256", "scopes", "namespaces"}));
+  STOKER_TRY(const std::string name, ParseName(entry, place, "name", kMaxNameBytes));
+  const auto hex = entry["sha256"].value_exact<std::string>();
+  const auto digest = Digest::FromHex(hex.value_or(""));
+  if (!digest.ok()) return place.Wrong("sha256", "is no string of 64 hexadecimal digits.");
+  STOKER_TRY(Grant grant, ParseGrant(entry, place, "Token '" + name + "'"));
+  return Token{*digest, std::move(grant)};
+}
+
+Result<CertificateEntry> ParseCertificate(const toml::table& entry, const Place& place) {
+  STOKER_RETURN_IF_ERROR(CheckKeys(entry, place, {"subject", "scopes", "namespaces"}));
+  STOKER_TRY(std::string subject, ParseName(entry, place, "subject", kMaxSubjectBytes));
+  STOKER_TRY(Grant grant, ParseGrant(entry, place, "Certificate '" + subject + "'"));
+  return CertificateEntry{std::move(subject), std::move(grant)};
+}
+
+// The tables [[key]]; nothing where there are none.
+Result<std::vector<const toml::table*>> TablesOf(const toml::table& table, std::string_view key) {
+  std::vector<const toml::table*> tables;
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return tables;
+  const std::string name(key);
+  const toml::array* entries = node->as_array();
+  if (entries == nullptr || !entries->is_homogeneous(toml::node_type::table)) {
+    return InvalidArgument("'" + name + "' is no list of tables: [[" + name + "]] is expected.");
+  }
+  if (entries->size() > kMaxTokens) {
+    return InvalidArgument("There are " + std::to_string(entries->size()) + " entries [[" + name +
+                           "]]; the limit is " + std::to_string(kMaxTokens) + ".");
+  }
+  for (const toml::node& entry : *entries) tables.push_back(entry.as_table());
+  return tables;
 }
 
 }  // namespace
 
-Result<std::vector<Token>> ParseTokens(std::string_view text) {
+Result<Credentials> ParseCredentials(std::string_view text) {
   if (text.size() > kMaxTokenFileBytes) {
     return InvalidArgument("It has " + std::to_string(text.size()) + " bytes; the limit is " +
                            std::to_string(kMaxTokenFileBytes) + ".");
   }
   STOKER_TRY(const toml::table table, ParseToml(text));
   for (const auto& [key, value] : table) {
-    if (key.str() != "token") {
-      return InvalidArgument("'" + std::string(key.str()) + "' is no key; [[token]] is expected.");
+    if (key.str() != "token" && key.str() != "certificate") {
+      return InvalidArgument("'" + std::string(key.str()) +
+                             "' is no key; [[token]] and [[certificate]] are expected.");
     }
   }
-  std::vector<Token> tokens;
-  const toml::node* node = table.get("token");
-  if (node == nullptr) return tokens;
-  const toml::array* entries = node->as_array();
-  if (entries == nullptr || !entries->is_homogeneous(toml::node_type::table)) {
-    return InvalidArgument("'token' is no list of tables: [[token]] is expected.");
-  }
-  if (entries->size() > kMaxTokens) {
-    return InvalidArgument("There are " + std::to_string(entries->size()) +
-                           " tokens; the limit is " + std::to_string(kMaxTokens) + ".");
-  }
-  std::set<Digest> seen;
-  for (const toml::node& entry : *entries) {
-    STOKER_TRY(Token token, ParseToken(*entry.as_table(), tokens.size() + 1));
-    if (!seen.insert(token.sha256).second) {
-      return Wrong(tokens.size() + 1, "sha256", "is that of an earlier token.");
+  Credentials credentials;
+  std::set<Digest> digests;
+  STOKER_TRY(const std::vector<const toml::table*> tokens, TablesOf(table, "token"));
+  for (const toml::table* entry : tokens) {
+    const Place place{"Token", credentials.tokens.size() + 1};
+    STOKER_TRY(Token token, ParseToken(*entry, place));
+    if (!digests.insert(token.sha256).second) {
+      return place.Wrong("sha256", "is that of an earlier token.");
     }
-    tokens.push_back(std::move(token));
+    credentials.tokens.push_back(std::move(token));
   }
-  return tokens;
+  std::set<std::string> subjects;
+  STOKER_TRY(const std::vector<const toml::table*> certificates, TablesOf(table, "certificate"));
+  for (const toml::table* entry : certificates) {
+    const Place place{"Certificate", credentials.certificates.size() + 1};
+    STOKER_TRY(CertificateEntry certificate, ParseCertificate(*entry, place));
+    if (!subjects.insert(certificate.subject).second) {
+      return place.Wrong("subject", "is that of an earlier certificate.");
+    }
+    credentials.certificates.push_back(std::move(certificate));
+  }
+  return credentials;
 }
 
 Result<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
@@ -123,7 +169,7 @@ std::optional<Grant> TokenFile::Find(std::string_view token) const {
   const Digest digest = Sha256Of(token);
   const std::lock_guard lock(mutex_);
   const Token* found = nullptr;
-  for (const Token& known : tokens_) {
+  for (const Token& known : credentials_.tokens) {
     const bool same = CRYPTO_memcmp(known.sha256.AsBytes().data(), digest.AsBytes().data(),
                                     digest.AsBytes().size()) == 0;
     if (same) found = &known;
@@ -132,33 +178,24 @@ std::optional<Grant> TokenFile::Find(std::string_view token) const {
   return found->grant;
 }
 
-Status TokenFile::Reload() {
-  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!file || fstat(file.get(), &status) != 0) {
-    return FailedPrecondition("Token file '" + path_ + "' cannot be read: " + ErrnoText() + ".");
-  }
-  const Version version{std::int64_t{status.st_ctim.tv_sec} * 1000000000 + status.st_ctim.tv_nsec,
-                        status.st_ino, status.st_size};
+std::optional<Grant> TokenFile::FindCertificate(std::span<const std::string> names) const {
   const std::lock_guard lock(mutex_);
-  if (version == version_) return Ok();
+  for (const CertificateEntry& entry : credentials_.certificates) {
+    if (std::find(names.begin(), names.end(), entry.subject) != names.end()) return entry.grant;
+  }
+  return std::nullopt;
+}
+
+Status TokenFile::Reload() {
+  const FileVersion version = VersionOf(path_);
+  const std::lock_guard lock(mutex_);
+  if (version == version_ && version.bytes >= 0) return Ok();
   version_ = version;  // A wrong one is complained of once.
-  const bool is_ours = status.st_uid == 0 || status.st_uid == geteuid();
-  if (!S_ISREG(status.st_mode) || !is_ours || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return FailedPrecondition("Token file '" + path_ +
-                              "' is no file that root or the daemon's user alone may write to.");
-  }
-  std::string text(
-      std::min<std::size_t>(static_cast<std::size_t>(status.st_size), kMaxTokenFileBytes + 1),
-      '\0');
-  const ssize_t got = pread(file.get(), text.data(), text.size(), 0);
-  if (got < 0) {
-    return FailedPrecondition("Token file '" + path_ + "' cannot be read: " + ErrnoText() + ".");
-  }
-  text.resize(static_cast<std::size_t>(got));
-  auto tokens = ParseTokens(text);
-  if (!tokens.ok()) return tokens.error().WithContext("Token file '" + path_ + "'");
-  tokens_ = *std::move(tokens);
+  STOKER_TRY(const std::string text,
+             ReadTrustedFile("Token file", path_, kMaxTokenFileBytes, Secrecy::kPublic));
+  auto credentials = ParseCredentials(text);
+  if (!credentials.ok()) return credentials.error().WithContext("Token file '" + path_ + "'");
+  credentials_ = *std::move(credentials);
   return Ok();
 }
 

@@ -1,10 +1,15 @@
-// TokenFile: the bearer tokens that a daemon knows. It holds their hashes, so that who reads the
-// file cannot use them.
+// TokenFile: the bearer tokens that a daemon knows, and what clients with certificates may do. It
+// holds the tokens' hashes, so that who reads the file cannot use them.
 //
 //   [[token]]
 //   name = "ci"                      # How logs and errors call it.
 //   sha256 = "9f86d0..."             # Of the token's characters: 64 hexadecimal digits.
 //   scopes = ["read", "write"]
+//   namespaces = ["team-a"]          # Without: everywhere.
+//
+//   [[certificate]]
+//   subject = "trainer.example.com"  # A common name, or an alternative name of a certificate.
+//   scopes = ["read"]
 //   namespaces = ["team-a"]          # Without: everywhere.
 #pragma once
 
@@ -12,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +25,11 @@
 #include "daemon/access/grant.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
+#include "protocol/base/trusted_file.h"
 
 namespace stoker {
 
-inline constexpr std::size_t kMaxTokens = 4096;
+inline constexpr std::size_t kMaxTokens = 4096;  // And as many certificates.
 inline constexpr std::size_t kMaxTokenFileBytes = std::size_t{1} << 20;
 // A shorter one could be guessed from its hash.
 inline constexpr std::size_t kMinTokenBytes = 20;
@@ -32,8 +39,18 @@ struct Token {
   Grant grant;
 };
 
+struct CertificateEntry {
+  std::string subject;
+  Grant grant;
+};
+
+struct Credentials {
+  std::vector<Token> tokens;
+  std::vector<CertificateEntry> certificates;
+};
+
 // What the text of such a file says. InvalidArgument names the entry, the key and what is expected.
-Result<std::vector<Token>> ParseTokens(std::string_view text);
+Result<Credentials> ParseCredentials(std::string_view text);
 
 class TokenFile {
  public:
@@ -43,23 +60,18 @@ class TokenFile {
 
   // The grant of the token, if there is one. Takes as long whether or which one it is.
   std::optional<Grant> Find(std::string_view token) const;
-  // Reads the file again if its time, size or place has changed. On an error the tokens stay.
+  // Of the first entry whose subject is one of a certificate's names, if there is one.
+  std::optional<Grant> FindCertificate(std::span<const std::string> names) const;
+  // Reads the file again if it is another one now. On an error what was read before counts.
   Status Reload();
 
  private:
-  struct Version {
-    std::int64_t changed_ns = 0;  // Content, mode or owner.
-    std::uint64_t inode = 0;
-    std::int64_t bytes = -1;
-    friend bool operator==(const Version&, const Version&) = default;
-  };
-
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
   const std::string path_;
   mutable std::mutex mutex_;  // Guards what follows.
-  Version version_;
-  std::vector<Token> tokens_;
+  FileVersion version_;
+  Credentials credentials_;
 };
 
 }  // namespace stoker

@@ -19,14 +19,15 @@ Result<std::optional<std::int64_t>> SinceOf(std::string_view text) {
 AdminPages::AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
                        const History& history, CacheCounters& cache_counters,
                        CompileService& service, RequestMetrics& request_metrics,
-                       std::uint64_t max_cache_bytes)
+                       std::uint64_t max_cache_bytes, std::vector<std::string> insecure)
     : blocking_(blocking),
       statistics_(statistics),
       history_(history),
       cache_counters_(cache_counters),
       service_(service),
       request_metrics_(request_metrics),
-      max_cache_bytes_(max_cache_bytes) {}
+      max_cache_bytes_(max_cache_bytes),
+      insecure_(std::move(insecure)) {}
 
 void AdminPages::CountRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/admin/request_metrics.h"
 #include "daemon/net/http.h"
@@ -20,10 +21,11 @@ namespace stoker {
 
 class AdminPages {
  public:
-  // All references must outlive it.
+  // All references must outlive it. `insecure`: addresses to be warned of.
   AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics, const History& history,
              CacheCounters& cache_counters, CompileService& service,
-             RequestMetrics& request_metrics, std::uint64_t max_cache_bytes);
+             RequestMetrics& request_metrics, std::uint64_t max_cache_bytes,
+             std::vector<std::string> insecure = {});
 
   net::HttpReply Healthy() const;  // Takes no lock.
   net::HttpReply Ready() const;    // 503 while draining. Takes no lock.
@@ -46,6 +48,7 @@ class AdminPages {
   CompileService& service_;
   RequestMetrics& request_metrics_;
   const std::uint64_t max_cache_bytes_;
+  const std::vector<std::string> insecure_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> requests_{0};
 };

@@ -114,7 +114,7 @@ std::variant<Grant, HttpReply> HttpApi::GrantOf(const Route* route,
   auto grant = access_.GrantOf(request);
   if (!grant.ok()) return AccessReplyOf(grant.error(), /*is_known=*/false);
   if (const auto allowed = grant->Require(*route->scope); !allowed.ok()) {
-    const bool is_known = request.peer.uid || request.authorization;
+    const bool is_known = request.peer.is_known() || request.authorization;
     return AccessReplyOf(allowed.error(), is_known);
   }
   return *std::move(grant);

@@ -167,6 +167,7 @@ std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
       {"uptime_s", uptime},
       {"compiler_epoch", CompilerEpoch()},
       {"ready", !service_.draining()},
+      {"insecure", json::array(insecure_.begin(), insecure_.end())},
       {"requests", requests_.load()},
       {"queue",
        {{"running", service_.running()},

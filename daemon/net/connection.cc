@@ -109,6 +109,23 @@ bool Connection::KeepsAlive(const Incoming& incoming) const {
   return incoming.keep_alive && !load_.stopping && !is_urgent_;
 }
 
+asio::awaitable<bool> Connection::Open() {
+  switch (co_await stream_.Open(limits_.header_timeout)) {
+    case Opening::kOpen:
+      peer_.certificate_names = stream_.CertificateNames();
+      co_return true;
+    case Opening::kFailed:
+      co_await Linger();
+      co_return false;
+    case Opening::kInClear:
+      co_await Refuse(ErrorReplyFor(400, InvalidArgument("This port speaks TLS: its URL begins "
+                                                         "with https://.")),
+                      "");
+      co_return false;
+  }
+  co_return false;
+}
+
 asio::awaitable<bool> Connection::ServeOne() {
   if (!co_await reader_.Wait()) co_return false;
   const InRequest in_request(in_request_, load_.active_requests);

@@ -20,6 +20,8 @@ class Connection {
   Connection(std::unique_ptr<Stream> stream, const Peer& peer, bool is_urgent, HttpHandler& handler,
              const ServerLimits& limits, ServerLoad& load);
 
+  // Comes first. False when the connection is to be closed.
+  boost::asio::awaitable<bool> Open();
   // Waits for a request and answers it. False when the connection is to be closed: the peer left,
   // was too slow, or asked for what is refused; or the server stops.
   boost::asio::awaitable<bool> ServeOne();
@@ -44,7 +46,7 @@ class Connection {
   bool KeepsAlive(const Incoming& incoming) const;
 
   TimedStream stream_;
-  const Peer peer_;
+  Peer peer_;
   const bool is_urgent_;
   HttpHandler& handler_;
   const ServerLimits& limits_;

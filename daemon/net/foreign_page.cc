@@ -21,11 +21,15 @@ bool IsNameOfThisHost(const std::string& host) {
 }  // namespace
 
 std::optional<Error> RefusalOfForeignPage(const HttpRequest& request) {
-  if (request.peer.over_tcp && !IsNameOfThisHost(request.host)) {
+  // Over TLS the name is one of the certificate's, or a browser would not have asked; what other
+  // hosts call this one in clear cannot be known.
+  const Peer& peer = request.peer;
+  if (peer.over_tcp && !peer.over_tls && !peer.over_network && !IsNameOfThisHost(request.host)) {
     return FailedPrecondition("Header 'Host' is '" + request.host +
                               "'; this daemon is localhost or a loopback address.");
   }
-  if (!request.origin || *request.origin == "http://" + request.host) return std::nullopt;
+  const std::string own = (peer.over_tls ? "https://" : "http://") + request.host;
+  if (!request.origin || *request.origin == own) return std::nullopt;
   return FailedPrecondition("Header 'Origin' names another site: " + *request.origin + ".");
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
 constexpr std::string_view kHttpPrefix = "http://";
+constexpr std::string_view kHttpsPrefix = "https://";
 constexpr std::size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 
 }  // namespace
@@ -29,12 +30,13 @@ Result<ListenAddress> ListenAddress::Parse(std::string_view text) {
     }
     return address;
   }
-  if (!text.starts_with(kHttpPrefix)) {
-    return InvalidArgument("Listen address '" + whole +
-                           "' starts neither with 'unix:' nor with 'http://'.");
-  }
   address.is_unix = false;
-  text.remove_prefix(kHttpPrefix.size());
+  address.is_tls = text.starts_with(kHttpsPrefix);
+  if (!address.is_tls && !text.starts_with(kHttpPrefix)) {
+    return InvalidArgument("Listen address '" + whole +
+                           "' starts with none of 'unix:', 'http://', 'https://'.");
+  }
+  text.remove_prefix((address.is_tls ? kHttpsPrefix : kHttpPrefix).size());
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {
     return InvalidArgument("Listen address '" + whole + "' has no port.");
@@ -51,19 +53,23 @@ Result<ListenAddress> ListenAddress::Parse(std::string_view text) {
   }
   if (address.host == "localhost") address.host = "127.0.0.1";
   boost::system::error_code code;
-  const auto ip = boost::asio::ip::make_address(address.host, code);
-  if (code || !ip.is_loopback()) {
-    return InvalidArgument("Listen address '" + whole +
-                           "' is not a loopback address: without TLS and authentication the "
-                           "daemon listens on this host only (127.0.0.1, ::1 or a Unix socket).");
+  boost::asio::ip::make_address(address.host, code);
+  if (code) {
+    return InvalidArgument("Host '" + address.host + "' in listen address '" + whole +
+                           "' is no IP address; 0.0.0.0 and [::] stand for all of this host's.");
   }
   return address;
+}
+
+bool ListenAddress::IsOnNetwork() const {
+  return !is_unix && !boost::asio::ip::make_address(host).is_loopback();
 }
 
 std::string ListenAddress::ToString() const {
   if (is_unix) return std::string(kUnixPrefix) + path;
   const bool is_v6 = host.find(':') != std::string::npos;
-  return std::string(kHttpPrefix) + (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return std::string(is_tls ? kHttpsPrefix : kHttpPrefix) + (is_v6 ? "[" + host + "]" : host) +
+         ":" + std::to_string(port);
 }
 
 }  // namespace stoker::net

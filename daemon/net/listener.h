@@ -13,16 +13,19 @@
 
 namespace stoker::net {
 
-// "unix:/path" or "http://127.0.0.1:8471" (port 0: any free one). Addresses beyond loopback are
-// refused: TLS and authentication, without which the cache must not be reachable from elsewhere,
-// are not there.
+class TlsServer;
+
+// "unix:/path", "http://127.0.0.1:8471" or "https://0.0.0.0:8471" (port 0: any free one).
 struct ListenAddress {
   bool is_unix = true;
+  bool is_tls = false;
   std::string path;
   std::string host;
   std::uint16_t port = 0;
 
   static Result<ListenAddress> Parse(std::string_view text);
+  // Whether other hosts reach it.
+  bool IsOnNetwork() const;
   std::string ToString() const;
 };
 
@@ -30,8 +33,8 @@ struct ListenAddress {
 // does for it up to where it waits for somebody else.
 class Server {
  public:
-  // `handler` must outlive the server.
-  Server(HttpHandler& handler, ServerLimits limits);
+  // `handler` must outlive the server, as `tls` must, which https addresses need.
+  Server(HttpHandler& handler, ServerLimits limits, const TlsServer* tls = nullptr);
   // Stops.
   ~Server();
 

@@ -49,14 +49,17 @@ void Loop::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Loop::Serve(StreamSocket socket) {
-  asio::post(io_, [this, moved = std::move(socket)]() mutable { Admit(std::move(moved)); });
+void Loop::Serve(StreamSocket socket, const Entrance& entrance) {
+  asio::post(io_, [this, moved = std::move(socket), entrance]() mutable {
+    Admit(std::move(moved), entrance);
+  });
 }
 
-void Loop::Admit(StreamSocket socket) {
+void Loop::Admit(StreamSocket socket, const Entrance& entrance) {
   // One that is closed gives its place back when its coroutine ends, a moment later.
   const bool is_urgent = ordinary_ >= max_connections_ && !CloseLongestIdle(false);
   if (is_urgent && urgent_ >= max_urgent_ && !CloseLongestIdle(true)) {
+    if (entrance.tls != nullptr) return;
     error_code ignored;
     socket.non_blocking(true, ignored);
     socket.send(asio::buffer(kTooManyConnections), 0, ignored);
@@ -64,9 +67,12 @@ void Loop::Admit(StreamSocket socket) {
   }
   ++(is_urgent ? urgent_ : ordinary_);
   load_.connections.fetch_add(1);
-  const Peer peer = PeerOf(socket.native_handle());
-  connections_.push_back(std::make_shared<Connection>(PlainStream(std::move(socket)), peer,
-                                                      is_urgent, handler_, limits_, load_));
+  Peer peer = PeerOf(socket.native_handle(), entrance.over_network);
+  peer.over_tls = entrance.tls != nullptr;
+  auto stream =
+      peer.over_tls ? entrance.tls->Encrypted(std::move(socket)) : PlainStream(std::move(socket));
+  connections_.push_back(
+      std::make_shared<Connection>(std::move(stream), peer, is_urgent, handler_, limits_, load_));
   asio::co_spawn(io_, Run(std::prev(connections_.end())), asio::detached);
 }
 
@@ -83,7 +89,7 @@ asio::awaitable<void> Loop::Run(Connections::iterator place) {
     }
   } leave{*this, place};
   const std::shared_ptr<Connection> connection = *place;
-  bool again = true;
+  bool again = co_await connection->Open();
   while (again && !load_.stopping) {
     again = co_await connection->ServeOne();
     connections_.splice(connections_.end(), connections_, place);

@@ -10,8 +10,15 @@
 
 #include "daemon/net/connection.h"
 #include "daemon/net/limits.h"
+#include "daemon/net/tls_server.h"
 
 namespace stoker::net {
+
+// By which of the daemon's addresses somebody came.
+struct Entrance {
+  const TlsServer* tls = nullptr;  // Null: in clear. Outlives the server.
+  bool over_network = false;       // Other hosts reach it.
+};
 
 class Loop {
  public:
@@ -23,14 +30,14 @@ class Loop {
   boost::asio::any_io_executor executor() { return io_.get_executor(); }
 
   // From any thread. The socket's executor is this loop's.
-  void Serve(StreamSocket socket);
+  void Serve(StreamSocket socket, const Entrance& entrance);
   void CloseIdle();
   void Stop();
 
  private:
   using Connections = std::list<std::shared_ptr<Connection>>;  // The longest idle ones first.
 
-  void Admit(StreamSocket socket);
+  void Admit(StreamSocket socket, const Entrance& entrance);
   // Of the urgent ones, or of the others. False: none is idle.
   bool CloseLongestIdle(bool urgent);
   boost::asio::awaitable<void> Run(Connections::iterator place);

@@ -81,8 +81,9 @@ std::optional<std::uint32_t> OwnerOf(const Address& from, const Address& to) {
 
 }  // namespace
 
-Peer PeerOf(int socket) {
+Peer PeerOf(int socket, bool over_network) {
   Peer peer;
+  peer.over_network = over_network;
   sockaddr_storage own{};
   sockaddr_storage other{};
   socklen_t own_size = sizeof own;
@@ -97,6 +98,7 @@ Peer PeerOf(int socket) {
     return peer;
   }
   peer.over_tcp = true;
+  if (over_network) return peer;
   if (getpeername(socket, reinterpret_cast<sockaddr*>(&other), &other_size) != 0) return peer;
   const auto from = AddressOf(other);
   const auto to = AddressOf(own);

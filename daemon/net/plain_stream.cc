@@ -15,6 +15,8 @@ class Plain : public Stream {
  public:
   explicit Plain(StreamSocket socket) : socket_(std::move(socket)) {}
 
+  asio::awaitable<Opening> Open() override { co_return Opening::kOpen; }
+
   asio::awaitable<IoResult> ReadSome(std::span<char> into) override {
     const auto [code, bytes] =
         co_await socket_.async_read_some(asio::buffer(into.data(), into.size()), kAwait);

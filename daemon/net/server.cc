@@ -58,18 +58,19 @@ Status SetMode(const std::string& path, unsigned mode) {
 }  // namespace
 
 struct Server::State {
-  State(HttpHandler& handler, const ServerLimits& l) : limits(l) {
+  State(HttpHandler& handler, const ServerLimits& l, const TlsServer* t) : limits(l), tls(t) {
     for (int i = 0; i < limits.threads; ++i) {
       loops.push_back(std::make_unique<Loop>(handler, limits, load));
     }
   }
 
   template <typename Protocol>
-  asio::awaitable<void> Accept(std::shared_ptr<Acceptor<Protocol>> acceptor);
+  asio::awaitable<void> Accept(std::shared_ptr<Acceptor<Protocol>> acceptor, Entrance entrance);
   template <typename Protocol>
-  void Start(std::shared_ptr<Acceptor<Protocol>> acceptor);
+  void Start(std::shared_ptr<Acceptor<Protocol>> acceptor, const Entrance& entrance);
 
   const ServerLimits limits;
+  const TlsServer* const tls;
   ServerLoad load;
   std::size_t next_loop = 0;  // Used on the first loop's thread alone.
   std::vector<std::unique_ptr<Loop>> loops;
@@ -80,7 +81,8 @@ struct Server::State {
 
 // Connections take turns on the loops.
 template <typename Protocol>
-asio::awaitable<void> Server::State::Accept(std::shared_ptr<Acceptor<Protocol>> acceptor) {
+asio::awaitable<void> Server::State::Accept(std::shared_ptr<Acceptor<Protocol>> acceptor,
+                                            Entrance entrance) {
   while (!load.stopping) {
     Loop& loop = *loops[next_loop++ % loops.size()];
     auto [code, socket] = co_await acceptor->async_accept(loop.executor(), kAwait);
@@ -94,12 +96,12 @@ asio::awaitable<void> Server::State::Accept(std::shared_ptr<Acceptor<Protocol>> 
     if constexpr (std::is_same_v<Protocol, asio::ip::tcp>) {
       socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     }
-    loop.Serve(StreamSocket(std::move(socket)));
+    loop.Serve(StreamSocket(std::move(socket)), entrance);
   }
 }
 
 template <typename Protocol>
-void Server::State::Start(std::shared_ptr<Acceptor<Protocol>> acceptor) {
+void Server::State::Start(std::shared_ptr<Acceptor<Protocol>> acceptor, const Entrance& entrance) {
   {
     const std::lock_guard lock(mutex);
     close_acceptors.push_back([acceptor] {
@@ -110,12 +112,12 @@ void Server::State::Start(std::shared_ptr<Acceptor<Protocol>> acceptor) {
     });
   }
   asio::co_spawn(
-      acceptor->get_executor(), [this, acceptor] { return Accept<Protocol>(acceptor); },
-      asio::detached);
+      acceptor->get_executor(),
+      [this, acceptor, entrance] { return Accept<Protocol>(acceptor, entrance); }, asio::detached);
 }
 
-Server::Server(HttpHandler& handler, ServerLimits limits)
-    : state_(std::make_unique<State>(handler, limits)) {}
+Server::Server(HttpHandler& handler, ServerLimits limits, const TlsServer* tls)
+    : state_(std::make_unique<State>(handler, limits, tls)) {}
 
 Server::~Server() {
   StopAccepting();
@@ -136,8 +138,11 @@ Result<ListenAddress> Server::Listen(const ListenAddress& address, unsigned sock
       const std::lock_guard lock(state_->mutex);
       state_->claims.push_back(std::move(claim));
     }
-    state_->Start(*std::move(acceptor));
+    state_->Start(*std::move(acceptor), {});
     return address;
+  }
+  if (address.is_tls && state_->tls == nullptr) {
+    return FailedPrecondition("Listening on " + address.ToString() + " needs a certificate.");
   }
   STOKER_TRY(
       auto acceptor,
@@ -146,7 +151,8 @@ Result<ListenAddress> Server::Listen(const ListenAddress& address, unsigned sock
           address.ToString()));
   ListenAddress bound = address;
   bound.port = acceptor->local_endpoint().port();
-  state_->Start(std::move(acceptor));
+  state_->Start(std::move(acceptor), {.tls = address.is_tls ? state_->tls : nullptr,
+                                      .over_network = address.IsOnNetwork()});
   return bound;
 }
 

@@ -8,9 +8,12 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace stoker::net {
 
@@ -23,9 +26,24 @@ struct IoResult {
   std::size_t bytes = 0;
 };
 
+enum class Opening : std::uint8_t {
+  kOpen,
+  // The peer is gone, or what it says is not believed. What it may still send can be read, to be
+  // thrown away.
+  kFailed,
+  // The peer speaks without the encryption that is asked for here. What is written from now on goes
+  // out in clear, so that it learns why it is refused.
+  kInClear,
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
+
+  // Once, and before anything else.
+  virtual boost::asio::awaitable<Opening> Open() = 0;
+  // As Peer::certificate_names; of an open stream.
+  virtual std::vector<std::string> CertificateNames() const { return {}; }
 
   // At least one byte, or an error; the end of what the peer sends is one.
   virtual boost::asio::awaitable<IoResult> ReadSome(std::span<char> into) = 0;

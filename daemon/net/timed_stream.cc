@@ -6,6 +6,13 @@ namespace stoker::net {
 
 namespace asio = boost::asio;
 
+asio::awaitable<Opening> TimedStream::Open(Milliseconds timeout) {
+  deadline_ = Clock::now() + timeout;
+  const Opening opening = co_await stream_->Open();
+  deadline_ = Clock::time_point::max();
+  co_return opening;
+}
+
 asio::awaitable<IoResult> TimedStream::ReadSome(std::span<char> into, Milliseconds timeout) {
   return ReadBy(into, Clock::now() + timeout);
 }

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/net/stream.h"
 
@@ -22,12 +24,14 @@ class TimedStream {
   explicit TimedStream(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
 
   // Each is bounded by `timeout`, ReadBy by a moment.
+  boost::asio::awaitable<Opening> Open(Milliseconds timeout);
   boost::asio::awaitable<IoResult> ReadSome(std::span<char> into, Milliseconds timeout);
   boost::asio::awaitable<IoResult> ReadBy(std::span<char> into, Clock::time_point moment);
   // All of both. `timeout` is for the wait until something more has gone out.
   boost::asio::awaitable<boost::system::error_code> Write(std::string_view head,
                                                           std::string_view body,
                                                           Milliseconds timeout);
+  std::vector<std::string> CertificateNames() const { return stream_->CertificateNames(); }
   boost::asio::awaitable<void> EndSending() { return stream_->EndSending(); }
   void Close() { stream_->Close(); }
 

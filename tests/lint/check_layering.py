@@ -17,6 +17,7 @@ TOP_FOLDERS = {
 # A layer is the longest prefix here that a path has. It may include itself and what is named.
 MAY_INCLUDE = {
     "protocol/base": [],
+    "protocol/tls": ["protocol/base"],
     "protocol/graph": ["protocol/base"],
     "protocol/guard": ["protocol/base", "protocol/graph"],
     "protocol/key": ["protocol/base", "protocol/graph", "protocol/guard"],

@@ -52,8 +52,8 @@ typedef struct stoker_client stoker_client;
 
 typedef struct stoker_client_options {
   size_t struct_size;
-  /* "unix:/path", "http://127.0.0.1:8471"; NULL: $STOKER_URL, else a private daemon on a Unix
-   * socket under the cache folder, started when it is not there. */
+  /* "unix:/path", "http://127.0.0.1:8471", "https://cache:8471"; NULL: $STOKER_URL, else a private
+   * daemon on a Unix socket under the cache folder, started when it is not there. */
   const char* url;
   const char* name_space; /* NULL: $STOKER_NAMESPACE, else "default" */
   const char* cache_dir;  /* of a private daemon; NULL: $STOKER_CACHE_DIR, else ~/.cache/stoker */
@@ -132,9 +132,9 @@ STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
 /* The compiler of the daemon that compiles for this client: another one's artifacts are not served.
  * Starts a private daemon if need be. */
 STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text);
-/* {"url", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
+/* {"url", "tls", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
  * "compiler_epoch", "client_version", "target", "target_error"}: never fails on a broken setup,
- * it describes it; never starts a daemon. */
+ * it describes it; never starts a daemon. "tls" is empty where the URL is not https://. */
 STOKER_API stoker_status* stoker_client_describe(stoker_client* client, char** json);
 
 /* A line of each file below `folder` whose name ends in `suffix`, sorted by path: its path below

@@ -69,6 +69,16 @@ TEST(Config, Parse_Listen_Repeats) {
       ElementsAre("unix:/c", "http://localhost:2"));
 }
 
+TEST(Config, Parse_Switch_StandsAloneOrHasAValue) {
+  TempFolder folder;
+  const std::string file = folder.Write("c.toml", "insecure = true\n");
+  EXPECT_FALSE(Parse({})->config.insecure);
+  EXPECT_TRUE(Parse({"--insecure", "--listen", "http://0.0.0.0:1"})->config.insecure);
+  EXPECT_TRUE(Parse({"--config", file})->config.insecure);
+  EXPECT_FALSE(Parse({"--config", file, "--insecure=false"})->config.insecure);
+  EXPECT_TRUE(Parse({}, {{"HOME", "/h"}, {"STOKER_INSECURE", "true"}})->config.insecure);
+}
+
 TEST(Config, Parse_CacheDir_ComesFromXdgAndIsAbsolute) {
   EXPECT_EQ(Parse({}, {{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}})->config.cache_dir, "/x/stoker");
   const auto relative = Parse({"--cache-dir", "c"});
@@ -127,7 +137,18 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"FileSyntax", {}, {}, "workers = \nqueue_limit", {"c.toml", "Line 1"}},
         Wrong{"FileMissing", {"--config=/nonexistent"}, {}, "", {"/nonexistent"}},
         Wrong{"Address", {"--listen=tcp:1"}, {}, "", {"'--listen'", "'tcp:1'"}},
-        Wrong{"Beyond", {"--listen=http://0.0.0.0:1"}, {}, "", {"loopback"}}),
+        Wrong{"Switch", {"--insecure=yes"}, {}, "", {"'--insecure'", "'yes'", "neither true"}},
+        Wrong{"SwitchInFile", {}, {}, "insecure = 1\n", {"'insecure'", "'1'", "c.toml"}},
+        Wrong{"NoKey",
+              {"--listen=https://[::1]:1", "--tls-certificate=/c"},
+              {},
+              "",
+              {"'https://[::1]:1'", "--tls-key"}},
+        Wrong{"Beyond",
+              {"--listen=http://0.0.0.0:1"},
+              {},
+              "",
+              {"'http://0.0.0.0:1'", "TLS", "credential", "--insecure"}}),
     [](const auto& row) { return row.param.name; });
 
 TEST(Config, Parse_Modes) {
@@ -139,7 +160,8 @@ TEST(Config, Parse_Modes) {
 
 // --check-config prints what a configuration file may hold.
 TEST(Config, ToString_ReadBack_GivesTheSameConfig) {
-  const auto command = Parse({"--workers=3", "--log-file=/l", "--listen=unix:/s"});
+  const auto command =
+      Parse({"--workers=3", "--log-file=/l", "--listen=http://[::]:1", "--insecure"});
   ASSERT_TRUE(command.ok());
   TempFolder folder;
   const std::string file = folder.Write("c.toml", command->config.ToString());

@@ -10,7 +10,8 @@ using testing::HasSubstr;
 
 TEST(DaemonUrl, Parse_ValidForms_RoundTrip) {
   for (const char* text : {"unix:/run/stoker/stokerd.sock", "http://127.0.0.1:8471",
-                           "http://[::1]:1", "http://build-cache.local:65535"}) {
+                           "http://[::1]:1", "http://build-cache.local:65535",
+                           "https://build-cache.local:443", "https://[fe80::1]:8471"}) {
     const auto url = DaemonUrl::Parse(text);
     ASSERT_TRUE(url.ok()) << text << ": " << url.error().message;
     EXPECT_EQ(url->ToString(), text);
@@ -24,13 +25,19 @@ TEST(DaemonUrl, Parse_TrailingSlash_IsDropped) {
   EXPECT_EQ(url->port, 80);
 }
 
+TEST(DaemonUrl, Authority_IsWhatAHostHeaderSays) {
+  EXPECT_EQ(DaemonUrl::Parse("https://cache:8471")->Authority(), "cache:8471");
+  EXPECT_EQ(DaemonUrl::Parse("http://[::1]:80")->Authority(), "[::1]:80");
+  EXPECT_EQ(DaemonUrl::Parse("unix:/s")->Authority(), "localhost");
+}
+
 TEST(DaemonUrl, Parse_BadForms_NameWhatIsWrong) {
   const struct {
     std::string text;
     std::string message;
   } kRows[] = {
-      {"", "starts neither with"},
-      {"/run/stokerd.sock", "starts neither with"},
+      {"", "starts with none of"},
+      {"/run/stokerd.sock", "starts with none of"},
       {"unix:", "absolute path"},
       {"unix:relative", "absolute path"},
       {"unix:/" + std::string(120, 'x'), "the system's limit is 107"},
@@ -43,7 +50,8 @@ TEST(DaemonUrl, Parse_BadForms_NameWhatIsWrong) {
       {"http://host:0", "Port '0'"},
       {"http://host:65536", "Port '65536'"},
       {"http://host:80x", "Port '80x'"},
-      {"https://host:80", "starts neither with"},
+      {"https://host", "host and a port"},
+      {"tls://host:80", "starts with none of"},
   };
   for (const auto& row : kRows) {
     const auto url = DaemonUrl::Parse(row.text);

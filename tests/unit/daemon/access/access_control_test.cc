@@ -65,6 +65,43 @@ TEST(AccessControl, Token_CountsInPlaceOfTheUser) {
   }
 }
 
+TEST(AccessControl, Certificate_CountsInPlaceOfTheUser_ATokenInPlaceOfIt) {
+  TempFolder folder;
+  const std::string secret = "twenty-characters-at-least";
+  const std::string path = folder.Write(
+      "tokens", "[[token]]\nname = \"ops\"\nsha256 = \"" + Sha256Of(secret).ToHex() +
+                    "\"\nscopes = [\"admin\"]\n[[certificate]]\nsubject = \"t.example\"\n"
+                    "scopes = [\"read\"]\nnamespaces = [\"team\"]\n");
+  const auto access = AccessControl::Open(
+      {.own_uid = kOwn, .token_file = path, .certificates = *Scopes::Parse("read,write")});
+  ASSERT_TRUE(access.ok()) << access.error().message;
+  net::HttpRequest request = RequestOf(kOwn);
+  request.peer.certificate_names = {"somebody", "s.example"};
+  const auto unlisted = (*access)->GrantOf(request);
+  EXPECT_EQ(unlisted->who(), "Certificate 'somebody'");
+  EXPECT_TRUE(unlisted->Allows(Scope::kWrite, "any"));
+  EXPECT_FALSE(unlisted->Allows(Scope::kAdmin));  // Although the user might.
+  request.peer.certificate_names = {"trainer", "t.example"};
+  const auto listed = (*access)->GrantOf(request);
+  EXPECT_EQ(listed->who(), "Certificate 't.example'");
+  EXPECT_TRUE(listed->Allows(Scope::kRead, "team"));
+  EXPECT_FALSE(listed->Allows(Scope::kRead, "other"));
+  EXPECT_FALSE(listed->Allows(Scope::kWrite));
+  request.authorization = "Bearer " + secret;
+  EXPECT_EQ((*access)->GrantOf(request)->who(), "Token 'ops'");
+}
+
+TEST(AccessControl, WhoShowsNothing_MayWhatOtherUsersMay_OnlyWhereInsecure) {
+  for (const bool insecure : {false, true}) {
+    const auto access = AccessControl::Open(
+        {.own_uid = kOwn, .other_users = *Scopes::Parse("read"), .insecure = insecure});
+    ASSERT_TRUE(access.ok());
+    const auto grant = (*access)->GrantOf(RequestOf(std::nullopt));
+    EXPECT_EQ(grant->Allows(Scope::kRead), insecure);
+    EXPECT_FALSE(grant->Allows(Scope::kWrite));
+  }
+}
+
 TEST(AccessControl, TokenWhereThereAreNone_IsRefused) {
   const auto access = AccessControl::Open({.own_uid = kOwn});
   const auto grant = (*access)->GrantOf(RequestOf(kOwn, "Bearer anything"));

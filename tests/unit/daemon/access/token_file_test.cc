@@ -21,6 +21,27 @@ std::string Entry(std::string_view name, std::string_view secret,
          "\"\n" + rest;
 }
 
+std::string CertificateEntryOf(const std::string& subject,
+                               const std::string& rest = "scopes = [\"read\"]\n") {
+  return "[[certificate]]\nsubject = \"" + subject + "\"\n" + rest;
+}
+
+TEST(TokenFile, FindCertificate_GivesTheGrantOfTheFirstEntryThatNamesIt) {
+  TempFolder folder;
+  const auto file = TokenFile::Open(folder.Write(
+      "tokens", CertificateEntryOf("trainer", "scopes = [\"write\"]\nnamespaces = [\"team\"]\n") +
+                    CertificateEntryOf("t.example") + Entry("ci", kSecret)));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const std::vector<std::string> names = {"someone", "t.example", "trainer"};
+  const auto grant = (*file)->FindCertificate(names);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->who(), "Certificate 'trainer'");
+  EXPECT_TRUE(grant->Allows(Scope::kWrite, "team"));
+  EXPECT_FALSE(grant->Allows(Scope::kRead, "team"));
+  EXPECT_FALSE((*file)->FindCertificate(std::vector<std::string>{"train", "ci"}));
+  EXPECT_FALSE((*file)->FindCertificate({}));
+}
+
 TEST(TokenFile, Find_GivesTheGrantOfTheToken) {
   TempFolder folder;
   const std::string path = folder.Write(
@@ -100,6 +121,12 @@ TEST(TokenFile, Wrong_NamesEntryAndKey) {
   const std::string good = Entry("a", kSecret);
   const std::string digest = "sha256 = \"" + Sha256Of("x").ToHex() + "\"\n";
   const std::pair<std::string, std::string> rows[] = {
+      {"[[certificate]]\nsubject = \"a\"\n", "Certificate 1: 'scopes'"},
+      {"[[certificate]]\nscopes = [\"read\"]\n", "Certificate 1: 'subject'"},
+      {"[[certificate]]\nname = \"a\"\n", "'name' is no key of it: subject"},
+      {CertificateEntryOf("a") + CertificateEntryOf("a"),
+       "Certificate 2: 'subject' is that of an earlier"},
+      {"certificate = 7\n", "no list of tables"},
       {"[[token", "Line 1"},
       {"[other]\n", "'other' is no key"},
       {"token = 7\n", "no list of tables"},
@@ -120,12 +147,12 @@ TEST(TokenFile, Wrong_NamesEntryAndKey) {
       {good + "expires = 7\n", "'expires' is no key"},
       {std::string(kMaxTokenFileBytes + 1, '#'), "limit"}};
   for (const auto& [text, said] : rows) {
-    const auto tokens = ParseTokens(text);
-    ASSERT_FALSE(tokens.ok()) << text.substr(0, 200);
-    EXPECT_EQ(tokens.error().code, ErrorCode::kInvalidArgument);
-    EXPECT_THAT(tokens.error().message, HasSubstr(said)) << text.substr(0, 200);
+    const auto credentials = ParseCredentials(text);
+    ASSERT_FALSE(credentials.ok()) << text.substr(0, 200);
+    EXPECT_EQ(credentials.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(credentials.error().message, HasSubstr(said)) << text.substr(0, 200);
   }
-  EXPECT_TRUE(ParseTokens("")->empty());
+  EXPECT_TRUE(ParseCredentials("")->tokens.empty());
 }
 
 }  // namespace

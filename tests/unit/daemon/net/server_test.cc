@@ -545,6 +545,19 @@ TEST_F(ServerTest, ForeignNameOverTcp_IsRefused) {
   }
 }
 
+// What other hosts call this one cannot be known, and a proxy's user is not that of who asks.
+TEST_F(ServerTest, OverTheNetwork_EveryHostIsRight_AndNoUserIsKnown) {
+  Start();
+  const auto bound = server_->Listen(*ListenAddress::Parse("http://0.0.0.0:0"));
+  ASSERT_TRUE(bound.ok());
+  TestPeer peer(*bound);
+  peer.Send("GET /peer HTTP/1.1\r\nHost: cache.example\r\n\r\n");
+  EXPECT_THAT(peer.ReadUntil(" ."), EndsWith("tcp unknown ."));
+  TestPeer foreign(*bound);
+  foreign.Send("GET / HTTP/1.1\r\nHost: cache.example\r\nOrigin: http://evil.example\r\n\r\n");
+  EXPECT_THAT(foreign.ReadUntil("evil.example."), StartsWith("HTTP/1.1 403 "));
+}
+
 TEST_F(ServerTest, StopAccepting_FinishesTheRequest_ClosesTheIdle_FreesTheAddress) {
   Start();
   TestPeer idle(path());

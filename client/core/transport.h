@@ -1,0 +1,46 @@
+// Transport: connected bytes, in clear or encrypted, for one thread at a time. Each wait has an
+// end, which blocking calls of libraries do not have, and no call raises SIGPIPE in the job.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "client/core/tls_trust.h"
+#include "client/core/url.h"
+#include "protocol/base/file_descriptor.h"
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+class Transport {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  virtual ~Transport() = default;
+
+  // At least one byte; 0: the peer sends no more. DeadlineExceeded: nothing came by `moment`.
+  // Unavailable: the connection broke. FailedPrecondition: the peer says that it refuses the
+  // client.
+  virtual Result<std::size_t> Read(std::span<char> into, Clock::time_point moment) = 0;
+  // All of it. `patience` is for the wait until something more has gone out.
+  virtual Status Write(std::string_view bytes, std::chrono::milliseconds patience) = 0;
+};
+
+// A connected socket, which does not block. Unavailable: nobody listens there, or not by `moment`.
+Result<FileDescriptor> ConnectSocket(const DaemonUrl& url, Transport::Clock::time_point moment);
+
+std::unique_ptr<Transport> PlainTransport(FileDescriptor socket);
+
+// TLS 1.3. FailedPrecondition: who is there is not to be believed, or speaks something else; the
+// message says what to do about it.
+Result<std::unique_ptr<Transport>> TlsTransport(FileDescriptor socket, const DaemonUrl& url,
+                                                const TlsTrust& trust,
+                                                Transport::Clock::time_point moment);
+
+// Whether `events` (of poll) came up on a descriptor by `moment`.
+bool WaitFor(int fd, short events, Transport::Clock::time_point moment);
+
+}  // namespace stoker
