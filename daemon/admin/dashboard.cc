@@ -133,7 +133,7 @@ asio::awaitable<net::HttpReply> Dashboard::Handle(const net::HttpRequest& reques
   const std::string_view name = path.starts_with(kFolder) ? path.substr(kFolder.size()) : kIndex;
   if (name == "history.json") co_return HistoryJson(request.query);
   if (name == "entries.json") co_return co_await EntriesJson(grant);
-  if (name == "inspect.json") co_return co_await InspectJson(request.query, grant);
+  if (name == "inspect.json") co_return co_await InspectJson(request, grant);
   co_return AssetReply(name);
 }
 
@@ -167,9 +167,9 @@ asio::awaitable<net::HttpReply> Dashboard::EntriesJson(const Grant& grant) {
   co_return JsonReply(json::object{{"models", ModelsOf(entries)}, {"slowest", SlowestOf(entries)}});
 }
 
-asio::awaitable<net::HttpReply> Dashboard::InspectJson(const std::string& query,
+asio::awaitable<net::HttpReply> Dashboard::InspectJson(const net::HttpRequest& http,
                                                        const Grant& grant) {
-  const auto asked = Query::Parse(query, {"namespace", "key", "sections"});
+  const auto asked = Query::Parse(http.query, {"namespace", "key", "sections"});
   if (!asked.ok()) co_return ReplyOf(asked.error());
   const wire::InspectRequest request{asked->Text("namespace"), asked->Text("key"),
                                      SplitAtCommas(asked->Text("sections"))};
@@ -177,7 +177,7 @@ asio::awaitable<net::HttpReply> Dashboard::InspectJson(const std::string& query,
   // Checked as any other that comes over the wire.
   auto checked = wire::DecodeInspectRequest(wire::EncodeInspectRequest(request));
   if (!checked.ok()) co_return ReplyOf(checked.error());
-  const auto reply = co_await service_.Inspect(*std::move(checked));
+  const auto reply = co_await service_.Inspect(*std::move(checked), http.id);
   if (!reply.ok()) co_return ReplyOf(reply.error());
   json::array sections;
   for (const wire::Section& section : reply->sections) {

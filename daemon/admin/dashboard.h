@@ -30,7 +30,8 @@ class Dashboard {
   // entries.json: the slowest compiles and the models most asked for, of what the sender may read.
   boost::asio::awaitable<net::HttpReply> EntriesJson(const Grant& grant);
   // inspect.json?namespace=NS&key=PREFIX&sections=A,B: compiles anew.
-  boost::asio::awaitable<net::HttpReply> InspectJson(const std::string& query, const Grant& grant);
+  boost::asio::awaitable<net::HttpReply> InspectJson(const net::HttpRequest& http,
+                                                     const Grant& grant);
 
   const Statistics& statistics_;
   const History& history_;

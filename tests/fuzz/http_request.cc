@@ -27,6 +27,7 @@ class Sent : public net::Stream {
  public:
   Sent(std::string_view bytes, std::size_t piece) : bytes_(bytes), piece_(piece) {}
 
+  asio::awaitable<net::Opening> Open() override { co_return net::Opening::kOpen; }
   asio::awaitable<net::IoResult> ReadSome(std::span<char> into) override {
     const std::size_t count = std::min({piece_, into.size(), bytes_.size()});
     if (count == 0) co_return net::IoResult{asio::error::eof, 0};

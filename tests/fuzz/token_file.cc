@@ -10,7 +10,8 @@ std::vector<std::string> Seeds() {
   const std::string digest = Sha256Of("a token").ToHex();
   const std::string other = Sha256Of("another one").ToHex();
   return {
-      "", "[[token]]\nname = \"ci\"\nsha256 = \"" + digest + "\"\nscopes = [\"read\", \"write\"]\n",
+      "", "[[certificate]]\nsubject = \"ci.example\"\nscopes = [\"read\"]\n",
+      "[[token]]\nname = \"ci\"\nsha256 = \"" + digest + "\"\nscopes = [\"read\", \"write\"]\n",
       "# Two.\n[[token]]\nname = \"a\"\nsha256 = \"" + digest +
           "\"\nscopes = [\"admin\"]\nnamespaces = [\"team-a\", \"b\"]\n\n[[token]]\nname = 'b'\n"
           "sha256 = \"" +
@@ -19,14 +20,15 @@ std::vector<std::string> Seeds() {
 }
 
 void TryInput(std::string_view bytes) {
-  const auto tokens = ParseTokens(bytes);
-  if (!tokens.ok()) {
-    STOKER_CHECK(!tokens.error().message.empty());
+  const auto credentials = ParseCredentials(bytes);
+  if (!credentials.ok()) {
+    STOKER_CHECK(!credentials.error().message.empty());
     return;
   }
-  STOKER_CHECK(tokens->size() <= kMaxTokens);
-  for (std::size_t i = 0; i < tokens->size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) STOKER_CHECK((*tokens)[i].sha256 != (*tokens)[j].sha256);
+  const std::vector<Token>& tokens = credentials->tokens;
+  STOKER_CHECK(tokens.size() <= kMaxTokens);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) STOKER_CHECK(tokens[i].sha256 != tokens[j].sha256);
   }
 }
 

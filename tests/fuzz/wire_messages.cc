@@ -37,6 +37,7 @@ constexpr Try kMessages[] = {
     ExpectEncodingIsFixedPoint<wire::DecodeExplainReply, wire::EncodeExplainReply>,
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerRequest, wire::EncodeWorkerRequest>,
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerEvent, wire::EncodeWorkerEvent>,
+    ExpectEncodingIsFixedPoint<wire::DecodeWorkerEvent, wire::EncodeWorkerEvent>,
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerKernelReply, wire::EncodeWorkerKernelReply>,
 };
 
