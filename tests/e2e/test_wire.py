@@ -93,6 +93,13 @@ def test_an_artifact_spoiled_on_its_way_is_refused_reported_and_had_again(
     assert (stats["compiles"], stats["quarantined"]) == (2, 0)
 
 
+def test_the_graph_travels_when_the_daemon_asks_for_it(daemon, between, site):
+    relay = between()
+    run(site, WIDTHS, STOKER_URL=relay.url)
+    asked, sent = [body for path, body in relay.requests if path == "/v1/compile"]
+    assert b"STKG" not in asked and b"STKG" in sent
+
+
 def test_malformed_requests_get_a_4xx_that_names_the_field_and_others_are_served(
         daemon, between, site):
     relay = between()
