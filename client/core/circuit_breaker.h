@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
-#include <thread>
 
 #include "protocol/base/result.h"
 
@@ -24,8 +22,7 @@ class CircuitBreaker {
   };
 
   // `probe`: whether the daemon answers. Called from the background; the destructor waits for it.
-  CircuitBreaker(std::function<bool()> probe, const Pauses& pauses)
-      : probe_(std::move(probe)), pauses_(pauses) {}
+  CircuitBreaker(std::function<bool()> probe, const Pauses& pauses);
   ~CircuitBreaker();
   CircuitBreaker(const CircuitBreaker&) = delete;
   CircuitBreaker& operator=(const CircuitBreaker&) = delete;
@@ -37,20 +34,12 @@ class CircuitBreaker {
   void Open(const Error& why);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  struct State;
 
-  void Probe();
-  const std::function<bool()> probe_;
-  const Pauses pauses_;
-  // Threads do not come along into a forked child: there it stays as it was.
+  // A forked child has no thread that would ever close it, and may have come while a thread held
+  // what is in here: it leaves that alone, and everything goes through.
   const pid_t owner_ = getpid();
-  mutable std::mutex mutex_;  // Guards what follows.
-  std::condition_variable stop_;
-  bool stopping_ = false;
-  std::optional<Error> why_;  // It is open.
-  std::chrono::milliseconds pause_{0};
-  Clock::time_point closed_at_;
-  std::thread thread_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace stoker

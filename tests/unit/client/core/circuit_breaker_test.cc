@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <memory>
 
 #include "tests/unit/wait_until.h"
 
@@ -50,18 +51,28 @@ TEST(CircuitBreaker, Destructor_WaitsForNoPause) {
   EXPECT_TRUE(circuit.Refusal());
 }
 
-TEST(CircuitBreaker, ForkedChild_HasNoThread_AndEndsAllTheSame) {
-  auto circuit = std::make_unique<CircuitBreaker>([] { return true; }, kNever);
+TEST(CircuitBreaker, ForkedChild_LetsEverythingThrough_AndEnds) {
+  std::atomic<int> probes{0};
+  auto circuit = std::make_unique<CircuitBreaker>(
+      [&] {
+        ++probes;
+        return false;
+      },
+      CircuitBreaker::Pauses{.first = 20ms, .last = 20ms});
   circuit->Open(DeadlineExceeded("It is slow."));
+  // Then the thread waits, which the child does not have.
+  WaitUntil("it was probed", [&] { return probes > 0; });
   const pid_t child = fork();
   if (child == 0) {
     const bool refuses = circuit->Refusal().has_value();
+    circuit->Open(Unavailable("It is gone."));
     circuit.reset();
-    _exit(refuses ? 0 : 1);
+    _exit(refuses ? 1 : 0);
   }
   int status = -1;
-  waitpid(child, &status, 0);
+  WaitUntil("the child ends", [&] { return waitpid(child, &status, WNOHANG) == child; });
   EXPECT_EQ(status, 0);
+  EXPECT_TRUE(circuit->Refusal());
 }
 
 }  // namespace
