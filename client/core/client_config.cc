@@ -20,18 +20,27 @@ Result<std::string> CacheDirOf(const ClientSettings& settings) {
 }
 
 constexpr std::int64_t kMaxMebibytes = std::int64_t{1} << 32;
+constexpr std::int64_t kMaxAnswerTimeoutMs = 3600000;
+// A slow daemon is worse than none: the job goes on without it.
+constexpr char kAnswerTimeoutMs[] = "1000";
+
+// Of a variable, or of `fallback` where it is unset. `expected`: "a number of MiB from 0 (none)".
+Result<std::int64_t> NumberIn(const char* variable, const std::string& fallback, std::int64_t min,
+                              std::int64_t max, const std::string& expected) {
+  const std::string text = FirstOf("", variable, fallback);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) {
+    return value;
+  }
+  return InvalidArgument(std::string(variable) + " is '" + text + "'; " + expected + " to " +
+                         std::to_string(max) + " is expected.");
+}
 
 // Of packed weights, in `cache_dir`.
 Result<cpu::PreparedStore::Options> PreparedOptionsIn(const std::string& cache_dir) {
-  const std::string text = FirstOf("", "STOKER_PREPARED_MIB", "4096");
-  std::int64_t mebibytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mebibytes);
-  if (error != std::errc() || end != text.data() + text.size() || mebibytes < 0 ||
-      mebibytes > kMaxMebibytes) {
-    return InvalidArgument("STOKER_PREPARED_MIB is '" + text +
-                           "'; a number of MiB from 0 (none) to " + std::to_string(kMaxMebibytes) +
-                           " is expected.");
-  }
+  STOKER_TRY(const std::int64_t mebibytes, NumberIn("STOKER_PREPARED_MIB", "4096", 0, kMaxMebibytes,
+                                                    "a number of MiB from 0 (none)"));
   cpu::PreparedStore::Options options;
   options.folder = cache_dir + "/prepared";
   options.max_bytes = mebibytes << 20;
@@ -54,6 +63,10 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
     STOKER_TRY(config.daemon.url, DaemonUrl::Parse(url));
     // A private daemon is this user's own, and knows no tokens.
     STOKER_TRY(config.daemon.trust, DaemonTrustOfEnvironment());
+    STOKER_TRY(const std::int64_t answer_ms,
+               NumberIn("STOKER_ANSWER_TIMEOUT_MS", kAnswerTimeoutMs, 1, kMaxAnswerTimeoutMs,
+                        "a number of milliseconds from 1"));
+    config.daemon.answer_timeout = std::chrono::milliseconds(answer_ms);
     // A host without a home has no place for packed weights, and needs none.
     if (const auto cache_dir = CacheDirOf(settings); cache_dir.ok()) {
       STOKER_TRY(config.prepared, PreparedOptionsIn(*cache_dir));

@@ -1,5 +1,6 @@
 #include "client/core/daemon_client.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "protocol/wire/framing.h"
@@ -46,9 +47,11 @@ void PauseBeforeAttempt(int attempt) {
 
 }  // namespace
 
-DaemonClient::DaemonClient(DaemonClientOptions options) : options_(std::move(options)) {}
+DaemonClient::DaemonClient(DaemonClientOptions options)
+    : options_(std::move(options)), circuit_([this] { return Answers(); }, {}) {}
 
 Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
+  if (auto refusal = circuit_.Refusal()) return *std::move(refusal);
   {
     const std::lock_guard lock(mutex_);
     while (!idle_.empty()) {
@@ -60,8 +63,27 @@ Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
   }
   const Clock::time_point start = Clock::now();
   auto connection = Connect(may_start);
-  if (!connection.ok()) RestAfter(start, connection.error());
+  if (!connection.ok()) GiveUp(start, connection.error());
   return connection;
+}
+
+void DaemonClient::GiveUp(Clock::time_point start, const Error& error) {
+  if (options_.private_daemon || Clock::now() - start < options_.answer_timeout) {
+    return RestAfter(start, error);
+  }
+  circuit_.Open(error);
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
+}
+
+std::chrono::milliseconds DaemonClient::ConnectTimeout() const {
+  return options_.private_daemon ? options_.connect_timeout
+                                 : std::min(options_.connect_timeout, options_.answer_timeout);
+}
+
+bool DaemonClient::Answers() const {
+  auto connection = HttpConnection::Connect(options_.url, ConnectTimeout(), options_.trust);
+  return connection.ok() && (*connection)->Call("GET", "/v1/hello", "", ShortPatience()).ok();
 }
 
 void DaemonClient::RestAfter(Clock::time_point start, const Error& error) {
@@ -73,7 +95,7 @@ void DaemonClient::RestAfter(Clock::time_point start, const Error& error) {
 }
 
 Result<std::unique_ptr<HttpConnection>> DaemonClient::Connect(bool may_start) {
-  auto connection = HttpConnection::Connect(options_.url, options_.connect_timeout, options_.trust);
+  auto connection = HttpConnection::Connect(options_.url, ConnectTimeout(), options_.trust);
   if (connection.ok() || !options_.private_daemon || !may_start) return connection;
   // Somebody else's daemon is no reason to start one, whose place is taken.
   if (connection.error().code == ErrorCode::kFailedPrecondition) return connection;
@@ -90,17 +112,17 @@ void DaemonClient::Release(std::unique_ptr<HttpConnection> connection) {
 }
 
 Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_view path,
-                                        std::string_view body, std::chrono::milliseconds timeout) {
+                                        std::string_view body, const Patience& patience) {
   for (int attempt = 0;; ++attempt) {
     PauseBeforeAttempt(attempt);
     STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
     const Clock::time_point start = Clock::now();
-    auto response = connection->Call(method, path, body, timeout);
+    auto response = connection->Call(method, path, body, patience);
     if (response.ok()) {
       Release(std::move(connection));
       return response;
     }
-    if (response.error().code == ErrorCode::kDeadlineExceeded) RestAfter(start, response.error());
+    if (response.error().code == ErrorCode::kDeadlineExceeded) GiveUp(start, response.error());
     if (attempt + 1 == kMaxAttempts || !IsBrokenConnection(response.error())) return response;
     ForgetDaemon();
   }
@@ -113,7 +135,7 @@ void DaemonClient::ForgetDaemon() {
 }
 
 Result<wire::Hello> DaemonClient::Greet() {
-  STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", options_.connect_timeout));
+  STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", ConnectTimeout()));
   if (response.status != 200) return ErrorOfResponse(response, "/v1/hello");
   return wire::DecodeHello(response.body);
 }
@@ -157,7 +179,7 @@ Result<std::variant<wire::Bundle, wire::Miss>> DaemonClient::Lookup(
     const wire::LookupRequest& request) {
   using Answer = std::variant<wire::Bundle, wire::Miss>;
   STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/lookup", wire::EncodeLookupRequest(request), options_.call_timeout));
+             Call("POST", "/v1/lookup", wire::EncodeLookupRequest(request), ShortPatience()));
   if (response.status == 200) {
     STOKER_TRY(wire::Bundle bundle, wire::DecodeBundle(response.body));
     return Answer(std::move(bundle));
@@ -227,14 +249,15 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
   }
 }
 
-Status DaemonClient::Tell(std::string_view path, const std::string& body) {
-  STOKER_TRY(const HttpResponse response, Call("POST", path, body, options_.call_timeout));
+Status DaemonClient::Tell(std::string_view path, const std::string& body,
+                          const Patience& patience) {
+  STOKER_TRY(const HttpResponse response, Call("POST", path, body, patience));
   if (response.status / 100 != 2) return ErrorOfResponse(response, path);
   return Ok();
 }
 
 Status DaemonClient::Report(const wire::Report& report) {
-  return Tell("/v1/report", wire::EncodeReport(report));
+  return Tell("/v1/report", wire::EncodeReport(report), ShortPatience());
 }
 
 Result<std::variant<wire::CaptureList, wire::Miss>> DaemonClient::FindCaptures(
@@ -242,7 +265,7 @@ Result<std::variant<wire::CaptureList, wire::Miss>> DaemonClient::FindCaptures(
   using Answer = std::variant<wire::CaptureList, wire::Miss>;
   constexpr std::string_view kPath = "/v1/captures/find";
   STOKER_TRY(const HttpResponse response,
-             Call("POST", kPath, wire::EncodeCaptureQuery(query), options_.call_timeout));
+             Call("POST", kPath, wire::EncodeCaptureQuery(query), ShortPatience()));
   if (response.status == 200) {
     STOKER_TRY(wire::CaptureList list, wire::DecodeCaptureList(response.body));
     return Answer(std::move(list));
@@ -255,15 +278,15 @@ Result<std::variant<wire::CaptureList, wire::Miss>> DaemonClient::FindCaptures(
 }
 
 Status DaemonClient::PutCapture(const wire::CapturePut& put) {
-  return Tell("/v1/captures/put", wire::EncodeCapturePut(put));
+  return Tell("/v1/captures/put", wire::EncodeCapturePut(put), options_.call_timeout);
 }
 
 Status DaemonClient::DropCapture(const wire::CaptureDrop& drop) {
-  return Tell("/v1/captures/drop", wire::EncodeCaptureDrop(drop));
+  return Tell("/v1/captures/drop", wire::EncodeCaptureDrop(drop), options_.call_timeout);
 }
 
 Status DaemonClient::NoteCapture(const wire::CaptureNote& note) {
-  return Tell("/v1/captures/note", wire::EncodeCaptureNote(note));
+  return Tell("/v1/captures/note", wire::EncodeCaptureNote(note), ShortPatience());
 }
 
 Result<wire::ListReply> DaemonClient::List(const wire::ListRequest& request) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "client/core/circuit_breaker.h"
 #include "client/core/http_connection.h"
 #include "client/core/private_daemon.h"
 #include "protocol/wire/capture_messages.h"
@@ -27,13 +28,16 @@ struct DaemonClientOptions {
   // The longest silence within a compile: every five seconds the daemon says that it lives.
   std::chrono::milliseconds compile_timeout{30000};
   std::chrono::milliseconds call_timeout{30000};  // For the answer to any other call.
+  // For the answer to what a job waits for, and for a connection to a daemon that is not ours.
+  std::chrono::milliseconds answer_timeout{30000};
 };
 
 class DaemonClient {
  public:
   // After a failed attempt to reach or start the daemon that took t, or a call that was not
   // answered for t, calls fail at once for this many times t: a job of many graphs must not wait
-  // with each of them for a daemon that hangs.
+  // with each of them for a daemon that hangs. One that is not ours to start, and does not answer
+  // within `answer_timeout`, is left alone until the circuit breaker finds that it does.
   static constexpr int kRestFactor = 10;
 
   explicit DaemonClient(DaemonClientOptions options);
@@ -67,11 +71,17 @@ class DaemonClient {
   Result<std::unique_ptr<HttpConnection>> Acquire(bool may_start);
   Result<std::unique_ptr<HttpConnection>> Connect(bool may_start);
   void RestAfter(std::chrono::steady_clock::time_point start, const Error& error);
+  // Has waited since `start` for an answer or a connection.
+  void GiveUp(std::chrono::steady_clock::time_point start, const Error& error);
+  std::chrono::milliseconds ConnectTimeout() const;
+  // Of what a job waits for.
+  Patience ShortPatience() const { return {options_.answer_timeout, options_.call_timeout}; }
+  bool Answers() const;
   void Release(std::unique_ptr<HttpConnection> connection);
   // One call; a broken connection is replaced and the call repeated a few times: every /v1 call may
   // be repeated safely.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
-                            std::chrono::milliseconds timeout);
+                            const Patience& patience);
   Result<wire::Hello> Greet();
   // Stops a private daemon of another version, which an upgrade has left; the next call starts
   // ours.
@@ -82,7 +92,7 @@ class DaemonClient {
   Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress,
                                    std::chrono::seconds* busy);
   // A call that is answered without content.
-  Status Tell(std::string_view path, const std::string& body);
+  Status Tell(std::string_view path, const std::string& body, const Patience& patience);
 
   const DaemonClientOptions options_;
   std::mutex mutex_;
@@ -90,6 +100,7 @@ class DaemonClient {
   std::optional<wire::Hello> hello_;
   std::optional<Error> unreachable_;  // Why, until rest_until_.
   std::chrono::steady_clock::time_point rest_until_;
+  CircuitBreaker circuit_;  // Ends before what it probes with.
 };
 
 }  // namespace stoker

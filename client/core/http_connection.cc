@@ -58,10 +58,10 @@ struct HttpConnection::State {
   // Gives the parser what has come, and waits for more where that is too little.
   Status Parse(Parser& parser, Clock::time_point moment);
   Result<HttpResponse> Exchange(std::string_view head, std::string_view body,
-                                std::chrono::milliseconds timeout, const OnData* on_data);
+                                const Patience& patience, const OnData* on_data);
   // With the connection's fate and the errors' context.
   Result<HttpResponse> Run(std::string_view method, std::string_view path, std::string_view body,
-                           std::chrono::milliseconds timeout, const OnData* on_data);
+                           const Patience& patience, const OnData* on_data);
 };
 
 Status HttpConnection::State::Send(std::string_view head, std::string_view body,
@@ -96,23 +96,24 @@ Status HttpConnection::State::Parse(Parser& parser, Clock::time_point moment) {
 }
 
 Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std::string_view body,
-                                                     std::chrono::milliseconds timeout,
+                                                     const Patience& patience,
                                                      const OnData* on_data) {
-  STOKER_RETURN_IF_ERROR(Send(head, body, timeout));
+  STOKER_RETURN_IF_ERROR(Send(head, body, patience.piece));
   Parser parser;
   parser.body_limit(kMaxBodyBytes);
-  const Clock::time_point header_end = Clock::now() + timeout;
+  const Clock::time_point header_end = Clock::now() + patience.answer;
   while (!parser.is_header_done()) STOKER_RETURN_IF_ERROR(Parse(parser, header_end));
 
   HttpResponse response;
   response.status = static_cast<int>(parser.get().result_int());
   response.retry_after_s = std::atoi(std::string(parser.get()[http::field::retry_after]).c_str());
   const bool hand_on = on_data != nullptr && response.status == 200;
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(
+      std::min<std::uint64_t>(kPieceBytes, parser.content_length().value_or(kPieceBytes)), '\0');
   while (!parser.is_done()) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
-    STOKER_RETURN_IF_ERROR(Parse(parser, Clock::now() + timeout));
+    STOKER_RETURN_IF_ERROR(Parse(parser, Clock::now() + patience.piece));
     const std::string_view data(piece.data(), piece.size() - parser.get().body().size);
     if (!hand_on) {
       response.body.append(data);
@@ -125,22 +126,21 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std:
 }
 
 Result<HttpResponse> HttpConnection::State::Run(std::string_view method, std::string_view path,
-                                                std::string_view body,
-                                                std::chrono::milliseconds timeout,
+                                                std::string_view body, const Patience& patience,
                                                 const OnData* on_data) {
   if (!is_whole) return Unavailable("The connection to " + url + " is broken.");
   try {
     STOKER_TRY(const std::string head, HeadOf(method, path, host, authorization, body.size()));
     is_whole = false;
-    auto response = Exchange(head, body, timeout, on_data);
+    auto response = Exchange(head, body, patience, on_data);
     if (response.ok()) return response;
     // Refusals name the URL by themselves.
     const Error& error = response.error();
     if (error.code == ErrorCode::kFailedPrecondition) return error;
     const std::string what = std::string(method) + " " + std::string(path) + " on " + url;
     if (error.code == ErrorCode::kDeadlineExceeded) {
-      return DeadlineExceeded(what + " does not go on within " + std::to_string(timeout.count()) +
-                              " ms.");
+      return DeadlineExceeded(what + " is not answered within " +
+                              std::to_string(patience.answer.count()) + " ms.");
     }
     return error.WithContext(what);
   } catch (const std::exception& e) {
@@ -195,16 +195,14 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
 }
 
 Result<HttpResponse> HttpConnection::Call(std::string_view method, std::string_view path,
-                                          std::string_view body,
-                                          std::chrono::milliseconds timeout) {
-  return state_->Run(method, path, body, timeout, nullptr);
+                                          std::string_view body, const Patience& patience) {
+  return state_->Run(method, path, body, patience, nullptr);
 }
 
 Result<HttpResponse> HttpConnection::Stream(std::string_view method, std::string_view path,
-                                            std::string_view body,
-                                            std::chrono::milliseconds timeout,
+                                            std::string_view body, const Patience& patience,
                                             const OnData& on_data) {
-  return state_->Run(method, path, body, timeout, &on_data);
+  return state_->Run(method, path, body, patience, &on_data);
 }
 
 bool HttpConnection::usable() const { return state_->is_whole && getpid() == state_->owner; }

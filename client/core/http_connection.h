@@ -19,6 +19,18 @@ struct HttpResponse {
   int retry_after_s = 0;  // 0: it does not say.
 };
 
+// How long a call may stand still.
+struct Patience {
+  template <typename Number, typename Period>
+  Patience(std::chrono::duration<Number, Period> both)  // NOLINT: implicit
+      : answer(both), piece(both) {}
+  Patience(std::chrono::milliseconds until_answer, std::chrono::milliseconds each_piece)
+      : answer(until_answer), piece(each_piece) {}
+
+  std::chrono::milliseconds answer;  // Until the answer's header is there.
+  std::chrono::milliseconds piece;   // Until more of a body has gone out or come.
+};
+
 class HttpConnection {
  public:
   // The largest body that is read into memory at once.
@@ -32,17 +44,16 @@ class HttpConnection {
   ~HttpConnection();
 
   // Any answer with a status is a value. Unavailable: the connection broke; it cannot be used
-  // again. DeadlineExceeded: nothing moved for `timeout`. FailedPrecondition: the peer refuses this
-  // client.
+  // again. DeadlineExceeded: nothing moved for longer than `patience`. FailedPrecondition: the peer
+  // refuses this client.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
-                            std::chrono::milliseconds timeout);
+                            const Patience& patience);
 
   // A 200 is handed on in pieces as it arrives, and the returned body is empty; any other status
-  // is read whole. An error from `on_data` ends the call and the connection. `timeout` bounds the
-  // wait for each piece.
+  // is read whole. An error from `on_data` ends the call and the connection.
   using OnData = std::function<Status(std::string_view)>;
   Result<HttpResponse> Stream(std::string_view method, std::string_view path, std::string_view body,
-                              std::chrono::milliseconds timeout, const OnData& on_data);
+                              const Patience& patience, const OnData& on_data);
 
   // False also in a child that was forked since: the connection is its parent's.
   bool usable() const;

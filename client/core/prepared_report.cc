@@ -26,6 +26,7 @@ cpu::PreparedStore::OnOutcome ReportPrepared(DaemonClientOptions daemon, std::st
   daemon.private_daemon.reset();
   daemon.connect_timeout = std::min(daemon.connect_timeout, kPatience);
   daemon.call_timeout = std::min(daemon.call_timeout, kPatience);
+  daemon.answer_timeout = std::min(daemon.answer_timeout, kPatience);
   return [daemon = std::move(daemon),
           name_space = std::move(name_space)](cpu::PreparedOutcome outcome) {
     wire::Report report;

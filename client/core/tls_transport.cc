@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "client/core/environment.h"
 #include "client/core/server_certificate.h"
 #include "client/core/transport.h"
 #include "protocol/tls/pem_files.h"
@@ -24,9 +25,14 @@ constexpr const char* kSystemBundles[] = {
     "/etc/ssl/cert.pem",
 };
 
+// What SSL_CERT_FILE and SSL_CERT_DIR name, as other programs do; without them the system's own.
 void TrustSystem(SSL_CTX* context) {
   SSL_CTX_set_default_verify_paths(context);
-  if (access(X509_get_default_cert_dir(), R_OK) == 0) return;
+  if (!Environment(X509_get_default_cert_file_env()).empty() ||
+      !Environment(X509_get_default_cert_dir_env()).empty() ||
+      access(X509_get_default_cert_dir(), R_OK) == 0) {
+    return;
+  }
   for (const char* bundle : kSystemBundles) {
     if (SSL_CTX_load_verify_file(context, bundle) == 1) return;
   }

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from e2e.processes import is_alive, wait_for
+from e2e.processes import Daemon, is_alive, wait_for
 
 
 def no_program(site):
@@ -89,6 +89,24 @@ def test_job_outlives_a_daemon_that_cannot_come_back(site, tmp_path):
     assert result["same"] and result["error"] <= 1e-5
     assert len(result["warnings"]) == 1 and "runs in eager" in result["warnings"][0]
     assert result["counters"]["graphs"] == 1 and result["counters"]["graphs_eager"] == 1
+
+
+def test_slow_daemon_is_waited_for_once_and_taken_back(site, tmp_path):
+    daemon = Daemon(tmp_path)
+    try:
+        site.env.update(STOKER_URL=daemon.url, STOKER_ANSWER_TIMEOUT_MS="1000")
+        daemon.process.send_signal(signal.SIGSTOP)  # Connections are made, and nothing is answered.
+        results = site.run("mlp,resnet")
+        warnings = [warning for result in results.values() for warning in result["warnings"]]
+        assert len(warnings) == 1 and "is not answered within 1000 ms." in warnings[0], warnings
+        for result in results.values():
+            assert result["error"] <= 1e-5 and result["last"] is None
+        daemon.process.send_signal(signal.SIGCONT)
+        site.env["STOKER_ANSWER_TIMEOUT_MS"] = "300000"
+        assert site.run("mlp")["warnings"] == []
+    finally:
+        daemon.process.kill()
+        daemon.process.wait()
 
 
 def test_daemon_that_died_is_started_again(site):

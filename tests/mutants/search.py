@@ -81,6 +81,7 @@ class Search:
         self._numbers = itertools.count()
         self._env = dict(
             os.environ, STOKER_URL=f"unix:{self._folder.name}/stokerd.sock", STOKER_CAPTURES="trial",
+            STOKER_ANSWER_TIMEOUT_MS="300000",
             STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"), OMP_NUM_THREADS="1",
             PYTHONPATH=f"{ROOT / 'client' / 'python'}{os.pathsep}{ROOT / 'tests'}")
         for name in ("STOKER_NAMESPACE", "STOKER_LOG"):

@@ -9,8 +9,9 @@ namespace {
 class ClientConfigTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
-                             "STOKER_PREPARED_MIB", "STOKER_TOKEN", "XDG_CACHE_HOME"}) {
+    for (const char* name :
+         {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
+          "STOKER_PREPARED_MIB", "STOKER_TOKEN", "STOKER_ANSWER_TIMEOUT_MS", "XDG_CACHE_HOME"}) {
       unsetenv(name);
     }
     setenv("HOME", "/users/someone", 1);
@@ -40,6 +41,22 @@ TEST_F(ClientConfigTest, Resolve_Token_IsForADaemonThatIsNamed) {
   EXPECT_EQ(ResolveClientConfig({})->daemon.trust.token, "");  // The private one knows none.
   setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
   EXPECT_EQ(ResolveClientConfig({})->daemon.trust.token, "a-token");
+}
+
+TEST_F(ClientConfigTest, Resolve_AnswerTimeout_IsShortForADaemonThatIsNamed) {
+  EXPECT_EQ(ResolveClientConfig({})->daemon.answer_timeout, std::chrono::seconds(30));
+  setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
+  EXPECT_EQ(ResolveClientConfig({})->daemon.answer_timeout, std::chrono::seconds(1));
+  setenv("STOKER_ANSWER_TIMEOUT_MS", "250", 1);
+  EXPECT_EQ(ResolveClientConfig({})->daemon.answer_timeout, std::chrono::milliseconds(250));
+  for (const char* text : {"0", "-1", "soon", "3600001"}) {
+    setenv("STOKER_ANSWER_TIMEOUT_MS", text, 1);
+    const auto config = ResolveClientConfig({});
+    ASSERT_FALSE(config.ok()) << text;
+    EXPECT_EQ(config.error().message,
+              "STOKER_ANSWER_TIMEOUT_MS is '" + std::string(text) +
+                  "'; a number of milliseconds from 1 to 3600000 is expected.");
+  }
 }
 
 TEST_F(ClientConfigTest, Resolve_OptionAndEnvironment_OptionWins) {

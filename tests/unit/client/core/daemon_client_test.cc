@@ -5,9 +5,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"
@@ -31,11 +34,18 @@ class SilentPeer {
   }
   ~SilentPeer() { close(listener_); }
   DaemonUrl url() const { return *DaemonUrl::Parse("unix:" + path_); }
+  // Those that came since the last call, which are closed then.
+  int EachConnection(const std::function<void(int)>& serve) {
+    int count = 0;
+    for (int fd = 0; (fd = accept(listener_, nullptr, nullptr)) >= 0; ++count) {
+      serve(fd);
+      close(fd);
+    }
+    return count;
+  }
   // How many came since the last call; leaves them without an answer for good.
   int Accept() {
-    int count = 0;
-    for (int fd = 0; (fd = accept(listener_, nullptr, nullptr)) >= 0; ++count) close(fd);
-    return count;
+    return EachConnection([](int) {});
   }
 
  private:
@@ -86,6 +96,68 @@ TEST(DaemonClient, Hello_DaemonComesUpLater_IsReachedAfterARest) {
   // That took next to no time, and so does the rest after it: the peer is reached.
   WaitUntil("the peer is reached",
             [&] { return client.Hello().error().code == ErrorCode::kDeadlineExceeded; });
+}
+
+// Answers nothing until it is told to: then every request with an empty 404.
+class SlowDaemon {
+ public:
+  explicit SlowDaemon(const std::string& path) : peer_(path) {
+    thread_ = std::thread([this] {
+      while (!ends_) {
+        peer_.EachConnection([this](int fd) {
+          ++connections_;
+          char piece[4096];
+          const ssize_t n = recv(fd, piece, sizeof piece, 0);  // Of a client that sends or leaves.
+          if (n > 0 && answers_) {
+            constexpr char kAnswer[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+            (void)send(fd, kAnswer, sizeof kAnswer - 1, MSG_NOSIGNAL);
+          }
+          while (recv(fd, piece, sizeof piece, 0) > 0) {
+          }
+        });
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+  }
+  ~SlowDaemon() {
+    ends_ = true;
+    thread_.join();
+  }
+  DaemonUrl url() const { return peer_.url(); }
+  int connections() const { return connections_; }
+  void StartAnswering() { answers_ = true; }
+
+ private:
+  SilentPeer peer_;
+  std::atomic<bool> ends_{false};
+  std::atomic<bool> answers_{false};
+  std::atomic<int> connections_{0};
+  std::thread thread_;
+};
+
+TEST(DaemonClient, Lookup_SlowDaemon_IsLeftAlone_UntilItAnswersInTheBackground) {
+  const TempFolder folder;
+  SlowDaemon daemon(folder.path() + "/s");
+  DaemonClientOptions options;
+  options.url = daemon.url();
+  options.answer_timeout = 100ms;
+  DaemonClient client(options);
+  const auto slow = client.Lookup({});
+  ASSERT_FALSE(slow.ok());
+  EXPECT_EQ(slow.error().code, ErrorCode::kDeadlineExceeded);
+  EXPECT_NE(slow.error().message.find("is not answered within 100 ms."), std::string::npos);
+  const int connections = daemon.connections();
+  for (int call = 0; call < 100; ++call) {
+    const auto refused = client.Lookup({});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, slow.error().message);  // One warning for all of them.
+  }
+  EXPECT_LE(daemon.connections(), connections + 1);  // The first probe may have come by now.
+  daemon.StartAnswering();
+  WaitUntil("calls go through", [&] {
+    const auto answer = client.Lookup({});
+    return answer.ok() || answer.error().code != ErrorCode::kDeadlineExceeded;
+  });
 }
 
 }  // namespace
