@@ -24,6 +24,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/service/upkeep.h"
 
 namespace stoker {
 namespace {
@@ -41,6 +42,14 @@ StackConfig StackConfigOf(const Config& config) {
   stack.path = config.cache_dir + "/store";
   stack.max_bytes = static_cast<std::uint64_t>(config.max_cache_bytes);
   stack.memory_bytes = static_cast<std::uint64_t>(config.memory_cache_bytes);
+  stack.min_free_disk_bytes = static_cast<std::uint64_t>(config.min_free_bytes);
+  stack.max_pinned_bytes = config.max_pinned_bytes == 0
+                               ? stack.max_bytes / 2
+                               : static_cast<std::uint64_t>(config.max_pinned_bytes);
+  stack.quotas.default_bytes = static_cast<std::uint64_t>(config.default_namespace_quota_bytes);
+  for (const auto& [name_space, bytes] : config.namespace_quota_bytes) {
+    stack.quotas.bytes.emplace(name_space, static_cast<std::uint64_t>(bytes));
+  }
   stack.log = [](std::string_view message) { spdlog::warn("cache: {}", message); };
   return stack;
 }
@@ -54,6 +63,11 @@ ServiceConfig ServiceConfigOf(const Config& config) {
   service.log.info = [](std::string_view message) { spdlog::info("{}", message); };
   service.log.warn = [](std::string_view message) { spdlog::warn("{}", message); };
   return service;
+}
+
+Upkeep::Config UpkeepConfigOf(const CompileService& service) {
+  return {.is_draining = [&service] { return service.draining(); },
+          .log = [](std::string_view message) { spdlog::info("{}", message); }};
 }
 
 AccessConfig AccessOf(const Config& config) {
@@ -118,10 +132,13 @@ Status RunApp(const Config& config) {
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
-  HttpApi api(*access, service, pages, bazel, captures, request_metrics, [&quit] { quit(); });
+  Upkeep upkeep(*stack, UpkeepConfigOf(service));
+  UpkeepApi upkeep_api(blocking, *stack, upkeep);
+  HttpApi api(*access, service, pages, bazel, captures, upkeep_api, request_metrics,
+              [&quit] { quit(); });
   net::Server server(api, LimitsOf(config));
   Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics,
-                          cache_counters, service, pages, server);
+                          cache_counters, service, upkeep, pages, server);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
   // The first signal drains; the second stops at once.
@@ -151,6 +168,7 @@ Status RunApp(const Config& config) {
 
   io.run();
   server.Stop();
+  upkeep.Stop();
   blocking.join();
   cache_counters.Fold();
   if (const Status status = statistics->Flush(); !status.ok()) {

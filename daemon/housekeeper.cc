@@ -24,7 +24,8 @@ void Warn(const char* what, const Status& status) {
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
                          FolderClaim& claim, AccessControl& access, CacheStack& stack,
                          Statistics& statistics, CacheCounters& cache_counters,
-                         CompileService& service, AdminPages& pages, net::Server& server)
+                         CompileService& service, Upkeep& upkeep, AdminPages& pages,
+                         net::Server& server)
     : io_(io),
       blocking_(blocking),
       config_(config),
@@ -34,6 +35,7 @@ Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, cons
       statistics_(statistics),
       cache_counters_(cache_counters),
       service_(service),
+      upkeep_(upkeep),
       pages_(pages),
       server_(server),
       strand_(asio::make_strand(io)),
@@ -109,7 +111,7 @@ void Housekeeper::ReadTokens() {
 
 bool Housekeeper::IsIdle() {
   const std::uint64_t requests = pages_.requests();
-  if (requests != last_requests_ || service_.jobs() > 0) {
+  if (requests != last_requests_ || service_.jobs() > 0 || upkeep_.is_running()) {
     last_requests_ = requests;
     idle_ticks_ = 0;
     return false;

@@ -22,6 +22,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/service/upkeep.h"
 
 namespace stoker {
 
@@ -30,8 +31,8 @@ class Housekeeper {
   // Everything must outlive it.
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
               FolderClaim& claim, AccessControl& access, CacheStack& stack, Statistics& statistics,
-              CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
-              net::Server& server);
+              CacheCounters& cache_counters, CompileService& service, Upkeep& upkeep,
+              AdminPages& pages, net::Server& server);
 
   void Start();
 
@@ -56,6 +57,7 @@ class Housekeeper {
   Statistics& statistics_;
   CacheCounters& cache_counters_;
   CompileService& service_;
+  Upkeep& upkeep_;
   AdminPages& pages_;
   net::Server& server_;
   std::atomic<bool> writing_{false};
