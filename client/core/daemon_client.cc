@@ -311,9 +311,9 @@ Result<wire::UpkeepReport> DaemonClient::Upkeep(std::string_view work, const std
   };
   STOKER_TRY(const HttpResponse response,
              connection->Stream("POST", path, body, options_.call_timeout, on_data));
+  Release(std::move(connection));
   if (response.status != 200) return ErrorOfResponse(response, path);
   if (!answer) return Unavailable("The daemon ended " + path + " without an answer.");
-  Release(std::move(connection));
   return *std::move(answer);
 }
 
