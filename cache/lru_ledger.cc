@@ -4,6 +4,18 @@
 
 namespace stoker {
 
+std::string_view EvictionReasonName(EvictionReason reason) {
+  switch (reason) {
+    case EvictionReason::kLimit:
+      return "limit";
+    case EvictionReason::kFreeDisk:
+      return "free_disk";
+    case EvictionReason::kRequest:
+      return "request";
+  }
+  return "unknown";
+}
+
 Watermarks Watermarks::Of(std::uint64_t limit_bytes) {
   return {.low = limit_bytes - limit_bytes / 20 * 3,
           .high = limit_bytes - limit_bytes / 20,
@@ -18,29 +30,66 @@ Result<std::vector<BlobEntry>> LruLedger::MakeRoom(std::uint64_t bytes) {
                              std::to_string(watermarks_.hard) + " bytes, of which " +
                              std::to_string(pinned_bytes_) + " are pinned.");
   }
+  if (load_) {
+    if (usage_.bytes + incoming <= load_->allowance_bytes) return std::vector<BlobEntry>();
+    ++usage_.refused_count;
+    return Unavailable("No room yet for " + std::to_string(bytes) +
+                       " bytes: while the records of what is stored are read, at most " +
+                       std::to_string(load_->allowance_bytes) + " bytes are stored.");
+  }
   if (usage_.bytes + incoming <= watermarks_.high) return std::vector<BlobEntry>();
   // A blob larger than the low mark empties the ledger of all that may go.
-  return TakeColdest(usage_.bytes + incoming - watermarks_.low);
+  return TakeColdest(usage_.bytes + incoming - watermarks_.low, EvictionReason::kLimit);
 }
 
-std::vector<BlobEntry> LruLedger::TakeColdest(std::uint64_t bytes) {
+std::vector<BlobEntry> LruLedger::TakeColdest(std::uint64_t bytes, EvictionReason reason) {
   std::vector<BlobEntry> leaving;
+  if (load_) return leaving;  // Who is the coldest is not known.
   std::uint64_t freed = 0;
   while (!unpinned_.empty() && freed < bytes) {
     leaving.push_back(Take(unpinned_.begin()));
     freed += Charge(leaving.back());
     ++usage_.evicted_count;
+    ++usage_.evicted_by[static_cast<std::size_t>(reason)];
     usage_.evicted_bytes += leaving.back().bytes;
   }
   return leaving;
 }
 
-void LruLedger::Restore(const std::vector<BlobEntry>& entries) {
+void LruLedger::Restore(const std::vector<BlobEntry>& entries, EvictionReason reason) {
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     Insert(*entry, /*hottest=*/false);
     --usage_.evicted_count;
+    --usage_.evicted_by[static_cast<std::size_t>(reason)];
     usage_.evicted_bytes -= entry->bytes;
   }
+}
+
+void LruLedger::BeginLoad(std::uint64_t allowance_bytes) {
+  STOKER_CHECK(!load_ && index_.empty());
+  load_.emplace().allowance_bytes = allowance_bytes;
+}
+
+std::vector<Digest> LruLedger::EndLoad(LruLedger stored) {
+  STOKER_CHECK(load_ && !stored.load_);
+  const std::vector<BlobEntry> newer = Entries();
+  for (const Digest& digest : load_->removed) stored.Remove(digest);
+  for (const BlobEntry& entry : newer) stored.Remove(entry.digest);
+  for (const auto& [digest, count] : pins_) {
+    for (std::uint32_t i = 0; i < count; ++i) stored.Pin(digest);
+  }
+  std::vector<Digest> used;
+  for (const auto& [digest, unix_ns] : load_->uses) {
+    if (stored.Touch(digest, unix_ns)) used.push_back(digest);
+  }
+  for (BlobEntry entry : newer) {
+    entry.accessed_unix_ns = stored.NextAccess(entry.accessed_unix_ns);
+    stored.Add(entry);
+    used.push_back(entry.digest);
+  }
+  stored.usage_.refused_count += usage_.refused_count;
+  *this = std::move(stored);
+  return used;
 }
 
 void LruLedger::Add(const BlobEntry& entry) {
@@ -50,7 +99,12 @@ void LruLedger::Add(const BlobEntry& entry) {
 
 bool LruLedger::Touch(const Digest& digest, std::int64_t now_unix_ns) {
   const auto found = index_.find(digest);
-  if (found == index_.end()) return false;
+  if (found == index_.end()) {
+    if (load_ && load_->uses.size() < kMaxUsesWhileLoading) {
+      load_->uses.emplace_back(digest, now_unix_ns);
+    }
+    return false;
+  }
   found->second->accessed_unix_ns = NextAccess(now_unix_ns);
   List& list = IsPinned(digest) ? pinned_ : unpinned_;
   list.splice(list.end(), list, found->second);
@@ -58,6 +112,7 @@ bool LruLedger::Touch(const Digest& digest, std::int64_t now_unix_ns) {
 }
 
 std::optional<BlobEntry> LruLedger::Remove(const Digest& digest) {
+  if (load_) load_->removed.insert(digest);
   const auto found = index_.find(digest);
   if (found == index_.end()) return std::nullopt;
   return Take(found->second);
@@ -96,6 +151,7 @@ LedgerUsage LruLedger::usage() const {
   LedgerUsage usage = usage_;
   usage.limit_bytes = watermarks_.hard;
   usage.pinned_count = pinned_.size();
+  usage.pinned_bytes = pinned_bytes_;
   return usage;
 }
 

@@ -7,7 +7,10 @@
 #include <functional>
 #include <list>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "cache/blob_store.h"
@@ -28,6 +31,18 @@ struct Watermarks {
   static Watermarks Of(std::uint64_t limit_bytes);
 };
 
+// Why an entry had to leave.
+enum class EvictionReason {
+  kLimit,     // The ledger is full.
+  kFreeDisk,  // The disk is.
+  kRequest,   // Somebody asked for it.
+};
+inline constexpr std::size_t kEvictionReasonCount = 3;
+std::string_view EvictionReasonName(EvictionReason reason);
+
+// What is remembered of uses while a ledger is loaded.
+inline constexpr std::size_t kMaxUsesWhileLoading = 65536;
+
 struct KindUsage {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;  // Without overhead.
@@ -38,9 +53,13 @@ struct LedgerUsage {
   std::uint64_t bytes = 0;  // With kEntryOverheadBytes for each entry.
   std::uint64_t limit_bytes = 0;
   std::uint64_t pinned_count = 0;  // Entries that are stored and pinned.
+  std::uint64_t pinned_bytes = 0;  // As `bytes`.
   std::uint64_t evicted_count = 0;
   std::uint64_t evicted_bytes = 0;
-  std::uint64_t refused_count = 0;
+  std::array<std::uint64_t, kEvictionReasonCount> evicted_by{};  // Counts.
+  std::uint64_t refused_count = 0;                               // For want of room here.
+  std::uint64_t disk_refused_count = 0;                          // For want of room on the disk.
+  std::uint64_t reserved_bytes = 0;  // Of writes that have their room and are under way.
   std::array<KindUsage, kBlobKindCount> kinds{};
 };
 
@@ -49,17 +68,28 @@ class LruLedger {
   explicit LruLedger(const Watermarks& watermarks) : watermarks_(watermarks) {}
 
   // Takes out the entries that must leave before `bytes` more can come, coldest first. Either there
-  // is room afterwards, or kResourceExhausted and nothing was taken.
+  // is room afterwards, or kResourceExhausted and nothing was taken. kUnavailable: while it is
+  // loaded so much cannot come.
   Result<std::vector<BlobEntry>> MakeRoom(std::uint64_t bytes);
   // Takes out the coldest entries until they free `bytes`, or none is left that may go.
-  std::vector<BlobEntry> TakeColdest(std::uint64_t bytes);
-  // Undoes MakeRoom or TakeColdest when its owner could not delete the entries.
-  void Restore(const std::vector<BlobEntry>& entries);
+  std::vector<BlobEntry> TakeColdest(std::uint64_t bytes, EvictionReason reason);
+  // Undoes MakeRoom (kLimit) or TakeColdest when its owner could not delete the entries.
+  void Restore(const std::vector<BlobEntry>& entries, EvictionReason reason);
+
+  // From here to EndLoad somebody reads what an earlier process has stored. Meanwhile the ledger
+  // knows what came since: nothing leaves, at most `allowance_bytes` may come, and removals and
+  // uses of what it does not know are remembered.
+  void BeginLoad(std::uint64_t allowance_bytes);
+  // `stored` holds what was read. What this ledger holds is newer, and what was removed from it is
+  // gone. Returns the digests that came or were used meanwhile: their times may be others now.
+  std::vector<Digest> EndLoad(LruLedger stored);
+  bool loading() const { return load_.has_value(); }
 
   // Adds the hottest entry. Requires that it is not there.
   void Add(const BlobEntry& entry);
   // False: it is not there. `now_unix_ns` is made to grow strictly, so that times order uses.
   bool Touch(const Digest& digest, std::int64_t now_unix_ns);
+  // What was there.
   std::optional<BlobEntry> Remove(const Digest& digest);
   const BlobEntry* Find(const Digest& digest) const;
 
@@ -76,6 +106,11 @@ class LruLedger {
 
  private:
   using List = std::list<BlobEntry>;
+  struct Load {
+    std::uint64_t allowance_bytes = 0;
+    std::unordered_set<Digest, DigestHash> removed;
+    std::vector<std::pair<Digest, std::int64_t>> uses;  // At most kMaxUsesWhileLoading.
+  };
 
   static std::uint64_t Charge(const BlobEntry& entry) { return entry.bytes + kEntryOverheadBytes; }
   void Insert(const BlobEntry& entry, bool hottest);
@@ -87,6 +122,7 @@ class LruLedger {
   std::unordered_map<Digest, List::iterator, DigestHash> index_;
   std::unordered_map<Digest, std::uint32_t, DigestHash> pins_;
   std::uint64_t pinned_bytes_ = 0;
+  std::optional<Load> load_;
   std::int64_t last_access_ = 0;
   LedgerUsage usage_;
 };

@@ -17,33 +17,69 @@ Watermarks WatermarksOf(std::uint64_t quota) {
 
 }  // namespace
 
-Result<std::unique_ptr<QuotaActionIndex>> QuotaActionIndex::Open(std::unique_ptr<ActionIndex> inner,
-                                                                 Quotas quotas, UnixClock clock) {
-  std::unique_ptr<QuotaActionIndex> index(
-      new QuotaActionIndex(std::move(inner), std::move(quotas), std::move(clock)));
-  struct Found {
-    std::string name_space;
-    Digest key;
-    ActionEntry entry;  // Without its texts.
-  };
-  std::vector<Found> found;
-  STOKER_RETURN_IF_ERROR(index->inner_->Visit(
+QuotaActionIndex::Namespace::Namespace(std::uint64_t quota_bytes)
+    : quota(quota_bytes), ledger(WatermarksOf(quota_bytes)) {}
+
+Status QuotaActionIndex::Load(const std::atomic<bool>& stop) {
+  // Entries without their texts, by namespace.
+  std::map<std::string, std::vector<BlobEntry>, std::less<>> found;
+  STOKER_RETURN_IF_ERROR(inner_->Visit(
       "", [&](std::string_view name_space, const Digest& key, const ActionEntry& entry) {
-        ActionEntry sizes;
-        sizes.kind = entry.kind;
-        sizes.bytes = entry.bytes;
-        sizes.published_unix_ns = entry.published_unix_ns;
-        found.push_back({std::string(name_space), key, sizes});
-        return true;
+        auto entries = found.find(name_space);
+        if (entries == found.end()) entries = found.try_emplace(std::string(name_space)).first;
+        entries->second.push_back({.digest = key,
+                                   .kind = entry.kind,
+                                   .bytes = entry.bytes,
+                                   .accessed_unix_ns = entry.published_unix_ns});
+        return !stop;
       }));
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return a.entry.published_unix_ns < b.entry.published_unix_ns;
-  });
-  for (const Found& one : found) {
-    STOKER_TRY(Namespace* const entries, index->FindOrAdd(one.name_space));
-    index->Account(*entries, one.key, one.entry, one.entry.published_unix_ns);
+  if (stop) return Unavailable("Reading of the index was stopped.");
+  for (auto& [name_space, entries] : found) {
+    std::sort(entries.begin(), entries.end(), [](const BlobEntry& a, const BlobEntry& b) {
+      return a.accessed_unix_ns < b.accessed_unix_ns;
+    });
+    STOKER_TRY(Namespace* const into, FindOrAdd(name_space));
+    LruLedger stored(WatermarksOf(into->quota));
+    for (const BlobEntry& entry : entries) stored.Add(entry);
+    const std::lock_guard lock(mutex_);
+    into->ledger.EndLoad(std::move(stored));
   }
-  return index;
+  EndLoads();
+  return Ok();
+}
+
+// Of the namespaces of which nothing is stored.
+void QuotaActionIndex::EndLoads() {
+  const std::lock_guard lock(mutex_);
+  loading_ = false;
+  for (auto& [name, entries] : namespaces_) {
+    if (entries.ledger.loading()) entries.ledger.EndLoad(LruLedger(WatermarksOf(entries.quota)));
+  }
+}
+
+void QuotaActionIndex::Clear() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, entries] : namespaces_) {
+      for (const BlobEntry& entry : entries.ledger.Entries()) entries.ledger.Remove(entry.digest);
+    }
+  }
+  EndLoads();
+}
+
+Status QuotaActionIndex::Pin(std::string_view name_space, const Digest& key) {
+  STOKER_RETURN_IF_ERROR(CheckNamespace(name_space));
+  STOKER_TRY(Namespace* const entries, FindOrAdd(name_space));
+  const std::lock_guard lock(mutex_);
+  if (!entries->ledger.IsPinned(key)) entries->ledger.Pin(key);
+  return Ok();
+}
+
+void QuotaActionIndex::Unpin(std::string_view name_space, const Digest& key) {
+  const std::lock_guard lock(mutex_);
+  const auto entries = namespaces_.find(name_space);
+  if (entries == namespaces_.end() || !entries->second.ledger.IsPinned(key)) return;
+  entries->second.ledger.Unpin(key);
 }
 
 Result<ActionEntry> QuotaActionIndex::Lookup(std::string_view name_space, const Digest& key) {
@@ -106,9 +142,12 @@ Result<QuotaActionIndex::Namespace*> QuotaActionIndex::FindOrAdd(std::string_vie
   }
   const auto quota = quotas_.bytes.find(name_space);
   const std::uint64_t bytes = quota == quotas_.bytes.end() ? quotas_.default_bytes : quota->second;
-  const auto added =
-      namespaces_.emplace(std::piecewise_construct, std::forward_as_tuple(name_space),
-                          std::forward_as_tuple(bytes, WatermarksOf(bytes)));
+  const auto added = namespaces_.emplace(
+      std::piecewise_construct, std::forward_as_tuple(name_space), std::forward_as_tuple(bytes));
+  if (loading_) {
+    LruLedger& ledger = added.first->second.ledger;
+    ledger.BeginLoad(bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : bytes / 10);
+  }
   return &added.first->second;  // Nodes of a map stay where they are.
 }
 
@@ -128,7 +167,8 @@ Status QuotaActionIndex::MakeRoom(Namespace& entries, std::string_view name_spac
   {
     const std::lock_guard lock(mutex_);
     // The entry that is replaced needs no room, and must not be chosen to leave.
-    const std::optional<BlobEntry> replaced = entries.ledger.Remove(key);
+    std::optional<BlobEntry> replaced;
+    if (!entries.ledger.loading()) replaced = entries.ledger.Remove(key);
     Result<std::vector<BlobEntry>> room = entries.ledger.MakeRoom(entry.bytes);
     if (replaced) entries.ledger.Add(*replaced);
     if (!room.ok()) {

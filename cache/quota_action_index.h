@@ -2,6 +2,7 @@
 // its quota loses its own least recently used entries; their blobs go when nothing uses them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,10 +24,17 @@ struct Quotas {
 
 class QuotaActionIndex : public ActionIndex {
  public:
-  // Reads the whole index. After a restart entries count as used when they were published.
-  static Result<std::unique_ptr<QuotaActionIndex>> Open(std::unique_ptr<ActionIndex> inner,
-                                                        Quotas quotas,
-                                                        UnixClock clock = SystemUnixNanos);
+  // Until Load has returned, what is stored is not known: nothing leaves, and a namespace with a
+  // quota takes a tenth of it at most.
+  QuotaActionIndex(std::unique_ptr<ActionIndex> inner, Quotas quotas,
+                   UnixClock clock = SystemUnixNanos)
+      : inner_(std::move(inner)), quotas_(std::move(quotas)), clock_(std::move(clock)) {}
+
+  // Reads the whole index; once. Entries count as used when they were published. kDataLoss: it is
+  // damaged. kUnavailable: `stop` became true.
+  Status Load(const std::atomic<bool>& stop);
+  // The index is another one, and empty.
+  void Clear();
 
   Result<ActionEntry> Lookup(std::string_view name_space, const Digest& key) override;
   Status Publish(std::string_view name_space, const Digest& key, const ActionEntry& entry,
@@ -34,22 +42,23 @@ class QuotaActionIndex : public ActionIndex {
   Status Remove(std::string_view name_space, const Digest& key) override;
   Status Visit(std::string_view name_space, const Visitor& visit) override;
 
+  // A pinned entry does not make room for others; it may be there or not. Pins do not nest.
+  Status Pin(std::string_view name_space, const Digest& key);
+  void Unpin(std::string_view name_space, const Digest& key);
+
   // By namespace; limit_bytes is the quota, 0 if there is none.
   std::map<std::string, LedgerUsage> usage() const;
 
  private:
   struct Namespace {
-    Namespace(std::uint64_t quota_bytes, const Watermarks& watermarks)
-        : quota(quota_bytes), ledger(watermarks) {}
+    explicit Namespace(std::uint64_t quota_bytes);
 
     const std::uint64_t quota;  // 0: no limit.
     std::mutex publish_mutex;   // Taken first, and only if there is a quota: makes it exact.
     LruLedger ledger;           // Of request keys. Guarded by mutex_.
   };
 
-  QuotaActionIndex(std::unique_ptr<ActionIndex> inner, Quotas quotas, UnixClock clock)
-      : inner_(std::move(inner)), quotas_(std::move(quotas)), clock_(std::move(clock)) {}
-
+  void EndLoads();
   Result<Namespace*> FindOrAdd(std::string_view name_space);
   void Account(Namespace& entries, const Digest& key, const ActionEntry& entry, std::int64_t now);
   Status MakeRoom(Namespace& entries, std::string_view name_space, const Digest& key,
@@ -59,6 +68,7 @@ class QuotaActionIndex : public ActionIndex {
   const Quotas quotas_;
   const UnixClock clock_;
   mutable std::mutex mutex_;  // Guards what follows; never held over I/O.
+  bool loading_ = true;
   std::map<std::string, Namespace, std::less<>> namespaces_;
 };
 

@@ -17,15 +17,11 @@ Error Missing(const Digest& digest) {
 
 RocksBlobStore::RocksBlobStore(std::shared_ptr<Database> database, const Watermarks& watermarks,
                                UnixClock clock)
-    : database_(std::move(database)), clock_(std::move(clock)), ledger_(watermarks) {}
-
-Result<std::unique_ptr<RocksBlobStore>> RocksBlobStore::Open(std::shared_ptr<Database> database,
-                                                             const Watermarks& watermarks,
-                                                             UnixClock clock) {
-  std::unique_ptr<RocksBlobStore> store(
-      new RocksBlobStore(std::move(database), watermarks, std::move(clock)));
-  STOKER_RETURN_IF_ERROR(store->LoadLedger());
-  return store;
+    : database_(std::move(database)),
+      watermarks_(watermarks),
+      clock_(std::move(clock)),
+      ledger_(watermarks) {
+  ledger_.BeginLoad(watermarks.hard - watermarks.high);
 }
 
 RocksBlobStore::~RocksBlobStore() {
@@ -34,21 +30,81 @@ RocksBlobStore::~RocksBlobStore() {
   if (!written.ok()) database_->Log("Order of use is lost: " + written.error().message);
 }
 
-Status RocksBlobStore::LoadLedger() {
+Status RocksBlobStore::Load(const std::atomic<bool>& stop) {
   std::vector<BlobEntry> entries;
+  std::vector<std::string> undecodable;
   STOKER_RETURN_IF_ERROR(
       database_->Scan(Family::kAccess, "", [&](std::string_view key, std::string_view value) {
         const Result<BlobEntry> entry = DecodeAccess(key, value);
-        // Its blob is not served until it is put again.
-        if (entry.ok()) entries.push_back(*entry);
-        if (!entry.ok()) database_->Log("Access record is skipped: " + entry.error().message);
-        return true;
+        if (entry.ok()) {
+          entries.push_back(*entry);
+        } else {
+          database_->Log("A blob is dropped: " + entry.error().message);
+          undecodable.emplace_back(key);
+        }
+        return !stop;
       }));
+  if (stop) return Unavailable("Reading of the access records was stopped.");
   std::sort(entries.begin(), entries.end(), [](const BlobEntry& a, const BlobEntry& b) {
     return a.accessed_unix_ns < b.accessed_unix_ns;
   });
-  for (const BlobEntry& entry : entries) ledger_.Add(entry);
+  LruLedger stored(watermarks_);
+  for (const BlobEntry& entry : entries) stored.Add(entry);
+  {
+    const std::lock_guard lock(ledger_mutex_);
+    for (const Digest& digest : ledger_.EndLoad(std::move(stored))) used_.insert(digest);
+  }
+  DropUndecodable(undecodable);
   return Ok();
+}
+
+// A blob of which nothing is known would never leave.
+void RocksBlobStore::DropUndecodable(const std::vector<std::string>& keys) {
+  if (keys.empty()) return;
+  const std::lock_guard lock(write_mutex_);
+  WriteOps ops;
+  for (const std::string& key : keys) {
+    const Result<Digest> digest = Digest::FromBytes(key);
+    {
+      const std::lock_guard ledger_lock(ledger_mutex_);
+      if (digest.ok() && ledger_.Find(*digest) != nullptr) continue;  // It was put again.
+    }
+    ops.Delete(Family::kBlobs, key);
+    ops.Delete(Family::kAccess, key);
+  }
+  const Status written = database_->Write(ops, /*sync=*/false);
+  if (!written.ok()) database_->Log("Dropping blobs fails: " + written.error().message);
+}
+
+Status RocksBlobStore::SetAside(std::string_view reason) {
+  const std::lock_guard lock(write_mutex_);
+  STOKER_RETURN_IF_ERROR(database_->SetAside(reason));
+  const std::lock_guard ledger_lock(ledger_mutex_);
+  for (const BlobEntry& entry : ledger_.Entries()) ledger_.Remove(entry.digest);
+  used_.clear();
+  if (ledger_.loading()) ledger_.EndLoad(LruLedger(watermarks_));
+  return Ok();
+}
+
+bool RocksBlobStore::loading() const {
+  const std::lock_guard lock(ledger_mutex_);
+  return ledger_.loading();
+}
+
+std::optional<BlobEntry> RocksBlobStore::ReadRecord(const Digest& digest) {
+  std::string value;
+  if (!database_->Get(Family::kAccess, digest.AsBytes(), &value).ok()) return std::nullopt;
+  const Result<BlobEntry> entry = DecodeAccess(digest.AsBytes(), value);
+  return entry.ok() ? std::optional(*entry) : std::nullopt;
+}
+
+std::optional<BlobEntry> RocksBlobStore::Find(const Digest& digest) {
+  {
+    const std::lock_guard lock(ledger_mutex_);
+    if (const BlobEntry* entry = ledger_.Find(digest)) return *entry;
+    if (!ledger_.loading()) return std::nullopt;
+  }
+  return ReadRecord(digest);
 }
 
 Result<Blob> RocksBlobStore::Get(const Digest& digest) {
@@ -76,14 +132,26 @@ Status RocksBlobStore::Put(const NamedBlob& named) {
                              std::to_string(kMaxBlobBytes) + ".");
   }
   const std::lock_guard lock(write_mutex_);
+  bool loading = false;
   {
     const std::lock_guard ledger_lock(ledger_mutex_);
     if (ledger_.Touch(named.digest(), clock_())) {
       used_.insert(named.digest());
       return Ok();
     }
+    loading = ledger_.loading();
   }
+  if (loading && ReadRecord(named.digest())) return Ok();
   STOKER_RETURN_IF_ERROR(MakeRoom(bytes.size()));
+  const Status stored = PutReserved(named);
+  const std::lock_guard ledger_lock(ledger_mutex_);
+  reserved_bytes_ = 0;
+  if (!stored.ok() && stored.error().code == ErrorCode::kResourceExhausted) ++disk_refused_count_;
+  return stored;
+}
+
+Status RocksBlobStore::PutReserved(const NamedBlob& named) {
+  const std::string_view bytes = named.blob().bytes();
   BlobEntry entry{.digest = named.digest(), .kind = named.blob().kind(), .bytes = bytes.size()};
   WriteOps ops;
   {
@@ -95,14 +163,12 @@ Status RocksBlobStore::Put(const NamedBlob& named) {
   ops.Put(Family::kAccess, entry.digest.AsBytes(), EncodeAccess(entry));
   STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
   const std::lock_guard ledger_lock(ledger_mutex_);
+  ledger_.Remove(entry.digest);  // Load may have read the record since it was written.
   ledger_.Add(entry);
   return Ok();
 }
 
-Result<bool> RocksBlobStore::Contains(const Digest& digest) {
-  const std::lock_guard lock(ledger_mutex_);
-  return ledger_.Find(digest) != nullptr;
-}
+Result<bool> RocksBlobStore::Contains(const Digest& digest) { return Find(digest).has_value(); }
 
 void RocksBlobStore::Touch(std::span<const Digest> digests) {
   const std::lock_guard lock(ledger_mutex_);
@@ -113,21 +179,19 @@ void RocksBlobStore::Touch(std::span<const Digest> digests) {
 
 Status RocksBlobStore::Delete(const Digest& digest) {
   const std::lock_guard lock(write_mutex_);
-  std::uint64_t bytes = 0;
+  const std::optional<BlobEntry> entry = Find(digest);
+  if (!entry) return Missing(digest);
   {
     const std::lock_guard ledger_lock(ledger_mutex_);
-    const BlobEntry* entry = ledger_.Find(digest);
-    if (entry == nullptr) return Missing(digest);
     if (ledger_.IsPinned(digest)) {
       return FailedPrecondition("Blob " + digest.ToHex() + " is pinned.");
     }
-    bytes = entry->bytes;
   }
   WriteOps ops;
   ops.Delete(Family::kBlobs, digest.AsBytes());
   ops.Delete(Family::kAccess, digest.AsBytes());
   STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
-  database_->AddGarbage(bytes);
+  database_->AddGarbage(entry->bytes);
   const std::lock_guard ledger_lock(ledger_mutex_);
   ledger_.Remove(digest);
   return Ok();
@@ -135,16 +199,13 @@ Status RocksBlobStore::Delete(const Digest& digest) {
 
 Status RocksBlobStore::Quarantine(const Digest& digest, std::string_view reason) {
   const std::lock_guard lock(write_mutex_);
+  const std::optional<BlobEntry> entry = Find(digest);
+  if (!entry) return Missing(digest);
   QuarantineRecord record;
   record.unix_ns = clock_();
   record.reason = std::string(reason);
-  {
-    const std::lock_guard ledger_lock(ledger_mutex_);
-    const BlobEntry* entry = ledger_.Find(digest);
-    if (entry == nullptr) return Missing(digest);
-    record.kind = entry->kind;
-    record.bytes = entry->bytes;
-  }
+  record.kind = entry->kind;
+  record.bytes = entry->bytes;
   // Only what passes RocksDB's own checksum: without that check, its decompression aborts the
   // process on damaged bytes.
   if (!database_->Get(Family::kBlobs, digest.AsBytes(), &record.content).ok()) {
@@ -168,9 +229,17 @@ Status RocksBlobStore::Quarantine(const Digest& digest, std::string_view reason)
 
 Status RocksBlobStore::Visit(const std::function<bool(const BlobEntry&)>& visit) {
   std::vector<BlobEntry> entries;
+  bool loading = false;
   {
     const std::lock_guard lock(ledger_mutex_);
-    entries = ledger_.Entries();
+    loading = ledger_.loading();
+    if (!loading) entries = ledger_.Entries();
+  }
+  if (loading) {
+    return database_->Scan(Family::kAccess, "", [&](std::string_view key, std::string_view value) {
+      const Result<BlobEntry> entry = DecodeAccess(key, value);
+      return !entry.ok() || visit(*entry);
+    });
   }
   for (const BlobEntry& entry : entries) {
     if (!visit(entry)) break;
@@ -196,9 +265,40 @@ Status RocksBlobStore::Sync() {
   return database_->SyncLog();
 }
 
+Result<Blob> RocksBlobStore::Read(const Digest& digest) {
+  std::string bytes;
+  const rocksdb::Status status = database_->Get(Family::kBlobs, digest.AsBytes(), &bytes);
+  if (!status.ok()) return FromRocks(status, "Blob " + digest.ToHex());
+  const std::optional<BlobEntry> entry = Find(digest);
+  return Blob(std::move(bytes), entry ? entry->kind : BlobKind::kOther);
+}
+
+Result<std::vector<Digest>> RocksBlobStore::EvictTo(std::uint64_t bytes,
+                                                    const std::atomic<bool>& stop) {
+  std::vector<Digest> gone;
+  while (!stop) {
+    const std::lock_guard lock(write_mutex_);
+    std::vector<BlobEntry> leaving;
+    {
+      const std::lock_guard ledger_lock(ledger_mutex_);
+      const std::uint64_t stored = ledger_.usage().bytes;
+      if (stored <= bytes) break;
+      leaving = ledger_.TakeColdest(std::min(stored - bytes, kEvictionStepBytes),
+                                    EvictionReason::kRequest);
+    }
+    if (leaving.empty()) break;
+    STOKER_RETURN_IF_ERROR(Evict(leaving, EvictionReason::kRequest));
+    for (const BlobEntry& entry : leaving) gone.push_back(entry.digest);
+  }
+  return gone;
+}
+
 LedgerUsage RocksBlobStore::usage() const {
   const std::lock_guard lock(ledger_mutex_);
-  return ledger_.usage();
+  LedgerUsage usage = ledger_.usage();
+  usage.disk_refused_count = disk_refused_count_;
+  usage.reserved_bytes = reserved_bytes_;
+  return usage;
 }
 
 std::uint64_t RocksBlobStore::quarantined_count() const {
@@ -208,14 +308,22 @@ std::uint64_t RocksBlobStore::quarantined_count() const {
 
 BlobKind RocksBlobStore::Use(const Digest& digest) {
   BlobKind kind = BlobKind::kOther;  // Of a blob that was evicted while it was read.
+  bool is_known = true;
+  bool are_many = false;
   {
     const std::lock_guard lock(ledger_mutex_);
     if (ledger_.Touch(digest, clock_())) {
       used_.insert(digest);
       kind = ledger_.Find(digest)->kind;
+    } else {
+      is_known = !ledger_.loading();
     }
-    if (used_.size() < kMaxPendingUses) return kind;
+    are_many = used_.size() >= kMaxPendingUses;
   }
+  if (!is_known) {
+    if (const std::optional<BlobEntry> record = ReadRecord(digest)) kind = record->kind;
+  }
+  if (!are_many) return kind;
   // A busy writer takes the uses along itself.
   const std::unique_lock lock(write_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return kind;
@@ -242,22 +350,28 @@ Status RocksBlobStore::ForgetGhost(const Digest& digest) {
 
 Status RocksBlobStore::MakeRoom(std::uint64_t bytes) {
   const Status disk = database_->CheckFreeDisk(bytes);
+  const EvictionReason reason = disk.ok() ? EvictionReason::kLimit : EvictionReason::kFreeDisk;
   std::vector<BlobEntry> leaving;
   {
     const std::lock_guard lock(ledger_mutex_);
     if (disk.ok()) {
       STOKER_TRY(leaving, ledger_.MakeRoom(bytes));
+      reserved_bytes_ = bytes;
     } else {
       // Refuse this write, but turn the cache over: a full disk must not freeze what it holds.
-      leaving = ledger_.TakeColdest(bytes);
+      leaving = ledger_.TakeColdest(bytes, reason);
+      ++disk_refused_count_;
     }
   }
-  STOKER_RETURN_IF_ERROR(Evict(leaving));
+  const Status evicted = Evict(leaving, reason);
   if (!disk.ok()) database_->RequestReclaim();
-  return disk;
+  if (evicted.ok()) return disk;
+  const std::lock_guard lock(ledger_mutex_);
+  reserved_bytes_ = 0;
+  return evicted;
 }
 
-Status RocksBlobStore::Evict(const std::vector<BlobEntry>& leaving) {
+Status RocksBlobStore::Evict(const std::vector<BlobEntry>& leaving, EvictionReason reason) {
   if (leaving.empty()) return Ok();
   WriteOps ops;
   std::uint64_t bytes = 0;
@@ -272,7 +386,7 @@ Status RocksBlobStore::Evict(const std::vector<BlobEntry>& leaving) {
     return written;
   }
   const std::lock_guard lock(ledger_mutex_);
-  ledger_.Restore(leaving);
+  ledger_.Restore(leaving, reason);
   return written;
 }
 

@@ -20,6 +20,16 @@ Result<std::unique_ptr<RocksCounterStore>> RocksCounterStore::Open(
       new RocksCounterStore(std::move(database), std::move(counters)));
 }
 
+namespace {
+
+void AppendCounter(WriteOps& ops, std::string_view name, double value) {
+  ByteWriter writer;
+  writer.F64(value);
+  ops.Put(Family::kCounters, name, std::move(writer).Take());
+}
+
+}  // namespace
+
 Status RocksCounterStore::Add(const Counters& deltas) {
   const std::lock_guard lock(mutex_);
   STOKER_RETURN_IF_ERROR(CheckCounterLimits(counters_, deltas));
@@ -28,15 +38,20 @@ Status RocksCounterStore::Add(const Counters& deltas) {
   for (const auto& [name, delta] : deltas) {
     const auto found = counters_.find(name);
     const double sum = (found == counters_.end() ? 0 : found->second) + delta;
-    ByteWriter writer;
-    writer.F64(sum);
-    ops.Put(Family::kCounters, name, std::move(writer).Take());
+    AppendCounter(ops, name, sum);
     sums.emplace(name, sum);
   }
   if (sums.empty()) return Ok();
   STOKER_RETURN_IF_ERROR(database_->Write(ops, /*sync=*/false));
   for (const auto& [name, sum] : sums) counters_[name] = sum;
   return Ok();
+}
+
+Status RocksCounterStore::Rewrite() {
+  const std::lock_guard lock(mutex_);
+  WriteOps ops;
+  for (const auto& [name, value] : counters_) AppendCounter(ops, name, value);
+  return ops.empty() ? Ok() : database_->Write(ops, /*sync=*/false);
 }
 
 Result<Counters> RocksCounterStore::Load() {

@@ -17,6 +17,8 @@ class RocksCounterStore : public CounterStore {
 
   Status Add(const Counters& deltas) override;
   Result<Counters> Load() override;
+  // Writes all of them: the database is another one.
+  Status Rewrite();
 
  private:
   RocksCounterStore(std::shared_ptr<Database> database, Counters counters)

@@ -1,6 +1,7 @@
 // CacheStack: the stores of one daemon, put together from the configuration.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,7 +16,9 @@
 #include "cache/counter_store.h"
 #include "cache/lru_ledger.h"
 #include "cache/metered_blob_store.h"
+#include "cache/pinned_action_index.h"
 #include "cache/quota_action_index.h"
+#include "cache/upkeep.h"
 
 namespace stoker {
 
@@ -25,6 +28,10 @@ struct StackConfig {
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;         // Of blobs kept in memory.
   std::uint64_t min_free_disk_bytes = std::uint64_t{256} << 20;  // Writes never take these.
   Quotas quotas;
+  std::uint64_t max_pinned_bytes = std::uint64_t{10} << 30;  // Of entries that are pinned.
+  // How long Open waits for the records of what is stored to be read. Beyond it they are read
+  // beside the work: everything stored is served, and little can be stored until then.
+  std::chrono::milliseconds load_patience{1000};
   CacheLog log;
   UnixClock clock = SystemUnixNanos;
 };
@@ -40,12 +47,17 @@ struct StackSnapshot {
   StoreMetrics requests;  // What was asked of the whole stack since the start.
   std::vector<TierSnapshot> tiers;
   std::map<std::string, LedgerUsage> namespaces;  // Entries of the index, by namespace.
+  PinUsage pins;
+  bool loading = false;  // What is stored is known in part: see StackConfig::load_patience.
   std::uint64_t disk_file_bytes = 0;      // What the cache folder takes, garbage and logs included.
   std::uint64_t shared_fill_count = 0;    // Gets that shared another one's read of the disk.
   std::uint64_t quarantined_count = 0;    // Damaged blobs since the start.
   std::uint64_t incomplete_count = 0;     // Entries removed since the start: a blob was gone.
-  bool database_was_moved_aside = false;  // At this start: it was damaged as a whole.
+  bool database_was_moved_aside = false;  // Since this start: it was damaged as a whole.
 };
+
+// Where blobs stay: the disk, or memory when there is none.
+const TierSnapshot& LastLocalTier(const StackSnapshot& snapshot);
 
 class CacheStack {
  public:
@@ -67,6 +79,15 @@ class CacheStack {
   // the order of use. Takes time in proportion to the index.
   virtual Status Maintain() = 0;
   virtual StackSnapshot Snapshot() = 0;
+
+  // Entries that stay until they are unpinned: see PinnedActionIndex.
+  virtual PinnedActionIndex& pins() = 0;
+  // Removes what nothing names, evicts the coldest, and gives the space back to the disk.
+  virtual Result<GarbageReport> CollectGarbage(const GarbageRequest& request,
+                                               const UpkeepWatch& watch) = 0;
+  virtual Result<PurgeReport> Purge(const PurgeRequest& request, const UpkeepWatch& watch) = 0;
+  // Reads and hashes every blob of the last local tier.
+  virtual Result<VerifyReport> Verify(const UpkeepWatch& watch) = 0;
 };
 
 }  // namespace stoker

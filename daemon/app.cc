@@ -28,6 +28,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/service/upkeep.h"
 #include "daemon/service_manager.h"
 
 namespace stoker {
@@ -47,6 +48,14 @@ StackConfig StackConfigOf(const Config& config) {
   stack.path = config.cache_dir + "/store";
   stack.max_bytes = static_cast<std::uint64_t>(config.max_cache_bytes);
   stack.memory_bytes = static_cast<std::uint64_t>(config.memory_cache_bytes);
+  stack.min_free_disk_bytes = static_cast<std::uint64_t>(config.min_free_bytes);
+  stack.max_pinned_bytes = config.max_pinned_bytes == 0
+                               ? stack.max_bytes / 2
+                               : static_cast<std::uint64_t>(config.max_pinned_bytes);
+  stack.quotas.default_bytes = static_cast<std::uint64_t>(config.default_namespace_quota_bytes);
+  for (const auto& [name_space, bytes] : config.namespace_quota_bytes) {
+    stack.quotas.bytes.emplace(name_space, static_cast<std::uint64_t>(bytes));
+  }
   stack.log = [](std::string_view message) { spdlog::warn("cache: {}", message); };
   return stack;
 }
@@ -64,6 +73,11 @@ ServiceConfig ServiceConfigOf(const Config& config) {
     spdlog::warn("{}", LogPayload(message, fields));
   };
   return service;
+}
+
+Upkeep::Config UpkeepConfigOf(const CompileService& service) {
+  return {.is_draining = [&service] { return service.draining(); },
+          .log = [](std::string_view message) { spdlog::info("{}", message); }};
 }
 
 AccessConfig AccessOf(const Config& config) {
@@ -156,11 +170,13 @@ Status RunApp(const Config& config) {
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
-  HttpApi api(*access, service, pages, dashboard, bazel, captures, request_metrics,
+  Upkeep upkeep(*stack, UpkeepConfigOf(service));
+  UpkeepApi upkeep_api(blocking, *stack, upkeep);
+  HttpApi api(*access, service, pages, dashboard, bazel, captures, upkeep_api, request_metrics,
               [&quit] { quit(); });
   net::Server server(api, LimitsOf(config), tls.get());
   Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *stack, *statistics,
-                          history, cache_counters, service, pages, server, manager);
+                          history, cache_counters, service, upkeep, pages, server, manager);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
   // The first signal drains; the second stops at once.
@@ -194,6 +210,7 @@ Status RunApp(const Config& config) {
 
   io.run();
   server.Stop();
+  upkeep.Stop();
   blocking.join();
   cache_counters.Fold();
   if (const Status status = statistics->Flush(); !status.ok()) {

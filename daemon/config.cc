@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "cache/action_index.h"
 #include "daemon/access/scope.h"
 #include "daemon/exposure.h"
 #include "daemon/net/listener.h"
@@ -34,6 +35,7 @@ struct Option {
   std::function<std::string(const Config&)> get;  // As TOML.
   bool repeats = false;                           // In a variable: separated by spaces.
   bool is_switch = false;                         // The flag alone stands for "true".
+  bool is_table = false;                          // Of NAME=VALUE; in the file a table.
 };
 
 // A string of TOML's: quotes, backslashes and control characters are escaped.
@@ -50,20 +52,22 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
+Result<std::int64_t> ParseNumber(const std::string& text, Bounds bounds) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= bounds.min &&
+      value <= bounds.max) {
+    return value;
+  }
+  return InvalidArgument("'" + text + "' is not a whole number from " + std::to_string(bounds.min) +
+                         " to " + std::to_string(bounds.max) + ".");
+}
+
 Option Number(std::string_view name, std::string_view help, std::int64_t Config::*member,
               Bounds bounds) {
   return {name, help,
           [member, bounds](Config& config, const std::string& text) -> Status {
-            std::int64_t value = 0;
-            const auto [end, error] =
-                std::from_chars(text.data(), text.data() + text.size(), value);
-            if (error != std::errc() || end != text.data() + text.size() || value < bounds.min ||
-                value > bounds.max) {
-              return InvalidArgument("'" + text + "' is not a whole number from " +
-                                     std::to_string(bounds.min) + " to " +
-                                     std::to_string(bounds.max) + ".");
-            }
-            config.*member = value;
+            STOKER_TRY(config.*member, ParseNumber(text, bounds));
             return Ok();
           },
           [member](const Config& config) { return std::to_string(config.*member); }};
@@ -144,6 +148,31 @@ Option Listen() {
   return option;
 }
 
+Option NamespaceQuotas(Bounds bounds) {
+  Option option{
+      "namespace-quota-bytes", "NAMESPACE=BYTES, may be repeated; in the file a table of them",
+      [bounds](Config& config, const std::string& text) -> Status {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos) {
+          return InvalidArgument("'" + text + "' is not of the form NAMESPACE=BYTES.");
+        }
+        const std::string name_space = text.substr(0, equals);
+        STOKER_RETURN_IF_ERROR(CheckNamespace(name_space));
+        STOKER_TRY(config.namespace_quota_bytes[name_space],
+                   ParseNumber(text.substr(equals + 1), bounds));
+        return Ok();
+      },
+      [](const Config& config) {
+        std::string list;
+        for (const auto& [name_space, bytes] : config.namespace_quota_bytes) {
+          list += (list.empty() ? "" : ", ") + Quoted(name_space) + " = " + std::to_string(bytes);
+        }
+        return list.empty() ? "{}" : "{ " + list + " }";
+      }};
+  option.repeats = option.is_table = true;
+  return option;
+}
+
 const std::vector<Option>& Options() {
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
   static const auto* options = new std::vector<Option>{
@@ -153,6 +182,14 @@ const std::vector<Option>& Options() {
              {std::int64_t{1} << 20, kMaxBytes}),
       Number("memory-cache-bytes", "size of the cache in memory", &Config::memory_cache_bytes,
              {std::int64_t{1} << 20, kMaxBytes}),
+      Number("min-free-bytes", "of the cache's disk; writes that would leave less are refused",
+             &Config::min_free_bytes, {0, kMaxBytes}),
+      Number("max-pinned-bytes", "of entries that are pinned; 0: half of max-cache-bytes",
+             &Config::max_pinned_bytes, {0, kMaxBytes}),
+      Number("default-namespace-quota-bytes",
+             "of the entries of each namespace that has no quota of its own; 0: no limit",
+             &Config::default_namespace_quota_bytes, {0, kMaxBytes}),
+      NamespaceQuotas({1, kMaxBytes}),
       Number("workers", "compiles that run at a time", &Config::workers, {1, 256}),
       Number("queue-limit", "compiles running and waiting; more are refused", &Config::queue_limit,
              {1, 100000}),
@@ -237,13 +274,14 @@ Result<Values> ReadFile(const std::string& path) {
       return InvalidArgument("Configuration file '" + path + "' has an unknown key '" +
                              std::string(key.str()) + "'.");
     }
-    const auto add = [&](const toml::node& value) -> Status {
+    // `start`: what stands before the value.
+    const auto add = [&](const toml::node& value, const std::string& start = "") -> Status {
       if (const auto text = value.value_exact<std::string>()) {
-        values[name].push_back(*text);
+        values[name].push_back(start + *text);
       } else if (const auto number = value.value_exact<std::int64_t>()) {
-        values[name].push_back(std::to_string(*number));
+        values[name].push_back(start + std::to_string(*number));
       } else if (const auto truth = value.value_exact<bool>()) {
-        values[name].push_back(*truth ? "true" : "false");
+        values[name].push_back(start + (*truth ? "true" : "false"));
       } else {
         return InvalidArgument("Key '" + std::string(key.str()) + "' in '" + path +
                                "' is neither a string, nor a whole number, nor true or false.");
@@ -252,6 +290,10 @@ Result<Values> ReadFile(const std::string& path) {
     };
     if (const toml::array* array = node.as_array(); array != nullptr && option->repeats) {
       for (const toml::node& element : *array) STOKER_RETURN_IF_ERROR(add(element));
+    } else if (const toml::table* pairs = node.as_table(); pairs != nullptr && option->is_table) {
+      for (const auto& [left, right] : *pairs) {
+        STOKER_RETURN_IF_ERROR(add(right, std::string(left.str()) + "="));
+      }
     } else {
       STOKER_RETURN_IF_ERROR(add(node));
     }
@@ -369,7 +411,8 @@ std::string HelpText() {
     line.resize(std::max<std::size_t>(line.size() + 2, 26), ' ');
     line += option.help;
     const std::string value = option.get(defaults);
-    if (value != "\"\"" && value != "[]" && !option.is_switch) line += " (default " + value + ")";
+    const bool is_shown = value != "\"\"" && value != "[]" && value != "{}" && !option.is_switch;
+    if (is_shown) line += " (default " + value + ")";
     text += line + "\n";
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,10 @@ struct Config {
   std::string cache_dir;            // Empty: ~/.cache/stoker
   std::int64_t max_cache_bytes = std::int64_t{20} << 30;
   std::int64_t memory_cache_bytes = std::int64_t{256} << 20;
+  std::int64_t min_free_bytes = std::int64_t{256} << 20;  // Of the cache's disk.
+  std::int64_t max_pinned_bytes = 0;                      // 0: half of max_cache_bytes.
+  std::int64_t default_namespace_quota_bytes = 0;         // 0: no quota.
+  std::map<std::string, std::int64_t> namespace_quota_bytes;
   std::int64_t workers = 1;
   std::int64_t queue_limit = 256;
   std::int64_t compile_timeout_s = 600;

@@ -24,8 +24,8 @@ void Warn(const char* what, const Status& status) {
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
                          FolderClaim& claim, AccessControl& access, net::TlsServer* tls,
                          CacheStack& stack, Statistics& statistics, HistoryFile& history,
-                         CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
-                         net::Server& server, const ServiceManager& manager)
+                         CacheCounters& cache_counters, CompileService& service, Upkeep& upkeep,
+                         AdminPages& pages, net::Server& server, const ServiceManager& manager)
     : io_(io),
       blocking_(blocking),
       config_(config),
@@ -37,6 +37,7 @@ Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, cons
       history_(history),
       cache_counters_(cache_counters),
       service_(service),
+      upkeep_(upkeep),
       pages_(pages),
       server_(server),
       manager_(manager),
@@ -136,7 +137,7 @@ void Housekeeper::ReadCertificate(bool at_once) {
 
 bool Housekeeper::IsIdle() {
   const std::uint64_t requests = pages_.requests();
-  if (requests != last_requests_ || service_.jobs() > 0) {
+  if (requests != last_requests_ || service_.jobs() > 0 || upkeep_.is_running()) {
     last_requests_ = requests;
     idle_ticks_ = 0;
     return false;

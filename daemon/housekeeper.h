@@ -24,6 +24,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/service/upkeep.h"
 #include "daemon/service_manager.h"
 
 namespace stoker {
@@ -34,7 +35,7 @@ class Housekeeper {
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
               FolderClaim& claim, AccessControl& access, net::TlsServer* tls, CacheStack& stack,
               Statistics& statistics, HistoryFile& history, CacheCounters& cache_counters,
-              CompileService& service, AdminPages& pages, net::Server& server,
+              CompileService& service, Upkeep& upkeep, AdminPages& pages, net::Server& server,
               const ServiceManager& manager);
 
   void Start();
@@ -66,6 +67,7 @@ class Housekeeper {
   HistoryFile& history_;
   CacheCounters& cache_counters_;
   CompileService& service_;
+  Upkeep& upkeep_;
   AdminPages& pages_;
   net::Server& server_;
   const ServiceManager& manager_;

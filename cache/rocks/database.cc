@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr char kFormatKey[] = "format";
 constexpr char kFormatMagic[] = "stoker-cache";
-constexpr std::array<const char*, kFamilyCount> kFamilyNames = {"blobs", "access", "actions",
-                                                                "counters", "quarantine"};
+constexpr std::array<const char*, kFamilyCount> kFamilyNames = {
+    "blobs", "access", "actions", "counters", "quarantine", "default"};
 
 rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
@@ -61,7 +61,10 @@ Result<std::shared_ptr<Database>> Database::Open(DatabaseConfig config) {
   STOKER_RETURN_IF_ERROR(database->CheckFormat());
   Database* const raw = database.get();
   raw->reclaimer_ = std::make_unique<SpaceReclaimer>(
-      raw->config_.reclaim_bytes, [raw](std::atomic<bool>& canceled) { raw->Compact(canceled); });
+      raw->config_.reclaim_bytes, [raw](std::atomic<bool>& canceled) {
+        const Status compacted = raw->Compact(canceled);
+        if (!compacted.ok() && !canceled) raw->Log(compacted.error().message);
+      });
   return database;
 }
 
@@ -70,8 +73,7 @@ Database::~Database() {
   if (db_ == nullptr) return;
   if (write_failure_.ok()) {
     // So that the next start has no log to replay.
-    std::vector<rocksdb::ColumnFamilyHandle*> all(families_.begin(), families_.end());
-    all.push_back(default_family_);
+    const std::vector<rocksdb::ColumnFamilyHandle*> all(families_.begin(), families_.end());
     const rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), all);
     if (!status.ok()) Log("Cache flush at close failed: " + status.ToString());
   }
@@ -101,12 +103,27 @@ Status Database::OpenOrMoveAside() {
   if (fs::exists(DamageMarker())) STOKER_RETURN_IF_ERROR(MoveAside("it was marked as damaged"));
   rocksdb::Status status = OpenFamilies(/*read_only=*/false);
   if (status.ok()) status = ReadRecords();
-  if (IsDamage(status)) {
-    if (db_ != nullptr) CloseFamilies();
-    STOKER_RETURN_IF_ERROR(MoveAside(status.ToString()));
-    status = OpenFamilies(/*read_only=*/false);
-  }
+  if (IsDamage(status)) return OpenEmpty(status.ToString());
   if (!status.ok()) return FromRocks(status, "Cache database '" + DatabaseFolder() + "'");
+  return Ok();
+}
+
+Status Database::OpenEmpty(std::string_view reason) {
+  if (db_ != nullptr) CloseFamilies();
+  STOKER_RETURN_IF_ERROR(MoveAside(reason));
+  const rocksdb::Status status = OpenFamilies(/*read_only=*/false);
+  if (!status.ok()) return FromRocks(status, "Cache database '" + DatabaseFolder() + "'");
+  return Ok();
+}
+
+Status Database::SetAside(std::string_view reason) {
+  const std::lock_guard recovering(recover_mutex_);
+  const std::unique_lock lock(handles_mutex_);
+  // Until it has succeeded nobody may write into what is to be moved.
+  write_failure_ = rocksdb::Status::IOError("the database is being set aside");
+  STOKER_RETURN_IF_ERROR(OpenEmpty(reason));
+  STOKER_RETURN_IF_ERROR(CheckFormat());
+  write_failure_ = rocksdb::Status::OK();
   return Ok();
 }
 
@@ -118,7 +135,6 @@ rocksdb::Status Database::OpenFamilies(bool read_only) {
     const bool blobs = i == static_cast<std::size_t>(Family::kBlobs);
     descriptors.emplace_back(kFamilyNames[i], blobs ? BlobFamilyOptions() : RecordFamilyOptions());
   }
-  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, RecordFamilyOptions());
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
@@ -128,17 +144,15 @@ rocksdb::Status Database::OpenFamilies(bool read_only) {
   if (!status.ok()) return status;
   db_.reset(db);
   std::copy_n(handles.begin(), kFamilyCount, families_.begin());
-  default_family_ = handles.back();
   return status;
 }
 
-// The stores read all records at their start. Damage in them is not the loss of one blob but of
-// what is known about all of them: found here, it still can be answered with an empty database.
+// The families that are read as a whole and hold little. Damage in them is not the loss of one blob
+// but of what is known about all of them: it is answered with an empty database.
 rocksdb::Status Database::ReadRecords() {
-  for (std::size_t i = 0; i < kFamilyCount; ++i) {
-    if (i == static_cast<std::size_t>(Family::kBlobs)) continue;
+  for (const Family which : {Family::kCounters, Family::kQuarantine, Family::kDefault}) {
     const std::unique_ptr<rocksdb::Iterator> it(
-        db_->NewIterator(rocksdb::ReadOptions(), families_[i]));
+        db_->NewIterator(rocksdb::ReadOptions(), family(which)));
     it->SeekToFirst();
     while (it->Valid()) it->Next();
     if (!it->status().ok()) return it->status();
@@ -165,7 +179,7 @@ Status Database::MoveAside(std::string_view reason) {
 Status Database::CheckFormat() {
   std::string found;
   const rocksdb::Status status =
-      db_->Get(rocksdb::ReadOptions(), default_family_, kFormatKey, &found);
+      db_->Get(rocksdb::ReadOptions(), family(Family::kDefault), kFormatKey, &found);
   const std::string wanted = std::string(kFormatMagic) + " " + std::to_string(kCacheFormatVersion);
   if (status.ok()) {
     if (found == wanted) return Ok();
@@ -175,7 +189,7 @@ Status Database::CheckFormat() {
   if (!status.IsNotFound()) return FromRocks(status, "Cache format record");
   rocksdb::WriteOptions options;
   options.sync = true;
-  const rocksdb::Status put = db_->Put(options, default_family_, kFormatKey, wanted);
+  const rocksdb::Status put = db_->Put(options, family(Family::kDefault), kFormatKey, wanted);
   if (!put.ok()) return FromRocks(put, "Cache format record");
   return Ok();
 }
@@ -312,23 +326,23 @@ void Database::Log(std::string_view message) const {
 }
 
 // Moves the deletions down the tree, where RocksDB learns which blob files hold only garbage.
-void Database::Compact(std::atomic<bool>& canceled) {
+Status Database::Compact(std::atomic<bool>& canceled) {
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   options.canceled = &canceled;
   const std::shared_lock lock(handles_mutex_);
-  if (!write_failure_.ok()) return;
+  if (!write_failure_.ok()) return FromRocks(write_failure_, "Cache compaction");
   const rocksdb::Status status =
       db_->CompactRange(options, family(Family::kBlobs), nullptr, nullptr);
-  if (!status.ok() && !canceled) Log("Cache compaction failed: " + status.ToString());
+  if (!status.ok()) return FromRocks(status, "Cache compaction");
+  return Ok();
 }
 
 void Database::CloseFamilies() {
   for (rocksdb::ColumnFamilyHandle* handle : families_) {
     db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
-  db_->DestroyColumnFamilyHandle(default_family_).PermitUncheckedError();
   const rocksdb::Status status = db_->Close();
   if (!status.ok()) Log("Cache close failed: " + status.ToString());
   db_.reset();

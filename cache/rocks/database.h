@@ -40,7 +40,8 @@ struct DatabaseConfig {
 class Database {
  public:
   // Creates the folder if needed. A database that is damaged as a whole is moved to
-  // `path`/damaged (replacing an earlier one), and an empty one takes its place.
+  // `path`/damaged (replacing an earlier one), and an empty one takes its place. Access records and
+  // actions are not looked at: they are many, and whoever reads them meets their damage.
   // kFailedPrecondition: another process holds the folder, or its format is another version's.
   static Result<std::shared_ptr<Database>> Open(DatabaseConfig config);
   ~Database();
@@ -66,7 +67,12 @@ class Database {
 
   // Bytes of the files of the database, logs included.
   std::uint64_t DiskBytes();
-  // At Open: the database was damaged as a whole.
+  // Of the blobs: waits until the space of what was deleted is given back. `canceled` ends it soon.
+  Status Compact(std::atomic<bool>& canceled);
+  // What Open does with a database that is damaged as a whole, for who meets damage later: reads
+  // and writes wait, and go on with an empty one.
+  Status SetAside(std::string_view reason);
+  // Since Open began: the database was damaged as a whole.
   bool was_moved_aside() const { return was_moved_aside_; }
   void Log(std::string_view message) const;
 
@@ -85,7 +91,7 @@ class Database {
                             std::vector<std::pair<std::string, std::string>>& chunk);
   bool Recover(const rocksdb::Status& failed);
   bool Reopen(const rocksdb::Status& failed);
-  void Compact(std::atomic<bool>& canceled);
+  Status OpenEmpty(std::string_view reason);
   void CloseFamilies();
   rocksdb::ColumnFamilyHandle* family(Family family) const {
     return families_[static_cast<std::size_t>(family)];
@@ -101,11 +107,10 @@ class Database {
   std::shared_mutex handles_mutex_;
   std::unique_ptr<rocksdb::DB> db_;  // Null only if not even reading could be resumed.
   rocksdb::Status write_failure_;    // Unless ok, db_ is null or open for reading only.
-  rocksdb::ColumnFamilyHandle* default_family_ = nullptr;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families_{};
   std::mutex recover_mutex_;  // Guards what follows; taken before handles_mutex_.
   std::int64_t next_reopen_ns_ = 0;
-  bool was_moved_aside_ = false;               // Constant after Open.
+  std::atomic<bool> was_moved_aside_ = false;
   std::unique_ptr<SpaceReclaimer> reclaimer_;  // Last: its thread uses all of the above.
 };
 

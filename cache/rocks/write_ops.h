@@ -10,8 +10,8 @@
 namespace stoker {
 
 // The column families of FORMAT.md.
-enum class Family { kBlobs, kAccess, kActions, kCounters, kQuarantine };
-inline constexpr std::size_t kFamilyCount = 5;
+enum class Family { kBlobs, kAccess, kActions, kCounters, kQuarantine, kDefault };
+inline constexpr std::size_t kFamilyCount = 6;
 
 class WriteOps {
  public:

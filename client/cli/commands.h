@@ -17,6 +17,12 @@ void AddList(CLI::App& app, Command& command);     // ls [--json] [--captures] [
 void AddInspect(CLI::App& app, Command& command);  // inspect KEY [--section S]...
 void AddExplain(CLI::App& app, Command& command);  // explain [--json] [--limit N]
 void AddKey(CLI::App& app, Command& command);      // key --explain A B
+void AddGc(CLI::App& app, Command& command);       // gc [--to BYTES] [--json] ...
+void AddVerify(CLI::App& app, Command& command);   // verify [--json]
+void AddPurge(CLI::App& app, Command& command);    // purge [--namespace N] [--epoch E] ...
+void AddPin(CLI::App& app, Command& command);      // pin KEY
+void AddUnpin(CLI::App& app, Command& command);    // unpin KEY
+void AddPins(CLI::App& app, Command& command);     // pins [--json]
 void AddStop(CLI::App& app, Command& command);     // stop
 void AddDoctor(CLI::App& app, Command& command);   // doctor
 void AddHealthcheck(CLI::App& app, Command& command);  // healthcheck [--ready]

@@ -25,6 +25,12 @@ int main(int argc, char** argv) {
   add(stoker::cli::AddInspect);
   add(stoker::cli::AddKey);
   add(stoker::cli::AddExplain);
+  add(stoker::cli::AddGc);
+  add(stoker::cli::AddVerify);
+  add(stoker::cli::AddPurge);
+  add(stoker::cli::AddPin);
+  add(stoker::cli::AddUnpin);
+  add(stoker::cli::AddPins);
   add(stoker::cli::AddStop);
   add(stoker::cli::AddDoctor);
   add(stoker::cli::AddHealthcheck);

@@ -319,6 +319,51 @@ Result<wire::ExplainReply> DaemonClient::Explain(const wire::ExplainRequest& req
   return wire::DecodeExplainReply(response.body);
 }
 
+Result<wire::UpkeepReport> DaemonClient::Upkeep(std::string_view work, const std::string& body,
+                                                const OnProgress& on_progress) {
+  const std::string path = "/v1/cache/" + std::string(work);
+  STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
+  wire::FrameReader frames;
+  std::optional<Result<wire::UpkeepReport>> answer;
+  const auto on_data = [&](std::string_view data) -> Status {
+    frames.Feed(data);
+    while (true) {
+      STOKER_TRY(const std::optional<std::string> frame, frames.Next());
+      if (!frame) return Ok();
+      STOKER_TRY(wire::UpkeepEvent event, wire::DecodeUpkeepEvent(*frame));
+      if (const auto* progress = std::get_if<wire::Progress>(&event)) {
+        if (on_progress) on_progress(*progress);
+      } else if (auto* report = std::get_if<wire::UpkeepReport>(&event)) {
+        answer.emplace(std::move(*report));
+      } else {
+        answer.emplace(wire::ErrorOf(std::get<wire::ErrorReply>(event)));
+      }
+    }
+  };
+  STOKER_TRY(const HttpResponse response,
+             connection->Stream("POST", path, body, options_.call_timeout, on_data));
+  Release(std::move(connection));
+  if (response.status != 200) return ErrorOfResponse(response, path);
+  if (!answer) return Unavailable("The daemon ended " + path + " without an answer.");
+  return *std::move(answer);
+}
+
+Result<wire::Pin> DaemonClient::Pin(const wire::PinRequest& request, bool pinned) {
+  const std::string path = pinned ? "/v1/cache/pin" : "/v1/cache/unpin";
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", path, wire::EncodePinRequest(request), options_.call_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, path);
+  return wire::DecodePin(response.body);
+}
+
+Result<wire::PinList> DaemonClient::Pins(const wire::PinsRequest& request) {
+  constexpr std::string_view kPath = "/v1/cache/pins";
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", kPath, wire::EncodePinsRequest(request), options_.call_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, kPath);
+  return wire::DecodePinList(response.body);
+}
+
 Status DaemonClient::Stop() {
   STOKER_TRY(auto connection, Acquire(/*may_start=*/false));
   STOKER_TRY(const HttpResponse response,

@@ -16,6 +16,7 @@
 #include "client/core/private_daemon.h"
 #include "protocol/wire/capture_messages.h"
 #include "protocol/wire/messages.h"
+#include "protocol/wire/upkeep_messages.h"
 
 namespace stoker {
 
@@ -62,6 +63,11 @@ class DaemonClient {
   Status PutCapture(const wire::CapturePut& put);
   Status DropCapture(const wire::CaptureDrop& drop);
   Status NoteCapture(const wire::CaptureNote& note);
+  // `work`: gc, purge, verify, with its request as the body. Never repeated.
+  Result<wire::UpkeepReport> Upkeep(std::string_view work, const std::string& body,
+                                    const OnProgress& on_progress);
+  Result<wire::Pin> Pin(const wire::PinRequest& request, bool pinned);
+  Result<wire::PinList> Pins(const wire::PinsRequest& request);
   // Asks the daemon to drain and stop. Never starts one.
   Status Stop();
   // Body of GET `path`.

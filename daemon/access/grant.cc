@@ -19,11 +19,22 @@ Status Grant::Require(Scope scope) const {
 Status Grant::Require(Scope scope, std::string_view name_space) const {
   STOKER_RETURN_IF_ERROR(Require(scope));
   if (Allows(scope, name_space)) return Ok();
-  std::string list;
-  for (const std::string& allowed : namespaces_) list += (list.empty() ? "" : ", ") + allowed;
   return FailedPrecondition(who_ + " has no scope '" + std::string(ScopeName(scope)) +
                             "' in namespace '" + std::string(name_space) +
-                            "'; the namespaces are: " + list + ".");
+                            "'; the namespaces are: " + NamespacesText() + ".");
+}
+
+Status Grant::RequireEverywhere(Scope scope) const {
+  STOKER_RETURN_IF_ERROR(Require(scope));
+  if (namespaces_.empty()) return Ok();
+  return FailedPrecondition(who_ + " has no scope '" + std::string(ScopeName(scope)) +
+                            "' in all namespaces, but in: " + NamespacesText() + ".");
+}
+
+std::string Grant::NamespacesText() const {
+  std::string list;
+  for (const std::string& allowed : namespaces_) list += (list.empty() ? "" : ", ") + allowed;
+  return list;
 }
 
 }  // namespace stoker

@@ -25,8 +25,12 @@ class Grant {
   // FailedPrecondition says who may not do what, where.
   Status Require(Scope scope) const;
   Status Require(Scope scope, std::string_view name_space) const;
+  // In every namespace: for what touches all of them.
+  Status RequireEverywhere(Scope scope) const;
 
  private:
+  std::string NamespacesText() const;
+
   std::string who_;
   Scopes scopes_;
   std::vector<std::string> namespaces_;

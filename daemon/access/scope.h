@@ -11,8 +11,8 @@ namespace stoker {
 
 enum class Scope : std::uint8_t {
   kRead,   // Look up, list, inspect, status and metrics.
-  kWrite,  // Compile, store, drop.
-  kAdmin,  // Stop the daemon.
+  kWrite,  // Compile, store, drop, pin.
+  kAdmin,  // Stop the daemon; collect garbage, purge, verify.
 };
 std::string_view ScopeName(Scope scope);
 

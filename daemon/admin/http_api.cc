@@ -58,6 +58,7 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
       {"POST", "/v1/inspect", Scope::kRead, true, &HttpApi::Inspect},
       {"POST", "/v1/explain", Scope::kRead, true, &HttpApi::Explain},
       {"", "/v1/captures/", Scope::kRead, true, &HttpApi::Captures},
+      {"", "/v1/cache/", Scope::kRead, true, &HttpApi::Upkeep},
       {"GET", "/status", Scope::kRead, false, &HttpApi::Status},
       {"GET", "/metrics", Scope::kRead, false, &HttpApi::Metrics},
       {"GET", "/", Scope::kRead, false, &HttpApi::Dashboard},
@@ -68,13 +69,14 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
 
 HttpApi::HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
                  stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures,
-                 RequestMetrics& metrics, std::function<void()> quit)
+                 UpkeepApi& upkeep, RequestMetrics& metrics, std::function<void()> quit)
     : access_(access),
       service_(service),
       pages_(pages),
       dashboard_(dashboard),
       bazel_(bazel),
       captures_(captures),
+      upkeep_(upkeep),
       metrics_(metrics),
       quit_(std::move(quit)) {}
 
@@ -179,6 +181,10 @@ HttpApi::Answer HttpApi::Bazel(const Call& call) {
 
 HttpApi::Answer HttpApi::Captures(const Call& call) {
   co_return co_await captures_.Handle(call.request, call.grant);
+}
+
+HttpApi::Answer HttpApi::Upkeep(const Call& call) {
+  co_return co_await upkeep_.Handle(call.request, call.grant, call.stream);
 }
 
 HttpApi::Answer HttpApi::Lookup(const Call& call) {

@@ -15,6 +15,7 @@
 #include "daemon/admin/captures_api.h"
 #include "daemon/admin/dashboard.h"
 #include "daemon/admin/request_metrics.h"
+#include "daemon/admin/upkeep_api.h"
 #include "daemon/net/http.h"
 #include "daemon/service/compile_service.h"
 
@@ -24,7 +25,7 @@ class HttpApi : public net::HttpHandler {
  public:
   // `quit` is called by POST /-/quit. All references must outlive it.
   HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
-          stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures,
+          stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures, UpkeepApi& upkeep,
           RequestMetrics& metrics, std::function<void()> quit);
 
   // The names under which requests are counted, for RequestMetrics.
@@ -56,6 +57,7 @@ class HttpApi : public net::HttpHandler {
 
   Answer Bazel(const Call& call);
   Answer Captures(const Call& call);
+  Answer Upkeep(const Call& call);
   Answer Hello(const Call& call);
   Answer Healthy(const Call& call);
   Answer Ready(const Call& call);
@@ -76,6 +78,7 @@ class HttpApi : public net::HttpHandler {
   stoker::Dashboard& dashboard_;
   BazelCache& bazel_;
   CapturesApi& captures_;
+  UpkeepApi& upkeep_;
   RequestMetrics& metrics_;
   std::function<void()> quit_;
 };

@@ -105,6 +105,46 @@ class Families {
   std::string last_name_;
 };
 
+// What is refused, reserved, pinned, and what each namespace has.
+void AddRoom(Families& families, const StackSnapshot& snapshot) {
+  const LedgerUsage usage = LastLocalTier(snapshot).usage.value_or(LedgerUsage());
+  const auto refused = [&](const std::string& reason, std::uint64_t count) {
+    families.Add(MetricType::kCounter, "stoker_cache_refused_writes_total",
+                 "Blobs that were not stored since the start, by what there was no room in",
+                 static_cast<double>(count), {{"reason", reason}});
+  };
+  refused("cache", usage.refused_count);
+  refused("disk", usage.disk_refused_count);
+  const auto gauge = [&](const std::string& name, const std::string& help, std::uint64_t value) {
+    families.Add(MetricType::kGauge, name, help, static_cast<double>(value));
+  };
+  gauge("stoker_cache_reserved_bytes", "Bytes of writes that have their room and are under way",
+        usage.reserved_bytes);
+  gauge("stoker_cache_loading", "1 while the records of what is stored are read",
+        snapshot.loading ? 1 : 0);
+  gauge("stoker_pins", "Entries that are pinned", snapshot.pins.count);
+  gauge("stoker_pinned_bytes", "Bytes of the entries that are pinned", snapshot.pins.bytes);
+  gauge("stoker_pinned_limit_bytes", "Bytes of entries that may be pinned",
+        snapshot.pins.limit_bytes);
+  const auto namespaces = [&](MetricType type, const std::string& name, const std::string& help,
+                              std::uint64_t LedgerUsage::*member) {
+    for (const auto& [name_space, entries] : snapshot.namespaces) {
+      families.Add(type, name, help, static_cast<double>(entries.*member),
+                   {{"namespace", name_space}});
+    }
+  };
+  namespaces(MetricType::kGauge, "stoker_namespace_bytes",
+             "Bytes that the entries of a namespace stand for", &LedgerUsage::bytes);
+  namespaces(MetricType::kGauge, "stoker_namespace_limit_bytes", "Their quota; 0: none",
+             &LedgerUsage::limit_bytes);
+  namespaces(MetricType::kCounter, "stoker_namespace_evicted_total",
+             "Entries that left for the quota of their namespace since the start",
+             &LedgerUsage::evicted_count);
+  namespaces(MetricType::kCounter, "stoker_namespace_refused_total",
+             "Entries that were not stored for the quota of their namespace since the start",
+             &LedgerUsage::refused_count);
+}
+
 double ValueOf(const Counters& counters, std::string_view name) {
   const auto it = counters.find(name);
   return it == counters.end() ? 0 : it->second;
@@ -199,11 +239,15 @@ std::string AdminPages::MetricsText() {
     }
   }
   for (const TierSnapshot& tier : snapshot.tiers) {
-    if (tier.usage) {
-      families.Add(MetricType::kCounter, "stoker_cache_evicted_total", "Blobs evicted, by tier",
-                   static_cast<double>(tier.usage->evicted_count), {{"tier", tier.name}});
+    for (std::size_t r = 0; tier.usage && r < kEvictionReasonCount; ++r) {
+      const std::string reason(EvictionReasonName(static_cast<EvictionReason>(r)));
+      families.Add(MetricType::kCounter, "stoker_cache_evicted_total",
+                   "Blobs evicted since the start, by tier and reason",
+                   static_cast<double>(tier.usage->evicted_by[r]),
+                   {{"tier", tier.name}, {"reason", reason}});
     }
   }
+  AddRoom(families, snapshot);
   return std::move(families).Text();
 }
 

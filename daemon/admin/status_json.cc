@@ -66,14 +66,24 @@ json::object& GroupOf(json::object& groups, const std::string& name) {
   return group.as_object();
 }
 
+json::object CacheOf(const StackSnapshot& snapshot, std::uint64_t max_bytes) {
+  const LedgerUsage usage = LastLocalTier(snapshot).usage.value_or(LedgerUsage());
+  return {{"max_bytes", max_bytes},
+          {"disk_file_bytes", snapshot.disk_file_bytes},
+          {"loading", snapshot.loading},
+          {"reserved_bytes", usage.reserved_bytes},
+          {"refused", {{"no_room", usage.refused_count}, {"disk", usage.disk_refused_count}}},
+          {"pins",
+           {{"count", snapshot.pins.count},
+            {"bytes", snapshot.pins.bytes},
+            {"limit_bytes", snapshot.pins.limit_bytes}}}};
+}
+
 json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
   json::object by_kind;
   std::uint64_t stored_bytes = 0;
   std::uint64_t stored_count = 0;
-  const TierSnapshot* stored = &snapshot.tiers.front();  // Memory, when there is no disk.
-  for (const TierSnapshot& tier : snapshot.tiers) {
-    if (tier.name == "disk") stored = &tier;
-  }
+  const TierSnapshot* stored = &LastLocalTier(snapshot);
   json::object kinds = Groups(counters, "kind.");
   if (stored->usage) {
     stored_bytes = stored->usage->bytes;
@@ -88,7 +98,10 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
   }
   json::object namespaces = Groups(counters, "ns.");
   for (const auto& [name, usage] : snapshot.namespaces) {
-    GroupOf(namespaces, name)["bytes"] = usage.bytes;
+    json::object& group = GroupOf(namespaces, name);
+    group["bytes"] = usage.bytes;
+    group["limit_bytes"] = usage.limit_bytes;
+    group["evicted"] = usage.evicted_count;
   }
   return {{"hits",
            {{"total", Number(ValueOf(counters, "hits"))},
@@ -161,21 +174,20 @@ std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
   const std::int64_t now_s = SystemUnixNanos() / kNanosPerSecond;
   History::Row window;
   if (since_s) window = history_.Since(now_s - *since_s, now_s, totals);
-  json::object status{
-      {"version", kDaemonVersion},
-      {"pid", static_cast<std::int64_t>(getpid())},
-      {"uptime_s", uptime},
-      {"compiler_epoch", CompilerEpoch()},
-      {"ready", !service_.draining()},
-      {"insecure", json::array(insecure_.begin(), insecure_.end())},
-      {"requests", requests_.load()},
-      {"queue",
-       {{"running", service_.running()},
-        {"waiting", std::max(0, service_.jobs() - service_.running())},
-        {"limit", service_.queue_limit()}}},
-      {"workers", WorkersOf(service_.workers())},
-      {"cache", {{"max_bytes", max_cache_bytes_}, {"disk_file_bytes", snapshot.disk_file_bytes}}},
-      {"stats", StatsOf(since_s ? window.added : totals, snapshot)}};
+  json::object status{{"version", kDaemonVersion},
+                      {"pid", static_cast<std::int64_t>(getpid())},
+                      {"uptime_s", uptime},
+                      {"compiler_epoch", CompilerEpoch()},
+                      {"ready", !service_.draining()},
+                      {"insecure", json::array(insecure_.begin(), insecure_.end())},
+                      {"requests", requests_.load()},
+                      {"queue",
+                       {{"running", service_.running()},
+                        {"waiting", std::max(0, service_.jobs() - service_.running())},
+                        {"limit", service_.queue_limit()}}},
+                      {"workers", WorkersOf(service_.workers())},
+                      {"cache", CacheOf(snapshot, max_cache_bytes_)},
+                      {"stats", StatsOf(since_s ? window.added : totals, snapshot)}};
   if (since_s) status["window"] = {{"begin", window.begin_s}, {"end", window.end_s}};
   return json::serialize(status);
 }

@@ -15,11 +15,8 @@ StackSnapshot CacheCounters::Fold() {
   carry("databases_set_aside", snapshot.database_was_moved_aside ? 1 : 0, set_aside_);
   carry("incomplete", static_cast<double>(snapshot.incomplete_count), incomplete_);
   // Blobs that left the last local tier; those that left memory alone are still there.
-  const TierSnapshot* last = &snapshot.tiers.front();
-  for (const TierSnapshot& tier : snapshot.tiers) {
-    if (tier.name == "disk") last = &tier;
-  }
-  if (last->usage) carry("evicted", static_cast<double>(last->usage->evicted_count), evicted_);
+  const TierSnapshot& last = LastLocalTier(snapshot);
+  if (last.usage) carry("evicted", static_cast<double>(last.usage->evicted_count), evicted_);
   return snapshot;
 }
 

@@ -35,6 +35,9 @@ Status TakeSeconds(std::string_view name, const ProtoField& field, double* out);
 // An empty namespace stays empty.
 Status TakeNamespace(std::string_view name, const ProtoField& field, std::string* out);
 
+// 4 to 64 lowercase hexadecimal digits.
+Status CheckKeyPrefix(std::string_view name, const std::string& text);
+
 Status AppendBlob(std::string_view name, const ProtoField& field, std::vector<Blob>* out);
 Status AppendSection(std::string_view name, const ProtoField& field, std::vector<Section>* out);
 

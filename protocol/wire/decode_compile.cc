@@ -1,4 +1,5 @@
-// The messages of the road of one request: lookup, compile, and the compile worker.
+// The messages of the road of one request: lookup, compile, and the compile worker; and the events
+// of every stream.
 #include "protocol/wire/checked_fields.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/messages.h"
@@ -16,6 +17,7 @@ Status Read(std::string_view name, std::string_view bytes, ErrorReply* out);
 Status Read(std::string_view name, std::string_view bytes, KernelQuery* out);
 Status Read(std::string_view name, std::string_view bytes, Progress* out);
 Status Read(std::string_view name, std::string_view bytes, ShapeSignature* out);
+Status Read(std::string_view name, std::string_view bytes, UpkeepReport* out);
 Status Read(std::string_view name, std::string_view bytes, WorkerDone* out);
 Status Read(std::string_view name, std::string_view bytes, WorkerReady* out);
 
@@ -371,6 +373,30 @@ Status Read(std::string_view name, std::string_view bytes, WorkerKernelReply* ou
   });
 }
 
+Status AppendCount(const ProtoField& field, std::vector<UpkeepReport::Count>* out) {
+  STOKER_RETURN_IF_ERROR(CheckSize("upkeep.counts", out->size() + 1, kMaxUpkeepCounts, "counts"));
+  std::string_view bytes;
+  STOKER_RETURN_IF_ERROR(field.Get("upkeep.counts", &bytes));
+  UpkeepReport::Count& count = out->emplace_back();
+  return ForEachField("upkeep.counts", bytes, [&](const ProtoField& f) -> Status {
+    switch (f.number()) {
+      case 1:
+        return TakeText("upkeep.counts.name", f, kMaxNameBytes, &count.name);
+      case 2:
+        return f.Get("upkeep.counts.value", &count.value);
+      default:
+        return Ok();
+    }
+  });
+}
+
+Status Read(std::string_view name, std::string_view bytes, UpkeepReport* out) {
+  return ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
+    if (field.number() != 1) return Ok();
+    return AppendCount(field, &out->counts);
+  });
+}
+
 // One of the alternatives of an event, whose field numbers follow the order of `Alternatives`. Of
 // several in one message the last one counts.
 template <typename Variant, typename... Alternatives>
@@ -414,6 +440,10 @@ Result<CompileCall> DecodeCompileCall(std::string_view bytes) {
 
 Result<CompileEvent> DecodeCompileEvent(std::string_view bytes) {
   return DecodeEvent<CompileEvent, Progress, Bundle, ErrorReply>(bytes);
+}
+
+Result<UpkeepEvent> DecodeUpkeepEvent(std::string_view bytes) {
+  return DecodeEvent<UpkeepEvent, Progress, UpkeepReport, ErrorReply>(bytes);
 }
 
 Result<WorkerRequest> DecodeWorkerRequest(std::string_view bytes) {

@@ -144,13 +144,6 @@ Status Read(std::string_view name, std::string_view bytes, ListReply* out) {
   });
 }
 
-Status CheckKeyPrefix(std::string_view name, const std::string& text) {
-  constexpr std::size_t kMinDigits = 4;
-  const bool hex = text.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (hex && text.size() >= kMinDigits && text.size() <= 2 * Digest::kSize) return Ok();
-  return Wrong(name, "must be 4 to 64 lowercase hexadecimal digits.");
-}
-
 Status Read(std::string_view name, std::string_view bytes, InspectRequest* out) {
   STOKER_RETURN_IF_ERROR(ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
     switch (field.number()) {

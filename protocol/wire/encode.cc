@@ -29,6 +29,7 @@ void Write(ProtoWriter& out, const KeyField& element);
 void Write(ProtoWriter& out, const SymbolFact& element);
 void Write(ProtoWriter& out, const ListEntry& element);
 void Write(ProtoWriter& out, const ExplainReply::Difference& element);
+void Write(ProtoWriter& out, const UpkeepReport::Count& element);
 void Write(ProtoWriter& out, const WorkerDone::CompiledKernel& element);
 void Write(ProtoWriter& out, const WorkerKernelReply::Known& element);
 
@@ -69,6 +70,13 @@ void Write(ProtoWriter& out, const Progress& progress) {
   WriteText(out, 4, progress.detail);
   out.Double(5, progress.elapsed_seconds);
 }
+
+void Write(ProtoWriter& out, const UpkeepReport::Count& count) {
+  WriteText(out, 1, count.name);
+  out.UInt(2, count.value);
+}
+
+void Write(ProtoWriter& out, const UpkeepReport& report) { WriteEach(out, 1, report.counts); }
 
 void Write(ProtoWriter& out, const Bundle& bundle) {
   out.Bytes(1, bundle.artifact);
@@ -247,6 +255,7 @@ std::string EncodeMiss(const Miss& message) { return Encode(message); }
 std::string EncodeBundle(const Bundle& message) { return Encode(message); }
 std::string EncodeCompileCall(const CompileCall& message) { return Encode(message); }
 std::string EncodeCompileEvent(const CompileEvent& message) { return Encode(message); }
+std::string EncodeUpkeepEvent(const UpkeepEvent& message) { return Encode(message); }
 std::string EncodeReport(const Report& message) { return Encode(message); }
 std::string EncodeListRequest(const ListRequest& message) { return Encode(message); }
 std::string EncodeListReply(const ListReply& message) { return Encode(message); }

@@ -26,6 +26,9 @@ inline constexpr std::size_t kMaxGraphInputs = 1U << 20;
 inline constexpr std::size_t kMaxCapturesPerKey = 32;
 inline constexpr std::size_t kMaxCaptureFieldBytes = 64 * 1024;  // A field of a capture key.
 inline constexpr std::size_t kMaxCaptureReasonBytes = 128;
+inline constexpr std::size_t kMaxUpkeepCounts = 64;
+inline constexpr std::size_t kMaxPins = 16384;
+inline constexpr double kMaxAgeSeconds = 3.2e9;  // A century.
 inline constexpr std::uint32_t kMaxListEntries = 100000;
 
 }  // namespace stoker::wire

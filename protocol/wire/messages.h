@@ -97,6 +97,19 @@ struct Progress {
 // The last event of a stream is a Bundle or an ErrorReply.
 using CompileEvent = std::variant<Progress, Bundle, ErrorReply>;
 
+// What work on the cache as a whole has done, in the order in which to tell it.
+struct UpkeepReport {
+  struct Count {
+    std::string name;
+    std::uint64_t value = 0;
+  };
+  std::vector<Count> counts;
+};
+
+// Of the streams of /v1/cache/gc, purge and verify (upkeep_messages.h). The last event is an
+// UpkeepReport or an ErrorReply.
+using UpkeepEvent = std::variant<Progress, UpkeepReport, ErrorReply>;
+
 // Counters of a Report that the daemon keeps apart: packed weights of the client's host that were
 // found in a file, and that had to be made.
 inline constexpr std::string_view kPreparedFound = "prepared.found";
@@ -215,6 +228,7 @@ std::string EncodeMiss(const Miss& message);
 std::string EncodeBundle(const Bundle& message);
 std::string EncodeCompileCall(const CompileCall& message);
 std::string EncodeCompileEvent(const CompileEvent& message);
+std::string EncodeUpkeepEvent(const UpkeepEvent& message);
 std::string EncodeReport(const Report& message);
 std::string EncodeListRequest(const ListRequest& message);
 std::string EncodeListReply(const ListReply& message);
@@ -233,6 +247,7 @@ Result<Miss> DecodeMiss(std::string_view bytes);
 Result<Bundle> DecodeBundle(std::string_view bytes);
 Result<CompileCall> DecodeCompileCall(std::string_view bytes);
 Result<CompileEvent> DecodeCompileEvent(std::string_view bytes);
+Result<UpkeepEvent> DecodeUpkeepEvent(std::string_view bytes);
 Result<Report> DecodeReport(std::string_view bytes);
 Result<ListRequest> DecodeListRequest(std::string_view bytes);
 Result<ListReply> DecodeListReply(std::string_view bytes);

@@ -83,12 +83,20 @@ class Daemon:
     def __init__(self, folder, *arguments):
         self.folder = folder
         self.log = folder / "log"
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(self.command(
             [str(BUILD / "bin" / "stokerd"), "--cache-dir", str(folder / "cache"), "--log-file",
-             str(self.log), "--listen", "http://127.0.0.1:0", *arguments])
-        match = wait_for(
-            lambda: self.log.exists() and re.search(r'listens on ([^\s"]+)', self.log.read_text()))
-        self.url = match[1]
+             str(self.log), "--listen", "http://127.0.0.1:0", *arguments]))
+        wait_for(lambda: self.address() or self.process.poll() is not None)
+        assert self.process.poll() is None, f"The daemon ended with {self.process.poll()}."
+        self.url = self.address()[1]
+
+    def address(self):
+        """What the log says where it listens, as a match."""
+        return self.log.exists() and re.search(r'listens on ([^\s"]+)', self.log.read_text())
+
+    def command(self, command):
+        """The command that starts it."""
+        return command
 
     def call(self, method, path, body=None):
         """Status and body."""

@@ -4,6 +4,7 @@
 
 #include "protocol/base/check.h"
 #include "protocol/wire/messages.h"
+#include "protocol/wire/upkeep_messages.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace stoker::fuzz {
@@ -39,6 +40,13 @@ constexpr Try kMessages[] = {
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerEvent, wire::EncodeWorkerEvent>,
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerEvent, wire::EncodeWorkerEvent>,
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerKernelReply, wire::EncodeWorkerKernelReply>,
+    ExpectEncodingIsFixedPoint<wire::DecodeUpkeepEvent, wire::EncodeUpkeepEvent>,
+    ExpectEncodingIsFixedPoint<wire::DecodeGcRequest, wire::EncodeGcRequest>,
+    ExpectEncodingIsFixedPoint<wire::DecodePurgeRequest, wire::EncodePurgeRequest>,
+    ExpectEncodingIsFixedPoint<wire::DecodePinRequest, wire::EncodePinRequest>,
+    ExpectEncodingIsFixedPoint<wire::DecodePin, wire::EncodePin>,
+    ExpectEncodingIsFixedPoint<wire::DecodePinsRequest, wire::EncodePinsRequest>,
+    ExpectEncodingIsFixedPoint<wire::DecodePinList, wire::EncodePinList>,
 };
 
 wire::CompileCall SampleCall() {
@@ -90,6 +98,13 @@ std::vector<std::string> Seeds() {
       wire::EncodeWorkerEvent(wire::KernelQuery{{digest}}),
       wire::EncodeWorkerEvent(wire::WorkerReady{{"seccomp"}}),
       wire::EncodeWorkerKernelReply({{{digest, digest, 4096}}}),
+      wire::EncodeUpkeepEvent(wire::UpkeepReport{{{"blobs", 3}}}),
+      wire::EncodeGcRequest({4096, 3600.0}),
+      wire::EncodePurgeRequest({"team", "stoker-1", 86400.0, true}),
+      wire::EncodePinRequest({"team", "0123"}),
+      wire::EncodePin({"team", digest, "artifact", "model", 4096, 1.5}),
+      wire::EncodePinsRequest({"team"}),
+      wire::EncodePinList({{{"team", digest, "artifact", "model", 4096, 1.5}}, 4096, 8192}),
   };
   static_assert(std::size(encodings) == std::size(kMessages));
   std::vector<std::string> seeds;

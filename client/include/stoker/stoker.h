@@ -127,6 +127,27 @@ STOKER_API stoker_status* stoker_client_inspect(stoker_client* client, const cha
 /* [{"tag", "a", "b"}]: the fields in which two stored requests differ, in key order. */
 STOKER_API stoker_status* stoker_client_explain(stoker_client* client, const char* key_a,
                                                 const char* key_b, char** json);
+/* Works on the daemon's cache as a whole until it is done, which may take minutes. `work` and its
+ * request, a JSON object (NULL: {}):
+ *   "gc"      {"limit_bytes", "unnamed_seconds"}: blobs that no entry names leave when they are
+ *             unused for so long, then the coldest, down to the limit (without: the low watermark)
+ *   "purge"   {"namespace", "compiler_epoch", "unused_seconds", "dry_run"}: entries that fit all
+ *             that is given leave, and the blobs that only they name
+ *   "verify"  {}: every blob is hashed; damaged ones are replaced by good copies, or quarantined
+ * `report`: {name: count}. FAILED_PRECONDITION: other such work is under way. */
+typedef void (*stoker_progress_fn)(void* context, const char* stage, uint32_t done, uint32_t total,
+                                   const char* detail, double elapsed_seconds);
+STOKER_API stoker_status* stoker_client_upkeep(stoker_client* client, const char* work,
+                                               const char* request, stoker_progress_fn progress,
+                                               void* progress_context, char** report);
+/* An entry that is pinned stays, with all it names, until it is unpinned (`pinned` is 0). The only
+ * one of the namespace (NULL or "": the client's) whose key starts with `key_prefix`, at least 4
+ * hexadecimal digits. {"namespace", "key", "kind", "label", "size_bytes", "pinned_unix_s"} */
+STOKER_API stoker_status* stoker_client_pin(stoker_client* client, const char* name_space,
+                                            const char* key_prefix, int32_t pinned, char** json);
+/* {"pins": [as above], "bytes", "limit_bytes"} of one namespace; NULL or "": of all. */
+STOKER_API stoker_status* stoker_client_pins(stoker_client* client, const char* name_space,
+                                             char** json);
 /* Drains and stops the daemon. UNAVAILABLE when none runs; never starts one. */
 STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
 /* The compiler of the daemon that compiles for this client: another one's artifacts are not served.
@@ -158,9 +179,6 @@ STOKER_API void stoker_graph_free(stoker_graph* graph);
 /* --- Compile ------------------------------------------------------------------------------ */
 
 typedef struct stoker_executable stoker_executable;
-
-typedef void (*stoker_progress_fn)(void* context, const char* stage, uint32_t done, uint32_t total,
-                                   const char* detail, double elapsed_seconds);
 
 typedef struct stoker_compile_options {
   size_t struct_size;

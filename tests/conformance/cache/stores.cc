@@ -12,6 +12,7 @@
 #include "cache/rocks_counter_store.h"
 #include "cache/stack.h"
 #include "cache/tiered_blob_store.h"
+#include "tests/unit/cache/loaded_stores.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {
@@ -38,7 +39,7 @@ class RocksBlobs : public BlobStoreFixture {
  private:
   TempFolder folder_;
   std::unique_ptr<RocksBlobStore> store_ =
-      *RocksBlobStore::Open(OpenDatabase(folder_), Watermarks::Of(kConformanceLimitBytes));
+      LoadedBlobStore(OpenDatabase(folder_), Watermarks::Of(kConformanceLimitBytes));
 };
 
 class TieredBlobs : public BlobStoreFixture {
@@ -49,7 +50,7 @@ class TieredBlobs : public BlobStoreFixture {
   TempFolder folder_;
   TieredBlobStore store_{
       std::make_unique<MemoryBlobStore>(Watermarks::Of(kConformanceLimitBytes / 4)),
-      *RocksBlobStore::Open(OpenDatabase(folder_), Watermarks::Of(kConformanceLimitBytes)),
+      LoadedBlobStore(OpenDatabase(folder_), Watermarks::Of(kConformanceLimitBytes)),
       Authority::kBack};
 };
 
@@ -62,6 +63,9 @@ class MeteredBlobs : public BlobStoreFixture {
       std::make_unique<MemoryBlobStore>(Watermarks::Of(kConformanceLimitBytes))};
 };
 
+// Longer than what a test stores takes to be read on any machine.
+constexpr std::chrono::minutes kLoadPatience{10};
+
 // A stack as a daemon has it. The shared tier, if any, is smaller than the local one, so that the
 // bound under test is the local one.
 class Stack {
@@ -72,6 +76,7 @@ class Stack {
     config.max_bytes = kConformanceLimitBytes;
     config.memory_bytes = durable ? kConformanceLimitBytes / 4 : kConformanceLimitBytes;
     config.min_free_disk_bytes = 0;
+    config.load_patience = kLoadPatience;
     std::unique_ptr<BlobStore> tier;
     if (shared) {
       tier = std::make_unique<MemoryBlobStore>(Watermarks::Of(kConformanceLimitBytes / 4));
@@ -121,7 +126,7 @@ class QuotaActions : public ActionIndexFixture {
   ActionIndex& index() override { return *index_; }
 
  private:
-  std::unique_ptr<QuotaActionIndex> index_ = *QuotaActionIndex::Open(
+  std::unique_ptr<QuotaActionIndex> index_ = LoadedQuotaIndex(
       std::make_unique<MemoryActionIndex>(), Quotas{.bytes = {}, .default_bytes = 1 << 20});
 };
 

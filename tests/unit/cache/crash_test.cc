@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/unit/cache/child_process.h"
 #include "tests/unit/cache/sample_artifact.h"
 #include "tests/unit/cache/sound_cache.h"
@@ -14,6 +16,7 @@ std::unique_ptr<CacheStack> Reopen(const TempFolder& folder) {
   StackConfig config;
   config.path = folder.path();
   config.min_free_disk_bytes = 0;
+  config.load_patience = std::chrono::minutes(10);
   auto stack = CacheStack::Open(config, nullptr);
   STOKER_CHECK(stack.ok());
   EXPECT_FALSE((*stack)->Snapshot().database_was_moved_aside);
@@ -40,6 +43,14 @@ TEST_P(CrashAtStep, Reopen_ShowsAllStepsDoneAndNoEntryBeforeTheLast) {
   EXPECT_EQ(entry.ok(), steps == SampleArtifact::kSteps);
   if (entry.ok()) EXPECT_EQ(*entry, sample.entry());
   EXPECT_EQ(ExpectSound(*stack), 0);
+  // What was left behind without an entry is found, and goes.
+  std::atomic<bool> stop = false;
+  const auto collected =
+      stack->CollectGarbage({.to_bytes = {}, .unnamed_age_ns = -1}, {.progress = {}, .stop = stop});
+  ASSERT_TRUE(collected.ok());
+  EXPECT_EQ(collected->unnamed_blobs,
+            steps == SampleArtifact::kSteps ? 0u : static_cast<unsigned>(steps));
+  EXPECT_EQ(collected->stored_bytes > 0, steps == SampleArtifact::kSteps);
   EXPECT_TRUE(sample.StoreAll(*stack).ok());
   EXPECT_TRUE(stack->actions().Lookup("default", sample.key()).ok());
 }

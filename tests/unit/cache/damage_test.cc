@@ -64,6 +64,7 @@ class DamageTest : public testing::TestWithParam<DamageCase> {
     StackConfig config;
     config.path = folder_.path();
     config.min_free_disk_bytes = 0;
+    config.load_patience = std::chrono::minutes(10);
     config.log = [this](std::string_view message) { log_ += std::string(message) + "\n"; };
     auto stack = CacheStack::Open(config, nullptr);
     EXPECT_TRUE(stack.ok()) << stack.error().message;

@@ -9,6 +9,7 @@
 #include "cache/rocks_action_index.h"
 #include "cache/rocks_blob_store.h"
 #include "tests/unit/cache/fault_file_system.h"
+#include "tests/unit/cache/loaded_stores.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {
@@ -23,7 +24,7 @@ class FullDiskTest : public testing::Test {
     config.file_system = disk_;
     config.steady_nanos = [this] { return steady_ns_.load(); };
     database_ = *Database::Open(config);
-    blobs_ = *RocksBlobStore::Open(database_, Watermarks::Of(1 << 20));
+    blobs_ = LoadedBlobStore(database_, Watermarks::Of(1 << 20));
     actions_ = std::make_unique<RocksActionIndex>(database_);
   }
 

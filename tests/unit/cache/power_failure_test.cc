@@ -6,6 +6,7 @@
 #include "cache/rocks_blob_store.h"
 #include "cache/rocks_counter_store.h"
 #include "tests/unit/cache/fault_file_system.h"
+#include "tests/unit/cache/loaded_stores.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {
@@ -21,7 +22,7 @@ class PowerFailureTest : public testing::Test {
     config.file_system = disk_;
     database_ = *Database::Open(config);
     ASSERT_FALSE(database_->was_moved_aside());
-    blobs_ = *RocksBlobStore::Open(database_, Watermarks::Of(std::uint64_t{1} << 30));
+    blobs_ = LoadedBlobStore(database_, Watermarks::Of(std::uint64_t{1} << 30));
     actions_ = std::make_unique<RocksActionIndex>(database_);
     counters_ = *RocksCounterStore::Open(database_);
   }

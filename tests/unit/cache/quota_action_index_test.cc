@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "cache/memory_action_index.h"
+#include "tests/unit/cache/loaded_stores.h"
 
 namespace stoker {
 namespace {
@@ -26,9 +29,8 @@ class QuotaActionIndexTest : public testing::Test {
   QuotaActionIndexTest() { Open(std::make_unique<MemoryActionIndex>()); }
 
   void Open(std::unique_ptr<MemoryActionIndex> inner) {
-    index_ =
-        *QuotaActionIndex::Open(std::move(inner), {.bytes = {{"small", 4000}}, .default_bytes = 0},
-                                [this] { return ++now_ns_; });
+    index_ = LoadedQuotaIndex(std::move(inner), {.bytes = {{"small", 4000}}, .default_bytes = 0},
+                              [this] { return ++now_ns_; });
   }
 
   Status Publish(std::string_view name_space, int key, std::uint64_t bytes = kBytes) {
@@ -112,6 +114,39 @@ TEST_F(QuotaActionIndexTest, Publish_TooManyNamespaces_IsRefused) {
   }
   EXPECT_EQ(Publish("one-more", 0).error().code, ErrorCode::kResourceExhausted);
   EXPECT_TRUE(Publish("n0", 1).ok());
+}
+
+TEST_F(QuotaActionIndexTest, Publish_Pinned_MakesNoRoomForOthers) {
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(Publish("small", i).ok());
+  ASSERT_TRUE(index_->Pin("small", Key(0)).ok());
+  ASSERT_TRUE(index_->Pin("small", Key(0)).ok());
+  ASSERT_TRUE(Publish("small", 4).ok());
+  EXPECT_THAT(Present("small"), ElementsAre(0, 3, 4));
+  index_->Unpin("small", Key(0));
+  index_->Unpin("small", Key(0));
+  for (int i = 5; i < 10; ++i) ASSERT_TRUE(Publish("small", i).ok());
+  EXPECT_THAT(Present("small"), testing::Not(testing::Contains(0)));
+}
+
+TEST(QuotaActionIndex, Unread_TakesATenthOfAQuota_UntilItIsLoaded) {
+  auto inner = std::make_unique<MemoryActionIndex>();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(inner->Publish("small", Key(i), Entry(), Durability::kSynced).ok());
+  }
+  QuotaActionIndex index(std::move(inner), {.bytes = {{"small", 4000}}, .default_bytes = 0});
+  ASSERT_TRUE(index.Lookup("small", Key(0)).ok());
+  ASSERT_TRUE(index.Publish("small", Key(1), Entry(100), Durability::kSynced).ok());
+  EXPECT_EQ(index.Publish("small", Key(5), Entry(), Durability::kSynced).error().code,
+            ErrorCode::kUnavailable);
+  ASSERT_TRUE(index.Publish("other", Key(5), Entry(1 << 30), Durability::kSynced).ok());
+  ASSERT_TRUE(index.Remove("small", Key(2)).ok());
+  const std::atomic<bool> stop = false;
+  ASSERT_TRUE(index.Load(stop).ok());
+  EXPECT_EQ(index.usage()["small"].bytes, 2000 + 100 + kEntryOverheadBytes);
+  EXPECT_EQ(index.usage()["other"].count, 1u);
+  EXPECT_TRUE(index.Publish("small", Key(5), Entry(), Durability::kSynced).ok());
+  index.Clear();
+  EXPECT_EQ(index.usage()["small"].count, 0u);
 }
 
 }  // namespace

@@ -79,6 +79,22 @@ TEST(Config, Parse_Switch_StandsAloneOrHasAValue) {
   EXPECT_TRUE(Parse({}, {{"HOME", "/h"}, {"STOKER_INSECURE", "true"}})->config.insecure);
 }
 
+TEST(Config, Parse_NamespaceQuotas_AreATableInTheFile) {
+  TempFolder folder;
+  const std::string file =
+      folder.Write("c.toml", "[namespace_quota_bytes]\nteam = 5000\n\"a.b\" = 7\n");
+  using Quotas = std::map<std::string, std::int64_t>;
+  const auto read = Parse({"--config", file});
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->config.namespace_quota_bytes, (Quotas{{"team", 5000}, {"a.b", 7}}));
+  EXPECT_EQ(Parse({"--namespace-quota-bytes=a=1", "--namespace-quota-bytes", "b=2"})
+                ->config.namespace_quota_bytes,
+            (Quotas{{"a", 1}, {"b", 2}}));
+  EXPECT_EQ(Parse({}, {{"HOME", "/h"}, {"STOKER_NAMESPACE_QUOTA_BYTES", "a=1 b=2"}})
+                ->config.namespace_quota_bytes,
+            (Quotas{{"a", 1}, {"b", 2}}));
+}
+
 TEST(Config, Parse_CacheDir_ComesFromXdgAndIsAbsolute) {
   EXPECT_EQ(Parse({}, {{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}})->config.cache_dir, "/x/stoker");
   const auto relative = Parse({"--cache-dir", "c"});
@@ -136,6 +152,11 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"FileList", {}, {}, "workers = [1, 2]\n", {"'workers'"}},
         Wrong{"FileSyntax", {}, {}, "workers = \nqueue_limit", {"c.toml", "Line 1"}},
         Wrong{"FileMissing", {"--config=/nonexistent"}, {}, "", {"/nonexistent"}},
+        Wrong{"QuotaForm", {"--namespace-quota-bytes=team"}, {}, "", {"'team'", "NAMESPACE=BYTES"}},
+        Wrong{"QuotaName", {"--namespace-quota-bytes=A=5"}, {}, "", {"'A'"}},
+        Wrong{"QuotaValue", {"--namespace-quota-bytes=a=0"}, {}, "", {"'0'", "from 1"}},
+        Wrong{"QuotaTable", {}, {}, "[namespace_quota_bytes]\na = 1.5\n", {"whole number"}},
+        Wrong{"QuotaNested", {}, {}, "[namespace_quota_bytes]\na.b = 1\n", {"whole number"}},
         Wrong{"Address", {"--listen=tcp:1"}, {}, "", {"'--listen'", "'tcp:1'"}},
         Wrong{"Switch", {"--insecure=yes"}, {}, "", {"'--insecure'", "'yes'", "neither true"}},
         Wrong{"SwitchInFile", {}, {}, "insecure = 1\n", {"'insecure'", "'1'", "c.toml"}},
@@ -160,8 +181,8 @@ TEST(Config, Parse_Modes) {
 
 // --check-config prints what a configuration file may hold.
 TEST(Config, ToString_ReadBack_GivesTheSameConfig) {
-  const auto command =
-      Parse({"--workers=3", "--log-file=/l", "--listen=http://[::]:1", "--insecure"});
+  const auto command = Parse({"--workers=3", "--log-file=/l", "--listen=http://[::]:1",
+                              "--insecure", "--namespace-quota-bytes=a.b=5"});
   ASSERT_TRUE(command.ok());
   TempFolder folder;
   const std::string file = folder.Write("c.toml", command->config.ToString());

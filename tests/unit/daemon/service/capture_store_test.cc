@@ -5,9 +5,9 @@
 #include "cache/complete_action_index.h"
 #include "cache/memory_action_index.h"
 #include "cache/memory_blob_store.h"
-#include "cache/memory_counter_store.h"
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/limits.h"
+#include "tests/unit/daemon/service/forwarding_stack.h"
 
 namespace stoker {
 namespace {
@@ -177,19 +177,14 @@ class RottingBlobs : public MemoryBlobStore {
   std::optional<Error> failure;
 };
 
-class RottingStack : public CacheStack {
+class RottingStack : public ForwardingStack {
  public:
   RottingBlobs& blobs() override { return blobs_; }
   ActionIndex& actions() override { return actions_; }
-  CounterStore& counters() override { return counters_; }
-  std::string TierOf(const Digest& /*digest*/) override { return "memory"; }
-  Status Maintain() override { return Ok(); }
-  StackSnapshot Snapshot() override { return {}; }
 
  private:
   RottingBlobs blobs_;
   CompleteActionIndex actions_{std::make_unique<MemoryActionIndex>(), blobs_};
-  MemoryCounterStore counters_;
 };
 
 class DamagedCaptureTest : public testing::Test {
