@@ -44,7 +44,7 @@ struct HttpApi::Route {
 };
 
 std::span<const HttpApi::Route> HttpApi::Routes() {
-  static constexpr std::array<Route, 17> kRoutes = {{
+  static constexpr Route kRoutes[] = {
       {"GET", "/-/healthy", std::nullopt, false, &HttpApi::Healthy},
       {"GET", "/-/ready", std::nullopt, false, &HttpApi::Ready},
       {"POST", "/-/quit", Scope::kAdmin, false, &HttpApi::Quit},
@@ -63,7 +63,7 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
       {"GET", "/metrics", Scope::kRead, false, &HttpApi::Metrics},
       {"GET", "/", Scope::kRead, false, &HttpApi::Dashboard},
       {"GET", "/dashboard/", Scope::kRead, false, &HttpApi::Dashboard},
-  }};
+  };
   return kRoutes;
 }
 
