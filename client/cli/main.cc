@@ -24,6 +24,8 @@ int main(int argc, char** argv) {
   add(stoker::cli::AddInspect);
   add(stoker::cli::AddKey);
   add(stoker::cli::AddExplain);
+  add(stoker::cli::AddRecord);
+  add(stoker::cli::AddWarm);
   add(stoker::cli::AddStop);
   add(stoker::cli::AddDoctor);
 

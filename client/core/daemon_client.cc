@@ -18,8 +18,6 @@ constexpr std::chrono::milliseconds kFirstPause{20};  // Before the third attemp
 constexpr std::chrono::milliseconds kPollInterval{10};
 // It compiles anew, and says nothing meanwhile.
 constexpr std::chrono::minutes kInspectTimeout{10};
-// How long a compile waits for a place in the daemon's queue.
-constexpr std::chrono::seconds kBusyPatience{60};
 
 // The error that a 4xx or 5xx answer carries.
 Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
@@ -214,7 +212,7 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
     std::chrono::seconds busy{0};
     auto bundle = CompileOnce(body, on_progress, &busy);
     if (busy.count() > 0) {
-      if (waited + busy > kBusyPatience) return bundle;
+      if (waited + busy > options_.busy_patience) return bundle;
       std::this_thread::sleep_for(busy);
       waited += busy;
       attempt = -1;  // The daemon lives.

@@ -27,6 +27,7 @@ struct DaemonClientOptions {
   // The longest silence within a compile: every five seconds the daemon says that it lives.
   std::chrono::milliseconds compile_timeout{30000};
   std::chrono::milliseconds call_timeout{30000};  // For the answer to any other call.
+  std::chrono::seconds busy_patience{60};  // How long a compile waits for a place in the queue.
 };
 
 class DaemonClient {

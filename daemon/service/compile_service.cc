@@ -1,14 +1,17 @@
 #include "daemon/service/compile_service.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/strand.hpp>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "compiler/compile.h"
 #include "daemon/service/blocking.h"
 #include "protocol/key/compile_request.h"
+#include "protocol/wire/limits.h"
 
 namespace stoker {
 namespace {
@@ -27,6 +30,18 @@ std::string HitCounterOf(const std::string& ns, const Digest& request_key) {
 
 std::string NameOf(const wire::CompileCall& call) {
   return call.request_key.ToHex().substr(0, kShownKeyDigits) + " '" + call.graph_name + "'";
+}
+
+// To who wants it stored and nothing else.
+wire::CompileEvent StoredReplyOf(const StoredArtifact& artifact, const std::string& source) {
+  if (!artifact.unstored.empty()) {
+    return wire::ErrorReplyOf(
+        ResourceExhausted("The artifact was compiled and is not stored: " + artifact.unstored));
+  }
+  wire::Bundle bundle;
+  bundle.source = source;
+  bundle.compile_seconds = artifact.compile_seconds;
+  return bundle;
 }
 
 // Namespaces in which the daemon keeps what is no artifact.
@@ -122,6 +137,7 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
   // One trip to the blocking threads: this is what a warm start waits for.
   co_return co_await RunBlocking(blocking_, [&]() -> Result<Answer> {
     auto found = store_.Find(request.ns, request.request_key, request.have_kernels);
+    if (request.probe) return ProbedOf(request, found);
     if (found.ok()) {
       CountHit(request.ns, request.request_key, found->tier, found->compile_seconds);
       wire::Bundle bundle;
@@ -131,6 +147,12 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
       }
       bundle.source = std::move(found->tier);
       bundle.compile_seconds = found->compile_seconds;
+      if (request.with_request) {
+        // Without it the caller has what it needs to run.
+        if (auto call = store_.FindCall(request.ns, request.request_key); call.ok()) {
+          bundle.request = *std::move(call);
+        }
+      }
       return Answer(std::move(bundle));
     }
     MissReason reason;
@@ -150,6 +172,24 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     miss.reason = std::move(reason.text);
     return Answer(std::move(miss));
   });
+}
+
+Result<std::variant<wire::Bundle, wire::Miss>> CompileService::ProbedOf(
+    const wire::LookupRequest& request, const Result<StoredArtifact>& found) {
+  using Answer = std::variant<wire::Bundle, wire::Miss>;
+  if (found.ok()) {
+    wire::Bundle bundle;
+    bundle.source = found->tier;
+    bundle.compile_seconds = found->compile_seconds;
+    return Answer(std::move(bundle));
+  }
+  if (found.error().code != ErrorCode::kNotFound && found.error().code != ErrorCode::kDataLoss) {
+    return found.error();
+  }
+  wire::Miss miss;
+  miss.graph_known = !request.graph_digest.IsZero() && store_.HasGraph(request.graph_digest);
+  miss.reason = found.error().message;
+  return Answer(std::move(miss));
 }
 
 // The call with its graph, verified: what a worker and the store may rely on.
@@ -256,6 +296,7 @@ asio::awaitable<Status> CompileService::Compile(wire::CompileCall call, const Se
     const bool compiled = artifact.tier == "compiled";
     const std::string source = compiled && joined ? "joined" : artifact.tier;
     if (!compiled || joined) CountHit(call.ns, call.request_key, source, artifact.compile_seconds);
+    if (call.store_only) co_return co_await send(StoredReplyOf(artifact, source));
     wire::Bundle bundle = co_await BundleOf(artifact, call.have_kernels, source);
     co_return co_await send(std::move(bundle));
   }
@@ -307,6 +348,7 @@ asio::awaitable<Flight::Landing> CompileService::Fly(const wire::CompileCall& ca
     STOKER_TRY(CompiledArtifact made, ArtifactStore::Assemble(call, *std::move(done), reused));
     if (const Status status = store_.Publish(call, made); !status.ok()) {
       // A full disk costs the next client a compile, and this one nothing.
+      made.artifact.unstored = status.error().message;
       statistics_.Add("publish_failures");
       config_.log.warn("storing " + NameOf(call) + " fails: " + status.error().message);
     }
@@ -331,10 +373,17 @@ void CompileService::Report(const wire::Report& report) {
 }
 
 asio::awaitable<Result<wire::ListReply>> CompileService::List(wire::ListRequest request) {
-  auto reply = co_await RunBlocking(blocking_, [&] { return store_.List(request); });
+  auto reply = co_await RunBlocking(blocking_, [&] {
+    return request.stale ? store_.ListStale(request.ns, CompilerEpoch()) : store_.List(request);
+  });
   if (!reply.ok()) co_return reply;
   for (wire::ListEntry& entry : reply->entries) {
     entry.hits = static_cast<std::uint64_t>(statistics_.Total(HitCounterOf(entry.ns, entry.key)));
+  }
+  if (request.stale) {
+    std::ranges::stable_sort(reply->entries, std::ranges::greater(), &wire::ListEntry::hits);
+    const std::size_t limit = request.limit == 0 ? wire::kMaxListEntries : request.limit;
+    if (reply->entries.size() > limit) reply->entries.resize(limit);
   }
   co_return reply;
 }

@@ -67,6 +67,9 @@ class CompileService {
   class Job;
 
   Result<Job> Admit();
+  // Of a lookup that only asks.
+  Result<std::variant<wire::Bundle, wire::Miss>> ProbedOf(const wire::LookupRequest& request,
+                                                          const Result<StoredArtifact>& found);
   boost::asio::awaitable<Result<wire::CompileCall>> Complete(wire::CompileCall call);
   // The flight of this key, or null.
   std::shared_ptr<Flight> UnderWay(const std::string& ns, const Digest& key);
