@@ -118,7 +118,9 @@ Status RunApp(const Config& config) {
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
-  HttpApi api(*access, service, pages, bazel, captures, request_metrics, [&quit] { quit(); });
+  EntriesApi entries(blocking, *stack);
+  HttpApi api(*access, service, pages, bazel, captures, entries, request_metrics,
+              [&quit] { quit(); });
   net::Server server(api, LimitsOf(config));
   Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics,
                           cache_counters, service, pages, server);

@@ -19,6 +19,8 @@ void AddExplain(CLI::App& app, Command& command);  // explain [--json] [--limit 
 void AddKey(CLI::App& app, Command& command);      // key --explain A B
 void AddRecord(CLI::App& app, Command& command);   // record [--output FILE] -- COMMAND...
 void AddWarm(CLI::App& app, Command& command);     // warm MANIFEST [--target T]... [--check] ...
+void AddExport(CLI::App& app, Command& command);   // export BUNDLE [--namespace N] [--json]
+void AddImport(CLI::App& app, Command& command);   // import BUNDLE [--json]
 void AddStop(CLI::App& app, Command& command);     // stop
 void AddDoctor(CLI::App& app, Command& command);   // doctor
 

@@ -26,6 +26,8 @@ int main(int argc, char** argv) {
   add(stoker::cli::AddExplain);
   add(stoker::cli::AddRecord);
   add(stoker::cli::AddWarm);
+  add(stoker::cli::AddExport);
+  add(stoker::cli::AddImport);
   add(stoker::cli::AddStop);
   add(stoker::cli::AddDoctor);
 

@@ -13,8 +13,7 @@ constexpr const char* kClearLine = "\r\x1b[K";
 
 }  // namespace
 
-Progress::Progress(std::FILE* out, std::size_t total)
-    : out_(out), total_(total), is_terminal_(isatty(fileno(out)) != 0) {}
+Progress::Progress(std::FILE* out) : out_(out), is_terminal_(isatty(fileno(out)) != 0) {}
 
 Progress::~Progress() { Clear(); }
 
@@ -24,17 +23,17 @@ void Progress::Clear() {
   std::fflush(out_);
 }
 
-void Progress::Show(std::size_t done, const std::string& counts) {
-  if (!is_terminal_ || total_ == 0) return;
-  const std::size_t filled = kBarColumns * done / total_;
+void Progress::Show(std::size_t done, std::size_t total, const std::string& counts) {
+  if (!is_terminal_ || total == 0) return;
+  const std::size_t filled = kBarColumns * done / total;
   std::string rest;
-  if (done > 0 && done < total_) {
+  if (done > 0 && done < total) {
     const double left_s =
-        elapsed_s() / static_cast<double>(done) * static_cast<double>(total_ - done);
+        elapsed_s() / static_cast<double>(done) * static_cast<double>(total - done);
     rest = ", about " + FormatSeconds(left_s) + " left";
   }
   fmt::print(out_, "{}[{}{}] {}/{}  {}{}", kClearLine, std::string(filled, '='),
-             std::string(kBarColumns - filled, ' '), done, total_, counts, rest);
+             std::string(kBarColumns - filled, ' '), done, total, counts, rest);
   std::fflush(out_);
 }
 

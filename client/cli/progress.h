@@ -10,14 +10,13 @@ namespace stoker::cli {
 
 class Progress {
  public:
-  // `total` steps; written to `out`, whose terminal it is if it is one.
-  Progress(std::FILE* out, std::size_t total);
+  explicit Progress(std::FILE* out);
   ~Progress();  // The bar goes.
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   // `counts`: what became of the steps so far, for people. Not concurrently, nor is what follows.
-  void Show(std::size_t done, const std::string& counts);
+  void Show(std::size_t done, std::size_t total, const std::string& counts);
   // What stays.
   void Say(const std::string& line);
 
@@ -27,7 +26,6 @@ class Progress {
   void Clear();
 
   std::FILE* const out_;
-  const std::size_t total_;
   const bool is_terminal_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -67,15 +67,14 @@ Plan PlanOf(Client& client, const WarmArguments& arguments) {
 class Warming {
  public:
   Warming(stoker_warm_plan* plan, bool check)
-      : plan_(plan), check_(check), progress_(stderr, stoker_warm_plan_count(plan)) {}
+      : plan_(plan), check_(check), total_(stoker_warm_plan_count(plan)) {}
 
   void Run(std::uint32_t jobs) {
-    const std::size_t total = stoker_warm_plan_count(plan_);
     std::atomic<std::size_t> next = 0;
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < std::min<std::size_t>(jobs, total); ++i) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(jobs, total_); ++i) {
       threads.emplace_back([&] {
-        for (std::size_t index = next++; index < total; index = next++) RunItem(index);
+        for (std::size_t index = next++; index < total_; index = next++) RunItem(index);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -116,7 +115,7 @@ class Warming {
     const std::lock_guard lock(mutex_);
     ++done_;
     Count(std::move(item), outcome, failure);
-    progress_.Show(done_, Counts());
+    progress_.Show(done_, total_, Counts());
   }
 
   void Count(json::object item, stoker_warm_outcome outcome, const std::string& failure) {
@@ -125,7 +124,7 @@ class Warming {
     const std::string name =
         fmt::format("{} {} '{}'{}", text_of("kind"), text_of("key").substr(0, 16), text_of("label"),
                     target.empty() ? "" : " for " + target);
-    const std::string place = fmt::format("[{}/{}]", done_, stoker_warm_plan_count(plan_));
+    const std::string place = fmt::format("[{}/{}]", done_, total_);
     if (!failure.empty()) {
       progress_.Say(fmt::format("{} {} fails: {}", place, name, failure));
       item["message"] = failure;
@@ -152,8 +151,9 @@ class Warming {
 
   stoker_warm_plan* const plan_;
   const bool check_;
+  const std::size_t total_;
   std::mutex mutex_;  // Guards what follows while threads run.
-  Progress progress_;
+  Progress progress_{stderr};
   std::size_t done_ = 0;
   std::size_t hits_ = 0;
   std::size_t compiled_ = 0;

@@ -1,8 +1,9 @@
-// stoker.h: manifests, and caches made warm by them.
+// stoker.h: manifests, bundles, and caches made warm by them.
 #include <boost/json.hpp>
 #include <string>
 #include <vector>
 
+#include "client/core/bundle_transfer.h"
 #include "client/core/c_handles.h"
 #include "client/core/warm_plan.h"
 #include "protocol/manifest/manifest.h"
@@ -54,6 +55,20 @@ stoker_warm_outcome OutcomeOf(WarmOutcome outcome) {
       return STOKER_WARM_STORED;
   }
   return STOKER_WARM_MISSING;
+}
+
+std::string JsonOf(const TransferCounts& counts) {
+  return json::serialize(json::object{{"artifacts", counts.artifacts},
+                                      {"captures", counts.captures},
+                                      {"there_already", counts.there_already},
+                                      {"skipped", counts.skipped},
+                                      {"bytes", counts.bytes}});
+}
+
+OnTransfer CallOf(stoker_transfer_fn progress, void* context) {
+  return [=](std::size_t done, std::size_t total) {
+    if (progress != nullptr) progress(context, done, total);
+  };
 }
 
 }  // namespace
@@ -135,6 +150,31 @@ stoker_status* stoker_warm_plan_run(stoker_warm_plan* plan, size_t index, int32_
     STOKER_RETURN_IF_ERROR(RequireNonNull(outcome, "outcome"));
     STOKER_TRY(const WarmOutcome done, plan->plan.Run(index, check_only != 0));
     *outcome = OutcomeOf(done);
+    return Ok();
+  });
+}
+
+stoker_status* stoker_bundle_export(stoker_client* client, const char* name_space, const char* path,
+                                    stoker_transfer_fn progress, void* context, char** text) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(path, "path"));
+    STOKER_TRY(const TransferCounts counts,
+               ExportBundle(client->session.daemon(), TextOrEmpty(name_space), path,
+                            CallOf(progress, context)));
+    *text = CopyText(JsonOf(counts));
+    return Ok();
+  });
+}
+
+stoker_status* stoker_bundle_import(stoker_client* client, const char* path,
+                                    stoker_transfer_fn progress, void* context, char** text) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(path, "path"));
+    STOKER_TRY(const TransferCounts counts,
+               ImportBundle(client->session.daemon(), path, CallOf(progress, context)));
+    *text = CopyText(JsonOf(counts));
     return Ok();
   });
 }

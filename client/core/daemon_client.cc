@@ -286,6 +286,37 @@ Result<wire::ExplainReply> DaemonClient::Explain(const wire::ExplainRequest& req
   return wire::DecodeExplainReply(response.body);
 }
 
+Result<wire::StoredEntry> DaemonClient::GetEntry(const wire::EntryQuery& query) {
+  constexpr std::string_view kPath = "/v1/entries/get";
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", kPath, wire::EncodeEntryQuery(query), options_.call_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, kPath);
+  return wire::DecodeStoredEntry(response.body);
+}
+
+Result<wire::EntryReply> DaemonClient::PutEntry(const wire::StoredEntry& entry) {
+  constexpr std::string_view kPath = "/v1/entries/put";
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", kPath, wire::EncodeStoredEntry(entry), options_.call_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, kPath);
+  return wire::DecodeEntryReply(response.body);
+}
+
+Result<std::string> DaemonClient::GetBlob(const Digest& digest) {
+  STOKER_TRY(std::string bytes, Get("/cas/" + digest.ToHex()));
+  if (const Digest actual = Sha256Of(bytes); actual != digest) {
+    return DataLoss("Blob " + digest.ToHex() + " has digest " + actual.ToHex() + ".");
+  }
+  return bytes;
+}
+
+Status DaemonClient::PutBlob(const Digest& digest, std::string_view bytes) {
+  const std::string path = "/cas/" + digest.ToHex();
+  STOKER_TRY(const HttpResponse response, Call("PUT", path, bytes, options_.call_timeout));
+  if (response.status / 100 != 2) return ErrorOfResponse(response, path);
+  return Ok();
+}
+
 Status DaemonClient::Stop() {
   STOKER_TRY(auto connection, Acquire(/*may_start=*/false));
   STOKER_TRY(const HttpResponse response,

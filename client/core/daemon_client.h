@@ -14,6 +14,7 @@
 #include "client/core/http_connection.h"
 #include "client/core/private_daemon.h"
 #include "protocol/wire/capture_messages.h"
+#include "protocol/wire/entry_messages.h"
 #include "protocol/wire/messages.h"
 
 namespace stoker {
@@ -59,6 +60,11 @@ class DaemonClient {
   Status PutCapture(const wire::CapturePut& put);
   Status DropCapture(const wire::CaptureDrop& drop);
   Status NoteCapture(const wire::CaptureNote& note);
+  Result<wire::StoredEntry> GetEntry(const wire::EntryQuery& query);
+  Result<wire::EntryReply> PutEntry(const wire::StoredEntry& entry);
+  // Verified. NotFound: it is not stored.
+  Result<std::string> GetBlob(const Digest& digest);
+  Status PutBlob(const Digest& digest, std::string_view bytes);
   // Asks the daemon to drain and stop. Never starts one.
   Status Stop();
   // Body of GET `path`.

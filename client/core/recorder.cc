@@ -69,13 +69,15 @@ Status Recorder::Open() {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) return Failed("Looking at it");
   if (!S_ISREG(status.st_mode)) return InvalidArgument("It is no regular file.");
-  std::string start(kManifestFormat.magic.size(), '\0');
-  const ssize_t got = pread(file.get(), start.data(), start.size(), 0);
-  if (got < 0) return Failed("Reading it");
-  start.resize(static_cast<std::size_t>(got));
-  if (!kManifestFormat.magic.starts_with(start)) return InvalidArgument("It is no manifest.");
   file_.emplace(std::move(file));
-  return Ok();
+  return BeginsRecord(0) ? Ok() : Status(InvalidArgument("It is no manifest."));
+}
+
+bool Recorder::BeginsRecord(std::uint64_t offset) const {
+  std::string start(kManifestFormat.magic.size(), '\0');
+  const ssize_t got = pread(file_->get(), start.data(), start.size(), static_cast<off_t>(offset));
+  return got >= 0 &&
+         kManifestFormat.magic.starts_with(start.substr(0, static_cast<std::size_t>(got)));
 }
 
 void Recorder::CatchUp() {
@@ -90,8 +92,10 @@ void Recorder::CatchUp() {
     const auto header = DecodeRecordHeader(kManifestFormat, bytes);
     // Behind what is torn, records are written twice rather than not at all.
     if (!header.ok() || header->size > size - looked_at_ - kRecordHeaderBytes) return;
+    const std::uint64_t end = looked_at_ + kRecordHeaderBytes + header->size;
+    if (end < size && !BeginsRecord(end)) return;
     if (header->version == kManifestFormat.version) written_.insert(header->name);
-    looked_at_ += kRecordHeaderBytes + header->size;
+    looked_at_ = end;
   }
 }
 

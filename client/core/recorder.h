@@ -12,10 +12,7 @@
 #include "protocol/base/digest.h"
 #include "protocol/base/file_descriptor.h"
 #include "protocol/base/result.h"
-#include "protocol/graph/graph.h"
-#include "protocol/guard/shape_signature.h"
 #include "protocol/key/compile_options.h"
-#include "protocol/key/target.h"
 #include "protocol/wire/capture_messages.h"
 #include "protocol/wire/messages.h"
 
@@ -41,6 +38,8 @@ class Recorder {
   Status Open();
   // Learns the names of what was appended since the last time, by whomever.
   void CatchUp();
+  // Whether a record may begin there, or the file ends.
+  bool BeginsRecord(std::uint64_t offset) const;
 
   const std::string path_;
   std::mutex mutex_;  // Guards what follows.

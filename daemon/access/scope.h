@@ -12,7 +12,7 @@ namespace stoker {
 enum class Scope : std::uint8_t {
   kRead,   // Look up, list, inspect, status and metrics.
   kWrite,  // Compile, store, drop.
-  kAdmin,  // Stop the daemon.
+  kAdmin,  // Stop the daemon; bring in what another one compiled.
 };
 std::string_view ScopeName(Scope scope);
 

@@ -45,7 +45,7 @@ struct HttpApi::Route {
 };
 
 std::span<const HttpApi::Route> HttpApi::Routes() {
-  static constexpr std::array<Route, 16> kRoutes = {{
+  static constexpr std::array<Route, 17> kRoutes = {{
       {"GET", "/-/healthy", std::nullopt, false, &HttpApi::Healthy},
       {"GET", "/-/ready", std::nullopt, false, &HttpApi::Ready},
       {"POST", "/-/quit", Scope::kAdmin, false, &HttpApi::Quit},
@@ -59,6 +59,7 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
       {"POST", "/v1/inspect", Scope::kRead, true, &HttpApi::Inspect},
       {"POST", "/v1/explain", Scope::kRead, true, &HttpApi::Explain},
       {"", "/v1/captures/", Scope::kRead, true, &HttpApi::Captures},
+      {"", "/v1/entries/", Scope::kRead, true, &HttpApi::Entries},
       {"GET", "/status", Scope::kRead, false, &HttpApi::Status},
       {"GET", "/metrics", Scope::kRead, false, &HttpApi::Metrics},
       {"GET", "/", Scope::kRead, false, &HttpApi::Dashboard},
@@ -67,13 +68,14 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
 }
 
 HttpApi::HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
-                 BazelCache& bazel, CapturesApi& captures, RequestMetrics& metrics,
-                 std::function<void()> quit)
+                 BazelCache& bazel, CapturesApi& captures, EntriesApi& entries,
+                 RequestMetrics& metrics, std::function<void()> quit)
     : access_(access),
       service_(service),
       pages_(pages),
       bazel_(bazel),
       captures_(captures),
+      entries_(entries),
       metrics_(metrics),
       quit_(std::move(quit)) {}
 
@@ -174,6 +176,10 @@ HttpApi::Answer HttpApi::Bazel(const Call& call) {
 
 HttpApi::Answer HttpApi::Captures(const Call& call) {
   co_return co_await captures_.Handle(call.request, call.grant);
+}
+
+HttpApi::Answer HttpApi::Entries(const Call& call) {
+  co_return co_await entries_.Handle(call.request, call.grant);
 }
 
 HttpApi::Answer HttpApi::Lookup(const Call& call) {

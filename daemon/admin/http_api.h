@@ -13,6 +13,7 @@
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
 #include "daemon/admin/captures_api.h"
+#include "daemon/admin/entries_api.h"
 #include "daemon/admin/request_metrics.h"
 #include "daemon/net/http.h"
 #include "daemon/service/compile_service.h"
@@ -23,7 +24,7 @@ class HttpApi : public net::HttpHandler {
  public:
   // `quit` is called by POST /-/quit. All references must outlive it.
   HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
-          BazelCache& bazel, CapturesApi& captures, RequestMetrics& metrics,
+          BazelCache& bazel, CapturesApi& captures, EntriesApi& entries, RequestMetrics& metrics,
           std::function<void()> quit);
 
   // The names under which requests are counted, for RequestMetrics.
@@ -55,6 +56,7 @@ class HttpApi : public net::HttpHandler {
 
   Answer Bazel(const Call& call);
   Answer Captures(const Call& call);
+  Answer Entries(const Call& call);
   Answer Hello(const Call& call);
   Answer Healthy(const Call& call);
   Answer Ready(const Call& call);
@@ -74,6 +76,7 @@ class HttpApi : public net::HttpHandler {
   AdminPages& pages_;
   BazelCache& bazel_;
   CapturesApi& captures_;
+  EntriesApi& entries_;
   RequestMetrics& metrics_;
   std::function<void()> quit_;
 };

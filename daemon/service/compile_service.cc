@@ -4,8 +4,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/strand.hpp>
-#include <functional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "compiler/compile.h"
@@ -381,7 +381,9 @@ asio::awaitable<Result<wire::ListReply>> CompileService::List(wire::ListRequest 
     entry.hits = static_cast<std::uint64_t>(statistics_.Total(HitCounterOf(entry.ns, entry.key)));
   }
   if (request.stale) {
-    std::ranges::stable_sort(reply->entries, std::ranges::greater(), &wire::ListEntry::hits);
+    std::ranges::sort(reply->entries, [](const wire::ListEntry& a, const wire::ListEntry& b) {
+      return std::tie(b.hits, a.key) < std::tie(a.hits, b.key);
+    });
     const std::size_t limit = request.limit == 0 ? wire::kMaxListEntries : request.limit;
     if (reply->entries.size() > limit) reply->entries.resize(limit);
   }

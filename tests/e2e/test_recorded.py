@@ -173,9 +173,8 @@ def has_avx512():
 
 def test_precisions_that_the_recording_processor_does_not_read_are_kept_for_one_that_does(
         site, other_site, manifest):
-    target = json.loads(stoker_describe(site))["target"]
-    if "amx_bf16" not in target:
-        pytest.skip("this processor has no AMX")
+    own = json.loads(stoker_describe(site))["target"]
+    target = own if "amx_bf16" in own else "cpu/x86-64-v4+amx_bf16"
     program = (
         "import torch, stoker\n"
         "torch.set_float32_matmul_precision('high')\n"
@@ -183,16 +182,22 @@ def test_precisions_that_the_recording_processor_does_not_read_are_kept_for_one_
         "model = torch.nn.Linear(64, 64)\n"
         "with torch.no_grad(): torch.compile(model, backend='stoker')(torch.randn(4, 64))\n"
         "print(stoker.last_compile()['sources'])\n")
-    for _ in range(2):  # Traced; then from its capture, which knows a key alone.
+    for source in ("compiled", "memory"):  # Traced; then from its capture, which knows a key alone.
         manifest.unlink(missing_ok=True)
         done = stoker(site, "record", "-o", manifest, "--", sys.executable, WITHOUT_AMX, sys.executable, "-c", program)
-        assert done.returncode == 0, done.stderr
-    assert warm(other_site, manifest, "--target", target)["compiled"] == 1
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=other_site.env, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert "compiled" not in done.stdout
+        assert done.returncode == 0 and source in done.stdout, done.stdout + done.stderr
+        chosen = (manifest, "--target", target)
+        summary = warm(other_site, *chosen)
+        assert summary["compiled"] + summary["hits"] == 1
+        assert warm(other_site, *chosen, "--numerics", "high", "--check")["hits"] == 1
+        assert warm(other_site, *chosen, "--numerics", "highest", "--check", status=1)["missing"] == 1
     assert compiles(other_site) == 1
+    if target == own:  # And a job there compiles nothing.
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=other_site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        assert "compiled" not in done.stdout
+        assert compiles(other_site) == 1
 
 
 def stoker_describe(site):
@@ -220,7 +225,9 @@ def test_a_daemon_whose_queue_is_full_is_asked_again(site, tmp_path, manifest):
     widths = [(8, 8 + 8 * i) for i in range(1, 7)]
     for each in widths:
         run(site, each, STOKER_RECORD=str(manifest))
-    daemon = Daemon(tmp_path, "--queue-limit", "1")
+    folder = tmp_path / "busy"
+    folder.mkdir()
+    daemon = Daemon(folder, "--queue-limit", "1")
     try:
         summary = warm(site, manifest, "--jobs", "4", STOKER_URL=daemon.url)
         assert (summary["compiled"], summary["failed"]) == (len(widths), 0)

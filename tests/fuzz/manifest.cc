@@ -1,11 +1,12 @@
-// Manifests. An input is a file whose records are sealed anew: damage that a checksum shows never
-// gets further. Whatever the bytes are, what is whole is found, and each record is decoded or
-// refused.
+// Manifests, and the seals of bundles. An input is a file whose records are sealed anew: damage
+// that a checksum shows never gets further. Whatever the bytes are, what is whole is found, and
+// each record is decoded or refused.
 #include "protocol/manifest/manifest.h"
 
 #include "protocol/base/bytes.h"
 #include "protocol/base/check.h"
 #include "protocol/graph/graph.h"
+#include "protocol/manifest/bundle.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace stoker::fuzz {
@@ -53,12 +54,14 @@ std::vector<std::string> Seeds() {
   put.capture = "envelope";
   const std::string request = RecordOf(kRequestRecord, RequestContentOf(call));
   const std::string capture = RecordOf(kCaptureRecord, CaptureContentOf(put));
-  return {request, capture, request + capture, capture.substr(0, 40) + request};
+  return {request, capture, request + capture, capture.substr(0, 40) + request,
+          EncodeSeal({3, Sha256Of("names"), "signer", "signature"})};
 }
 
 void TryInput(std::string_view bytes) {
   ReadAll(std::string(bytes));
   ReadAll(Sealed(bytes));
+  if (const auto seal = DecodeSeal(bytes); seal.ok()) STOKER_CHECK(EncodeSeal(*seal) == bytes);
 }
 
 }  // namespace stoker::fuzz

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "protocol/base/check.h"
+#include "protocol/wire/entry_messages.h"
 #include "protocol/wire/messages.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -38,6 +39,9 @@ constexpr Try kMessages[] = {
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerRequest, wire::EncodeWorkerRequest>,
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerEvent, wire::EncodeWorkerEvent>,
     ExpectEncodingIsFixedPoint<wire::DecodeWorkerKernelReply, wire::EncodeWorkerKernelReply>,
+    ExpectEncodingIsFixedPoint<wire::DecodeEntryQuery, wire::EncodeEntryQuery>,
+    ExpectEncodingIsFixedPoint<wire::DecodeStoredEntry, wire::EncodeStoredEntry>,
+    ExpectEncodingIsFixedPoint<wire::DecodeEntryReply, wire::EncodeEntryReply>,
 };
 
 wire::CompileCall SampleCall() {
@@ -88,6 +92,9 @@ std::vector<std::string> Seeds() {
       wire::EncodeWorkerRequest({SampleCall(), {"llvm"}}),
       wire::EncodeWorkerEvent(wire::KernelQuery{{digest}}),
       wire::EncodeWorkerKernelReply({{{digest, digest, 4096}}}),
+      wire::EncodeEntryQuery({"default", digest}),
+      wire::EncodeStoredEntry({"default", digest, "artifact", "gpt2", 1.5, digest, {digest}, "?"}),
+      wire::EncodeEntryReply({{digest}}),
   };
   static_assert(std::size(encodings) == std::size(kMessages));
   std::vector<std::string> seeds;

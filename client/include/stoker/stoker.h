@@ -188,6 +188,20 @@ STOKER_API stoker_status* stoker_warm_plan_run(stoker_warm_plan* plan, size_t in
                                                int32_t check_only, stoker_warm_outcome* outcome);
 STOKER_API void stoker_warm_plan_free(stoker_warm_plan* plan);
 
+typedef void (*stoker_transfer_fn)(void* context, size_t done, size_t total);
+
+/* What the daemon has in a namespace (NULL or "": everywhere) that its compiler made, into a file
+ * that can be imported elsewhere; one that is there is added to. An export or import that was
+ * interrupted goes on when it is repeated. json: {"artifacts", "captures", "there_already",
+ * "skipped" (of another compiler), "bytes"}. `progress` may be NULL. */
+STOKER_API stoker_status* stoker_bundle_export(stoker_client* client, const char* name_space,
+                                               const char* path, stoker_transfer_fn progress,
+                                               void* context, char** json);
+/* Needs the scope "admin". */
+STOKER_API stoker_status* stoker_bundle_import(stoker_client* client, const char* path,
+                                               stoker_transfer_fn progress, void* context,
+                                               char** json);
+
 /* A line of each file below `folder` whose name ends in `suffix`, sorted by path: its path below
  * the folder, bytes, nanoseconds of the last change of its content and of its status, inode. Links
  * are followed. `without`: names in the folder itself that are left out, separated by commas; NULL:

@@ -62,8 +62,9 @@ class TestDaemon {
                                           *service_, request_metrics_, std::uint64_t{1} << 30);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
+    entries_ = std::make_unique<EntriesApi>(coroutines_.blocking(), *stack_);
     access_ = AccessControl::Open(std::move(access)).value();
-    api_ = std::make_unique<HttpApi>(*access_, *service_, *pages_, *bazel_, *captures_,
+    api_ = std::make_unique<HttpApi>(*access_, *service_, *pages_, *bazel_, *captures_, *entries_,
                                      request_metrics_, [this] { quits_.fetch_add(1); });
     server_ = std::make_unique<net::Server>(*api_, limits);
     net::ListenAddress address;
@@ -134,6 +135,7 @@ class TestDaemon {
   std::unique_ptr<AdminPages> pages_;
   std::unique_ptr<BazelCache> bazel_;
   std::unique_ptr<CapturesApi> captures_;
+  std::unique_ptr<EntriesApi> entries_;
   std::unique_ptr<HttpApi> api_;
   std::unique_ptr<net::Server> server_;
 };

@@ -320,9 +320,9 @@ TEST_F(CompileServiceTest, Compile_StoreOnly_StoresAndSendsNothing) {
 }
 
 TEST_F(CompileServiceTest, Compile_StoreOnly_WithoutRoom_IsAnError) {
-  StackConfig config;
-  config.max_bytes = 64;
-  OpenStack(config);
+  StackConfig tiny;
+  tiny.memory_bytes = 16;
+  OpenStack(tiny);
   Start();
   wire::CompileCall call = FakeCall(Behaviour::kGood);
   EXPECT_TRUE(Compile(call).bundle);  // Who runs it has what it needs.
