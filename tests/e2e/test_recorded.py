@@ -5,15 +5,17 @@ import hashlib
 import json
 import os
 import pathlib
+import pty
 import signal
 import struct
 import subprocess
 import sys
+import threading
 
 import pytest
 from e2e import test_warm
 from e2e.conftest import BUILD, ROOT
-from e2e.processes import Daemon, run, start
+from e2e.processes import Between, Daemon, run, start
 from stoker import library
 
 WIDTHS = (32, 48, 8, 4)
@@ -221,6 +223,52 @@ def test_what_fails_is_named_and_the_rest_goes_on(site, other_site, manifest):
     assert done.stdout.startswith("2 hits, 0 compiled, 2 failed in ")
 
 
+def test_on_a_terminal_a_bar_is_drawn_and_taken_away(site, other_site, manifest):
+    for widths in (WIDTHS, (8, 16)):
+        run(site, widths, STOKER_RECORD=str(manifest))
+    master, slave = pty.openpty()
+    done = subprocess.run(
+        [str(BUILD / "bin" / "stoker"), "warm", str(manifest), "--jobs", "1"], env=other_site.env,
+        stdout=subprocess.PIPE, stderr=slave, text=True, timeout=600)
+    os.close(slave)
+    drawn = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert done.returncode == 0 and done.stdout.startswith("0 hits, 2 compiled, 0 failed in ")
+    assert "[============            ] 1/2  0 hits, 1 compiled, 0 failed, about " in drawn
+    assert drawn.endswith("\r\x1b[K") and drawn.count(" is compiled") == 2
+
+
+def test_no_more_are_compiled_at_a_time_than_was_asked_for(site, tmp_path, manifest):
+    for i in range(6):
+        run(site, (8, 8 + 8 * i), STOKER_RECORD=str(manifest))
+    folder = tmp_path / "counted"
+    folder.mkdir()
+    daemon = Daemon(folder, "--workers", "4")
+    between = Between(daemon, lambda path, status, reply: reply)
+    running, most, lock, call = set(), [], threading.Lock(), daemon.call
+
+    def counted_call(method, path, body=None):
+        if path != "/v1/compile":
+            return call(method, path, body)
+        with lock:
+            running.add(body)
+            most.append(len(running))
+        try:
+            return call(method, path, body)
+        finally:
+            with lock:
+                running.discard(body)
+
+    daemon.call = counted_call
+    try:
+        assert warm(site, manifest, "--jobs", "2", STOKER_URL=between.url)["compiled"] == 6
+    finally:
+        between.close()
+        daemon.process.kill()
+        daemon.process.wait()
+    assert len(most) == 6 and max(most) <= 2
+
+
 def test_a_daemon_whose_queue_is_full_is_asked_again(site, tmp_path, manifest):
     widths = [(8, 8 + 8 * i) for i in range(1, 7)]
     for each in widths:
@@ -344,6 +392,6 @@ def test_manifests_hold_nothing_of_the_host(site, manifest, tmp_path):
     site.env["STOKER_RECORD"] = str(manifest)
     test_warm.start(site, "mlp")
     recorded = list(contents(manifest))
-    assert len(recorded) == 2 and any(b"warm_cases" in content for content in recorded)
+    assert len(recorded) == 2 and any(b'"guards"' in content for content in recorded)
     for text in (str(ROOT), str(tmp_path), os.path.expanduser("~/"), os.uname().nodename):
         assert not [content for content in recorded if text.encode() in content], text
