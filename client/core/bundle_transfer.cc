@@ -204,16 +204,10 @@ class Import {
   Status PutCapture(const Record& record) {
     STOKER_TRY(const std::string content, UnpackRecord(record));
     STOKER_TRY(const wire::CapturePut put, wire::DecodeCapturePut(content));
-    wire::CaptureQuery query;
-    query.ns = put.key.ns;
-    query.capture_key = put.key.capture_key;
-    STOKER_TRY(const auto answer, daemon_.FindCaptures(query));
-    if (const auto* list = std::get_if<wire::CaptureList>(&answer)) {
-      const auto is_it = [&](const wire::Blob& stored) { return stored.data == put.capture; };
-      if (std::ranges::any_of(list->captures, is_it)) {
-        ++counts_.there_already;
-        return Ok();
-      }
+    STOKER_TRY(const bool is_there, daemon_.HasCapture(put));
+    if (is_there) {
+      ++counts_.there_already;
+      return Ok();
     }
     STOKER_RETURN_IF_ERROR(daemon_.PutCapture(put));
     ++counts_.captures;

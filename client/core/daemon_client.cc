@@ -1,5 +1,6 @@
 #include "client/core/daemon_client.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "protocol/wire/framing.h"
@@ -300,6 +301,16 @@ Result<wire::EntryReply> DaemonClient::PutEntry(const wire::StoredEntry& entry) 
              Call("POST", kPath, wire::EncodeStoredEntry(entry), options_.call_timeout));
   if (response.status != 200) return ErrorOfResponse(response, kPath);
   return wire::DecodeEntryReply(response.body);
+}
+
+Result<bool> DaemonClient::HasCapture(const wire::CapturePut& put) {
+  const auto entry = GetEntry({put.key.ns, put.key.capture_key});
+  if (entry.ok()) {
+    return std::ranges::find(entry->references, Sha256Of(put.capture)) != entry->references.end();
+  }
+  const ErrorCode code = entry.error().code;
+  if (code == ErrorCode::kNotFound || code == ErrorCode::kDataLoss) return false;
+  return entry.error();
 }
 
 Result<std::string> DaemonClient::GetBlob(const Digest& digest) {

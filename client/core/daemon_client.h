@@ -62,6 +62,8 @@ class DaemonClient {
   Status NoteCapture(const wire::CaptureNote& note);
   Result<wire::StoredEntry> GetEntry(const wire::EntryQuery& query);
   Result<wire::EntryReply> PutEntry(const wire::StoredEntry& entry);
+  // Whether this very capture is stored under its key, whoever wrote it.
+  Result<bool> HasCapture(const wire::CapturePut& put);
   // Verified. NotFound: it is not stored.
   Result<std::string> GetBlob(const Digest& digest);
   Status PutBlob(const Digest& digest, std::string_view bytes);

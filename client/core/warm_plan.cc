@@ -184,14 +184,8 @@ Result<WarmOutcome> WarmPlan::Obtain(const Step& step, wire::CompileCall call, b
 
 Result<WarmOutcome> WarmPlan::Store(wire::CapturePut put, const WarmItem& item, bool check_only) {
   put.key.ns = item.name_space;
-  wire::CaptureQuery query;  // Without fields: a miss needs no explanation.
-  query.ns = put.key.ns;
-  query.capture_key = put.key.capture_key;
-  STOKER_TRY(const auto answer, daemon_->FindCaptures(query));
-  if (const auto* list = std::get_if<wire::CaptureList>(&answer)) {
-    const auto is_it = [&](const wire::Blob& stored) { return stored.data == put.capture; };
-    if (std::ranges::any_of(list->captures, is_it)) return WarmOutcome::kHit;
-  }
+  STOKER_TRY(const bool is_there, daemon_->HasCapture(put));
+  if (is_there) return WarmOutcome::kHit;
   if (check_only) return WarmOutcome::kMissing;
   STOKER_RETURN_IF_ERROR(daemon_->PutCapture(put));
   return WarmOutcome::kStored;

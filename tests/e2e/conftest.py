@@ -25,7 +25,7 @@ class Site:
             os.environ, STOKER_CACHE_DIR=str(cache), STOKER_DAEMON=str(BUILD / "bin" / "stokerd"),
             STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"),
             PYTHONPATH=str(ROOT / "client" / "python"), STOKER_AUDIT_ONE_IN="0")
-        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES"):
+        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES", "STOKER_RECORD"):
             self.env.pop(name, None)
         if "STOKER_TEST_CAPTURES" in self.env:  # What ./dev matrix says.
             self.env["STOKER_CAPTURES"] = self.env["STOKER_TEST_CAPTURES"]

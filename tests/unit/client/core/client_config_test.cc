@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
+
 namespace stoker {
 namespace {
 
 class ClientConfigTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
-                             "STOKER_PREPARED_MIB", "STOKER_TOKEN", "XDG_CACHE_HOME"}) {
+    for (const char* name :
+         {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
+          "STOKER_PREPARED_MIB", "STOKER_RECORD", "STOKER_TOKEN", "XDG_CACHE_HOME"}) {
       unsetenv(name);
     }
     setenv("HOME", "/users/someone", 1);
@@ -40,6 +43,15 @@ TEST_F(ClientConfigTest, Resolve_Token_IsForADaemonThatIsNamed) {
   EXPECT_EQ(ResolveClientConfig({})->daemon.trust.token, "");  // The private one knows none.
   setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
   EXPECT_EQ(ResolveClientConfig({})->daemon.trust.token, "a-token");
+}
+
+TEST_F(ClientConfigTest, Resolve_Manifest_StaysWhereItIsWhenTheJobGoesElsewhere) {
+  EXPECT_EQ(ResolveClientConfig({})->manifest, "");
+  setenv("STOKER_RECORD", "job.manifest", 1);
+  EXPECT_EQ(ResolveClientConfig({})->manifest,
+            (std::filesystem::current_path() / "job.manifest").string());
+  setenv("STOKER_RECORD", "/elsewhere/job.manifest", 1);
+  EXPECT_EQ(ResolveClientConfig({})->manifest, "/elsewhere/job.manifest");
 }
 
 TEST_F(ClientConfigTest, Resolve_OptionAndEnvironment_OptionWins) {
