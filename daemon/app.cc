@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstdio>
 #include <filesystem>
 
 #include "cache/stack.h"
@@ -24,6 +25,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/signing/key_ring.h"
 
 namespace stoker {
 namespace {
@@ -62,6 +64,16 @@ AccessConfig AccessOf(const Config& config) {
   access.other_users = Scopes::Parse(config.other_users).value();
   access.token_file = config.token_file;
   return access;
+}
+
+std::string KeyFolderOf(const Config& config) { return config.cache_dir + "/keys"; }
+
+KeyRingConfig KeyRingConfigOf(const Config& config) {
+  KeyRingConfig keys;
+  keys.folder = KeyFolderOf(config);
+  keys.files = config.signing_keys;
+  keys.overlap = std::chrono::seconds(config.key_overlap_s);
+  return keys;
 }
 
 // How many descriptors the process may have, once it has asked for `wanted`.
@@ -104,6 +116,8 @@ Status RunApp(const Config& config) {
   STOKER_TRY(const std::unique_ptr<FolderClaim> claim,
              FolderClaim::Take(config.cache_dir, kHandOverPatience));
   STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
+  STOKER_TRY(const std::unique_ptr<KeyRing> keys, KeyRing::Open(KeyRingConfigOf(config)));
+  spdlog::info("signs with {}", ListOf(keys->keys()->Announced()));
   STOKER_TRY(const std::unique_ptr<CacheStack> stack,
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
@@ -111,7 +125,8 @@ Status RunApp(const Config& config) {
   asio::io_context io(1);
   asio::thread_pool blocking(kBlockingThreads);
   CacheCounters cache_counters(*stack, *statistics);
-  CompileService service(io.get_executor(), blocking, *stack, *statistics, ServiceConfigOf(config));
+  CompileService service(io.get_executor(), blocking, *stack, *statistics, *keys,
+                         ServiceConfigOf(config));
   RequestMetrics request_metrics(HttpApi::RouteNames());
   AdminPages pages(blocking, *statistics, cache_counters, service, request_metrics,
                    static_cast<std::uint64_t>(config.max_cache_bytes));
@@ -120,7 +135,7 @@ Status RunApp(const Config& config) {
   CapturesApi captures(blocking, *stack, *statistics);
   HttpApi api(*access, service, pages, bazel, captures, request_metrics, [&quit] { quit(); });
   net::Server server(api, LimitsOf(config));
-  Housekeeper housekeeper(io, blocking, config, *claim, *access, *stack, *statistics,
+  Housekeeper housekeeper(io, blocking, config, *claim, *access, *keys, *stack, *statistics,
                           cache_counters, service, pages, server);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
@@ -157,6 +172,18 @@ Status RunApp(const Config& config) {
     spdlog::warn("statistics: {}", status.error().message);
   }
   spdlog::info("stopped");
+  return Ok();
+}
+
+Status RotateKeyOf(const Config& config) {
+  if (!config.signing_keys.empty()) {
+    return FailedPrecondition(
+        "Option 'signing-key' names the keys: give it the new one first, and the old one for as "
+        "long "
+        "as clients pin it.");
+  }
+  STOKER_TRY(const PublicKey made, RotateKey(KeyFolderOf(config)));
+  std::printf("%s\n", made.ToString().c_str());
   return Ok();
 }
 

@@ -28,13 +28,15 @@ struct Config {
   std::string socket_mode = "0600";  // Of Unix sockets, octal.
   std::string other_users = "none";  // What users of this host other than the daemon's own may do.
   std::string token_file;            // Empty: no tokens.
-  std::string log_level = "info";    // trace, debug, info, warn, error, off
-  std::string log_file;              // Empty: standard error.
+  std::vector<std::string> signing_keys;  // Files; empty: <cache_dir>/keys has the daemon's own.
+  std::int64_t key_overlap_s = 30 * 86400;
+  std::string log_level = "info";  // trace, debug, info, warn, error, off
+  std::string log_file;            // Empty: standard error.
 
   std::string ToString() const;  // As TOML.
 };
 
-enum class Mode { kServe, kCheckConfig, kHelp, kVersion, kWorker };
+enum class Mode { kServe, kCheckConfig, kRotateKey, kHelp, kVersion, kWorker };
 
 struct CommandLine {
   Mode mode = Mode::kServe;

@@ -19,17 +19,27 @@ void Warn(const char* what, const Status& status) {
   if (!status.ok()) spdlog::warn("{}: {}", what, status.error().message);
 }
 
+// Once for each trouble.
+void Complain(const char* what, const Status& status, std::string* said) {
+  const std::string trouble = status.ok() ? "" : status.error().message;
+  if (!trouble.empty() && trouble != *said) {
+    spdlog::error("the {} stay as they were: {}", what, trouble);
+  }
+  *said = trouble;
+}
+
 }  // namespace
 
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
-                         FolderClaim& claim, AccessControl& access, CacheStack& stack,
-                         Statistics& statistics, CacheCounters& cache_counters,
+                         FolderClaim& claim, AccessControl& access, KeyRing& keys,
+                         CacheStack& stack, Statistics& statistics, CacheCounters& cache_counters,
                          CompileService& service, AdminPages& pages, net::Server& server)
     : io_(io),
       blocking_(blocking),
       config_(config),
       claim_(claim),
       access_(access),
+      keys_(keys),
       stack_(stack),
       statistics_(statistics),
       cache_counters_(cache_counters),
@@ -83,6 +93,7 @@ void Housekeeper::Tick() {
     asio::post(blocking_, [this, maintain] {
       WriteCounters(maintain);
       ReadTokens();
+      ReadKeys();
       writing_ = false;
     });
   }
@@ -98,13 +109,13 @@ void Housekeeper::WriteCounters(bool maintain) {
   if (maintain) Warn("cache maintenance", stack_.Maintain());
 }
 
-void Housekeeper::ReadTokens() {
-  const Status status = access_.Reload();
-  const std::string trouble = status.ok() ? "" : status.error().message;
-  if (!trouble.empty() && trouble != token_trouble_) {
-    spdlog::error("the tokens stay as they were: {}", trouble);
-  }
-  token_trouble_ = trouble;
+void Housekeeper::ReadTokens() { Complain("tokens", access_.Reload(), &token_trouble_); }
+
+void Housekeeper::ReadKeys() {
+  const auto before = keys_.keys();
+  Complain("signing keys", keys_.Reload(), &key_trouble_);
+  const auto now = keys_.keys();
+  if (now != before) spdlog::info("signs with {} from now on", ListOf(now->Announced()));
 }
 
 bool Housekeeper::IsIdle() {

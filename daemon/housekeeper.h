@@ -1,6 +1,6 @@
 // Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness, the
-// token file and the program's file are looked at; every few minutes the cache is maintained; it
-// ends the process when draining is done.
+// token file, the signing keys and the program's file are looked at; every few minutes the cache is
+// maintained; it ends the process when draining is done.
 #pragma once
 
 #include <atomic>
@@ -22,6 +22,7 @@
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"
+#include "daemon/signing/key_ring.h"
 
 namespace stoker {
 
@@ -29,9 +30,9 @@ class Housekeeper {
  public:
   // Everything must outlive it.
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
-              FolderClaim& claim, AccessControl& access, CacheStack& stack, Statistics& statistics,
-              CacheCounters& cache_counters, CompileService& service, AdminPages& pages,
-              net::Server& server);
+              FolderClaim& claim, AccessControl& access, KeyRing& keys, CacheStack& stack,
+              Statistics& statistics, CacheCounters& cache_counters, CompileService& service,
+              AdminPages& pages, net::Server& server);
 
   void Start();
 
@@ -44,6 +45,7 @@ class Housekeeper {
   void Tick();
   void WriteCounters(bool maintain);
   void ReadTokens();
+  void ReadKeys();
   bool IsIdle();
   bool IsDrained() const;
 
@@ -52,6 +54,7 @@ class Housekeeper {
   const Config& config_;
   FolderClaim& claim_;
   AccessControl& access_;
+  KeyRing& keys_;
   CacheStack& stack_;
   Statistics& statistics_;
   CacheCounters& cache_counters_;
@@ -59,7 +62,8 @@ class Housekeeper {
   AdminPages& pages_;
   net::Server& server_;
   std::atomic<bool> writing_{false};
-  std::string token_trouble_;  // Used by whoever holds writing_.
+  std::string token_trouble_;  // Used by whoever holds writing_, and what follows.
+  std::string key_trouble_;
   const ProgramWatch program_;
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

@@ -17,6 +17,7 @@ void AddList(CLI::App& app, Command& command);     // ls [--json] [--captures] [
 void AddInspect(CLI::App& app, Command& command);  // inspect KEY [--section S]...
 void AddExplain(CLI::App& app, Command& command);  // explain [--json] [--limit N]
 void AddKey(CLI::App& app, Command& command);      // key --explain A B
+void AddKeys(CLI::App& app, Command& command);     // keys [--json]
 void AddStop(CLI::App& app, Command& command);     // stop
 void AddDoctor(CLI::App& app, Command& command);   // doctor
 

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   add(stoker::cli::AddInspect);
   add(stoker::cli::AddKey);
   add(stoker::cli::AddExplain);
+  add(stoker::cli::AddKeys);
   add(stoker::cli::AddStop);
   add(stoker::cli::AddDoctor);
 

@@ -12,6 +12,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <exception>
+#include <optional>
 #include <vector>
 
 namespace stoker {
@@ -60,6 +61,9 @@ struct HttpConnection::State {
   std::string url;
   std::string authorization;  // Empty: none.
   bool usable = false;
+  DaemonTrust trust;
+  // Of plain TCP not known before the first answer: who has answered has accepted.
+  std::optional<bool> is_authenticated;
 
   // Runs one asynchronous operation to its end.
   template <typename Start>
@@ -109,6 +113,10 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view method, st
   HttpResponse response;
   response.status = static_cast<int>(parser.get().result_int());
   response.retry_after_s = std::atoi(std::string(parser.get()[http::field::retry_after]).c_str());
+  if (!is_authenticated) {
+    is_authenticated = IsServedByTrusted(stream.socket().native_handle(), trust);
+  }
+  response.is_authenticated = *is_authenticated;
   const bool hand_on = on_data != nullptr && response.status == 200;
 
   std::string piece(kPieceBytes, '\0');
@@ -151,7 +159,9 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
     if (url.scheme == DaemonUrl::Scheme::kUnix) {
       STOKER_RETURN_IF_ERROR(
           CheckSocketServer(state->stream.socket().native_handle(), url.path, trust));
+      state->is_authenticated = true;
     }
+    state->trust = trust;
     if (!trust.token.empty() && url.scheme == DaemonUrl::Scheme::kHttp) {
       STOKER_RETURN_IF_ERROR(
           CheckTokenStaysHere(state->stream.socket().native_handle(), state->url));

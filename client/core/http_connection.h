@@ -17,6 +17,8 @@ struct HttpResponse {
   int status = 0;
   std::string body;
   int retry_after_s = 0;  // 0: it does not say.
+  // Whether the channel proves that a daemon that is trusted said it (daemon_trust.h).
+  bool is_authenticated = false;
 };
 
 class HttpConnection {

@@ -12,8 +12,7 @@ struct Peer {
   std::optional<std::uint32_t> uid;
 };
 
-// Of a connected socket. A Unix socket's peer is who connected (SO_PEERCRED); that of a TCP
-// connection within this host is the owner of the socket at the other end (sock_diag(7)).
+// Of a connected socket.
 Peer PeerOf(int socket);
 
 }  // namespace stoker::net

@@ -53,12 +53,14 @@ class CompileService::Job {
 };
 
 CompileService::CompileService(asio::any_io_executor executor, asio::thread_pool& blocking,
-                               CacheStack& stack, Statistics& statistics, ServiceConfig config)
+                               CacheStack& stack, Statistics& statistics, const KeyRing& keys,
+                               ServiceConfig config)
     : executor_(executor),
       blocking_(blocking),
       statistics_(statistics),
+      keys_(keys),
       config_(std::move(config)),
-      store_(stack),
+      store_(stack, keys),
       workers_(executor, blocking, config_.worker, config_.log.warn) {}
 
 // In all, in a namespace, and of artifacts.
@@ -136,6 +138,9 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     MissReason reason;
     if (found.error().code == ErrorCode::kDataLoss) {
       reason = {"damaged or evicted", "damaged or evicted: " + found.error().message};
+      config_.log.warn(found.error().message);
+    } else if (found.error().code == ErrorCode::kFailedPrecondition) {
+      reason = {"signer is unknown", "signer is unknown: " + found.error().message};
       config_.log.warn(found.error().message);
     } else if (found.error().code == ErrorCode::kNotFound) {
       reason = store_.ExplainMiss(request);
@@ -304,7 +309,7 @@ asio::awaitable<Flight::Landing> CompileService::Fly(const wire::CompileCall& ca
   if (!done.ok()) co_return done.error();
   flight.Report({"storing", 0, 1, "", done->compile_seconds});
   auto compiled = co_await RunBlocking(blocking_, [&]() -> Result<CompiledArtifact> {
-    STOKER_TRY(CompiledArtifact made, ArtifactStore::Assemble(call, *std::move(done), reused));
+    STOKER_TRY(CompiledArtifact made, store_.Assemble(call, *std::move(done), reused));
     if (const Status status = store_.Publish(call, made); !status.ok()) {
       // A full disk costs the next client a compile, and this one nothing.
       statistics_.Add("publish_failures");

@@ -13,12 +13,14 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "cache/stack.h"
 #include "daemon/service/artifact_store.h"
 #include "daemon/service/flight.h"
 #include "daemon/service/statistics.h"
 #include "daemon/service/worker_pool.h"
+#include "daemon/signing/key_ring.h"
 #include "protocol/wire/messages.h"
 
 namespace stoker {
@@ -40,7 +42,8 @@ class CompileService {
 
   // All references must outlive the service. Its coroutines run on strands.
   CompileService(boost::asio::any_io_executor executor, boost::asio::thread_pool& blocking,
-                 CacheStack& stack, Statistics& statistics, ServiceConfig config);
+                 CacheStack& stack, Statistics& statistics, const KeyRing& keys,
+                 ServiceConfig config);
 
   boost::asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> Lookup(
       wire::LookupRequest request);
@@ -62,6 +65,8 @@ class CompileService {
   int jobs() const { return jobs_; }  // Running and waiting.
   int running() const { return workers_.running(); }
   int queue_limit() const { return config_.queue_limit; }
+  // What signs artifacts now, the newest first.
+  std::vector<PublicKey> signing_keys() const { return keys_.keys()->Announced(); }
 
  private:
   class Job;
@@ -85,6 +90,7 @@ class CompileService {
   const boost::asio::any_io_executor executor_;
   boost::asio::thread_pool& blocking_;
   Statistics& statistics_;
+  const KeyRing& keys_;
   const ServiceConfig config_;
   ArtifactStore store_;
   WorkerPool workers_;

@@ -24,8 +24,10 @@ class Site:
         self.env = dict(
             os.environ, STOKER_CACHE_DIR=str(cache), STOKER_DAEMON=str(BUILD / "bin" / "stokerd"),
             STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"),
-            PYTHONPATH=str(ROOT / "client" / "python"), STOKER_AUDIT_ONE_IN="0")
-        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES"):
+            PYTHONPATH=str(ROOT / "client" / "python"), STOKER_AUDIT_ONE_IN="0",
+            XDG_CONFIG_HOME=str(cache.parent / "config"))  # A user of its own.
+        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES", "STOKER_SIGNERS",
+                     "STOKER_WRITER_KEY", "STOKER_TRUSTED_WRITERS"):
             self.env.pop(name, None)
         if "STOKER_TEST_CAPTURES" in self.env:  # What ./dev matrix says.
             self.env["STOKER_CAPTURES"] = self.env["STOKER_TEST_CAPTURES"]

@@ -57,7 +57,7 @@ class TestDaemon {
     config.log.info = config.log.warn = [](std::string_view) {};
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
-                                         *stack_, *statistics_, std::move(config));
+                                         *stack_, *statistics_, ring_, std::move(config));
     pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, *cache_counters_,
                                           *service_, request_metrics_, std::uint64_t{1} << 30);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
@@ -85,6 +85,7 @@ class TestDaemon {
 
   std::string socket_path() const { return folder_.path() + "/s"; }
   CompileService& service() { return *service_; }
+  CacheStack& stack() { return *stack_; }
   Statistics& statistics() { return *statistics_; }
   int quits() const { return quits_; }
 
@@ -123,6 +124,7 @@ class TestDaemon {
 
   TempFolder folder_;
   MemoryCounterStore counter_store_;
+  const KeyRing ring_{SigningKey::Make().value()};
   std::unique_ptr<CacheStack> stack_;
   std::unique_ptr<Statistics> statistics_;
   std::unique_ptr<CacheCounters> cache_counters_;
