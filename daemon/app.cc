@@ -170,10 +170,11 @@ Status RunApp(const Config& config) {
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
+  EntriesApi entries(blocking, *stack);
   Upkeep upkeep(*stack, UpkeepConfigOf(service));
   UpkeepApi upkeep_api(blocking, *stack, upkeep);
-  HttpApi api(*access, service, pages, dashboard, bazel, captures, upkeep_api, request_metrics,
-              [&quit] { quit(); });
+  HttpApi api(*access, service, pages, dashboard, bazel, captures, entries, upkeep_api,
+              request_metrics, [&quit] { quit(); });
   net::Server server(api, LimitsOf(config), tls.get());
   Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *stack, *statistics,
                           history, cache_counters, service, upkeep, pages, server, manager);

@@ -25,6 +25,10 @@ int main(int argc, char** argv) {
   add(stoker::cli::AddInspect);
   add(stoker::cli::AddKey);
   add(stoker::cli::AddExplain);
+  add(stoker::cli::AddRecord);
+  add(stoker::cli::AddWarm);
+  add(stoker::cli::AddExport);
+  add(stoker::cli::AddImport);
   add(stoker::cli::AddGc);
   add(stoker::cli::AddVerify);
   add(stoker::cli::AddPurge);

@@ -125,7 +125,28 @@ stoker_status* stoker_client_put_capture(stoker_client* client, const char* key,
     STOKER_TRY(put.key, QueryOf(*client, key, fields));
     put.label = TextOrEmpty(label);
     put.capture = SealCapture({data, size});
+    client->session.recorder().Capture(put);
     return client->session.daemon().PutCapture(put);
+  });
+}
+
+stoker_status* stoker_client_record_capture(stoker_client* client, const char* key,
+                                            const char* fields, const char* label,
+                                            const stoker_captures* captures, size_t index) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(captures, "captures"));
+    if (!client->session.recorder().is_on()) return Ok();
+    if (index >= captures->captures.size()) {
+      return InvalidArgument("Argument 'index' is " + std::to_string(index) + " of " +
+                             std::to_string(captures->captures.size()) + " captures.");
+    }
+    wire::CapturePut put;
+    STOKER_TRY(put.key, QueryOf(*client, key, fields));
+    put.label = TextOrEmpty(label);
+    put.capture = captures->captures[index].envelope;
+    client->session.recorder().Capture(put);
+    return Ok();
   });
 }
 

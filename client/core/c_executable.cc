@@ -13,6 +13,13 @@ struct stoker_executable {
 namespace stoker {
 namespace {
 
+// Of text that may be NULL or empty: the default.
+Result<Numerics> NumericsOf(const char* text) {
+  const std::string name = TextOrEmpty(text);
+  if (name.empty()) return CompileOptions().numerics;
+  return NumericsNamed(name);
+}
+
 Result<CompileOptions> OptionsOf(const stoker_compile_options* options) {
   CompileOptions result;
   if (options == nullptr) return result;
@@ -21,13 +28,7 @@ Result<CompileOptions> OptionsOf(const stoker_compile_options* options) {
                            std::to_string(options->struct_size) + "; at least " +
                            std::to_string(sizeof(stoker_compile_options)) + " is expected.");
   }
-  const std::string numerics = TextOrEmpty(options->numerics);
-  if (numerics.empty()) return result;
-  const auto parsed = ParseNumerics(numerics);
-  if (!parsed) {
-    return InvalidArgument("Numerics '" + numerics + "' is none of highest, high, medium.");
-  }
-  result.numerics = *parsed;
+  STOKER_TRY(result.numerics, NumericsOf(options->numerics));
   return result;
 }
 
@@ -84,14 +85,15 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
   });
 }
 
-stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,
+stoker_status* stoker_load(stoker_client* client, const char* request_key_hex, const char* numerics,
                            stoker_executable** executable) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(request_key_hex, "request_key_hex"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_TRY(const Digest key, Digest::FromHex(request_key_hex));
-    STOKER_TRY(Obtained obtained, client->session.Load(key));
+    STOKER_TRY(const Numerics wished, NumericsOf(numerics));
+    STOKER_TRY(Obtained obtained, client->session.Load(key, wished));
     return Finish(*client, std::move(obtained), std::nullopt, executable);
   });
 }

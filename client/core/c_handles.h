@@ -26,7 +26,7 @@ struct stoker_client {
 
   explicit stoker_client(stoker::ClientConfig resolved)
       : config(std::move(resolved)),
-        session(config.daemon, config.name_space),
+        session(config.daemon, config.name_space, config.manifest),
         prepared(std::make_shared<stoker::cpu::PreparedStore>(
             config.prepared, stoker::ReportPrepared(config.daemon, config.name_space))) {}
 };
@@ -62,6 +62,11 @@ stoker_status* Guarded(const Body& body) noexcept {
 inline Status RequireNonNull(const void* pointer, const char* name) {
   if (pointer != nullptr) return Ok();
   return InvalidArgument(std::string("Argument '") + name + "' is NULL.");
+}
+
+inline Result<Numerics> NumericsNamed(const std::string& name) {
+  if (const auto numerics = ParseNumerics(name)) return *numerics;
+  return InvalidArgument("Numerics '" + name + "' is none of highest, high, medium.");
 }
 
 inline std::string TextOrEmpty(const char* text) {

@@ -51,6 +51,11 @@ Result<cpu::PreparedStore::Options> PreparedOptionsIn(const std::string& cache_d
 
 Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   ClientConfig config;
+  if (const std::string path = Environment("STOKER_RECORD"); !path.empty()) {
+    std::error_code code;
+    const auto absolute = std::filesystem::absolute(path, code);
+    config.manifest = code ? path : absolute.string();
+  }
   config.name_space =
       FirstOf(settings.name_space, "STOKER_NAMESPACE", std::string(wire::kDefaultNamespace));
   if (settings.connect_timeout_ms > 0) {

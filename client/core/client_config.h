@@ -24,6 +24,7 @@ struct ClientConfig {
   std::string name_space;
   std::string cache_dir;                 // Of a private daemon.
   cpu::PreparedStore::Options prepared;  // Packed weights of this host.
+  std::string manifest;                  // Where requests are recorded; empty: nowhere.
   std::string program_error;             // Why a private daemon cannot be started; empty: it can.
 };
 

@@ -19,8 +19,6 @@ constexpr std::chrono::milliseconds kFirstPause{20};  // Before the third attemp
 constexpr std::chrono::milliseconds kPollInterval{10};
 // It compiles anew, and says nothing meanwhile.
 constexpr std::chrono::minutes kInspectTimeout{10};
-// How long a compile waits for a place in the daemon's queue.
-constexpr std::chrono::seconds kBusyPatience{60};
 
 // The error with the id under which the daemon logs more about it.
 Error WithRequest(Error error, const HttpResponse& response) {
@@ -244,7 +242,7 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
     std::chrono::seconds busy{0};
     auto bundle = CompileOnce(body, on_progress, &busy);
     if (busy.count() > 0) {
-      if (waited + busy > kBusyPatience) return bundle;
+      if (waited + busy > options_.busy_patience) return bundle;
       std::this_thread::sleep_for(busy);
       waited += busy;
       attempt = -1;  // The daemon lives.
@@ -362,6 +360,47 @@ Result<wire::PinList> DaemonClient::Pins(const wire::PinsRequest& request) {
              Call("POST", kPath, wire::EncodePinsRequest(request), options_.call_timeout));
   if (response.status != 200) return ErrorOfResponse(response, kPath);
   return wire::DecodePinList(response.body);
+}
+
+Result<wire::StoredEntry> DaemonClient::GetEntry(const wire::EntryQuery& query) {
+  constexpr std::string_view kPath = "/v1/entries/get";
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", kPath, wire::EncodeEntryQuery(query), options_.call_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, kPath);
+  return wire::DecodeStoredEntry(response.body);
+}
+
+Result<wire::EntryReply> DaemonClient::PutEntry(const wire::StoredEntry& entry) {
+  constexpr std::string_view kPath = "/v1/entries/put";
+  STOKER_TRY(const HttpResponse response,
+             Call("POST", kPath, wire::EncodeStoredEntry(entry), options_.call_timeout));
+  if (response.status != 200) return ErrorOfResponse(response, kPath);
+  return wire::DecodeEntryReply(response.body);
+}
+
+Result<bool> DaemonClient::HasCapture(const wire::CapturePut& put) {
+  const auto entry = GetEntry({put.key.ns, put.key.capture_key});
+  if (entry.ok()) {
+    return std::ranges::find(entry->references, Sha256Of(put.capture)) != entry->references.end();
+  }
+  const ErrorCode code = entry.error().code;
+  if (code == ErrorCode::kNotFound || code == ErrorCode::kDataLoss) return false;
+  return entry.error();
+}
+
+Result<std::string> DaemonClient::GetBlob(const Digest& digest) {
+  STOKER_TRY(std::string bytes, Get("/cas/" + digest.ToHex()));
+  if (const Digest actual = Sha256Of(bytes); actual != digest) {
+    return DataLoss("Blob " + digest.ToHex() + " has digest " + actual.ToHex() + ".");
+  }
+  return bytes;
+}
+
+Status DaemonClient::PutBlob(const Digest& digest, std::string_view bytes) {
+  const std::string path = "/cas/" + digest.ToHex();
+  STOKER_TRY(const HttpResponse response, Call("PUT", path, bytes, options_.call_timeout));
+  if (response.status / 100 != 2) return ErrorOfResponse(response, path);
+  return Ok();
 }
 
 Status DaemonClient::Stop() {

@@ -15,6 +15,7 @@
 #include "client/core/http_connection.h"
 #include "client/core/private_daemon.h"
 #include "protocol/wire/capture_messages.h"
+#include "protocol/wire/entry_messages.h"
 #include "protocol/wire/messages.h"
 #include "protocol/wire/upkeep_messages.h"
 
@@ -31,6 +32,7 @@ struct DaemonClientOptions {
   std::chrono::milliseconds call_timeout{30000};  // For the answer to any other call.
   // For the answer to what a job waits for, and for a connection to a daemon that is not ours.
   std::chrono::milliseconds answer_timeout{30000};
+  std::chrono::seconds busy_patience{60};  // How long a compile waits for a place in the queue.
 };
 
 class DaemonClient {
@@ -68,6 +70,13 @@ class DaemonClient {
                                     const OnProgress& on_progress);
   Result<wire::Pin> Pin(const wire::PinRequest& request, bool pinned);
   Result<wire::PinList> Pins(const wire::PinsRequest& request);
+  Result<wire::StoredEntry> GetEntry(const wire::EntryQuery& query);
+  Result<wire::EntryReply> PutEntry(const wire::StoredEntry& entry);
+  // Whether this very capture is stored under its key, whoever wrote it.
+  Result<bool> HasCapture(const wire::CapturePut& put);
+  // Verified. NotFound: it is not stored.
+  Result<std::string> GetBlob(const Digest& digest);
+  Status PutBlob(const Digest& digest, std::string_view bytes);
   // Asks the daemon to drain and stop. Never starts one.
   Status Stop();
   // Body of GET `path`.

@@ -20,14 +20,54 @@ wire::LookupRequest LookupOf(const std::string& name_space, const Digest& key,
   return request;
 }
 
+// Such a request would fail wherever it is compiled ahead, too.
+bool IsRefused(const Error& error) {
+  return error.code == ErrorCode::kUnimplemented || error.code == ErrorCode::kInvalidArgument;
+}
+
 }  // namespace
 
-Session::Session(DaemonClientOptions daemon, std::string name_space)
-    : daemon_(std::move(daemon)), name_space_(std::move(name_space)) {}
+Session::Session(DaemonClientOptions daemon, std::string name_space, std::string manifest)
+    : daemon_(std::move(daemon)),
+      name_space_(std::move(name_space)),
+      recorder_(std::move(manifest)) {}
 
 Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& signature,
                                   const Target& target, const CompileOptions& wanted,
                                   const DaemonClient::OnProgress& on_progress) {
+  auto obtained = Obtain(graph, signature, target, wanted, on_progress);
+  if (recorder_.is_on() && (obtained.ok() || !IsRefused(obtained.error()))) {
+    Record(graph, signature, target, wanted);
+  }
+  return obtained;
+}
+
+void Session::Record(const Graph& graph, const ShapeSignature& signature, const Target& target,
+                     const CompileOptions& wanted) {
+  // No compiler: the same request counts once, whoever compiles it.
+  const Digest key = KeyOf(graph.digest(), signature, target, wanted, "").digest;
+  if (recorder_.HasRequest(key, wanted.numerics)) return;
+  wire::CompileCall call;
+  call.ns = name_space_;
+  call.graph = EncodeGraph(graph);
+  call.graph_name = graph.name();
+  call.signature = signature;
+  call.target = target;
+  call.options = wanted;
+  recorder_.Request(key, std::move(call));
+}
+
+void Session::RecordLoaded(const Digest& request_key, Numerics wished, const wire::Bundle& found) {
+  auto call = wire::DecodeCompileCall(found.request);
+  if (!call.ok()) return;  // A request that is too large for the index is kept without its fields.
+  // Of a compile that does not read them, and of one that does, these are the default.
+  if (call->options.numerics == Numerics::kHighest) call->options.numerics = wished;
+  recorder_.Request(request_key, *std::move(call));
+}
+
+Result<Obtained> Session::Obtain(const Graph& graph, const ShapeSignature& signature,
+                                 const Target& target, const CompileOptions& wanted,
+                                 const DaemonClient::OnProgress& on_progress) {
   const Clock::time_point start = Clock::now();
   const CompileOptions options = Canonical(wanted, graph, target);
   STOKER_TRY(const wire::Hello hello, daemon_.Hello());
@@ -92,7 +132,7 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
   return obtained;
 }
 
-Result<Obtained> Session::Load(const Digest& request_key) {
+Result<Obtained> Session::Load(const Digest& request_key, Numerics wished) {
   const Clock::time_point start = Clock::now();
   Obtained obtained;
   obtained.request_key = request_key;
@@ -101,7 +141,9 @@ Result<Obtained> Session::Load(const Digest& request_key) {
     obtained.source = "memory";
   } else {
     const Blobs held = HeldBlobs();
-    STOKER_TRY(auto answer, daemon_.Lookup(LookupOf(name_space_, request_key, held)));
+    wire::LookupRequest lookup = LookupOf(name_space_, request_key, held);
+    lookup.with_request = recorder_.is_on() && !recorder_.HasRequest(request_key, wished);
+    STOKER_TRY(auto answer, daemon_.Lookup(lookup));
     if (const auto* miss = std::get_if<wire::Miss>(&answer)) {
       return NotFound("Nothing is stored under request key " + request_key.ToHex() + ": " +
                       miss->reason);
@@ -109,6 +151,7 @@ Result<Obtained> Session::Load(const Digest& request_key) {
     auto& found = std::get<wire::Bundle>(answer);
     obtained.source = found.source;
     obtained.recorded_compile_seconds = found.compile_seconds;
+    if (lookup.with_request) RecordLoaded(request_key, wished, found);
     STOKER_TRY(obtained.bundle, Accept(request_key, std::move(found), held));
   }
   obtained.lookup_seconds = SecondsSince(start);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/core/daemon_client.h"
+#include "client/core/recorder.h"
 #include "protocol/artifact/artifact.h"
 #include "protocol/key/compile_request.h"
 
@@ -43,19 +44,28 @@ class Session {
   // or one that shares kernels, transfers nothing.
   static constexpr std::uint64_t kMemoryBytes = std::uint64_t{256} << 20;
 
-  Session(DaemonClientOptions daemon, std::string name_space);
+  // `manifest`: where what is asked for is recorded; empty: nowhere.
+  Session(DaemonClientOptions daemon, std::string name_space, std::string manifest = "");
 
   DaemonClient& daemon() { return daemon_; }
+  Recorder& recorder() { return recorder_; }
   const std::string& name_space() const { return name_space_; }
 
   // Everything of a CompileRequest but the epoch, which is the daemon's. Options become canonical.
   Result<Obtained> Compile(const Graph& graph, const ShapeSignature& signature,
                            const Target& target, const CompileOptions& options,
                            const DaemonClient::OnProgress& on_progress);
-  // From the key alone; NotFound when no tier has it.
-  Result<Obtained> Load(const Digest& request_key);
+  // From the key alone; NotFound when no tier has it. `wished`: what the caller would compile with,
+  // for the record.
+  Result<Obtained> Load(const Digest& request_key, Numerics wished);
 
  private:
+  Result<Obtained> Obtain(const Graph& graph, const ShapeSignature& signature, const Target& target,
+                          const CompileOptions& wanted,
+                          const DaemonClient::OnProgress& on_progress);
+  void Record(const Graph& graph, const ShapeSignature& signature, const Target& target,
+              const CompileOptions& wanted);
+  void RecordLoaded(const Digest& request_key, Numerics wished, const wire::Bundle& found);
   std::shared_ptr<const ArtifactBundle> Recall(const Digest& request_key);
   void Remember(const Digest& request_key, std::shared_ptr<const ArtifactBundle> bundle);
   // What the daemon need not send again, held on to until the answer has been accepted.
@@ -66,6 +76,7 @@ class Session {
 
   DaemonClient daemon_;
   const std::string name_space_;
+  Recorder recorder_;
 
   struct Held {
     Digest request_key;

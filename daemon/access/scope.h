@@ -12,7 +12,7 @@ namespace stoker {
 enum class Scope : std::uint8_t {
   kRead,   // Look up, list, inspect, status and metrics.
   kWrite,  // Compile, store, drop, pin.
-  kAdmin,  // Stop the daemon; collect garbage, purge, verify.
+  kAdmin,  // Stop the daemon; collect garbage, purge, verify; bring in what another one compiled.
 };
 std::string_view ScopeName(Scope scope);
 

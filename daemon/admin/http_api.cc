@@ -59,6 +59,7 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
       {"POST", "/v1/explain", Scope::kRead, true, &HttpApi::Explain},
       {"", "/v1/captures/", Scope::kRead, true, &HttpApi::Captures},
       {"", "/v1/cache/", Scope::kRead, true, &HttpApi::Upkeep},
+      {"", "/v1/entries/", Scope::kRead, true, &HttpApi::Entries},
       {"GET", "/status", Scope::kRead, false, &HttpApi::Status},
       {"GET", "/metrics", Scope::kRead, false, &HttpApi::Metrics},
       {"GET", "/", Scope::kRead, false, &HttpApi::Dashboard},
@@ -69,13 +70,15 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
 
 HttpApi::HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
                  stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures,
-                 UpkeepApi& upkeep, RequestMetrics& metrics, std::function<void()> quit)
+                 EntriesApi& entries, UpkeepApi& upkeep, RequestMetrics& metrics,
+                 std::function<void()> quit)
     : access_(access),
       service_(service),
       pages_(pages),
       dashboard_(dashboard),
       bazel_(bazel),
       captures_(captures),
+      entries_(entries),
       upkeep_(upkeep),
       metrics_(metrics),
       quit_(std::move(quit)) {}
@@ -185,6 +188,10 @@ HttpApi::Answer HttpApi::Captures(const Call& call) {
 
 HttpApi::Answer HttpApi::Upkeep(const Call& call) {
   co_return co_await upkeep_.Handle(call.request, call.grant, call.stream);
+}
+
+HttpApi::Answer HttpApi::Entries(const Call& call) {
+  co_return co_await entries_.Handle(call.request, call.grant);
 }
 
 HttpApi::Answer HttpApi::Lookup(const Call& call) {

@@ -14,6 +14,7 @@
 #include "daemon/admin/bazel_cache.h"
 #include "daemon/admin/captures_api.h"
 #include "daemon/admin/dashboard.h"
+#include "daemon/admin/entries_api.h"
 #include "daemon/admin/request_metrics.h"
 #include "daemon/admin/upkeep_api.h"
 #include "daemon/net/http.h"
@@ -25,8 +26,9 @@ class HttpApi : public net::HttpHandler {
  public:
   // `quit` is called by POST /-/quit. All references must outlive it.
   HttpApi(const AccessControl& access, CompileService& service, AdminPages& pages,
-          stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures, UpkeepApi& upkeep,
-          RequestMetrics& metrics, std::function<void()> quit);
+          stoker::Dashboard& dashboard, BazelCache& bazel, CapturesApi& captures,
+          EntriesApi& entries, UpkeepApi& upkeep, RequestMetrics& metrics,
+          std::function<void()> quit);
 
   // The names under which requests are counted, for RequestMetrics.
   static std::vector<std::string> RouteNames();
@@ -58,6 +60,7 @@ class HttpApi : public net::HttpHandler {
   Answer Bazel(const Call& call);
   Answer Captures(const Call& call);
   Answer Upkeep(const Call& call);
+  Answer Entries(const Call& call);
   Answer Hello(const Call& call);
   Answer Healthy(const Call& call);
   Answer Ready(const Call& call);
@@ -78,6 +81,7 @@ class HttpApi : public net::HttpHandler {
   stoker::Dashboard& dashboard_;
   BazelCache& bazel_;
   CapturesApi& captures_;
+  EntriesApi& entries_;
   UpkeepApi& upkeep_;
   RequestMetrics& metrics_;
   std::function<void()> quit_;

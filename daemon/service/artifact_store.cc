@@ -54,6 +54,19 @@ std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
   return differences;
 }
 
+wire::ListEntry ListedOf(std::string_view ns, const Digest& key, const ActionEntry& entry) {
+  wire::ListEntry listed;
+  listed.key = key;
+  listed.artifact = entry.artifact;
+  listed.ns = ns;
+  listed.kind = std::string(BlobKindName(entry.kind));
+  listed.label = entry.label;
+  listed.size_bytes = entry.bytes;
+  listed.created_unix_s = static_cast<double>(entry.published_unix_ns) / kNanosPerSecond;
+  listed.compile_seconds = entry.compile_seconds;
+  return listed;
+}
+
 const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view tag) {
   const auto it = std::find_if(fields.begin(), fields.end(),
                                [&](const KeyField& field) { return field.tag == tag; });
@@ -297,20 +310,12 @@ Result<wire::ListReply> ArtifactStore::List(const wire::ListRequest& request) {
   wire::ListReply reply;
   STOKER_RETURN_IF_ERROR(stack_.actions().Visit(
       request.ns, [&](std::string_view ns, const Digest& key, const ActionEntry& entry) {
-        const std::string kind(BlobKindName(entry.kind));
+        const std::string_view kind = BlobKindName(entry.kind);
         if (!request.kind.empty() ? request.kind != kind : ns == kKernelNamespace) return true;
-        wire::ListEntry listed;
-        listed.key = key;
-        listed.artifact = entry.artifact;
-        listed.ns = ns;
-        listed.kind = kind;
-        listed.label = entry.label;
-        listed.size_bytes = entry.bytes;
-        listed.created_unix_s = static_cast<double>(entry.published_unix_ns) / kNanosPerSecond;
+        wire::ListEntry listed = ListedOf(ns, key, entry);
         if (const auto it = accessed.find(entry.artifact); it != accessed.end()) {
           listed.last_used_unix_s = static_cast<double>(it->second) / kNanosPerSecond;
         }
-        listed.compile_seconds = entry.compile_seconds;
         if (const auto call = wire::DecodeCompileCall(entry.metadata); call.ok()) {
           listed.target = call->target.ToString();
         }
@@ -318,6 +323,29 @@ Result<wire::ListReply> ArtifactStore::List(const wire::ListRequest& request) {
         return reply.entries.size() < limit;
       }));
   return reply;
+}
+
+Result<wire::ListReply> ArtifactStore::ListStale(std::string_view ns,
+                                                 std::string_view compiler_epoch) {
+  wire::ListReply reply;
+  STOKER_RETURN_IF_ERROR(stack_.actions().Visit(
+      ns, [&](std::string_view found_in, const Digest& key, const ActionEntry& entry) {
+        if (entry.kind != BlobKind::kArtifact) return true;
+        const auto call = wire::DecodeCompileCall(entry.metadata);
+        if (!call.ok() || call->compiler_epoch == compiler_epoch) return true;
+        wire::ListEntry& listed = reply.entries.emplace_back(ListedOf(found_in, key, entry));
+        listed.target = call->target.ToString();
+        listed.request = entry.metadata;
+        return true;
+      }));
+  return reply;
+}
+
+Result<std::string> ArtifactStore::FindCall(std::string_view ns, const Digest& request_key) {
+  STOKER_TRY(const ActionEntry entry, stack_.actions().Lookup(ns, request_key));
+  STOKER_TRY(wire::CompileCall call, wire::DecodeCompileCall(entry.metadata));
+  STOKER_TRY(call.graph, FindGraph(call.graph_digest));
+  return wire::EncodeCompileCall(call);
 }
 
 Result<wire::CompileCall> ArtifactStore::FindRequest(std::string_view ns, std::string_view prefix) {

@@ -27,7 +27,8 @@ struct StoredArtifact {
   std::string artifact;          // EncodeArtifact.
   std::map<Digest, Blob> blobs;  // Kernels and constants.
   double compile_seconds = 0;
-  std::string tier;  // memory, disk, shared; compiled
+  std::string tier;      // memory, disk, shared; compiled
+  std::string unstored;  // Why the store did not take what was compiled; empty: it did.
 };
 
 // Kernels that a compile found stored: pinned until their artifact is published, and at hand.
@@ -62,6 +63,8 @@ class ArtifactStore {
 
   // Whatever is stored under this digest: whether it is a graph, a worker finds out.
   Result<std::string> FindGraph(const Digest& graph_digest);
+  // The stored request with its graph, encoded.
+  Result<std::string> FindCall(std::string_view ns, const Digest& request_key);
   // Whether it is stored; reads nothing of it, so that FindGraph may find it damaged.
   bool HasGraph(const Digest& graph_digest);
 
@@ -80,6 +83,9 @@ class ArtifactStore {
   MissReason ExplainMiss(const wire::LookupRequest& lookup);
 
   Result<wire::ListReply> List(const wire::ListRequest& request);
+  // All artifacts in `ns` (empty: everywhere) of other compilers than this one, with their
+  // requests.
+  Result<wire::ListReply> ListStale(std::string_view ns, std::string_view compiler_epoch);
   // The request stored under the only key that starts with `prefix`, without its graph.
   Result<wire::CompileCall> FindRequest(std::string_view ns, std::string_view prefix);
   Result<wire::ExplainReply> Explain(const wire::ExplainRequest& request);

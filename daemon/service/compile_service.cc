@@ -4,12 +4,14 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/strand.hpp>
+#include <tuple>
 #include <utility>
 
 #include "compiler/compile.h"
 #include "daemon/service/blocking.h"
 #include "protocol/key/compile_request.h"
 #include "protocol/wire/framing.h"
+#include "protocol/wire/limits.h"
 
 namespace stoker {
 namespace {
@@ -50,6 +52,18 @@ std::string FrameOf(const wire::CompileEvent& event) {
   std::string frame;
   wire::AppendFrame(wire::EncodeCompileEvent(event), &frame);
   return frame;
+}
+
+// To who wants it stored and nothing else.
+wire::CompileEvent StoredReplyOf(const LandedArtifact& artifact, const std::string& source) {
+  if (!artifact.unstored().empty()) {
+    return wire::ErrorReplyOf(
+        ResourceExhausted("The artifact was compiled and is not stored: " + artifact.unstored()));
+  }
+  wire::Bundle bundle;
+  bundle.source = source;
+  bundle.compile_seconds = artifact.compile_seconds();
+  return bundle;
 }
 
 // Namespaces in which the daemon keeps what is no artifact.
@@ -166,6 +180,7 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
   // One trip to the blocking threads: this is what a warm start waits for.
   co_return co_await RunBlocking(blocking_, [&]() -> Result<Answer> {
     auto found = store_.Find(request.ns, request.request_key, request.have_kernels);
+    if (request.probe) return ProbedOf(request, found);
     if (found.ok()) {
       CountHit(request.ns, request.request_key, found->tier, found->compile_seconds);
       wire::Bundle bundle;
@@ -175,6 +190,12 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
       }
       bundle.source = std::move(found->tier);
       bundle.compile_seconds = found->compile_seconds;
+      if (request.with_request) {
+        // Without it the caller has what it needs to run.
+        if (auto call = store_.FindCall(request.ns, request.request_key); call.ok()) {
+          bundle.request = *std::move(call);
+        }
+      }
       return Answer(std::move(bundle));
     }
     MissReason reason;
@@ -194,6 +215,24 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     miss.reason = std::move(reason.text);
     return Answer(std::move(miss));
   });
+}
+
+Result<std::variant<wire::Bundle, wire::Miss>> CompileService::ProbedOf(
+    const wire::LookupRequest& request, const Result<StoredArtifact>& found) {
+  using Answer = std::variant<wire::Bundle, wire::Miss>;
+  if (found.ok()) {
+    wire::Bundle bundle;
+    bundle.source = found->tier;
+    bundle.compile_seconds = found->compile_seconds;
+    return Answer(std::move(bundle));
+  }
+  if (found.error().code != ErrorCode::kNotFound && found.error().code != ErrorCode::kDataLoss) {
+    return found.error();
+  }
+  wire::Miss miss;
+  miss.graph_known = !request.graph_digest.IsZero() && store_.HasGraph(request.graph_digest);
+  miss.reason = found.error().message;
+  return Answer(std::move(miss));
 }
 
 Error CompileService::QueueIsFull() const {
@@ -264,6 +303,7 @@ asio::awaitable<Status> CompileService::Compile(wire::CompileCall call, std::str
   caller.request_key = call.request_key;
   caller.graph_digest = call.graph_digest;
   caller.have_kernels = std::move(call.have_kernels);
+  caller.store_only = call.store_only;
   auto seat = co_await Board(std::move(call), request_id);
   if (!seat.ok()) co_return seat.error();
   co_return co_await Accompany(*std::move(seat), caller, send);
@@ -312,6 +352,7 @@ asio::awaitable<Status> CompileService::Accompany(Seat seat, const wire::Compile
     if (!compiled || seat.joined) {
       CountHit(call.ns, call.request_key, source, landed.compile_seconds());
     }
+    if (call.store_only) co_return co_await send(FrameOf(StoredReplyOf(landed, source)));
     const auto frame =
         co_await RunBlocking(blocking_, [&] { return landed.FrameFor(call.have_kernels, source); });
     co_return co_await send(*frame);
@@ -383,6 +424,7 @@ asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::Compile
       co_await RunBlocking(blocking_, [&] { return store_.Publish(call, *made); });
   if (!published.ok()) {
     // A full disk costs the next client a compile, and this one nothing.
+    made->artifact.unstored = published.error().message;
     statistics_.Add("publish_failures");
     config_.log.warn("storing fails: " + published.error().message, LogFieldsOf(call, request_id));
   }
@@ -404,10 +446,19 @@ void CompileService::Report(const wire::Report& report) {
 }
 
 asio::awaitable<Result<wire::ListReply>> CompileService::List(wire::ListRequest request) {
-  auto reply = co_await RunBlocking(blocking_, [&] { return store_.List(request); });
+  auto reply = co_await RunBlocking(blocking_, [&] {
+    return request.stale ? store_.ListStale(request.ns, CompilerEpoch()) : store_.List(request);
+  });
   if (!reply.ok()) co_return reply;
   for (wire::ListEntry& entry : reply->entries) {
     entry.hits = static_cast<std::uint64_t>(statistics_.Total(HitCounterOf(entry.ns, entry.key)));
+  }
+  if (request.stale) {
+    std::ranges::sort(reply->entries, [](const wire::ListEntry& a, const wire::ListEntry& b) {
+      return std::tie(b.hits, a.key) < std::tie(a.hits, b.key);
+    });
+    const std::size_t limit = request.limit == 0 ? wire::kMaxListEntries : request.limit;
+    if (reply->entries.size() > limit) reply->entries.resize(limit);
   }
   co_return reply;
 }

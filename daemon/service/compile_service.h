@@ -80,6 +80,9 @@ class CompileService {
   bool IsFull() const { return jobs_ >= config_.queue_limit; }
   Error QueueIsFull() const;
   Result<Job> Admit();
+  // Of a lookup that only asks.
+  Result<std::variant<wire::Bundle, wire::Miss>> ProbedOf(const wire::LookupRequest& request,
+                                                          const Result<StoredArtifact>& found);
   boost::asio::awaitable<Result<Seat>> Board(wire::CompileCall call, const std::string& request_id);
   // Of a call with its graph, which belongs to its key.
   Result<Seat> Begin(wire::CompileCall call, const std::string& request_id);

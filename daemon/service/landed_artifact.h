@@ -26,6 +26,8 @@ class LandedArtifact {
 
   double compile_seconds() const { return artifact_.compile_seconds; }
   const std::string& tier() const { return artifact_.tier; }
+  // Why it could not be stored; empty: it is.
+  const std::string& unstored() const { return artifact_.unstored; }
 
   // The event, framed, for a caller who holds these blobs and is told this source. Copies blobs,
   // which may be many megabytes.

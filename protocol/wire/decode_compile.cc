@@ -80,6 +80,8 @@ Status Read(std::string_view name, std::string_view bytes, Bundle* out) {
         return TakeText("bundle.source", field, kMaxNameBytes, &out->source);
       case 4:
         return TakeSeconds("bundle.compile_seconds", field, &out->compile_seconds);
+      case 5:
+        return TakeBytes("bundle.request", field, kMaxMessageBytes, &out->request);
       default:
         return Ok();
     }
@@ -203,6 +205,8 @@ Status Read(std::string_view name, std::string_view bytes, CompileCall* out) {
         return TakeText("compile.compiler_epoch", field, kMaxNameBytes, &out->compiler_epoch);
       case 10:
         return AppendDigest("compile.have_kernels", field, &out->have_kernels);
+      case 11:
+        return field.Get("compile.store_only", &out->store_only);
       default:
         return Ok();
     }
@@ -253,6 +257,10 @@ Status Read(std::string_view name, std::string_view bytes, LookupRequest* out) {
         return AppendDigest("lookup.have_kernels", field, &out->have_kernels);
       case 5:
         return AppendKeyField(field, &out->fields);
+      case 6:
+        return field.Get("lookup.with_request", &out->with_request);
+      case 7:
+        return field.Get("lookup.probe", &out->probe);
       default:
         return Ok();
     }

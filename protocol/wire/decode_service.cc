@@ -92,6 +92,8 @@ Status Read(std::string_view name, std::string_view bytes, ListRequest* out) {
         return TakeText("list.kind", field, kMaxNameBytes, &out->kind);
       case 3:
         return field.Get("list.limit", &out->limit);
+      case 4:
+        return field.Get("list.stale", &out->stale);
       default:
         return Ok();
     }
@@ -125,6 +127,8 @@ Status Read(std::string_view name, std::string_view bytes, ListEntry* out) {
         return field.Get("list.entries.hits", &out->hits);
       case 11:
         return TakeText("list.entries.target", field, kMaxNameBytes, &out->target);
+      case 12:
+        return TakeBytes("list.entries.request", field, kMaxMessageBytes, &out->request);
       default:
         return Ok();
     }

@@ -83,6 +83,7 @@ void Write(ProtoWriter& out, const Bundle& bundle) {
   WriteEach(out, 2, bundle.blobs);
   WriteText(out, 3, bundle.source);
   out.Double(4, bundle.compile_seconds);
+  out.Bytes(5, bundle.request);
 }
 
 void Write(ProtoWriter& out, const SymbolFact& fact) {
@@ -115,6 +116,7 @@ void Write(ProtoWriter& out, const CompileCall& call) {
   out.Message(8, [&](ProtoWriter& nested) { Write(nested, call.options); });
   WriteText(out, 9, call.compiler_epoch);
   WriteDigests(out, 10, call.have_kernels);
+  out.UInt(11, call.store_only ? 1 : 0);
 }
 
 void Write(ProtoWriter& out, const Hello& hello) {
@@ -131,6 +133,8 @@ void Write(ProtoWriter& out, const LookupRequest& request) {
   WriteDigest(out, 3, request.graph_digest);
   WriteDigests(out, 4, request.have_kernels);
   WriteEach(out, 5, request.fields);
+  out.UInt(6, request.with_request ? 1 : 0);
+  out.UInt(7, request.probe ? 1 : 0);
 }
 
 void Write(ProtoWriter& out, const Miss& miss) {
@@ -158,6 +162,7 @@ void Write(ProtoWriter& out, const ListRequest& request) {
   out.Bytes(1, request.ns);
   WriteText(out, 2, request.kind);
   out.UInt(3, request.limit);
+  out.UInt(4, request.stale ? 1 : 0);
 }
 
 void Write(ProtoWriter& out, const ListEntry& entry) {
@@ -172,6 +177,7 @@ void Write(ProtoWriter& out, const ListEntry& entry) {
   out.Double(9, entry.compile_seconds);
   out.UInt(10, entry.hits);
   WriteText(out, 11, entry.target);
+  out.Bytes(12, entry.request);
 }
 
 void Write(ProtoWriter& out, const ListReply& reply) { WriteEach(out, 1, reply.entries); }

@@ -57,6 +57,8 @@ struct LookupRequest {
   Digest graph_digest;
   std::vector<Digest> have_kernels;  // Blob digests the client holds already.
   std::vector<KeyField> fields;      // FieldsOf the request, so that a miss can be explained.
+  bool with_request = false;         // Bundle::request is wanted, too.
+  bool probe = false;  // Is it stored whole? Nothing of it is sent, and nothing is counted.
 };
 
 struct Miss {
@@ -70,6 +72,7 @@ struct Bundle {
   std::vector<Blob> blobs;
   std::string source;            // memory, disk, shared, compiled, joined
   double compile_seconds = 0.0;  // What the compile cost when it was made.
+  std::string request{};  // EncodeCompileCall with the graph; empty: not asked for, or not kept.
 };
 
 // POST /v1/compile -> 200 and a chunked stream of framed CompileEvents (framing.h).
@@ -84,6 +87,8 @@ struct CompileCall {
   CompileOptions options;
   std::string compiler_epoch;
   std::vector<Digest> have_kernels;
+  // Nothing of the artifact is sent; that it could not be stored is an error.
+  bool store_only = false;
 };
 
 struct Progress {
@@ -127,6 +132,7 @@ struct ListRequest {
   std::string ns;
   std::string kind;         // Empty: all. artifact, capture
   std::uint32_t limit = 0;  // 0: kMaxListEntries.
+  bool stale = false;       // Only what another compiler made, most hits first, with its request.
 };
 
 struct ListEntry {
@@ -141,6 +147,7 @@ struct ListEntry {
   double compile_seconds = 0.0;
   std::uint64_t hits = 0;
   std::string target;
+  std::string request{};  // EncodeCompileCall without the graph; of ListRequest::stale.
 };
 
 struct ListReply {

@@ -27,7 +27,7 @@ class Site:
             PYTHONPATH=str(ROOT / "client" / "python"), STOKER_AUDIT_ONE_IN="0",
             # Where a machine is busy with other tests, no daemon is slow.
             STOKER_ANSWER_TIMEOUT_MS="300000")
-        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES"):
+        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES", "STOKER_RECORD"):
             self.env.pop(name, None)
         if "STOKER_TEST_CAPTURES" in self.env:  # What ./dev matrix says.
             self.env["STOKER_CAPTURES"] = self.env["STOKER_TEST_CAPTURES"]

@@ -51,7 +51,7 @@ def bind_fails():
 
 
 def load_fails():
-    def load(self, request_key):
+    def load(self, request_key, numerics=None):
         raise library.StokerError(7, "damaged for a test")
 
     client.Client.load = load

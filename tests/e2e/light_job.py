@@ -1,11 +1,11 @@
 """A job without PyTorch: compiles a chain of layers over the C interface, runs it, prints one JSON line.
 
-usage: light_job.py WIDTH...   tanh(x @ w) for each two consecutive widths; x has two rows
+usage: light_job.py [--target TARGET] WIDTH...   tanh(x @ w) for each two consecutive widths; x has two rows
 """
 
+import argparse
 import ctypes
 import json
-import sys
 
 import numpy as np
 
@@ -35,12 +35,30 @@ def run(handle, arrays, output):
     library.check(lib.stoker_executable_run(handle, pointers, len(arrays), None, 0, results, 1))
 
 
+def compile_for(target, text):
+    """The handle of an executable for another processor's code, which this one runs, too."""
+    lib = library.load()
+    encoded = text.encode()
+    graph = library.make_handle(lib.stoker_graph_parse, encoded, len(encoded))
+    options = library.CompileOptions(
+        struct_size=library.sizeof(library.CompileOptions), target=library.encode(target))
+    try:
+        return library.make_handle(
+            lib.stoker_compile, client.client().handle, graph, ctypes.byref(options))
+    finally:
+        lib.stoker_graph_free(graph)
+
+
 def main():
-    widths = list(map(int, sys.argv[1:]))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--target")
+    parser.add_argument("widths", nargs="+", type=int)
+    arguments = parser.parse_args()
+    widths = arguments.widths
     random = np.random.default_rng(0)
     x = random.standard_normal((ROWS, widths[0]))
     weights = [random.standard_normal(pair) / pair[0] ** 0.5 for pair in zip(widths, widths[1:])]
-    handle = client.client().compile(graph_text(widths))
+    handle = compile_for(arguments.target, graph_text(widths))
     described = json.loads(
         library.take_text(library.load().stoker_executable_describe, handle))
     output = np.empty((ROWS, widths[-1]), np.float32)

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "protocol/base/check.h"
+#include "protocol/wire/entry_messages.h"
 #include "protocol/wire/messages.h"
 #include "protocol/wire/upkeep_messages.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -47,6 +48,9 @@ constexpr Try kMessages[] = {
     ExpectEncodingIsFixedPoint<wire::DecodePin, wire::EncodePin>,
     ExpectEncodingIsFixedPoint<wire::DecodePinsRequest, wire::EncodePinsRequest>,
     ExpectEncodingIsFixedPoint<wire::DecodePinList, wire::EncodePinList>,
+    ExpectEncodingIsFixedPoint<wire::DecodeEntryQuery, wire::EncodeEntryQuery>,
+    ExpectEncodingIsFixedPoint<wire::DecodeStoredEntry, wire::EncodeStoredEntry>,
+    ExpectEncodingIsFixedPoint<wire::DecodeEntryReply, wire::EncodeEntryReply>,
 };
 
 wire::CompileCall SampleCall() {
@@ -105,6 +109,9 @@ std::vector<std::string> Seeds() {
       wire::EncodePin({"team", digest, "artifact", "model", 4096, 1.5}),
       wire::EncodePinsRequest({"team"}),
       wire::EncodePinList({{{"team", digest, "artifact", "model", 4096, 1.5}}, 4096, 8192}),
+      wire::EncodeEntryQuery({"default", digest}),
+      wire::EncodeStoredEntry({"default", digest, "artifact", "gpt2", 1.5, digest, {digest}, "?"}),
+      wire::EncodeEntryReply({{digest}}),
   };
   static_assert(std::size(encodings) == std::size(kMessages));
   std::vector<std::string> seeds;

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define STOKER_ABI_VERSION 2
+#define STOKER_ABI_VERSION 3
 STOKER_API uint32_t stoker_abi_version(void);
 STOKER_API const char* stoker_version(void); /* "0.1.0" */
 
@@ -104,6 +104,12 @@ STOKER_API void stoker_captures_free(stoker_captures* captures);
 STOKER_API stoker_status* stoker_client_put_capture(stoker_client* client, const char* key,
                                                     const char* fields, const char* label,
                                                     const char* data, size_t size);
+/* Says that this process runs one of the captures that were found under `key`, for its manifest
+ * (below). Nothing happens where none is written. */
+STOKER_API stoker_status* stoker_client_record_capture(stoker_client* client, const char* key,
+                                                       const char* fields, const char* label,
+                                                       const stoker_captures* captures,
+                                                       size_t index);
 /* Takes a capture (its digest, as above) that was refused out of service. */
 STOKER_API stoker_status* stoker_client_drop_capture(stoker_client* client, const char* key,
                                                      const char* digest);
@@ -158,6 +164,67 @@ STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, ch
  * it describes it; never starts a daemon. "tls" is empty where the URL is not https://. */
 STOKER_API stoker_status* stoker_client_describe(stoker_client* client, char** json);
 
+/* --- Caches made warm ahead ----------------------------------------------------------------------
+ *
+ * With $STOKER_RECORD set, processes append what they ask for to the manifest of that name: requests
+ * with their graphs, and captures. What cannot be written is one line on standard error. */
+
+/* {"requests", "captures", "damaged_bytes"} of the manifest in a file; an empty file is one. */
+STOKER_API stoker_status* stoker_manifest_describe(const char* path, char** json);
+
+typedef struct stoker_warm_options {
+  size_t struct_size;
+  const char* name_space;      /* NULL or "": that of each record */
+  const char* const* targets;  /* "cpu/x86-64-v4+amx_bf16"; none: that of each request */
+  size_t num_targets;
+  const char* const* numerics; /* "highest", "high", "medium"; none: those of each request */
+  size_t num_numerics;
+} stoker_warm_options;
+
+typedef struct stoker_warm_plan stoker_warm_plan;
+
+typedef enum stoker_warm_outcome {
+  STOKER_WARM_HIT = 0,      /* it is there */
+  STOKER_WARM_MISSING = 1,  /* it is not, and was only asked about */
+  STOKER_WARM_COMPILED = 2, /* it is there now */
+  STOKER_WARM_STORED = 3    /* the same, of a capture */
+} stoker_warm_outcome;
+
+/* What a manifest asks of this client's daemon: each request once for each target and numerics, then
+ * the captures. */
+STOKER_API stoker_status* stoker_warm_plan_of_manifest(stoker_client* client, const char* path,
+                                                       const stoker_warm_options* options,
+                                                       stoker_warm_plan** plan);
+/* The daemon's own artifacts of earlier compilers, at most `limit` (0: 100000), those with most hits
+ * first. */
+STOKER_API stoker_status* stoker_warm_plan_of_stale(stoker_client* client, const char* name_space,
+                                                    uint32_t limit, stoker_warm_plan** plan);
+STOKER_API size_t stoker_warm_plan_count(const stoker_warm_plan* plan);
+/* {"compiler_epoch", "skipped_captures" (no job of this daemon, on these targets, would find them),
+ * "damaged_bytes"}. */
+STOKER_API stoker_status* stoker_warm_plan_describe(const stoker_warm_plan* plan, char** json);
+/* {"kind": "request"|"capture", "namespace", "key", "label", "target"}. */
+STOKER_API stoker_status* stoker_warm_plan_item(const stoker_warm_plan* plan, size_t index,
+                                                char** json);
+/* Has one item made, unless `check_only`. Waits while the daemon's queue is full. */
+STOKER_API stoker_status* stoker_warm_plan_run(stoker_warm_plan* plan, size_t index,
+                                               int32_t check_only, stoker_warm_outcome* outcome);
+STOKER_API void stoker_warm_plan_free(stoker_warm_plan* plan);
+
+typedef void (*stoker_transfer_fn)(void* context, size_t done, size_t total);
+
+/* What the daemon has in a namespace (NULL or "": everywhere) that its compiler made, into a file
+ * that can be imported elsewhere; one that is there is added to. An export or import that was
+ * interrupted goes on when it is repeated. json: {"artifacts", "captures", "there_already",
+ * "skipped" (of another compiler), "bytes"}. `progress` may be NULL. */
+STOKER_API stoker_status* stoker_bundle_export(stoker_client* client, const char* name_space,
+                                               const char* path, stoker_transfer_fn progress,
+                                               void* context, char** json);
+/* Needs the scope "admin". */
+STOKER_API stoker_status* stoker_bundle_import(stoker_client* client, const char* path,
+                                               stoker_transfer_fn progress, void* context,
+                                               char** json);
+
 /* A line of each file below `folder` whose name ends in `suffix`, sorted by path: its path below
  * the folder, bytes, nanoseconds of the last change of its content and of its status, inode. Links
  * are followed. `without`: names in the folder itself that are left out, separated by commas; NULL:
@@ -199,9 +266,11 @@ typedef struct stoker_compile_options {
 STOKER_API stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
                                          const stoker_compile_options* options,
                                          stoker_executable** executable);
-/* The same from a request key alone: NOT_FOUND when no tier has it. */
+/* The same from a request key alone: NOT_FOUND when no tier has it. `numerics`: what the caller
+ * would compile with now, for its manifest (below), which may be compiled for processors that read
+ * it; NULL: highest. */
 STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,
-                                      stoker_executable** executable);
+                                      const char* numerics, stoker_executable** executable);
 STOKER_API void stoker_executable_free(stoker_executable* executable);
 
 /* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|

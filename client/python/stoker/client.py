@@ -70,10 +70,11 @@ class Client:
         finally:
             self._library.stoker_graph_free(graph)
 
-    def load(self, request_key):
-        """The handle of a loaded executable; StokerError when no tier has its artifact."""
+    def load(self, request_key, numerics=None):
+        """The handle of a loaded executable; StokerError when no tier has its artifact. `numerics`: what it would be
+        compiled with now, for a manifest."""
         return library.make_handle(
-            self._library.stoker_load, self._handle, request_key.encode())
+            self._library.stoker_load, self._handle, request_key.encode(), library.encode(numerics))
 
 
 def _log_progress(context, stage, done, total, detail, elapsed):

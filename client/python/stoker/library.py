@@ -9,7 +9,7 @@ from ctypes import (
 from functools import cache
 from pathlib import Path
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 CODES = {
     1: "invalid argument", 2: "not found", 3: "unimplemented", 4: "resource exhausted",
@@ -82,6 +82,8 @@ _SIGNATURES = {
     "stoker_captures_free": (None, [c_void_p]),
     "stoker_client_put_capture": (
         c_void_p, [c_void_p, c_char_p, c_char_p, c_char_p, c_char_p, c_size_t]),
+    "stoker_client_record_capture": (
+        c_void_p, [c_void_p, c_char_p, c_char_p, c_char_p, c_void_p, c_size_t]),
     "stoker_client_drop_capture": (c_void_p, [c_void_p, c_char_p, c_char_p]),
     "stoker_client_note_capture": (
         c_void_p, [c_void_p, c_char_p, c_char_p, c_char_p, c_char_p]),
@@ -90,7 +92,7 @@ _SIGNATURES = {
     "stoker_graph_parse": (c_void_p, [c_char_p, c_size_t, _POINTERS]),
     "stoker_graph_free": (None, [c_void_p]),
     "stoker_compile": (c_void_p, [c_void_p, c_void_p, POINTER(CompileOptions), _POINTERS]),
-    "stoker_load": (c_void_p, [c_void_p, c_char_p, _POINTERS]),
+    "stoker_load": (c_void_p, [c_void_p, c_char_p, c_char_p, _POINTERS]),
     "stoker_executable_free": (None, [c_void_p]),
     "stoker_executable_describe": (c_void_p, [c_void_p, _TEXT]),
     "stoker_set_num_threads": (None, [c_int32]),

@@ -82,7 +82,9 @@ def _find(key, code, local_values, global_values, wrap, describe):
             note(key.entry, "miss", "audit")
             return None, Start(key, stored)
         if isinstance(outcome, Installed):
-            note(key.entry, "hit", detail=f"{outcome.guards} guards, {outcome.graphs} graphs")
+            summary = f"{outcome.guards} guards, {outcome.graphs} graphs"
+            store.use(key, f"{key.entry}, {summary}", stored)
+            note(key.entry, "hit", detail=summary)
             return outcome, Start(key, stored if audit.is_drawn(stored, record) else None)
         failures.append(outcome)
     if failures:

@@ -7,6 +7,7 @@ from ..client import client
 from ..executable import Executable
 from ..log import warn_once
 from ..program import Segment
+from ..pytorch import state
 from .graphs import decode_program
 
 # What libstoker says about an executable and is added up over a program.
@@ -28,7 +29,7 @@ def load_program(words):
 
     executables = []
     for segment in (step for step in program.steps if isinstance(step, Segment)):
-        executable = Executable(client().load(segment.text), segment, on_bind)
+        executable = Executable(client().load(segment.text, state.numerics()), segment, on_bind)
         executables.append(executable)
         description = executable.describe()
         for name in _SUMS:

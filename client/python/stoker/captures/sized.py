@@ -63,7 +63,9 @@ def _load_version(words, inputs):
                 record = stored.record()
                 if record["key"] != [list(field) for field in key.fields]:
                     raise ValueError("It was stored under another key.")
-                return load_program(record["program"])
+                program = load_program(record["program"])
+                store.use(key, key.entry, stored)
+                return program
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 logger.info("captures: what is stored for inputs %s is refused: %r", inputs, error)
                 store.drop(key, stored)

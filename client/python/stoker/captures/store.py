@@ -6,7 +6,7 @@ digest when daemons sign.
 
 import ctypes
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import library
 from ..client import client
@@ -17,6 +17,8 @@ MAX_DETAIL = 8000
 class Stored(NamedTuple):
     digest: str
     content: bytes
+    among: Any = None  # The _Captures it came with,
+    index: int = 0  # and its place there.
 
     def record(self):
         """Raises ValueError when it is no JSON."""
@@ -29,23 +31,31 @@ class Found(NamedTuple):
     miss_reason: str
 
 
+class _Captures:
+    """libstoker's handle, freed with the last of what came with it."""
+
+    def __init__(self, handle):
+        self.handle = handle
+        self._free = library.load().stoker_captures_free
+
+    def __del__(self):
+        self._free(self.handle)
+
+
 def find(key):
     calls = library.load()
-    handle = library.make_handle(
-        calls.stoker_client_find_captures, client().handle, key.digest.encode(), _fields(key))
-    try:
-        captures = []
-        for index in range(calls.stoker_captures_count(handle)):
-            size = ctypes.c_size_t()
-            data = calls.stoker_captures_data(handle, index, ctypes.byref(size))
-            captures.append(Stored(
-                calls.stoker_captures_digest(handle, index).decode(),
-                ctypes.string_at(data, size.value)))
-        return Found(
-            captures, calls.stoker_captures_damaged(handle),
-            calls.stoker_captures_miss_reason(handle).decode(errors="replace"))
-    finally:
-        calls.stoker_captures_free(handle)
+    among = _Captures(library.make_handle(
+        calls.stoker_client_find_captures, client().handle, key.digest.encode(), _fields(key)))
+    captures = []
+    for index in range(calls.stoker_captures_count(among.handle)):
+        size = ctypes.c_size_t()
+        data = calls.stoker_captures_data(among.handle, index, ctypes.byref(size))
+        captures.append(Stored(
+            calls.stoker_captures_digest(among.handle, index).decode(),
+            ctypes.string_at(data, size.value), among, index))
+    return Found(
+        captures, calls.stoker_captures_damaged(among.handle),
+        calls.stoker_captures_miss_reason(among.handle).decode(errors="replace"))
 
 
 def put(key, label, record):
@@ -55,6 +65,12 @@ def put(key, label, record):
 def put_content(key, label, data):
     library.check(library.load().stoker_client_put_capture(
         client().handle, key.digest.encode(), _fields(key), label.encode(), data, len(data)))
+
+
+def use(key, label, stored):
+    """Says that this process runs what it found, for its manifest (STOKER_RECORD)."""
+    library.check(library.load().stoker_client_record_capture(
+        client().handle, key.digest.encode(), _fields(key), _text(label), stored.among.handle, stored.index))
 
 
 def drop(key, stored):

@@ -32,8 +32,9 @@ _TIMEOUT_S = 600  # Of a trial, on a machine that is busy.
 EXIT_S = 60  # How long the end of a process waits for a verdict, with something to store.
 _FEATURES = (CAPTURES, DIRECT, SIZES)
 
-# What may keep a trial from running as the job's own frames do.
-_NOT_FOR_A_TRIAL = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE", "PYTHONWARNINGS", "TORCH_LOGS")
+# What may keep a trial from running as the job's own frames do; and the job's manifest, of which it is no part.
+_NOT_FOR_A_TRIAL = (
+    "TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE", "PYTHONWARNINGS", "TORCH_LOGS", "STOKER_RECORD")
 
 
 class _Question:
@@ -200,7 +201,9 @@ def _remembered(digest):
     """None if nobody tried it. StokerError where there is nobody to ask."""
     for stored in store.find(_key(digest)).captures:
         try:
-            return _checked(stored.record()["verdict"])
+            verdict = _checked(stored.record()["verdict"])
+            store.use(_key(digest), f"a trial of PyTorch {installation.version()}", stored)
+            return verdict
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             logger.info("captures: a verdict that cannot be read: %r", error)
     return None

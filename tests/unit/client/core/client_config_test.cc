@@ -3,15 +3,17 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
+
 namespace stoker {
 namespace {
 
 class ClientConfigTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name :
-         {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
-          "STOKER_PREPARED_MIB", "STOKER_TOKEN", "STOKER_ANSWER_TIMEOUT_MS", "XDG_CACHE_HOME"}) {
+    for (const char* name : {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
+                             "STOKER_PREPARED_MIB", "STOKER_RECORD", "STOKER_TOKEN",
+                             "STOKER_ANSWER_TIMEOUT_MS", "XDG_CACHE_HOME"}) {
       unsetenv(name);
     }
     setenv("HOME", "/users/someone", 1);
@@ -57,6 +59,15 @@ TEST_F(ClientConfigTest, Resolve_AnswerTimeout_IsShortForADaemonThatIsNamed) {
               "STOKER_ANSWER_TIMEOUT_MS is '" + std::string(text) +
                   "'; a number of milliseconds from 1 to 3600000 is expected.");
   }
+}
+
+TEST_F(ClientConfigTest, Resolve_Manifest_StaysWhereItIsWhenTheJobGoesElsewhere) {
+  EXPECT_EQ(ResolveClientConfig({})->manifest, "");
+  setenv("STOKER_RECORD", "job.manifest", 1);
+  EXPECT_EQ(ResolveClientConfig({})->manifest,
+            (std::filesystem::current_path() / "job.manifest").string());
+  setenv("STOKER_RECORD", "/elsewhere/job.manifest", 1);
+  EXPECT_EQ(ResolveClientConfig({})->manifest, "/elsewhere/job.manifest");
 }
 
 TEST_F(ClientConfigTest, Resolve_OptionAndEnvironment_OptionWins) {

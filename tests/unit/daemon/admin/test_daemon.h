@@ -64,14 +64,15 @@ class TestDaemon {
     dashboard_ = std::make_unique<Dashboard>(*statistics_, history_, *service_);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
+    entries_ = std::make_unique<EntriesApi>(coroutines_.blocking(), *stack_);
     upkeep_ = std::make_unique<Upkeep>(
         *stack_, Upkeep::Config{.is_draining = [this] { return service_->draining(); },
                                 .log = [](std::string_view) {}});
     upkeep_api_ = std::make_unique<UpkeepApi>(coroutines_.blocking(), *stack_, *upkeep_);
     access_ = AccessControl::Open(std::move(access)).value();
-    api_ =
-        std::make_unique<HttpApi>(*access_, *service_, *pages_, *dashboard_, *bazel_, *captures_,
-                                  *upkeep_api_, request_metrics_, [this] { quits_.fetch_add(1); });
+    api_ = std::make_unique<HttpApi>(*access_, *service_, *pages_, *dashboard_, *bazel_, *captures_,
+                                     *entries_, *upkeep_api_, request_metrics_,
+                                     [this] { quits_.fetch_add(1); });
     server_ = std::make_unique<net::Server>(*api_, limits);
     net::ListenAddress address;
     address.path = socket_path();
@@ -148,6 +149,7 @@ class TestDaemon {
   std::unique_ptr<CapturesApi> captures_;
   std::unique_ptr<Upkeep> upkeep_;
   std::unique_ptr<UpkeepApi> upkeep_api_;
+  std::unique_ptr<EntriesApi> entries_;
   std::unique_ptr<HttpApi> api_;
   std::unique_ptr<net::Server> server_;
 };

@@ -274,6 +274,112 @@ TEST_F(CompileServiceTest, Compile_GraphByDigestAlone_OnceItIsKnown) {
   EXPECT_EQ(CompilesOf(Behaviour::kGood), 2);
 }
 
+TEST_F(CompileServiceTest, Lookup_Probe_SaysWhetherItIsThere_AndCountsNothing) {
+  Start();
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  wire::LookupRequest probe;
+  probe.request_key = call.request_key;
+  probe.graph_digest = call.graph_digest;
+  probe.probe = true;
+  auto answer = coroutines_.Run(service_->Lookup(probe, "request-1")).value();
+  ASSERT_TRUE(std::holds_alternative<wire::Miss>(answer));
+  EXPECT_FALSE(std::get<wire::Miss>(answer).graph_known);
+  EXPECT_THAT(Counted(), IsEmpty());
+
+  ASSERT_TRUE(Compile(call).bundle);
+  const Counters counted = Counted();
+  answer = coroutines_.Run(service_->Lookup(probe, "request-1")).value();
+  ASSERT_TRUE(std::holds_alternative<wire::Bundle>(answer));
+  EXPECT_EQ(std::get<wire::Bundle>(answer).source, "memory");
+  EXPECT_THAT(std::get<wire::Bundle>(answer).artifact, IsEmpty());
+  EXPECT_THAT(std::get<wire::Bundle>(answer).blobs, IsEmpty());
+  EXPECT_EQ(Counted(), counted);
+}
+
+TEST_F(CompileServiceTest, Lookup_WithRequest_BringsTheCallAndItsGraph) {
+  Start();
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  ASSERT_TRUE(Compile(call).bundle);
+  wire::LookupRequest lookup;
+  lookup.request_key = call.request_key;
+  EXPECT_THAT(std::get<wire::Bundle>(coroutines_.Run(service_->Lookup(lookup, "request-1")).value())
+                  .request,
+              IsEmpty());
+  lookup.with_request = true;
+  const auto answer = coroutines_.Run(service_->Lookup(lookup, "request-1")).value();
+  const auto found = wire::DecodeCompileCall(std::get<wire::Bundle>(answer).request);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->request_key, call.request_key);
+  EXPECT_EQ(found->graph, call.graph);
+  EXPECT_EQ(found->graph_name, call.graph_name);
+  EXPECT_EQ(found->target, call.target);
+}
+
+TEST_F(CompileServiceTest, Compile_StoreOnly_StoresAndSendsNothing) {
+  Start();
+  wire::CompileCall call = FakeCall(Behaviour::kGood);
+  call.store_only = true;
+  for (const std::string source : {"compiled", "memory"}) {
+    const Outcome outcome = Compile(call);
+    ASSERT_TRUE(outcome.bundle);
+    EXPECT_EQ(outcome.bundle->source, source);
+    EXPECT_GT(outcome.bundle->compile_seconds, 0);
+    EXPECT_THAT(outcome.bundle->artifact, IsEmpty());
+    EXPECT_THAT(outcome.bundle->blobs, IsEmpty());
+  }
+  EXPECT_TRUE(std::holds_alternative<wire::Bundle>(Lookup(call)));
+}
+
+TEST_F(CompileServiceTest, Compile_StoreOnly_WithoutRoom_IsAnError) {
+  StackConfig tiny;
+  tiny.memory_bytes = 16;
+  OpenStack(tiny);
+  Start();
+  wire::CompileCall call = FakeCall(Behaviour::kGood);
+  EXPECT_TRUE(Compile(call).bundle);  // Who runs it has what it needs.
+  call.store_only = true;
+  const Outcome outcome = Compile(call);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(outcome.error->message, HasSubstr("is not stored: "));
+}
+
+TEST_F(CompileServiceTest, List_Stale_IsWhatOtherCompilersMade_MostHitsFirst) {
+  Start();
+  const auto publish = [&](int variant, const std::string& epoch) {
+    const wire::CompileCall current = FakeCall(Behaviour::kGood, variant);
+    ASSERT_TRUE(Compile(current).bundle);
+    if (epoch == current.compiler_epoch) return;
+    ActionEntry entry = stack_->actions().Lookup(current.ns, current.request_key).value();
+    wire::CompileCall earlier = wire::DecodeCompileCall(entry.metadata).value();
+    earlier.compiler_epoch = epoch;
+    entry.metadata = wire::EncodeCompileCall(earlier);
+    ASSERT_TRUE(stack_->actions()
+                    .Publish(current.ns, current.request_key, entry, Durability::kSynced)
+                    .ok());
+    for (int hit = 0; hit < variant; ++hit) Lookup(current);
+  };
+  const std::string now = FakeCall(Behaviour::kGood).compiler_epoch;
+  publish(1, "fake-0");
+  publish(5, "fake-0");
+  publish(3, "fake-00");
+  publish(9, now);
+  wire::ListRequest request;
+  request.stale = true;
+  const wire::ListReply all = coroutines_.Run(service_->List(request)).value();
+  ASSERT_THAT(all.entries, SizeIs(3));
+  EXPECT_EQ(all.entries[0].hits, 5U);
+  EXPECT_EQ(all.entries[1].hits, 3U);
+  EXPECT_EQ(all.entries[2].hits, 1U);
+  const auto call = wire::DecodeCompileCall(all.entries[0].request);
+  ASSERT_TRUE(call.ok());
+  EXPECT_EQ(call->graph_digest, FakeCall(Behaviour::kGood, 5).graph_digest);
+  request.limit = 1;
+  EXPECT_THAT(coroutines_.Run(service_->List(request))->entries, SizeIs(1));
+  request.ns = "other";
+  EXPECT_THAT(coroutines_.Run(service_->List(request))->entries, IsEmpty());
+}
+
 // A call for these bytes, with the key that they have.
 void SetGraph(wire::CompileCall& call, std::string bytes) {
   call.graph = std::move(bytes);

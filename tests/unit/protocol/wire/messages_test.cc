@@ -19,7 +19,7 @@ void ExpectEqual(const Blob& a, const Blob& b) {
 }
 
 Bundle SampleBundle() {
-  return {"artifact", {{kA, std::string("\0\xff", 2)}, {kB, ""}}, "compiled", 1.5};
+  return {"artifact", {{kA, std::string("\0\xff", 2)}, {kB, ""}}, "compiled", 1.5, "a call"};
 }
 
 void ExpectSampleBundle(const Bundle& bundle) {
@@ -30,6 +30,7 @@ void ExpectSampleBundle(const Bundle& bundle) {
   ExpectEqual(bundle.blobs[1], expected.blobs[1]);
   EXPECT_EQ(bundle.source, "compiled");
   EXPECT_EQ(bundle.compile_seconds, 1.5);
+  EXPECT_EQ(bundle.request, "a call");
 }
 
 CompileCall SampleCall() {
@@ -44,6 +45,7 @@ CompileCall SampleCall() {
   call.options.numerics = Numerics::kMedium;
   call.compiler_epoch = "stoker-1;llvm-22.1.8";
   call.have_kernels = {kB, kA};
+  call.store_only = true;
   return call;
 }
 
@@ -59,6 +61,7 @@ void ExpectSampleCall(const CompileCall& call) {
   EXPECT_EQ(call.options.numerics, expected.options.numerics);
   EXPECT_EQ(call.compiler_epoch, expected.compiler_epoch);
   EXPECT_EQ(call.have_kernels, expected.have_kernels);
+  EXPECT_EQ(call.store_only, expected.store_only);
 }
 
 const Progress kProgress{"compiling", 3, 14, "matmul", 0.25};
@@ -128,6 +131,11 @@ TEST(LookupRequest, RoundTrip) {
   EXPECT_EQ(decoded.fields[1].tag, "options.numerics");
   EXPECT_EQ(decoded.fields[1].text, "highest");
   EXPECT_EQ(decoded.fields[1].digest, kB);
+  EXPECT_FALSE(decoded.with_request || decoded.probe);
+  request.with_request = true;
+  EXPECT_TRUE(DecodeLookupRequest(EncodeLookupRequest(request))->with_request);
+  request.probe = true;
+  EXPECT_TRUE(DecodeLookupRequest(EncodeLookupRequest(request))->probe);
 }
 
 TEST(LookupRequest, EmptyNamespace_IsTheDefaultOne) {
@@ -172,11 +180,13 @@ TEST(ListRequest, RoundTrip) {
   EXPECT_EQ(request.ns, "");  // All.
   EXPECT_EQ(request.kind, "artifact");
   EXPECT_EQ(request.limit, 10U);
+  EXPECT_FALSE(request.stale);
+  EXPECT_TRUE(DecodeListRequest(EncodeListRequest({"", "", 0, true}))->stale);
 }
 
 TEST(ListReply, RoundTrip) {
-  const ListEntry entry{kA,  kB,  "team-a", "artifact", "gpt2",         1000,
-                        1.0, 2.0, 3.0,      4,          "cpu/x86-64-v4"};
+  const ListEntry entry{kA,  kB,  "team-a", "artifact", "gpt2",          1000,
+                        1.0, 2.0, 3.0,      4,          "cpu/x86-64-v4", "a call"};
   const ListReply reply = DecodeListReply(EncodeListReply({{entry}})).value();
   ASSERT_EQ(reply.entries.size(), 1U);
   const ListEntry& decoded = reply.entries[0];
@@ -191,6 +201,7 @@ TEST(ListReply, RoundTrip) {
   EXPECT_EQ(decoded.compile_seconds, 3.0);
   EXPECT_EQ(decoded.hits, 4U);
   EXPECT_EQ(decoded.target, "cpu/x86-64-v4");
+  EXPECT_EQ(decoded.request, "a call");
 }
 
 TEST(InspectRequest, RoundTrip) {

@@ -31,11 +31,12 @@ CompileCall SampleCall() {
   call.options.numerics = Numerics::kMedium;
   call.compiler_epoch = "stoker-1";
   call.have_kernels = {kB, kA};
+  call.store_only = true;
   return call;
 }
 
 TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
-  const Bundle bundle{"artifact", {{kA, std::string("\0\xff", 2)}, {kB, ""}}, "disk", 1.5};
+  const Bundle bundle{"artifact", {{kA, std::string("\0\xff", 2)}, {kB, ""}}, "disk", 1.5, "call"};
   const Progress progress{"compiling", 3, 300, "matmul", 0.25};
   const ErrorReply error{ErrorCode::kInternal, "bug", "a.field"};
   ListEntry entry;
@@ -45,11 +46,12 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
   entry.size_bytes = UINT64_MAX;
   entry.created_unix_s = entry.last_used_unix_s = entry.compile_seconds = 1e9;
   entry.hits = 128;
+  entry.request = "call";
 
   ExpectSameBytes<pb::Hello>(EncodeHello({1, "0.1.0", "stoker-1", 42, {"cpu", ""}}));
   ExpectSameBytes<pb::ErrorReply>(EncodeErrorReply(error));
-  ExpectSameBytes<pb::LookupRequest>(
-      EncodeLookupRequest({"team", kA, kB, {kA, kB}, {{"tag", "text", kA}, {"", "", kB}}}));
+  ExpectSameBytes<pb::LookupRequest>(EncodeLookupRequest(
+      {"team", kA, kB, {kA, kB}, {{"tag", "text", kA}, {"", "", kB}}, true, true}));
   ExpectSameBytes<pb::Miss>(EncodeMiss({true, "no entry"}));
   ExpectSameBytes<pb::Bundle>(EncodeBundle(bundle));
   ExpectSameBytes<pb::CompileCall>(EncodeCompileCall(SampleCall()));
@@ -58,7 +60,7 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
     ExpectSameBytes<pb::CompileEvent>(EncodeCompileEvent(event));
   }
   ExpectSameBytes<pb::Report>(EncodeReport({"team", {{"seconds", 2.5}}, {{"aten.foo", 3}}}));
-  ExpectSameBytes<pb::ListRequest>(EncodeListRequest({"team", "artifact", 100}));
+  ExpectSameBytes<pb::ListRequest>(EncodeListRequest({"team", "artifact", 100, true}));
   ExpectSameBytes<pb::ListReply>(EncodeListReply({{entry, entry}}));
   ExpectSameBytes<pb::InspectRequest>(EncodeInspectRequest({"team", "0123", {"graph", "asm"}}));
   ExpectSameBytes<pb::InspectReply>(EncodeInspectReply({{{"graph", "text"}, {"asm", ""}}}));

@@ -1,0 +1,287 @@
+#include "client/core/bundle_transfer.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ranges>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "protocol/base/file_descriptor.h"
+#include "protocol/manifest/bundle.h"
+#include "protocol/manifest/manifest.h"
+#include "protocol/wire/limits.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view kArtifact = "artifact";
+constexpr std::string_view kCapture = "capture";
+constexpr std::string_view kCompilerTag = "compiler";  // Of the fields of capture keys.
+
+// Puts records at the end of a bundle, each name once.
+class BundleWriter {
+ public:
+  static Result<BundleWriter> Open(const std::string& path) {
+    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (!file) return Failed(path);
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      return FailedPrecondition("Another process exports into '" + path + "'.");
+    }
+    STOKER_TRY(const Bundle bundle, Bundle::Read(path));
+    // What was torn off in the middle of a write goes; damage elsewhere is not ours to mend.
+    const std::uint64_t torn = bundle.file_bytes() - bundle.end();
+    if (bundle.damaged_bytes() > torn) {
+      return DataLoss("'" + path + "' is damaged: remove it, and export again.");
+    }
+    if (torn > 0 && ftruncate(file.get(), static_cast<off_t>(bundle.end())) != 0) {
+      return Failed(path);
+    }
+    BundleWriter writer(std::move(file), path);
+    for (const Record& record : bundle.records()) {
+      writer.records_.push_back({record.kind, record.name, {}});
+      writer.names_.insert(record.name);
+    }
+    writer.sealed_ = !bundle.records().empty() && bundle.records().back().kind == kSealRecord;
+    return writer;
+  }
+
+  bool Has(const Digest& name) const { return names_.contains(name); }
+
+  // False: it is there.
+  Result<bool> Add(std::uint32_t kind, std::string_view content) {
+    const Digest name = Sha256Of(content);
+    if (Has(name)) return false;
+    STOKER_TRY(const std::string record, EncodeRecord(kBundleFormat, kind, name, content));
+    if (!WriteAll(file_.get(), record)) return Failed(path_);
+    records_.push_back({kind, name, {}});
+    names_.insert(name);
+    sealed_ = kind == kSealRecord;
+    return true;
+  }
+
+  // Everything is on the disk before the seal says so.
+  Status Finish() {
+    if (sealed_) return Ok();
+    if (fdatasync(file_.get()) != 0) return Failed(path_);
+    STOKER_RETURN_IF_ERROR(Add(kSealRecord, EncodeSeal(SealOf(records_))));
+    return fdatasync(file_.get()) == 0 ? Ok() : Status(Failed(path_));
+  }
+
+ private:
+  BundleWriter(FileDescriptor file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+  static Error Failed(const std::string& path) {
+    return Unavailable("Writing '" + path + "' fails: " + std::strerror(errno) + ".");
+  }
+
+  FileDescriptor file_;
+  std::string path_;
+  std::vector<Record> records_;  // Without their payloads.
+  std::unordered_set<Digest, DigestHash> names_;
+  bool sealed_ = false;
+};
+
+bool IsGone(const Error& error) {
+  return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kDataLoss;
+}
+
+// Of one entry after the other.
+class Export {
+ public:
+  Export(DaemonClient& daemon, BundleWriter& bundle, std::string compiler_epoch)
+      : daemon_(daemon), bundle_(bundle), compiler_epoch_(std::move(compiler_epoch)) {}
+
+  Status Take(const wire::ListEntry& listed) {
+    auto entry = daemon_.GetEntry({listed.ns, listed.key});
+    const Status taken = !entry.ok()                ? Status(entry.error())
+                         : entry->kind == kArtifact ? TakeArtifact(*std::move(entry))
+                                                    : TakeCaptures(*std::move(entry));
+    // Evicted since it was listed, perhaps.
+    if (!taken.ok() && IsGone(taken.error())) {
+      ++counts_.skipped;
+      return Ok();
+    }
+    return taken;
+  }
+
+  const TransferCounts& counts() const { return counts_; }
+
+ private:
+  Status TakeArtifact(wire::StoredEntry entry) {
+    const auto call = wire::DecodeCompileCall(entry.metadata);
+    if (!call.ok() || call->compiler_epoch != compiler_epoch_) {
+      ++counts_.skipped;
+      return Ok();
+    }
+    const std::string content = wire::EncodeStoredEntry(entry);
+    if (bundle_.Has(Sha256Of(content))) {
+      ++counts_.there_already;
+      return Ok();
+    }
+    std::vector<Digest> blobs = entry.references;
+    blobs.push_back(entry.artifact);
+    for (const Digest& digest : blobs) {
+      if (bundle_.Has(digest)) continue;
+      STOKER_TRY(const std::string bytes, daemon_.GetBlob(digest));
+      STOKER_RETURN_IF_ERROR(bundle_.Add(kBlobRecord, bytes));
+      counts_.bytes += bytes.size();
+    }
+    STOKER_RETURN_IF_ERROR(bundle_.Add(kEntryRecord, content));
+    ++counts_.artifacts;
+    return Ok();
+  }
+
+  // Oldest first: in that order they are put.
+  Status TakeCaptures(wire::StoredEntry entry) {
+    wire::CapturePut put;
+    auto query = wire::DecodeCaptureQuery(entry.metadata);
+    const auto is_of_another = [&](const KeyField& field) {
+      return field.tag == kCompilerTag && field.text != compiler_epoch_;
+    };
+    if (!query.ok() || std::ranges::any_of(query->fields, is_of_another)) {
+      ++counts_.skipped;
+      return Ok();
+    }
+    put.key = *std::move(query);
+    put.key.ns = entry.ns;
+    put.label = entry.label;
+    for (const Digest& digest : std::views::reverse(entry.references)) {
+      STOKER_TRY(put.capture, daemon_.GetBlob(digest));
+      STOKER_TRY(const bool is_new, bundle_.Add(kCaptureRecord, CaptureContentOf(put)));
+      ++(is_new ? counts_.captures : counts_.there_already);
+      if (is_new) counts_.bytes += put.capture.size();
+    }
+    return Ok();
+  }
+
+  DaemonClient& daemon_;
+  BundleWriter& bundle_;
+  const std::string compiler_epoch_;
+  TransferCounts counts_;
+};
+
+class Import {
+ public:
+  Import(DaemonClient& daemon, const Bundle& bundle) : daemon_(daemon) {
+    for (const Record& record : bundle.records()) {
+      if (record.kind == kBlobRecord) blobs_.emplace(record.name, &record);
+    }
+  }
+
+  Status PutArtifact(const Record& record) {
+    STOKER_TRY(const std::string content, UnpackRecord(record));
+    STOKER_TRY(const wire::StoredEntry entry, wire::DecodeStoredEntry(content));
+    wire::LookupRequest probe;
+    probe.ns = entry.ns;
+    probe.request_key = entry.key;
+    probe.probe = true;
+    STOKER_TRY(const auto answer, daemon_.Lookup(probe));
+    if (std::holds_alternative<wire::Bundle>(answer)) {
+      ++counts_.there_already;
+      return Ok();
+    }
+    // What an artifact names is known once the artifact is there.
+    for (int round = 0; round < kMaxRounds; ++round) {
+      STOKER_TRY(const wire::EntryReply reply, daemon_.PutEntry(entry));
+      if (reply.missing.empty()) {
+        ++counts_.artifacts;
+        return Ok();
+      }
+      for (const Digest& digest : reply.missing) STOKER_RETURN_IF_ERROR(PutBlob(digest));
+    }
+    return ResourceExhausted("The daemon's cache has no room for artifact " +
+                             entry.artifact.ToHex() + " with all that it needs.");
+  }
+
+  Status PutCapture(const Record& record) {
+    STOKER_TRY(const std::string content, UnpackRecord(record));
+    STOKER_TRY(const wire::CapturePut put, wire::DecodeCapturePut(content));
+    STOKER_TRY(const bool is_there, daemon_.HasCapture(put));
+    if (is_there) {
+      ++counts_.there_already;
+      return Ok();
+    }
+    STOKER_RETURN_IF_ERROR(daemon_.PutCapture(put));
+    ++counts_.captures;
+    counts_.bytes += put.capture.size();
+    return Ok();
+  }
+
+  const TransferCounts& counts() const { return counts_; }
+
+ private:
+  static constexpr int kMaxRounds = 4;  // Blobs may be evicted while others come.
+
+  Status PutBlob(const Digest& digest) {
+    const auto it = blobs_.find(digest);
+    if (it == blobs_.end()) {
+      return DataLoss("The bundle has no blob " + digest.ToHex() + ", which an artifact needs.");
+    }
+    STOKER_TRY(const std::string bytes, UnpackRecord(*it->second));
+    counts_.bytes += bytes.size();
+    return daemon_.PutBlob(digest, bytes);
+  }
+
+  DaemonClient& daemon_;
+  std::unordered_map<Digest, const Record*, DigestHash> blobs_;
+  TransferCounts counts_;
+};
+
+// The place where the signature of a seal is checked against those that are trusted.
+Status CheckSigner(const Seal& /*seal*/) { return Ok(); }
+
+}  // namespace
+
+Result<TransferCounts> ExportBundle(DaemonClient& daemon, const std::string& name_space,
+                                    const std::string& path, const OnTransfer& on_transfer) {
+  STOKER_TRY(const wire::Hello hello, daemon.Hello());
+  std::vector<wire::ListEntry> entries;
+  for (const std::string_view kind : {kArtifact, kCapture}) {
+    wire::ListRequest request;
+    request.ns = name_space;
+    request.kind = kind;
+    STOKER_TRY(wire::ListReply reply, daemon.List(request));
+    std::ranges::move(reply.entries, std::back_inserter(entries));
+  }
+  STOKER_TRY(BundleWriter bundle, BundleWriter::Open(path));
+  Export transfer(daemon, bundle, hello.compiler_epoch);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    STOKER_RETURN_IF_ERROR(transfer.Take(entries[i]));
+    on_transfer(i + 1, entries.size());
+  }
+  STOKER_RETURN_IF_ERROR(bundle.Finish());
+  return transfer.counts();
+}
+
+Result<TransferCounts> ImportBundle(DaemonClient& daemon, const std::string& path,
+                                    const OnTransfer& on_transfer) {
+  STOKER_TRY(const Bundle bundle, Bundle::Read(path));
+  auto seal = bundle.CheckedSeal();
+  if (!seal.ok()) return seal.error().WithContext(path);
+  STOKER_RETURN_IF_ERROR(CheckSigner(*seal));
+  Import transfer(daemon, bundle);
+  std::vector<const Record*> entries;
+  // Captures behind the artifacts that they start.
+  for (const std::uint32_t kind : {kEntryRecord, kCaptureRecord}) {
+    for (const Record& record : bundle.records()) {
+      if (record.kind == kind) entries.push_back(&record);
+    }
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Record& record = *entries[i];
+    STOKER_RETURN_IF_ERROR(record.kind == kEntryRecord ? transfer.PutArtifact(record)
+                                                       : transfer.PutCapture(record));
+    on_transfer(i + 1, entries.size());
+  }
+  return transfer.counts();
+}
+
+}  // namespace stoker

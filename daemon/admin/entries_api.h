@@ -1,0 +1,30 @@
+// EntriesApi: the routes /v1/entries/..., by which artifacts go from one daemon to another.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <string_view>
+
+#include "daemon/access/grant.h"
+#include "daemon/net/http.h"
+#include "daemon/service/entry_store.h"
+
+namespace stoker {
+
+class EntriesApi {
+ public:
+  // All references must outlive it.
+  EntriesApi(boost::asio::thread_pool& blocking, CacheStack& stack)
+      : blocking_(blocking), store_(stack) {}
+
+  // To get one needs the scope "read" in its namespace; to put one, which is code that was compiled
+  // elsewhere, "admin".
+  boost::asio::awaitable<net::HttpReply> Handle(const net::HttpRequest& request,
+                                                const Grant& grant);
+
+ private:
+  boost::asio::thread_pool& blocking_;
+  EntryStore store_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,106 @@
+#include "protocol/manifest/manifest.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "protocol/base/file_descriptor.h"
+#include "protocol/graph/graph.h"
+#include "protocol/key/compile_request.h"
+
+namespace stoker {
+namespace {
+
+Digest KeyAsItStands(const Digest& graph_digest, const wire::CompileCall& call) {
+  return KeyOf(graph_digest, call.signature, call.target, call.options, "").digest;
+}
+
+Result<std::string> ReadWhole(const std::string& path) {
+  const auto failed = [&](const char* what) {
+    return Unavailable(std::string(what) + " '" + path + "' fails: " + std::strerror(errno) + ".");
+  };
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failed("Opening");
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) return failed("Reading");
+  if (!S_ISREG(status.st_mode)) return InvalidArgument("'" + path + "' is no regular file.");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > kMaxManifestBytes) {
+    return ResourceExhausted("'" + path + "' has " + std::to_string(size) +
+                             " bytes, more than the limit of " + std::to_string(kMaxManifestBytes) +
+                             ".");
+  }
+  std::string bytes(size, '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = read(file.get(), bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("Reading");
+    if (got == 0) break;  // It has become shorter.
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+}  // namespace
+
+std::string RequestContentOf(wire::CompileCall call) {
+  call.graph_digest = Sha256Of(call.graph);
+  call.compiler_epoch.clear();
+  call.have_kernels.clear();
+  call.request_key = KeyAsItStands(call.graph_digest, call);
+  return wire::EncodeCompileCall(call);
+}
+
+std::string CaptureContentOf(const wire::CapturePut& put) { return wire::EncodeCapturePut(put); }
+
+Result<Manifest> Manifest::Decode(std::string bytes) {
+  Manifest manifest(std::move(bytes));
+  STOKER_TRY(const RecordScan scan, ScanRecords(kManifestFormat, manifest.bytes_));
+  manifest.damaged_bytes_ = scan.damaged_bytes;
+  for (const Record& record : scan.records) {
+    const auto offset = static_cast<std::size_t>(record.payload.data() - manifest.bytes_.data());
+    const Place place{record.kind, record.name, offset, record.payload.size()};
+    if (record.kind == kRequestRecord) manifest.requests_.push_back(place);
+    if (record.kind == kCaptureRecord) manifest.captures_.push_back(place);
+  }
+  return manifest;
+}
+
+Result<Manifest> Manifest::Read(const std::string& path) {
+  STOKER_TRY(std::string bytes, ReadWhole(path));
+  auto manifest = Decode(std::move(bytes));
+  if (!manifest.ok()) return manifest.error().WithContext(path);
+  return manifest;
+}
+
+Result<std::string> Manifest::ContentOf(const Place& place) const {
+  return UnpackRecord(
+      {place.kind, place.name, std::string_view(bytes_).substr(place.offset, place.size)});
+}
+
+Result<wire::CompileCall> Manifest::Request(std::size_t index) const {
+  STOKER_TRY(const std::string content, ContentOf(requests_.at(index)));
+  STOKER_TRY(wire::CompileCall call, wire::DecodeCompileCall(content));
+  STOKER_TRY(const Graph graph, DecodeGraph(call.graph));
+  if (graph.digest() != call.graph_digest) {
+    return DataLoss("A request holds graph " + graph.digest().ToHex() + " and names " +
+                    call.graph_digest.ToHex() + ".");
+  }
+  if (KeyAsItStands(call.graph_digest, call) != call.request_key) {
+    return DataLoss("A request has key " + call.request_key.ToHex() +
+                    ", which is not that of its fields.");
+  }
+  return call;
+}
+
+Result<wire::CapturePut> Manifest::Capture(std::size_t index) const {
+  STOKER_TRY(const std::string content, ContentOf(captures_.at(index)));
+  return wire::DecodeCapturePut(content);
+}
+
+}  // namespace stoker
