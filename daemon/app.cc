@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstdio>
 #include <filesystem>
 
 #include "cache/stack.h"
@@ -30,6 +31,7 @@
 #include "daemon/service/statistics.h"
 #include "daemon/service/upkeep.h"
 #include "daemon/service_manager.h"
+#include "daemon/signing/key_ring.h"
 
 namespace stoker {
 namespace {
@@ -108,6 +110,17 @@ void WarnOfExposure(const Config& config) {
   }
 }
 
+std::string KeyFolderOf(const Config& config) { return config.cache_dir + "/keys"; }
+
+KeyRingConfig KeyRingConfigOf(const Config& config) {
+  KeyRingConfig keys;
+  keys.folder = KeyFolderOf(config);
+  keys.files = config.signing_keys;
+  keys.trusted = config.trusted_signers;
+  keys.overlap = std::chrono::seconds(config.key_overlap_s);
+  return keys;
+}
+
 // How many descriptors the process may have, once it has asked for `wanted`.
 std::size_t RaiseDescriptorLimit(std::size_t wanted) {
   rlimit limit{};
@@ -152,6 +165,8 @@ Status RunApp(const Config& config) {
   STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
   STOKER_TRY(const std::unique_ptr<net::TlsServer> tls, TlsOf(config));
   WarnOfExposure(config);
+  STOKER_TRY(const std::unique_ptr<KeyRing> keys, KeyRing::Open(KeyRingConfigOf(config)));
+  spdlog::info("signs with {}", ListOf(keys->keys()->Announced()));
   STOKER_TRY(const std::unique_ptr<CacheStack> stack,
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
@@ -161,7 +176,8 @@ Status RunApp(const Config& config) {
   asio::io_context io(1);
   asio::thread_pool blocking(kBlockingThreads);
   CacheCounters cache_counters(*stack, *statistics);
-  CompileService service(io.get_executor(), blocking, *stack, *statistics, ServiceConfigOf(config));
+  CompileService service(io.get_executor(), blocking, *stack, *statistics, *keys,
+                         ServiceConfigOf(config));
   RequestMetrics request_metrics(HttpApi::RouteNames());
   AdminPages pages(blocking, *statistics, history.history(), cache_counters, service,
                    request_metrics, static_cast<std::uint64_t>(config.max_cache_bytes),
@@ -170,14 +186,15 @@ Status RunApp(const Config& config) {
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
   CapturesApi captures(blocking, *stack, *statistics);
-  EntriesApi entries(blocking, *stack);
+  EntriesApi entries(blocking, *stack, *keys);
   Upkeep upkeep(*stack, UpkeepConfigOf(service));
   UpkeepApi upkeep_api(blocking, *stack, upkeep);
   HttpApi api(*access, service, pages, dashboard, bazel, captures, entries, upkeep_api,
               request_metrics, [&quit] { quit(); });
   net::Server server(api, LimitsOf(config), tls.get());
-  Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *stack, *statistics,
-                          history, cache_counters, service, upkeep, pages, server, manager);
+  Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *keys, *stack,
+                          *statistics, history, cache_counters, service, upkeep, pages, server,
+                          manager);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
   // The first signal drains; the second stops at once.
@@ -222,6 +239,18 @@ Status RunApp(const Config& config) {
     spdlog::warn("{}", status.error().message);
   }
   spdlog::info("stopped");
+  return Ok();
+}
+
+Status RotateKeyOf(const Config& config) {
+  if (!config.signing_keys.empty()) {
+    return FailedPrecondition(
+        "Option 'signing-key' names the keys: give it the new one first, and the old one for as "
+        "long "
+        "as clients pin it.");
+  }
+  STOKER_TRY(const PublicKey made, RotateKey(KeyFolderOf(config)));
+  std::printf("%s\n", made.ToString().c_str());
   return Ok();
 }
 

@@ -10,4 +10,7 @@ namespace stoker {
 // serving did not start.
 Status RunApp(const Config& config);
 
+// Makes a new signing key for the daemon of this configuration, and prints it.
+Status RotateKeyOf(const Config& config);
+
 }  // namespace stoker

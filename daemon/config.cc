@@ -127,20 +127,19 @@ Status CheckScopes(const std::string& text) {
   return scopes.ok() ? Ok() : Status(scopes.error());
 }
 
-Option Listen() {
-  Option option{"listen",
-                "address to listen on: unix:/path, http://127.0.0.1:8471 or https://0.0.0.0:8471; "
-                "may be repeated",
-                [](Config& config, const std::string& text) -> Status {
-                  const auto address = net::ListenAddress::Parse(text);
-                  if (!address.ok()) return address.error();
-                  config.listen.push_back(text);
-                  return Ok();
+// An option that may be repeated, each value of which `check` accepts.
+Option List(std::string_view name, std::string_view help, std::vector<std::string> Config::*member,
+            std::function<Status(const std::string&)> check) {
+  Option option{name, help,
+                [member, check = std::move(check)](Config& config, const std::string& text) {
+                  const Status status = check(text);
+                  if (status.ok()) (config.*member).push_back(text);
+                  return status;
                 },
-                [](const Config& config) {
+                [member](const Config& config) {
                   std::string list;
-                  for (const std::string& a : config.listen) {
-                    list += (list.empty() ? "" : ", ") + Quoted(a);
+                  for (const std::string& each : config.*member) {
+                    list += (list.empty() ? "" : ", ") + Quoted(each);
                   }
                   return "[" + list + "]";
                 }};
@@ -173,10 +172,27 @@ Option NamespaceQuotas(Bounds bounds) {
   return option;
 }
 
+Status CheckAddress(const std::string& text) {
+  const auto address = net::ListenAddress::Parse(text);
+  return address.ok() ? Ok() : Status(address.error());
+}
+
+Status CheckKeys(const std::string& text) {
+  const auto keys = PublicKeysOf(text);
+  return keys.ok() ? Ok() : Status(keys.error());
+}
+
+Status CheckFileName(const std::string& text) {
+  return text.empty() ? InvalidArgument("'' is no file.") : Ok();
+}
+
 const std::vector<Option>& Options() {
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
   static const auto* options = new std::vector<Option>{
-      Listen(),
+      List("listen",
+           "address to listen on: unix:/path, http://127.0.0.1:8471 or https://0.0.0.0:8471; "
+           "may be repeated",
+           &Config::listen, CheckAddress),
       Text("cache-dir", "folder of the cache", &Config::cache_dir),
       Number("max-cache-bytes", "size of the cache on disk", &Config::max_cache_bytes,
              {std::int64_t{1} << 20, kMaxBytes}),
@@ -230,6 +246,16 @@ const std::vector<Option>& Options() {
              "let other hosts in without TLS or without a credential; who shows none may "
              "do what other-users says",
              &Config::insecure),
+      List("signing-key",
+           "PEM file of an Ed25519 key that signs artifacts, for daemons that share one; may be "
+           "repeated: each signs; see daemon/signing/README.md",
+           &Config::signing_keys, CheckFileName),
+      List("trusted-signer",
+           "public key of another daemon, or a file of such keys: `stoker import` takes artifacts "
+           "that it signed; may be repeated",
+           &Config::trusted_signers, CheckKeys),
+      Number("key-overlap-s", "how long a key still signs after --rotate-key made another",
+             &Config::key_overlap_s, {0, 315360000}),
       Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
            {"trace", "debug", "info", "warn", "error", "off"}),
       Text("log-file", "file to log to; none: standard error", &Config::log_file),
@@ -337,12 +363,18 @@ struct Arguments {
   Values flags;
 };
 
+// The modes that a configuration decides about.
+bool ReadsConfig(Mode mode) {
+  return mode == Mode::kServe || mode == Mode::kCheckConfig || mode == Mode::kRotateKey;
+}
+
 // The mode that a flag chooses. Those that print or serve a daemon ignore what follows.
 std::optional<Mode> ModeOf(const std::string& argument) {
   if (argument == "--help" || argument == "-h") return Mode::kHelp;
   if (argument == "--version") return Mode::kVersion;
   if (argument == "--worker") return Mode::kWorker;
   if (argument == "--check-config") return Mode::kCheckConfig;
+  if (argument == "--rotate-key") return Mode::kRotateKey;
   return std::nullopt;
 }
 
@@ -352,7 +384,7 @@ Result<Arguments> ReadArguments(const std::vector<std::string>& arguments) {
     const std::string& argument = arguments[i];
     if (const auto mode = ModeOf(argument)) {
       read.mode = *mode;
-      if (mode != Mode::kCheckConfig) return read;
+      if (!ReadsConfig(*mode)) return read;
       continue;
     }
     const std::size_t equals = argument.find('=');
@@ -402,7 +434,7 @@ std::string Config::ToString() const {
 std::string HelpText() {
   std::string text =
       "stokerd: Stoker's build daemon\n\n"
-      "usage: stokerd [--config FILE] [--check-config] [--NAME VALUE]...\n\n"
+      "usage: stokerd [--config FILE] [--check-config | --rotate-key] [--NAME VALUE]...\n\n"
       "Each option is a flag --name, an environment variable STOKER_NAME, and a key name of the\n"
       "TOML file (with underscores); the first of these that is set counts.\n\n";
   const Config defaults;
@@ -423,7 +455,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
   STOKER_TRY(Arguments read, ReadArguments(arguments));
   CommandLine command;
   command.mode = read.mode;
-  if (read.mode != Mode::kServe && read.mode != Mode::kCheckConfig) return command;
+  if (!ReadsConfig(read.mode)) return command;
   if (read.config_file.empty()) {
     const char* variable = environment("STOKER_CONFIG");
     if (variable != nullptr) read.config_file = variable;

@@ -37,7 +37,10 @@ struct Config {
   std::string tls_key;
   std::string tls_client_ca;                      // Empty: clients need no certificate.
   std::string certificate_scopes = "read,write";  // Of clients with one, where tokens say nothing.
-  bool insecure = false;            // Other hosts may reach it without TLS or a credential.
+  bool insecure = false;                  // Other hosts may reach it without TLS or a credential.
+  std::vector<std::string> signing_keys;  // Files; empty: <cache_dir>/keys has the daemon's own.
+  std::vector<std::string> trusted_signers;  // Keys of other daemons, or files of them.
+  std::int64_t key_overlap_s = 30 * 86400;
   std::string log_level = "info";   // trace, debug, info, warn, error, off
   std::string log_file;             // Empty: standard error.
   std::string log_format = "text";  // text, json
@@ -45,7 +48,7 @@ struct Config {
   std::string ToString() const;  // As TOML.
 };
 
-enum class Mode { kServe, kCheckConfig, kHelp, kVersion, kWorker };
+enum class Mode { kServe, kCheckConfig, kRotateKey, kHelp, kVersion, kWorker };
 
 struct CommandLine {
   Mode mode = Mode::kServe;

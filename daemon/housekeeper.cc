@@ -19,19 +19,30 @@ void Warn(const char* what, const Status& status) {
   if (!status.ok()) spdlog::warn("{}: {}", what, status.error().message);
 }
 
+// Once for each trouble.
+void Complain(const char* what, const Status& status, std::string* said) {
+  const std::string trouble = status.ok() ? "" : status.error().message;
+  if (!trouble.empty() && trouble != *said) {
+    spdlog::error("the {} stay as they were: {}", what, trouble);
+  }
+  *said = trouble;
+}
+
 }  // namespace
 
 Housekeeper::Housekeeper(asio::io_context& io, asio::thread_pool& blocking, const Config& config,
                          FolderClaim& claim, AccessControl& access, net::TlsServer* tls,
-                         CacheStack& stack, Statistics& statistics, HistoryFile& history,
-                         CacheCounters& cache_counters, CompileService& service, Upkeep& upkeep,
-                         AdminPages& pages, net::Server& server, const ServiceManager& manager)
+                         KeyRing& keys, CacheStack& stack, Statistics& statistics,
+                         HistoryFile& history, CacheCounters& cache_counters,
+                         CompileService& service, Upkeep& upkeep, AdminPages& pages,
+                         net::Server& server, const ServiceManager& manager)
     : io_(io),
       blocking_(blocking),
       config_(config),
       claim_(claim),
       access_(access),
       tls_(tls),
+      keys_(keys),
       stack_(stack),
       statistics_(statistics),
       history_(history),
@@ -52,6 +63,7 @@ void Housekeeper::RereadCredentials() {
   asio::post(blocking_, [this] {
     ReadCertificate(/*at_once=*/true);
     Warn("tokens", access_.Reload());
+    ReadKeys();
   });
 }
 
@@ -98,6 +110,7 @@ void Housekeeper::Tick() {
       WriteCounters(maintain);
       ReadTokens();
       ReadCertificate(/*at_once=*/false);
+      ReadKeys();
       writing_ = false;
     });
   }
@@ -116,13 +129,13 @@ void Housekeeper::WriteCounters(bool maintain) {
   Warn("history", history_.Write());
 }
 
-void Housekeeper::ReadTokens() {
-  const Status status = access_.Reload();
-  const std::string trouble = status.ok() ? "" : status.error().message;
-  if (!trouble.empty() && trouble != token_trouble_) {
-    spdlog::error("the tokens stay as they were: {}", trouble);
-  }
-  token_trouble_ = trouble;
+void Housekeeper::ReadTokens() { Complain("tokens", access_.Reload(), &token_trouble_); }
+
+void Housekeeper::ReadKeys() {
+  const auto before = keys_.keys();
+  Complain("signing keys", keys_.Reload(), &key_trouble_);
+  const auto now = keys_.keys();
+  if (now != before) spdlog::info("signs with {} from now on", ListOf(now->Announced()));
 }
 
 void Housekeeper::ReadCertificate(bool at_once) {

@@ -1,6 +1,6 @@
 // Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness, the
-// files of tokens and certificates and the program's file are looked at; every few minutes the
-// cache is maintained; it ends the process when draining is done.
+// files of tokens, certificates and signing keys and the program's file are looked at; every few
+// minutes the cache is maintained; it ends the process when draining is done.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,7 @@
 #include "daemon/service/statistics.h"
 #include "daemon/service/upkeep.h"
 #include "daemon/service_manager.h"
+#include "daemon/signing/key_ring.h"
 
 namespace stoker {
 
@@ -33,10 +34,10 @@ class Housekeeper {
  public:
   // Everything must outlive it. `tls` is null where no address is https.
   Housekeeper(boost::asio::io_context& io, boost::asio::thread_pool& blocking, const Config& config,
-              FolderClaim& claim, AccessControl& access, net::TlsServer* tls, CacheStack& stack,
-              Statistics& statistics, HistoryFile& history, CacheCounters& cache_counters,
-              CompileService& service, Upkeep& upkeep, AdminPages& pages, net::Server& server,
-              const ServiceManager& manager);
+              FolderClaim& claim, AccessControl& access, net::TlsServer* tls, KeyRing& keys,
+              CacheStack& stack, Statistics& statistics, HistoryFile& history,
+              CacheCounters& cache_counters, CompileService& service, Upkeep& upkeep,
+              AdminPages& pages, net::Server& server, const ServiceManager& manager);
 
   void Start();
 
@@ -53,6 +54,7 @@ class Housekeeper {
   void WriteCounters(bool maintain);
   void ReadTokens();
   void ReadCertificate(bool at_once);
+  void ReadKeys();
   bool IsIdle();
   bool IsDrained() const;
 
@@ -62,6 +64,7 @@ class Housekeeper {
   FolderClaim& claim_;
   AccessControl& access_;
   net::TlsServer* const tls_;
+  KeyRing& keys_;
   CacheStack& stack_;
   Statistics& statistics_;
   HistoryFile& history_;
@@ -72,7 +75,8 @@ class Housekeeper {
   net::Server& server_;
   const ServiceManager& manager_;
   std::atomic<bool> writing_{false};
-  std::string token_trouble_;  // Used by whoever holds writing_.
+  std::string token_trouble_;  // Used by whoever holds writing_, and what follows.
+  std::string key_trouble_;
   const ProgramWatch program_;
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

@@ -34,10 +34,13 @@ int main(int argc, char** argv) try {
       return 0;
     case stoker::Mode::kWorker:
       return stoker::RunWorker(stoker::EnterSandbox());
+    case stoker::Mode::kRotateKey:
     case stoker::Mode::kServe:
       break;
   }
-  const stoker::Status status = stoker::RunApp(command->config);
+  const bool serves = command->mode == stoker::Mode::kServe;
+  const stoker::Status status =
+      serves ? stoker::RunApp(command->config) : stoker::RotateKeyOf(command->config);
   if (!status.ok()) {
     std::fprintf(stderr, "stokerd: %s\n", status.error().message.c_str());
     return 1;

@@ -8,7 +8,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
-#include "client/cli/progress.h"
+#include "client/cli/progress_bar.h"
 
 namespace stoker::cli {
 namespace {
@@ -22,7 +22,8 @@ struct BundleArguments {
 };
 
 void ShowTransfer(void* context, std::size_t done, std::size_t total) {
-  static_cast<Progress*>(context)->Show(done, total, "entries");
+  auto* bar = static_cast<ProgressBar*>(context);
+  bar->Show("entries", done, total, bar->elapsed_s());
 }
 
 void PrintOutcome(const std::string& text, const char* verb, const BundleArguments& arguments) {
@@ -41,7 +42,7 @@ void PrintOutcome(const std::string& text, const char* verb, const BundleArgumen
 int RunExport(Client& client, const BundleArguments& arguments) {
   char* text = nullptr;
   {
-    Progress progress(stderr);
+    ProgressBar progress(arguments.as_json);
     detail::Check(stoker_bundle_export(client.get(), arguments.name_space.c_str(),
                                        arguments.path.c_str(), ShowTransfer, &progress, &text));
   }
@@ -52,7 +53,7 @@ int RunExport(Client& client, const BundleArguments& arguments) {
 int RunImport(Client& client, const BundleArguments& arguments) {
   char* text = nullptr;
   {
-    Progress progress(stderr);
+    ProgressBar progress(arguments.as_json);
     detail::Check(
         stoker_bundle_import(client.get(), arguments.path.c_str(), ShowTransfer, &progress, &text));
   }

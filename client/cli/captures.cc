@@ -182,11 +182,16 @@ bool InspectCaptures(Client& client, const std::string& prefix) {
   detail::Check(stoker_client_find_captures(client.get(), key.c_str(), nullptr, &handle));
   const std::unique_ptr<stoker_captures, FreeCaptures> captures(handle);
   const std::size_t count = stoker_captures_count(handle);
+  if (count == 0) fmt::print("{}\n", stoker_captures_miss_reason(handle));
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t size = 0;
     const char* data = stoker_captures_data(handle, i, &size);
-    fmt::print("capture {} ({} of {}, {})\n", stoker_captures_digest(handle, i), i + 1, count,
-               FormatBytes(static_cast<double>(size)));
+    fmt::print("capture {} ({} of {}, {}, by {})\n", stoker_captures_digest(handle, i), i + 1,
+               count, FormatBytes(static_cast<double>(size)), stoker_captures_writer(handle, i));
+    if (data == nullptr) {
+      fmt::print("Its writer did not sign it for this key.\n");
+      continue;
+    }
     PrintCapture({data, size});
   }
   return true;

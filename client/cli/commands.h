@@ -27,6 +27,7 @@ void AddPurge(CLI::App& app, Command& command);    // purge [--namespace N] [--e
 void AddPin(CLI::App& app, Command& command);      // pin KEY
 void AddUnpin(CLI::App& app, Command& command);    // unpin KEY
 void AddPins(CLI::App& app, Command& command);     // pins [--json]
+void AddKeys(CLI::App& app, Command& command);     // keys [--json]
 void AddStop(CLI::App& app, Command& command);     // stop
 void AddDoctor(CLI::App& app, Command& command);   // doctor
 void AddHealthcheck(CLI::App& app, Command& command);  // healthcheck [--ready]

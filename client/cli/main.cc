@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   add(stoker::cli::AddPin);
   add(stoker::cli::AddUnpin);
   add(stoker::cli::AddPins);
+  add(stoker::cli::AddKeys);
   add(stoker::cli::AddStop);
   add(stoker::cli::AddDoctor);
   add(stoker::cli::AddHealthcheck);

@@ -12,6 +12,7 @@ namespace stoker::cli {
 namespace {
 
 constexpr std::size_t kBarWidth = 30;
+constexpr const char* kWipe = "\r\033[K";
 // Between two lines of one stage, where there is no bar.
 constexpr double kLineSeconds = 10;
 
@@ -32,8 +33,12 @@ ProgressBar::ProgressBar(bool is_quiet)
              : isatty(STDERR_FILENO) != 0 ? Style::kBar
                                           : Style::kLines) {}
 
-ProgressBar::~ProgressBar() {
-  if (style_ == Style::kBar && !stage_.empty()) std::fputs("\r\033[K", stderr);
+ProgressBar::~ProgressBar() { Wipe(); }
+
+void ProgressBar::Wipe() {
+  if (is_drawn_) std::fputs(kWipe, stderr);
+  std::fflush(stderr);
+  is_drawn_ = false;
 }
 
 void ProgressBar::Show(const std::string& stage, std::uint64_t done, std::uint64_t total,
@@ -42,15 +47,40 @@ void ProgressBar::Show(const std::string& stage, std::uint64_t done, std::uint64
   const bool is_new = stage != stage_;
   stage_ = stage;
   if (style_ == Style::kBar) {
-    fmt::print(stderr, "\r\033[K{:<18} {}  {}", stage, BarText(done, total),
+    fmt::print(stderr, "{}{:<18} {}  {}", kWipe, stage, BarText(done, total),
                FormatSeconds(elapsed_seconds));
     std::fflush(stderr);
+    is_drawn_ = true;
     return;
   }
   if (!is_new && elapsed_seconds < next_line_after_) return;
   next_line_after_ = elapsed_seconds + kLineSeconds;
   const std::string of = total == 0 ? "" : fmt::format(" of {}", total);
   fmt::print(stderr, "{}: {}{}\n", stage, done, of);
+}
+
+void ProgressBar::ShowCounts(std::uint64_t done, std::uint64_t total, const std::string& counts) {
+  if (style_ != Style::kBar) return;
+  std::string rest;
+  if (done > 0 && done < total) {
+    const double left_s =
+        elapsed_s() / static_cast<double>(done) * static_cast<double>(total - done);
+    rest = ", about " + FormatSeconds(left_s) + " left";
+  }
+  fmt::print(stderr, "{}{}  {}{}", kWipe, BarText(done, total), counts, rest);
+  std::fflush(stderr);
+  is_drawn_ = true;
+}
+
+void ProgressBar::Say(const std::string& line) {
+  if (style_ == Style::kNone) return;
+  Wipe();
+  fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+double ProgressBar::elapsed_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
 void ProgressBar::Callback(void* self, const char* stage, std::uint32_t done, std::uint32_t total,

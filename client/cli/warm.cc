@@ -13,7 +13,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
-#include "client/cli/progress.h"
+#include "client/cli/progress_bar.h"
 
 namespace stoker::cli {
 namespace {
@@ -115,7 +115,7 @@ class Warming {
     const std::lock_guard lock(mutex_);
     ++done_;
     Count(std::move(item), outcome, failure);
-    progress_.Show(done_, total_, Counts());
+    progress_.ShowCounts(done_, total_, Counts());
   }
 
   void Count(json::object item, stoker_warm_outcome outcome, const std::string& failure) {
@@ -153,7 +153,7 @@ class Warming {
   const bool check_;
   const std::size_t total_;
   std::mutex mutex_;  // Guards what follows while threads run.
-  Progress progress_{stderr};
+  ProgressBar progress_{/*is_quiet=*/false};
   std::size_t done_ = 0;
   std::size_t hits_ = 0;
   std::size_t compiled_ = 0;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/artifact/capture_envelope.h"
 #include "protocol/base/file_descriptor.h"
 #include "protocol/manifest/bundle.h"
 #include "protocol/manifest/manifest.h"
@@ -100,7 +101,8 @@ class Export {
       : daemon_(daemon), bundle_(bundle), compiler_epoch_(std::move(compiler_epoch)) {}
 
   Status Take(const wire::ListEntry& listed) {
-    auto entry = daemon_.GetEntry({listed.ns, listed.key});
+    STOKER_TRY(const Digest key, IndexKeyOf(listed));
+    auto entry = daemon_.GetEntry({listed.ns, key});
     const Status taken = !entry.ok()                ? Status(entry.error())
                          : entry->kind == kArtifact ? TakeArtifact(*std::move(entry))
                                                     : TakeCaptures(*std::move(entry));
@@ -115,6 +117,12 @@ class Export {
   const TransferCounts& counts() const { return counts_; }
 
  private:
+  static Result<Digest> IndexKeyOf(const wire::ListEntry& listed) {
+    if (listed.kind == kArtifact) return listed.key;
+    STOKER_TRY(const PublicKey writer, PublicKey::Parse(listed.writer));
+    return CaptureListKey(listed.key, writer);
+  }
+
   Status TakeArtifact(wire::StoredEntry entry) {
     const auto call = wire::DecodeCompileCall(entry.metadata);
     if (!call.ok() || call->compiler_epoch != compiler_epoch_) {
@@ -235,9 +243,6 @@ class Import {
   TransferCounts counts_;
 };
 
-// The place where the signature of a seal is checked against those that are trusted.
-Status CheckSigner(const Seal& /*seal*/) { return Ok(); }
-
 }  // namespace
 
 Result<TransferCounts> ExportBundle(DaemonClient& daemon, const std::string& name_space,
@@ -264,9 +269,7 @@ Result<TransferCounts> ExportBundle(DaemonClient& daemon, const std::string& nam
 Result<TransferCounts> ImportBundle(DaemonClient& daemon, const std::string& path,
                                     const OnTransfer& on_transfer) {
   STOKER_TRY(const Bundle bundle, Bundle::Read(path));
-  auto seal = bundle.CheckedSeal();
-  if (!seal.ok()) return seal.error().WithContext(path);
-  STOKER_RETURN_IF_ERROR(CheckSigner(*seal));
+  if (const auto seal = bundle.CheckedSeal(); !seal.ok()) return seal.error().WithContext(path);
   Import transfer(daemon, bundle);
   std::vector<const Record*> entries;
   // Captures behind the artifacts that they start.

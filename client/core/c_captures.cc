@@ -1,4 +1,5 @@
 // stoker.h: captures.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstddef>
 #include <cstring>
@@ -10,12 +11,15 @@
 struct stoker_captures {
   struct Capture {
     std::string envelope;
-    std::string_view content;  // Into the envelope.
-    std::string digest;        // Of the envelope, in hexadecimal.
+    stoker::OpenedCapture opened;  // Into the envelope.
+    std::string digest;            // Of the envelope, in hexadecimal.
+    std::string writer;
   };
+  stoker::Digest key;
   std::vector<Capture> captures;
   std::string miss_reason;
   std::size_t damaged = 0;
+  std::size_t untrusted = 0;
 };
 
 namespace stoker {
@@ -52,23 +56,50 @@ Result<wire::CaptureQuery> QueryOf(stoker_client& client, const char* key, const
   return query;
 }
 
-// The captures whose envelopes open. The daemon drops the others.
-Status Open(stoker_client& client, const wire::CaptureQuery& query, wire::CaptureList list,
-            stoker_captures* opened) {
+// Asks for a capture to be dropped, in the name of the own writer, if there is one. Whether the
+// daemon does so is its own to know: a damaged one for anybody, a whole one for its writer.
+Status Drop(stoker_client& client, const wire::CaptureQuery& query, const Digest& capture) {
+  wire::CaptureDrop drop{query.ns, query.capture_key, capture, client.writers.Trusted(), {}};
+  if (const auto own = client.writers.OwnKey(); own.ok()) {
+    drop.signature = own->Sign(CaptureDropText(query.ns, query.capture_key, capture));
+  }
+  return client.session.daemon().DropCapture(drop);
+}
+
+// The captures whose envelopes open, and whose writers were asked for. Their signatures are looked
+// at when they are.
+void Open(stoker_client& client, const wire::CaptureQuery& query, wire::CaptureList list,
+          stoker_captures* opened) {
   for (wire::Blob& blob : list.captures) {
-    if (auto content = OpenCapture(blob.data); !content.ok()) {
+    stoker_captures::Capture capture{std::move(blob.data), {}, blob.digest.ToHex(), ""};
+    const auto content = OpenCapture(capture.envelope);
+    if (!content.ok() && content.error().code != ErrorCode::kUnimplemented) {
       ++opened->damaged;
-      STOKER_RETURN_IF_ERROR(
-          client.session.daemon().DropCapture({query.ns, query.capture_key, blob.digest}));
+      // Whether or not it was damaged on its way: it is asked for again next time.
+      (void)Drop(client, query, blob.digest);
       continue;
     }
-    opened->captures.push_back({std::move(blob.data), {}, blob.digest.ToHex()});
+    const bool is_trusted = content.ok() && std::find(query.writers.begin(), query.writers.end(),
+                                                      content->writer) != query.writers.end();
+    if (!is_trusted) {
+      ++opened->untrusted;
+      continue;
+    }
+    capture.writer = content->writer.ToString();
+    opened->captures.push_back(std::move(capture));
   }
   // Only now do the envelopes stay where they are.
   for (stoker_captures::Capture& capture : opened->captures) {
-    STOKER_TRY(capture.content, OpenCapture(capture.envelope));
+    capture.opened = OpenCapture(capture.envelope).value();
   }
-  return Ok();
+}
+
+// With the writers whose captures are run.
+Result<wire::CaptureQuery> TrustingQueryOf(stoker_client& client, const char* key,
+                                           const char* fields) {
+  STOKER_TRY(wire::CaptureQuery query, QueryOf(client, key, fields));
+  query.writers = client.writers.Trusted();
+  return query;
 }
 
 }  // namespace
@@ -83,13 +114,20 @@ stoker_status* stoker_client_find_captures(stoker_client* client, const char* ke
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(captures, "captures"));
-    STOKER_TRY(const wire::CaptureQuery query, QueryOf(*client, key, fields));
-    STOKER_TRY(auto answer, client->session.daemon().FindCaptures(query));
+    STOKER_TRY(const wire::CaptureQuery query, TrustingQueryOf(*client, key, fields));
     auto opened = std::make_unique<stoker_captures>();
+    opened->key = query.capture_key;
+    if (query.writers.empty()) {
+      opened->miss_reason = client->writers.OwnKey().error().message;
+      *captures = opened.release();
+      return Ok();
+    }
+    STOKER_TRY(auto answer, client->session.daemon().FindCaptures(query));
     if (auto* list = std::get_if<wire::CaptureList>(&answer)) {
-      STOKER_RETURN_IF_ERROR(Open(*client, query, std::move(*list), opened.get()));
+      Open(*client, query, std::move(*list), opened.get());
     } else {
       opened->miss_reason = std::get<wire::Miss>(answer).reason;
+      opened->untrusted = std::get<wire::Miss>(answer).untrusted_writers;
     }
     *captures = opened.release();
     return Ok();
@@ -100,12 +138,18 @@ size_t stoker_captures_count(const stoker_captures* captures) { return captures-
 
 const char* stoker_captures_data(const stoker_captures* captures, size_t index, size_t* size) {
   if (index >= captures->captures.size()) return nullptr;
-  *size = captures->captures[index].content.size();
-  return captures->captures[index].content.data();
+  const OpenedCapture& capture = captures->captures[index].opened;
+  if (!IsSignedFor(captures->key, capture)) return nullptr;
+  *size = capture.content.size();
+  return capture.content.data();
 }
 
 const char* stoker_captures_digest(const stoker_captures* captures, size_t index) {
   return index < captures->captures.size() ? captures->captures[index].digest.c_str() : nullptr;
+}
+
+const char* stoker_captures_writer(const stoker_captures* captures, size_t index) {
+  return index < captures->captures.size() ? captures->captures[index].writer.c_str() : nullptr;
 }
 
 const char* stoker_captures_miss_reason(const stoker_captures* captures) {
@@ -113,6 +157,8 @@ const char* stoker_captures_miss_reason(const stoker_captures* captures) {
 }
 
 size_t stoker_captures_damaged(const stoker_captures* captures) { return captures->damaged; }
+
+size_t stoker_captures_untrusted(const stoker_captures* captures) { return captures->untrusted; }
 
 void stoker_captures_free(stoker_captures* captures) { delete captures; }
 
@@ -124,7 +170,8 @@ stoker_status* stoker_client_put_capture(stoker_client* client, const char* key,
     wire::CapturePut put;
     STOKER_TRY(put.key, QueryOf(*client, key, fields));
     put.label = TextOrEmpty(label);
-    put.capture = SealCapture({data, size});
+    STOKER_TRY(const SigningKey writer, client->writers.OwnKey());
+    put.capture = SealCapture(put.key.capture_key, {data, size}, writer);
     client->session.recorder().Capture(put);
     return client->session.daemon().PutCapture(put);
   });
@@ -157,7 +204,7 @@ stoker_status* stoker_client_drop_capture(stoker_client* client, const char* key
     STOKER_RETURN_IF_ERROR(RequireNonNull(digest, "digest"));
     STOKER_TRY(const wire::CaptureQuery query, QueryOf(*client, key, nullptr));
     STOKER_TRY(const Digest capture, Digest::FromHex(digest));
-    return client->session.daemon().DropCapture({query.ns, query.capture_key, capture});
+    return Drop(*client, query, capture);
   });
 }
 

@@ -86,7 +86,8 @@ std::string JsonOf(const wire::ListReply& reply) {
                        {"last_used_unix_s", entry.last_used_unix_s},
                        {"compile_seconds", entry.compile_seconds},
                        {"hits", entry.hits},
-                       {"target", entry.target}});
+                       {"target", entry.target},
+                       {"writer", entry.writer}});
   }
   return json::serialize(entries);
 }

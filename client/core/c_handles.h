@@ -21,12 +21,14 @@ struct stoker_status {
 struct stoker_client {
   stoker::ClientConfig config;
   stoker::Session session;
+  stoker::CaptureWriters writers;
   // Also of the executables, which may outlive the client.
   std::shared_ptr<stoker::cpu::PreparedStore> prepared;
 
   explicit stoker_client(stoker::ClientConfig resolved)
       : config(std::move(resolved)),
         session(config.daemon, config.name_space, config.manifest),
+        writers(config.writers),
         prepared(std::make_shared<stoker::cpu::PreparedStore>(
             config.prepared, stoker::ReportPrepared(config.daemon, config.name_space))) {}
 };

@@ -66,19 +66,22 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   }
   if (const std::string url = FirstOf(settings.url, "STOKER_URL"); !url.empty()) {
     STOKER_TRY(config.daemon.url, DaemonUrl::Parse(url));
-    // A private daemon is this user's own, and knows no tokens.
+    // A private daemon is this user's own: it knows no tokens, and its key is pinned by nobody.
     STOKER_TRY(config.daemon.trust, DaemonTrustOfEnvironment());
     STOKER_TRY(const std::int64_t answer_ms,
                NumberIn("STOKER_ANSWER_TIMEOUT_MS", kAnswerTimeoutMs, 1, kMaxAnswerTimeoutMs,
                         "a number of milliseconds from 1"));
     config.daemon.answer_timeout = std::chrono::milliseconds(answer_ms);
     // A host without a home has no place for packed weights, and needs none.
-    if (const auto cache_dir = CacheDirOf(settings); cache_dir.ok()) {
+    const auto cache_dir = CacheDirOf(settings);
+    if (cache_dir.ok()) {
       STOKER_TRY(config.prepared, PreparedOptionsIn(*cache_dir));
     }
+    STOKER_TRY(config.writers, WriterSettingsOfEnvironment(cache_dir.ok() ? *cache_dir : ""));
     return config;
   }
   STOKER_TRY(config.cache_dir, CacheDirOf(settings));
+  STOKER_TRY(config.writers, WriterSettingsOfEnvironment(config.cache_dir));
   STOKER_TRY(config.prepared, PreparedOptionsIn(config.cache_dir));
   config.daemon.url = PrivateDaemonUrl(config.cache_dir);
   PrivateDaemonOptions private_daemon{config.cache_dir, ""};

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "client/core/capture_writers.h"
 #include "client/core/daemon_client.h"
 #include "protocol/base/result.h"
 #include "runtime/cpu/prepared_store.h"
@@ -25,6 +26,7 @@ struct ClientConfig {
   std::string cache_dir;                 // Of a private daemon.
   cpu::PreparedStore::Options prepared;  // Packed weights of this host.
   std::string manifest;                  // Where requests are recorded; empty: nowhere.
+  WriterSettings writers;                // Of captures.
   std::string program_error;             // Why a private daemon cannot be started; empty: it can.
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"
 
@@ -139,10 +140,16 @@ void DaemonClient::ForgetDaemon() {
   hello_.reset();
 }
 
-Result<wire::Hello> DaemonClient::Greet() {
+void DaemonClient::ForgetHello() {
+  const std::lock_guard lock(mutex_);
+  hello_.reset();
+}
+
+Result<DaemonClient::Greeting> DaemonClient::Greet() {
   STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", ConnectTimeout()));
   if (response.status != 200) return ErrorOfResponse(response, "/v1/hello");
-  return wire::DecodeHello(response.body);
+  STOKER_TRY(wire::Hello hello, wire::DecodeHello(response.body));
+  return Greeting{std::move(hello), response.is_authenticated};
 }
 
 Status DaemonClient::Replace() {
@@ -164,20 +171,31 @@ Result<wire::Hello> DaemonClient::Hello() {
     const std::lock_guard lock(mutex_);
     if (hello_) return *hello_;
   }
-  STOKER_TRY(wire::Hello hello, Greet());
-  if (hello.protocol_version != wire::kProtocolVersion && options_.private_daemon) {
+  STOKER_TRY(Greeting greeting, Greet());
+  if (greeting.hello.protocol_version != wire::kProtocolVersion && options_.private_daemon) {
     STOKER_RETURN_IF_ERROR(Replace());
-    STOKER_TRY(hello, Greet());
+    STOKER_TRY(greeting, Greet());
   }
+  const wire::Hello& hello = greeting.hello;
   if (hello.protocol_version != wire::kProtocolVersion) {
     return FailedPrecondition("The daemon at " + options_.url.ToString() +
                               " speaks protocol version " + std::to_string(hello.protocol_version) +
                               "; this client speaks " + std::to_string(wire::kProtocolVersion) +
                               ".");
   }
+  STOKER_TRY(std::vector<PublicKey> signers,
+             BelievedSigners(options_.trust, hello.signing_keys, greeting.is_authenticated,
+                             options_.url.ToString()));
   const std::lock_guard lock(mutex_);
   hello_ = hello;
+  signers_ = std::move(signers);
   return hello;
+}
+
+Result<std::vector<PublicKey>> DaemonClient::Signers() {
+  STOKER_RETURN_IF_ERROR(Hello());
+  const std::lock_guard lock(mutex_);
+  return signers_;
 }
 
 Result<std::variant<wire::Bundle, wire::Miss>> DaemonClient::Lookup(
@@ -379,7 +397,8 @@ Result<wire::EntryReply> DaemonClient::PutEntry(const wire::StoredEntry& entry) 
 }
 
 Result<bool> DaemonClient::HasCapture(const wire::CapturePut& put) {
-  const auto entry = GetEntry({put.key.ns, put.key.capture_key});
+  STOKER_TRY(const OpenedCapture opened, OpenCapture(put.capture));
+  const auto entry = GetEntry({put.key.ns, CaptureListKey(put.key.capture_key, opened.writer)});
   if (entry.ok()) {
     return std::ranges::find(entry->references, Sha256Of(put.capture)) != entry->references.end();
   }

@@ -48,8 +48,19 @@ class DaemonClient {
   const DaemonUrl& url() const { return options_.url; }
 
   // Asked once; the answer is kept until the daemon is replaced. A private daemon that speaks
-  // another version is replaced; of any other, FailedPrecondition.
+  // another version is replaced; of any other, FailedPrecondition, as for one whose artifacts are
+  // not to be believed.
   Result<wire::Hello> Hello();
+  // The keys whose artifacts are loaded. Says hello if nobody has.
+  Result<std::vector<PublicKey>> Signers();
+  // Says hello again at the next call: the daemon's keys may be others by now.
+  void ForgetHello();
+  // What the daemon says of itself, believed or not.
+  struct Greeting {
+    wire::Hello hello;
+    bool is_authenticated = false;
+  };
+  Result<Greeting> Greet();
 
   // A Miss is a value.
   Result<std::variant<wire::Bundle, wire::Miss>> Lookup(const wire::LookupRequest& request);
@@ -99,7 +110,6 @@ class DaemonClient {
   // be repeated safely.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
                             const Patience& patience);
-  Result<wire::Hello> Greet();
   // Stops a private daemon of another version, which an upgrade has left; the next call starts
   // ours.
   Status Replace();
@@ -115,6 +125,7 @@ class DaemonClient {
   std::mutex mutex_;
   std::vector<std::unique_ptr<HttpConnection>> idle_;
   std::optional<wire::Hello> hello_;
+  std::vector<PublicKey> signers_;    // Believed with hello_.
   std::optional<Error> unreachable_;  // Why, until rest_until_.
   std::chrono::steady_clock::time_point rest_until_;
   CircuitBreaker circuit_;  // Ends before what it probes with.

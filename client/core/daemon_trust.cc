@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <system_error>
 #include <vector>
 
 #include "client/core/environment.h"
+#include "protocol/base/public_key_list.h"
+#include "protocol/base/socket_user.h"
 
 namespace stoker {
 namespace {
@@ -65,7 +66,19 @@ bool IsLoopback(const sockaddr_storage& address) {
          (IN6_IS_ADDR_V4MAPPED(&ip) && ip.s6_addr[12] == kLoopbackNetwork);
 }
 
+bool IsTrusted(std::uint32_t uid, const DaemonTrust& trust) {
+  return uid == geteuid() || uid == 0 || uid == trust.daemon_uid;
+}
+
 }  // namespace
+
+Result<std::vector<PublicKey>> PublicKeysOfEnvironment(const char* variable) {
+  const std::string value = Environment(variable);
+  if (value.empty()) return std::vector<PublicKey>();
+  auto keys = PublicKeysOf(value);
+  if (!keys.ok()) return keys.error().WithContext(variable);
+  return keys;
+}
 
 Result<DaemonTrust> DaemonTrustOfEnvironment() {
   DaemonTrust trust;
@@ -74,21 +87,44 @@ Result<DaemonTrust> DaemonTrustOfEnvironment() {
   }
   STOKER_TRY(trust.token, TokenOfEnvironment());
   STOKER_TRY(trust.tls, TlsTrustOfEnvironment());
+  STOKER_TRY(trust.signers, PublicKeysOfEnvironment("STOKER_SIGNERS"));
   return trust;
 }
 
 Status CheckSocketServer(int socket, const std::string& path, const DaemonTrust& trust) {
-  ucred server{};
-  socklen_t size = sizeof server;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) {
-    return FailedPrecondition("Who serves '" + path +
-                              "' cannot be told: " + std::generic_category().message(errno) + ".");
-  }
-  const uid_t self = geteuid();
-  if (server.uid == self || server.uid == 0 || server.uid == trust.daemon_uid) return Ok();
-  return FailedPrecondition("'" + path + "' is served by user " + std::to_string(server.uid) +
-                            ", who is neither root nor user " + std::to_string(self) +
+  const auto server = UserAtOtherEnd(socket);
+  if (!server) return FailedPrecondition("Who serves '" + path + "' cannot be told.");
+  if (IsTrusted(*server, trust)) return Ok();
+  return FailedPrecondition("'" + path + "' is served by user " + std::to_string(*server) +
+                            ", who is neither root nor user " + std::to_string(geteuid()) +
                             "; STOKER_DAEMON_USER names another to be trusted.");
+}
+
+bool IsServedByTrusted(int socket, const DaemonTrust& trust) {
+  const auto server = UserAtOtherEnd(socket);
+  return server && IsTrusted(*server, trust);
+}
+
+Result<std::vector<PublicKey>> BelievedSigners(const DaemonTrust& trust,
+                                               std::span<const PublicKey> announced,
+                                               bool is_authenticated, const std::string& url) {
+  if (announced.empty()) {
+    return FailedPrecondition("The daemon at " + url + " announces no signing key.");
+  }
+  if (trust.signers.empty() && is_authenticated) {
+    return std::vector<PublicKey>(announced.begin(), announced.end());
+  }
+  if (trust.signers.empty()) {
+    return FailedPrecondition("Nothing proves who serves " + url +
+                              ", so nothing of it is loaded. It signs with " + ListOf(announced) +
+                              ": if that is your daemon's key, set STOKER_SIGNERS to it.");
+  }
+  const bool is_pinned = std::any_of(announced.begin(), announced.end(), [&](const PublicKey& key) {
+    return std::find(trust.signers.begin(), trust.signers.end(), key) != trust.signers.end();
+  });
+  if (is_pinned) return trust.signers;
+  return FailedPrecondition("The daemon at " + url + " signs with " + ListOf(announced) +
+                            ", and STOKER_SIGNERS trusts " + ListOf(trust.signers) + ".");
 }
 
 Status CheckTokenStaysHere(int socket, const std::string& url) {

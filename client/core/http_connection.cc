@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <random>
 
 #include "client/core/transport.h"
@@ -71,6 +72,10 @@ struct HttpConnection::State {
   std::string authorization;  // Empty: none.
   const pid_t owner = getpid();
   bool is_whole = true;  // Nothing is left of what was asked and answered.
+  DaemonTrust trust;
+  int socket = -1;  // The transport's.
+  // Of plain TCP not known before the first answer: who has answered has accepted.
+  std::optional<bool> is_authenticated;
 
   Status Send(std::string_view head, std::string_view body, std::chrono::milliseconds patience);
   // Gives the parser what has come, and waits for more where that is too little.
@@ -129,6 +134,10 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std:
   HttpResponse response;
   response.status = static_cast<int>(parser.get().result_int());
   response.retry_after_s = std::atoi(std::string(parser.get()[http::field::retry_after]).c_str());
+  if (!is_authenticated) {
+    is_authenticated = IsServedByTrusted(socket, trust);
+  }
+  response.is_authenticated = *is_authenticated;
   const bool hand_on = on_data != nullptr && response.status == 200;
   std::string piece(
       std::min<std::uint64_t>(kPieceBytes, parser.content_length().value_or(kPieceBytes)), '\0');
@@ -192,9 +201,12 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
       return connected.error().WithContext("Nobody answers at " + state->url);
     }
     FileDescriptor socket = *std::move(connected);
+    state->socket = socket.get();
+    state->trust = trust;
     switch (url.scheme) {
       case DaemonUrl::Scheme::kUnix:
         STOKER_RETURN_IF_ERROR(CheckSocketServer(socket.get(), url.path, trust));
+        state->is_authenticated = true;
         state->transport = PlainTransport(std::move(socket));
         break;
       case DaemonUrl::Scheme::kHttp:
@@ -210,6 +222,7 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
                              std::to_string(timeout.count()) + " ms.");
         }
         if (!transport.ok()) return transport.error();
+        state->is_authenticated = true;  // By its certificate.
         state->transport = *std::move(transport);
         break;
       }

@@ -18,6 +18,8 @@ struct HttpResponse {
   std::string body;
   int retry_after_s = 0;   // 0: it does not say.
   std::string request_id;  // Under which the daemon logs what was asked.
+  // Whether the channel proves that a daemon that is trusted said it (daemon_trust.h).
+  bool is_authenticated = false;
 };
 
 // How long a call may stand still.

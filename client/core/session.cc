@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "protocol/artifact/artifact_signature.h"
+
 namespace stoker {
 namespace {
 
@@ -158,11 +160,23 @@ Result<Obtained> Session::Load(const Digest& request_key, Numerics wished) {
   return obtained;
 }
 
+Status Session::CheckSignature(std::string_view artifact) {
+  STOKER_TRY(const std::vector<PublicKey> signers, daemon_.Signers());
+  auto signer = VerifyArtifact(artifact, signers);
+  if (signer.ok()) return Ok();
+  // A daemon whose key was changed since this process greeted it announces another one.
+  daemon_.ForgetHello();
+  STOKER_TRY(const std::vector<PublicKey> now, daemon_.Signers());
+  if (now != signers) signer = VerifyArtifact(artifact, now);
+  return signer.ok() ? Ok() : Status(signer.error());
+}
+
 Result<std::shared_ptr<const ArtifactBundle>> Session::Accept(const Digest& request_key,
                                                               wire::Bundle bundle,
                                                               const Blobs& held) {
   auto accepted = std::make_shared<ArtifactBundle>();
   accepted->artifact_bytes = std::move(bundle.artifact);
+  STOKER_RETURN_IF_ERROR(CheckSignature(accepted->artifact_bytes));
   STOKER_TRY(accepted->artifact, DecodeArtifact(accepted->artifact_bytes));
   if (accepted->artifact.request_key != request_key) {
     return DataLoss("The artifact belongs to request " + accepted->artifact.request_key.ToHex() +

@@ -1,6 +1,6 @@
 // Session: one client's requests. Finds the artifact of a request in memory, then at the daemon;
-// has it compiled on a miss. What comes back is verified: digests match, the artifact is the one
-// that was asked for.
+// has it compiled on a miss. What comes back is verified: somebody who is trusted signed it,
+// digests match, the artifact is the one that was asked for.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace stoker {
 // An artifact with the bytes of everything it names. Shared: several executables may be made of
 // one.
 struct ArtifactBundle {
-  std::string artifact_bytes;  // EncodeArtifact of `artifact`.
+  std::string artifact_bytes;  // Of `artifact`, with signatures.
   Artifact artifact;
   std::map<Digest, std::shared_ptr<const std::string>> blobs;  // Kernels and constants.
 };
@@ -71,6 +71,7 @@ class Session {
   // What the daemon need not send again, held on to until the answer has been accepted.
   using Blobs = std::map<Digest, std::shared_ptr<const std::string>>;
   Blobs HeldBlobs();
+  Status CheckSignature(std::string_view artifact);
   Result<std::shared_ptr<const ArtifactBundle>> Accept(const Digest& request_key,
                                                        wire::Bundle bundle, const Blobs& held);
 

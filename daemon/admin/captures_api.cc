@@ -68,8 +68,11 @@ net::HttpReply CapturesApi::Find(const wire::CaptureQuery& query) {
     return ReplyOf(found.error());
   }
   wire::Miss miss;
-  miss.reason = found.error().code == ErrorCode::kDataLoss ? found.error().message
-                                                           : store_.ExplainMiss(query).text;
+  if (found.error().code == ErrorCode::kDataLoss) {
+    miss.reason = found.error().message;
+  } else {
+    miss = store_.ExplainMiss(query);
+  }
   net::HttpReply reply = ReplyOf(wire::EncodeMiss(miss));
   reply.status = 404;
   return reply;

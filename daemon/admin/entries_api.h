@@ -14,11 +14,11 @@ namespace stoker {
 class EntriesApi {
  public:
   // All references must outlive it.
-  EntriesApi(boost::asio::thread_pool& blocking, CacheStack& stack)
-      : blocking_(blocking), store_(stack) {}
+  EntriesApi(boost::asio::thread_pool& blocking, CacheStack& stack, const KeyRing& keys)
+      : blocking_(blocking), store_(stack, keys) {}
 
   // To get one needs the scope "read" in its namespace; to put one, which is code that was compiled
-  // elsewhere, "admin".
+  // elsewhere, "admin", and a signature that this daemon knows.
   boost::asio::awaitable<net::HttpReply> Handle(const net::HttpRequest& request,
                                                 const Grant& grant);
 

@@ -21,13 +21,14 @@ using net::HttpStream;
 // Of requests that need no body, and of those that anybody may send.
 constexpr std::size_t kMaxIdleBodyBytes = std::size_t{64} << 10;
 
-HttpReply HelloReply() {
+HttpReply HelloReply(std::vector<PublicKey> signing_keys) {
   wire::Hello hello;
   hello.protocol_version = wire::kProtocolVersion;
   hello.daemon_version = kDaemonVersion;
   hello.compiler_epoch = CompilerEpoch();
   hello.pid = static_cast<std::uint64_t>(getpid());
   hello.target_kinds = {"cpu"};
+  hello.signing_keys = std::move(signing_keys);
   return ReplyOf(wire::EncodeHello(hello));
 }
 
@@ -158,7 +159,9 @@ HttpApi::Answer HttpApi::Dispatch(const Route& route, const HttpRequest& request
   co_return co_await (this->*route.handler)(call);
 }
 
-HttpApi::Answer HttpApi::Hello(const Call& /*call*/) { co_return HelloReply(); }
+HttpApi::Answer HttpApi::Hello(const Call& /*call*/) {
+  co_return HelloReply(service_.signing_keys());
+}
 HttpApi::Answer HttpApi::Healthy(const Call& /*call*/) { co_return pages_.Healthy(); }
 HttpApi::Answer HttpApi::Ready(const Call& /*call*/) { co_return pages_.Ready(); }
 HttpApi::Answer HttpApi::Status(const Call& call) {

@@ -22,9 +22,8 @@ struct Peer {
   bool is_known() const { return uid.has_value() || !certificate_names.empty(); }
 };
 
-// Of a connected socket. A Unix socket's peer is who connected (SO_PEERCRED); that of a TCP
-// connection within this host is the owner of the socket at the other end (sock_diag(7)). Of what
-// came over the network no user is known: a proxy on this host would lend its own to everybody.
+// Of a connected socket. Of what came over the network no user is known: a proxy on this host would
+// lend its own to everybody.
 Peer PeerOf(int socket, bool over_network);
 
 }  // namespace stoker::net

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "protocol/wire/capture_messages.h"
 #include "protocol/wire/limits.h"
 
 namespace stoker {
@@ -85,6 +86,32 @@ Error ArtifactStore::Refuse(std::string_view ns, const Digest& request_key, cons
   return DataLoss(reason);
 }
 
+Result<std::string> ArtifactStore::Vouched(std::string_view ns, const Digest& request_key,
+                                           const ActionEntry& entry, const Blob& artifact) {
+  const auto state = signer_.StateOf(artifact.bytes());
+  if (!state.ok()) return Refuse(ns, request_key, entry.artifact, state.error().message);
+  switch (*state) {
+    case SignatureState::kCurrent:
+      return std::string(artifact.bytes());
+    case SignatureState::kForeign:
+      (void)stack_.actions().Remove(ns, request_key);  // It may be gone already.
+      return FailedPrecondition("Artifact " + entry.artifact.ToHex() +
+                                " is signed by no key of this daemon.");
+    case SignatureState::kRetired:
+      break;
+  }
+  STOKER_TRY(std::string renewed, signer_.Sign(artifact.bytes()));
+  const NamedBlob blob = NamedBlob::Of(Blob(renewed, BlobKind::kArtifact));
+  const BlobPin pin(stack_.blobs(), blob.digest());  // Until the entry names it.
+  ActionEntry signed_entry = entry;
+  signed_entry.artifact = blob.digest();
+  // Where it cannot be stored, it is signed anew for the next client, too.
+  if (stack_.blobs().Put(blob).ok()) {
+    (void)stack_.actions().Publish(ns, request_key, signed_entry, Durability::kBuffered);
+  }
+  return renewed;
+}
+
 Result<StoredArtifact> ArtifactStore::Find(std::string_view ns, const Digest& request_key,
                                            const std::vector<Digest>& held) {
   STOKER_TRY(const ActionEntry entry, stack_.actions().Lookup(ns, request_key));
@@ -101,14 +128,14 @@ Result<StoredArtifact> ArtifactStore::Find(std::string_view ns, const Digest& re
     return DataLoss(std::string(what) + " " + digest.ToHex() + " is damaged or was evicted.");
   };
   STOKER_TRY(const Blob blob, get(entry.artifact, "Artifact"));
-  found.artifact = std::string(blob.bytes());
-  const auto manifest = DecodeArtifact(found.artifact);
+  const auto manifest = DecodeArtifact(blob.bytes());
   if (!manifest.ok()) return Refuse(ns, request_key, entry.artifact, manifest.error().message);
   if (manifest->request_key != request_key) {
     return Refuse(ns, request_key, entry.artifact,
                   "it belongs to request " + manifest->request_key.ToHex() + ", not to " +
                       request_key.ToHex() + ".");
   }
+  STOKER_TRY(found.artifact, Vouched(ns, request_key, entry, blob));
   const std::set<Digest> skip(held.begin(), held.end());
   const auto add = [&](const Digest& digest, std::string_view what) -> Status {
     if (skip.contains(digest)) return Ok();
@@ -215,7 +242,7 @@ Result<CompiledArtifact> ArtifactStore::Assemble(const wire::CompileCall& call,
     }
     compiled.artifact.blobs.insert(*it);
   }
-  compiled.artifact.artifact = std::move(done.artifact);
+  STOKER_TRY(compiled.artifact.artifact, signer_.Sign(done.artifact));
   compiled.artifact.compile_seconds = done.compile_seconds;
   compiled.artifact.tier = "compiled";
   return compiled;
@@ -313,6 +340,13 @@ Result<wire::ListReply> ArtifactStore::List(const wire::ListRequest& request) {
         const std::string_view kind = BlobKindName(entry.kind);
         if (!request.kind.empty() ? request.kind != kind : ns == kKernelNamespace) return true;
         wire::ListEntry listed = ListedOf(ns, key, entry);
+        if (entry.kind == BlobKind::kCapture) {
+          // Captures of one writer lie under a key of their own; what lists writers is no capture.
+          const auto captured = wire::DecodeCaptureQuery(entry.metadata);
+          if (!captured.ok() || captured->writers.size() != 1) return true;
+          listed.key = captured->capture_key;
+          listed.writer = captured->writers[0].ToString();
+        }
         if (const auto it = accessed.find(entry.artifact); it != accessed.end()) {
           listed.last_used_unix_s = static_cast<double>(it->second) / kNanosPerSecond;
         }

@@ -9,6 +9,7 @@
 
 #include "cache/stack.h"
 #include "daemon/service/request_index.h"
+#include "daemon/signing/artifact_signer.h"
 #include "protocol/artifact/artifact.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
@@ -24,7 +25,7 @@ inline constexpr std::string_view kBazelNamespace = "bazel";
 
 // An artifact and its blobs, out of the store or fresh from the compiler.
 struct StoredArtifact {
-  std::string artifact;          // EncodeArtifact.
+  std::string artifact;          // Signed.
   std::map<Digest, Blob> blobs;  // Kernels and constants.
   double compile_seconds = 0;
   std::string tier;      // memory, disk, shared; compiled
@@ -53,11 +54,14 @@ struct MissReason {
 
 class ArtifactStore {
  public:
-  explicit ArtifactStore(CacheStack& stack) : stack_(stack) {}
+  // Both must outlive it.
+  ArtifactStore(CacheStack& stack, const KeyRing& keys) : stack_(stack), signer_(keys) {}
 
-  // The artifact with its blobs, but those in `held`. NotFound: a miss. DataLoss: a miss because
-  // what was stored is damaged, foreign or was evicted; the message says which. What is damaged or
-  // foreign has been quarantined.
+  // The artifact with its blobs, but those in `held`, signed by every key that signs now: one with
+  // signatures of earlier keys is signed anew. NotFound: a miss. DataLoss: a miss because what was
+  // stored is damaged, foreign or was evicted; the message says which. What is damaged or foreign
+  // has been quarantined. FailedPrecondition: a miss because none of this daemon's keys signed it;
+  // the entry is gone.
   Result<StoredArtifact> Find(std::string_view ns, const Digest& request_key,
                               const std::vector<Digest>& held);
 
@@ -73,9 +77,10 @@ class ArtifactStore {
   wire::WorkerKernelReply FindKernels(std::string_view ns, const wire::KernelQuery& query,
                                       ReusedKernels& reused);
 
-  // Checks that what a worker made is complete and belongs to the call. Internal otherwise.
-  static Result<CompiledArtifact> Assemble(const wire::CompileCall& call, wire::WorkerDone done,
-                                           const ReusedKernels& reused);
+  // Checks that what a worker made is complete and belongs to the call, and signs it. Internal
+  // otherwise.
+  Result<CompiledArtifact> Assemble(const wire::CompileCall& call, wire::WorkerDone done,
+                                    const ReusedKernels& reused);
   // Kernels and constants first, then graph and manifest, then the entry; durable on return.
   Status Publish(const wire::CompileCall& call, const CompiledArtifact& compiled);
 
@@ -94,11 +99,15 @@ class ArtifactStore {
   // Takes an artifact that is not what its entry says out of service.
   Error Refuse(std::string_view ns, const Digest& request_key, const Digest& artifact,
                const std::string& why);
+  // The artifact with the signatures that it has to have; an error where it is refused.
+  Result<std::string> Vouched(std::string_view ns, const Digest& request_key,
+                              const ActionEntry& entry, const Blob& artifact);
 
   // Some of a namespace.
   std::vector<IndexedRequest> LoadRequests(std::string_view ns);
 
   CacheStack& stack_;
+  ArtifactSigner signer_;
   RequestIndex requests_;
 };
 

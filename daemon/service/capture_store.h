@@ -1,6 +1,9 @@
 // CaptureStore: the captures under each capture key, in the cache's blobs and index. Blocking.
 //
-// An index entry names a list: "stokcaps", then the digests of its captures, most recent first.
+// Each writer's captures are a list of their own, so that nobody's push out another's: an index
+// entry under a digest of capture key and writer names it: "stokcaps", then the digests of the
+// captures, most recent first. The entry under the capture key itself names who has written there:
+// "stokwrit", then public keys, the latest first; it decides nothing.
 #pragma once
 
 #include <mutex>
@@ -12,34 +15,46 @@
 #include "daemon/service/artifact_store.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
+#include "protocol/base/signature.h"
 #include "protocol/wire/capture_messages.h"
 
 namespace stoker {
 
 class CaptureStore {
  public:
+  // The latest writers of a key that are remembered by name.
+  static constexpr std::size_t kMaxNamedWriters = 64;
+
   // The stack must outlive it.
   explicit CaptureStore(CacheStack& stack) : stack_(stack) {}
 
-  // Most recent first, at least one. NotFound: a miss. DataLoss: a miss, because what was stored is
-  // damaged or was evicted.
+  // Those of the writers that are asked for, in their order, each one's most recent first; at least
+  // one. NotFound: a miss. DataLoss: a miss, because what was stored is damaged or was evicted.
   Result<wire::CaptureList> Find(const wire::CaptureQuery& query);
-  // Durable on return. InvalidArgument: no envelope that opens. FailedPrecondition: the key names
-  // something else, which stays.
+  // Durable on return. InvalidArgument: no envelope that opens, or not signed for this key.
+  // FailedPrecondition: the key names something else, which stays.
   Status Put(const wire::CapturePut& put);
-  // Takes the capture from under this key. Its bytes are quarantined only if they are damaged:
-  // whole ones that are wrong here (of another key or format) may be right under another key.
-  // NotFound: it is not under the key.
+  // Takes the capture from under this key: a whole one for its writer alone, who has signed for it,
+  // a damaged one for anybody. Bytes are quarantined only if they are damaged: whole ones that are
+  // wrong here (of another key or format) may be right under another key. NotFound: it is not under
+  // the key. FailedPrecondition: it is whole, and another one's.
   Status Drop(const wire::CaptureDrop& drop);
-  // Compares with the nearest key of the namespace.
-  MissReason ExplainMiss(const wire::CaptureQuery& query);
+  // The index keys of the lists of those who have written under a capture key; none for any other
+  // key.
+  std::vector<Digest> ListKeys(std::string_view ns, const Digest& capture_key);
+  // Other writers, or a comparison with the nearest key of the namespace.
+  wire::Miss ExplainMiss(const wire::CaptureQuery& query);
 
  private:
-  Result<ActionEntry> Entry(std::string_view ns, const Digest& key);
+  Result<ActionEntry> Entry(std::string_view ns, const Digest& index_key);
   Result<std::vector<Digest>> DigestsOf(const ActionEntry& entry);
-  Status Publish(std::string_view ns, const Digest& key, const std::vector<Digest>& captures,
+  Status Publish(std::string_view ns, const Digest& index_key, const std::vector<Digest>& captures,
                  ActionEntry entry);
-  Status QuarantineIfDamaged(const Digest& capture);
+  Status CheckIsFree(std::string_view ns, const Digest& capture_key);
+  Result<std::vector<PublicKey>> WritersOf(std::string_view ns, const Digest& capture_key);
+  Status NameWriter(const wire::CapturePut& put, const PublicKey& writer);
+  Result<bool> IsDamaged(const Digest& capture);
+  std::string NearestKey(const wire::CaptureQuery& query);
 
   CacheStack& stack_;
   std::mutex mutex_;  // Held while a list is read and replaced.

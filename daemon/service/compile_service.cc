@@ -120,12 +120,14 @@ class CompileService::Job {
 };
 
 CompileService::CompileService(asio::any_io_executor executor, asio::thread_pool& blocking,
-                               CacheStack& stack, Statistics& statistics, ServiceConfig config)
+                               CacheStack& stack, Statistics& statistics, const KeyRing& keys,
+                               ServiceConfig config)
     : executor_(executor),
       blocking_(blocking),
       statistics_(statistics),
+      keys_(keys),
       config_(std::move(config)),
-      store_(stack),
+      store_(stack, keys),
       workers_(executor, blocking, config_.worker,
                [this](std::string_view message, std::string_view request_id) {
                  LogFields fields;
@@ -201,6 +203,9 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     MissReason reason;
     if (found.error().code == ErrorCode::kDataLoss) {
       reason = {"damaged or evicted", "damaged or evicted: " + found.error().message};
+      config_.log.warn(found.error().message, {{"request", request_id}});
+    } else if (found.error().code == ErrorCode::kFailedPrecondition) {
+      reason = {"signer is unknown", "signer is unknown: " + found.error().message};
       config_.log.warn(found.error().message, {{"request", request_id}});
     } else if (found.error().code == ErrorCode::kNotFound) {
       reason = store_.ExplainMiss(request);
@@ -414,7 +419,7 @@ asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::Compile
   handlers.on_progress = [&](const wire::Progress& progress) { flight.Report(progress); };
   handlers.accept = [&](wire::WorkerDone done) -> asio::awaitable<Status> {
     co_return co_await RunBlocking(blocking_, [&]() -> Status {
-      STOKER_TRY(made, ArtifactStore::Assemble(call, std::move(done), reused));
+      STOKER_TRY(made, store_.Assemble(call, std::move(done), reused));
       return Ok();
     });
   };

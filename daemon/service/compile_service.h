@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "cache/stack.h"
 #include "daemon/service/artifact_store.h"
@@ -19,6 +20,7 @@
 #include "daemon/service/log_fields.h"
 #include "daemon/service/statistics.h"
 #include "daemon/service/worker_pool.h"
+#include "daemon/signing/key_ring.h"
 #include "protocol/wire/messages.h"
 
 namespace stoker {
@@ -42,7 +44,8 @@ class CompileService {
 
   // All references must outlive the service. Its coroutines run on strands.
   CompileService(boost::asio::any_io_executor executor, boost::asio::thread_pool& blocking,
-                 CacheStack& stack, Statistics& statistics, ServiceConfig config);
+                 CacheStack& stack, Statistics& statistics, const KeyRing& keys,
+                 ServiceConfig config);
 
   boost::asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> Lookup(
       wire::LookupRequest request, std::string request_id);
@@ -67,6 +70,8 @@ class CompileService {
   int running() const { return workers_.running(); }
   int queue_limit() const { return config_.queue_limit; }
   const WorkerPool& workers() const { return workers_; }
+  // What signs artifacts now, the newest first.
+  std::vector<PublicKey> signing_keys() const { return keys_.keys()->Announced(); }
 
  private:
   class Job;
@@ -106,6 +111,7 @@ class CompileService {
   const boost::asio::any_io_executor executor_;
   boost::asio::thread_pool& blocking_;
   Statistics& statistics_;
+  const KeyRing& keys_;
   const ServiceConfig config_;
   ArtifactStore store_;
   WorkerPool workers_;

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "protocol/artifact/trailer.h"
+#include "protocol/base/public_key_list.h"
 #include "protocol/graph/graph.h"
 #include "protocol/key/compile_request.h"
 
@@ -34,8 +36,21 @@ Result<wire::StoredEntry> EntryStore::Get(const wire::EntryQuery& query) {
   return entry;
 }
 
-Status EntryStore::CheckOrigin(const wire::StoredEntry& /*entry*/, const Artifact& /*manifest*/) {
-  return Ok();
+Result<std::string> EntryStore::Vouched(std::string_view artifact) {
+  STOKER_TRY(const Trailer trailer, TrailerOf(artifact));
+  std::vector<PublicKey> signers;
+  for (const ArtifactSignature& each : trailer.signatures) signers.push_back(each.signer);
+  STOKER_TRY(const SignatureState state, signer_.StateOf(artifact));
+  switch (state) {
+    case SignatureState::kCurrent:
+      return std::string(artifact);
+    case SignatureState::kRetired:
+      return signer_.Sign(artifact);
+    case SignatureState::kForeign:
+      break;
+  }
+  return FailedPrecondition("The artifact is signed by " + ListOf(signers) +
+                            ", whom this daemon does not trust (--trusted-signer).");
 }
 
 Result<wire::EntryReply> EntryStore::Put(const wire::StoredEntry& entry) {
@@ -82,7 +97,7 @@ Result<wire::EntryReply> EntryStore::Put(const wire::StoredEntry& entry) {
       return Wrong("key", "is " + claimed.ToHex() + "; this request's key is " + key.ToHex() + ".");
     }
   }
-  STOKER_RETURN_IF_ERROR(CheckOrigin(entry, made.manifest));
+  STOKER_TRY(made.artifact.artifact, Vouched(made.artifact.artifact));
   for (const KernelRef& kernel : made.manifest.kernels) {
     made.compiled_keys.insert(kernel.key);
     made.artifact.blobs.insert_or_assign(kernel.blob, blobs.at(kernel.blob));

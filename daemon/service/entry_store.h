@@ -12,23 +12,26 @@ namespace stoker {
 
 class EntryStore {
  public:
-  // The stack must outlive it.
-  explicit EntryStore(CacheStack& stack) : stack_(stack), artifacts_(stack) {}
+  // Both must outlive it.
+  EntryStore(CacheStack& stack, const KeyRing& keys)
+      : stack_(stack), artifacts_(stack, keys), signer_(keys) {}
 
   // NotFound: no such entry, or one of another kind than artifact and capture.
   Result<wire::StoredEntry> Get(const wire::EntryQuery& query);
 
   // Stores an artifact's entry of another daemon, if all its blobs are here: those that the
   // artifact itself names, and the graph. Its key must be that of the request, of which the graph
-  // is hashed anew. Captures are refused: /v1/captures/put takes them.
+  // is hashed anew. FailedPrecondition: neither a key of this daemon signed it nor one that it
+  // trusts. Captures are refused: /v1/captures/put takes them.
   Result<wire::EntryReply> Put(const wire::StoredEntry& entry);
 
  private:
-  // Whether whoever made the artifact is believed here. The place where its signature is checked.
-  static Status CheckOrigin(const wire::StoredEntry& entry, const Artifact& manifest);
+  // The artifact with this daemon's signatures, if whoever signed it is believed here.
+  Result<std::string> Vouched(std::string_view artifact);
 
   CacheStack& stack_;
   ArtifactStore artifacts_;
+  ArtifactSigner signer_;
 };
 
 }  // namespace stoker

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/service/capture_store.h"
 #include "protocol/wire/limits.h"
 
 namespace stoker {
@@ -63,6 +64,9 @@ Result<PinnedEntry> FindPinned(CacheStack& stack, const wire::PinRequest& reques
 Result<wire::Pin> PinEntry(CacheStack& stack, const wire::PinRequest& request) {
   STOKER_TRY(const Digest key, FindStored(stack, request));
   STOKER_RETURN_IF_ERROR(stack.pins().Pin(request.ns, key));
+  for (const Digest& list : CaptureStore(stack).ListKeys(request.ns, key)) {
+    STOKER_RETURN_IF_ERROR(stack.pins().Pin(request.ns, list));
+  }
   wire::PinRequest whole = request;
   whole.key_prefix = key.ToHex();
   STOKER_TRY(const PinnedEntry pinned, FindPinned(stack, whole));
@@ -72,6 +76,10 @@ Result<wire::Pin> PinEntry(CacheStack& stack, const wire::PinRequest& request) {
 Result<wire::Pin> UnpinEntry(CacheStack& stack, const wire::PinRequest& request) {
   STOKER_TRY(const PinnedEntry pinned, FindPinned(stack, request));
   STOKER_RETURN_IF_ERROR(stack.pins().Unpin(pinned.name_space, pinned.key));
+  for (const Digest& list : CaptureStore(stack).ListKeys(request.ns, pinned.key)) {
+    const Status unpinned = stack.pins().Unpin(request.ns, list);  // Written to since, perhaps.
+    if (!unpinned.ok() && unpinned.error().code != ErrorCode::kNotFound) return unpinned.error();
+  }
   return PinOf(pinned);
 }
 

@@ -8,7 +8,8 @@
 namespace stoker {
 
 // Pins, or unpins, the only entry of the namespace whose key starts so. NotFound: there is none, or
-// none that is pinned. InvalidArgument: there are several. ResourceExhausted: limits.
+// none that is pinned. InvalidArgument: there are several. ResourceExhausted: limits. A capture key
+// stands for what each writer has stored under it by now.
 Result<wire::Pin> PinEntry(CacheStack& stack, const wire::PinRequest& request);
 Result<wire::Pin> UnpinEntry(CacheStack& stack, const wire::PinRequest& request);
 

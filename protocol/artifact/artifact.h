@@ -39,9 +39,10 @@ struct Artifact {
   std::vector<ConstantRef> constants;  // Unique.
 };
 
-// Format: magic "STKA", version, body, SHA-256 of everything before it, then a signature block
-// (empty until signing arrives). Decoding validates every index, size and offset: an Artifact that
-// exists can be executed without further checks of its structure.
+// Format: magic "STKA", version, body, SHA-256 of everything before it, then signatures
+// (artifact_signature.h). Encoding signs nothing, and decoding looks at no signature. It validates
+// every index, size and offset: an Artifact that exists can be executed without further checks of
+// its structure.
 std::string EncodeArtifact(const Artifact& artifact);
 Result<Artifact> DecodeArtifact(std::string_view bytes);
 

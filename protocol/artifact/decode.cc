@@ -1,5 +1,6 @@
 #include "protocol/artifact/artifact.h"
 #include "protocol/artifact/format.h"
+#include "protocol/artifact/trailer.h"
 #include "protocol/artifact/validate.h"
 #include "protocol/base/bytes.h"
 
@@ -199,29 +200,14 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
                          "; this build reads version " + std::to_string(kArtifactVersion) + ".");
   }
 
-  // The signature block is empty, so the body's end follows from the size.
-  constexpr std::size_t kTrailerBytes = Digest::kSize + 8;
-  if (header.remaining() < kTrailerBytes) {
-    return DataLoss("Field 'digest' is cut off: the artifact has " + std::to_string(bytes.size()) +
-                    " bytes.");
-  }
-  const std::size_t body_end = bytes.size() - kTrailerBytes;
-  ByteReader trailer(bytes.substr(body_end));
-  Digest stored;
-  STOKER_RETURN_IF_ERROR(Get("digest", trailer, &stored));
-  const Digest actual = Sha256Of(bytes.substr(0, body_end));
-  if (stored != actual) {
-    return DataLoss("Field 'digest' is " + stored.ToHex() + ", the bytes have " + actual.ToHex() +
-                    ".");
-  }
-  STOKER_TRY(const std::uint64_t signature_bytes, trailer.U64("signature"));
-  if (signature_bytes != 0) {
-    return DataLoss("Field 'signature' announces " + std::to_string(signature_bytes) +
-                    " bytes that are not there.");
+  STOKER_TRY(const Trailer trailer, TrailerOf(bytes));
+  const Digest actual = Sha256Of(trailer.signed_bytes);
+  if (trailer.digest != actual) {
+    return DataLoss("Field 'digest' is " + trailer.digest.ToHex() + ", the bytes have " +
+                    actual.ToHex() + ".");
   }
 
-  constexpr std::size_t kHeaderBytes = 8;
-  ByteReader body(bytes.substr(kHeaderBytes, body_end - kHeaderBytes));
+  ByteReader body(trailer.signed_bytes.substr(kArtifactHeaderBytes));
   Artifact artifact;
   STOKER_RETURN_IF_ERROR(GetBody(body, &artifact));
   if (!body.AtEnd()) {

@@ -96,7 +96,7 @@ std::string EncodeArtifact(const Artifact& artifact) {
   out.U64(artifact.guards.guards().size());
   for (const Guard& guard : artifact.guards.guards()) Put(guard, out);
   out.Raw(Sha256Of(out.str()).AsBytes());
-  out.Bytes("");  // Signature.
+  out.U32(0);  // Signatures.
   return std::move(out).Take();
 }
 

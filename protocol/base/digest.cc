@@ -1,5 +1,5 @@
-// The low-level SHA-256 calls rather than EVP: statically linked into a client they bring in a few
-// kilobytes of libcrypto instead of megabytes of providers.
+// The low-level SHA-256 calls rather than EVP, which looks the algorithm up and allocates for each
+// hash: keys are made of many short ones.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "protocol/base/digest.h"
 

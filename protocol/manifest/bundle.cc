@@ -17,8 +17,6 @@ std::string EncodeSeal(const Seal& seal) {
   ByteWriter out;
   out.U64(seal.records);
   out.Raw(seal.digest.AsBytes());
-  out.Bytes(seal.signer);
-  out.Bytes(seal.signature);
   return std::move(out).Take();
 }
 
@@ -28,11 +26,7 @@ Result<Seal> DecodeSeal(std::string_view bytes) {
   STOKER_TRY(seal.records, in.U64("seal.records"));
   STOKER_TRY(const std::string_view digest, in.Raw("seal.digest", Digest::kSize));
   STOKER_TRY(seal.digest, Digest::FromBytes(digest));
-  STOKER_TRY(const std::string_view signer, in.Bytes("seal.signer", kMaxSealPartBytes));
-  STOKER_TRY(const std::string_view signature, in.Bytes("seal.signature", kMaxSealPartBytes));
   STOKER_RETURN_IF_ERROR(in.ExpectEnd());
-  seal.signer = signer;
-  seal.signature = signature;
   return seal;
 }
 

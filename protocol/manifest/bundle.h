@@ -1,7 +1,9 @@
 // A bundle: artifacts with all that they need, and captures, out of one daemon's cache, for another
 // that is out of its reach. FORMAT.md describes the file.
 //
-// The seal at the end covers everything before it. A bundle without one is not finished.
+// The seal at the end covers everything before it. A bundle without one is not finished. Who
+// vouches for what is in it stands in each artifact, which its daemon signed, and in each capture,
+// which its writer did.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +24,15 @@ inline constexpr RecordFormat kBundleFormat{"bundle", "stokbndl", 1};
 inline constexpr std::uint32_t kBlobRecord = 3;   // Named by its digest.
 inline constexpr std::uint32_t kEntryRecord = 4;  // Behind its blobs.
 inline constexpr std::uint32_t kSealRecord = 5;
-inline constexpr std::size_t kMaxSealPartBytes = 4096;
 
 struct Seal {
   std::uint64_t records = 0;  // Before it.
   Digest digest;              // SHA-256 over their names, in order.
-  std::string signer;         // Who vouches for them; empty: nobody.
-  std::string signature;      // Over count and digest.
 };
 
 std::string EncodeSeal(const Seal& seal);
 Result<Seal> DecodeSeal(std::string_view bytes);
-// The seal that fits these records, without a signature.
+// The seal that fits these records.
 Seal SealOf(const std::vector<Record>& records);
 
 // A file, mapped, as its records.

@@ -8,6 +8,10 @@
 namespace stoker::wire {
 namespace {
 
+void WriteWriters(ProtoWriter& out, const std::vector<PublicKey>& writers) {
+  for (const PublicKey& writer : writers) out.Element(4, writer.AsBytes());
+}
+
 void Write(ProtoWriter& out, const CaptureQuery& query) {
   out.Bytes(1, query.ns);
   WriteDigest(out, 2, query.capture_key);
@@ -18,6 +22,7 @@ void Write(ProtoWriter& out, const CaptureQuery& query) {
       WriteDigest(nested, 3, field.digest);
     });
   }
+  WriteWriters(out, query.writers);
 }
 
 Status ReadKeyField(const ProtoField& field, std::vector<KeyField>* out) {
@@ -54,6 +59,8 @@ Status Read(std::string_view name, std::string_view bytes, CaptureQuery* out) {
         return TakeOptionalDigest("capture.capture_key", field, &out->capture_key);
       case 3:
         return ReadKeyField(field, &out->fields);
+      case 4:
+        return AppendPublicKey("capture.writers", field, kMaxWriters, &out->writers);
       default:
         return Ok();
     }
@@ -97,6 +104,10 @@ Status Read(std::string_view name, std::string_view bytes, CaptureDrop* out) {
         return TakeOptionalDigest("capture.capture_key", field, &out->capture_key);
       case 3:
         return TakeOptionalDigest("capture.capture", field, &out->capture);
+      case 4:
+        return AppendPublicKey("capture.writers", field, kMaxWriters, &out->writers);
+      case 5:
+        return TakeSignature("capture.signature", field, &out->signature);
       default:
         return Ok();
     }
@@ -168,6 +179,8 @@ std::string EncodeCaptureDrop(const CaptureDrop& message) {
   out.Bytes(1, message.ns);
   WriteDigest(out, 2, message.capture_key);
   WriteDigest(out, 3, message.capture);
+  WriteWriters(out, message.writers);
+  out.Bytes(5, message.signature.AsBytes());
   return std::move(out).Take();
 }
 

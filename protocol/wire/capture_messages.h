@@ -14,26 +14,30 @@ namespace stoker::wire {
 struct CaptureQuery {
   std::string ns{kDefaultNamespace};
   Digest capture_key;
-  std::vector<KeyField> fields;  // Of the capture key, so that a miss can be explained.
+  std::vector<KeyField> fields;    // Of the capture key, so that a miss can be explained.
+  std::vector<PublicKey> writers;  // Whose captures are wanted; no others are given.
 };
 
-// At most kMaxCapturesPerKey, most recent first.
+// At most kMaxCapturesPerKey: those of each writer in their order in the query, most recent first.
 struct CaptureList {
   std::vector<Blob> captures;  // Envelopes (protocol/artifact/capture_envelope.h).
 };
 
-// POST /v1/captures/put -> 204
+// POST /v1/captures/put -> 204. Who wrote it stands in the envelope.
 struct CapturePut {
   CaptureQuery key;
   std::string label;
   std::string capture;
 };
 
-// POST /v1/captures/drop -> 204: what a client refused.
+// POST /v1/captures/drop -> 204: what a client refused. One that is whole is dropped for its writer
+// alone.
 struct CaptureDrop {
   std::string ns{kDefaultNamespace};
   Digest capture_key;
   Digest capture;
+  std::vector<PublicKey> writers;  // Who asks comes first; then whose it may be.
+  Signature signature;             // Of CaptureDropText, by who asks.
 };
 
 // POST /v1/captures/note -> 204: how a start went, for statistics and `stoker explain`.

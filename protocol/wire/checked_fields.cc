@@ -41,6 +41,30 @@ Status AppendDigest(std::string_view name, const ProtoField& field, std::vector<
   return ToDigest(name, bytes, &out->emplace_back());
 }
 
+Status AppendPublicKey(std::string_view name, const ProtoField& field, std::size_t limit,
+                       std::vector<PublicKey>* out) {
+  STOKER_RETURN_IF_ERROR(CheckSize(name, out->size() + 1, limit, "keys"));
+  std::string_view bytes;
+  STOKER_RETURN_IF_ERROR(field.Get(name, &bytes));
+  if (bytes.size() != PublicKey::kSize) {
+    return Wrong(name, "has " + std::to_string(bytes.size()) + " bytes; a public key has " +
+                           std::to_string(PublicKey::kSize) + ".");
+  }
+  STOKER_TRY(out->emplace_back(), PublicKey::FromBytes(bytes));
+  return Ok();
+}
+
+Status TakeSignature(std::string_view name, const ProtoField& field, Signature* out) {
+  std::string_view bytes;
+  STOKER_RETURN_IF_ERROR(field.Get(name, &bytes));
+  if (bytes.size() != Signature::kSize) {
+    return Wrong(name, "has " + std::to_string(bytes.size()) + " bytes; a signature has " +
+                           std::to_string(Signature::kSize) + ".");
+  }
+  STOKER_TRY(*out, Signature::FromBytes(bytes));
+  return Ok();
+}
+
 Status TakeBytes(std::string_view name, const ProtoField& field, std::size_t limit,
                  std::string* out) {
   std::string_view bytes;

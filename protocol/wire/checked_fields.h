@@ -8,6 +8,7 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
+#include "protocol/base/signature.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/messages.h"
 #include "protocol/wire/proto_reader.h"
@@ -24,6 +25,10 @@ Status CheckSize(std::string_view name, std::size_t size, std::size_t limit, std
 Status ToDigest(std::string_view name, std::string_view bytes, Digest* out);
 Status TakeOptionalDigest(std::string_view name, const ProtoField& field, Digest* out);
 Status AppendDigest(std::string_view name, const ProtoField& field, std::vector<Digest>* out);
+
+Status AppendPublicKey(std::string_view name, const ProtoField& field, std::size_t limit,
+                       std::vector<PublicKey>* out);
+Status TakeSignature(std::string_view name, const ProtoField& field, Signature* out);
 
 Status TakeBytes(std::string_view name, const ProtoField& field, std::size_t limit,
                  std::string* out);

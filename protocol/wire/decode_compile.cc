@@ -276,6 +276,8 @@ Status Read(std::string_view name, std::string_view bytes, Miss* out) {
         return field.Get("miss.graph_known", &out->graph_known);
       case 2:
         return TakeText("miss.reason", field, kMaxTextBytes, &out->reason);
+      case 3:
+        return field.Get("miss.untrusted_writers", &out->untrusted_writers);
       default:
         return Ok();
     }

@@ -23,6 +23,8 @@ Status Read(std::string_view name, std::string_view bytes, Hello* out) {
         return field.Get("hello.pid", &out->pid);
       case 5:
         return AppendText("hello.target_kinds", field, &out->target_kinds);
+      case 6:
+        return AppendPublicKey("hello.signing_keys", field, kMaxSigningKeys, &out->signing_keys);
       default:
         return Ok();
     }
@@ -129,6 +131,8 @@ Status Read(std::string_view name, std::string_view bytes, ListEntry* out) {
         return TakeText("list.entries.target", field, kMaxNameBytes, &out->target);
       case 12:
         return TakeBytes("list.entries.request", field, kMaxMessageBytes, &out->request);
+      case 13:
+        return TakeText("list.entries.writer", field, kMaxNameBytes, &out->writer);
       default:
         return Ok();
     }

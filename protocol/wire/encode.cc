@@ -125,6 +125,7 @@ void Write(ProtoWriter& out, const Hello& hello) {
   WriteText(out, 3, hello.compiler_epoch);
   out.UInt(4, hello.pid);
   WriteTexts(out, 5, hello.target_kinds);
+  for (const PublicKey& key : hello.signing_keys) out.Element(6, key.AsBytes());
 }
 
 void Write(ProtoWriter& out, const LookupRequest& request) {
@@ -140,6 +141,7 @@ void Write(ProtoWriter& out, const LookupRequest& request) {
 void Write(ProtoWriter& out, const Miss& miss) {
   out.UInt(1, miss.graph_known ? 1 : 0);
   WriteText(out, 2, miss.reason);
+  out.UInt(3, miss.untrusted_writers);
 }
 
 void Write(ProtoWriter& out, const Report& report) {
@@ -178,6 +180,7 @@ void Write(ProtoWriter& out, const ListEntry& entry) {
   out.UInt(10, entry.hits);
   WriteText(out, 11, entry.target);
   out.Bytes(12, entry.request);
+  WriteText(out, 13, entry.writer);
 }
 
 void Write(ProtoWriter& out, const ListReply& reply) { WriteEach(out, 1, reply.entries); }

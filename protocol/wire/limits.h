@@ -8,7 +8,7 @@
 namespace stoker::wire {
 
 // The version in Hello: a peer with another one is refused.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 
 inline constexpr std::size_t kMaxMessageBytes = std::size_t{512} << 20;  // One message or frame.
 inline constexpr std::size_t kMaxGraphBytes = std::size_t{256} << 20;
@@ -23,7 +23,9 @@ inline constexpr std::size_t kMaxSections = 4096;  // Of one inspection.
 inline constexpr std::size_t kMaxCounters = 4096;  // Of one report, per map.
 inline constexpr std::size_t kMaxSymbols = 4096;
 inline constexpr std::size_t kMaxGraphInputs = 1U << 20;
-inline constexpr std::size_t kMaxCapturesPerKey = 32;
+inline constexpr std::size_t kMaxCapturesPerKey = 32;  // Of one writer; of one answer.
+inline constexpr std::size_t kMaxWriters = 65;         // Of one query: the own one, and a list.
+inline constexpr std::size_t kMaxSigningKeys = 8;      // Of one daemon.
 inline constexpr std::size_t kMaxCaptureFieldBytes = 64 * 1024;  // A field of a capture key.
 inline constexpr std::size_t kMaxCaptureReasonBytes = 128;
 inline constexpr std::size_t kMaxUpkeepCounts = 64;

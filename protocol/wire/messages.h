@@ -15,6 +15,7 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
+#include "protocol/base/signature.h"
 #include "protocol/guard/shape_signature.h"
 #include "protocol/key/compile_options.h"
 #include "protocol/key/compile_request.h"
@@ -33,6 +34,7 @@ struct Hello {
   std::string compiler_epoch;
   std::uint64_t pid = 0;
   std::vector<std::string> target_kinds;  // "cpu", "cuda".
+  std::vector<PublicKey> signing_keys;    // What signs artifacts now, the newest first.
 };
 
 // Body of every 4xx and 5xx.
@@ -64,6 +66,8 @@ struct LookupRequest {
 struct Miss {
   bool graph_known = false;  // The graph need not be sent.
   std::string reason;        // For people.
+  // Of captures: how many writers have some under the key that were not asked for.
+  std::uint32_t untrusted_writers = 0;
 };
 
 // An artifact and those of its blobs that the client does not have.
@@ -148,6 +152,7 @@ struct ListEntry {
   std::uint64_t hits = 0;
   std::string target;
   std::string request{};  // EncodeCompileCall without the graph; of ListRequest::stale.
+  std::string writer{};   // Of captures.
 };
 
 struct ListReply {

@@ -25,9 +25,11 @@ class Site:
             os.environ, STOKER_CACHE_DIR=str(cache), STOKER_DAEMON=str(BUILD / "bin" / "stokerd"),
             STOKER_LIBRARY=str(BUILD / "lib" / "libstoker.so"),
             PYTHONPATH=str(ROOT / "client" / "python"), STOKER_AUDIT_ONE_IN="0",
+            XDG_CONFIG_HOME=str(cache.parent / "config"),  # A user of its own.
             # Where a machine is busy with other tests, no daemon is slow.
             STOKER_ANSWER_TIMEOUT_MS="300000")
-        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES", "STOKER_RECORD"):
+        for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES", "STOKER_RECORD",
+                     "STOKER_SIGNERS", "STOKER_WRITER_KEY", "STOKER_TRUSTED_WRITERS"):
             self.env.pop(name, None)
         if "STOKER_TEST_CAPTURES" in self.env:  # What ./dev matrix says.
             self.env["STOKER_CAPTURES"] = self.env["STOKER_TEST_CAPTURES"]

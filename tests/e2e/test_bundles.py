@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from e2e import test_warm
+from e2e import signatures, test_warm
 from e2e.conftest import BUILD
 from e2e.processes import run
 
@@ -19,8 +19,12 @@ def bundle(tmp_path):
 
 
 @pytest.fixture
-def other_site(make_site):
-    return make_site()
+def other_site(site, make_site):
+    """The same user's, with a daemon that trusts the first one."""
+    other = make_site()
+    other.env["XDG_CONFIG_HOME"] = site.env["XDG_CONFIG_HOME"]
+    other.env["STOKER_TRUSTED_SIGNER"] = signatures.text(signatures.make_daemon_key(site.cache))
+    return other
 
 
 def stoker(site, *arguments):
@@ -109,6 +113,15 @@ def test_damaged_and_foreign_bundles_are_refused_and_nothing_of_them_is_stored(s
     assert bundle.read_bytes() == b"import torch\n"
     bundle.unlink()
     assert "No such file" in refused(other_site, "import", bundle)
+    assert json.loads(other_site.tool("ls", "--json")) == []
+
+
+def test_what_no_trusted_daemon_signed_is_refused_by_name(site, other_site, bundle):
+    signer = other_site.env.pop("STOKER_TRUSTED_SIGNER")
+    run(site, WIDTHS[0])
+    counts(site, "export", bundle)
+    said = refused(other_site, "import", bundle)
+    assert f"signed by {signer}, whom this daemon does not trust (--trusted-signer)" in said
     assert json.loads(other_site.tool("ls", "--json")) == []
 
 

@@ -30,9 +30,11 @@ def manifest(tmp_path):
 
 
 @pytest.fixture
-def other_site(make_site):
-    """With a daemon that has seen nothing."""
-    return make_site()
+def other_site(site, make_site):
+    """The same user's, with a daemon that has seen nothing."""
+    other = make_site()
+    other.env["XDG_CONFIG_HOME"] = site.env["XDG_CONFIG_HOME"]
+    return other
 
 
 def stoker(site, *arguments, **env):
@@ -234,7 +236,7 @@ def test_on_a_terminal_a_bar_is_drawn_and_taken_away(site, other_site, manifest)
     drawn = os.read(master, 1 << 16).decode()
     os.close(master)
     assert done.returncode == 0 and done.stdout.startswith("0 hits, 2 compiled, 0 failed in ")
-    assert "[============            ] 1/2  0 hits, 1 compiled, 0 failed, about " in drawn
+    assert "[" + "#" * 15 + "." * 15 + "]  50 %  1 of 2  0 hits, 1 compiled, 0 failed, about " in drawn
     assert drawn.endswith("\r\x1b[K") and drawn.count(" is compiled") == 2
 
 

@@ -1,11 +1,11 @@
 """options={"verify": True}: the first call runs beside the reference interpreter. Wrong kernels are planted between
-daemon and job: the artifact of one graph comes under the key of another."""
+daemon and job, in the daemon's name: the artifact of one graph comes under the key of another."""
 
-import hashlib
 import json
 import subprocess
 import sys
 
+from e2e import signatures
 from e2e.processes import Between, Daemon
 from e2e.test_wire import field, parts
 
@@ -27,11 +27,11 @@ print(json.dumps({**results, "warnings": warnings.messages, "counters": stoker.c
 REQUEST_KEY = slice(8, 40)  # Of an artifact.
 
 
-def under_key_of(other, artifact):
+def under_key_of(other, artifact, signing_key):
     """The artifact, as if it were that of the other one's request."""
-    body = bytearray(artifact[:-40])  # Without digest and empty signature.
+    body = bytearray(signatures.body(artifact))
     body[REQUEST_KEY] = other[REQUEST_KEY]
-    return bytes(body) + hashlib.sha256(body).digest() + artifact[-8:]
+    return signatures.signed(bytes(body), signing_key)
 
 
 def run(site, url, verify):
@@ -52,7 +52,8 @@ def test_a_wrong_kernel_is_refused_and_a_right_one_is_not(site, tmp_path):
             return reply
         found.append(reply)
         artifact, blobs = parts(found[0])
-        return field(1, under_key_of(parts(reply)[0], artifact)) + blobs
+        signing_key = daemon.folder / "cache" / "keys" / "signing.pem"
+        return field(1, under_key_of(parts(reply)[0], artifact, signing_key)) + blobs
 
     between = Between(daemon, plant)
     try:

@@ -2,6 +2,7 @@
 // that the digest shows never gets further. What decodes has one encoding and can be sized.
 #include "protocol/artifact/artifact.h"
 
+#include "protocol/artifact/artifact_signature.h"
 #include "protocol/artifact/sized_plan.h"
 #include "protocol/base/bytes.h"
 #include "protocol/base/check.h"
@@ -10,13 +11,13 @@
 namespace stoker::fuzz {
 namespace {
 
-constexpr std::size_t kTrailerBytes = Digest::kSize + 8;  // Digest, empty signature block.
+constexpr std::size_t kTrailerBytes = Digest::kSize + 4;  // Digest, no signatures.
 
 std::string Sealed(std::string_view body) {
   ByteWriter out;
   out.Raw(body);
   out.Raw(Sha256Of(body).AsBytes());
-  out.U64(0);
+  out.U32(0);
   return std::move(out).Take();
 }
 
@@ -73,6 +74,7 @@ std::vector<std::string> Seeds() {
 }
 
 void TryInput(std::string_view bytes) {
+  (void)SignaturesOf(bytes);
   const std::string sealed = Sealed(bytes);
   const Result<Artifact> artifact = DecodeArtifact(sealed);
   if (!artifact.ok()) return;

@@ -55,7 +55,7 @@ std::vector<std::string> Seeds() {
   const std::string request = RecordOf(kRequestRecord, RequestContentOf(call));
   const std::string capture = RecordOf(kCaptureRecord, CaptureContentOf(put));
   return {request, capture, request + capture, capture.substr(0, 40) + request,
-          EncodeSeal({3, Sha256Of("names"), "signer", "signature"})};
+          EncodeSeal({3, Sha256Of("names")})};
 }
 
 void TryInput(std::string_view bytes) {

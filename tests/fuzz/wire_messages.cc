@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "protocol/base/check.h"
+#include "protocol/wire/capture_messages.h"
 #include "protocol/wire/entry_messages.h"
 #include "protocol/wire/messages.h"
 #include "protocol/wire/upkeep_messages.h"
@@ -51,6 +52,11 @@ constexpr Try kMessages[] = {
     ExpectEncodingIsFixedPoint<wire::DecodeEntryQuery, wire::EncodeEntryQuery>,
     ExpectEncodingIsFixedPoint<wire::DecodeStoredEntry, wire::EncodeStoredEntry>,
     ExpectEncodingIsFixedPoint<wire::DecodeEntryReply, wire::EncodeEntryReply>,
+    ExpectEncodingIsFixedPoint<wire::DecodeCaptureQuery, wire::EncodeCaptureQuery>,
+    ExpectEncodingIsFixedPoint<wire::DecodeCaptureList, wire::EncodeCaptureList>,
+    ExpectEncodingIsFixedPoint<wire::DecodeCapturePut, wire::EncodeCapturePut>,
+    ExpectEncodingIsFixedPoint<wire::DecodeCaptureDrop, wire::EncodeCaptureDrop>,
+    ExpectEncodingIsFixedPoint<wire::DecodeCaptureNote, wire::EncodeCaptureNote>,
 };
 
 wire::CompileCall SampleCall() {
@@ -82,12 +88,13 @@ std::vector<std::string> Seeds() {
   entry.key = entry.artifact = digest;
   entry.ns = "default";
   entry.kind = "artifact";
+  const wire::CaptureQuery captures{"default", digest, {{"entry", "f", digest}}, {PublicKey()}};
   // One for each decoder, in the order of kMessages.
   const std::string encodings[] = {
-      wire::EncodeHello({1, "0.1.0", "stoker-1", 7, {"cpu"}}),
+      wire::EncodeHello({1, "0.1.0", "stoker-1", 7, {"cpu"}, {PublicKey()}}),
       wire::EncodeErrorReply({ErrorCode::kDataLoss, "Field 'a' is damaged.", "a"}),
       wire::EncodeLookupRequest(lookup),
-      wire::EncodeMiss({true, "never seen"}),
+      wire::EncodeMiss({true, "never seen", 1}),
       wire::EncodeBundle(bundle),
       wire::EncodeCompileCall(SampleCall()),
       wire::EncodeCompileEvent(bundle),
@@ -112,6 +119,11 @@ std::vector<std::string> Seeds() {
       wire::EncodeEntryQuery({"default", digest}),
       wire::EncodeStoredEntry({"default", digest, "artifact", "gpt2", 1.5, digest, {digest}, "?"}),
       wire::EncodeEntryReply({{digest}}),
+      wire::EncodeCaptureQuery(captures),
+      wire::EncodeCaptureList({{{digest, "data"}}}),
+      wire::EncodeCapturePut({captures, "label", "capture"}),
+      wire::EncodeCaptureDrop({"default", digest, digest, {PublicKey()}, {}}),
+      wire::EncodeCaptureNote({"default", "f", "miss", "guard", "why"}),
   };
   static_assert(std::size(encodings) == std::size(kMessages));
   std::vector<std::string> seeds;

@@ -86,31 +86,32 @@ typedef struct stoker_captures stoker_captures;
 
 /* The captures stored under a capture key (64 hexadecimal digits), most recent first; none is no
  * error. `fields` is JSON, [[tag, text]] in key order: what the key was made of, so that a miss can
- * be explained; NULL: unknown. Each capture is the content of an envelope whose digest fits. */
+ * be explained; NULL: unknown. Each capture is the content of an envelope whose digest fits, by
+ * this user ($STOKER_WRITER_KEY, else a key of their own that is made at the first call) or by a
+ * writer that $STOKER_TRUSTED_WRITERS names; others' are left out. */
 STOKER_API stoker_status* stoker_client_find_captures(stoker_client* client, const char* key,
                                                       const char* fields,
                                                       stoker_captures** captures);
 STOKER_API size_t stoker_captures_count(const stoker_captures* captures);
-/* Both live as long as `captures`. */
+/* All three live as long as `captures`. The data has its writer's signature, which is looked at
+ * here: NULL where it does not fit. */
 STOKER_API const char* stoker_captures_data(const stoker_captures* captures, size_t index,
                                             size_t* size);
+STOKER_API const char* stoker_captures_writer(const stoker_captures* captures, size_t index);
 STOKER_API const char* stoker_captures_digest(const stoker_captures* captures, size_t index);
 /* Why there is none, for people; empty if there are. */
 STOKER_API const char* stoker_captures_miss_reason(const stoker_captures* captures);
 /* How many came in a damaged envelope; they have been dropped. */
 STOKER_API size_t stoker_captures_damaged(const stoker_captures* captures);
+/* Where there is none: how many writers that are not trusted have some under the key. */
+STOKER_API size_t stoker_captures_untrusted(const stoker_captures* captures);
 STOKER_API void stoker_captures_free(stoker_captures* captures);
 /* Stores one more; a key keeps a few, and the oldest goes. */
 STOKER_API stoker_status* stoker_client_put_capture(stoker_client* client, const char* key,
                                                     const char* fields, const char* label,
                                                     const char* data, size_t size);
-/* Says that this process runs one of the captures that were found under `key`, for its manifest
- * (below). Nothing happens where none is written. */
-STOKER_API stoker_status* stoker_client_record_capture(stoker_client* client, const char* key,
-                                                       const char* fields, const char* label,
-                                                       const stoker_captures* captures,
-                                                       size_t index);
-/* Takes a capture (its digest, as above) that was refused out of service. */
+/* Takes a capture (its digest, as above) that was refused out of service. FAILED_PRECONDITION: it
+ * is whole, and another writer's. */
 STOKER_API stoker_status* stoker_client_drop_capture(stoker_client* client, const char* key,
                                                      const char* digest);
 /* How a start went, for statistics and explanations. `outcome`: hit, miss, recorded, local, failed,
@@ -122,7 +123,7 @@ STOKER_API stoker_status* stoker_client_note_capture(stoker_client* client, cons
 /* --- Tools (what the stoker command line is made of); JSON out -------------------------------- */
 
 /* [{"key", "artifact", "namespace", "kind", "label", "size_bytes", "created_unix_s",
- *   "last_used_unix_s", "compile_seconds", "hits", "target"}]. NULL or "": all. */
+ *   "last_used_unix_s", "compile_seconds", "hits", "target", "writer"}]. NULL or "": all. */
 STOKER_API stoker_status* stoker_client_list(stoker_client* client, const char* name_space,
                                              const char* kind, uint32_t limit, char** json);
 /* [{"name", "text"}] for the artifact whose request key starts with `key_prefix` (at least 4
@@ -224,6 +225,11 @@ STOKER_API stoker_status* stoker_bundle_export(stoker_client* client, const char
 STOKER_API stoker_status* stoker_bundle_import(stoker_client* client, const char* path,
                                                stoker_transfer_fn progress, void* context,
                                                char** json);
+
+/* {"daemon": {"url", "signing_keys": ["ed25519:..."], "is_authenticated", "believed": [...],
+ * "error"}, "pinned_signers": [...], "writer": {"key", "file", "error"}, "trusted_writers": [...]}:
+ * whose code is run. Never starts a daemon. */
+STOKER_API stoker_status* stoker_client_keys(stoker_client* client, char** json);
 
 /* A line of each file below `folder` whose name ends in `suffix`, sorted by path: its path below
  * the folder, bytes, nanoseconds of the last change of its content and of its status, inode. Links

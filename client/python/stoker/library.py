@@ -79,6 +79,7 @@ _SIGNATURES = {
     "stoker_captures_digest": (c_char_p, [c_void_p, c_size_t]),
     "stoker_captures_miss_reason": (c_char_p, [c_void_p]),
     "stoker_captures_damaged": (c_size_t, [c_void_p]),
+    "stoker_captures_untrusted": (c_size_t, [c_void_p]),
     "stoker_captures_free": (None, [c_void_p]),
     "stoker_client_put_capture": (
         c_void_p, [c_void_p, c_char_p, c_char_p, c_char_p, c_char_p, c_size_t]),

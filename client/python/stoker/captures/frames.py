@@ -90,7 +90,7 @@ def _find(key, code, local_values, global_values, wrap, describe):
     if failures:
         note(key.entry, "miss", failures[0].reason, str(failures[0]))
     else:
-        note(key.entry, "miss", "no capture", found.miss_reason)
+        note(key.entry, "miss", "untrusted writer" if found.untrusted else "no capture", found.miss_reason)
     return None, Start(key)
 
 

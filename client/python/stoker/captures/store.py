@@ -1,60 +1,67 @@
 """Captures in the daemon's store, through its socket alone: a capture is code, and is run.
 
-libstoker puts each into an envelope with its SHA-256 and opens it again; a signature will stand beside the
-digest when daemons sign.
+libstoker puts each into an envelope with its SHA-256 and its writer's signature and opens it again: what is found here
+is by this user, or by a writer that STOKER_TRUSTED_WRITERS names.
 """
 
 import ctypes
+import functools
 import json
-from typing import Any, NamedTuple
+import weakref
+from typing import NamedTuple
 
 from .. import library
 from ..client import client
+from ..library import FAILED_PRECONDITION, StokerError
+from ..log import logger
 
 MAX_DETAIL = 8000
 
 
-class Stored(NamedTuple):
-    digest: str
-    content: bytes
-    among: Any = None  # The _Captures it came with,
-    index: int = 0  # and its place there.
+class _Captures:
+    """libstoker's captures of one key, freed with the last that looks at them."""
+
+    def __init__(self, handle):
+        self.handle = handle
+        weakref.finalize(self, library.load().stoker_captures_free, handle).atexit = False
+
+
+class Stored:
+    """One capture that was found."""
+
+    def __init__(self, among, index):
+        self.among, self.index = among, index
+        self.digest = library.load().stoker_captures_digest(among.handle, index).decode()
+
+    @functools.cached_property
+    def content(self):
+        """Its bytes. Only now is its writer's signature looked at: ValueError if it does not fit."""
+        size = ctypes.c_size_t()
+        data = library.load().stoker_captures_data(self.among.handle, self.index, ctypes.byref(size))
+        if data is None:
+            raise ValueError("Its writer did not sign it for this key.")
+        return ctypes.string_at(data, size.value)
 
     def record(self):
-        """Raises ValueError when it is no JSON."""
+        """Raises ValueError when it is no JSON, or not signed."""
         return json.loads(self.content)
 
 
 class Found(NamedTuple):
-    captures: list  # Most recent first.
+    captures: list  # By writers who are trusted: the own ones first, of each writer the most recent first.
     damaged: int  # Envelopes that did not hold what was put into them.
+    untrusted: int  # Where there is none: other writers who have some under the key.
     miss_reason: str
-
-
-class _Captures:
-    """libstoker's handle, freed with the last of what came with it."""
-
-    def __init__(self, handle):
-        self.handle = handle
-        self._free = library.load().stoker_captures_free
-
-    def __del__(self):
-        self._free(self.handle)
 
 
 def find(key):
     calls = library.load()
     among = _Captures(library.make_handle(
         calls.stoker_client_find_captures, client().handle, key.digest.encode(), _fields(key)))
-    captures = []
-    for index in range(calls.stoker_captures_count(among.handle)):
-        size = ctypes.c_size_t()
-        data = calls.stoker_captures_data(among.handle, index, ctypes.byref(size))
-        captures.append(Stored(
-            calls.stoker_captures_digest(among.handle, index).decode(),
-            ctypes.string_at(data, size.value), among, index))
+    count = calls.stoker_captures_count(among.handle)
     return Found(
-        captures, calls.stoker_captures_damaged(among.handle),
+        [Stored(among, index) for index in range(count)],
+        calls.stoker_captures_damaged(among.handle), calls.stoker_captures_untrusted(among.handle),
         calls.stoker_captures_miss_reason(among.handle).decode(errors="replace"))
 
 
@@ -74,9 +81,14 @@ def use(key, label, stored):
 
 
 def drop(key, stored):
-    """Takes a capture that was refused out of the store."""
-    library.check(library.load().stoker_client_drop_capture(
-        client().handle, key.digest.encode(), stored.digest.encode()))
+    """Takes a capture that was refused out of the store, if this user wrote it, or it is damaged."""
+    try:
+        library.check(library.load().stoker_client_drop_capture(
+            client().handle, key.digest.encode(), stored.digest.encode()))
+    except StokerError as error:
+        if error.code != FAILED_PRECONDITION:
+            raise
+        logger.info("captures: one that was refused stays: %s", error)
 
 
 def note(entry, outcome, reason="", detail=""):

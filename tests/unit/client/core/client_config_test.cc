@@ -13,7 +13,8 @@ class ClientConfigTest : public testing::Test {
   void SetUp() override {
     for (const char* name : {"STOKER_URL", "STOKER_CACHE_DIR", "STOKER_NAMESPACE", "STOKER_DAEMON",
                              "STOKER_PREPARED_MIB", "STOKER_RECORD", "STOKER_TOKEN",
-                             "STOKER_ANSWER_TIMEOUT_MS", "XDG_CACHE_HOME"}) {
+                             "STOKER_ANSWER_TIMEOUT_MS", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+                             "STOKER_SIGNERS", "STOKER_WRITER_KEY", "STOKER_TRUSTED_WRITERS"}) {
       unsetenv(name);
     }
     setenv("HOME", "/users/someone", 1);
@@ -68,6 +69,26 @@ TEST_F(ClientConfigTest, Resolve_Manifest_StaysWhereItIsWhenTheJobGoesElsewhere)
             (std::filesystem::current_path() / "job.manifest").string());
   setenv("STOKER_RECORD", "/elsewhere/job.manifest", 1);
   EXPECT_EQ(ResolveClientConfig({})->manifest, "/elsewhere/job.manifest");
+}
+
+TEST_F(ClientConfigTest, Resolve_Signers_PinADaemonThatIsNamed) {
+  const PublicKey key = SigningKey::Make()->public_key();
+  setenv("STOKER_SIGNERS", key.ToString().c_str(), 1);
+  EXPECT_TRUE(ResolveClientConfig({})->daemon.trust.signers.empty());  // The private one is ours.
+  setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
+  EXPECT_EQ(ResolveClientConfig({})->daemon.trust.signers, std::vector<PublicKey>{key});
+}
+
+TEST_F(ClientConfigTest, Resolve_WhatIsNoKey_SaysWhichVariable) {
+  setenv("STOKER_URL", "http://127.0.0.1:8471", 1);
+  for (const char* variable : {"STOKER_SIGNERS", "STOKER_TRUSTED_WRITERS", "STOKER_WRITER_KEY"}) {
+    setenv(variable, "/nowhere/key", 1);
+    const auto config = ResolveClientConfig({});
+    ASSERT_FALSE(config.ok()) << variable;
+    EXPECT_TRUE(config.error().message.starts_with(variable)) << config.error().message;
+    EXPECT_NE(config.error().message.find("'/nowhere/key'"), std::string::npos);
+    unsetenv(variable);
+  }
 }
 
 TEST_F(ClientConfigTest, Resolve_OptionAndEnvironment_OptionWins) {

@@ -18,7 +18,8 @@ using testing::HasSubstr;
 class DaemonTrustTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"STOKER_DAEMON_USER", "STOKER_TOKEN", "STOKER_TOKEN_FILE"}) {
+    for (const char* name :
+         {"STOKER_DAEMON_USER", "STOKER_TOKEN", "STOKER_TOKEN_FILE", "STOKER_SIGNERS"}) {
       unsetenv(name);
     }
   }
@@ -110,7 +111,8 @@ TEST_F(DaemonTrustTest, SocketServer_IsAnotherUser_OnlyIfItIsNamed) {
   ASSERT_EQ(seteuid(0), 0);
   ASSERT_EQ(seteuid(1000), 0);
   const Status foreign = CheckSocketServer(ends[0], "/s", {});
-  const Status named = CheckSocketServer(ends[0], "/s", {.daemon_uid = 65534, .token = ""});
+  const Status named =
+      CheckSocketServer(ends[0], "/s", {.daemon_uid = 65534, .token = "", .signers = {}});
   ASSERT_EQ(seteuid(0), 0);
   ASSERT_EQ(made, 0);
   const FileDescriptor first(ends[0]);
@@ -119,6 +121,38 @@ TEST_F(DaemonTrustTest, SocketServer_IsAnotherUser_OnlyIfItIsNamed) {
   EXPECT_THAT(foreign.error().message, HasSubstr("served by user 65534"));
   EXPECT_THAT(foreign.error().message, HasSubstr("STOKER_DAEMON_USER"));
   EXPECT_TRUE(named.ok());
+}
+
+class BelievedSignersTest : public testing::Test {
+ protected:
+  static constexpr const char* kUrl = "http://daemon:1";
+  const PublicKey one_ = SigningKey::Make()->public_key();
+  const PublicKey two_ = SigningKey::Make()->public_key();
+  const std::vector<PublicKey> announced_ = {one_, two_};
+};
+
+TEST_F(BelievedSignersTest, NothingPinned_WhatAnAuthenticatedDaemonAnnounces) {
+  EXPECT_EQ(*BelievedSigners({}, announced_, /*is_authenticated=*/true, kUrl), announced_);
+  const auto unknown = BelievedSigners({}, announced_, /*is_authenticated=*/false, kUrl);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(unknown.error().message, HasSubstr("Nothing proves who serves http://daemon:1"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("set STOKER_SIGNERS"));
+  EXPECT_THAT(unknown.error().message, HasSubstr(one_.ToString()));
+  EXPECT_FALSE(BelievedSigners({}, {}, /*is_authenticated=*/true, kUrl).ok());
+}
+
+TEST_F(BelievedSignersTest, Pinned_ThoseAndNoOthers_WhoeverServes) {
+  DaemonTrust trust;
+  trust.signers = {two_};
+  for (const bool is_authenticated : {false, true}) {
+    EXPECT_THAT(*BelievedSigners(trust, announced_, is_authenticated, kUrl),
+                testing::ElementsAre(two_));
+    const std::vector<PublicKey> other = {one_};
+    const auto mismatch = BelievedSigners(trust, other, is_authenticated, kUrl);
+    EXPECT_EQ(mismatch.error().code, ErrorCode::kFailedPrecondition);
+    EXPECT_THAT(mismatch.error().message, HasSubstr("signs with " + one_.ToString()));
+    EXPECT_THAT(mismatch.error().message, HasSubstr("STOKER_SIGNERS trusts " + two_.ToString()));
+  }
 }
 
 }  // namespace

@@ -10,10 +10,13 @@ namespace {
 
 using testing::HasSubstr;
 
+const SigningKey kWriter = SigningKey::FromSeed(std::string(SigningKey::kSeedSize, 'w')).value();
+
 wire::CaptureQuery Key() {
   wire::CaptureQuery query;
   query.capture_key = Sha256Of("key");
   query.fields = {{"entry", "models:f", Sha256Of("models:f")}};
+  query.writers = {kWriter.public_key()};
   return query;
 }
 
@@ -23,7 +26,7 @@ TEST(CapturesApi, Road_MissPutHitDrop) {
   EXPECT_EQ(answer.status, 404);
   EXPECT_THAT(wire::DecodeMiss(answer.body)->reason, HasSubstr("no capture is stored"));
 
-  const std::string capture = SealCapture("{}");
+  const std::string capture = SealCapture(Key().capture_key, "{}", kWriter);
   answer = daemon.Call("POST", "/v1/captures/put", wire::EncodeCapturePut({Key(), "f", capture}));
   EXPECT_EQ(answer.status, 204);
   answer = daemon.Call("POST", "/v1/captures/find", wire::EncodeCaptureQuery(Key()));
@@ -33,7 +36,16 @@ TEST(CapturesApi, Road_MissPutHitDrop) {
   ASSERT_EQ(found->captures.size(), 1U);
   EXPECT_EQ(found->captures[0].data, capture);
 
-  const wire::CaptureDrop drop{"default", Key().capture_key, Sha256Of(capture)};
+  wire::CaptureQuery stranger = Key();
+  stranger.writers = {SigningKey::Make()->public_key()};
+  answer = daemon.Call("POST", "/v1/captures/find", wire::EncodeCaptureQuery(stranger));
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_EQ(wire::DecodeMiss(answer.body)->untrusted_writers, 1U);
+
+  wire::CaptureDrop drop{"default", Key().capture_key, Sha256Of(capture), Key().writers, {}};
+  answer = daemon.Call("POST", "/v1/captures/drop", wire::EncodeCaptureDrop(drop));
+  EXPECT_EQ(answer.status, 409);
+  drop.signature = kWriter.Sign(CaptureDropText(drop.ns, drop.capture_key, drop.capture));
   EXPECT_EQ(daemon.Call("POST", "/v1/captures/drop", wire::EncodeCaptureDrop(drop)).status, 204);
   EXPECT_EQ(daemon.Call("POST", "/v1/captures/drop", wire::EncodeCaptureDrop(drop)).status, 404);
   answer = daemon.Call("POST", "/v1/captures/find", wire::EncodeCaptureQuery(Key()));

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "protocol/artifact/trailer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 
 namespace stoker {
@@ -39,6 +40,16 @@ class EntriesApiTest : public testing::Test {
       for (const Digest& digest : reply->missing) Carry(digest);
     }
   }
+  // What is signed, and what signs it, of the artifact that a lookup finds.
+  static std::string SignedBytes(const std::string& artifact) {
+    return std::string(TrailerOf(artifact)->signed_bytes);
+  }
+  static std::vector<PublicKey> Signers(const std::string& artifact) {
+    std::vector<PublicKey> signers;
+    const Trailer trailer = TrailerOf(artifact).value();
+    for (const ArtifactSignature& each : trailer.signatures) signers.push_back(each.signer);
+    return signers;
+  }
   static std::string Lookup(TestDaemon& daemon, const Digest& key) {
     wire::LookupRequest lookup;
     lookup.request_key = key;
@@ -48,7 +59,7 @@ class EntriesApiTest : public testing::Test {
 
   const wire::CompileCall call_ = FakeCall(Behaviour::kGood);
   TestDaemon from_;
-  TestDaemon to_;
+  TestDaemon to_{TestDaemon::Config(), {}, {.own_uid = geteuid()}, from_.service().signing_keys()};
   wire::StoredEntry entry_;
 };
 
@@ -62,13 +73,39 @@ TEST_F(EntriesApiTest, Put_NamesWhatIsMissing_ThenIsServed) {
   const HttpAnswer stored = Put(to_, entry_);
   EXPECT_EQ(stored.status, 200);
   EXPECT_THAT(wire::DecodeEntryReply(stored.body)->missing, IsEmpty());
-  EXPECT_EQ(Lookup(to_, call_.request_key), Lookup(from_, call_.request_key));
+  const std::string carried = Lookup(to_, call_.request_key);
+  const std::string original = Lookup(from_, call_.request_key);
+  EXPECT_EQ(SignedBytes(carried), SignedBytes(original));
+  EXPECT_EQ(Signers(original), from_.service().signing_keys());
+  EXPECT_EQ(Signers(carried), to_.service().signing_keys());
   EXPECT_EQ(to_.statistics().Total("compiles"), 0);
   EXPECT_EQ(Put(to_, entry_).status, 200);
 
   // Its kernels serve others.
   ASSERT_EQ(to_.Compile(FakeCall(Behaviour::kGood, 1)).status, 200);
   EXPECT_EQ(to_.statistics().Total("kernels.reused"), 1);
+}
+
+TEST_F(EntriesApiTest, Put_OfADaemonThatIsNotTrusted_IsRefused) {
+  CarryAll();
+  TestDaemon stranger;
+  // Its key signs here, and is no key of whom the other one trusts.
+  EXPECT_NE(stranger.service().signing_keys(), from_.service().signing_keys());
+  ASSERT_EQ(stranger.Compile(call_).status, 200);
+  const auto get = wire::EncodeEntryQuery({"default", call_.request_key});
+  const auto entry =
+      wire::DecodeStoredEntry(stranger.Call("POST", "/v1/entries/get", get).body).value();
+  std::vector<Digest> blobs = entry.references;
+  blobs.push_back(entry.artifact);
+  for (const Digest& digest : blobs) {
+    const std::string path = "/cas/" + digest.ToHex();
+    ASSERT_EQ(to_.Call("PUT", path, stranger.Call("GET", path).body).status, 200);
+  }
+  const HttpAnswer answer = Put(to_, entry);
+  EXPECT_EQ(answer.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(answer.error().message,
+              HasSubstr(stranger.service().signing_keys().front().ToString()));
+  EXPECT_EQ(Lookup(to_, call_.request_key), "");
 }
 
 TEST_F(EntriesApiTest, Put_UnderAnotherKey_IsRefused) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/proto_writer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
@@ -31,6 +32,79 @@ TEST(HttpApi, Hello_TellsVersionsAndEpoch) {
   EXPECT_EQ(hello->compiler_epoch, "fake-1");
   EXPECT_EQ(hello->pid, static_cast<std::uint64_t>(getpid()));
   EXPECT_THAT(hello->target_kinds, ElementsAre("cpu"));
+  EXPECT_THAT(hello->signing_keys, ElementsAre(daemon.service().signing_keys().at(0)));
+}
+
+// Whatever a client sends, only what the daemon compiled is found under a request's key.
+TEST(HttpApi, NoRouteButCompile_MakesAnEntryForARequest) {
+  TestDaemon daemon;
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  const std::string key = call.request_key.ToHex();
+  // An artifact as good as the daemon's own, of somebody else.
+  TestDaemon other;
+  const auto theirs = std::get<wire::Bundle>(other.Compile(call).events().back());
+  wire::LookupRequest lookup;
+  lookup.request_key = call.request_key;
+  const auto status_of_lookup = [&] {
+    return daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup)).status;
+  };
+  const auto put = [&](const std::string& path, const std::string& body) {
+    return daemon.Call("PUT", path, body).status;
+  };
+
+  EXPECT_EQ(put("/cas/" + Sha256Of(theirs.artifact).ToHex(), theirs.artifact), 200);
+  for (const wire::Blob& blob : theirs.blobs) {
+    EXPECT_EQ(put("/cas/" + blob.digest.ToHex(), blob.data), 200);
+  }
+  EXPECT_EQ(put("/ac/" + key, theirs.artifact), 200);
+  EXPECT_EQ(status_of_lookup(), 404);
+
+  const SigningKey writer = SigningKey::Make().value();
+  wire::CapturePut capture;
+  capture.key.capture_key = call.request_key;
+  capture.capture = SealCapture(call.request_key, theirs.artifact, writer);
+  EXPECT_EQ(daemon.Call("POST", "/v1/captures/put", wire::EncodeCapturePut(capture)).status, 204);
+  EXPECT_EQ(status_of_lookup(), 404);
+  for (const std::string_view ns : {kKernelNamespace, kBazelNamespace}) {
+    capture.key.ns = ns;
+    EXPECT_EQ(daemon.Call("POST", "/v1/captures/put", wire::EncodeCapturePut(capture)).status, 400);
+    lookup.ns = ns;
+    EXPECT_EQ(status_of_lookup(), 400);
+  }
+  lookup.ns = call.ns;
+
+  // A call that names the key of another request.
+  wire::CompileCall foreign = FakeCall(Behaviour::kGood, 1);
+  foreign.request_key = call.request_key;
+  EXPECT_EQ(daemon.Compile(foreign).status, 409);
+  EXPECT_EQ(status_of_lookup(), 404);
+
+  // And once the daemon has compiled it, nothing takes its place.
+  const auto own = std::get<wire::Bundle>(daemon.Compile(call).events().back());
+  EXPECT_NE(own.artifact, theirs.artifact);
+  EXPECT_EQ(put("/ac/" + key, theirs.artifact), 200);
+  capture.key.ns = call.ns;
+  EXPECT_EQ(daemon.Call("POST", "/v1/captures/put", wire::EncodeCapturePut(capture)).status, 409);
+  const HttpAnswer found = daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  EXPECT_EQ(wire::DecodeBundle(found.body)->artifact, own.artifact);
+}
+
+// An entry that somebody wrote into the database itself is none of this daemon's.
+TEST(HttpApi, Lookup_ArtifactOfAnotherSigner_IsAMissThatSaysSo) {
+  TestDaemon daemon;
+  TestDaemon other;
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  const auto theirs = std::get<wire::Bundle>(other.Compile(call).events().back());
+  ActionEntry entry;
+  entry.artifact = *PutBytes(daemon.stack().blobs(), theirs.artifact, BlobKind::kArtifact);
+  ASSERT_TRUE(
+      daemon.stack().actions().Publish(call.ns, call.request_key, entry, Durability::kSynced).ok());
+  wire::LookupRequest lookup;
+  lookup.request_key = call.request_key;
+  const HttpAnswer answer = daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup));
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(wire::DecodeMiss(answer.body)->reason, HasSubstr("signed by no key of this daemon"));
+  EXPECT_EQ(daemon.statistics().Total("misses.reason.signer is unknown"), 1);
 }
 
 TEST(HttpApi, Road_MissCompileHitListInspectExplain) {

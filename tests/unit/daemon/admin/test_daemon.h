@@ -49,7 +49,9 @@ struct HttpAnswer {
 class TestDaemon {
  public:
   explicit TestDaemon(ServiceConfig config = Config(), net::ServerLimits limits = {},
-                      AccessConfig access = {.own_uid = geteuid()}) {
+                      AccessConfig access = {.own_uid = geteuid()},
+                      std::vector<PublicKey> trusted_signers = {})
+      : ring_(SigningKey::Make().value(), std::move(trusted_signers)) {
     setenv(kFolderVariable, folder_.path().c_str(), 1);
     stack_ = CacheStack::Open(StackConfig{}, nullptr).value();
     statistics_ = Statistics::Open(counter_store_).value();
@@ -57,14 +59,14 @@ class TestDaemon {
     config.log.info = config.log.warn = [](std::string_view, const LogFields&) {};
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
-                                         *stack_, *statistics_, std::move(config));
+                                         *stack_, *statistics_, ring_, std::move(config));
     pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, history_,
                                           *cache_counters_, *service_, request_metrics_,
                                           std::uint64_t{1} << 30);
     dashboard_ = std::make_unique<Dashboard>(*statistics_, history_, *service_);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
-    entries_ = std::make_unique<EntriesApi>(coroutines_.blocking(), *stack_);
+    entries_ = std::make_unique<EntriesApi>(coroutines_.blocking(), *stack_, ring_);
     upkeep_ = std::make_unique<Upkeep>(
         *stack_, Upkeep::Config{.is_draining = [this] { return service_->draining(); },
                                 .log = [](std::string_view) {}});
@@ -134,6 +136,7 @@ class TestDaemon {
 
   TempFolder folder_;
   MemoryCounterStore counter_store_;
+  const KeyRing ring_;
   std::unique_ptr<CacheStack> stack_;
   std::unique_ptr<Statistics> statistics_;
   std::unique_ptr<CacheCounters> cache_counters_;

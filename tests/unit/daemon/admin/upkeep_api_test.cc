@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/upkeep_messages.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 #include "tests/unit/temp_folder.h"
@@ -113,6 +114,37 @@ TEST(UpkeepApi, Pin_ByPrefix_OutlivesAPurge_UntilItIsUnpinned) {
   EXPECT_THAT(pins("").pins, SizeIs(0));
   EXPECT_EQ(CountsOf(Purge(daemon, {"team", "", 0.0, false}))["entries"], 1u);
   EXPECT_EQ(daemon.Call("POST", "/v1/cache/pin", request).status, 404);
+}
+
+TEST(UpkeepApi, Pin_OfACaptureKey_KeepsWhatEachWriterStored) {
+  TestDaemon daemon;
+  const SigningKey first = SigningKey::Make().value();
+  const SigningKey second = SigningKey::Make().value();
+  wire::CaptureQuery query;
+  query.ns = "team";
+  query.capture_key = Sha256Of("key");
+  query.fields = {{"compiler", "fake-1", Sha256Of("fake-1")}};
+  for (const SigningKey& writer : {first, second}) {
+    query.writers.push_back(writer.public_key());
+    const std::string capture = SealCapture(query.capture_key, "{}", writer);
+    const auto put = wire::EncodeCapturePut({query, "f", capture});
+    ASSERT_EQ(daemon.Call("POST", "/v1/captures/put", put).status, 204);
+  }
+  const auto captures = [&] {
+    const HttpAnswer found =
+        daemon.Call("POST", "/v1/captures/find", wire::EncodeCaptureQuery(query));
+    return found.status == 200 ? wire::DecodeCaptureList(found.body)->captures.size() : 0;
+  };
+  const std::string pin = wire::EncodePinRequest({"team", query.capture_key.ToHex()});
+  ASSERT_EQ(daemon.Call("POST", "/v1/cache/pin", pin).status, 200);
+  Purge(daemon, {"team", "", 0.0, false});
+  EXPECT_EQ(captures(), 2u);
+  ASSERT_EQ(daemon.Call("POST", "/v1/cache/unpin", pin).status, 200);
+  const auto pins = daemon.Call("POST", "/v1/cache/pins", wire::EncodePinsRequest({"team"}));
+  EXPECT_THAT(wire::DecodePinList(pins.body)->pins, SizeIs(0));
+  // Nothing of them stays, not even who wrote.
+  EXPECT_EQ(CountsOf(Purge(daemon, {"", "fake-1", 0.0, false}))["entries"], 3u);
+  EXPECT_EQ(captures(), 0u);
 }
 
 TEST(UpkeepApi, Verify_ReportsWhatItRead) {

@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 
 #include "compiler/compile.h"
+#include "protocol/artifact/artifact_signature.h"
 #include "tests/unit/daemon/service/fake_compiler.h"
 #include "tests/unit/temp_folder.h"
 
@@ -35,7 +37,22 @@ class ArtifactStoreTest : public testing::Test {
   }
   void Open(const StackConfig& config) {
     stack_ = CacheStack::Open(config, nullptr).value();
-    store_ = std::make_unique<ArtifactStore>(*stack_);
+    store_ = std::make_unique<ArtifactStore>(*stack_, *ring_);
+  }
+  // The daemon's keys change.
+  void UseKeys(std::unique_ptr<KeyRing> ring) {
+    store_.reset();
+    ring_ = std::move(ring);
+    store_ = std::make_unique<ArtifactStore>(*stack_, *ring_);
+  }
+  std::unique_ptr<KeyRing> RingIn(const std::string& name, std::chrono::seconds overlap) {
+    KeyRingConfig config;
+    config.folder = folder_.path() + "/" + name;
+    config.overlap = overlap;
+    return KeyRing::Open(std::move(config)).value();
+  }
+  bool IsSignedBy(const StoredArtifact& artifact, const PublicKey& key) {
+    return VerifyArtifact(artifact.artifact, {&key, 1}).ok();
   }
 
   // What a worker answers.
@@ -64,7 +81,7 @@ class ArtifactStoreTest : public testing::Test {
   CompiledArtifact Make(const wire::CompileCall& call) {
     ReusedKernels reused;
     wire::WorkerDone done = DoneOf(call, reused);
-    auto made = ArtifactStore::Assemble(call, std::move(done), reused);
+    auto made = store_->Assemble(call, std::move(done), reused);
     STOKER_CHECK(made.ok());
     EXPECT_TRUE(store_->Publish(call, *made).ok());
     return *std::move(made);
@@ -89,6 +106,7 @@ class ArtifactStoreTest : public testing::Test {
   }
 
   TempFolder folder_;
+  std::unique_ptr<KeyRing> ring_ = std::make_unique<KeyRing>(SigningKey::Make().value());
   std::unique_ptr<CacheStack> stack_;
   std::unique_ptr<ArtifactStore> store_;
 };
@@ -109,6 +127,71 @@ TEST_F(ArtifactStoreTest, Find_Published_GivesItAlsoAfterARestart) {
   }
   EXPECT_EQ(store_->FindGraph(call.graph_digest).value(), call.graph);
   EXPECT_TRUE(store_->HasGraph(call.graph_digest));
+}
+
+TEST_F(ArtifactStoreTest, Find_IsSignedByThisDaemon) {
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  const PublicKey own = ring_->keys()->Announced().at(0);
+  EXPECT_TRUE(IsSignedBy(Make(call).artifact, own));
+  EXPECT_TRUE(IsSignedBy(*Find(call), own));
+}
+
+// A worker may say what it likes: what it made has the daemon's signatures, and no others.
+TEST_F(ArtifactStoreTest, Assemble_SignaturesOfAWorker_AreNotKept) {
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  const SigningKey stranger = SigningKey::Make().value();
+  ReusedKernels reused;
+  wire::WorkerDone done = DoneOf(call, reused);
+  done.artifact = SignArtifact(done.artifact, {&stranger, 1}).value();
+  const auto made = store_->Assemble(call, std::move(done), reused);
+  ASSERT_TRUE(made.ok());
+  EXPECT_FALSE(IsSignedBy(made->artifact, stranger.public_key()));
+  EXPECT_TRUE(IsSignedBy(made->artifact, ring_->keys()->Announced().at(0)));
+}
+
+TEST_F(ArtifactStoreTest, Find_AfterARotation_IsSignedAnew_AndStored) {
+  UseKeys(RingIn("keys", std::chrono::seconds(0)));
+  const PublicKey before = ring_->keys()->Announced().at(0);
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  Make(call);
+  const ActionEntry entry = stack_->actions().Lookup(call.ns, call.request_key).value();
+  ASSERT_TRUE(RotateKey(folder_.path() + "/keys").ok());
+  UseKeys(RingIn("keys", std::chrono::seconds(0)));
+  const PublicKey after = ring_->keys()->Announced().at(0);
+  const auto found = Find(call);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_TRUE(IsSignedBy(*found, after));
+  EXPECT_FALSE(IsSignedBy(*found, before));
+  EXPECT_THAT(found->blobs, SizeIs(3));
+  // Once: the entry names what was signed anew, and is the same otherwise.
+  ActionEntry renewed = stack_->actions().Lookup(call.ns, call.request_key).value();
+  EXPECT_EQ(stack_->blobs().Get(renewed.artifact)->bytes(), found->artifact);
+  renewed.artifact = entry.artifact;
+  EXPECT_EQ(renewed, entry);
+  EXPECT_EQ(Find(call)->artifact, found->artifact);
+}
+
+TEST_F(ArtifactStoreTest, Find_SignedByAnotherDaemon_IsAMiss_AndMadeAgain) {
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  const StoredArtifact theirs = Make(call).artifact;
+  UseKeys(std::make_unique<KeyRing>(SigningKey::Make().value()));
+  const auto found = Find(call);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(found.error().message, HasSubstr("signed by no key of this daemon"));
+  EXPECT_EQ(Find(call).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(stack_->Snapshot().quarantined_count, 0U);  // It is no damage.
+  Make(call);
+  EXPECT_NE(Find(call)->artifact, theirs.artifact);
+}
+
+TEST_F(ArtifactStoreTest, Find_Unsigned_IsAMiss) {
+  const wire::CompileCall call = FakeCall(Behaviour::kGood);
+  ReusedKernels reused;
+  const std::string unsigned_one = DoneOf(call, reused).artifact;
+  Make(call);
+  PointTo(call, unsigned_one);
+  EXPECT_EQ(Find(call).error().code, ErrorCode::kFailedPrecondition);
 }
 
 TEST_F(ArtifactStoreTest, Find_WhatTheClientHolds_IsLeftOut) {
@@ -179,6 +262,19 @@ INSTANTIATE_TEST_SUITE_P(
                            },
                            "is refused"},
                     Damage{"Longer", [](auto a, auto) { return a + "x"; }, "is refused"},
+                    Damage{"FlippedSignature",
+                           [](auto a, auto) {
+                             a[a.size() - 8] ^= 1;
+                             return a;
+                           },
+                           "does not fit"},
+                    Damage{"SignatureOfAnother",
+                           [](auto a, auto other) {
+                             constexpr std::size_t kSignature = Signature::kSize + 4;
+                             return a.substr(0, a.size() - kSignature) +
+                                    other.substr(other.size() - kSignature);
+                           },
+                           "does not fit"},
                     Damage{"NoArtifact",
                            [](auto, auto) {
                              return "\x7f"
@@ -238,7 +334,7 @@ TEST_F(ArtifactStoreTest, Assemble_WhatIsNotWholeOrNotAskedFor_IsOurError) {
   ReusedKernels none;
   const wire::WorkerDone good = DoneOf(call, none);
   const auto refused = [&](wire::WorkerDone done) {
-    const auto made = ArtifactStore::Assemble(call, std::move(done), none);
+    const auto made = store_->Assemble(call, std::move(done), none);
     EXPECT_FALSE(made.ok());
     if (made.ok()) return std::string();
     EXPECT_EQ(made.error().code, ErrorCode::kInternal);

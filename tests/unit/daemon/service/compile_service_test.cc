@@ -69,7 +69,7 @@ class CompileServiceTest : public testing::Test {
     config.log.warn = write_to(warnings_);
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
-                                         *stack_, *statistics_, std::move(config));
+                                         *stack_, *statistics_, ring_, std::move(config));
     return *service_;
   }
 
@@ -128,6 +128,7 @@ class CompileServiceTest : public testing::Test {
 
   TempFolder folder_;
   MemoryCounterStore counters_;
+  const KeyRing ring_{SigningKey::Make().value()};
   std::unique_ptr<CacheStack> stack_;
   std::unique_ptr<Statistics> statistics_;
   std::mutex mutex_;  // Guards what follows.

@@ -13,9 +13,9 @@ namespace {
 
 TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\1\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\2\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "1e10bcaeaa0d6501557e1082843d7175913f6c685de7ee74adbc6eb3778f4dd5");
+            "9a7cf5d9a1889cd4664a3619ecb41dd03b8baa986d2d8f8b57ac6cc550b749ec");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
@@ -49,13 +49,13 @@ TEST(DecodeArtifact, EveryFlippedBit_IsRefused) {
 // whatever it accepts is canonical.
 TEST(DecodeArtifact, EveryByteChangedUnderARightDigest_IsRefusedOrCanonical) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  const std::size_t body_end = bytes.size() - Digest::kSize - 8;
+  const std::size_t body_end = bytes.size() - Digest::kSize - 4;
   int accepted = 0;
   for (std::size_t i = 0; i < body_end; ++i) {
     for (const int delta : {1, 0x7f, 0x80, 0xff}) {
       std::string body = bytes.substr(0, body_end);
       body[i] = static_cast<char>(body[i] + delta);
-      const std::string whole = body + std::string(Sha256Of(body).AsBytes()) + std::string(8, '\0');
+      const std::string whole = body + std::string(Sha256Of(body).AsBytes()) + std::string(4, '\0');
       const auto decoded = DecodeArtifact(whole);
       if (!decoded.ok()) {
         EXPECT_NE(decoded.error().message.find('\''), std::string::npos)
@@ -239,10 +239,10 @@ TEST(DecodeArtifact, BrokenRule_IsRefusedByName) {
 
 TEST(DecodeArtifact, OtherVersion_Unimplemented) {
   std::string bytes = EncodeArtifact(SampleArtifact());
-  bytes[4] = 2;
+  bytes[4] = 1;
   EXPECT_EQ(DecodeArtifact(bytes).error().code, ErrorCode::kUnimplemented);
   EXPECT_EQ(DecodeArtifact(bytes).error().message,
-            "Field 'version' is 2; this build reads version 1.");
+            "Field 'version' is 1; this build reads version 2.");
 }
 
 TEST(DecodeArtifact, NoArtifact_DataLoss) {

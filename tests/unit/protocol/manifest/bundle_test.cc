@@ -90,18 +90,14 @@ TEST_F(BundleTest, AnotherKindOfFile_IsRefused) {
   EXPECT_EQ(Bundle::Read(folder_.path()).error().code, ErrorCode::kInvalidArgument);
 }
 
-TEST(Seal, SignedOne_RoundTrip) {
+TEST(Seal, RoundTrip) {
   Seal seal;
   seal.records = 3;
   seal.digest = Sha256Of("names");
-  seal.signer = "a key";
-  seal.signature = std::string("\0\xff", 2);
   const std::string bytes = EncodeSeal(seal);
   const Seal decoded = DecodeSeal(bytes).value();
   EXPECT_EQ(decoded.records, 3U);
   EXPECT_EQ(decoded.digest, seal.digest);
-  EXPECT_EQ(decoded.signer, "a key");
-  EXPECT_EQ(decoded.signature, seal.signature);
   EXPECT_FALSE(DecodeSeal(bytes + "x").ok());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(DecodeSeal(bytes.substr(0, size)).ok()) << size;

@@ -13,7 +13,18 @@ using testing::HasSubstr;
 const Digest kA = Sha256Of("a");
 const Digest kB = Sha256Of("b");
 
-CaptureQuery SampleQuery() { return {"team", kA, {{"entry", "models:f", kB}, {"torch", "2", kA}}}; }
+const SigningKey kWriter = SigningKey::FromSeed(std::string(SigningKey::kSeedSize, 'w')).value();
+const PublicKey kReader =
+    SigningKey::FromSeed(std::string(SigningKey::kSeedSize, 'r'))->public_key();
+
+CaptureQuery SampleQuery() {
+  return {
+      "team", kA, {{"entry", "models:f", kB}, {"torch", "2", kA}}, {kWriter.public_key(), kReader}};
+}
+
+CaptureDrop SampleDrop() {
+  return {"team", kA, kB, {kWriter.public_key(), kReader}, kWriter.Sign("drop")};
+}
 
 template <typename Message>
 void ExpectSameBytes(const std::string& encoded) {
@@ -26,7 +37,7 @@ TEST(CaptureMessages, Encode_SameBytesAsProtobuf) {
   ExpectSameBytes<pb::CaptureQuery>(EncodeCaptureQuery(SampleQuery()));
   ExpectSameBytes<pb::CaptureList>(EncodeCaptureList({{{kA, "bytes"}, {kB, ""}}}));
   ExpectSameBytes<pb::CapturePut>(EncodeCapturePut({SampleQuery(), "label", "capture"}));
-  ExpectSameBytes<pb::CaptureDrop>(EncodeCaptureDrop({"team", kA, kB}));
+  ExpectSameBytes<pb::CaptureDrop>(EncodeCaptureDrop(SampleDrop()));
   ExpectSameBytes<pb::CaptureNote>(EncodeCaptureNote({"team", "f", "miss", "guard", "why"}));
 }
 
@@ -48,9 +59,13 @@ TEST(CaptureMessages, Decode_GivesWhatWasEncoded) {
   EXPECT_EQ(list->captures[0].digest, kA);
   EXPECT_EQ(list->captures[0].data, "bytes");
 
-  const auto drop = DecodeCaptureDrop(EncodeCaptureDrop({"team", kA, kB}));
+  EXPECT_EQ(put->key.writers, SampleQuery().writers);
+
+  const auto drop = DecodeCaptureDrop(EncodeCaptureDrop(SampleDrop()));
   ASSERT_TRUE(drop.ok());
   EXPECT_EQ(drop->capture, kB);
+  EXPECT_EQ(drop->writers, SampleDrop().writers);
+  EXPECT_EQ(drop->signature, SampleDrop().signature);
 
   const auto note = DecodeCaptureNote(EncodeCaptureNote({"", "f", "hit", "r", "d"}));
   ASSERT_TRUE(note.ok());
@@ -71,6 +86,14 @@ TEST(CaptureMessages, Decode_WrongField_IsNamed) {
   query.fields[0].text.assign(kMaxCaptureFieldBytes + 1, 'x');
   EXPECT_THAT(DecodeCaptureQuery(EncodeCaptureQuery(query)).error().message,
               HasSubstr("'capture.fields.text'"));
+  query = SampleQuery();
+  query.writers.resize(kMaxWriters + 1);
+  EXPECT_THAT(DecodeCaptureQuery(EncodeCaptureQuery(query)).error().message,
+              HasSubstr("'capture.writers'"));
+  const std::string drop = EncodeCaptureDrop(SampleDrop());
+  for (const char* field : {"\x22\x02no", "\x2a\x02no"}) {
+    EXPECT_THAT(DecodeCaptureDrop(drop + field).error().message, HasSubstr("has 2 bytes"));
+  }
   query = SampleQuery();
   query.ns = "UPPER";
   EXPECT_THAT(DecodeCapturePut(EncodeCapturePut({query, "", ""})).error().message,

@@ -74,15 +74,21 @@ void ExpectSampleProgress(const Progress& progress) {
   EXPECT_EQ(progress.elapsed_seconds, 0.25);
 }
 
+const PublicKey kKey = SigningKey::FromSeed(std::string(SigningKey::kSeedSize, 'k'))->public_key();
+
 TEST(Hello, RoundTrip) {
   const Hello hello =
-      DecodeHello(EncodeHello({kProtocolVersion, "0.1.0", "stoker-1", 42, {"cpu", "cuda"}}))
+      DecodeHello(EncodeHello({kProtocolVersion, "0.1.0", "stoker-1", 42, {"cpu", "cuda"}, {kKey}}))
           .value();
   EXPECT_EQ(hello.protocol_version, kProtocolVersion);
   EXPECT_EQ(hello.daemon_version, "0.1.0");
   EXPECT_EQ(hello.compiler_epoch, "stoker-1");
   EXPECT_EQ(hello.pid, 42U);
   EXPECT_EQ(hello.target_kinds, (std::vector<std::string>{"cpu", "cuda"}));
+  EXPECT_EQ(hello.signing_keys, std::vector<PublicKey>{kKey});
+  EXPECT_FALSE(
+      DecodeHello(EncodeHello({1, "", "", 0, {}, std::vector<PublicKey>(kMaxSigningKeys + 1)}))
+          .ok());
 }
 
 TEST(ErrorReply, RoundTripOfEveryCode) {
@@ -185,8 +191,8 @@ TEST(ListRequest, RoundTrip) {
 }
 
 TEST(ListReply, RoundTrip) {
-  const ListEntry entry{kA,  kB,  "team-a", "artifact", "gpt2",          1000,
-                        1.0, 2.0, 3.0,      4,          "cpu/x86-64-v4", "a call"};
+  const ListEntry entry{kA,  kB,  "team-a", "artifact",      "gpt2",   1000,       1.0,
+                        2.0, 3.0, 4,        "cpu/x86-64-v4", "a call", "ed25519:0"};
   const ListReply reply = DecodeListReply(EncodeListReply({{entry}})).value();
   ASSERT_EQ(reply.entries.size(), 1U);
   const ListEntry& decoded = reply.entries[0];
@@ -202,6 +208,7 @@ TEST(ListReply, RoundTrip) {
   EXPECT_EQ(decoded.hits, 4U);
   EXPECT_EQ(decoded.target, "cpu/x86-64-v4");
   EXPECT_EQ(decoded.request, "a call");
+  EXPECT_EQ(decoded.writer, "ed25519:0");
 }
 
 TEST(InspectRequest, RoundTrip) {

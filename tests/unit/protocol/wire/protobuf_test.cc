@@ -42,17 +42,17 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
   ListEntry entry;
   entry.key = entry.artifact = kA;
   entry.ns = "default";
-  entry.kind = entry.label = entry.target = "text";
+  entry.kind = entry.label = entry.target = entry.writer = "text";
   entry.size_bytes = UINT64_MAX;
   entry.created_unix_s = entry.last_used_unix_s = entry.compile_seconds = 1e9;
   entry.hits = 128;
   entry.request = "call";
 
-  ExpectSameBytes<pb::Hello>(EncodeHello({1, "0.1.0", "stoker-1", 42, {"cpu", ""}}));
+  ExpectSameBytes<pb::Hello>(EncodeHello({1, "0.1.0", "stoker-1", 42, {"cpu", ""}, {PublicKey()}}));
   ExpectSameBytes<pb::ErrorReply>(EncodeErrorReply(error));
   ExpectSameBytes<pb::LookupRequest>(EncodeLookupRequest(
       {"team", kA, kB, {kA, kB}, {{"tag", "text", kA}, {"", "", kB}}, true, true}));
-  ExpectSameBytes<pb::Miss>(EncodeMiss({true, "no entry"}));
+  ExpectSameBytes<pb::Miss>(EncodeMiss({true, "no entry", 3}));
   ExpectSameBytes<pb::Bundle>(EncodeBundle(bundle));
   ExpectSameBytes<pb::CompileCall>(EncodeCompileCall(SampleCall()));
   for (const CompileEvent& event : {CompileEvent(progress), CompileEvent(bundle),
