@@ -17,6 +17,7 @@
 #include "daemon/exposure.h"
 #include "daemon/net/listener.h"
 #include "daemon/toml/parse.h"
+#include "protocol/base/public_key_list.h"
 #include "protocol/wire/utf8.h"
 
 namespace stoker {

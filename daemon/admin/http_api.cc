@@ -172,7 +172,10 @@ HttpApi::Answer HttpApi::Dashboard(const Call& call) {
   co_return co_await dashboard_.Handle(call.request, call.grant);
 }
 
-HttpApi::Answer HttpApi::Quit(const Call& /*call*/) {
+HttpApi::Answer HttpApi::Quit(const Call& call) {
+  if (const stoker::Status status = call.grant.RequireEverywhere(Scope::kAdmin); !status.ok()) {
+    co_return AccessReplyOf(status.error(), /*is_known=*/true);
+  }
   quit_();
   HttpReply reply;
   reply.status = 202;

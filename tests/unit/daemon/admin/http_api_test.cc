@@ -360,10 +360,15 @@ TEST(HttpApi, FullQueue_Answers503WithRetryAfter) {
 TEST(HttpApi, Token_MayWhatItsScopesSay_InItsNamespaces) {
   TempFolder folder;
   const std::string reader = "the-token-of-the-reader";
+  const std::string owner = "the-token-of-the-owner";
   AccessConfig access{.own_uid = geteuid()};
-  access.token_file = folder.Write(
-      "tokens", "[[token]]\nname = \"reader\"\nsha256 = \"" + Sha256Of(reader).ToHex() +
-                    "\"\nscopes = [\"read\"]\nnamespaces = [\"team\"]\n");
+  const auto entry_of = [](const std::string& name, const std::string& token, const char* scopes) {
+    return "[[token]]\nname = \"" + name + "\"\nsha256 = \"" + Sha256Of(token).ToHex() +
+           "\"\nscopes = [" + scopes + "]\nnamespaces = [\"team\"]\n";
+  };
+  access.token_file =
+      folder.Write("tokens", entry_of("reader", reader, "\"read\"") +
+                                 entry_of("owner", owner, "\"read\", \"write\", \"admin\""));
   TestDaemon daemon(TestDaemon::Config(), {}, access);
   const auto call = [&](std::string_view method, std::string_view path, const std::string& body,
                         const std::string& token) {
@@ -384,6 +389,9 @@ TEST(HttpApi, Token_MayWhatItsScopesSay_InItsNamespaces) {
             403);
   EXPECT_EQ(call("PUT", "/cas/" + Sha256Of("x").ToHex(), "x", reader).status, 403);
   EXPECT_EQ(call("POST", "/-/quit", "", reader).status, 403);
+  const HttpAnswer of_one = call("POST", "/-/quit", "", owner);
+  EXPECT_EQ(of_one.status, 403);
+  EXPECT_THAT(of_one.error().message, HasSubstr("in all namespaces"));
   EXPECT_EQ(daemon.quits(), 0);
   const HttpAnswer unknown = call("GET", "/metrics", "", reader + "x");
   EXPECT_EQ(unknown.status, 401);
