@@ -110,6 +110,12 @@ STOKER_API void stoker_captures_free(stoker_captures* captures);
 STOKER_API stoker_status* stoker_client_put_capture(stoker_client* client, const char* key,
                                                     const char* fields, const char* label,
                                                     const char* data, size_t size);
+/* Says that this process runs one of the captures that were found under `key`, for its manifest
+ * (below). Nothing happens where none is written. */
+STOKER_API stoker_status* stoker_client_record_capture(stoker_client* client, const char* key,
+                                                       const char* fields, const char* label,
+                                                       const stoker_captures* captures,
+                                                       size_t index);
 /* Takes a capture (its digest, as above) that was refused out of service. FAILED_PRECONDITION: it
  * is whole, and another writer's. */
 STOKER_API stoker_status* stoker_client_drop_capture(stoker_client* client, const char* key,

@@ -362,7 +362,7 @@ TEST_F(ArtifactStoreTest, Assemble_WhatIsNotWholeOrNotAskedFor_IsOurError) {
   EXPECT_THAT(refused(done), HasSubstr("made an artifact of request"));
   wire::CompileCall other = call;
   other.target = Target::Parse("cpu/x86-64-v3").value();
-  const auto made = ArtifactStore::Assemble(other, good, none);
+  const auto made = store_->Assemble(other, good, none);
   ASSERT_FALSE(made.ok());
   EXPECT_THAT(made.error().message, HasSubstr("cpu/x86-64-v4"));
 }
