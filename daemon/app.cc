@@ -1,6 +1,5 @@
 #include "daemon/app.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -58,7 +57,7 @@ StackConfig StackConfigOf(const Config& config) {
   for (const auto& [name_space, bytes] : config.namespace_quota_bytes) {
     stack.quotas.bytes.emplace(name_space, static_cast<std::uint64_t>(bytes));
   }
-  stack.log = [](std::string_view message) { spdlog::warn("cache: {}", message); };
+  stack.log = [](std::string_view message) { LogWarning("cache: {}", message); };
   return stack;
 }
 
@@ -69,17 +68,17 @@ ServiceConfig ServiceConfigOf(const Config& config) {
   service.worker.time_limit = std::chrono::seconds(config.compile_timeout_s);
   service.worker.program.memory_limit_mib = static_cast<std::uint64_t>(config.compile_memory_mib);
   service.log.info = [](std::string_view message, const LogFields& fields) {
-    spdlog::info("{}", LogPayload(message, fields));
+    LogInfo("{}", LogPayload(message, fields));
   };
   service.log.warn = [](std::string_view message, const LogFields& fields) {
-    spdlog::warn("{}", LogPayload(message, fields));
+    LogWarning("{}", LogPayload(message, fields));
   };
   return service;
 }
 
 Upkeep::Config UpkeepConfigOf(const CompileService& service) {
   return {.is_draining = [&service] { return service.draining(); },
-          .log = [](std::string_view message) { spdlog::info("{}", message); }};
+          .log = [](std::string_view message) { LogInfo("{}", message); }};
 }
 
 AccessConfig AccessOf(const Config& config) {
@@ -97,16 +96,15 @@ Result<std::unique_ptr<net::TlsServer>> TlsOf(const Config& config) {
   if (!HasTlsAddress(config)) return std::unique_ptr<net::TlsServer>();
   STOKER_TRY(auto tls,
              net::TlsServer::Open({config.tls_certificate, config.tls_key, config.tls_client_ca},
-                                  [](std::string_view event) { spdlog::debug("{}", event); }));
-  spdlog::info("TLS certificate {}", tls->Describe());
+                                  [](std::string_view event) { LogDebug("{}", event); }));
+  LogInfo("TLS certificate {}", tls->Describe());
   return tls;
 }
 
 void WarnOfExposure(const Config& config) {
   for (const std::string& address : InsecureAddresses(config)) {
-    spdlog::warn("INSECURE: {} is open to other hosts without {}; who shows no credential may: {}",
-                 address, address.starts_with("https:") ? "a credential" : "TLS",
-                 config.other_users);
+    LogWarning("INSECURE: {} is open to other hosts without {}; who shows no credential may: {}",
+               address, address.starts_with("https:") ? "a credential" : "TLS", config.other_users);
   }
 }
 
@@ -137,8 +135,8 @@ net::ServerLimits LimitsOf(const Config& config) {
   const std::size_t descriptors = RaiseDescriptorLimit(limits.max_connections + kOtherDescriptors);
   const std::size_t left = descriptors - std::min(kOtherDescriptors, descriptors / 2);
   if (left < limits.max_connections) {
-    spdlog::warn("{} connections at most: the limit of descriptors (ulimit -n) is {}", left,
-                 descriptors);
+    LogWarning("{} connections at most: the limit of descriptors (ulimit -n) is {}", left,
+               descriptors);
     limits.max_connections = left;
   }
   return limits;
@@ -166,7 +164,7 @@ Status RunApp(const Config& config) {
   STOKER_TRY(const std::unique_ptr<net::TlsServer> tls, TlsOf(config));
   WarnOfExposure(config);
   STOKER_TRY(const std::unique_ptr<KeyRing> keys, KeyRing::Open(KeyRingConfigOf(config)));
-  spdlog::info("signs with {}", ListOf(keys->keys()->Announced()));
+  LogInfo("signs with {}", ListOf(keys->keys()->Announced()));
   STOKER_TRY(const std::unique_ptr<CacheStack> stack,
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
@@ -221,7 +219,7 @@ Status RunApp(const Config& config) {
   for (const std::string& text : config.listen) {
     STOKER_TRY(const net::ListenAddress address, net::ListenAddress::Parse(text));
     STOKER_TRY(const net::ListenAddress bound, server.Listen(address, SocketModeOf(config)));
-    spdlog::info("stokerd {} listens on {}", kDaemonVersion, bound.ToString());
+    LogInfo("stokerd {} listens on {}", kDaemonVersion, bound.ToString());
   }
   housekeeper.Start();
   manager.SayReady(kServing);
@@ -232,13 +230,13 @@ Status RunApp(const Config& config) {
   blocking.join();
   cache_counters.Fold();
   if (const Status status = statistics->Flush(); !status.ok()) {
-    spdlog::warn("statistics: {}", status.error().message);
+    LogWarning("statistics: {}", status.error().message);
   }
   history.Record(/*is_end=*/true);
   if (const Status status = history.Write(); !status.ok()) {
-    spdlog::warn("{}", status.error().message);
+    LogWarning("{}", status.error().message);
   }
-  spdlog::info("stopped");
+  LogInfo("stopped");
   return Ok();
 }
 

@@ -1,6 +1,6 @@
 #include "daemon/config.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "daemon/history_file.h"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "cache/clock.h"
+#include "daemon/log.h"
 #include "protocol/base/file_descriptor.h"
 
 namespace stoker {
@@ -33,7 +33,7 @@ HistoryFile::HistoryFile(std::string path, const Statistics& statistics)
   if (!file) return;
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   if (const Status status = history_.Decode(bytes); !status.ok()) {
-    spdlog::warn("history '{}' begins anew: {}", path_, status.error().message);
+    LogWarning("history '{}' begins anew: {}", path_, status.error().message);
   }
 }
 

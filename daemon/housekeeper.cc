@@ -1,9 +1,9 @@
 #include "daemon/housekeeper.h"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
+
+#include "daemon/log.h"
 
 namespace stoker {
 namespace {
@@ -16,14 +16,14 @@ constexpr std::chrono::milliseconds kDrainTick = 10ms;
 constexpr int kTicksPerMaintenance = 300;
 
 void Warn(const char* what, const Status& status) {
-  if (!status.ok()) spdlog::warn("{}: {}", what, status.error().message);
+  if (!status.ok()) LogWarning("{}: {}", what, status.error().message);
 }
 
 // Once for each trouble.
 void Complain(const char* what, const Status& status, std::string* said) {
   const std::string trouble = status.ok() ? "" : status.error().message;
   if (!trouble.empty() && trouble != *said) {
-    spdlog::error("the {} stay as they were: {}", what, trouble);
+    LogError("the {} stay as they were: {}", what, trouble);
   }
   *said = trouble;
 }
@@ -70,7 +70,7 @@ void Housekeeper::RereadCredentials() {
 void Housekeeper::Drain(const std::string& why) {
   asio::post(strand_, [this, why] {
     if (service_.draining()) return;
-    spdlog::info("draining: {}", why);
+    LogInfo("draining: {}", why);
     manager_.SayStopping();
     service_.Drain();
     claim_.SayDraining();
@@ -92,7 +92,7 @@ void Housekeeper::Tick() {
   if (service_.draining()) {
     const bool drained = IsDrained();
     if (!drained && std::chrono::steady_clock::now() > drain_deadline_) {
-      spdlog::warn("stopping with {} compiles running or waiting", service_.jobs());
+      LogWarning("stopping with {} compiles running or waiting", service_.jobs());
     } else if (!drained) {
       ArmTimer();
       return;
@@ -135,16 +135,16 @@ void Housekeeper::ReadKeys() {
   const auto before = keys_.keys();
   Complain("signing keys", keys_.Reload(), &key_trouble_);
   const auto now = keys_.keys();
-  if (now != before) spdlog::info("signs with {} from now on", ListOf(now->Announced()));
+  if (now != before) LogInfo("signs with {} from now on", ListOf(now->Announced()));
 }
 
 void Housekeeper::ReadCertificate(bool at_once) {
   if (tls_ == nullptr) return;
   const Result<bool> changed = at_once ? tls_->Reload() : tls_->ReloadSettled();
   if (!changed.ok()) {
-    spdlog::error("the TLS certificate stays as it was: {}", changed.error().message);
+    LogError("the TLS certificate stays as it was: {}", changed.error().message);
   } else if (*changed) {
-    spdlog::info("TLS certificate {}", tls_->Describe());
+    LogInfo("TLS certificate {}", tls_->Describe());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/base/check.h"
 #include "protocol/wire/utf8.h"
 
 namespace stoker {
@@ -93,7 +94,25 @@ spdlog::sink_ptr SinkOf(const std::string& file, LogFormat format) {
   return sink;
 }
 
+spdlog::level::level_enum SpdlogLevel(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+  }
+  STOKER_CHECK(false);
+}
+
 }  // namespace
+
+void WriteLine(LogLevel level, std::string_view line) {
+  spdlog::default_logger_raw()->log(SpdlogLevel(level), line);
+}
 
 std::string LogPayload(std::string_view message, const LogFields& fields) {
   std::string payload;

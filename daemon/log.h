@@ -6,15 +6,43 @@
 // line, whatever clients put into their names.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/service/log_fields.h"
 
 namespace stoker {
 
 enum class LogFormat { kText, kJson };
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+// Hands a line to spdlog's default logger, whose headers cost every file that includes them
+// seconds.
+void WriteLine(LogLevel level, std::string_view line);
+
+template <typename... Args>
+void LogDebug(fmt::format_string<Args...> format, Args&&... args) {
+  WriteLine(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <typename... Args>
+void LogInfo(fmt::format_string<Args...> format, Args&&... args) {
+  WriteLine(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <typename... Args>
+void LogWarning(fmt::format_string<Args...> format, Args&&... args) {
+  WriteLine(LogLevel::kWarning, fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <typename... Args>
+void LogError(fmt::format_string<Args...> format, Args&&... args) {
+  WriteLine(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
+}
 
 class Log {
  public:

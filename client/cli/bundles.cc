@@ -1,5 +1,5 @@
 // export and import: a daemon's cache in a file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/json.hpp>
 #include <cstdio>

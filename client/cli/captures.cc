@@ -1,5 +1,5 @@
 // Captures: inspect CAPTURE, and explain: why starts were or were not warm.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/json.hpp>
 #include <memory>

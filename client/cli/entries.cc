@@ -1,5 +1,5 @@
 // ls, inspect and key: looking at what is stored.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/json.hpp>
 #include <memory>

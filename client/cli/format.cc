@@ -1,6 +1,6 @@
 #include "client/cli/format.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <chrono>

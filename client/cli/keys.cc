@@ -1,5 +1,5 @@
 // keys: whose code this client runs, in the forms that variables take.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/json.hpp>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "client/cli/progress_bar.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // record: runs a job that writes down what it asks for.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // stop, doctor and healthcheck: the daemon behind the cache.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>

@@ -1,5 +1,5 @@
 // gc, verify, purge, pin, unpin, pins: work on the daemon's cache.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>

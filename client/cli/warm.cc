@@ -1,5 +1,5 @@
 // warm: has a daemon compile what jobs will ask for.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

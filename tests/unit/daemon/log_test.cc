@@ -1,7 +1,6 @@
 #include "daemon/log.h"
 
 #include <gmock/gmock.h>
-#include <spdlog/spdlog.h>
 
 #include <fstream>
 #include <sstream>
@@ -39,8 +38,8 @@ TEST(Log, Lines_AreInTheFormatThatWasChosen) {
     const std::string path = folder.path() + "/log" + std::to_string(static_cast<int>(format));
     {
       const Log log(path, "info", format);
-      spdlog::warn("{}", LogPayload("a b", {{"request", "7"}}));
-      spdlog::debug("not shown");
+      LogWarning("{}", LogPayload("a b", {{"request", "7"}}));
+      LogDebug("not shown");
     }
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
