@@ -68,6 +68,8 @@ class Archive:
         entries = self._zip.infolist()
         if not entries:
             raise ArchiveError("It is an empty zip file.")
+        if min(entry.header_offset for entry in entries) != 0:
+            raise ArchiveError("It is no whole zip file: its end is that of another one, inside of it.")
         if len(entries) > MAX_MEMBERS:
             raise ArchiveError(f"It has {len(entries)} members; at most {MAX_MEMBERS} are read.")
         for entry in entries:
