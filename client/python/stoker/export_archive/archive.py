@@ -18,9 +18,9 @@ MAX_READ_BYTES = 64 << 10  # A payload up to here is read: it may be a number th
 _MODEL = re.compile(r"models/([^/]+)\.json")
 _PAYLOAD = re.compile(r"[A-Za-z0-9_]+")
 _FORBIDDEN = re.compile(r"(^|[/\\])\.\.?([/\\]|$)|^[/\\]|[\x00-\x1f]")
-# What torch.export.save wrote before PyTorch 2.8, and AOTInductor does.
+# What torch.export.save of an earlier PyTorch wrote, and AOTInductor does.
 _OTHER_KINDS = (
-    ("serialized_exported_program.json", "it was saved by a PyTorch before 2.8: load it and save it again"),
+    ("serialized_exported_program.json", "it was saved by an earlier PyTorch: load it and save it again"),
     ("data/aotinductor/", "it was compiled by AOTInductor, and holds no program any more"))
 _WEIGHTS, _CONSTANTS = "data/weights/", "data/constants/"
 
@@ -152,8 +152,8 @@ class Archive:
     def _payloads(self, folder, model, kind, one):
         if f"{folder}{model}.pt" in self._members:
             raise ArchiveError(
-                f"The {kind} of model '{model}' are a pickle, as PyTorch before 2.9 saved them, and are not opened: "
-                "load it and save it again.")
+                f"The {kind} of model '{model}' are a pickle, as an earlier PyTorch saved them, which is not "
+                "opened: load it and save it again.")
         name = f"{folder}{model}_{kind}_config.json"
         payloads = self._json(name).get("config")
         if not isinstance(payloads, dict) or not all(isinstance(meta, dict) for meta in payloads.values()):
