@@ -75,7 +75,7 @@ def small(tmp_path_factory):
 @pytest.fixture(scope="module")
 def warmed(make_site, archive):
     site = make_site()
-    site.warmed, site.said = warm(site, archive, "--size", f"mlp.x.0={','.join(map(str, SIZES))}")
+    site.warmed, site.said = warm(site, archive, "--size", f"mlp:x.0={','.join(map(str, SIZES))}")
     return site
 
 
@@ -88,7 +88,7 @@ def test_an_archive_is_compiled_without_being_run(warmed, archive):
     assert summary["stored"] == 0
     for name in export_models.PROGRAMS:
         assert f"model '{name}'" in warmed.said
-    again, _ = warm(warmed, archive, "--check", "--size", f"mlp.x.0={','.join(map(str, SIZES))}")
+    again, _ = warm(warmed, archive, "--check", "--size", f"mlp:x.0={','.join(map(str, SIZES))}")
     assert (again["hits"], again["missing"]) == (summary["total"], 0)
 
 
@@ -116,9 +116,9 @@ def test_jobs_of_the_sizes_asked_for_compile_nothing_in_any_order(warmed, archiv
 def test_jobs_that_compile_otherwise_compile_nothing(warmed, archive):
     before = compiles(warmed)
     done = job(warmed, archive, "gpt2:no_grad:direct", "resnet:inference_mode:direct", "gpt2:no_grad:original",
-               "resnet:no_grad:original", "mlp_bf16:no_grad:original", "gpt2:grad:original")
+               "resnet:no_grad:original", "mlp_bf16:no_grad:original", "resnet:grad:original")
     for call, made in done.items():
-        assert made["graphs"] > 0 and made["error"] < 1, (call, made)
+        assert made["graphs"] > 0 and made["error"] < 1 and "compiled" not in made["sources"], (call, made)
     assert compiles(warmed) == before
 
 

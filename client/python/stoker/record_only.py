@@ -21,7 +21,7 @@ class Recording:
     """What came up while requests were only recorded."""
 
     def __init__(self):
-        self.requests = 0
+        self.requests = set()  # (text, numerics)
         self.eager = []  # Why graphs, or operators in them, would run in eager PyTorch.
 
 
@@ -48,7 +48,7 @@ def record(gm, parameters, numerics):
         for step in program.steps:
             if isinstance(step, Segment):
                 client().record(step.text, numerics)
-                _recording.requests += 1
+                _recording.requests.add((step.text, numerics))
         _recording.eager += [f"{operator} ({reason})" for operator, reason in program.fallbacks.items()]
     except Unsupported as unsupported:
         _recording.eager.append(f"a graph ({unsupported})")

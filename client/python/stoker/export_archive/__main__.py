@@ -36,7 +36,7 @@ def main(words=None):
 def _arguments(words):
     parser = argparse.ArgumentParser(prog="python -m stoker.export_archive", description=__doc__)
     parser.add_argument("archive", help="of torch.export.save")
-    parser.add_argument("--size", action="append", default=[], metavar="INPUT.DIM=N[,N...]",
+    parser.add_argument("--size", action="append", default=[], metavar="[MODEL:]INPUT.DIM=N[,N...]",
                         help="for other sizes than it was exported with")
     parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE",
                         help="that registers operators or classes which the program uses")
@@ -78,7 +78,7 @@ def _record_model(archive, name, program, choices, brought, with_gradients):
     from .errors import ArchiveError
 
     program = checked(program, Registered(brought, exported.has_operator, exported.has_tree_type))
-    made = Calls(program).all(choices)
+    made = Calls(program).all([choice for choice in choices if choice.is_for(name)])
     weights = stand_ins.tensors(archive.weights(name), archive.weight_bytes)
     constants = stand_ins.tensors(archive.constants(name), archive.constant_bytes)
     try:
@@ -94,9 +94,10 @@ def _record_model(archive, name, program, choices, brought, with_gradients):
 
 def _say(name, with_gradients, made, recorded):
     sizes = "; ".join(filter(None, (text for text, _, _ in made)))
-    print(
-        f"stoker: model '{name}'{f' ({sizes})' if sizes else ''}, {'with gradients' if with_gradients else 'no gradients'}: "
-        f"{recorded.requests} {'request' if recorded.requests == 1 else 'requests'}", file=sys.stderr)
+    sizes = f" ({sizes})" if sizes else ""
+    mode = "with gradients" if with_gradients else "no gradients"
+    count = len(recorded.requests)
+    print(f"stoker: model '{name}'{sizes}, {mode}: {count} {'request' if count == 1 else 'requests'}", file=sys.stderr)
     if not with_gradients:
         for what in dict.fromkeys(recorded.eager):
             print(f"stoker: model '{name}': {what} is left to PyTorch", file=sys.stderr)

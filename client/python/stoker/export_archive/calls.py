@@ -9,22 +9,26 @@ from .expressions import Expression
 from .stand_ins import empty
 
 MAX_CALLS = 64  # Each is traced.
-_CHOICE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([0-9]{1,3}))?=([0-9]{1,12}(?:,[0-9]{1,12})*)")
+_CHOICE = re.compile(r"(?:([^:=]+):)?([A-Za-z_][A-Za-z0-9_]*)(?:\.([0-9]{1,3}))?=([0-9]{1,12}(?:,[0-9]{1,12})*)")
 _CONSTANTS = ("as_int", "as_float", "as_bool", "as_string", "as_none")
 
 
 class Choice:
-    """--size x.0=1,8: what one size of an input is to be."""
+    """--size x.0=1,8: what one size of an input is to be; model:x.0=1,8 in one program of several."""
 
     def __init__(self, text):
         match = _CHOICE.fullmatch(text)
         if match is None:
             raise ArchiveError(f"--size '{text}' is not of the form x.0=1,8,32: an input, a dim, and sizes.")
         self.text = text
-        self.input = match[1]
-        self.dim = None if match[2] is None else int(match[2])
-        self.sizes = list(dict.fromkeys(map(int, match[3].split(","))))
+        self._model = match[1]
+        self.input = match[2]
+        self.dim = None if match[3] is None else int(match[3])
+        self.sizes = list(dict.fromkeys(map(int, match[4].split(","))))
         self.was_used = False
+
+    def is_for(self, model):
+        return self._model in (None, model)
 
 
 class Calls:
