@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "client/cli/commands.h"
+#include "client/cli/export_archive.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
 
@@ -24,7 +26,8 @@ constexpr std::uint32_t kMaxJobs = 256;  // What a daemon's queue takes, unless 
 constexpr std::uint32_t kMaxStale = 100000;
 
 struct WarmArguments {
-  std::string manifest;
+  std::string manifest;  // Or an archive of torch.export.
+  ArchiveOptions archive;
   std::uint32_t hot = 0;
   std::vector<std::string> targets;
   std::vector<std::string> numerics;
@@ -37,7 +40,7 @@ struct WarmArguments {
 
 using Plan = std::unique_ptr<stoker_warm_plan, detail::Deleter<&stoker_warm_plan_free>>;
 
-Plan PlanOf(Client& client, const WarmArguments& arguments) {
+Plan PlanOf(Client& client, const WarmArguments& arguments, const std::string& manifest) {
   stoker_warm_plan* plan = nullptr;
   if (arguments.hot > 0) {
     detail::Check(stoker_warm_plan_of_stale(client.get(), arguments.name_space.c_str(),
@@ -58,8 +61,7 @@ Plan PlanOf(Client& client, const WarmArguments& arguments) {
   options.num_targets = targets.size();
   options.numerics = numerics.data();
   options.num_numerics = numerics.size();
-  detail::Check(
-      stoker_warm_plan_of_manifest(client.get(), arguments.manifest.c_str(), &options, &plan));
+  detail::Check(stoker_warm_plan_of_manifest(client.get(), manifest.c_str(), &options, &plan));
   return Plan(plan);
 }
 
@@ -175,7 +177,16 @@ void SayWhatIsLeftOut(const json::value& described) {
 }
 
 int RunWarm(Client& client, const WarmArguments& arguments) {
-  const Plan plan = PlanOf(client, arguments);
+  const bool is_archive = IsZip(arguments.manifest);
+  if (!is_archive && arguments.archive.any()) {
+    throw Error(STOKER_INVALID_ARGUMENT,
+                "--size, --import and --no-grad-only are for an archive of torch.export; '" +
+                    arguments.manifest + "' is none.");
+  }
+  const auto archive =
+      is_archive ? RecordArchive(arguments.manifest, arguments.archive) : std::nullopt;
+  if (is_archive && !archive) return 1;  // Its reader has said why.
+  const Plan plan = PlanOf(client, arguments, archive ? archive->path() : arguments.manifest);
   char* text = nullptr;
   detail::Check(stoker_warm_plan_describe(plan.get(), &text));
   const json::value described = json::parse(detail::TakeText(text));
@@ -192,13 +203,32 @@ int RunWarm(Client& client, const WarmArguments& arguments) {
   return warming.succeeded() ? 0 : 1;
 }
 
+void AddArchiveOptions(CLI::App& sub, ArchiveOptions& options) {
+  sub.add_option("--size", options.sizes,
+                 "Of an archive: a dynamic size of an input, such as x.0=1,8,32; may be repeated, "
+                 "and all combinations count (default: those it was exported with)")
+      ->allow_extra_args(false);
+  sub.add_option("--import", options.modules,
+                 "Of an archive: a Python module that registers its operators or classes; may be "
+                 "repeated")
+      ->allow_extra_args(false);
+  sub.add_flag("--no-grad-only", options.no_grad_only,
+               "Of an archive: for jobs under torch.no_grad() or inference_mode(), which ask for "
+               "the same; without it, for those that compute gradients too");
+}
+
 }  // namespace
 
 void AddWarm(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "warm", "Compiles what a manifest of 'stoker record' names, before a job asks for it");
+  CLI::App* sub = app.add_subcommand("warm",
+                                     "Compiles what a manifest of 'stoker record', or an archive "
+                                     "of torch.export, asks for, before "
+                                     "a job does");
   auto arguments = std::make_shared<WarmArguments>();
-  auto* manifest = sub->add_option("manifest", arguments->manifest, "Of 'stoker record'");
+  auto* manifest = sub->add_option(
+      "manifest", arguments->manifest,
+      "Of 'stoker record'; or model.pt2 of torch.export.save, for jobs that compile the module() "
+      "of what they load");
   auto* hot = sub->add_option("--hot", arguments->hot,
                               "In place of a manifest: the N entries with most hits that another "
                               "compiler made");
@@ -213,6 +243,7 @@ void AddWarm(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"highest", "high", "medium"}))
       ->allow_extra_args(false)
       ->excludes(hot);
+  AddArchiveOptions(*sub, arguments->archive);
   sub->add_option("--mode", arguments->mode,
                   "Of torch.compile; on processors all modes ask for the same code")
       ->check(CLI::IsMember(

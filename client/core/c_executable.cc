@@ -37,6 +37,11 @@ Result<Target> TargetOf(const stoker_compile_options* options) {
   return Target::Parse(options->target);
 }
 
+Result<ShapeSignature> FactsOf(const stoker_graph& graph, const stoker_compile_options* options) {
+  const bool has_facts = options != nullptr && options->symbols != nullptr;
+  return ParseSymbolFacts(graph.graph, has_facts ? options->symbols : "");
+}
+
 template <typename T>
 std::span<const T> SpanOf(const T* data, std::size_t count) {
   return {data, data == nullptr ? 0 : count};
@@ -66,10 +71,7 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_TRY(const CompileOptions compile_options, OptionsOf(options));
     STOKER_TRY(const Target target, TargetOf(options));
-    STOKER_TRY(const ShapeSignature signature,
-               ParseSymbolFacts(graph->graph, options == nullptr || options->symbols == nullptr
-                                                  ? ""
-                                                  : options->symbols));
+    STOKER_TRY(const ShapeSignature signature, FactsOf(*graph, options));
     DaemonClient::OnProgress on_progress;
     if (options != nullptr && options->progress != nullptr) {
       on_progress = [options](const wire::Progress& progress) {
@@ -82,6 +84,18 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
     std::optional<Graph> verified_against;
     if (options != nullptr && options->verify != 0) verified_against = graph->graph;
     return Finish(*client, std::move(obtained), std::move(verified_against), executable);
+  });
+}
+
+stoker_status* stoker_record_request(stoker_client* client, const stoker_graph* graph,
+                                     const stoker_compile_options* options) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(graph, "graph"));
+    STOKER_TRY(const CompileOptions compile_options, OptionsOf(options));
+    STOKER_TRY(const Target target, TargetOf(options));
+    STOKER_TRY(const ShapeSignature signature, FactsOf(*graph, options));
+    return client->session.RecordRequest(graph->graph, signature, target, compile_options);
   });
 }
 

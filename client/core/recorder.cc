@@ -26,7 +26,12 @@ Error Failed(const char* what) {
 
 bool Recorder::HasRequest(const Digest& request_key, Numerics wished) {
   const std::lock_guard lock(mutex_);
-  return gave_up_ || said_.contains(NameOf(request_key, wished));
+  return failure_.has_value() || said_.contains(NameOf(request_key, wished));
+}
+
+Status Recorder::status() {
+  const std::lock_guard lock(mutex_);
+  return failure_ ? Status(*failure_) : Ok();
 }
 
 void Recorder::Request(const Digest& request_key, wire::CompileCall call) {
@@ -43,9 +48,9 @@ void Recorder::Capture(const wire::CapturePut& put) {
 
 void Recorder::Append(std::uint32_t kind, std::string_view content) {
   const std::lock_guard lock(mutex_);
-  if (gave_up_) return;
+  if (failure_) return;
   if (const Status status = TryToAppend(kind, content); !status.ok()) {
-    gave_up_ = true;
+    failure_ = status.error();
     std::fprintf(stderr, "stoker: requests are not recorded in '%s': %s\n", path_.c_str(),
                  status.error().message.c_str());
   }

@@ -26,6 +26,8 @@ class Recorder {
   bool is_on() const { return !path_.empty(); }
   // Was this said to be recorded before, by this process? Then nobody need ask for it again.
   bool HasRequest(const Digest& request_key, Numerics wished);
+  // Whether all that was given so far is in the manifest: for who does nothing but write it.
+  Status status();
 
   // A whole request with its graph, which its sender had under `request_key`; `call.options` are
   // those that it wished.
@@ -42,8 +44,8 @@ class Recorder {
   bool BeginsRecord(std::uint64_t offset) const;
 
   const std::string path_;
-  std::mutex mutex_;  // Guards what follows.
-  bool gave_up_ = false;
+  std::mutex mutex_;              // Guards what follows.
+  std::optional<Error> failure_;  // Of a write; none is tried again.
   std::optional<FileDescriptor> file_;
   std::uint64_t looked_at_ = 0;                     // Bytes of the file.
   std::unordered_set<Digest, DigestHash> written_;  // Names of records.

@@ -44,6 +44,15 @@ Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& sign
   return obtained;
 }
 
+Status Session::RecordRequest(const Graph& graph, const ShapeSignature& signature,
+                              const Target& target, const CompileOptions& options) {
+  if (!recorder_.is_on()) {
+    return FailedPrecondition("No manifest is written: STOKER_RECORD is not set.");
+  }
+  Record(graph, signature, target, options);
+  return recorder_.status();
+}
+
 void Session::Record(const Graph& graph, const ShapeSignature& signature, const Target& target,
                      const CompileOptions& wanted) {
   // No compiler: the same request counts once, whoever compiles it.

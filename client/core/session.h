@@ -59,6 +59,10 @@ class Session {
   // for the record.
   Result<Obtained> Load(const Digest& request_key, Numerics wished);
 
+  // Writes down what Compile would ask for, and asks for nothing.
+  Status RecordRequest(const Graph& graph, const ShapeSignature& signature, const Target& target,
+                       const CompileOptions& options);
+
  private:
   Result<Obtained> Obtain(const Graph& graph, const ShapeSignature& signature, const Target& target,
                           const CompileOptions& wanted,

@@ -278,7 +278,11 @@ typedef struct stoker_compile_options {
 STOKER_API stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
                                          const stoker_compile_options* options,
                                          stoker_executable** executable);
-/* The same from a request key alone: NOT_FOUND when no tier has it. `numerics`: what the caller
+/* Writes what stoker_compile would ask for into the manifest that $STOKER_RECORD names (see above),
+ * and asks for nothing: no daemon is needed. FAILED_PRECONDITION where no manifest is written. */
+STOKER_API stoker_status* stoker_record_request(stoker_client* client, const stoker_graph* graph,
+                                                const stoker_compile_options* options);
+/* As stoker_compile, from a request key alone: NOT_FOUND when no tier has it. `numerics`: what the caller
  * would compile with now, for its manifest (below), which may be compiled for processors that read
  * it; NULL: highest. */
 STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from . import capture, runtime, sizes, tally
+from . import capture, record_only, runtime, sizes, tally
 from .aten_ops import Unsupported
 from .captures import attach, beside, recording, sized
 from .client import client, connect_ahead, report
@@ -40,7 +40,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
     interpreter)."""
     chosen = _options(mode, options or {})
-    if not beside.is_child():
+    if not beside.is_child() and not record_only.is_on():
         connect_ahead()
 
     def compile_graph(inner, parameters, traced_s, is_training):
@@ -70,6 +70,8 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.
     except Exception as error:
+        if record_only.is_on():
+            raise  # There is no job to keep alive.
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
         tally.count("graphs_eager")
         return runtime.forward_of(gm)
@@ -114,7 +116,9 @@ def _compile(gm, parameters, options, traced_s, note):
 
 
 def _compile_once(gm, parameters, options, traced_s, note):
-    """A Compiled; never raises."""
+    """A Compiled; never raises, unless requests are only recorded."""
+    if record_only.is_on():
+        return Compiled(record_only.record(gm, parameters, options.numerics))
     record = {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
     try:
         return _compile_segments(gm, parameters, options, record, note)

@@ -1,6 +1,7 @@
 """This process's connection to the daemon, and what can be asked of it without a graph."""
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -59,14 +60,26 @@ class Client:
     def compile(self, text, numerics=None, verify=False, progress=None):
         """The handle of a loaded executable for a graph's text. `numerics`: "highest" (the default), "high" or
         "medium"; `verify`: its first run beside the interpreter."""
+        options = CompileOptions(
+            struct_size=sizeof(CompileOptions), numerics=library.encode(numerics),
+            verify=int(verify), progress=ProgressFunction(progress or _log_progress))
+        with self._parsed(text) as graph:
+            return library.make_handle(
+                self._library.stoker_compile, self._handle, graph, byref(options))
+
+    def record(self, text, numerics=None):
+        """Writes what compile() would ask for into the manifest that STOKER_RECORD names, and asks for nothing."""
+        options = CompileOptions(struct_size=sizeof(CompileOptions), numerics=library.encode(numerics))
+        with self._parsed(text) as graph:
+            library.check(self._library.stoker_record_request(self._handle, graph, byref(options)))
+
+    @contextlib.contextmanager
+    def _parsed(self, text):
+        """The handle of a graph."""
         encoded = text.encode()
         graph = library.make_handle(self._library.stoker_graph_parse, encoded, len(encoded))
         try:
-            options = CompileOptions(
-                struct_size=sizeof(CompileOptions), numerics=library.encode(numerics),
-                verify=int(verify), progress=ProgressFunction(progress or _log_progress))
-            return library.make_handle(
-                self._library.stoker_compile, self._handle, graph, byref(options))
+            yield graph
         finally:
             self._library.stoker_graph_free(graph)
 

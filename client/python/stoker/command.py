@@ -13,4 +13,5 @@ def main():
         sys.exit(f"stoker: {error}")
     if program is None:
         sys.exit("stoker: the command line program is not beside libstoker.so.")
+    os.environ.setdefault("STOKER_PYTHON", sys.executable)  # `stoker warm model.pt2` needs PyTorch.
     os.execv(program, [str(program), *sys.argv[1:]])

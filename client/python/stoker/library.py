@@ -93,6 +93,7 @@ _SIGNATURES = {
     "stoker_graph_parse": (c_void_p, [c_char_p, c_size_t, _POINTERS]),
     "stoker_graph_free": (None, [c_void_p]),
     "stoker_compile": (c_void_p, [c_void_p, c_void_p, POINTER(CompileOptions), _POINTERS]),
+    "stoker_record_request": (c_void_p, [c_void_p, c_void_p, POINTER(CompileOptions)]),
     "stoker_load": (c_void_p, [c_void_p, c_char_p, c_char_p, _POINTERS]),
     "stoker_executable_free": (None, [c_void_p]),
     "stoker_executable_describe": (c_void_p, [c_void_p, _TEXT]),

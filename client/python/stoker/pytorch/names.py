@@ -12,6 +12,7 @@ WEIGHTS = "packed weights"
 SIZES = "symbolic sizes"
 CAPTURES = "captures"
 DIRECT = "warm starts of stoker.compile"
+EXPORTED = "archives of torch.export"
 
 
 class Name(NamedTuple):
@@ -68,6 +69,19 @@ NAMES = (
          fields=("mutates_data", "mutates_metadata")),
     Name("torch._subclasses.fake_tensor:FakeTensorMode", (SIZES,),
          "sizes that follow from a call's arguments"),
+
+    # ---- programs of torch.export, to ask ahead for what their jobs will ----
+    Name("torch._export.serde.schema:ExportedProgram", (EXPORTED,), "a program as it is saved", fields=(
+        "graph_module", "opset_version", "range_constraints", "schema_version", "verifiers", "guards_code")),
+    Name("torch._export.serde.serialize:_dict_to_dataclass", (EXPORTED,), "the same", ("cls", "data")),
+    Name("torch._export.serde.serialize:ExportedProgramDeserializer.deserialize", (EXPORTED,),
+         "a program out of what is saved", ("self", "exported_program", "state_dict", "constants")),
+    Name("torch._export.serde.serialize:deserialize_scalar_type", (EXPORTED,), "types of tensors", ("st",)),
+    Name("torch.utils._pytree:treespec_loads", (EXPORTED,), "how arguments are arranged", ("serialized",)),
+    Name("torch.utils._pytree:tree_unflatten", (EXPORTED,), "the same", ("leaves", "treespec")),
+    Name("torch.utils._pytree:tree_leaves", (EXPORTED,), "tensors among results", ("tree",)),
+    Name("torch.utils._pytree:SERIALIZED_TYPE_TO_PYTHON_TYPE", (EXPORTED,), "which classes are known"),
+    Name("torch._C:_dispatch_get_all_op_names", (EXPORTED,), "which operators are registered"),
 
     # ---- frames: finding a capture before Dynamo traces, recording what it traced ----
     Name(f"{_FRAME}:catch_errors_wrapper", (CAPTURES,),

@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "stoker/stoker.h"
+#include "tests/unit/temp_folder.h"
 
 namespace {
+
+using stoker::TempFolder;
 
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -97,6 +101,58 @@ TEST_F(UnreachableDaemon, Compile_BadOptions_AreRefusedBeforeAnythingIsSent) {
   const Outcome outcome = Take(stoker_compile(client_, graph_, &options, &executable));
   EXPECT_EQ(outcome.code, STOKER_INVALID_ARGUMENT);
   EXPECT_THAT(outcome.message, HasSubstr("'fastest'"));
+}
+
+TEST_F(UnreachableDaemon, RecordRequest_WithoutAManifest_IsRefused) {
+  const Outcome outcome = Take(stoker_record_request(client_, graph_, nullptr));
+  EXPECT_EQ(outcome.code, STOKER_FAILED_PRECONDITION);
+  EXPECT_THAT(outcome.message, HasSubstr("STOKER_RECORD is not set"));
+}
+
+// A client that writes into `path`.
+class Recording {
+ public:
+  explicit Recording(const std::string& path) {
+    setenv("STOKER_RECORD", path.c_str(), 1);
+    stoker_client_options options{};
+    options.struct_size = sizeof options;
+    options.url = "unix:/nonexistent/stokerd.sock";
+    EXPECT_TRUE(Take(stoker_client_create(&options, &client_)).ok);
+    unsetenv("STOKER_RECORD");
+  }
+  ~Recording() { stoker_client_free(client_); }
+  stoker_client* client() { return client_; }
+
+ private:
+  stoker_client* client_ = nullptr;
+};
+
+TEST_F(UnreachableDaemon, RecordRequest_WritesItAndAsksNobody) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/manifest";
+  Recording recording(path);
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = Take(stoker_record_request(recording.client(), graph_, nullptr));
+    EXPECT_TRUE(outcome.ok) << outcome.message;
+  }
+  stoker_compile_options options{};
+  options.struct_size = sizeof options;
+  options.numerics = "high";
+  EXPECT_TRUE(Take(stoker_record_request(recording.client(), graph_, &options)).ok);
+  char* json = nullptr;
+  ASSERT_TRUE(Take(stoker_manifest_describe(path.c_str(), &json)).ok);
+  EXPECT_THAT(json, HasSubstr("\"requests\":2,"));
+  stoker_text_free(json);
+}
+
+TEST_F(UnreachableDaemon, RecordRequest_WhereNothingCanBeWritten_SaysSo) {
+  const TempFolder folder;
+  Recording recording(folder.path() + "/none/manifest");
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = Take(stoker_record_request(recording.client(), graph_, nullptr));
+    EXPECT_EQ(outcome.code, STOKER_UNAVAILABLE);
+    EXPECT_THAT(outcome.message, HasSubstr("No such file"));
+  }
 }
 
 TEST_F(UnreachableDaemon, Report_BadJson_NamesTheField) {

@@ -127,9 +127,11 @@ TEST_F(RecorderTest, Unwritable_IsOneLine) {
                                   folder_.Write("train.py", "import x\n")}) {
     testing::internal::CaptureStderr();
     Recorder recorder(path);
+    EXPECT_TRUE(recorder.status().ok());
     recorder.Request(KeyOfSize(1), CallOf(1));
     recorder.Request(KeyOfSize(2), CallOf(2));
     recorder.Capture({});
+    EXPECT_FALSE(recorder.status().ok());
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_THAT(said, HasSubstr("stoker: requests are not recorded in '" + path + "': "));
     EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
