@@ -21,6 +21,8 @@ using net::HttpStream;
 // Of requests that need no body, and of those that anybody may send.
 constexpr std::size_t kMaxIdleBodyBytes = std::size_t{64} << 10;
 
+Caller CallerOf(const HttpRequest& request) { return {request.id, request.job}; }
+
 HttpReply HelloReply() {
   wire::Hello hello;
   hello.protocol_version = wire::kProtocolVersion;
@@ -198,7 +200,7 @@ HttpApi::Answer HttpApi::Lookup(const Call& call) {
   auto request = wire::DecodeLookupRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
   if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
-  const auto answer = co_await service_.Lookup(*std::move(request), call.request.id);
+  const auto answer = co_await service_.Lookup(*std::move(request), CallerOf(call.request));
   if (!answer.ok()) co_return ReplyOf(answer.error());
   if (const auto* bundle = std::get_if<wire::Bundle>(&*answer)) {
     co_return ReplyOf(wire::EncodeBundle(*bundle));
@@ -218,7 +220,7 @@ HttpApi::Answer HttpApi::Compile(const Call& call) {
     co_return co_await call.stream.Send(frame);
   };
   const stoker::Status status =
-      co_await service_.Compile(*std::move(request), call.request.id, send);
+      co_await service_.Compile(*std::move(request), CallerOf(call.request), send);
   if (!sent && !status.ok()) co_return ReplyOf(status.error());
   co_return std::nullopt;
 }
@@ -243,7 +245,7 @@ HttpApi::Answer HttpApi::Inspect(const Call& call) {
   auto request = wire::DecodeInspectRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
   if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
-  const auto answer = co_await service_.Inspect(*std::move(request), call.request.id);
+  const auto answer = co_await service_.Inspect(*std::move(request), CallerOf(call.request));
   co_return answer.ok() ? ReplyOf(wire::EncodeInspectReply(*answer)) : ReplyOf(answer.error());
 }
 

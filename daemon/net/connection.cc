@@ -7,6 +7,7 @@
 
 #include "daemon/net/foreign_page.h"
 #include "daemon/net/reply_text.h"
+#include "protocol/wire/job_name.h"
 
 namespace stoker::net {
 namespace {
@@ -134,6 +135,7 @@ asio::awaitable<bool> Connection::ServeOne() {
   if (incoming != nullptr) {
     incoming->request.peer = peer_;
     if (!IsRequestId(incoming->request.id)) incoming->request.id = MakeRequestId();
+    if (!wire::IsJobName(incoming->request.job)) incoming->request.job.clear();
     HttpHandler::Admission admission = Admit(*incoming);
     if (admission.refusal) {
       // A body that nobody reads ends the connection.
