@@ -59,6 +59,8 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
       {"POST", "/v1/list", Scope::kRead, true, &HttpApi::List},
       {"POST", "/v1/inspect", Scope::kRead, true, &HttpApi::Inspect},
       {"POST", "/v1/explain", Scope::kRead, true, &HttpApi::Explain},
+      {"GET", "/v1/misses", Scope::kRead, false, &HttpApi::Misses},
+      {"GET", "/v1/traces/", Scope::kRead, false, &HttpApi::Trace},
       {"", "/v1/captures/", Scope::kRead, true, &HttpApi::Captures},
       {"", "/v1/cache/", Scope::kRead, true, &HttpApi::Upkeep},
       {"", "/v1/entries/", Scope::kRead, true, &HttpApi::Entries},
@@ -82,6 +84,7 @@ HttpApi::HttpApi(const AccessControl& access, CompileService& service, AdminPage
       captures_(captures),
       entries_(entries),
       upkeep_(upkeep),
+      observe_(service),
       metrics_(metrics),
       quit_(std::move(quit)) {}
 
@@ -164,7 +167,7 @@ HttpApi::Answer HttpApi::Hello(const Call& /*call*/) { co_return HelloReply(); }
 HttpApi::Answer HttpApi::Healthy(const Call& /*call*/) { co_return pages_.Healthy(); }
 HttpApi::Answer HttpApi::Ready(const Call& /*call*/) { co_return pages_.Ready(); }
 HttpApi::Answer HttpApi::Status(const Call& call) {
-  co_return co_await pages_.Status(call.request.query);
+  co_return co_await pages_.Status(call.request.query, call.grant);
 }
 HttpApi::Answer HttpApi::Metrics(const Call& /*call*/) { co_return co_await pages_.Metrics(); }
 HttpApi::Answer HttpApi::Dashboard(const Call& call) {
@@ -194,6 +197,14 @@ HttpApi::Answer HttpApi::Upkeep(const Call& call) {
 
 HttpApi::Answer HttpApi::Entries(const Call& call) {
   co_return co_await entries_.Handle(call.request, call.grant);
+}
+
+HttpApi::Answer HttpApi::Misses(const Call& call) {
+  co_return co_await observe_.Misses(call.request, call.grant);
+}
+
+HttpApi::Answer HttpApi::Trace(const Call& call) {
+  co_return co_await observe_.Trace(call.request, call.grant);
 }
 
 HttpApi::Answer HttpApi::Lookup(const Call& call) {

@@ -7,7 +7,9 @@
 #include <tuple>
 #include <utility>
 
+#include "cache/clock.h"
 #include "compiler/compile.h"
+#include "daemon/observe/compile_watch.h"
 #include "daemon/service/blocking.h"
 #include "protocol/key/compile_request.h"
 #include "protocol/wire/framing.h"
@@ -23,6 +25,7 @@ constexpr std::chrono::seconds kHeartbeat{5};
 // Of one caller: a thousand who wait must not slow the compile that they wait for.
 constexpr std::chrono::milliseconds kProgressInterval{250};
 constexpr std::size_t kShownKeyDigits = 16;
+constexpr double kNanosPerSecond = 1e9;
 
 // Entries count their hits under a part of their key, which is enough to tell them apart.
 std::string HitCounterOf(const std::string& ns, const Digest& request_key) {
@@ -118,7 +121,7 @@ CompileService::CompileService(asio::any_io_executor executor, asio::thread_pool
                  if (!request_id.empty()) fields = {{"request", std::string(request_id)}};
                  config_.log.warn(message, fields);
                }),
-      admission_(config_.queue_limit) {}
+      admission_(std::make_shared<JobAdmission>(config_.queue_limit)) {}
 
 // In all, in a namespace, and of artifacts.
 void CompileService::CountEach(const std::string& ns, std::string_view name, double delta) {
@@ -140,9 +143,26 @@ void CompileService::CountMiss(const std::string& ns, const std::string& reason)
   statistics_.AddLabelled("misses.reason.", reason);
 }
 
+void CompileService::RememberMiss(const wire::LookupRequest& request, const std::string& job,
+                                  const MissReason& reason) {
+  observations_->jobs.Add(request.ns, job, {.misses = 1});
+  Miss miss;
+  miss.name_space = request.ns;
+  miss.job = job;
+  miss.key = request.request_key;
+  miss.reason = reason.name;
+  miss.text = reason.text;
+  miss.nearest = reason.nearest;
+  miss.unix_s = static_cast<double>(SystemUnixNanos()) / kNanosPerSecond;
+  observations_->misses.Remember(std::move(miss));
+}
+
 void CompileService::CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled,
-                                  const std::string& request_id) {
+                                  const Caller& caller) {
   const double seconds = compiled.artifact.compile_seconds;
+  const ActivityCounts done{.compiles = 1, .compile_seconds = seconds};
+  observations_->jobs.Add(call.ns, caller.job, done);
+  observations_->models.Add(call.ns, call.graph_name, done);
   CountEach(call.ns, "compiles");
   CountEach(call.ns, "compile_seconds", seconds);
   const std::size_t made = compiled.compiled_keys.size();
@@ -152,7 +172,7 @@ void CompileService::CountCompile(const wire::CompileCall& call, const CompiledA
   statistics_.Add("kind.kernel.compiles", static_cast<double>(made));
   statistics_.Add("kind.kernel.misses", static_cast<double>(made));
   statistics_.Add("kind.kernel.hits", static_cast<double>(reused));
-  config_.log.info("compiled", LogFieldsOf(call, request_id,
+  config_.log.info("compiled", LogFieldsOf(call, caller.request_id,
                                            {{"seconds", std::to_string(seconds)},
                                             {"kernels", std::to_string(made)},
                                             {"reused", std::to_string(reused)}}));
@@ -170,6 +190,8 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     if (request.probe) return ProbedOf(request, found);
     if (found.ok()) {
       CountHit(request.ns, request.request_key, found->tier, found->compile_seconds);
+      observations_->jobs.Add(request.ns, caller.job, {.hits = 1});
+      observations_->models.Add(request.ns, found->label, {.hits = 1});
       wire::Bundle bundle;
       bundle.artifact = std::move(found->artifact);
       for (const auto& [digest, blob] : found->blobs) {
@@ -195,6 +217,7 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
       return found.error();
     }
     CountMiss(request.ns, reason.name);
+    RememberMiss(request, caller.job, reason);
     wire::Miss miss;
     // Of a compile that is under way, or awaits its graph, nobody needs to send it again unasked.
     miss.graph_known = flights_.Find({request.ns, request.request_key}) != nullptr ||
@@ -229,7 +252,7 @@ Error CompileService::QueueIsFull() const {
 
 Result<CompileService::Job> CompileService::Admit(const std::string& ns) {
   if (draining_) return Unavailable("The daemon is stopping.");
-  if (!admission_.Take(ns)) return QueueIsFull();
+  if (!admission_->Take(ns)) return QueueIsFull();
   return Job(admission_, ns);
 }
 
@@ -246,7 +269,7 @@ asio::awaitable<Result<CompileService::Seat>> CompileService::Board(wire::Compil
     statistics_.Add("diagnostics_served");
     co_return *std::move(known);
   }
-  if (admission_.IsFull(call.ns))
+  if (admission_->IsFull(call.ns))
     co_return QueueIsFull();  // Before anybody sends a graph for nothing.
   const auto is_whole = co_await RunBlocking(blocking_, [&]() -> Result<bool> {
     if (call.graph.empty()) {
@@ -387,6 +410,7 @@ asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::Compile
   wire::WorkerRequest request;
   request.call = call;
   request.request_id = caller.request_id;
+  CompileWatch watch(observations_, call, caller);
   ReusedKernels reused;
   std::optional<CompiledArtifact> made;
   WorkerPool::Handlers handlers;
@@ -395,12 +419,20 @@ asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::Compile
     co_return co_await RunBlocking(blocking_,
                                    [&] { return store_.FindKernels(call.ns, query, reused); });
   };
-  handlers.on_progress = [&](const wire::Progress& progress) { flight.Report(progress); };
+  handlers.on_place = [&] { watch.OnPlace(); };
+  handlers.on_sent = [&] { watch.OnSent(); };
+  handlers.on_progress = [&](const wire::Progress& progress) {
+    watch.OnProgress(progress);
+    flight.Report(progress);
+  };
   handlers.accept = [&](wire::WorkerDone done) -> asio::awaitable<Status> {
-    co_return co_await RunBlocking(blocking_, [&]() -> Status {
+    watch.OnMade(std::move(done.spans));
+    const Status accepted = co_await RunBlocking(blocking_, [&]() -> Status {
       STOKER_TRY(made, ArtifactStore::Assemble(call, std::move(done), reused));
       return Ok();
     });
+    watch.OnChecked();
+    co_return accepted;
   };
   if (auto failure = co_await workers_.Run(request, handlers, caller.job)) {
     co_return *std::move(failure);
@@ -408,6 +440,7 @@ asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::Compile
   flight.Report({"storing", 0, 1, "", made->artifact.compile_seconds});
   const Status published =
       co_await RunBlocking(blocking_, [&] { return store_.Publish(call, *made); });
+  watch.OnStored();
   if (!published.ok()) {
     // A full disk costs the next client a compile, and this one nothing.
     made->artifact.unstored = published.error().message;
@@ -415,7 +448,7 @@ asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::Compile
     config_.log.warn("storing fails: " + published.error().message,
                      LogFieldsOf(call, caller.request_id));
   }
-  CountCompile(call, *made, caller.request_id);
+  CountCompile(call, *made, caller);
   co_return std::make_shared<const LandedArtifact>(std::move(made->artifact));
 }
 
@@ -446,44 +479,6 @@ asio::awaitable<Result<wire::ListReply>> CompileService::List(wire::ListRequest 
     });
     const std::size_t limit = request.limit == 0 ? wire::kMaxListEntries : request.limit;
     if (reply->entries.size() > limit) reply->entries.resize(limit);
-  }
-  co_return reply;
-}
-
-asio::awaitable<Result<wire::ExplainReply>> CompileService::Explain(wire::ExplainRequest request) {
-  co_return co_await RunBlocking(blocking_, [&] { return store_.Explain(request); });
-}
-
-asio::awaitable<Result<wire::InspectReply>> CompileService::Inspect(wire::InspectRequest request,
-                                                                    Caller caller) {
-  auto admitted = Admit(request.ns);
-  if (!admitted.ok()) co_return admitted.error();
-  const Job job = *std::move(admitted);
-  auto call = co_await RunBlocking(blocking_, [&]() -> Result<wire::CompileCall> {
-    STOKER_TRY(wire::CompileCall stored, store_.FindRequest(request.ns, request.key_prefix));
-    STOKER_TRY(stored.graph, store_.FindGraph(stored.graph_digest));
-    return stored;
-  });
-  if (!call.ok()) co_return call.error();
-  wire::WorkerRequest worker_request;
-  worker_request.call = *std::move(call);
-  worker_request.request_id = caller.request_id;
-  worker_request.inspect_sections = std::move(request.sections);
-  if (worker_request.inspect_sections.empty()) {
-    worker_request.inspect_sections = {"graph", "groups", "loops", "plan", "llvm", "asm"};
-  }
-  wire::InspectReply reply;
-  WorkerPool::Handlers handlers;
-  handlers.find_kernels = [](const wire::KernelQuery&) -> asio::awaitable<wire::WorkerKernelReply> {
-    co_return wire::WorkerKernelReply{};
-  };
-  handlers.on_progress = [](const wire::Progress&) {};
-  handlers.accept = [&](wire::WorkerDone done) -> asio::awaitable<Status> {
-    reply.sections = std::move(done.sections);
-    co_return Ok();
-  };
-  if (auto failure = co_await workers_.Run(worker_request, handlers, caller.job)) {
-    co_return std::move(failure->error);
   }
   co_return reply;
 }

@@ -14,6 +14,7 @@
 
 #include "cache/stack.h"
 #include "daemon/observe/caller.h"
+#include "daemon/observe/observations.h"
 #include "daemon/service/artifact_store.h"
 #include "daemon/service/diagnostic_memory.h"
 #include "daemon/service/flight_table.h"
@@ -60,14 +61,24 @@ class CompileService {
   boost::asio::awaitable<Result<wire::InspectReply>> Inspect(wire::InspectRequest request,
                                                              Caller caller);
   boost::asio::awaitable<Result<wire::ExplainReply>> Explain(wire::ExplainRequest request);
+  // As ArtifactStore's.
+  boost::asio::awaitable<Result<std::vector<StoredRequest>>> FindStored(std::string ns,
+                                                                        std::string prefix,
+                                                                        Visible visible,
+                                                                        std::size_t limit);
+  // Where the time goes when the stored request is compiled anew, every kernel of it; a job like a
+  // compile, of which nothing is stored.
+  boost::asio::awaitable<Result<CompileTrace>> TraceAnew(std::string ns, std::string prefix,
+                                                         Caller caller);
 
   // No new jobs from now on; those under way go on.
   void Drain() { draining_ = true; }
   bool draining() const { return draining_; }
-  int jobs() const { return admission_.jobs(); }  // Running and waiting.
+  int jobs() const { return admission_->jobs(); }  // Running and waiting.
   int running() const { return workers_.running(); }
   int queue_limit() const { return config_.queue_limit; }
   const WorkerPool& workers() const { return workers_; }
+  const Observations& observations() const { return *observations_; }
 
  private:
   using Job = JobAdmission::Job;
@@ -80,6 +91,9 @@ class CompileService {
 
   Error QueueIsFull() const;
   Result<Job> Admit(const std::string& ns);
+  // A stored request with its graph.
+  boost::asio::awaitable<Result<wire::CompileCall>> FindWhole(const std::string& ns,
+                                                              const std::string& prefix);
   // Of a lookup that only asks.
   Result<std::variant<wire::Bundle, wire::Miss>> ProbedOf(const wire::LookupRequest& request,
                                                           const Result<StoredArtifact>& found);
@@ -99,17 +113,20 @@ class CompileService {
   void CountHit(const std::string& ns, const Digest& key, const std::string& source,
                 double seconds_saved);
   void CountMiss(const std::string& ns, const std::string& reason);
+  void RememberMiss(const wire::LookupRequest& request, const std::string& job,
+                    const MissReason& reason);
   void CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled,
-                    const std::string& request_id);
+                    const Caller& caller);
 
   const boost::asio::any_io_executor executor_;
   boost::asio::thread_pool& blocking_;
   Statistics& statistics_;
   const ServiceConfig config_;
   ArtifactStore store_;
+  const std::shared_ptr<Observations> observations_ = std::make_shared<Observations>();
   WorkerPool workers_;
   std::atomic<bool> draining_{false};
-  JobAdmission admission_;
+  const std::shared_ptr<JobAdmission> admission_;
   FlightTable flights_;
   DiagnosticMemory diagnostics_;
 };

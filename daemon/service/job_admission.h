@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -19,18 +20,16 @@ class JobAdmission {
   // A place among the jobs, given back when it is destroyed.
   class Job {
    public:
-    Job(JobAdmission& admission, std::string name_space)
-        : admission_(&admission), name_space_(std::move(name_space)) {}
-    Job(Job&& other) noexcept
-        : admission_(std::exchange(other.admission_, nullptr)),
-          name_space_(std::move(other.name_space_)) {}
+    Job(std::shared_ptr<JobAdmission> admission, std::string name_space)
+        : admission_(std::move(admission)), name_space_(std::move(name_space)) {}
+    Job(Job&&) = default;
     Job& operator=(Job&&) = delete;
     ~Job() {
       if (admission_ != nullptr) admission_->Give(name_space_);
     }
 
    private:
-    JobAdmission* admission_;
+    std::shared_ptr<JobAdmission> admission_;  // A coroutine's end may come after the service's.
     std::string name_space_;
   };
 

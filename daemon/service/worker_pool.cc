@@ -176,6 +176,7 @@ asio::awaitable<std::optional<Answer>> WorkerPool::State::Converse(
   if (!co_await worker.Greet()) co_return std::nullopt;
   NoteProtections(worker);
   if (!co_await worker.Write(wire::EncodeWorkerRequest(request))) co_return std::nullopt;
+  if (handlers.on_sent) handlers.on_sent();
   std::size_t keys = 0;
   for (std::size_t events = 0; events < kMaxEvents; ++events) {
     const auto payload = co_await worker.Read();

@@ -42,8 +42,10 @@ class WorkerPool {
     std::function<boost::asio::awaitable<wire::WorkerKernelReply>(const wire::KernelQuery& query)>
         find_kernels;
     std::function<void(const wire::Progress&)> on_progress;
-    // Its turn has come. Called once; may be empty.
+    // These may be empty. Its turn has come: called once. A worker has got it: called again when it
+    // is tried again.
     std::function<void()> on_place;
+    std::function<void()> on_sent;
     // Takes what the worker made. An error: it is not what was asked for, and the worker is not
     // trusted again.
     std::function<boost::asio::awaitable<Status>(wire::WorkerDone done)> accept;
