@@ -39,8 +39,8 @@ class KernelCompiler {
     const std::size_t threads =
         std::min(limit, static_cast<std::size_t>(std::max(1, hooks_.threads)));
     std::vector<std::thread> helpers;
-    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back([this] { Work(); });
-    Work();
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back([this, i] { Work(i); });
+    Work(0);
     for (std::thread& helper : helpers) helper.join();
     for (std::optional<Error>& error : errors_) {
       if (error) return *std::move(error);
@@ -49,14 +49,16 @@ class KernelCompiler {
   }
 
  private:
-  void Work() {
+  void Work(std::size_t thread) {
     for (;;) {
       const std::size_t next = next_.fetch_add(1);
       if (next >= order_.size() || failed_.load()) return;
       const std::size_t i = order_[next];
       const UniqueKernel& kernel = kernels_[wanted_[i]];
       const Step& step = program_.steps[kernel.step];
-      Result<KernelCode> code = GenerateKernel(step.func, target_);
+      Laps laps(hooks_.span, static_cast<int>(thread), step.label);
+      Result<KernelCode> code = GenerateKernel(step.func, target_, &laps);
+      laps.EndAll("kernel");
       if (!code.ok()) {
         errors_[i] = code.error().WithContext(step.label);
         failed_.store(true);
@@ -97,7 +99,8 @@ Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks&
   const std::string epoch = CompilerEpoch();
   if (hooks.progress) hooks.progress("schedule", 0, 1, request.graph.name());
   STOKER_TRY(const PipelineResult pipeline,
-             RunPipeline(request.graph, request.target, request.options));
+             RunPipeline(request.graph, request.target, request.options, hooks.span));
+  Laps laps(hooks.span);
   STOKER_TRY(PlannedLaunches planned, PlanLaunches(pipeline, request.target, epoch));
 
   CompileOutput output;
@@ -108,6 +111,7 @@ Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks&
   artifact.compiler_epoch = epoch;
   STOKER_TRY(artifact.guards, GuardsOf(request.graph, request.signature));
   artifact.plan = std::move(planned.plan);
+  laps.End("plan launches");
 
   std::vector<Digest> keys;
   for (const UniqueKernel& kernel : planned.kernels) keys.push_back(kernel.key);
@@ -115,6 +119,7 @@ Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks&
   if (hooks.find_kernels) {
     found = hooks.find_kernels(keys);
     found.resize(keys.size());
+    laps.End("find kernels");
   }
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -122,6 +127,7 @@ Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks&
   }
   STOKER_TRY(output.kernels,
              KernelCompiler(pipeline.program, planned.kernels, request.target, hooks).Run(wanted));
+  laps.End("compile kernels");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const CompiledKernel& kernel = output.kernels[i];
     found[wanted[i]] = KernelRef{kernel.key, Sha256Of(kernel.elf), kernel.elf.size()};
@@ -131,6 +137,7 @@ Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks&
     artifact.constants.push_back({Sha256Of(constant), constant.size()});
     output.constants.push_back(constant);
   }
+  laps.End("hash");
   return output;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/timing/laps.h"
 #include "protocol/artifact/artifact.h"
 #include "protocol/base/result.h"
 #include "protocol/key/compile_request.h"
@@ -23,6 +24,7 @@ struct CompileHooks {
   std::function<void(std::string_view stage, int done, int total, std::string_view detail)>
       progress;
   int threads = 1;
+  SpanSink span = {};  // Gets the steps. May be empty.
 };
 
 struct CompiledKernel {

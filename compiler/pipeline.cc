@@ -11,34 +11,43 @@
 namespace stoker {
 
 Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
-                                   const CompileOptions& options) {
+                                   const CompileOptions& options, const SpanSink& span) {
   Graph graph = input;
-  const auto Pass = [&](auto pass) -> Status {
+  Laps laps(span);
+  const auto Pass = [&](auto pass, std::string_view name) -> Status {
     STOKER_TRY(graph, pass(graph));
+    laps.End(name);
     return Ok();
   };
 
   // Graph to graph. Each pass leaves a verified, canonical graph: dead nodes gone, equal ones
   // merged.
-  STOKER_RETURN_IF_ERROR(Pass(CanonicalizeOps));  // First: the other passes see fewer forms.
-  STOKER_RETURN_IF_ERROR(Pass(FoldConstants));
-  STOKER_RETURN_IF_ERROR(Pass(Simplify));
-  STOKER_RETURN_IF_ERROR(Pass(FoldScaling));    // Needs affine chains free of identities.
-  STOKER_RETURN_IF_ERROR(Pass(MergeSiblings));  // After scaling: merged weights take no scale.
-  STOKER_RETURN_IF_ERROR(Pass(SplitReductions));
-  STOKER_RETURN_IF_ERROR(Pass(Simplify));  // What the passes above leave behind.
+  STOKER_RETURN_IF_ERROR(Pass(CanonicalizeOps, "canonicalize"));  // First: others see fewer forms.
+  STOKER_RETURN_IF_ERROR(Pass(FoldConstants, "fold constants"));
+  STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify"));
+  // Needs affine chains free of identities.
+  STOKER_RETURN_IF_ERROR(Pass(FoldScaling, "fold scaling"));
+  // After scaling: merged weights take no scale.
+  STOKER_RETURN_IF_ERROR(Pass(MergeSiblings, "merge siblings"));
+  STOKER_RETURN_IF_ERROR(Pass(SplitReductions, "split reductions"));
+  STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify again"));  // What the passes above leave behind.
 
   // Graph to groups.
   const Reads reads(graph);
   const std::vector<bool> prepared = FindPrepared(graph);
+  laps.End("analyze");
   Grouping grouping = FuseNodes(graph, reads, prepared);
+  laps.End("fuse");
   const StoredValues values = FindStoredValues(graph, reads, grouping);
 
   // Groups to kernels.
   const ScheduledGraph scheduled{graph,    reads,  prepared,
                                  grouping, values, OrderGroups(graph, reads, grouping)};
+  laps.End("order groups");
   STOKER_TRY(Program program, LowerGroups(scheduled, target, options.numerics));
+  laps.End("lower");
   MemoryPlan memory = PlanMemory(program);
+  laps.End("plan memory");
   return PipelineResult{std::move(graph), std::move(grouping), std::move(program),
                         std::move(memory)};
 }

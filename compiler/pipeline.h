@@ -6,6 +6,7 @@
 #include "compiler/schedule/group.h"
 #include "compiler/schedule/memory_plan.h"
 #include "compiler/schedule/program.h"
+#include "compiler/timing/laps.h"
 #include "protocol/graph/graph.h"
 #include "protocol/key/compile_options.h"
 #include "protocol/key/target.h"
@@ -20,6 +21,6 @@ struct PipelineResult {
 };
 
 Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target,
-                                   const CompileOptions& options);
+                                   const CompileOptions& options, const SpanSink& span = {});
 
 }  // namespace stoker

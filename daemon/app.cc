@@ -177,9 +177,11 @@ Status RunApp(const Config& config) {
   CompileService service(io.get_executor(), blocking, *stack, *statistics, *keys,
                          ServiceConfigOf(config));
   RequestMetrics request_metrics(HttpApi::RouteNames());
-  AdminPages pages(blocking, *statistics, history.history(), cache_counters, service,
-                   request_metrics, static_cast<std::uint64_t>(config.max_cache_bytes),
-                   InsecureAddresses(config));
+  AdminPages::Connections connections;
+  AdminPages pages(
+      blocking, *statistics, history.history(), cache_counters, service, request_metrics,
+      static_cast<std::uint64_t>(config.max_cache_bytes), [&connections] { return connections(); },
+      InsecureAddresses(config));
   Dashboard dashboard(*statistics, history.history(), service);
   BazelCache bazel(blocking, *stack, *statistics);
   std::function<void()> quit;
@@ -190,6 +192,7 @@ Status RunApp(const Config& config) {
   HttpApi api(*access, service, pages, dashboard, bazel, captures, entries, upkeep_api,
               request_metrics, [&quit] { quit(); });
   net::Server server(api, LimitsOf(config), tls.get());
+  connections = [&server] { return server.connections_by_state(); };
   Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *keys, *stack,
                           *statistics, history, cache_counters, service, upkeep, pages, server,
                           manager);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "client/cli/commands.h"
+#include "client/cli/explain.h"
 #include "client/cli/format.h"
 
 namespace stoker::cli {
@@ -198,13 +199,20 @@ bool InspectCaptures(Client& client, const std::string& prefix) {
 }
 
 void AddExplain(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand("explain", "Why the latest starts were or were not warm");
+  CLI::App* sub = app.add_subcommand(
+      "explain", "Why requests missed; without KEY or JOB, why starts were or were not warm");
+  auto what = std::make_shared<std::string>();
+  sub->add_option("what", *what,
+                  "A request key or its first digits (8 or more), or a job: its latest misses");
   auto as_json = std::make_shared<bool>(false);
   auto limit = std::make_shared<std::size_t>(20);
-  sub->add_flag("--json", *as_json, "One JSON array of all that is remembered");
+  sub->add_flag("--json", *as_json, "All that is remembered, as JSON");
   sub->add_option("--limit", *limit, "Show so many (default: 20)");
-  sub->callback([&command, as_json, limit] {
-    command = [as_json, limit](Client& client) { return RunExplain(client, *as_json, *limit); };
+  sub->callback([&command, what, as_json, limit] {
+    command = [what, as_json, limit](Client& client) {
+      return what->empty() ? RunExplain(client, *as_json, *limit)
+                           : ExplainMisses(client, *what, *as_json, *limit);
+    };
   });
 }
 

@@ -25,6 +25,19 @@ std::optional<std::int64_t> ParseDuration(std::string_view text) {
   return std::nullopt;
 }
 
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F are C2 80 to C2 9F in UTF-8.
+    const bool is_c1 =
+        c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (is_c1) ++i;
+    printable += is_c1 || c < 0x20 || c == 0x7F ? '?' : text[i];
+  }
+  return printable;
+}
+
 std::string FormatBytes(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

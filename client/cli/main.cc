@@ -21,10 +21,12 @@ int main(int argc, char** argv) {
   std::function<int(stoker::Client&)> command;
   const auto add = [&](auto register_command) { register_command(app, command); };
   add(stoker::cli::AddStats);
+  add(stoker::cli::AddTop);
   add(stoker::cli::AddList);
   add(stoker::cli::AddInspect);
   add(stoker::cli::AddKey);
   add(stoker::cli::AddExplain);
+  add(stoker::cli::AddTrace);
   add(stoker::cli::AddRecord);
   add(stoker::cli::AddWarm);
   add(stoker::cli::AddExport);

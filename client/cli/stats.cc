@@ -10,6 +10,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
+#include "client/cli/json_number.h"
 
 namespace stoker::cli {
 namespace {
@@ -17,18 +18,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kClearScreen = "\x1b[H\x1b[2J";
-
-// The number at a path of keys, 0 where the daemon does not count it.
-double Number(const json::value& root, std::initializer_list<std::string_view> path) {
-  const json::value* at = &root;
-  for (std::string_view key : path) {
-    const json::object* object = at->if_object();
-    if (object == nullptr) return 0;
-    at = object->if_contains({key.data(), key.size()});
-    if (at == nullptr) return 0;
-  }
-  return at->is_number() ? at->to_number<double>() : 0;
-}
 
 void PrintCounts(std::string_view title, const json::value& stats, const char* key) {
   const json::value* counts = stats.as_object().if_contains(key);

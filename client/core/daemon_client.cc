@@ -431,7 +431,10 @@ Status DaemonClient::Stop() {
 }
 
 Result<std::string> DaemonClient::Get(const std::string& path) {
-  STOKER_TRY(HttpResponse response, Call("GET", path, "", options_.call_timeout));
+  // A trace may be made anew, which is a compile.
+  const auto patience =
+      path.starts_with("/v1/traces/") ? Patience(kInspectTimeout) : Patience(options_.call_timeout);
+  STOKER_TRY(HttpResponse response, Call("GET", path, "", patience));
   if (response.status != 200) return ErrorOfResponse(response, path);
   return std::move(response.body);
 }

@@ -16,7 +16,9 @@
 #include <optional>
 #include <random>
 
+#include "client/core/job_name.h"
 #include "client/core/transport.h"
+#include "protocol/wire/job_name.h"
 
 namespace stoker {
 namespace {
@@ -46,7 +48,7 @@ std::string MakeRequestId() {
 // The header of a request whose body has `body_bytes`.
 Result<std::string> HeadOf(std::string_view method, std::string_view path, const std::string& host,
                            const std::string& authorization, const std::string& id,
-                           std::size_t body_bytes) {
+                           const std::string& job, std::size_t body_bytes) {
   const bool is_path = path.starts_with('/') && std::all_of(path.begin(), path.end(), [](char c) {
                          return c > ' ' && c < 0x7F;
                        });
@@ -55,6 +57,7 @@ Result<std::string> HeadOf(std::string_view method, std::string_view path, const
   head.append(method).append(" ").append(path).append(" HTTP/1.1\r\nHost: ").append(host);
   head.append("\r\nContent-Type: application/x-protobuf\r\n");
   head.append("X-Request-Id: ").append(id).append("\r\n");
+  head.append(wire::kJobHeader).append(": ").append(job).append("\r\n");
   if (!authorization.empty()) head.append("Authorization: ").append(authorization).append("\r\n");
   if (method != "GET" || body_bytes > 0) {
     head.append("Content-Length: ").append(std::to_string(body_bytes)).append("\r\n");
@@ -70,6 +73,7 @@ struct HttpConnection::State {
   std::string host;
   std::string url;
   std::string authorization;  // Empty: none.
+  const std::string job = JobName();
   const pid_t owner = getpid();
   bool is_whole = true;  // Nothing is left of what was asked and answered.
   DaemonTrust trust;
@@ -162,7 +166,8 @@ Result<HttpResponse> HttpConnection::State::Run(std::string_view method, std::st
   if (!is_whole) return Unavailable("The connection to " + url + " is broken.");
   try {
     const std::string id = MakeRequestId();
-    STOKER_TRY(const std::string head, HeadOf(method, path, host, authorization, id, body.size()));
+    STOKER_TRY(const std::string head,
+               HeadOf(method, path, host, authorization, id, job, body.size()));
     is_whole = false;
     auto response = Exchange(head, body, patience, on_data);
     if (response.ok()) {

@@ -18,8 +18,11 @@ struct Overloaded : F... {
 template <typename... F>
 Overloaded(F...) -> Overloaded<F...>;
 
+const SpanSink kNobody;
+
 // An optimized module that holds the kernel.
-Result<std::unique_ptr<codegen::Backend>> Build(const KernelFunc& func, const Target& target) {
+Result<std::unique_ptr<codegen::Backend>> Build(const KernelFunc& func, const Target& target,
+                                                Laps& laps) {
   STOKER_RETURN_IF_ERROR(Verify(func));
   STOKER_TRY(const codegen::Machine machine, codegen::MachineOf(target));
   STOKER_TRY(auto backend, codegen::Backend::Create(machine));
@@ -34,7 +37,9 @@ Result<std::unique_ptr<codegen::Backend>> Build(const KernelFunc& func, const Ta
       [&](const ScatterFunc& f) { return codegen::EmitScatter(f, target, module); },
   };
   STOKER_RETURN_IF_ERROR(std::visit(emit, func));
+  laps.End("emit");
   STOKER_RETURN_IF_ERROR(backend->Optimize());
+  laps.End("optimize");
   return backend;
 }
 
@@ -54,15 +59,20 @@ Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const Target& target) 
       func);
 }
 
-Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target) {
-  STOKER_TRY(auto backend, Build(func, target));
+Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target, Laps* laps) {
+  Laps untimed(kNobody);
+  Laps& timed = laps == nullptr ? untimed : *laps;
+  STOKER_TRY(auto backend, Build(func, target, timed));
   STOKER_TRY(const std::string object, backend->EmitObject());
+  timed.End("assemble");
   STOKER_TRY(std::string elf, codegen::LinkSharedObject(object, kKernelSymbol));
+  timed.End("link");
   return KernelCode{std::move(elf)};
 }
 
 Result<KernelListing> ListKernel(const KernelFunc& func, const Target& target) {
-  STOKER_TRY(auto backend, Build(func, target));
+  Laps untimed(kNobody);
+  STOKER_TRY(auto backend, Build(func, target, untimed));
   KernelListing listing;
   llvm::raw_string_ostream stream(listing.llvm_ir);
   backend->module().print(stream, nullptr);

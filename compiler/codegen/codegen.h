@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/kernel_func.h"
+#include "compiler/timing/laps.h"
 #include "protocol/base/result.h"
 #include "protocol/graph/sym_dim.h"
 #include "protocol/key/compile_options.h"
@@ -41,8 +42,9 @@ struct ProductLayout {
 };
 ProductLayout ChooseProductLayout(DType dtype, Numerics numerics, const SymDim& m, const SymDim& n,
                                   const SymDim& k, const Target& target);
-// Deterministic: equal input, equal bytes. Thread-safe.
-Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target);
+// Deterministic: equal input, equal bytes. Thread-safe. `laps`, if there are any, get its steps.
+Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target,
+                                  Laps* laps = nullptr);
 Result<KernelListing> ListKernel(const KernelFunc& func, const Target& target);
 
 // "llvm-22.1.8"

@@ -19,7 +19,8 @@ Result<std::optional<std::int64_t>> SinceOf(std::string_view text) {
 AdminPages::AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
                        const History& history, CacheCounters& cache_counters,
                        CompileService& service, RequestMetrics& request_metrics,
-                       std::uint64_t max_cache_bytes, std::vector<std::string> insecure)
+                       std::uint64_t max_cache_bytes, Connections connections,
+                       std::vector<std::string> insecure)
     : blocking_(blocking),
       statistics_(statistics),
       history_(history),
@@ -27,6 +28,7 @@ AdminPages::AdminPages(boost::asio::thread_pool& blocking, Statistics& statistic
       service_(service),
       request_metrics_(request_metrics),
       max_cache_bytes_(max_cache_bytes),
+      connections_(std::move(connections)),
       insecure_(std::move(insecure)) {}
 
 void AdminPages::CountRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
@@ -47,12 +49,13 @@ net::HttpReply AdminPages::Ready() const {
   return reply;
 }
 
-boost::asio::awaitable<net::HttpReply> AdminPages::Status(const std::string& query) {
+boost::asio::awaitable<net::HttpReply> AdminPages::Status(const std::string& query,
+                                                          const Grant& grant) {
   const auto since_s = SinceOf(query);
   if (!since_s.ok()) co_return ReplyOf(since_s.error());
   net::HttpReply reply;
   reply.content_type = "application/json";
-  reply.body = co_await RunBlocking(blocking_, [&] { return StatusJson(*since_s); });
+  reply.body = co_await RunBlocking(blocking_, [&] { return StatusJson(*since_s, grant); });
   co_return reply;
 }
 

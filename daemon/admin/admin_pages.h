@@ -6,12 +6,15 @@
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/access/grant.h"
 #include "daemon/admin/request_metrics.h"
 #include "daemon/net/http.h"
+#include "daemon/net/limits.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/history.h"
@@ -21,16 +24,19 @@ namespace stoker {
 
 class AdminPages {
  public:
+  using Connections = std::function<net::ConnectionCounts()>;
+
   // All references must outlive it. `insecure`: addresses to be warned of.
   AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics, const History& history,
              CacheCounters& cache_counters, CompileService& service,
              RequestMetrics& request_metrics, std::uint64_t max_cache_bytes,
-             std::vector<std::string> insecure = {});
+             Connections connections, std::vector<std::string> insecure = {});
 
   net::HttpReply Healthy() const;  // Takes no lock.
   net::HttpReply Ready() const;    // 503 while draining. Takes no lock.
-  // JSON; STATUS.md has its fields. `query` of the request: "since=SECONDS".
-  boost::asio::awaitable<net::HttpReply> Status(const std::string& query);
+  // JSON; STATUS.md has its fields. `query` of the request: "since=SECONDS". Compiles, jobs and
+  // models are those of namespaces that the sender may read.
+  boost::asio::awaitable<net::HttpReply> Status(const std::string& query, const Grant& grant);
   boost::asio::awaitable<net::HttpReply> Metrics();  // Prometheus text format 0.0.4.
 
   void CountRequest();
@@ -38,7 +44,7 @@ class AdminPages {
 
  private:
   // `since_s`: statistics of the last so many seconds; else of all time.
-  std::string StatusJson(std::optional<std::int64_t> since_s);
+  std::string StatusJson(std::optional<std::int64_t> since_s, const Grant& grant);
   std::string MetricsText();
 
   boost::asio::thread_pool& blocking_;
@@ -48,6 +54,7 @@ class AdminPages {
   CompileService& service_;
   RequestMetrics& request_metrics_;
   const std::uint64_t max_cache_bytes_;
+  const Connections connections_;
   const std::vector<std::string> insecure_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> requests_{0};

@@ -177,7 +177,7 @@ asio::awaitable<net::HttpReply> Dashboard::InspectJson(const net::HttpRequest& h
   // Checked as any other that comes over the wire.
   auto checked = wire::DecodeInspectRequest(wire::EncodeInspectRequest(request));
   if (!checked.ok()) co_return ReplyOf(checked.error());
-  const auto reply = co_await service_.Inspect(*std::move(checked), http.id);
+  const auto reply = co_await service_.Inspect(*std::move(checked), {http.id, http.job});
   if (!reply.ok()) co_return ReplyOf(reply.error());
   json::array sections;
   for (const wire::Section& section : reply->sections) {

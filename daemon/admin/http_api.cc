@@ -21,6 +21,8 @@ using net::HttpStream;
 // Of requests that need no body, and of those that anybody may send.
 constexpr std::size_t kMaxIdleBodyBytes = std::size_t{64} << 10;
 
+Caller CallerOf(const HttpRequest& request) { return {request.id, request.job}; }
+
 HttpReply HelloReply(std::vector<PublicKey> signing_keys) {
   wire::Hello hello;
   hello.protocol_version = wire::kProtocolVersion;
@@ -58,6 +60,8 @@ std::span<const HttpApi::Route> HttpApi::Routes() {
       {"POST", "/v1/list", Scope::kRead, true, &HttpApi::List},
       {"POST", "/v1/inspect", Scope::kRead, true, &HttpApi::Inspect},
       {"POST", "/v1/explain", Scope::kRead, true, &HttpApi::Explain},
+      {"GET", "/v1/misses", Scope::kRead, false, &HttpApi::Misses},
+      {"GET", "/v1/traces/", Scope::kRead, false, &HttpApi::Trace},
       {"", "/v1/captures/", Scope::kRead, true, &HttpApi::Captures},
       {"", "/v1/cache/", Scope::kRead, true, &HttpApi::Upkeep},
       {"", "/v1/entries/", Scope::kRead, true, &HttpApi::Entries},
@@ -81,6 +85,7 @@ HttpApi::HttpApi(const AccessControl& access, CompileService& service, AdminPage
       captures_(captures),
       entries_(entries),
       upkeep_(upkeep),
+      observe_(service),
       metrics_(metrics),
       quit_(std::move(quit)) {}
 
@@ -165,7 +170,7 @@ HttpApi::Answer HttpApi::Hello(const Call& /*call*/) {
 HttpApi::Answer HttpApi::Healthy(const Call& /*call*/) { co_return pages_.Healthy(); }
 HttpApi::Answer HttpApi::Ready(const Call& /*call*/) { co_return pages_.Ready(); }
 HttpApi::Answer HttpApi::Status(const Call& call) {
-  co_return co_await pages_.Status(call.request.query);
+  co_return co_await pages_.Status(call.request.query, call.grant);
 }
 HttpApi::Answer HttpApi::Metrics(const Call& /*call*/) { co_return co_await pages_.Metrics(); }
 HttpApi::Answer HttpApi::Dashboard(const Call& call) {
@@ -200,11 +205,19 @@ HttpApi::Answer HttpApi::Entries(const Call& call) {
   co_return co_await entries_.Handle(call.request, call.grant);
 }
 
+HttpApi::Answer HttpApi::Misses(const Call& call) {
+  co_return co_await observe_.Misses(call.request, call.grant);
+}
+
+HttpApi::Answer HttpApi::Trace(const Call& call) {
+  co_return co_await observe_.Trace(call.request, call.grant);
+}
+
 HttpApi::Answer HttpApi::Lookup(const Call& call) {
   auto request = wire::DecodeLookupRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
   if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
-  const auto answer = co_await service_.Lookup(*std::move(request), call.request.id);
+  const auto answer = co_await service_.Lookup(*std::move(request), CallerOf(call.request));
   if (!answer.ok()) co_return ReplyOf(answer.error());
   if (const auto* bundle = std::get_if<wire::Bundle>(&*answer)) {
     co_return ReplyOf(wire::EncodeBundle(*bundle));
@@ -224,7 +237,7 @@ HttpApi::Answer HttpApi::Compile(const Call& call) {
     co_return co_await call.stream.Send(frame);
   };
   const stoker::Status status =
-      co_await service_.Compile(*std::move(request), call.request.id, send);
+      co_await service_.Compile(*std::move(request), CallerOf(call.request), send);
   if (!sent && !status.ok()) co_return ReplyOf(status.error());
   co_return std::nullopt;
 }
@@ -249,7 +262,7 @@ HttpApi::Answer HttpApi::Inspect(const Call& call) {
   auto request = wire::DecodeInspectRequest(call.request.body);
   if (!request.ok()) co_return ReplyOf(request.error());
   if (auto refusal = RefusalOf(call.grant, Scope::kRead, request->ns)) co_return refusal;
-  const auto answer = co_await service_.Inspect(*std::move(request), call.request.id);
+  const auto answer = co_await service_.Inspect(*std::move(request), CallerOf(call.request));
   co_return answer.ok() ? ReplyOf(wire::EncodeInspectReply(*answer)) : ReplyOf(answer.error());
 }
 

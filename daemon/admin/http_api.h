@@ -15,6 +15,7 @@
 #include "daemon/admin/captures_api.h"
 #include "daemon/admin/dashboard.h"
 #include "daemon/admin/entries_api.h"
+#include "daemon/admin/observe_api.h"
 #include "daemon/admin/request_metrics.h"
 #include "daemon/admin/upkeep_api.h"
 #include "daemon/net/http.h"
@@ -74,6 +75,8 @@ class HttpApi : public net::HttpHandler {
   Answer List(const Call& call);
   Answer Inspect(const Call& call);
   Answer Explain(const Call& call);
+  Answer Misses(const Call& call);
+  Answer Trace(const Call& call);
 
   const AccessControl& access_;
   CompileService& service_;
@@ -83,6 +86,7 @@ class HttpApi : public net::HttpHandler {
   CapturesApi& captures_;
   EntriesApi& entries_;
   UpkeepApi& upkeep_;
+  ObserveApi observe_;
   RequestMetrics& metrics_;
   std::function<void()> quit_;
 };

@@ -145,6 +145,14 @@ void AddRoom(Families& families, const StackSnapshot& snapshot) {
              &LedgerUsage::refused_count);
 }
 
+void AddConnections(Families& families, const net::ConnectionCounts& connections) {
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    families.Add(MetricType::kGauge, "stoker_connections", "Connections, by what they do",
+                 static_cast<double>(connections[i]),
+                 {{"state", std::string(net::Name(static_cast<net::ConnectionState>(i)))}});
+  }
+}
+
 double ValueOf(const Counters& counters, std::string_view name) {
   const auto it = counters.find(name);
   return it == counters.end() ? 0 : it->second;
@@ -248,6 +256,7 @@ std::string AdminPages::MetricsText() {
     }
   }
   AddRoom(families, snapshot);
+  AddConnections(families, connections_());
   return std::move(families).Text();
 }
 

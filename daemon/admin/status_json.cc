@@ -36,6 +36,8 @@ json::object Below(const Counters& counters, std::string_view prefix) {
 }
 
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+constexpr std::size_t kMaxShownCompiles = 64;
+constexpr std::size_t kMaxShownNames = 20;
 constexpr std::string_view kGroupFields[] = {"hits", "misses", "compiles", "seconds_saved"};
 
 // "<prefix><name>.<field>" counters as {name: {field: value}}. Names may hold dots.
@@ -164,9 +166,44 @@ json::object WorkersOf(const WorkerPool& pool) {
           {"missing_protections", json::value_from(MissingProtections(*protections))}};
 }
 
+json::array ActiveOf(const ActiveCompiles::Snapshot& active) {
+  json::array list;
+  for (const ActiveCompile& compile : active.compiles) {
+    json::object& shown = list.emplace_back(json::object()).as_object();
+    shown = {{"key", compile.key.ToHex()},    {"namespace", compile.name_space},
+             {"model", compile.model},        {"job", compile.job},
+             {"request", compile.request_id}, {"stage", compile.stage},
+             {"done", compile.done},          {"total", compile.total},
+             {"waited_s", compile.waited_s},  {"running_s", nullptr}};
+    if (compile.running_s) shown["running_s"] = *compile.running_s;
+  }
+  return list;
+}
+
+json::array BusiestOf(const Activity& activity, const Visible& visible) {
+  json::array list;
+  for (const Activity::Row& row : activity.Busiest(visible, kMaxShownNames)) {
+    list.push_back(json::object{{"name", row.name},
+                                {"namespace", row.name_space},
+                                {"hits", row.counts.hits},
+                                {"misses", row.counts.misses},
+                                {"compiles", row.counts.compiles},
+                                {"compile_seconds", row.counts.compile_seconds}});
+  }
+  return list;
+}
+
+json::object ConnectionsOf(const net::ConnectionCounts& counts) {
+  json::object by_state;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    by_state[net::Name(static_cast<net::ConnectionState>(i))] = counts[i];
+  }
+  return by_state;
+}
+
 }  // namespace
 
-std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
+std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s, const Grant& grant) {
   const StackSnapshot snapshot = cache_counters_.Fold();
   const double uptime =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -174,6 +211,9 @@ std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
   const std::int64_t now_s = SystemUnixNanos() / kNanosPerSecond;
   History::Row window;
   if (since_s) window = history_.Since(now_s - *since_s, now_s, totals);
+  const Observations& seen = service_.observations();
+  const Visible visible = [&](std::string_view ns) { return grant.Allows(Scope::kRead, ns); };
+  const ActiveCompiles::Snapshot active = seen.compiles.Take(visible, kMaxShownCompiles);
   json::object status{{"version", kDaemonVersion},
                       {"pid", static_cast<std::int64_t>(getpid())},
                       {"uptime_s", uptime},
@@ -184,7 +224,14 @@ std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s) {
                       {"queue",
                        {{"running", service_.running()},
                         {"waiting", std::max(0, service_.jobs() - service_.running())},
-                        {"limit", service_.queue_limit()}}},
+                        {"limit", service_.queue_limit()},
+                        {"oldest_waiting_s", active.oldest_waiting_s}}},
+                      {"active", ActiveOf(active)},
+                      {"connections", ConnectionsOf(connections_())},
+                      {"busy",
+                       {{"minutes", Activity::kMinutes},
+                        {"jobs", BusiestOf(seen.jobs, visible)},
+                        {"models", BusiestOf(seen.models, visible)}}},
                       {"workers", WorkersOf(service_.workers())},
                       {"cache", CacheOf(snapshot, max_cache_bytes_)},
                       {"stats", StatsOf(since_s ? window.added : totals, snapshot)}};

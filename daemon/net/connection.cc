@@ -7,6 +7,7 @@
 
 #include "daemon/net/foreign_page.h"
 #include "daemon/net/reply_text.h"
+#include "protocol/wire/job_name.h"
 
 namespace stoker::net {
 namespace {
@@ -103,7 +104,8 @@ Connection::Connection(std::unique_ptr<Stream> stream, const Peer& peer, bool is
       handler_(handler),
       limits_(limits),
       load_(load),
-      reader_(stream_, limits) {}
+      reader_(stream_, limits),
+      state_(load) {}
 
 bool Connection::KeepsAlive(const Incoming& incoming) const {
   return incoming.keep_alive && !load_.stopping && !is_urgent_;
@@ -127,13 +129,16 @@ asio::awaitable<bool> Connection::Open() {
 }
 
 asio::awaitable<bool> Connection::ServeOne() {
+  state_.Become(ConnectionState::kIdle);
   if (!co_await reader_.Wait()) co_return false;
+  state_.Become(ConnectionState::kReading);
   const InRequest in_request(in_request_, load_.active_requests);
   ReadOutcome outcome = co_await reader_.ReadHead();
   auto* incoming = std::get_if<Incoming>(&outcome);
   if (incoming != nullptr) {
     incoming->request.peer = peer_;
     if (!IsRequestId(incoming->request.id)) incoming->request.id = MakeRequestId();
+    if (!wire::IsJobName(incoming->request.job)) incoming->request.job.clear();
     HttpHandler::Admission admission = Admit(*incoming);
     if (admission.refusal) {
       // A body that nobody reads ends the connection.
@@ -164,6 +169,7 @@ HttpHandler::Admission Connection::Admit(const Incoming& incoming) {
 }
 
 asio::awaitable<bool> Connection::Answer(Incoming incoming) {
+  state_.Become(ConnectionState::kAnswering);
   HttpRequest request = std::move(incoming.request);
   incoming.request.id = request.id;
   incoming.request.method = request.method;

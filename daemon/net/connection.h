@@ -52,6 +52,7 @@ class Connection {
   const ServerLimits& limits_;
   ServerLoad& load_;
   RequestReader reader_;
+  CountedState state_;
   bool in_request_ = false;
   bool is_closed_ = false;
 };

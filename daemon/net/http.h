@@ -24,7 +24,8 @@ struct HttpRequest {
   std::optional<std::string> authorization;  // These headers as they came.
   std::string host;
   std::optional<std::string> origin;
-  std::string id;  // Of this request, in logs and in the reply: the client's, or made up.
+  std::string id;   // Of this request, in logs and in the reply: the client's, or made up.
+  std::string job;  // Of whose it is, as the client says (X-Stoker-Job); empty: it does not.
   Peer peer;
 };
 

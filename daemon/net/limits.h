@@ -1,9 +1,11 @@
 // ServerLimits: what connections may take, and ServerLoad: what all of them take now.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <string_view>
 
 namespace stoker::net {
 
@@ -28,13 +30,54 @@ struct ServerLimits {
   std::chrono::milliseconds linger_timeout{2000};
 };
 
+// What a connection does.
+enum class ConnectionState {
+  kOpening,    // Its TLS handshake.
+  kIdle,       // Waits for a request.
+  kReading,    // A request comes.
+  kAnswering,  // It is handled, and its answer sent.
+};
+inline constexpr std::size_t kConnectionStateCount = 4;
+
+constexpr std::string_view Name(ConnectionState state) {
+  constexpr std::array<std::string_view, kConnectionStateCount> kNames = {"opening", "idle",
+                                                                          "reading", "answering"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+using ConnectionCounts = std::array<std::size_t, kConnectionStateCount>;
+
 // What all connections of a server share.
 struct ServerLoad {
+  std::array<std::atomic<std::size_t>, kConnectionStateCount> by_state{};
   std::atomic<bool> stopping{false};
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> active_requests{0};
   std::atomic<std::size_t> bodies_bytes{0};
   std::atomic<std::size_t> replies_bytes{0};
+};
+
+// The state of one connection, counted among all.
+class CountedState {
+ public:
+  explicit CountedState(ServerLoad& load) : load_(load) { CountOf(state_).fetch_add(1); }
+  ~CountedState() { CountOf(state_).fetch_sub(1); }
+  CountedState(const CountedState&) = delete;
+  CountedState& operator=(const CountedState&) = delete;
+
+  void Become(ConnectionState state) {
+    CountOf(state).fetch_add(1);
+    CountOf(state_).fetch_sub(1);
+    state_ = state;
+  }
+
+ private:
+  std::atomic<std::size_t>& CountOf(ConnectionState state) {
+    return load_.by_state[static_cast<std::size_t>(state)];
+  }
+
+  ServerLoad& load_;
+  ConnectionState state_ = ConnectionState::kOpening;
 };
 
 // A share of such a total, given back at its end.

@@ -51,6 +51,7 @@ class Server {
   // way: it must be over before the server is destroyed.
   void Stop();
   std::size_t connections() const;
+  ConnectionCounts connections_by_state() const;
   // Requests being handled now.
   std::size_t active_requests() const;
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "daemon/net/reply_text.h"
+#include "protocol/wire/job_name.h"
 
 namespace stoker::net {
 namespace {
@@ -118,6 +119,8 @@ class RequestReader::Parsing {
     }
     const auto id = message["X-Request-Id"];
     request.id.assign(id.data(), id.size());
+    const auto job = message[beast::string_view(wire::kJobHeader.data(), wire::kJobHeader.size())];
+    request.job.assign(job.data(), job.size());
     request.host = text_of(http::field::host);
     if (message.find(http::field::origin) != message.end()) {
       request.origin = text_of(http::field::origin);

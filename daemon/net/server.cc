@@ -169,6 +169,11 @@ void Server::Stop() {
 }
 
 std::size_t Server::connections() const { return state_->load.connections; }
+ConnectionCounts Server::connections_by_state() const {
+  ConnectionCounts counts{};
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = state_->load.by_state[i];
+  return counts;
+}
 std::size_t Server::active_requests() const { return state_->load.active_requests; }
 
 }  // namespace stoker::net

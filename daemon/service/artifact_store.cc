@@ -121,6 +121,7 @@ Result<StoredArtifact> ArtifactStore::Find(std::string_view ns, const Digest& re
   }
   StoredArtifact found;
   found.compile_seconds = entry.compile_seconds;
+  found.label = entry.label;
   found.tier = stack_.TierOf(entry.artifact);
   const auto get = [&](const Digest& digest, std::string_view what) -> Result<Blob> {
     auto blob = stack_.blobs().Get(digest);
@@ -319,10 +320,13 @@ MissReason ArtifactStore::ExplainMiss(const wire::LookupRequest& lookup) {
     }
     // Only tags of ours become names: a client may send any.
     const std::string tag = nearest->tag.empty() ? "a field" : nearest->tag;
-    return {tag + " is new", tag + " is new: the nearest stored request " +
-                                 nearest->request_key.ToHex().substr(0, kShownKeyDigits) + " has " +
-                                 (nearest->tag.empty() ? "nothing" : nearest->value) +
-                                 ", this one " + lookup.fields[nearest->field].text};
+    return {tag + " is new",
+            tag + " is new: the nearest stored request " +
+                nearest->request_key.ToHex().substr(0, kShownKeyDigits) + " has " +
+                (nearest->tag.empty() ? "nothing" : nearest->value) + ", this one " +
+                lookup.fields[nearest->field].text,
+            NearestRequest{nearest->request_key, lookup.fields[nearest->field].tag, nearest->value,
+                           lookup.fields[nearest->field].text}};
   }
   return {"no entry", "no entry is stored under this key"};
 }

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cache/stack.h"
+#include "daemon/observe/miss_memory.h"
+#include "daemon/observe/visible.h"
 #include "daemon/service/request_index.h"
 #include "daemon/signing/artifact_signer.h"
 #include "protocol/artifact/artifact.h"
@@ -28,6 +31,7 @@ struct StoredArtifact {
   std::string artifact;          // Signed.
   std::map<Digest, Blob> blobs;  // Kernels and constants.
   double compile_seconds = 0;
+  std::string label;     // The graph's name.
   std::string tier;      // memory, disk, shared; compiled
   std::string unstored;  // Why the store did not take what was compiled; empty: it did.
 };
@@ -50,6 +54,17 @@ struct CompiledArtifact {
 struct MissReason {
   std::string name;  // Under which it is counted: without values, and one of few.
   std::string text;  // For people.
+  std::optional<NearestRequest> nearest = {};
+};
+
+// A request that is stored, for who asks why it was not found before.
+struct StoredRequest {
+  std::string name_space;
+  Digest key;
+  std::string label;
+  std::string target;
+  double created_unix_s = 0;
+  std::optional<NearestRequest> nearest;  // Of the others.
 };
 
 class ArtifactStore {
@@ -94,6 +109,10 @@ class ArtifactStore {
   // The request stored under the only key that starts with `prefix`, without its graph.
   Result<wire::CompileCall> FindRequest(std::string_view ns, std::string_view prefix);
   Result<wire::ExplainReply> Explain(const wire::ExplainRequest& request);
+  // The stored requests in `ns` (empty: everywhere that is visible) whose keys start with `prefix`,
+  // at most `limit`.
+  Result<std::vector<StoredRequest>> FindStored(const std::string& ns, std::string_view prefix,
+                                                const Visible& visible, std::size_t limit);
 
  private:
   // Takes an artifact that is not what its entry says out of service.

@@ -7,7 +7,9 @@
 #include <tuple>
 #include <utility>
 
+#include "cache/clock.h"
 #include "compiler/compile.h"
+#include "daemon/observe/compile_watch.h"
 #include "daemon/service/blocking.h"
 #include "protocol/key/compile_request.h"
 #include "protocol/wire/framing.h"
@@ -23,6 +25,7 @@ constexpr std::chrono::seconds kHeartbeat{5};
 // Of one caller: a thousand who wait must not slow the compile that they wait for.
 constexpr std::chrono::milliseconds kProgressInterval{250};
 constexpr std::size_t kShownKeyDigits = 16;
+constexpr double kNanosPerSecond = 1e9;
 
 // Entries count their hits under a part of their key, which is enough to tell them apart.
 std::string HitCounterOf(const std::string& ns, const Digest& request_key) {
@@ -105,20 +108,6 @@ Status CheckKey(wire::CompileCall& call) {
 
 }  // namespace
 
-// A place in the queue, given back when it is destroyed.
-class CompileService::Job {
- public:
-  explicit Job(std::atomic<int>& jobs) : jobs_(&jobs) {}
-  Job(Job&& other) noexcept : jobs_(std::exchange(other.jobs_, nullptr)) {}
-  Job& operator=(Job&&) = delete;
-  ~Job() {
-    if (jobs_ != nullptr) jobs_->fetch_sub(1);
-  }
-
- private:
-  std::atomic<int>* jobs_;
-};
-
 CompileService::CompileService(asio::any_io_executor executor, asio::thread_pool& blocking,
                                CacheStack& stack, Statistics& statistics, const KeyRing& keys,
                                ServiceConfig config)
@@ -133,7 +122,8 @@ CompileService::CompileService(asio::any_io_executor executor, asio::thread_pool
                  LogFields fields;
                  if (!request_id.empty()) fields = {{"request", std::string(request_id)}};
                  config_.log.warn(message, fields);
-               }) {}
+               }),
+      admission_(std::make_shared<JobAdmission>(config_.queue_limit)) {}
 
 // In all, in a namespace, and of artifacts.
 void CompileService::CountEach(const std::string& ns, std::string_view name, double delta) {
@@ -155,9 +145,26 @@ void CompileService::CountMiss(const std::string& ns, const std::string& reason)
   statistics_.AddLabelled("misses.reason.", reason);
 }
 
+void CompileService::RememberMiss(const wire::LookupRequest& request, const std::string& job,
+                                  const MissReason& reason) {
+  observations_->jobs.Add(request.ns, job, {.misses = 1});
+  Miss miss;
+  miss.name_space = request.ns;
+  miss.job = job;
+  miss.key = request.request_key;
+  miss.reason = reason.name;
+  miss.text = reason.text;
+  miss.nearest = reason.nearest;
+  miss.unix_s = static_cast<double>(SystemUnixNanos()) / kNanosPerSecond;
+  observations_->misses.Remember(std::move(miss));
+}
+
 void CompileService::CountCompile(const wire::CompileCall& call, const CompiledArtifact& compiled,
-                                  const std::string& request_id) {
+                                  const Caller& caller) {
   const double seconds = compiled.artifact.compile_seconds;
+  const ActivityCounts done{.compiles = 1, .compile_seconds = seconds};
+  observations_->jobs.Add(call.ns, caller.job, done);
+  observations_->models.Add(call.ns, call.graph_name, done);
   CountEach(call.ns, "compiles");
   CountEach(call.ns, "compile_seconds", seconds);
   const std::size_t made = compiled.compiled_keys.size();
@@ -167,14 +174,14 @@ void CompileService::CountCompile(const wire::CompileCall& call, const CompiledA
   statistics_.Add("kind.kernel.compiles", static_cast<double>(made));
   statistics_.Add("kind.kernel.misses", static_cast<double>(made));
   statistics_.Add("kind.kernel.hits", static_cast<double>(reused));
-  config_.log.info("compiled", LogFieldsOf(call, request_id,
+  config_.log.info("compiled", LogFieldsOf(call, caller.request_id,
                                            {{"seconds", std::to_string(seconds)},
                                             {"kernels", std::to_string(made)},
                                             {"reused", std::to_string(reused)}}));
 }
 
 asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::Lookup(
-    wire::LookupRequest request, std::string request_id) {
+    wire::LookupRequest request, Caller caller) {
   using Answer = std::variant<wire::Bundle, wire::Miss>;
   if (Status status = CheckNamespace("lookup.namespace", request.ns); !status.ok()) {
     co_return status.error();
@@ -185,6 +192,8 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     if (request.probe) return ProbedOf(request, found);
     if (found.ok()) {
       CountHit(request.ns, request.request_key, found->tier, found->compile_seconds);
+      observations_->jobs.Add(request.ns, caller.job, {.hits = 1});
+      observations_->models.Add(request.ns, found->label, {.hits = 1});
       wire::Bundle bundle;
       bundle.artifact = std::move(found->artifact);
       for (const auto& [digest, blob] : found->blobs) {
@@ -203,16 +212,17 @@ asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::
     MissReason reason;
     if (found.error().code == ErrorCode::kDataLoss) {
       reason = {"damaged or evicted", "damaged or evicted: " + found.error().message};
-      config_.log.warn(found.error().message, {{"request", request_id}});
+      config_.log.warn(found.error().message, {{"request", caller.request_id}});
     } else if (found.error().code == ErrorCode::kFailedPrecondition) {
       reason = {"signer is unknown", "signer is unknown: " + found.error().message};
-      config_.log.warn(found.error().message, {{"request", request_id}});
+      config_.log.warn(found.error().message, {{"request", caller.request_id}});
     } else if (found.error().code == ErrorCode::kNotFound) {
       reason = store_.ExplainMiss(request);
     } else {
       return found.error();
     }
     CountMiss(request.ns, reason.name);
+    RememberMiss(request, caller.job, reason);
     wire::Miss miss;
     // Of a compile that is under way, or awaits its graph, nobody needs to send it again unasked.
     miss.graph_known = flights_.Find({request.ns, request.request_key}) != nullptr ||
@@ -245,17 +255,16 @@ Error CompileService::QueueIsFull() const {
                      " requests run or wait.");
 }
 
-Result<CompileService::Job> CompileService::Admit() {
+Result<CompileService::Job> CompileService::Admit(const std::string& ns) {
   if (draining_) return Unavailable("The daemon is stopping.");
-  if (jobs_.fetch_add(1) < config_.queue_limit) return Job(jobs_);
-  jobs_.fetch_sub(1);
-  return QueueIsFull();
+  if (!admission_->Take(ns)) return QueueIsFull();
+  return Job(admission_, ns);
 }
 
 // A place in the flight of this key, which is begun if its graph is there. Where nobody has it,
 // the flight awaits it: one after the other of those who wait is asked to send it.
 asio::awaitable<Result<CompileService::Seat>> CompileService::Board(wire::CompileCall call,
-                                                                    const std::string& request_id) {
+                                                                    const Caller& caller) {
   std::shared_ptr<Flight> flight = flights_.Find(FlightKeyOf(call));
   // Who joins needs no graph, and none is read of it: the key was checked by whoever began.
   if (flight != nullptr && (flight->has_begun() || call.graph.empty())) {
@@ -265,7 +274,8 @@ asio::awaitable<Result<CompileService::Seat>> CompileService::Board(wire::Compil
     statistics_.Add("diagnostics_served");
     co_return *std::move(known);
   }
-  if (IsFull()) co_return QueueIsFull();  // Before anybody sends a graph for nothing.
+  if (admission_->IsFull(call.ns))
+    co_return QueueIsFull();  // Before anybody sends a graph for nothing.
   const auto is_whole = co_await RunBlocking(blocking_, [&]() -> Result<bool> {
     if (call.graph.empty()) {
       auto stored = store_.FindGraph(call.graph_digest);
@@ -276,17 +286,16 @@ asio::awaitable<Result<CompileService::Seat>> CompileService::Board(wire::Compil
     return true;
   });
   if (!is_whole.ok()) co_return is_whole.error();
-  if (*is_whole) co_return Begin(std::move(call), request_id);
+  if (*is_whole) co_return Begin(std::move(call), caller);
   flight = flights_.Join(FlightKeyOf(call));
   if (flight == nullptr) co_return SendTheGraph(call);
   co_return Seat{std::move(flight), true};
 }
 
-Result<CompileService::Seat> CompileService::Begin(wire::CompileCall call,
-                                                   const std::string& request_id) {
+Result<CompileService::Seat> CompileService::Begin(wire::CompileCall call, const Caller& caller) {
   std::optional<Job> job;
   const auto admit = [&]() -> Status {
-    STOKER_TRY(Job admitted, Admit());
+    STOKER_TRY(Job admitted, Admit(call.ns));
     job.emplace(std::move(admitted));
     return Ok();
   };
@@ -294,24 +303,24 @@ Result<CompileService::Seat> CompileService::Begin(wire::CompileCall call,
   STOKER_TRY(auto flight, flights_.Begin(FlightKeyOf(call), admit, &first));
   if (first) {
     asio::co_spawn(asio::make_strand(executor_),
-                   RunFlight(std::move(call), request_id, flight, *std::move(job)), asio::detached);
+                   RunFlight(std::move(call), caller, flight, *std::move(job)), asio::detached);
   }
   return Seat{std::move(flight), !first};
 }
 
-asio::awaitable<Status> CompileService::Compile(wire::CompileCall call, std::string request_id,
+asio::awaitable<Status> CompileService::Compile(wire::CompileCall call, Caller caller,
                                                 const Send& send) {
   if (draining_) co_return Unavailable("The daemon is stopping.");
   if (Status status = CheckCall(call); !status.ok()) co_return status;
-  wire::CompileCall caller;  // The graph is the flight's.
-  caller.ns = call.ns;
-  caller.request_key = call.request_key;
-  caller.graph_digest = call.graph_digest;
-  caller.have_kernels = std::move(call.have_kernels);
-  caller.store_only = call.store_only;
-  auto seat = co_await Board(std::move(call), request_id);
+  wire::CompileCall wanted;  // The graph is the flight's.
+  wanted.ns = call.ns;
+  wanted.request_key = call.request_key;
+  wanted.graph_digest = call.graph_digest;
+  wanted.have_kernels = std::move(call.have_kernels);
+  wanted.store_only = call.store_only;
+  auto seat = co_await Board(std::move(call), caller);
   if (!seat.ok()) co_return seat.error();
-  co_return co_await Accompany(*std::move(seat), caller, send);
+  co_return co_await Accompany(*std::move(seat), wanted, send);
 }
 
 asio::awaitable<Status> CompileService::Accompany(Seat seat, const wire::CompileCall& call,
@@ -364,14 +373,14 @@ asio::awaitable<Status> CompileService::Accompany(Seat seat, const wire::Compile
   }
 }
 
-asio::awaitable<void> CompileService::RunFlight(wire::CompileCall call, std::string request_id,
+asio::awaitable<void> CompileService::RunFlight(wire::CompileCall call, Caller caller,
                                                 std::shared_ptr<Flight> flight, Job admitted) {
   std::optional<Flight::Landing> landing;
   {
     // Given back before the landing: who has an answer finds the place free.
     const Job job = std::move(admitted);
     try {
-      landing = co_await Fly(call, request_id, *flight);
+      landing = co_await Fly(call, caller, *flight);
     } catch (const std::exception& e) {
       landing = CompileFailure{FailureClass::kInternal,
                                Internal(std::string("Unexpected exception: ") + e.what())};
@@ -380,9 +389,9 @@ asio::awaitable<void> CompileService::RunFlight(wire::CompileCall call, std::str
   if (const auto* failure = std::get_if<CompileFailure>(&*landing)) {
     statistics_.Add("compile_failures");
     statistics_.Add("compile_failures.class." + std::string(Name(failure->failure_class)));
-    config_.log.warn(
-        "compile fails: " + failure->error.message,
-        LogFieldsOf(call, request_id, {{"class", std::string(Name(failure->failure_class))}}));
+    config_.log.warn("compile fails: " + failure->error.message,
+                     LogFieldsOf(call, caller.request_id,
+                                 {{"class", std::string(Name(failure->failure_class))}}));
     if (failure->failure_class == FailureClass::kDiagnostic) {
       diagnostics_.Remember(call.ns, call.request_key, failure->error);
     }
@@ -392,22 +401,21 @@ asio::awaitable<void> CompileService::RunFlight(wire::CompileCall call, std::str
 }
 
 asio::awaitable<Flight::Landing> CompileService::Fly(const wire::CompileCall& call,
-                                                     const std::string& request_id,
-                                                     Flight& flight) {
+                                                     const Caller& caller, Flight& flight) {
   // Looked for only now that nobody else can start this key: an earlier flight that landed since
   // the client's lookup has published.
   auto found =
       co_await RunBlocking(blocking_, [&] { return store_.Find(call.ns, call.request_key, {}); });
   if (found.ok()) co_return std::make_shared<const LandedArtifact>(*std::move(found));
-  co_return co_await CompileAnew(call, request_id, flight);
+  co_return co_await CompileAnew(call, caller, flight);
 }
 
 asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::CompileCall& call,
-                                                             const std::string& request_id,
-                                                             Flight& flight) {
+                                                             const Caller& caller, Flight& flight) {
   wire::WorkerRequest request;
   request.call = call;
-  request.request_id = request_id;
+  request.request_id = caller.request_id;
+  CompileWatch watch(observations_, call, caller);
   ReusedKernels reused;
   std::optional<CompiledArtifact> made;
   WorkerPool::Handlers handlers;
@@ -416,24 +424,36 @@ asio::awaitable<Flight::Landing> CompileService::CompileAnew(const wire::Compile
     co_return co_await RunBlocking(blocking_,
                                    [&] { return store_.FindKernels(call.ns, query, reused); });
   };
-  handlers.on_progress = [&](const wire::Progress& progress) { flight.Report(progress); };
+  handlers.on_place = [&] { watch.OnPlace(); };
+  handlers.on_sent = [&] { watch.OnSent(); };
+  handlers.on_progress = [&](const wire::Progress& progress) {
+    watch.OnProgress(progress);
+    flight.Report(progress);
+  };
   handlers.accept = [&](wire::WorkerDone done) -> asio::awaitable<Status> {
-    co_return co_await RunBlocking(blocking_, [&]() -> Status {
+    watch.OnMade(std::move(done.spans));
+    const Status accepted = co_await RunBlocking(blocking_, [&]() -> Status {
       STOKER_TRY(made, store_.Assemble(call, std::move(done), reused));
       return Ok();
     });
+    watch.OnChecked();
+    co_return accepted;
   };
-  if (auto failure = co_await workers_.Run(request, handlers)) co_return *std::move(failure);
+  if (auto failure = co_await workers_.Run(request, handlers, caller.job)) {
+    co_return *std::move(failure);
+  }
   flight.Report({"storing", 0, 1, "", made->artifact.compile_seconds});
   const Status published =
       co_await RunBlocking(blocking_, [&] { return store_.Publish(call, *made); });
+  watch.OnStored();
   if (!published.ok()) {
     // A full disk costs the next client a compile, and this one nothing.
     made->artifact.unstored = published.error().message;
     statistics_.Add("publish_failures");
-    config_.log.warn("storing fails: " + published.error().message, LogFieldsOf(call, request_id));
+    config_.log.warn("storing fails: " + published.error().message,
+                     LogFieldsOf(call, caller.request_id));
   }
-  CountCompile(call, *made, request_id);
+  CountCompile(call, *made, caller);
   co_return std::make_shared<const LandedArtifact>(std::move(made->artifact));
 }
 
@@ -464,44 +484,6 @@ asio::awaitable<Result<wire::ListReply>> CompileService::List(wire::ListRequest 
     });
     const std::size_t limit = request.limit == 0 ? wire::kMaxListEntries : request.limit;
     if (reply->entries.size() > limit) reply->entries.resize(limit);
-  }
-  co_return reply;
-}
-
-asio::awaitable<Result<wire::ExplainReply>> CompileService::Explain(wire::ExplainRequest request) {
-  co_return co_await RunBlocking(blocking_, [&] { return store_.Explain(request); });
-}
-
-asio::awaitable<Result<wire::InspectReply>> CompileService::Inspect(wire::InspectRequest request,
-                                                                    std::string request_id) {
-  auto admitted = Admit();
-  if (!admitted.ok()) co_return admitted.error();
-  const Job job = *std::move(admitted);
-  auto call = co_await RunBlocking(blocking_, [&]() -> Result<wire::CompileCall> {
-    STOKER_TRY(wire::CompileCall stored, store_.FindRequest(request.ns, request.key_prefix));
-    STOKER_TRY(stored.graph, store_.FindGraph(stored.graph_digest));
-    return stored;
-  });
-  if (!call.ok()) co_return call.error();
-  wire::WorkerRequest worker_request;
-  worker_request.call = *std::move(call);
-  worker_request.request_id = std::move(request_id);
-  worker_request.inspect_sections = std::move(request.sections);
-  if (worker_request.inspect_sections.empty()) {
-    worker_request.inspect_sections = {"graph", "groups", "loops", "plan", "llvm", "asm"};
-  }
-  wire::InspectReply reply;
-  WorkerPool::Handlers handlers;
-  handlers.find_kernels = [](const wire::KernelQuery&) -> asio::awaitable<wire::WorkerKernelReply> {
-    co_return wire::WorkerKernelReply{};
-  };
-  handlers.on_progress = [](const wire::Progress&) {};
-  handlers.accept = [&](wire::WorkerDone done) -> asio::awaitable<Status> {
-    reply.sections = std::move(done.sections);
-    co_return Ok();
-  };
-  if (auto failure = co_await workers_.Run(worker_request, handlers)) {
-    co_return std::move(failure->error);
   }
   co_return reply;
 }

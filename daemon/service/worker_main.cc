@@ -108,12 +108,46 @@ std::vector<std::optional<KernelRef>> FindKernels(FramedSocket& socket,
   return found;
 }
 
-Result<wire::WorkerDone> Serve(FramedSocket& socket, wire::WorkerRequest message) {
-  const Clock::time_point start = Clock::now();
+// The steps of a compile as the daemon gets them. Its threads add to them.
+class Steps {
+ public:
+  explicit Steps(Clock::time_point zero) : zero_(zero) {}
+
+  void Add(CompileSpan step) {
+    const auto since_zero = [&](Clock::time_point time) {
+      return static_cast<std::uint64_t>(std::max(time - zero_, Clock::duration(0)) /
+                                        std::chrono::microseconds(1));
+    };
+    wire::Span span;
+    span.name = std::move(step.name);
+    span.detail = step.detail.substr(0, kMaxDetailBytes);
+    span.start_us = since_zero(step.begin);
+    span.duration_us = since_zero(step.end) - span.start_us;
+    span.thread = static_cast<std::uint32_t>(step.thread);
+    const std::lock_guard lock(mutex_);
+    if (spans_.size() < wire::kMaxSpans) spans_.push_back(std::move(span));
+  }
+  std::vector<wire::Span> Take() { return std::move(spans_); }
+
+ private:
+  static constexpr std::size_t kMaxDetailBytes = 256;
+
+  const Clock::time_point zero_;
+  std::mutex mutex_;  // Guards what follows.
+  std::vector<wire::Span> spans_;
+};
+
+Result<wire::WorkerDone> Serve(FramedSocket& socket, wire::WorkerRequest message,
+                               Clock::time_point start) {
   const auto elapsed = [start] {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
+  Steps steps(start);
+  const SpanSink sink = [&](CompileSpan step) { steps.Add(std::move(step)); };
+  sink({"decode", "", 0, start, Clock::now()});
+  Laps laps(sink);
   STOKER_TRY(CompileRequest request, RequestOf(std::move(message.call)));
+  laps.End("verify");
   wire::WorkerDone done;
   if (!message.inspect_sections.empty()) {
     STOKER_TRY(std::vector<Listing> listings, Inspect(request, message.inspect_sections));
@@ -129,7 +163,9 @@ Result<wire::WorkerDone> Serve(FramedSocket& socket, wire::WorkerRequest message
     socket.Write(wire::Progress{std::string(stage), static_cast<std::uint32_t>(step),
                                 static_cast<std::uint32_t>(total), std::string(detail), elapsed()});
   };
+  hooks.span = sink;
   STOKER_TRY(CompileOutput output, Compile(request, hooks));
+  laps.End("compile");
   done.artifact = EncodeArtifact(output.artifact);
   for (CompiledKernel& kernel : output.kernels) {
     done.kernels.push_back({kernel.key, std::move(kernel.elf)});
@@ -140,12 +176,15 @@ Result<wire::WorkerDone> Serve(FramedSocket& socket, wire::WorkerRequest message
   }
   done.unique_kernels = static_cast<std::uint32_t>(output.artifact.kernels.size());
   done.compile_seconds = elapsed();
+  laps.End("encode");
+  done.spans = steps.Take();
   return done;
 }
 
-Result<wire::WorkerDone> ServeGuarded(FramedSocket& socket, wire::WorkerRequest message) {
+Result<wire::WorkerDone> ServeGuarded(FramedSocket& socket, wire::WorkerRequest message,
+                                      Clock::time_point start) {
   try {
-    return Serve(socket, std::move(message));
+    return Serve(socket, std::move(message), start);
   } catch (const std::exception& e) {
     return Internal(std::string("The compile throws: ") + e.what());
   }
@@ -210,11 +249,12 @@ int RunWorker(const std::vector<std::string>& protections) {
   FramedSocket socket(kWorkerSocket);
   socket.Write(wire::WorkerReady{protections});
   while (auto frame = socket.Read()) {
+    const Clock::time_point start = Clock::now();
     PrepareForWantOfMemory(socket);  // The limit is set by now.
     auto request = wire::DecodeWorkerRequest(*frame);
     frame->clear();
     if (request.ok()) NameRequest(request->request_id);
-    const auto done = request.ok() ? ServeGuarded(socket, std::move(*request))
+    const auto done = request.ok() ? ServeGuarded(socket, std::move(*request), start)
                                    : Result<wire::WorkerDone>(request.error());
     if (done.ok()) {
       socket.Write(*done);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/service/compile_queue.h"
 #include "daemon/service/signal.h"
 #include "daemon/service/worker_sandbox.h"
 #include "protocol/wire/limits.h"
@@ -69,7 +70,11 @@ struct WorkerPool::State {
   using Worker = std::shared_ptr<WorkerProcess>;
 
   State(asio::any_io_executor e, asio::thread_pool& b, WorkerConfig c, Log l)
-      : executor(std::move(e)), blocking(b), config(std::move(c)), log(std::move(l)) {}
+      : executor(std::move(e)),
+        blocking(b),
+        config(std::move(c)),
+        log(std::move(l)),
+        queue(config.max_workers) {}
 
   // An idle worker that lives and has met no other namespace, or a new one.
   Result<Worker> Take(const std::string& name_space) {
@@ -132,9 +137,8 @@ struct WorkerPool::State {
   std::mutex mutex;          // Guards what follows.
   std::vector<Worker> idle;  // The latest used last.
   std::optional<std::vector<std::string>> protections;
-  std::uint64_t next_ticket = 0;  // Requests are served by their tickets,
-  std::uint64_t finished = 0;     // at most max_workers beyond the finished ones.
   std::atomic<int> running{0};
+  CompileQueue queue;
   Signal freed;
 };
 
@@ -172,6 +176,7 @@ asio::awaitable<std::optional<Answer>> WorkerPool::State::Converse(
   if (!co_await worker.Greet()) co_return std::nullopt;
   NoteProtections(worker);
   if (!co_await worker.Write(wire::EncodeWorkerRequest(request))) co_return std::nullopt;
+  if (handlers.on_sent) handlers.on_sent();
   std::size_t keys = 0;
   for (std::size_t events = 0; events < kMaxEvents; ++events) {
     const auto payload = co_await worker.Read();
@@ -236,41 +241,33 @@ asio::awaitable<Attempt> WorkerPool::State::RunOn(Worker worker, const wire::Wor
 }
 
 asio::awaitable<std::optional<CompileFailure>> WorkerPool::Run(const wire::WorkerRequest& request,
-                                                               const Handlers& handlers) {
+                                                               const Handlers& handlers,
+                                                               const std::string& job) {
   const std::shared_ptr<State> state = state_;
   const Clock::time_point asked = Clock::now();
-  const auto may_run = [&state](std::uint64_t ticket) {
-    const std::lock_guard lock(state->mutex);
-    return ticket < state->finished + static_cast<std::uint64_t>(state->config.max_workers);
-  };
-  const std::uint64_t ticket = [&state] {
-    const std::lock_guard lock(state->mutex);
-    return state->next_ticket++;
-  }();
-  // Gives the ticket back however this ends.
+  // Gives the place back however this ends.
   struct Slot {
     State& state;
+    const CompileQueue::Id id;
     std::optional<Clock::time_point> start = std::nullopt;  // Running since.
     ~Slot() {
       if (start) {
         state.running.fetch_sub(1);
         state.metrics.run.Record((Clock::now() - *start) / std::chrono::nanoseconds(1));
       }
-      {
-        const std::lock_guard lock(state.mutex);
-        ++state.finished;
-      }
+      state.queue.Leave(id);
       state.freed.Notify();
     }
-  } slot{*state};
+  } slot{*state, state->queue.Enter(request.call.ns, job)};
   while (true) {
     const std::uint64_t seen = state->freed.version();
-    if (may_run(ticket)) break;
+    if (state->queue.HasPlace(slot.id)) break;
     co_await state->freed.WaitBeyond(seen, kForever);
   }
   slot.start = Clock::now();
   state->running.fetch_add(1);
   state->metrics.queue.Record((*slot.start - asked) / std::chrono::nanoseconds(1));
+  if (handlers.on_place) handlers.on_place();
 
   for (bool first = true;; first = false) {
     auto taken = state->Take(request.call.ns);

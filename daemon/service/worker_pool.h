@@ -1,5 +1,5 @@
-// WorkerPool: runs requests in compile worker processes, a bounded number at a time, in the order
-// in which they were asked for.
+// WorkerPool: runs requests in compile worker processes, a bounded number at a time; whose is next
+// says CompileQueue.
 //
 // A worker serves one namespace, and is replaced after anything but an artifact or a diagnostic:
 // what a hostile graph may have made of it meets nobody else's request.
@@ -36,12 +36,16 @@ class WorkerPool {
   // What a worker may say in one request; one that says more is none of ours.
   static constexpr std::size_t kMaxEvents = std::size_t{1} << 20;
 
-  // What the caller does for a request while it runs. All but `accept` are called again from the
+  // What the caller does for a request while it runs. Progress and kernels come again from the
   // start when it is tried again.
   struct Handlers {
     std::function<boost::asio::awaitable<wire::WorkerKernelReply>(const wire::KernelQuery& query)>
         find_kernels;
     std::function<void(const wire::Progress&)> on_progress;
+    // These may be empty. Its turn has come: called once. A worker has got it: called again when it
+    // is tried again.
+    std::function<void()> on_place;
+    std::function<void()> on_sent;
     // Takes what the worker made. An error: it is not what was asked for, and the worker is not
     // trusted again.
     std::function<boost::asio::awaitable<Status>(wire::WorkerDone done)> accept;
@@ -58,8 +62,10 @@ class WorkerPool {
   // Waits for a free slot, then runs the request; the calling coroutine runs on a strand. A worker
   // that crashes is replaced and the request tried once more; after that, and at a limit, the error
   // names the signal or the limit. Nothing: its result was accepted.
+  // `job`: whose it is within its namespace; empty: nobody said.
   boost::asio::awaitable<std::optional<CompileFailure>> Run(const wire::WorkerRequest& request,
-                                                            const Handlers& handlers);
+                                                            const Handlers& handlers,
+                                                            const std::string& job = "");
   int running() const;
   const WorkerMetrics& metrics() const;
   // What the latest worker said that it is confined by; nothing before the first one is up.

@@ -327,6 +327,29 @@ Status AppendCompiledKernel(const ProtoField& field, std::vector<WorkerDone::Com
   return ToDigest("done.kernels.kernel_key", key, &added.kernel_key);
 }
 
+Status AppendSpan(const ProtoField& field, std::vector<Span>* out) {
+  STOKER_RETURN_IF_ERROR(CheckSize("done.spans", out->size() + 1, kMaxSpans, "spans"));
+  std::string_view bytes;
+  STOKER_RETURN_IF_ERROR(field.Get("done.spans", &bytes));
+  Span& added = out->emplace_back();
+  return ForEachField("done.spans", bytes, [&](const ProtoField& f) -> Status {
+    switch (f.number()) {
+      case 1:
+        return TakeText("done.spans.name", f, kMaxNameBytes, &added.name);
+      case 2:
+        return TakeText("done.spans.detail", f, kMaxNameBytes, &added.detail);
+      case 3:
+        return f.Get("done.spans.start_us", &added.start_us);
+      case 4:
+        return f.Get("done.spans.duration_us", &added.duration_us);
+      case 5:
+        return f.Get("done.spans.thread", &added.thread);
+      default:
+        return Ok();
+    }
+  });
+}
+
 Status Read(std::string_view name, std::string_view bytes, WorkerDone* out) {
   return ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
     switch (field.number()) {
@@ -342,6 +365,8 @@ Status Read(std::string_view name, std::string_view bytes, WorkerDone* out) {
         return field.Get("done.unique_kernels", &out->unique_kernels);
       case 6:
         return AppendSection("done.sections", field, &out->sections);
+      case 7:
+        return AppendSpan(field, &out->spans);
       default:
         return Ok();
     }

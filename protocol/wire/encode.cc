@@ -30,6 +30,7 @@ void Write(ProtoWriter& out, const SymbolFact& element);
 void Write(ProtoWriter& out, const ListEntry& element);
 void Write(ProtoWriter& out, const ExplainReply::Difference& element);
 void Write(ProtoWriter& out, const UpkeepReport::Count& element);
+void Write(ProtoWriter& out, const Span& element);
 void Write(ProtoWriter& out, const WorkerDone::CompiledKernel& element);
 void Write(ProtoWriter& out, const WorkerKernelReply::Known& element);
 
@@ -222,6 +223,14 @@ void Write(ProtoWriter& out, const WorkerDone::CompiledKernel& kernel) {
   out.Bytes(2, kernel.data);
 }
 
+void Write(ProtoWriter& out, const Span& span) {
+  WriteText(out, 1, span.name);
+  WriteText(out, 2, span.detail);
+  out.UInt(3, span.start_us);
+  out.UInt(4, span.duration_us);
+  out.UInt(5, span.thread);
+}
+
 void Write(ProtoWriter& out, const WorkerDone& done) {
   out.Bytes(1, done.artifact);
   WriteEach(out, 2, done.kernels);
@@ -229,6 +238,7 @@ void Write(ProtoWriter& out, const WorkerDone& done) {
   out.Double(4, done.compile_seconds);
   out.UInt(5, done.unique_kernels);
   WriteEach(out, 6, done.sections);
+  WriteEach(out, 7, done.spans);
 }
 
 void Write(ProtoWriter& out, const WorkerKernelReply::Known& known) {

@@ -21,6 +21,7 @@ inline constexpr std::size_t kMaxKeyFields = 256;
 inline constexpr std::size_t kMaxShortList = 64;   // Section names, target kinds.
 inline constexpr std::size_t kMaxSections = 4096;  // Of one inspection.
 inline constexpr std::size_t kMaxCounters = 4096;  // Of one report, per map.
+inline constexpr std::size_t kMaxSpans = 8192;     // Of one compile.
 inline constexpr std::size_t kMaxSymbols = 4096;
 inline constexpr std::size_t kMaxGraphInputs = 1U << 20;
 inline constexpr std::size_t kMaxCapturesPerKey = 32;  // Of one writer; of one answer.

@@ -205,6 +205,15 @@ struct KernelQuery {
   std::vector<Digest> kernel_keys;
 };
 
+// A step of a compile: where its time went.
+struct Span {
+  std::string name;
+  std::string detail;
+  std::uint64_t start_us = 0;  // Since the worker has the request.
+  std::uint64_t duration_us = 0;
+  std::uint32_t thread = 0;  // 0: the one that serves the request.
+};
+
 struct WorkerDone {
   struct CompiledKernel {
     Digest kernel_key;
@@ -216,6 +225,7 @@ struct WorkerDone {
   double compile_seconds = 0.0;
   std::uint32_t unique_kernels = 0;
   std::vector<Section> sections;
+  std::vector<Span> spans{};  // At most kMaxSpans, those of the compile that ended first.
 };
 
 struct WorkerReady {

@@ -173,16 +173,17 @@ STOKER_API stoker_status* stoker_client_describe(stoker_client* client, char** j
 
 /* --- Caches made warm ahead ----------------------------------------------------------------------
  *
- * With $STOKER_RECORD set, processes append what they ask for to the manifest of that name: requests
- * with their graphs, and captures. What cannot be written is one line on standard error. */
+ * With $STOKER_RECORD set, processes append what they ask for to the manifest of that name:
+ * requests with their graphs, and captures. What cannot be written is one line on standard error.
+ */
 
 /* {"requests", "captures", "damaged_bytes"} of the manifest in a file; an empty file is one. */
 STOKER_API stoker_status* stoker_manifest_describe(const char* path, char** json);
 
 typedef struct stoker_warm_options {
   size_t struct_size;
-  const char* name_space;      /* NULL or "": that of each record */
-  const char* const* targets;  /* "cpu/x86-64-v4+amx_bf16"; none: that of each request */
+  const char* name_space;     /* NULL or "": that of each record */
+  const char* const* targets; /* "cpu/x86-64-v4+amx_bf16"; none: that of each request */
   size_t num_targets;
   const char* const* numerics; /* "highest", "high", "medium"; none: those of each request */
   size_t num_numerics;
@@ -197,13 +198,13 @@ typedef enum stoker_warm_outcome {
   STOKER_WARM_STORED = 3    /* the same, of a capture */
 } stoker_warm_outcome;
 
-/* What a manifest asks of this client's daemon: each request once for each target and numerics, then
- * the captures. */
+/* What a manifest asks of this client's daemon: each request once for each target and numerics,
+ * then the captures. */
 STOKER_API stoker_status* stoker_warm_plan_of_manifest(stoker_client* client, const char* path,
                                                        const stoker_warm_options* options,
                                                        stoker_warm_plan** plan);
-/* The daemon's own artifacts of earlier compilers, at most `limit` (0: 100000), those with most hits
- * first. */
+/* The daemon's own artifacts of earlier compilers, at most `limit` (0: 100000), those with most
+ * hits first. */
 STOKER_API stoker_status* stoker_warm_plan_of_stale(stoker_client* client, const char* name_space,
                                                     uint32_t limit, stoker_warm_plan** plan);
 STOKER_API size_t stoker_warm_plan_count(const stoker_warm_plan* plan);
@@ -282,9 +283,9 @@ STOKER_API stoker_status* stoker_compile(stoker_client* client, const stoker_gra
  * and asks for nothing: no daemon is needed. FAILED_PRECONDITION where no manifest is written. */
 STOKER_API stoker_status* stoker_record_request(stoker_client* client, const stoker_graph* graph,
                                                 const stoker_compile_options* options);
-/* As stoker_compile, from a request key alone: NOT_FOUND when no tier has it. `numerics`: what the caller
- * would compile with now, for its manifest (below), which may be compiled for processors that read
- * it; NULL: highest. */
+/* As stoker_compile, from a request key alone: NOT_FOUND when no tier has it. `numerics`: what the
+ * caller would compile with now, for its manifest (below), which may be compiled for processors
+ * that read it; NULL: highest. */
 STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,
                                       const char* numerics, stoker_executable** executable);
 STOKER_API void stoker_executable_free(stoker_executable* executable);

@@ -62,7 +62,8 @@ class TestDaemon {
                                          *stack_, *statistics_, ring_, std::move(config));
     pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, history_,
                                           *cache_counters_, *service_, request_metrics_,
-                                          std::uint64_t{1} << 30);
+                                          std::uint64_t{1} << 30,
+                                          [this] { return server_->connections_by_state(); });
     dashboard_ = std::make_unique<Dashboard>(*statistics_, history_, *service_);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);

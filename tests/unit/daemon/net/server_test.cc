@@ -453,6 +453,38 @@ TEST_F(ServerTest, RequestId_IsTheClients_OrMadeUp) {
   EXPECT_EQ(made.size(), 3U);
 }
 
+TEST_F(ServerTest, Job_IsWhatTheClientSays_IfItIsAJobsName) {
+  Start();
+  TestPeer peer(path());
+  const std::pair<std::string, std::string> rows[] = {
+      {"team/train.py", "team/train.py"}, {"a b", ""}, {std::string(65, 'x'), ""}, {"", ""}};
+  for (const auto& [said, job] : rows) {
+    peer.Send(Get("/job", said.empty() ? "" : "X-Stoker-Job: " + said + "\r\n"));
+    EXPECT_THAT(peer.ReadUntil("."), EndsWith("\r\n\r\n" + job + ".")) << said;
+  }
+}
+
+TEST_F(ServerTest, ConnectionsByState_AddUp) {
+  Start();
+  const auto count = [&](ConnectionState state) {
+    return server_->connections_by_state()[static_cast<std::size_t>(state)];
+  };
+  {
+    TestPeer idle(path());
+    TestPeer reading(path());
+    WaitUntil("both are idle", [&] { return count(ConnectionState::kIdle) == 2; });
+    reading.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n123");
+    WaitUntil("one is read", [&] { return count(ConnectionState::kReading) == 1; });
+    EXPECT_EQ(count(ConnectionState::kIdle), 1U);
+    reading.Send("45");
+    reading.ReadUntil("12345");
+    WaitUntil("both are idle again", [&] { return count(ConnectionState::kIdle) == 2; });
+    EXPECT_EQ(count(ConnectionState::kReading), 0U);
+  }
+  WaitUntil("both are gone", [&] { return count(ConnectionState::kIdle) == 0; });
+  for (const std::size_t each : server_->connections_by_state()) EXPECT_EQ(each, 0U);
+}
+
 struct RangeRow {
   std::string range;
   std::string status;

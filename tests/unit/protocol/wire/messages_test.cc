@@ -259,8 +259,14 @@ TEST(WorkerEvent, RoundTripOfEveryKind) {
   ExpectSampleProgress(std::get<Progress>(round_trip(kProgress)));
   EXPECT_EQ(std::get<KernelQuery>(round_trip(KernelQuery{{kA, kB}})).kernel_keys,
             (std::vector<Digest>{kA, kB}));
-  const WorkerDone done = std::get<WorkerDone>(round_trip(
-      WorkerDone{"artifact", {{kA, "elf"}}, {{kB, "constant"}}, 0.5, 7, {{"plan", "text"}}}));
+  const WorkerDone done =
+      std::get<WorkerDone>(round_trip(WorkerDone{"artifact",
+                                                 {{kA, "elf"}},
+                                                 {{kB, "constant"}},
+                                                 0.5,
+                                                 7,
+                                                 {{"plan", "text"}},
+                                                 {{"fuse", "a graph", 10, 20, 3}}}));
   EXPECT_EQ(done.artifact, "artifact");
   ASSERT_EQ(done.kernels.size(), 1U);
   EXPECT_EQ(done.kernels[0].kernel_key, kA);
@@ -271,6 +277,12 @@ TEST(WorkerEvent, RoundTripOfEveryKind) {
   EXPECT_EQ(done.unique_kernels, 7U);
   ASSERT_EQ(done.sections.size(), 1U);
   EXPECT_EQ(done.sections[0].text, "text");
+  ASSERT_EQ(done.spans.size(), 1U);
+  EXPECT_EQ(done.spans[0].name, "fuse");
+  EXPECT_EQ(done.spans[0].detail, "a graph");
+  EXPECT_EQ(done.spans[0].start_us, 10U);
+  EXPECT_EQ(done.spans[0].duration_us, 20U);
+  EXPECT_EQ(done.spans[0].thread, 3U);
   const auto error = round_trip(ErrorReply{ErrorCode::kInternal, "bug", ""});
   EXPECT_EQ(std::get<ErrorReply>(error).message, "bug");
   const auto ready = round_trip(WorkerReady{{"seccomp", "landlock"}});

@@ -68,7 +68,13 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
   ExpectSameBytes<pb::ExplainReply>(
       EncodeExplainReply({{{"numerics", "1", "2"}, {"target.features", "", "1"}}}));
   ExpectSameBytes<pb::WorkerRequest>(EncodeWorkerRequest({SampleCall(), {"loops"}, "id"}));
-  const WorkerDone done{"artifact", {{kA, "elf"}}, {{kB, "bytes"}}, 0.5, 7, {{"plan", "text"}}};
+  const WorkerDone done{"artifact",
+                        {{kA, "elf"}},
+                        {{kB, "bytes"}},
+                        0.5,
+                        7,
+                        {{"plan", "text"}},
+                        {{"fuse", "detail", 10, 20, 3}, {"link", "", 0, 0, 0}}};
   for (const WorkerEvent& event :
        {WorkerEvent(progress), WorkerEvent(KernelQuery{{kA, kB}}), WorkerEvent(done),
         WorkerEvent(error), WorkerEvent(WorkerReady{{"seccomp"}})}) {

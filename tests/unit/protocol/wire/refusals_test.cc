@@ -169,6 +169,15 @@ TEST(Decode, WrongFields_AreNamed) {
   ExpectRefused(kernels.SerializeAsString(), DecodeWorkerKernelReply, "kernels.blob");
 }
 
+TEST(Decode, TooManyOrTooLongSpans_AreRefused) {
+  pb::WorkerEvent done;
+  for (std::size_t i = 0; i <= kMaxSpans; ++i) done.mutable_done()->add_spans();
+  ExpectRefused(done.SerializeAsString(), DecodeWorkerEvent, "done.spans");
+  done.mutable_done()->clear_spans();
+  done.mutable_done()->add_spans()->set_detail(std::string(kMaxNameBytes + 1, 'x'));
+  ExpectRefused(done.SerializeAsString(), DecodeWorkerEvent, "done.spans.detail");
+}
+
 TEST(Decode, FieldOfANewerPeer_IsIgnored) {
   pb::Miss miss;
   miss.set_reason("no entry");
