@@ -17,6 +17,10 @@ import torch
 from e2e import export_models
 from e2e.conftest import BUILD, ROOT
 from stoker.export_archive import __main__ as reader
+from stoker.export_archive import calls, checked, stand_ins
+from stoker.export_archive.archive import Archive
+from stoker.export_archive.errors import ArchiveError
+from stoker.pytorch import exported, facts
 from torch.export.pt2_archive._package import package_pt2
 
 JOB = ROOT / "tests" / "e2e" / "export_job.py"
@@ -241,7 +245,7 @@ def test_operators_and_classes_come_with_modules_that_are_named(site, tmp_path):
 def read(tmp_path, monkeypatch, capfd):
     """Reads an archive in this process: (status, lines)."""
     monkeypatch.setenv("STOKER_RECORD", str(tmp_path / "manifest"))
-    monkeypatch.setattr(reader, "_record_model", lambda archive, name, program, *_: _prepare(archive, name, program))
+    monkeypatch.setattr(reader, "_record_model", lambda *given: _prepare(*given[:4]))
 
     def call(path, *words):
         status = reader.main([*words, str(path)])
@@ -250,13 +254,10 @@ def read(tmp_path, monkeypatch, capfd):
     return call
 
 
-def _prepare(archive, name, program):
+def _prepare(archive, name, program, choices):
     """All that is done with a program before PyTorch sees it."""
-    from stoker.export_archive import calls, checked, stand_ins
-    from stoker.pytorch import exported
-
     registered = checked.Registered(set(), exported.has_operator, exported.has_tree_type)
-    calls.Calls(checked.checked(program, registered)).all([])
+    calls.Calls(checked.checked(program, registered)).all(choices)
     stand_ins.tensors(archive.weights(name), archive.weight_bytes)
     stand_ins.tensors(archive.constants(name), archive.constant_bytes)
 
@@ -400,6 +401,12 @@ def test_what_is_refused_is_said_in_one_line(small, tmp_path, monkeypatch, read,
     assert not (tmp_path / "manifest").exists()
 
 
+def test_a_pytorch_that_reads_them_otherwise_is_said(small, read, monkeypatch):
+    monkeypatch.setattr(facts, "first_difference", lambda feature: f"{feature} are not there")
+    status, lines = read(small)
+    assert status == 1 and "This PyTorch does not read such archives" in lines and "archives of torch.export are not" in lines
+
+
 def test_what_was_not_changed_is_read(small, tmp_path, read):
     assert read(rewritten(small, tmp_path / "same.pt2", lambda members: None)) == (0, "")
 
@@ -504,10 +511,36 @@ def test_nothing_is_unpickled_or_run_where_the_rest_is_in_order(site, small, tmp
     ("x", "is not of the form x.0=1,8,32"), ("x.0=", "is not of the form"), ("y.0=4", "no program has an input 'y'"),
     ("x.0=1", "1 is out of the range that it was exported for (s"), ("x.0=65", "2 to 64"),
     ("x.1=16", "was exported for 16 alone"), ("x.2=4", "'x' has 2 dims"),
-    ("x.0=" + ",".join(map(str, range(100, 170))), "100 is out of the range")])
-def test_sizes_that_no_call_can_have_are_refused(site, small, size, said):
-    done = stoker(site, "warm", small, "--size", size)
-    assert done.returncode == 1 and said in done.stderr and not done.stdout, done.stderr
+    ("x.0=" + ",".join(map(str, range(2, 40))), "asks for 38 combinations; at most 32 are traced")])
+def test_sizes_that_no_call_can_have_are_refused(small, read, size, said):
+    status, lines = read(small, "--size", size)
+    assert status == 1 and said in lines and lines.count("\n") == 1, lines
+
+
+def test_sizes_of_several_inputs_and_numbers_are_combined(tmp_path):
+    class Model(torch.nn.Module):
+        def forward(self, x, y, n):
+            return x.sum() * n + y.sum()
+
+    batch, dynamic = torch.export.Dim("batch", min=2, max=64), torch.export.Dim.DYNAMIC
+    program = torch.export.export(
+        Model(), (torch.ones(6, 3), torch.ones(2, 5), 4), dynamic_shapes=({0: 2 * batch}, {1: batch + 2}, dynamic))
+    path = tmp_path / "numbers.pt2"
+    torch.export.save(program, str(path))
+
+    def made(*texts):
+        choices = [calls.Choice(text) for text in texts]
+        checked_program = checked.checked(
+            Archive(path).models()["model"], checked.Registered(set(), exported.has_operator, exported.has_tree_type))
+        return sorted(
+            (x.shape[0], y.shape[1], n) for _, (x, y, n), _ in calls.Calls(checked_program).all(choices))
+
+    assert made() == [(6, 5, 4)]
+    assert made("n=3,7", "x.0=8,12") == [(8, 6, 3), (8, 6, 7), (12, 8, 3), (12, 8, 7)]
+    assert made("x.0=8,12", "y.1=8,9") == [(12, 8, 4)]  # They are sizes of one batch.
+    with pytest.raises(ArchiveError, match="no sizes of the program make it 7"):
+        made("x.0=7")
+    assert made("n.0=3") == made("y=3") == made()  # Nobody's, which the reader says.
 
 
 def test_what_is_no_archive_takes_no_options_of_one(site, tmp_path):

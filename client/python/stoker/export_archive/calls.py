@@ -8,7 +8,7 @@ from .errors import ArchiveError
 from .expressions import Expression
 from .stand_ins import empty
 
-MAX_CALLS = 64  # Each is traced.
+MAX_CALLS = 32  # Each is traced.
 _CHOICE = re.compile(r"(?:([^:=]+):)?([A-Za-z_][A-Za-z0-9_]*)(?:\.([0-9]{1,3}))?=([0-9]{1,12}(?:,[0-9]{1,12})*)")
 _CONSTANTS = ("as_int", "as_float", "as_bool", "as_string", "as_none")
 
