@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -276,6 +277,21 @@ def test_top_restores_the_terminal_when_it_is_ended(daemon, screen, number):
     top.see("hit rate")
     top.process.send_signal(number)
     assert top.process.wait(WAIT_S) == -number
+    top.assert_restored()
+
+
+def test_top_lends_the_terminal_back_while_it_is_stopped(daemon, screen):
+    top = screen(daemon())
+    top.see("hit rate")
+    top.process.send_signal(signal.SIGTSTP)
+    stat = pathlib.Path(f"/proc/{top.process.pid}/stat")
+    wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+    top.assert_restored()
+    top.process.send_signal(signal.SIGCONT)
+    top.see("\x1b[?1049h")
+    top.see("hit rate")
+    top.type("q")
+    assert top.process.wait(WAIT_S) == 0
     top.assert_restored()
 
 

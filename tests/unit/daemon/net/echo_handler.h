@@ -31,7 +31,7 @@ class EchoHandler : public HttpHandler {
       auto large = std::make_shared<const std::string>(kLargeBytes, 'x');
       reply.body = Body(large, *large);
     }
-    if (request.path == "/job") reply.body = request.job + ".";
+    if (request.path == "/job") reply.body = "job=" + request.job + "|";
     if (request.path == "/who") reply.body = TextOf(request.peer);
     co_return reply;
   }

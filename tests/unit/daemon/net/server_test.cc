@@ -460,7 +460,7 @@ TEST_F(ServerTest, Job_IsWhatTheClientSays_IfItIsAJobsName) {
       {"team/train.py", "team/train.py"}, {"a b", ""}, {std::string(65, 'x'), ""}, {"", ""}};
   for (const auto& [said, job] : rows) {
     peer.Send(Get("/job", said.empty() ? "" : "X-Stoker-Job: " + said + "\r\n"));
-    EXPECT_THAT(peer.ReadUntil("."), EndsWith("\r\n\r\n" + job + ".")) << said;
+    EXPECT_THAT(peer.ReadUntil("|"), EndsWith("\r\n\r\njob=" + job + "|")) << said;
   }
 }
 
