@@ -1,3 +1,4 @@
+#define TOML_IMPLEMENTATION  // Of toml++, with the assertions of parse.h.
 #include "daemon/toml/parse.h"
 
 #include <string>

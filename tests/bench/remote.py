@@ -63,7 +63,7 @@ class RemoteDaemon:
 
     def signer(self):
         """The public key in which clients can believe."""
-        return json.loads(self.tool("keys", "--json"))["daemon"]
+        return json.loads(self.tool("keys", "--json"))["daemon"]["signing_keys"][0]
 
     def close(self):
         self.process.terminate()
@@ -89,7 +89,11 @@ def run_job(host, model, folder, variables):
 
 
 def jobs(daemon, hosts, model, folder, token):
-    known = {"STOKER_URL": daemon.url, "STOKER_TLS_CA": str(folder / "tls.crt")}
+    key = folder / "team.pem"  # Of the jobs' captures: they are one team's.
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True, capture_output=True)
+    key.chmod(0o600)
+    known = {
+        "STOKER_URL": daemon.url, "STOKER_TLS_CA": str(folder / "tls.crt"), "STOKER_WRITER_KEY": str(key)}
     chosen = (
         ("compiles", {"STOKER_TOKEN": token}),
         ("starts warm", {"STOKER_TOKEN": token}),

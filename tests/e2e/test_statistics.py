@@ -1,7 +1,6 @@
 """stoker stats over time: what was counted when outlives the daemon, and can be watched."""
 
 import json
-import signal
 import subprocess
 
 import pytest
@@ -62,5 +61,5 @@ def test_watch_prints_again_until_it_is_stopped(site):
         rates += line.startswith("hit rate")
         if rates == 2:
             break
-    watching.send_signal(signal.SIGINT)
+    watching.terminate()
     assert rates == 2 and watching.wait() != 0

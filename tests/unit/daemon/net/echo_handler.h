@@ -13,8 +13,7 @@ class EchoHandler : public HttpHandler {
  public:
   static constexpr std::size_t kLargeBytes = std::size_t{8} << 20;
 
-  // "/large": many bytes; "/stream": the body in pieces; "/who": the peer; "/job": the job; else
-  // the body.
+  // "/large": many bytes; "/stream": the body in pieces; "/who": the peer; else the body.
   boost::asio::awaitable<std::optional<HttpReply>> Handle(HttpRequest request,
                                                           HttpStream& stream) override {
     if (request.path == "/stream") {
@@ -31,7 +30,6 @@ class EchoHandler : public HttpHandler {
       auto large = std::make_shared<const std::string>(kLargeBytes, 'x');
       reply.body = Body(large, *large);
     }
-    if (request.path == "/job") reply.body = "job=" + request.job + "|";
     if (request.path == "/who") reply.body = TextOf(request.peer);
     co_return reply;
   }

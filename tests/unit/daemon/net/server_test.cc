@@ -55,6 +55,7 @@ class Echo : public HttpHandler {
     reply.content_type = "text/plain";
     reply.body = request.method + " " + request.path + "?" + request.query + " " +
                  std::to_string(request.body.size());
+    if (request.path == "/job") reply.body = "job=" + request.job + "|";
     if (request.path == "/peer") {
       reply.body = std::string(request.peer.over_tcp ? "tcp " : "unix ") +
                    (request.peer.uid ? std::to_string(*request.peer.uid) : "unknown") + " " +
@@ -477,7 +478,7 @@ TEST_F(ServerTest, ConnectionsByState_AddUp) {
     WaitUntil("one is read", [&] { return count(ConnectionState::kReading) == 1; });
     EXPECT_EQ(count(ConnectionState::kIdle), 1U);
     reading.Send("45");
-    reading.ReadUntil("12345");
+    reading.ReadUntil("POST /? 5");
     WaitUntil("both are idle again", [&] { return count(ConnectionState::kIdle) == 2; });
     EXPECT_EQ(count(ConnectionState::kReading), 0U);
   }
