@@ -250,7 +250,8 @@ Status RotateKeyOf(const Config& config) {
         "long "
         "as clients pin it.");
   }
-  STOKER_TRY(const PublicKey made, RotateKey(KeyFolderOf(config)));
+  STOKER_TRY(const PublicKey made,
+             RotateKey(KeyFolderOf(config), std::chrono::seconds(config.key_overlap_s)));
   std::printf("%s\n", made.ToString().c_str());
   return Ok();
 }

@@ -9,6 +9,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -31,7 +32,7 @@ void PrintOutcome(const std::string& text, const char* verb, const BundleArgumen
     fmt::print("{}\n", text);
     return;
   }
-  const json::value counts = json::parse(text);
+  const json::value counts = ParseReply(text);
   const auto count = [&](const char* name) { return counts.at(name).to_number<std::uint64_t>(); };
   fmt::print("{} artifacts and {} captures {} ({}), {} were there already, {} left out\n",
              count("artifacts"), count("captures"), verb,

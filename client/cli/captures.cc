@@ -9,6 +9,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/explain.h"
 #include "client/cli/format.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -118,7 +119,7 @@ void PrintGraphs(const json::object& record) {
 }
 
 void PrintCapture(std::string_view content) {
-  const json::value parsed = json::parse({content.data(), content.size()});
+  const json::value parsed = ParseReply({content.data(), content.size()}, Texts::kLines);
   const json::object& record = parsed.as_object();
   for (const json::value& field : record.at("key").as_array()) {
     fmt::print("{}: {}\n", std::string_view(field.at(0).as_string()),
@@ -139,7 +140,7 @@ void PrintCapture(std::string_view content) {
 std::string FindCaptureKey(Client& client, const std::string& prefix) {
   char* text = nullptr;
   detail::Check(stoker_client_list(client.get(), nullptr, "capture", 0, &text));
-  const json::value parsed = json::parse(detail::TakeText(text));
+  const json::value parsed = ParseReply(detail::TakeText(text));
   std::string found;
   for (const json::value& entry : parsed.as_array()) {
     const std::string key(entry.at("key").as_string());
@@ -158,7 +159,7 @@ int RunExplain(Client& client, bool as_json, std::size_t limit) {
     fmt::print("{}\n", body);
     return 0;
   }
-  const json::value parsed = json::parse(body);
+  const json::value parsed = ParseReply(body);
   if (parsed.as_array().empty()) {
     fmt::print("No start has been noted since the daemon started.\n");
     return 0;

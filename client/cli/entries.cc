@@ -8,6 +8,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -39,6 +40,7 @@ int RunList(Client& client, const ListOptions& options) {
     fmt::print("{}\n", json::serialize(entries));
     return 0;
   }
+  MakePrintable(entries);
   fmt::print("{:<16} {:<9} {:<12} {:>10} {:>8} {:>6} {:>14}  {}\n", "KEY", "KIND", "NAMESPACE",
              "SIZE", "COMPILE", "HITS", "USED", "LABEL");
   for (const json::value& entry : entries.as_array()) {
@@ -64,7 +66,7 @@ int RunInspect(Client& client, const std::string& key, const std::vector<std::st
     if (error.code() != STOKER_NOT_FOUND || !InspectCaptures(client, key)) throw;
     return 0;
   }
-  const json::value parsed = json::parse(detail::TakeText(text));
+  const json::value parsed = ParseReply(detail::TakeText(text), Texts::kLines);
   for (const json::value& section : parsed.as_array()) {
     fmt::print("==== {} ====\n{}\n", std::string(section.at("name").as_string()),
                std::string(section.at("text").as_string()));
@@ -75,7 +77,7 @@ int RunInspect(Client& client, const std::string& key, const std::vector<std::st
 int RunExplain(Client& client, const std::string& a, const std::string& b) {
   char* text = nullptr;
   detail::Check(stoker_client_explain(client.get(), a.c_str(), b.c_str(), &text));
-  const json::value parsed = json::parse(detail::TakeText(text));
+  const json::value parsed = ParseReply(detail::TakeText(text));
   if (parsed.as_array().empty()) {
     fmt::print("The two requests are the same in every field.\n");
     return 0;

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "client/cli/format.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -109,7 +110,7 @@ int ExplainMisses(Client& client, const std::string& key_or_job, bool as_json, s
   const bool is_key = IsKey(key_or_job);
   const std::string path = (is_key ? "/v1/misses?key=" : "/v1/misses?job=") + key_or_job;
   const std::string body = client.Get(path.c_str());
-  const json::value known = json::parse(body);
+  const json::value known = ParseReply(body);
   if (as_json) {
     fmt::print("{}\n", body);
     const json::object& object = known.as_object();

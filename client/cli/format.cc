@@ -25,7 +25,9 @@ std::optional<std::int64_t> ParseDuration(std::string_view text) {
   return std::nullopt;
 }
 
-std::string Printable(std::string_view text) {
+namespace {
+
+std::string Without(std::string_view text, bool keeps_lines) {
   std::string printable;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -33,10 +35,16 @@ std::string Printable(std::string_view text) {
     const bool is_c1 =
         c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
     if (is_c1) ++i;
-    printable += is_c1 || c < 0x20 || c == 0x7F ? '?' : text[i];
+    const bool is_kept = keeps_lines && (c == '\n' || c == '\t');
+    printable += is_c1 || (c < 0x20 && !is_kept) || c == 0x7F ? '?' : text[i];
   }
   return printable;
 }
+
+}  // namespace
+
+std::string Printable(std::string_view text) { return Without(text, /*keeps_lines=*/false); }
+std::string PrintableLines(std::string_view text) { return Without(text, /*keeps_lines=*/true); }
 
 std::string FormatBytes(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "client/cli/commands.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -60,7 +61,7 @@ int RunKeys(Client& client, bool as_json) {
     fmt::print("{}\n", body);
     return 0;
   }
-  const json::value keys = json::parse(body);
+  const json::value keys = ParseReply(body);
   PrintDaemon(keys.at("daemon"), Joined(keys.at("pinned_signers")));
   PrintWriters(keys.at("writer"), Joined(keys.at("trusted_writers")));
   return 0;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client/cli/commands.h"
+#include "client/cli/format.h"
 #include "stoker/stoker.hpp"
 
 int main(int argc, char** argv) {
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
     stoker::Client client(url.empty() ? nullptr : url.c_str());
     return command(client);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "stoker: %s\n", error.what());
+    std::fprintf(stderr, "stoker: %s\n", stoker::cli::PrintableLines(error.what()).c_str());
     return 1;
   }
 }

@@ -10,6 +10,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -84,7 +85,7 @@ void CheckDaemon(Report& report, Client& client, const json::value& setup) {
              text_of("url") + ", version " + text_of("daemon_version") +
                  (same ? "" : "; this client has " + text_of("client_version")));
   report.Say(true, "compiler", text_of("compiler_epoch"));
-  const json::value status = json::parse(client.Get("/status"));
+  const json::value status = ParseReply(client.Get("/status"));
   report.Say(status.at("ready").as_bool(), "requests",
              status.at("ready").as_bool() ? fmt::format("{} running, {} waiting",
                                                         status.at("queue").at("running").as_int64(),
@@ -103,7 +104,7 @@ void CheckDaemon(Report& report, Client& client, const json::value& setup) {
 int RunDoctor(Client& client) {
   char* text = nullptr;
   detail::Check(stoker_client_describe(client.get(), &text));
-  const json::value setup = json::parse(detail::TakeText(text));
+  const json::value setup = ParseReply(detail::TakeText(text));
   const auto text_of = [&](const char* key) { return std::string(setup.at(key).as_string()); };
   Report report;
   report.Say(true, "client", "version " + text_of("client_version"));

@@ -11,6 +11,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/json_number.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -102,7 +103,7 @@ void PrintOnce(Client& client, const StatsOptions& options) {
   if (!options.since.empty()) {
     path += "?since=" + std::to_string(*ParseDuration(options.since));
   }
-  const json::value status = json::parse(client.Get(path.c_str()));
+  const json::value status = ParseReply(client.Get(path.c_str()));
   if (options.as_json) {
     fmt::print("{}\n", json::serialize(status.at("stats")));
     return;

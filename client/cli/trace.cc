@@ -12,6 +12,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/explain.h"
 #include "client/cli/format.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -37,7 +38,7 @@ std::string ReadFile(const std::string& path) {
 // Compiles the graph, unless that is stored. Its request key.
 std::string Compile(Client& client, const std::string& path) {
   const Executable executable = client.Compile(Graph(ReadFile(path)));
-  return std::string(json::parse(executable.Describe()).at("request_key").as_string());
+  return std::string(ParseReply(executable.Describe()).at("request_key").as_string());
 }
 
 std::string Fetch(Client& client, const std::string& key, const std::string& name_space,
@@ -100,7 +101,7 @@ int RunTrace(Client& client, const TraceOptions& options) {
     file.close();
     if (!file) throw Error(STOKER_UNAVAILABLE, "File '" + options.output + "' cannot be written.");
   }
-  Summarize(json::parse(text), options.output);
+  Summarize(ParseReply(text), options.output);
   return 0;
 }
 

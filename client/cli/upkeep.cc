@@ -13,6 +13,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -38,7 +39,7 @@ json::value Work(Client& client, const char* work, const json::object& request, 
   char* report = nullptr;
   detail::Check(stoker_client_upkeep(client.get(), work, json::serialize(request).c_str(),
                                      ProgressBar::Callback, &bar, &report));
-  return json::parse(detail::TakeText(report));
+  return ParseReply(detail::TakeText(report));
 }
 
 std::uint64_t Count(const json::value& report, const char* name) {
@@ -129,7 +130,7 @@ int RunPin(Client& client, const std::string& name_space, const std::string& key
   char* text = nullptr;
   detail::Check(
       stoker_client_pin(client.get(), name_space.c_str(), key.c_str(), pinned ? 1 : 0, &text));
-  const json::value pin = json::parse(detail::TakeText(text));
+  const json::value pin = ParseReply(detail::TakeText(text));
   fmt::print("{} {} {} '{}' of namespace '{}', {}\n", pinned ? "Pinned" : "Unpinned",
              std::string(pin.at("kind").as_string()), std::string(pin.at("key").as_string()),
              std::string(pin.at("label").as_string()), std::string(pin.at("namespace").as_string()),
@@ -145,7 +146,7 @@ int RunPins(Client& client, const std::string& name_space, bool as_json) {
     fmt::print("{}\n", body);
     return 0;
   }
-  const json::value list = json::parse(body);
+  const json::value list = ParseReply(body);
   fmt::print("{:<16} {:<9} {:<12} {:>10} {:>14}  {}\n", "KEY", "KIND", "NAMESPACE", "SIZE",
              "PINNED", "LABEL");
   for (const json::value& pin : list.at("pins").as_array()) {

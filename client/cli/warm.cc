@@ -16,6 +16,7 @@
 #include "client/cli/export_archive.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
+#include "client/cli/reply.h"
 
 namespace stoker::cli {
 namespace {
@@ -106,13 +107,13 @@ class Warming {
   void RunItem(std::size_t index) {
     char* text = nullptr;
     detail::Check(stoker_warm_plan_item(plan_, index, &text));
-    json::object item = json::parse(detail::TakeText(text)).as_object();
+    json::object item = ParseReply(detail::TakeText(text)).as_object();
     stoker_warm_outcome outcome = STOKER_WARM_HIT;
     std::string failure;
     try {
       detail::Check(stoker_warm_plan_run(plan_, index, check_ ? 1 : 0, &outcome));
     } catch (const Error& error) {
-      failure = error.what();
+      failure = PrintableLines(error.what());
     }
     const std::lock_guard lock(mutex_);
     ++done_;
@@ -189,7 +190,7 @@ int RunWarm(Client& client, const WarmArguments& arguments) {
   const Plan plan = PlanOf(client, arguments, archive ? archive->path() : arguments.manifest);
   char* text = nullptr;
   detail::Check(stoker_warm_plan_describe(plan.get(), &text));
-  const json::value described = json::parse(detail::TakeText(text));
+  const json::value described = ParseReply(detail::TakeText(text));
   SayWhatIsLeftOut(described);
   Warming warming(plan.get(), arguments.check);
   warming.Run(arguments.jobs);

@@ -166,6 +166,7 @@ asio::awaitable<net::HttpReply> ObserveApi::TraceAnew(const net::HttpRequest& re
     co_return ReplyOf(NotFound("No stored request key starts with '" + key + "'."));
   }
   const std::string found_in = stored->front().name_space;
+  if (auto refusal = RefusalOf(grant, Scope::kWrite, found_in)) co_return *std::move(refusal);
   const auto trace = co_await service_.TraceAnew(found_in, key, {request.id, request.job});
   co_return trace.ok() ? JsonReply(TraceJson(*trace)) : ReplyOf(trace.error());
 }

@@ -177,7 +177,7 @@ Status KeyRing::Reload() {
   return Ok();
 }
 
-Result<PublicKey> RotateKey(const std::string& folder) {
+Result<PublicKey> RotateKey(const std::string& folder, std::chrono::seconds overlap) {
   STOKER_RETURN_IF_ERROR(CheckKeyFolder(folder));
   struct stat status {};
   if (stat(folder.c_str(), &status) == 0 && status.st_uid != geteuid()) {
@@ -196,7 +196,9 @@ Result<PublicKey> RotateKey(const std::string& folder) {
   const bool placed = utimensat(AT_FDCWD, current.c_str(), nullptr, 0) == 0 &&
                       rename(current.c_str(), PreviousPath(folder).c_str()) == 0 &&
                       rename(draft.c_str(), current.c_str()) == 0;
-  if (placed) return made.public_key();
+  if (placed && overlap.count() > 0) return made.public_key();
+  // Disowned at once, whatever the overlap of a daemon that runs.
+  if (placed && unlink(PreviousPath(folder).c_str()) == 0) return made.public_key();
   return FailedPrecondition("Key '" + current + "' cannot be replaced: " + ErrnoText() + ".");
 }
 

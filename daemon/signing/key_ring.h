@@ -58,7 +58,9 @@ class KeyRing {
 };
 
 // Makes a new key of a folder's own; the one that signed until now goes on signing for the overlap
-// of whoever opens the folder. A running daemon sees it within a second or two. Gives the new key.
-Result<PublicKey> RotateKey(const std::string& folder);
+// of whoever opens the folder, unless `overlap` is 0: then its file goes at once. A running daemon
+// sees it within a second or two. Gives the new key.
+Result<PublicKey> RotateKey(const std::string& folder,
+                            std::chrono::seconds overlap = std::chrono::seconds::max());
 
 }  // namespace stoker

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
 from e2e import signatures
@@ -196,6 +197,24 @@ def test_a_rotation_costs_no_compile_and_cuts_off_nobody_who_is_within_the_overl
     assert later.status()["stats"]["compiles"] == 1
     code, _, error = rotate(cache, "--signing-key", str(key_of(later)))
     assert code == 1 and "'signing-key' names the keys" in error
+
+
+def test_a_stolen_key_is_disowned_under_a_daemon_that_runs(daemon, site):
+    one = daemon()
+    cache = one.folder / "cache"
+    stolen = signatures.text(key_of(one))
+    assert run(site, SMALL, STOKER_URL=one.url, STOKER_SIGNERS=stolen)["source"] == "compiled"
+    code, new, error = rotate(cache, "--key-overlap-s", "0")
+    assert code == 0, error
+    assert not (cache / "keys" / "previous.pem").exists()
+    wait_for(lambda: f"signs with {new} from now on" in one.log.read_text())
+    signers = cache / "keys" / "signers"
+    signers.write_text("".join(
+        line for line in signers.read_text().splitlines(keepends=True) if line.strip() != stolen))
+    assert f"signs with {new}, and" in failure(site, STOKER_URL=one.url, STOKER_SIGNERS=stolen)
+    time.sleep(3)  # The daemon looks at its files every second; a lookup before signs anew.
+    assert run(site, SMALL, STOKER_URL=one.url, STOKER_SIGNERS=new)["source"] == "compiled"
+    assert stolen not in signers.read_text()
 
 
 def test_a_job_goes_on_when_its_daemons_key_changes_under_it(site):

@@ -25,9 +25,9 @@ def main(words=None):
     try:
         _record(arguments)
     except ArchiveError as error:
-        print(f"stoker: {arguments.archive}: {error}", file=sys.stderr)
+        tell(f"{arguments.archive}: {error}")
     except StokerError as error:
-        print(f"stoker: {error}", file=sys.stderr)
+        tell(str(error))
     else:
         return 0
     return 1
@@ -97,10 +97,16 @@ def _say(name, with_gradients, made, recorded):
     sizes = f" ({sizes})" if sizes else ""
     mode = "with gradients" if with_gradients else "no gradients"
     count = len(recorded.requests)
-    print(f"stoker: model '{name}'{sizes}, {mode}: {count} {'request' if count == 1 else 'requests'}", file=sys.stderr)
+    tell(f"model '{name}'{sizes}, {mode}: {count} {'request' if count == 1 else 'requests'}")
     if not with_gradients:
         for what in dict.fromkeys(recorded.eager):
-            print(f"stoker: model '{name}': {what} is left to PyTorch", file=sys.stderr)
+            tell(f"model '{name}': {what} is left to PyTorch")
+
+
+def tell(text, most=2000):
+    """One line for people. What an archive says must not steer their terminal."""
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:most])
+    print(f"stoker: {shown}", file=sys.stderr)
 
 
 def _first_stoker_error(error):
