@@ -214,10 +214,11 @@ class Screen:
         frames = re.findall(r"\x1b\[H((?:(?!\x1b\[H).)*)\x1b\[J", self.read(), re.DOTALL)
         return re.sub(r"\x1b\[K|\r", "", frames[-1]).split("\n") if frames else []
 
-    def see(self, text):
-        """Waits until it shows `text`, from now on."""
+    def see(self, text, after=lambda: None):
+        """Waits until it shows `text`, from now on, when `after` has been called."""
         self.read()
         self.text = ""
+        after()
         wait_for(lambda: text in self.read())
 
     def type(self, keys):
@@ -287,8 +288,7 @@ def test_top_lends_the_terminal_back_while_it_is_stopped(daemon, screen):
     stat = pathlib.Path(f"/proc/{top.process.pid}/stat")
     wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
     top.assert_restored()
-    top.process.send_signal(signal.SIGCONT)
-    top.see("\x1b[?1049h")
+    top.see("\x1b[?1049h", after=lambda: top.process.send_signal(signal.SIGCONT))
     top.see("hit rate")
     top.type("q")
     assert top.process.wait(WAIT_S) == 0
