@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from e2e.processes import is_alive, wait_for
+from e2e.processes import Daemon, is_alive, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "dev"
@@ -106,3 +106,18 @@ def site(tmp_path):
     site = Site(tmp_path / "cache")
     yield site
     site.close()
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    """Starts daemons with options of their own."""
+    made = []
+
+    def make(*arguments, folder=tmp_path):
+        made.append(Daemon(folder, *arguments))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.process.kill()
+        each.process.wait()

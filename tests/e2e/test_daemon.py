@@ -16,24 +16,10 @@ import time
 
 import pytest
 from e2e.processes import (
-    BUILD, WAIT_S, Daemon, HeldWorkers, children_of, is_alive, run, start, wait_for)
+    BUILD, WAIT_S, HeldWorkers, children_of, is_alive, run, start, wait_for)
 
 SMALL = (32, 48, 8, 4)
 LONG = range(16, 46)  # Sixty kernels.
-
-
-@pytest.fixture
-def daemon(tmp_path):
-    made = []
-
-    def make(*arguments):
-        made.append(Daemon(tmp_path, *arguments))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.process.kill()
-        each.process.wait()
 
 
 @pytest.mark.parametrize("address, reason", [

@@ -14,24 +14,10 @@ import termios
 
 import pytest
 from e2e import light_job
-from e2e.processes import BUILD, WAIT_S, Daemon, HeldWorkers, run, start, wait_for
+from e2e.processes import BUILD, WAIT_S, HeldWorkers, run, start, wait_for
 
 # Where a machine is busy with other tests, no daemon is slow.
 PATIENT = dict(os.environ, STOKER_ANSWER_TIMEOUT_MS="300000")
-
-
-@pytest.fixture
-def daemon(tmp_path):
-    made = []
-
-    def make(*arguments):
-        made.append(Daemon(tmp_path, *arguments))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.process.kill()
-        each.process.wait()
 
 
 def compiled_by(daemon):

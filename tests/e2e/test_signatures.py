@@ -13,27 +13,13 @@ import time
 
 import pytest
 from e2e import signatures
-from e2e.processes import BUILD, Between, Daemon, run, start, wait_for
+from e2e.processes import BUILD, Between, run, start, wait_for
 from e2e.test_wire import field, parts
 
 SMALL = (32, 48, 8, 4)
 NOBODY = 65534
 FAULT_JOB = pathlib.Path(__file__).with_name("fault_job.py")
 OTHER_KEY = "ed25519:" + "ab" * 32
-
-
-@pytest.fixture
-def daemon(tmp_path):
-    made = []
-
-    def make(*arguments, folder=tmp_path):
-        made.append(Daemon(folder, *arguments))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.process.kill()
-        each.process.wait()
 
 
 def key_of(daemon):

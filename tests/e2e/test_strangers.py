@@ -6,27 +6,12 @@ import resource
 import threading
 import time
 
-import pytest
 from e2e import stranger
-from e2e.processes import Daemon, HeldWorkers, run
+from e2e.processes import HeldWorkers, run
 from e2e.stranger import CONSTANT, NEGATE, Connection, Request, graph, node, tensor
 
 CLIENTS = 1000
 SMALL = tensor(4)
-
-
-@pytest.fixture
-def daemon(tmp_path):
-    made = []
-
-    def make(*arguments):
-        made.append(Daemon(tmp_path, *arguments))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.process.kill()
-        each.process.wait()
 
 
 def chain(length, of=SMALL):

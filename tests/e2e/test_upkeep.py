@@ -5,8 +5,7 @@ import json
 import os
 import subprocess
 
-import pytest
-from e2e.processes import BUILD, Daemon, run, wait_for
+from e2e.processes import BUILD, run, wait_for
 from e2e.test_daemon import flip_bits, metrics_of, tables
 
 SMALL = (32, 48, 8, 4)
@@ -24,20 +23,6 @@ def tool(site, *arguments):
 
 def keys(site):
     return [entry["key"] for entry in json.loads(site.tool("ls", "--json", "--kind", "artifact"))]
-
-
-@pytest.fixture
-def daemon(tmp_path):
-    made = []
-
-    def make(*arguments):
-        made.append(Daemon(tmp_path, *arguments))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.process.kill()
-        each.process.wait()
 
 
 def test_pinned_entries_outlive_purges_and_restarts(site):
