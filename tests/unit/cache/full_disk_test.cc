@@ -78,6 +78,42 @@ TEST_F(FullDiskTest, Put_TooLittleFree_IsRefusedBeforeAnythingIsWritten) {
   EXPECT_TRUE(PutBytes(*blobs_, std::string(1500, 'x'), BlobKind::kKernel).ok());
 }
 
+// RocksDB's own SyncWAL() ends the process on a log whose first write has failed.
+TEST_F(FullDiskTest, Sync_AfterAFailedWrite_IsRefusedUntilThereIsRoom) {
+  disk_->SetFull(true);
+  EXPECT_FALSE(PutBytes(*blobs_, std::string(50000, 'x'), BlobKind::kKernel).ok());
+  EXPECT_FALSE(blobs_->Sync().ok());
+  disk_->SetFull(false);
+  Status synced = blobs_->Sync();
+  for (int attempt = 0; attempt < 1000 && !synced.ok(); ++attempt) {
+    steady_ns_ += kReopenIntervalNanos;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    synced = blobs_->Sync();
+  }
+  EXPECT_TRUE(synced.ok()) << synced.error().message;
+}
+
+TEST_F(FullDiskTest, Sync_WhileWritesFail_NeverEndsTheProcess) {
+  const Digest kept = *PutBytes(*blobs_, "kept", BlobKind::kKernel);
+  std::atomic<bool> stop = false;
+  std::thread syncing([&] {
+    while (!stop) (void)blobs_->Sync();
+  });
+  for (int round = 0; round < 20; ++round) {
+    disk_->SetFull(round % 2 == 0);
+    for (int put = 0; put < 20; ++put) {
+      (void)PutBytes(*blobs_, std::string(static_cast<std::size_t>(500 + 20 * round + put), 'x'),
+                     BlobKind::kKernel);
+    }
+    steady_ns_ += kReopenIntervalNanos;
+  }
+  stop = true;
+  syncing.join();
+  const Result<Blob> got = blobs_->Get(kept);
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(got->bytes(), "kept");
+}
+
 TEST_F(FullDiskTest, Evict_WriteFails_KeepsTheBlobs) {
   std::vector<Digest> digests;
   for (char i = 0; i < 9; ++i) {
