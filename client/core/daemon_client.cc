@@ -273,6 +273,13 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
   }
 }
 
+Result<std::string> DaemonClient::Ask(std::string_view path, const std::string& body,
+                                      const Patience& patience) {
+  STOKER_TRY(HttpResponse response, Call("POST", path, body, patience));
+  if (response.status != 200) return ErrorOfResponse(response, path);
+  return std::move(response.body);
+}
+
 Status DaemonClient::Tell(std::string_view path, const std::string& body,
                           const Patience& patience) {
   STOKER_TRY(const HttpResponse response, Call("POST", path, body, patience));
@@ -314,25 +321,21 @@ Status DaemonClient::NoteCapture(const wire::CaptureNote& note) {
 }
 
 Result<wire::ListReply> DaemonClient::List(const wire::ListRequest& request) {
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/list", wire::EncodeListRequest(request), options_.call_timeout));
-  if (response.status != 200) return ErrorOfResponse(response, "/v1/list");
-  return wire::DecodeListReply(response.body);
+  STOKER_TRY(const std::string answer,
+             Ask("/v1/list", wire::EncodeListRequest(request), options_.call_timeout));
+  return wire::DecodeListReply(answer);
 }
 
 Result<wire::InspectReply> DaemonClient::Inspect(const wire::InspectRequest& request) {
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/inspect", wire::EncodeInspectRequest(request), kInspectTimeout));
-  if (response.status != 200) return ErrorOfResponse(response, "/v1/inspect");
-  return wire::DecodeInspectReply(response.body);
+  STOKER_TRY(const std::string answer,
+             Ask("/v1/inspect", wire::EncodeInspectRequest(request), kInspectTimeout));
+  return wire::DecodeInspectReply(answer);
 }
 
 Result<wire::ExplainReply> DaemonClient::Explain(const wire::ExplainRequest& request) {
-  STOKER_TRY(
-      const HttpResponse response,
-      Call("POST", "/v1/explain", wire::EncodeExplainRequest(request), options_.call_timeout));
-  if (response.status != 200) return ErrorOfResponse(response, "/v1/explain");
-  return wire::DecodeExplainReply(response.body);
+  STOKER_TRY(const std::string answer,
+             Ask("/v1/explain", wire::EncodeExplainRequest(request), options_.call_timeout));
+  return wire::DecodeExplainReply(answer);
 }
 
 Result<wire::UpkeepReport> DaemonClient::Upkeep(std::string_view work, const std::string& body,
@@ -366,34 +369,27 @@ Result<wire::UpkeepReport> DaemonClient::Upkeep(std::string_view work, const std
 
 Result<wire::Pin> DaemonClient::Pin(const wire::PinRequest& request, bool pinned) {
   const std::string path = pinned ? "/v1/cache/pin" : "/v1/cache/unpin";
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", path, wire::EncodePinRequest(request), options_.call_timeout));
-  if (response.status != 200) return ErrorOfResponse(response, path);
-  return wire::DecodePin(response.body);
+  STOKER_TRY(const std::string answer,
+             Ask(path, wire::EncodePinRequest(request), options_.call_timeout));
+  return wire::DecodePin(answer);
 }
 
 Result<wire::PinList> DaemonClient::Pins(const wire::PinsRequest& request) {
-  constexpr std::string_view kPath = "/v1/cache/pins";
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", kPath, wire::EncodePinsRequest(request), options_.call_timeout));
-  if (response.status != 200) return ErrorOfResponse(response, kPath);
-  return wire::DecodePinList(response.body);
+  STOKER_TRY(const std::string answer,
+             Ask("/v1/cache/pins", wire::EncodePinsRequest(request), options_.call_timeout));
+  return wire::DecodePinList(answer);
 }
 
 Result<wire::StoredEntry> DaemonClient::GetEntry(const wire::EntryQuery& query) {
-  constexpr std::string_view kPath = "/v1/entries/get";
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", kPath, wire::EncodeEntryQuery(query), options_.call_timeout));
-  if (response.status != 200) return ErrorOfResponse(response, kPath);
-  return wire::DecodeStoredEntry(response.body);
+  STOKER_TRY(const std::string answer,
+             Ask("/v1/entries/get", wire::EncodeEntryQuery(query), options_.call_timeout));
+  return wire::DecodeStoredEntry(answer);
 }
 
 Result<wire::EntryReply> DaemonClient::PutEntry(const wire::StoredEntry& entry) {
-  constexpr std::string_view kPath = "/v1/entries/put";
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", kPath, wire::EncodeStoredEntry(entry), options_.call_timeout));
-  if (response.status != 200) return ErrorOfResponse(response, kPath);
-  return wire::DecodeEntryReply(response.body);
+  STOKER_TRY(const std::string answer,
+             Ask("/v1/entries/put", wire::EncodeStoredEntry(entry), options_.call_timeout));
+  return wire::DecodeEntryReply(answer);
 }
 
 Result<bool> DaemonClient::HasCapture(const wire::CapturePut& put) {

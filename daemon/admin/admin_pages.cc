@@ -53,10 +53,7 @@ boost::asio::awaitable<net::HttpReply> AdminPages::Status(const std::string& que
                                                           const Grant& grant) {
   const auto since_s = SinceOf(query);
   if (!since_s.ok()) co_return ReplyOf(since_s.error());
-  net::HttpReply reply;
-  reply.content_type = "application/json";
-  reply.body = co_await RunBlocking(blocking_, [&] { return StatusJson(*since_s, grant); });
-  co_return reply;
+  co_return JsonReply(co_await RunBlocking(blocking_, [&] { return StatusJson(*since_s, grant); }));
 }
 
 boost::asio::awaitable<net::HttpReply> AdminPages::Metrics() {

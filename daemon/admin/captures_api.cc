@@ -114,10 +114,7 @@ net::HttpReply CapturesApi::Notes(const Grant& grant) {
                        {"detail", note.detail}});
     }
   }
-  net::HttpReply reply;
-  reply.content_type = "application/json";
-  reply.body = json::serialize(notes);
-  return reply;
+  return JsonReply(json::serialize(notes));
 }
 
 }  // namespace stoker

@@ -39,13 +39,6 @@ constexpr std::pair<const char*, const char*> kDrawn[] = {{"hits", "hits"},
                                                           {"capture_hits", "captures.hits"},
                                                           {"capture_misses", "captures.misses"}};
 
-net::HttpReply JsonReply(const json::value& value) {
-  net::HttpReply reply;
-  reply.content_type = "application/json";
-  reply.body = json::serialize(value);
-  return reply;
-}
-
 net::HttpReply AssetReply(std::string_view name) {
   const auto assets = DashboardAssets();
   const auto asset = std::find_if(assets.begin(), assets.end(),
@@ -155,7 +148,7 @@ net::HttpReply Dashboard::HistoryJson(const std::string& query) const {
       shown[field] = it == row.added.end() ? 0.0 : it->second;
     }
   }
-  return JsonReply(json::object{{"rows", std::move(rows)}});
+  return JsonReply(json::serialize(json::object{{"rows", std::move(rows)}}));
 }
 
 asio::awaitable<net::HttpReply> Dashboard::EntriesJson(const Grant& grant) {
@@ -164,7 +157,8 @@ asio::awaitable<net::HttpReply> Dashboard::EntriesJson(const Grant& grant) {
   std::vector<wire::ListEntry> entries = std::move(list->entries);
   std::erase_if(
       entries, [&](const wire::ListEntry& entry) { return !grant.Allows(Scope::kRead, entry.ns); });
-  co_return JsonReply(json::object{{"models", ModelsOf(entries)}, {"slowest", SlowestOf(entries)}});
+  co_return JsonReply(json::serialize(
+      json::object{{"models", ModelsOf(entries)}, {"slowest", SlowestOf(entries)}}));
 }
 
 asio::awaitable<net::HttpReply> Dashboard::InspectJson(const net::HttpRequest& http,
@@ -183,7 +177,7 @@ asio::awaitable<net::HttpReply> Dashboard::InspectJson(const net::HttpRequest& h
   for (const wire::Section& section : reply->sections) {
     sections.push_back({{"name", section.name}, {"text", section.text}});
   }
-  co_return JsonReply(json::object{{"sections", std::move(sections)}});
+  co_return JsonReply(json::serialize(json::object{{"sections", std::move(sections)}}));
 }
 
 }  // namespace stoker

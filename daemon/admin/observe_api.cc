@@ -20,13 +20,6 @@ constexpr std::string_view kTraces = "/v1/traces/";
 constexpr std::string_view kLatest = "latest";
 constexpr std::size_t kKeyDigits = 64;
 
-net::HttpReply JsonReply(std::string text) {
-  net::HttpReply reply;
-  reply.content_type = "application/json";
-  reply.body = std::move(text);
-  return reply;
-}
-
 Visible VisibleTo(const Grant& grant) {
   return [&grant](std::string_view ns) { return grant.Allows(Scope::kRead, ns); };
 }

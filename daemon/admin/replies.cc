@@ -45,6 +45,12 @@ HttpReply ReplyOf(std::string body) {
   return reply;
 }
 
+HttpReply JsonReply(std::string text) {
+  HttpReply reply = ReplyOf(std::move(text));
+  reply.content_type = "application/json";
+  return reply;
+}
+
 HttpReply NoContent() {
   HttpReply reply;
   reply.status = 204;

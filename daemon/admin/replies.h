@@ -14,6 +14,8 @@ namespace stoker {
 // The table of WIRE.md.
 net::HttpReply ReplyOf(const Error& error);
 net::HttpReply ReplyOf(std::string body);
+// Of text that is JSON.
+net::HttpReply JsonReply(std::string text);
 net::HttpReply NoContent();
 // Of a write into the cache: where there is no room for it, 507.
 net::HttpReply StorageReplyOf(const Error& error);
