@@ -273,6 +273,27 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
   }
 }
 
+// Each connection goes on where the one before broke, as long as one brings something.
+Result<std::string> DaemonClient::Download(std::string_view path) {
+  std::string bytes;
+  for (int attempt = 0;; ++attempt) {
+    PauseBeforeAttempt(attempt);
+    STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
+    const std::size_t before = bytes.size();
+    const auto response = connection->Download(path, options_.call_timeout, bytes);
+    if (response.ok()) {
+      Release(std::move(connection));
+      if (response->status / 100 != 2) return ErrorOfResponse(*response, path);
+      return bytes;
+    }
+    if (bytes.size() > before) attempt = 0;
+    if (attempt + 1 == kMaxAttempts || !IsBrokenConnection(response.error())) {
+      return response.error();
+    }
+    ForgetDaemon();
+  }
+}
+
 Result<std::string> DaemonClient::Ask(std::string_view path, const std::string& body,
                                       const Patience& patience) {
   STOKER_TRY(HttpResponse response, Call("POST", path, body, patience));
@@ -404,7 +425,7 @@ Result<bool> DaemonClient::HasCapture(const wire::CapturePut& put) {
 }
 
 Result<std::string> DaemonClient::GetBlob(const Digest& digest) {
-  STOKER_TRY(std::string bytes, Get("/cas/" + digest.ToHex()));
+  STOKER_TRY(const std::string bytes, Download("/cas/" + digest.ToHex()));
   if (const Digest actual = Sha256Of(bytes); actual != digest) {
     return DataLoss("Blob " + digest.ToHex() + " has digest " + actual.ToHex() + ".");
   }

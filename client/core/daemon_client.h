@@ -118,6 +118,8 @@ class DaemonClient {
   // `busy`: after how long a daemon that takes no more now may be asked again; otherwise 0.
   Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress,
                                    std::chrono::seconds* busy);
+  // The content at `path`.
+  Result<std::string> Download(std::string_view path);
   // A call that is answered with a message: its bytes.
   Result<std::string> Ask(std::string_view path, const std::string& body, const Patience& patience);
   // A call that is answered without content.

@@ -15,6 +15,7 @@
 #include <exception>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "client/core/job_name.h"
 #include "client/core/transport.h"
@@ -45,22 +46,36 @@ std::string MakeRequestId() {
   return {id.data(), static_cast<std::size_t>(size)};
 }
 
-// The header of a request whose body has `body_bytes`.
-Result<std::string> HeadOf(std::string_view method, std::string_view path, const std::string& host,
+// Takes a piece of the body of an answer with status 200 or 206.
+using OnPiece = std::function<Status(int status, std::string_view piece)>;
+
+struct Asked {
+  std::string_view method;
+  std::string_view path;
+  std::string_view body;
+  std::size_t offset = 0;  // Content before it is not sent.
+};
+
+// The header of a request.
+Result<std::string> HeadOf(const Asked& asked, const std::string& host,
                            const std::string& authorization, const std::string& id,
-                           const std::string& job, std::size_t body_bytes) {
+                           const std::string& job) {
+  const std::string_view path = asked.path;
   const bool is_path = path.starts_with('/') && std::all_of(path.begin(), path.end(), [](char c) {
                          return c > ' ' && c < 0x7F;
                        });
   if (!is_path) return InvalidArgument("'" + std::string(path) + "' is no path of a URL.");
   std::string head;
-  head.append(method).append(" ").append(path).append(" HTTP/1.1\r\nHost: ").append(host);
+  head.append(asked.method).append(" ").append(path).append(" HTTP/1.1\r\nHost: ").append(host);
   head.append("\r\nContent-Type: application/x-protobuf\r\n");
   head.append("X-Request-Id: ").append(id).append("\r\n");
   head.append(wire::kJobHeader).append(": ").append(job).append("\r\n");
   if (!authorization.empty()) head.append("Authorization: ").append(authorization).append("\r\n");
-  if (method != "GET" || body_bytes > 0) {
-    head.append("Content-Length: ").append(std::to_string(body_bytes)).append("\r\n");
+  if (asked.offset > 0) {
+    head.append("Range: bytes=").append(std::to_string(asked.offset)).append("-\r\n");
+  }
+  if (asked.method != "GET" || !asked.body.empty()) {
+    head.append("Content-Length: ").append(std::to_string(asked.body.size())).append("\r\n");
   }
   return head.append("\r\n");
 }
@@ -85,10 +100,9 @@ struct HttpConnection::State {
   // Gives the parser what has come, and waits for more where that is too little.
   Status Parse(Parser& parser, Clock::time_point moment);
   Result<HttpResponse> Exchange(std::string_view head, std::string_view body,
-                                const Patience& patience, const OnData* on_data);
+                                const Patience& patience, const OnPiece& on_piece);
   // With the connection's fate and the errors' context.
-  Result<HttpResponse> Run(std::string_view method, std::string_view path, std::string_view body,
-                           const Patience& patience, const OnData* on_data);
+  Result<HttpResponse> Run(const Asked& asked, const Patience& patience, const OnPiece& on_piece);
 };
 
 Status HttpConnection::State::Send(std::string_view head, std::string_view body,
@@ -128,7 +142,7 @@ Status HttpConnection::State::Parse(Parser& parser, Clock::time_point moment) {
 
 Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std::string_view body,
                                                      const Patience& patience,
-                                                     const OnData* on_data) {
+                                                     const OnPiece& on_piece) {
   STOKER_RETURN_IF_ERROR(Send(head, body, patience.piece));
   Parser parser;
   parser.body_limit(kMaxBodyBytes);
@@ -142,7 +156,7 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std:
     is_authenticated = IsServedByTrusted(socket, trust);
   }
   response.is_authenticated = *is_authenticated;
-  const bool hand_on = on_data != nullptr && response.status == 200;
+  const bool hand_on = on_piece && (response.status == 200 || response.status == 206);
   std::string piece(
       std::min<std::uint64_t>(kPieceBytes, parser.content_length().value_or(kPieceBytes)), '\0');
   while (!parser.is_done()) {
@@ -153,23 +167,21 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std:
     if (!hand_on) {
       response.body.append(data);
     } else if (!data.empty()) {
-      STOKER_RETURN_IF_ERROR((*on_data)(data));
+      STOKER_RETURN_IF_ERROR(on_piece(response.status, data));
     }
   }
   is_whole = parser.get().keep_alive();
   return response;
 }
 
-Result<HttpResponse> HttpConnection::State::Run(std::string_view method, std::string_view path,
-                                                std::string_view body, const Patience& patience,
-                                                const OnData* on_data) {
+Result<HttpResponse> HttpConnection::State::Run(const Asked& asked, const Patience& patience,
+                                                const OnPiece& on_piece) {
   if (!is_whole) return Unavailable("The connection to " + url + " is broken.");
   try {
     const std::string id = MakeRequestId();
-    STOKER_TRY(const std::string head,
-               HeadOf(method, path, host, authorization, id, job, body.size()));
+    STOKER_TRY(const std::string head, HeadOf(asked, host, authorization, id, job));
     is_whole = false;
-    auto response = Exchange(head, body, patience, on_data);
+    auto response = Exchange(head, asked.body, patience, on_piece);
     if (response.ok()) {
       response->request_id = id;
       return response;
@@ -177,8 +189,8 @@ Result<HttpResponse> HttpConnection::State::Run(std::string_view method, std::st
     // Refusals name the URL by themselves.
     const Error& error = response.error();
     if (error.code == ErrorCode::kFailedPrecondition) return error;
-    const std::string what =
-        std::string(method) + " " + std::string(path) + " on " + url + " (request " + id + ")";
+    const std::string what = std::string(asked.method) + " " + std::string(asked.path) + " on " +
+                             url + " (request " + id + ")";
     if (error.code == ErrorCode::kDeadlineExceeded) {
       return DeadlineExceeded(what + " is not answered within " +
                               std::to_string(patience.answer.count()) + " ms.");
@@ -186,7 +198,7 @@ Result<HttpResponse> HttpConnection::State::Run(std::string_view method, std::st
     return error.WithContext(what);
   } catch (const std::exception& e) {
     is_whole = false;
-    return Unavailable(std::string(path) + " on " + url + " fails: " + e.what());
+    return Unavailable(std::string(asked.path) + " on " + url + " fails: " + e.what());
   }
 }
 
@@ -241,13 +253,31 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
 
 Result<HttpResponse> HttpConnection::Call(std::string_view method, std::string_view path,
                                           std::string_view body, const Patience& patience) {
-  return state_->Run(method, path, body, patience, nullptr);
+  return state_->Run({method, path, body}, patience, nullptr);
 }
 
 Result<HttpResponse> HttpConnection::Stream(std::string_view method, std::string_view path,
                                             std::string_view body, const Patience& patience,
                                             const OnData& on_data) {
-  return state_->Run(method, path, body, patience, &on_data);
+  return state_->Run({method, path, body}, patience,
+                     [&](int /*status*/, std::string_view piece) { return on_data(piece); });
+}
+
+Result<HttpResponse> HttpConnection::Download(std::string_view path, const Patience& patience,
+                                              std::string& bytes) {
+  constexpr int kPartialContent = 206;
+  const std::size_t offset = bytes.size();
+  bool begins = offset > 0;
+  return state_->Run({"GET", path, "", offset}, patience, [&](int status, std::string_view piece) {
+    // Who knows no ranges sends it from its beginning.
+    if (std::exchange(begins, false) && status != kPartialContent) bytes.clear();
+    if (bytes.size() + piece.size() > kMaxBodyBytes) {
+      return Status(
+          ResourceExhausted("It has more than " + std::to_string(kMaxBodyBytes) + " bytes."));
+    }
+    bytes.append(piece);
+    return Ok();
+  });
 }
 
 bool HttpConnection::usable() const { return state_->is_whole && getpid() == state_->owner; }

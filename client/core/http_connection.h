@@ -58,6 +58,12 @@ class HttpConnection {
   Result<HttpResponse> Stream(std::string_view method, std::string_view path, std::string_view body,
                               const Patience& patience, const OnData& on_data);
 
+  // Appends to `bytes` the rest of the content at `path` whose beginning they are (RFC 9110, 14.2).
+  // What has come before an error stays there, for another connection to go on from. A status other
+  // than 200 and 206 is read whole, and changes nothing.
+  Result<HttpResponse> Download(std::string_view path, const Patience& patience,
+                                std::string& bytes);
+
   // False also in a child that was forked since: the connection is its parent's.
   bool usable() const;
 

@@ -42,6 +42,50 @@ TEST(HttpConnection, Stream_Chunks_AreHandedOn) {
   EXPECT_EQ(received, "abcdefg");
 }
 
+TEST(HttpConnection, Download_CutInTheMiddle_KeepsWhatCame) {
+  CannedPeer peer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabcd", false);
+  auto connection = HttpConnection::Connect(peer.url(), kPatience);
+  ASSERT_TRUE(connection.ok());
+  std::string bytes;
+  EXPECT_FALSE((*connection)->Download("/x", kPatience, bytes).ok());
+  EXPECT_EQ(bytes, "abcd");
+  EXPECT_EQ(peer.Received().find("Range:"), std::string::npos);
+}
+
+TEST(HttpConnection, Download_OfTheRest_IsAppended) {
+  CannedPeer peer(
+      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 4-8/9\r\nContent-Length: 5\r\n\r\n"
+      "efghi",
+      false);
+  auto connection = HttpConnection::Connect(peer.url(), kPatience);
+  ASSERT_TRUE(connection.ok());
+  std::string bytes = "abcd";
+  ASSERT_TRUE((*connection)->Download("/x", kPatience, bytes).ok());
+  EXPECT_EQ(bytes, "abcdefghi");
+  EXPECT_NE(peer.Received().find("Range: bytes=4-\r\n"), std::string::npos);
+}
+
+TEST(HttpConnection, Download_FromWhoKnowsNoRanges_BeginsAnew) {
+  CannedPeer peer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabcdefghi", false);
+  auto connection = HttpConnection::Connect(peer.url(), kPatience);
+  ASSERT_TRUE(connection.ok());
+  std::string bytes = "abcd";
+  ASSERT_TRUE((*connection)->Download("/x", kPatience, bytes).ok());
+  EXPECT_EQ(bytes, "abcdefghi");
+}
+
+TEST(HttpConnection, Download_Refused_ChangesNothing) {
+  CannedPeer peer("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone", false);
+  auto connection = HttpConnection::Connect(peer.url(), kPatience);
+  ASSERT_TRUE(connection.ok());
+  std::string bytes = "abcd";
+  const auto response = (*connection)->Download("/x", kPatience, bytes);
+  ASSERT_TRUE(response.ok());
+  EXPECT_EQ(response->status, 404);
+  EXPECT_EQ(response->body, "gone");
+  EXPECT_EQ(bytes, "abcd");
+}
+
 TEST(HttpConnection, Call_PeerClosesInTheMiddle_IsUnavailable) {
   CannedPeer peer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npartial", false);
   auto connection = HttpConnection::Connect(peer.url(), kPatience);
