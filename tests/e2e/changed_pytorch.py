@@ -53,5 +53,5 @@ class ChangedPyTorch:
 def _link_entries(source, target, leave=None):
     target.mkdir()
     for entry in source.iterdir():
-        if entry.name not in (leave, "__pycache__"):
+        if entry.name != leave:
             (target / entry.name).symlink_to(entry)
