@@ -7,12 +7,15 @@ on AMD, ONNX Runtime, OpenVINO. float32 and bfloat16, batch 1 and 4, 128 tokens 
 """
 
 import argparse
+import concurrent.futures
 import json
 import math
+import os
 import sys
 
 import torch
 
+import gate
 import peers
 import store
 import without_amx
@@ -50,20 +53,31 @@ def starts_of(implementation, repeats):
     return repeats * (2 if implementation in CACHING else 1)
 
 
-def group_of(bench, model, dtype, batch, implementations, repeats):
-    """The rows of one model, dtype and batch, each cold start on an empty cache."""
-    place = bench.cache(f"{model}-{dtype}-{batch}-reference")
-    flops = bench.start(model, dtype, batch, "reference", place).get("flops")
-    results = []
-    for name in implementations:
-        caches = [
-            bench.cache(f"{model}-{dtype}-{batch}-{name}-{number}") for number in range(repeats)]
-        results.append(row(bench, model, dtype, batch, name, caches, flops))
+def group_of(bench, kept, model, dtype, batch, implementations, repeats):
+    """The rows of one model, dtype and batch, each cold start on an empty cache; what was kept is not measured."""
+    group = f"{model}-{dtype}-{batch}"
+    results = {name: kept.read(f"{group}-{name}") for name in implementations}
+    if None not in results.values():
+        return list(results.values())
+    flops = bench.start(model, dtype, batch, "reference", bench.cache(f"{group}-reference")).get("flops")
+    for name in [name for name, result in results.items() if result is None]:
+        caches = [bench.cache(f"{group}-{name}-{number}") for number in range(repeats)]
+        results[name] = row(bench, model, dtype, batch, name, caches, flops)
         if name == "stoker":
             for cache in caches:
                 bench.collect_stats(cache)
                 bench.stop_daemon(cache)
-    return results
+        if "error" not in results[name]:
+            kept.write(f"{group}-{name}", results[name])
+    return list(results.values())
+
+
+def groups_of(bench, measure_group, groups, side_by_side):
+    """The rows of all groups; `side_by_side` of them are measured at once, and timed in turn (gate.py)."""
+    if side_by_side > 1:
+        os.environ[gate.VARIABLE] = str(bench.folder / "gate")
+    with concurrent.futures.ThreadPoolExecutor(side_by_side) as pool:
+        return [result for rows in pool.map(measure_group, groups) for result in rows]
 
 
 def best_of(results, names):
@@ -128,6 +142,10 @@ def main():
                         help="N cold and N warm starts of each row; medians of them (default: 1)")
     parser.add_argument("--without-amx", action="store_true",
                         help="as where the kernel gives nobody AMX tiles, neither Stoker nor its peers")
+    parser.add_argument("--threads", type=int, metavar="N", help="of each process (default: PyTorch's)")
+    parser.add_argument("--side-by-side", type=int, default=1, metavar="N",
+                        help="start N models at once: first calls wait for each other, and are slower; each is timed"
+                             " while no other computes (default: 1)")
     parser.add_argument("--keep", metavar="FOLDER",
                         help="keep what is measured there, and go on from what a run of this commit kept")
     store.add_arguments(parser)
@@ -145,26 +163,33 @@ def main():
     groups = [
         (*key, [name for name in chosen if applies(name, key[1])])
         for key in arguments.only or parse_only("")]
-    run = {**store.conditions(torch.get_num_threads()), "without_amx": arguments.without_amx}
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+        os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    run = {**store.conditions(torch.get_num_threads()), "without_amx": arguments.without_amx,
+           "side_by_side": arguments.side_by_side}
     kept = store.Kept(arguments.keep, {**run, "starts": arguments.starts, "of": chosen})
     say(f"{machine()}, {run['threads']} threads, {run['target']}, PyTorch {torch.__version__}")
     for why in absent.values():
         say(why)
     processes = sum(
         1 + sum(starts_of(name, arguments.starts) for name in names) for *_, names in groups)
-    peaks, results = Peaks(run["threads"], "amx_bf16" in run["target"], kept.read("peaks")), []
-    peaks.measure()
+    peaks = Peaks(run["threads"], "amx_bf16" in run["target"], kept.read("peaks"))
+
+    def measure_peaks():
+        peaks.measure()
+        kept.write("peaks", peaks.rates)
+
+    def measure_group(group):
+        rows = group_of(bench, kept, *group, arguments.starts)
+        if arguments.side_by_side == 1:  # Beside others a thread has no core for itself.
+            measure_peaks()
+        return rows
+
+    measure_peaks()
     with Bench(processes) as bench:
-        for model, dtype, batch, names in groups:
-            name = f"{model}-{dtype}-{batch}"
-            group = kept.read(name)
-            if group is None:
-                group = group_of(bench, model, dtype, batch, names, arguments.starts)
-                peaks.measure()
-                kept.write("peaks", peaks.rates)
-                if not any("error" in result for result in group):
-                    kept.write(name, group)
-            results += group
+        results = groups_of(bench, measure_group, groups, arguments.side_by_side)
+    measure_peaks()
     if faster := fill_shares(results, peaks.rates):
         say(f"{faster} rows have no share of the peak: they are faster, the machine was slower whenever"
             " its peak was measured.")

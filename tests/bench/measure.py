@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures one start of one implementation in this process, as one JSON line.
 
-usage: measure.py MODEL DTYPE BATCH IMPLEMENTATION FOLDER
+usage: measure.py MODEL DTYPE BATCH IMPLEMENTATION FOLDER [--first-call]
 FOLDER holds the float64 reference (made by the implementation "reference") and exported models. Imports,
-building the model and exporting it are not part of a first call; torch.compile is.
+building the model and exporting it are not part of a first call; torch.compile is. --first-call leaves out the
+calls after it.
 """
 
 import json
@@ -14,9 +15,14 @@ import sys
 import time
 from pathlib import Path
 
-import torch
+import gate
 
-from models import build
+turn = gate.of_environment()
+turn.enter()  # An import computes too.
+
+import torch  # noqa: E402
+
+from models import build  # noqa: E402
 
 STEADY_SECONDS = 3.0
 MIN_CALLS, MAX_CALLS = 7, 300
@@ -155,7 +161,7 @@ def stoker_figures(run):
     }
 
 
-def main(model_name, dtype_name, batch, name, folder):
+def main(model_name, dtype_name, batch, name, folder, first_call=None):
     dtype, place = getattr(torch, dtype_name), Path(folder, f"{model_name}-{dtype_name}-{batch}")
     place.mkdir(exist_ok=True)
     if name == "reference":
@@ -171,18 +177,21 @@ def main(model_name, dtype_name, batch, name, folder):
     run = IMPLEMENTATIONS[name](model, inputs, place)
     output = run()
     first_s = time.perf_counter() - started
-    samples = steady(run, first_s)
+    samples = []
+    if not first_call:
+        with turn.alone():
+            samples = steady(run, first_s)
     figures = {
         "first_call_s": first_s, "rel_err": relative_error(output, expected),
-        "steady_s": statistics.median(samples), "steady_samples_s": samples,
+        "steady_s": statistics.median(samples) if samples else None, "steady_samples_s": samples,
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
     return figures | (stoker_figures(run) if name == "stoker" else {})
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 6:
+    if len(sys.argv) not in (6, 7) or sys.argv[6:] not in ([], ["--first-call"]):
         sys.exit(__doc__)
     with torch.no_grad():
-        result = main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5])
+        result = main(*sys.argv[1:3], int(sys.argv[3]), *sys.argv[4:])
     print(json.dumps(result), flush=True)
     os._exit(0)  # A process with a compiled model may take seconds to tear down.

@@ -140,10 +140,12 @@ def source(run):
         f"{title} {packages[name]}" for title, name in (
             ("PyTorch", "torch"), ("Triton", "triton"), ("ONNX Runtime", "onnxruntime"),
             ("OpenVINO", "openvino"), ("zentorch", "zentorch")) if packages.get(name))
-    tiles = " (the kernel gave nobody AMX tiles: `--without-amx`)" if about.get("without_amx") else ""
+    how = " (the kernel gave nobody AMX tiles: `--without-amx`)" if about.get("without_amx") else ""
+    if about.get("side_by_side", 1) > 1:
+        how += f" (first calls of {about['side_by_side']} models at once: `--side-by-side`)"
     dirty = " with changes" if about["dirty"] else ""
     return (f"`./dev bench {run['bench']}`: {about['processor']} ({about['processor_model']}), "
-            f"`{about['target']}`{tiles}, {about['cores']} cores, {about['threads']} threads; {versions}; "
+            f"`{about['target']}`{how}, {about['cores']} cores, {about['threads']} threads; {versions}; "
             f"commit {about['commit'][:10]}{dirty}, {about['date'][:10]}.")
 
 

@@ -73,8 +73,10 @@ class Bench:
     def start(self, model, dtype, batch, implementation, cache, note=""):
         """The figures of one process, or {"error": ...}."""
         label = f"{model} {dtype} batch {batch}, {implementation}{note and ' ' + note}"
+        # After a cold start nobody looks at the calls that follow: a warm one is next.
+        first = ["--first-call"] if note == "cold" else []
         return self.process(label, implementation, cache, [
-            str(HERE / "measure.py"), model, dtype, str(batch), implementation, str(self.folder)])
+            str(HERE / "measure.py"), model, dtype, str(batch), implementation, str(self.folder), *first])
 
     def process(self, label, implementation, cache, arguments, **variables):
         """The JSON object in the last line that a Python script prints, or {"error": ...}."""
@@ -95,8 +97,10 @@ class Bench:
             output = getattr(error, "stderr", None) or getattr(locals().get("process"), "stderr", "")
             figures = {"error": (str(output) or repr(error))[-500:]}
         first = figures.get("first_call_s")
-        told = f"first call {first:.2f} s, then {1e3 * figures['steady_s']:.2f} ms" if first else ""
-        say(f"    {told or figures.get('error', '')}  ({time.perf_counter() - started:.0f} s)")
+        told = f"first call {first:.2f} s" if first else ""
+        if figures.get("steady_s"):
+            told += f", then {1e3 * figures['steady_s']:.2f} ms"
+        say(f"    {label}: {told or figures.get('error', '')}  ({time.perf_counter() - started:.0f} s)")
         return figures
 
     def command(self, cache, *arguments):

@@ -1,0 +1,45 @@
+"""Starts side by side: one is timed at a time, and none computes meanwhile."""
+
+import threading
+import time
+
+import gate
+
+STARTS = 12
+
+
+def test_who_is_timed_is_alone(tmp_path):
+    path, events = str(tmp_path / "gate"), []
+
+    def start(number):
+        turn = gate.Gate(path)
+        turn.enter()
+        events.append(("computes", number))
+        time.sleep(0.01 * (number % 3))
+        events.append(("has computed", number))
+        with turn.alone():
+            events.append(("is timed", number))
+            time.sleep(0.01)
+            events.append(("was timed", number))
+
+    starts = [threading.Thread(target=start, args=(number,)) for number in range(STARTS)]
+    for each in starts:
+        each.start()
+    for each in starts:
+        each.join()
+    computing = set()
+    for place, (event, number) in enumerate(events):
+        if event == "computes":
+            computing.add(number)
+        elif event == "has computed":
+            computing.discard(number)
+        elif event == "is timed":
+            assert not computing and events[place + 1] == ("was timed", number)
+    assert sum(event == "was timed" for event, _ in events) == STARTS
+
+
+def test_without_a_file_there_is_nobody_to_wait_for():
+    turn = gate.Gate(None)
+    turn.enter()
+    with turn.alone():
+        pass
