@@ -18,6 +18,7 @@ class Relay:
         self._daemon = (address.hostname, address.port)
         self._plan = plan
         self.connections = 0
+        self.asked = b""  # What clients sent, all of it.
         self._server = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
@@ -32,10 +33,14 @@ class Relay:
                 limit, pause = self._plan(self.connections)
                 self.connections += 1
                 daemon = socket.create_connection(self._daemon)
-                threading.Thread(target=self._pass_on, args=(client, daemon, None, pause), daemon=True).start()
+                threading.Thread(
+                    target=self._pass_on, args=(client, daemon, None, pause, self._remember), daemon=True).start()
                 threading.Thread(target=self._pass_on, args=(daemon, client, limit, pause), daemon=True).start()
 
-    def _pass_on(self, source, target, limit, pause):
+    def _remember(self, piece):
+        self.asked += piece
+
+    def _pass_on(self, source, target, limit, pause, see=lambda piece: None):
         with contextlib.suppress(OSError):
             while limit is None or limit > 0:
                 piece = source.recv(self.PIECE if limit is None else min(self.PIECE, limit))
@@ -43,6 +48,7 @@ class Relay:
                     break
                 if limit is not None:
                     limit -= len(piece)
+                see(piece)
                 time.sleep(pause)
                 target.sendall(piece)
         for end in (source, target):
