@@ -147,7 +147,9 @@ void DaemonClient::ForgetHello() {
 
 Result<DaemonClient::Greeting> DaemonClient::Greet() {
   STOKER_TRY(const HttpResponse response, Call("GET", "/v1/hello", "", ConnectTimeout()));
-  if (response.status != 200) return ErrorOfResponse(response, "/v1/hello");
+  if (response.status != 200) {
+    return ErrorOfResponse(response, "/v1/hello").WithContext(options_.url.ToString());
+  }
   STOKER_TRY(wire::Hello hello, wire::DecodeHello(response.body));
   return Greeting{std::move(hello), response.is_authenticated};
 }

@@ -4,7 +4,7 @@
 usage: ./dev bench readme
 
 One table for each processor, of the newest PyTorch of which both or either of ./dev bench cpu and warm were
-stored; float32 and batch 1, and in a sentence the rest.
+stored; float32 and batch 1, and in a sentence the rest. Then the newest of ./dev demo remote.
 """
 
 import sys
@@ -48,6 +48,21 @@ def newest(runs):
         versions = by_class.setdefault(run["run"]["processor_class"], {})
         versions.setdefault(tuple(version), {})[run["bench"]] = run
     return [versions[max(versions)] for _, versions in sorted(by_class.items())]
+
+
+def remote_table(run):
+    """A daemon on another host, and the jobs that it had."""
+    lines = [
+        f"| {TITLES[run['model']]}, float32, batch 1; the daemon on another host | first call, s | a call, ms | compiles"
+        " | captures found |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines += [
+        f"| a job that {row['job']} | {compact(row['first_call_s'])} | {compact(row['steady_ms'])} | {row['compiles']} |"
+        f" {row['captures_found']} |" if not row["said"] else
+        f"| a job with a {row['job']}: eager | {compact(row['first_call_s'])} | {compact(row['steady_ms'])} | - | - |"
+        for row in run["rows"]]
+    text = ("Each job is on a host of its own (network namespaces), with an empty cache folder, TLS and a token; one start"
+            " each. The two that are refused say so in one line and run in eager.")
+    return "\n\n".join(["\n".join(lines), wrapped(text), wrapped(f"- {source(run, 'demo')}")]) + "\n"
 
 
 def compact(value):
@@ -132,7 +147,7 @@ def others_sentence(run):
     return " ".join(sentences)
 
 
-def source(run):
+def source(run, command="bench"):
     """Where a run was made, with what."""
     about = run["run"]
     packages = about["packages"]
@@ -144,7 +159,7 @@ def source(run):
     if about.get("side_by_side", 1) > 1:
         how += f" (first calls of {about['side_by_side']} models at once: `--side-by-side`)"
     dirty = " with changes" if about["dirty"] else ""
-    return (f"`./dev bench {run['bench']}`: {about['processor']} ({about['processor_model']}), "
+    return (f"`./dev {command} {run['bench']}`: {about['processor']} ({about['processor_model']}), "
             f"`{about['target']}`{how}, {about['cores']} cores, {about['threads']} threads; {versions}; "
             f"commit {about['commit'][:10]}{dirty}, {about['date'][:10]}.")
 
@@ -179,7 +194,11 @@ def wrapped(paragraph):
 
 
 def figures_text(runs):
-    return "\n".join(table_of(chosen) for chosen in newest(runs)) or NO_RUNS
+    tables = [table_of(chosen) for chosen in newest([run for run in runs if run["bench"] != "remote"])]
+    remote = [run for run in runs if run["bench"] == "remote"]
+    if remote:
+        tables.append(remote_table(max(remote, key=lambda run: run["run"]["date"])))
+    return "\n".join(tables) or NO_RUNS
 
 
 def updated(text, runs):

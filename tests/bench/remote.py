@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a team's daemon does: it is on another host, over TLS and with a token; jobs come from hosts of their own.
 
-usage: ./dev demo remote [--json] [--model NAME]
+usage: ./dev demo remote [--json] [--store] [--model NAME]
 
 Hosts are network namespaces of this machine, with nothing between them but a bridge; each job has an empty cache
 folder. The first compiles remotely, the second starts warm, the third has a wrong token and the fourth expects
@@ -19,6 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import torch
+
+import store
 from models import TITLES
 from networks import Network
 from rows import HERE, ROOT, cell, machine, program_named, say, table
@@ -82,7 +85,7 @@ def run_job(host, model, folder, variables):
     process = subprocess.run(
         host.command([sys.executable, HERE / "measure.py", model, "float32", "1", "stoker", folder.parent]),
         env=environment, capture_output=True, text=True, timeout=JOB_TIMEOUT_S)
-    lines = [line for line in process.stderr.splitlines() if "stoker" in line.lower()]
+    lines = [line for line in process.stderr.splitlines() if "runs in eager" in line]
     if process.returncode:
         raise RuntimeError(f"The job on {host.name} fails: {process.stderr[-1000:]}")
     return json.loads(process.stdout.splitlines()[-1]), lines
@@ -125,7 +128,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     parser.add_argument("--model", default="gpt2", choices=sorted(TITLES))
+    store.add_arguments(parser)
     arguments = parser.parse_args()
+    store.check_arguments(parser, arguments, whole=True)
     say(machine())
     with tempfile.TemporaryDirectory(prefix="stoker-remote-") as name:
         folder = Path(name)
@@ -154,6 +159,9 @@ def main():
     compiled, warm, *eager = rows
     kept = (compiled["compiles"] > 0 and warm["compiles"] == 0 and warm["captures_found"] > 0
             and all(row["compiles"] == 0 and len(row["said"]) == 1 for row in eager))
+    if kept and arguments.store:
+        run = store.conditions(torch.get_num_threads())
+        say(f"Stored: {store.write('remote', run, rows, model=arguments.model)}")
     return 0 if kept else 1
 
 

@@ -87,3 +87,17 @@ def test_each_processor_has_the_table_of_its_newest_pytorch():
     (146.4, "146"), (49.71, "49.7"), (3.876, "3.88"), (0.0512, "0.051")])
 def test_compact_keeps_three_digits(value, text):
     assert readme.compact(value) == text
+
+
+def test_table_of_a_daemon_on_another_host():
+    rows = [
+        {"job": "compiles", "first_call_s": 4.5, "steady_ms": 166.0, "compiles": 1, "captures_found": 0, "said": []},
+        {"job": "starts warm", "first_call_s": 1.25, "steady_ms": 97.0, "compiles": 0, "captures_found": 1, "said": []},
+        {"job": "wrong token", "first_call_s": 3.4, "steady_ms": 273.0, "compiles": 0, "captures_found": 0,
+         "said": ["a graph runs in eager: ..."]}]
+    older = {"bench": "remote", "model": "gpt2", "run": runs.conditions(date="2026-01-01T10:00:00+00:00"), "rows": []}
+    lines = lines_of(older, {"bench": "remote", "model": "gpt2", "run": runs.conditions(), "rows": rows})
+    assert "| a job that compiles | 4.50 | 166 | 1 | 0 |" in lines
+    assert "| a job that starts warm | 1.25 | 97.0 | 0 | 1 |" in lines
+    assert "| a job with a wrong token: eager | 3.40 | 273 | - | - |" in lines
+    assert any(line.startswith("- `./dev demo remote`: Some Processor") for line in lines)
