@@ -135,6 +135,8 @@ class Archive:
             found = json.loads(self._read(name, MAX_JSON_BYTES))
         except (ValueError, RecursionError) as error:
             raise ArchiveError(f"Member '{name}' is no JSON: {error}.") from None
+        except MemoryError:
+            raise ArchiveError(f"Member '{name}' takes more memory than there is.") from None
         if not isinstance(found, dict):
             raise ArchiveError(f"Member '{name}' is no JSON object.")
         return found
