@@ -166,9 +166,9 @@ class Between:
         self._between = processes.Between(Called(), lambda path, status, reply: reply)
         self.url = self._between.url
 
-    def first(self, path):
-        """The body of the first request to `path`."""
-        return next(body for asked, body in self._between.requests if asked == path)
+    def requests(self, path):
+        """The bodies of the requests to `path`, in their order."""
+        return [body for asked, body in self._between.requests if asked == path]
 
     def close(self):
         self._between.close()
