@@ -4,7 +4,8 @@
 usage: ./dev bench readme
 
 One table for each processor, of the newest PyTorch of which both or either of ./dev bench cpu and warm were
-stored; float32 and batch 1, and in a sentence the rest. Then the newest of ./dev demo remote.
+stored; float32 and batch 1, and in a sentence the rest. Then the newest of ./dev bench service and of ./dev demo
+remote.
 """
 
 import sys
@@ -48,6 +49,30 @@ def newest(runs):
         versions = by_class.setdefault(run["run"]["processor_class"], {})
         versions.setdefault(tuple(version), {})[run["bench"]] = run
     return [versions[max(versions)] for _, versions in sorted(by_class.items())]
+
+
+SERVERS = ("stokerd", "nginx", "redis")
+
+
+def service_table(run):
+    """What servers answer."""
+    lines = [
+        f"| 32 connections | {' | '.join(f'{name}, requests/s | p99, ms' for name in SERVERS)} |",
+        f"| --- |{' ---: |' * (2 * len(SERVERS))}"]
+    for case in dict.fromkeys(row["case"] for row in run["rows"]):
+        found = {row["server"]: row for row in run["rows"] if row["case"] == case}
+        cells = [
+            f"{found[name]['requests_per_s']:,.0f} | {compact(found[name]['p99_ms'])}" if name in found else "- | -"
+            for name in SERVERS]
+        lines.append(f"| {case} | {' | '.join(cells)} |")
+    text = []
+    if crowd := run["stampede"]:
+        text.append("{clients:,} clients that ask for one missing key within a second: {compiles} compile, {errors} errors,"
+                    " 99% served {p99_after_compile_ms:.0f} ms after its end, by one process that plays them all."
+                    .format(**crowd))
+    if idle := run["idle"]:
+        text.append("{connections:,} idle connections: {rss_mib:.0f} MiB.".format(**idle))
+    return "\n\n".join(["\n".join(lines), *map(wrapped, filter(None, [" ".join(text), f"- {source(run)}"]))]) + "\n"
 
 
 def remote_table(run):
@@ -194,10 +219,12 @@ def wrapped(paragraph):
 
 
 def figures_text(runs):
-    tables = [table_of(chosen) for chosen in newest([run for run in runs if run["bench"] != "remote"])]
-    remote = [run for run in runs if run["bench"] == "remote"]
-    if remote:
-        tables.append(remote_table(max(remote, key=lambda run: run["run"]["date"])))
+    own_tables = {"service": service_table, "remote": remote_table}
+    tables = [table_of(chosen) for chosen in newest([run for run in runs if run["bench"] not in own_tables])]
+    for bench, text_of in own_tables.items():
+        stored = [run for run in runs if run["bench"] == bench]
+        if stored:
+            tables.append(text_of(max(stored, key=lambda run: run["run"]["date"])))
     return "\n".join(tables) or NO_RUNS
 
 

@@ -101,3 +101,15 @@ def test_table_of_a_daemon_on_another_host():
     assert "| a job that starts warm | 1.25 | 97.0 | 0 | 1 |" in lines
     assert "| a job with a wrong token: eager | 3.40 | 273 | - | - |" in lines
     assert any(line.startswith("- `./dev demo remote`: Some Processor") for line in lines)
+
+
+def test_table_of_servers():
+    rows = [
+        {"case": "1 KiB", "server": "stokerd", "requests_per_s": 76210.4, "p99_ms": 2.86},
+        {"case": "1 KiB", "server": "redis", "requests_per_s": 88593.6, "p99_ms": 0.439}]
+    lines = lines_of({
+        "bench": "service", "run": runs.conditions(), "rows": rows, "idle": {"connections": 10000, "rss_mib": 118.0},
+        "stampede": {"clients": 1000, "compiles": 1, "errors": 0, "p99_after_compile_ms": 790.0}})
+    assert "| 1 KiB | 76,210 | 2.86 | - | - | 88,594 | 0.439 |" in lines
+    text = " ".join(lines)
+    assert "1 compile, 0 errors, 99% served 790 ms after its end" in text and "10,000 idle connections: 118 MiB." in text
