@@ -484,7 +484,12 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
   }
   command.config.cache_dir = std::filesystem::absolute(command.config.cache_dir).string();
   if (command.config.listen.empty()) {
-    command.config.listen = {"unix:" + command.config.cache_dir + "/stokerd.sock"};
+    const std::string socket = "unix:" + command.config.cache_dir + "/stokerd.sock";
+    if (const auto address = net::ListenAddress::Parse(socket); !address.ok()) {
+      return address.error().WithContext(
+          "The cache folder holds no socket (--listen names another)");
+    }
+    command.config.listen = {socket};
   }
   STOKER_RETURN_IF_ERROR(CheckExposure(command.config));
   return command;

@@ -32,6 +32,22 @@ TEST(Config, Parse_Nothing_GivesDefaults) {
   EXPECT_EQ(command->config.idle_timeout_s, 0);
 }
 
+TEST(Config, Parse_CacheFolderTooLongForASocket_IsAnErrorUnlessAnotherIsNamed) {
+  const std::string folder = "/" + std::string(200, 'c');
+  const auto refused = Parse({"--cache-dir", folder});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr(folder + "/stokerd.sock"));
+  EXPECT_TRUE(Parse({"--cache-dir", folder, "--listen", "unix:/s"}).ok());
+}
+
+// toml++ 3.3 calls U+0228 in a key unreachable.
+TEST(Config, Parse_LetterOutsideOfAscii_IsAnError) {
+  TempFolder folder;
+  const auto command = Parse({"--config", folder.Write("c.toml", "work\xc8\xa8rs = 2\n")});
+  ASSERT_FALSE(command.ok());
+  EXPECT_THAT(command.error().message, HasSubstr("ine 1"));
+}
+
 TEST(Config, Parse_Precedence_FlagThenVariableThenFile) {
   TempFolder folder;
   const std::string file = folder.Write(
