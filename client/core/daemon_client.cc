@@ -117,13 +117,12 @@ void DaemonClient::Release(std::unique_ptr<HttpConnection> connection) {
   }
 }
 
-Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_view path,
-                                        std::string_view body, const Patience& patience) {
+Result<HttpResponse> DaemonClient::Exchange(const OnConnection& exchange) {
   for (int attempt = 0;; ++attempt) {
     PauseBeforeAttempt(attempt);
     STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
     const Clock::time_point start = Clock::now();
-    auto response = connection->Call(method, path, body, patience);
+    auto response = exchange(*connection);
     if (response.ok()) {
       Release(std::move(connection));
       return response;
@@ -132,6 +131,12 @@ Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_vie
     if (attempt + 1 == kMaxAttempts || !IsBrokenConnection(response.error())) return response;
     ForgetDaemon();
   }
+}
+
+Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_view path,
+                                        std::string_view body, const Patience& patience) {
+  return Exchange(
+      [&](HttpConnection& connection) { return connection.Call(method, path, body, patience); });
 }
 
 void DaemonClient::ForgetDaemon() {
@@ -275,24 +280,19 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
   }
 }
 
-// Each connection goes on where the one before broke, as long as one brings something.
+// Goes on as long as connections that break bring something.
 Result<std::string> DaemonClient::Download(std::string_view path) {
   std::string bytes;
-  for (int attempt = 0;; ++attempt) {
-    PauseBeforeAttempt(attempt);
-    STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
+  while (true) {
     const std::size_t before = bytes.size();
-    const auto response = connection->Download(path, options_.call_timeout, bytes);
+    const auto response = Exchange([&](HttpConnection& connection) {
+      return connection.Download(path, options_.call_timeout, bytes);
+    });
     if (response.ok()) {
-      Release(std::move(connection));
       if (response->status / 100 != 2) return ErrorOfResponse(*response, path);
       return bytes;
     }
-    if (bytes.size() > before) attempt = 0;
-    if (attempt + 1 == kMaxAttempts || !IsBrokenConnection(response.error())) {
-      return response.error();
-    }
-    ForgetDaemon();
+    if (bytes.size() == before || !IsBrokenConnection(response.error())) return response.error();
   }
 }
 

@@ -106,8 +106,10 @@ class DaemonClient {
   Patience ShortPatience() const { return {options_.answer_timeout, options_.call_timeout}; }
   bool Answers() const;
   void Release(std::unique_ptr<HttpConnection> connection);
-  // One call; a broken connection is replaced and the call repeated a few times: every /v1 call may
-  // be repeated safely.
+  // One exchange; a broken connection is replaced and the exchange repeated a few times: every /v1
+  // call may be repeated safely.
+  using OnConnection = std::function<Result<HttpResponse>(HttpConnection&)>;
+  Result<HttpResponse> Exchange(const OnConnection& exchange);
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
                             const Patience& patience);
   // Stops a private daemon of another version, which an upgrade has left; the next call starts

@@ -85,7 +85,7 @@ def run_job(host, model, folder, variables):
     process = subprocess.run(
         host.command([sys.executable, HERE / "measure.py", model, "float32", "1", "stoker", folder.parent]),
         env=environment, capture_output=True, text=True, timeout=JOB_TIMEOUT_S)
-    lines = [line for line in process.stderr.splitlines() if "runs in eager" in line]
+    lines = [line for line in process.stderr.splitlines() if line.strip()]
     if process.returncode:
         raise RuntimeError(f"The job on {host.name} fails: {process.stderr[-1000:]}")
     return json.loads(process.stdout.splitlines()[-1]), lines

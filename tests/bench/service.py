@@ -40,6 +40,7 @@ MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 LOOKUP_WIDTHS = (64, 48, 8, 4)
 STAMPEDE_WIDTHS = tuple(range(40, 64))
 COMPILE_EVENT_OF_BUNDLE = 2  # Its field in stoker.proto.
+ASKS_FOR_GRAPH = b"compile.graph_digest"  # The field that an error names (WIRE.md).
 
 
 # ---- Load -----------------------------------------------------------------------------------------
@@ -185,11 +186,12 @@ class Stampede:
         await asyncio.sleep(delay_s)
         status, _ = await self._post(streams, "/v1/lookup", self._requests["/v1/lookup"][0])
         served = status == 200
-        # Who is told to sends the graph: the second request.
-        for request in self._requests["/v1/compile"][:2]:
-            if not served:
-                status, body = await self._post(streams, "/v1/compile", request)
-                served = status == 200 and last_event(body) == COMPILE_EVENT_OF_BUNDLE
+        if status == 404:
+            without_graph, with_graph = self._requests["/v1/compile"][:2]
+            status, body = await self._post(streams, "/v1/compile", without_graph)
+            if ASKS_FOR_GRAPH in body:
+                status, body = await self._post(streams, "/v1/compile", with_graph)
+            served = status == 200 and last_event(body) == COMPILE_EVENT_OF_BUNDLE
         self.ended.append(datetime.datetime.now().timestamp())
         self.errors += not served
 

@@ -28,8 +28,6 @@ SHORT = {
         "e2e/test_warm.py::test_second_process_of_every_kind_of_call_traces_nothing"],
     "models": ["e2e/test_models.py::test_models[float32-1]"],
     "operators": ["e2e/test_op_samples.py::test_operator_equals_eager"],
-    "mapping": [f"conformance/torch/test_{name}.py" for name in (
-        "backend", "default_device", "indices", "lowering", "operators", "refusals", "results", "transforms")],
 }
 
 
