@@ -8,6 +8,7 @@ on AMD, ONNX Runtime, OpenVINO. float32 and bfloat16, batch 1 and 4, 128 tokens 
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import math
 import os
@@ -15,18 +16,20 @@ import sys
 
 import torch
 
-import gate
 import peers
 import store
+import turns
 import without_amx
 from figures import ratio
+from gate import Gate
 from models import MODELS, TITLES
 from peak import Peaks, fill_shares
-from rows import CACHING, ROW_HEADS, Bench, cell, machine, row, row_cells, say, table
+from rows import CACHING, ROW_HEADS, Bench, cell, machine, row_cells, row_of, say, table
 
 DTYPES = ("float32", "bfloat16")
 BATCHES = (1, 4)
 PYTORCH = ("eager", "inductor", "inductor-freezing", "zentorch")
+TURNS, SECONDS_PER_TURN = 8, 0.4
 IMPLEMENTATIONS = (*PYTORCH, "onnxruntime", "openvino", "stoker")
 
 
@@ -53,29 +56,40 @@ def starts_of(implementation, repeats):
     return repeats * (2 if implementation in CACHING else 1)
 
 
-def group_of(bench, kept, model, dtype, batch, implementations, repeats):
+def group_of(bench, turn, kept, model, dtype, batch, implementations, repeats):
     """The rows of one model, dtype and batch, each cold start on an empty cache; what was kept is not measured."""
     group = f"{model}-{dtype}-{batch}"
-    results = {name: kept.read(f"{group}-{name}") for name in implementations}
-    if None not in results.values():
-        return list(results.values())
-    flops = bench.start(model, dtype, batch, "reference", bench.cache(f"{group}-reference")).get("flops")
-    for name in [name for name, result in results.items() if result is None]:
-        caches = [bench.cache(f"{group}-{name}-{number}") for number in range(repeats)]
-        results[name] = row(bench, model, dtype, batch, name, caches, flops)
-        if name == "stoker":
-            for cache in caches:
-                bench.collect_stats(cache)
-                bench.stop_daemon(cache)
-        if "error" not in results[name]:
-            kept.write(f"{group}-{name}", results[name])
-    return list(results.values())
+    if rows := kept.read(group):
+        return rows
+    cases, cold, timed = (model, dtype, batch), {}, {}
+    with contextlib.ExitStack() as started:
+        with turn.beside_others():
+            flops = bench.start(*cases, "reference", bench.cache(f"{group}-reference")).get("flops")
+        for name in implementations:
+            cold[name], timed[name] = [], []
+            for cache in (bench.cache(f"{group}-{name}-{number}") for number in range(repeats)):
+                with turn.beside_others():
+                    if name in CACHING:
+                        cold[name].append(bench.start(*cases, name, cache, "cold"))
+                    timed[name].append(bench.start_in_turns(*cases, name, cache, "warm" if name in CACHING else ""))
+                    started.callback(timed[name][-1].close)
+        with turn.alone():
+            turns.take([start for starts in timed.values() for start in starts], TURNS, SECONDS_PER_TURN)
+    rows = []
+    for name, starts in timed.items():
+        last = [start.figures for start in starts]
+        rows.append(row_of(*cases, name, *((cold[name], last) if name in CACHING else (last, [])), flops))
+        say(f"    {group}, {name}: {cell(rows[-1]['steady_ms'], '.2f')} ms")
+    for number in range(repeats if "stoker" in implementations else 0):
+        bench.collect_stats(bench.cache(f"{group}-stoker-{number}"))
+        bench.stop_daemon(bench.cache(f"{group}-stoker-{number}"))
+    if not any("error" in row for row in rows):
+        kept.write(group, rows)
+    return rows
 
 
-def groups_of(bench, measure_group, groups, side_by_side):
-    """The rows of all groups; `side_by_side` of them are measured at once, and timed in turn (gate.py)."""
-    if side_by_side > 1:
-        os.environ[gate.VARIABLE] = str(bench.folder / "gate")
+def groups_of(measure_group, groups, side_by_side):
+    """The rows of all groups; `side_by_side` of them start at once, and are timed one after the other."""
     with concurrent.futures.ThreadPoolExecutor(side_by_side) as pool:
         return [result for rows in pool.map(measure_group, groups) for result in rows]
 
@@ -180,15 +194,17 @@ def main():
         peaks.measure()
         kept.write("peaks", peaks.rates)
 
+    turn = Gate()
+
     def measure_group(group):
-        rows = group_of(bench, kept, *group, arguments.starts)
+        rows = group_of(bench, turn, kept, *group, arguments.starts)
         if arguments.side_by_side == 1:  # Beside others a thread has no core for itself.
             measure_peaks()
         return rows
 
     measure_peaks()
     with Bench(processes) as bench:
-        results = groups_of(bench, measure_group, groups, arguments.side_by_side)
+        results = groups_of(measure_group, groups, arguments.side_by_side)
     measure_peaks()
     if faster := fill_shares(results, peaks.rates):
         say(f"{faster} rows have no share of the peak: they are faster, the machine was slower whenever"

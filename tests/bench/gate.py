@@ -1,45 +1,41 @@
-"""Starts side by side, of which one at a time is timed, while nothing else computes.
-
-STOKER_BENCH_GATE names a file that all of them lock: shared while they build, compile and make their first call, and
-for themselves while they are timed. Who is to be timed goes first: nobody begins to compile before all of them were.
-Without the variable a start has the machine to itself.
-"""
+"""Many start side by side; who is timed has the machine to himself."""
 
 import contextlib
-import fcntl
-import os
-
-VARIABLE = "STOKER_BENCH_GATE"
-
-
-@contextlib.contextmanager
-def _locked(path, how):
-    with open(path, "a") as file:
-        fcntl.flock(file, how)
-        yield
+import threading
 
 
 class Gate:
-    def __init__(self, path):
-        self._path = path
-        self._beside_others = contextlib.ExitStack()
+    """Who is to be timed goes first: nobody begins to compute before all who wait for it were."""
 
-    def enter(self):
-        """Begins what may be done beside others, when nobody is to be timed."""
-        if self._path:
-            with _locked(f"{self._path}.next", fcntl.LOCK_EX):
-                self._beside_others.enter_context(_locked(self._path, fcntl.LOCK_SH))
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._beside = self._to_be_timed = 0
+        self._alone = False
+
+    @contextlib.contextmanager
+    def beside_others(self):
+        """For what computes and is not timed."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._to_be_timed)
+            self._beside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._beside -= 1
+                self._changed.notify_all()
 
     @contextlib.contextmanager
     def alone(self):
         """Nothing else computes meanwhile."""
-        self._beside_others.close()
-        with contextlib.ExitStack() as held:
-            if self._path:
-                held.enter_context(_locked(f"{self._path}.next", fcntl.LOCK_SH))
-                held.enter_context(_locked(self._path, fcntl.LOCK_EX))
+        with self._changed:
+            self._to_be_timed += 1
+            self._changed.wait_for(lambda: not self._beside and not self._alone)
+            self._alone = True
+        try:
             yield
-
-
-def of_environment():
-    return Gate(os.environ.get(VARIABLE))
+        finally:
+            with self._changed:
+                self._alone = False
+                self._to_be_timed -= 1
+                self._changed.notify_all()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measures one start of one implementation in this process, as one JSON line.
 
-usage: measure.py MODEL DTYPE BATCH IMPLEMENTATION FOLDER [--first-call]
+usage: measure.py MODEL DTYPE BATCH IMPLEMENTATION FOLDER [--first-call | --in-turns]
 FOLDER holds the float64 reference (made by the implementation "reference") and exported models. Imports,
 building the model and exporting it are not part of a first call; torch.compile is. --first-call leaves out the
-calls after it.
+calls after it. --in-turns makes them when it is told to: after the line above, each line of the input is a number
+of seconds to call for, and the answer a list of what each call took.
 """
 
 import json
@@ -15,31 +16,34 @@ import sys
 import time
 from pathlib import Path
 
-import gate
+import torch
 
-turn = gate.of_environment()
-turn.enter()  # An import computes too.
-
-import torch  # noqa: E402
-
-from models import build  # noqa: E402
+from models import build
 
 STEADY_SECONDS = 3.0
 MIN_CALLS, MAX_CALLS = 7, 300
 
 
-def steady(run, first_s):
-    """Seconds of each of repeated calls."""
-    started = time.perf_counter()
-    run()
-    second_s = time.perf_counter() - started
-    calls = max(MIN_CALLS, min(MAX_CALLS, int(STEADY_SECONDS / max(min(first_s, second_s), 1e-4))))
+def calls_for(run, seconds, at_least=1, at_most=MAX_CALLS):
+    """Seconds of each of repeated calls, about so many seconds long in all."""
     times = []
-    for _ in range(calls):
+    while len(times) < at_least or (len(times) < at_most and sum(times) < seconds):
         started = time.perf_counter()
         run()
         times.append(time.perf_counter() - started)
     return times
+
+
+def steady(run):
+    run()
+    return calls_for(run, STEADY_SECONDS, at_least=MIN_CALLS)
+
+
+def take_turns(run):
+    """Others were timed since the last turn: what they have left in the caches is paid by a call that is not timed."""
+    for line in sys.stdin:
+        run()
+        print(json.dumps(calls_for(run, float(line))), flush=True)
 
 
 def relative_error(result, reference):
@@ -161,13 +165,14 @@ def stoker_figures(run):
     }
 
 
-def main(model_name, dtype_name, batch, name, folder, first_call=None):
+def main(model_name, dtype_name, batch, name, folder, how=None):
+    """(figures, what is called)"""
     dtype, place = getattr(torch, dtype_name), Path(folder, f"{model_name}-{dtype_name}-{batch}")
     place.mkdir(exist_ok=True)
     if name == "reference":
         output, flops = reference(model_name, dtype, batch)
         torch.save(output, place / "reference.pt")
-        return {"flops": flops}
+        return {"flops": flops}, None
     model, inputs = build(model_name, dtype, batch)
     if name in ENGINES:  # They take bf16 as a hint; the weights are those of the bf16 model.
         model, inputs = model.float(), inputs.float() if inputs.is_floating_point() else inputs
@@ -177,21 +182,20 @@ def main(model_name, dtype_name, batch, name, folder, first_call=None):
     run = IMPLEMENTATIONS[name](model, inputs, place)
     output = run()
     first_s = time.perf_counter() - started
-    samples = []
-    if not first_call:
-        with turn.alone():
-            samples = steady(run, first_s)
+    samples = [] if how else steady(run)
     figures = {
         "first_call_s": first_s, "rel_err": relative_error(output, expected),
         "steady_s": statistics.median(samples) if samples else None, "steady_samples_s": samples,
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
-    return figures | (stoker_figures(run) if name == "stoker" else {})
+    return figures | (stoker_figures(run) if name == "stoker" else {}), run
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (6, 7) or sys.argv[6:] not in ([], ["--first-call"]):
+    if len(sys.argv) not in (6, 7) or sys.argv[6:] not in ([], ["--first-call"], ["--in-turns"]):
         sys.exit(__doc__)
     with torch.no_grad():
-        result = main(*sys.argv[1:3], int(sys.argv[3]), *sys.argv[4:])
-    print(json.dumps(result), flush=True)
+        result, run = main(*sys.argv[1:3], int(sys.argv[3]), *sys.argv[4:])
+        print(json.dumps(result), flush=True)
+        if sys.argv[6:] == ["--in-turns"]:
+            take_turns(run)
     os._exit(0)  # A process with a compiled model may take seconds to tear down.

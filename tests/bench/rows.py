@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import turns
 from figures import figure, median
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +33,21 @@ def machine():
         ["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
     return (f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores, "
             f"commit {commit.stdout.strip() or 'unknown'}")
+
+
+def _label(model, dtype, batch, implementation, note):
+    return f"{model} {dtype} batch {batch}, {implementation}{note and ' ' + note}"
+
+
+def _say_of(label, figures, errors, started):
+    for line in errors.splitlines():
+        if "stoker" in line and "error" not in figures:
+            say(f"    {line}")
+    first = figures.get("first_call_s")
+    told = f"first call {first:.2f} s" if first else ""
+    if figures.get("steady_s"):
+        told += f", then {1e3 * figures['steady_s']:.2f} ms"
+    say(f"    {label}: {told or figures.get('error', '')}  ({time.perf_counter() - started:.0f} s)")
 
 
 class Bench:
@@ -72,36 +88,46 @@ class Bench:
 
     def start(self, model, dtype, batch, implementation, cache, note=""):
         """The figures of one process, or {"error": ...}."""
-        label = f"{model} {dtype} batch {batch}, {implementation}{note and ' ' + note}"
         # After a cold start nobody looks at the calls that follow: a warm one is next.
         first = ["--first-call"] if note == "cold" else []
-        return self.process(label, implementation, cache, [
-            str(HERE / "measure.py"), model, dtype, str(batch), implementation, str(self.folder), *first])
+        return self.process(
+            _label(model, dtype, batch, implementation, note), implementation, cache,
+            [*self._measure(model, dtype, batch, implementation), *first])
+
+    def start_in_turns(self, model, dtype, batch, implementation, cache, note=""):
+        """A turns.Start that has made its first call."""
+        label = _label(model, dtype, batch, implementation, note)
+        started = self._begin(label, implementation, cache)
+        start = turns.Start(
+            [*self._measure(model, dtype, batch, implementation), "--in-turns"], self.environment(cache),
+            START_TIMEOUT_S)
+        _say_of(label, start.figures, start.errors(), started)
+        return start
 
     def process(self, label, implementation, cache, arguments, **variables):
         """The JSON object in the last line that a Python script prints, or {"error": ...}."""
-        self._done += 1
-        say(f"[{self._done}/{self._starts}] {label} ...")
-        if implementation.startswith("stoker"):
-            self._daemons.add(cache)
-        started = time.perf_counter()
+        started = self._begin(label, implementation, cache)
         try:
             process = subprocess.run(
                 [sys.executable, *arguments], env=self.environment(cache) | variables,
                 capture_output=True, text=True, timeout=START_TIMEOUT_S)
+            errors = process.stderr
             figures = json.loads(process.stdout.strip().splitlines()[-1])
-            for line in process.stderr.splitlines():
-                if "stoker" in line:
-                    say(f"    {line}")
         except (subprocess.TimeoutExpired, IndexError, json.JSONDecodeError) as error:
-            output = getattr(error, "stderr", None) or getattr(locals().get("process"), "stderr", "")
-            figures = {"error": (str(output) or repr(error))[-500:]}
-        first = figures.get("first_call_s")
-        told = f"first call {first:.2f} s" if first else ""
-        if figures.get("steady_s"):
-            told += f", then {1e3 * figures['steady_s']:.2f} ms"
-        say(f"    {label}: {told or figures.get('error', '')}  ({time.perf_counter() - started:.0f} s)")
+            errors = str(getattr(error, "stderr", None) or getattr(locals().get("process"), "stderr", ""))
+            figures = {"error": (errors or repr(error))[-500:]}
+        _say_of(label, figures, errors, started)
         return figures
+
+    def _measure(self, model, dtype, batch, implementation):
+        return [str(HERE / "measure.py"), model, dtype, str(batch), implementation, str(self.folder)]
+
+    def _begin(self, label, implementation, cache):
+        self._done += 1
+        say(f"[{self._done}/{self._starts}] {label} ...")
+        if implementation.startswith("stoker"):
+            self._daemons.add(cache)
+        return time.perf_counter()
 
     def command(self, cache, *arguments):
         """What the command line `stoker` prints."""

@@ -8,15 +8,14 @@ import gate
 STARTS = 12
 
 
-def test_who_is_timed_is_alone(tmp_path):
-    path, events = str(tmp_path / "gate"), []
+def test_who_is_timed_is_alone():
+    turn, events = gate.Gate(), []
 
     def start(number):
-        turn = gate.Gate(path)
-        turn.enter()
-        events.append(("computes", number))
-        time.sleep(0.01 * (number % 3))
-        events.append(("has computed", number))
+        with turn.beside_others():
+            events.append(("computes", number))
+            time.sleep(0.01 * (number % 3))
+            events.append(("has computed", number))
         with turn.alone():
             events.append(("is timed", number))
             time.sleep(0.01)
@@ -36,10 +35,3 @@ def test_who_is_timed_is_alone(tmp_path):
         elif event == "is timed":
             assert not computing and events[place + 1] == ("was timed", number)
     assert sum(event == "was timed" for event, _ in events) == STARTS
-
-
-def test_without_a_file_there_is_nobody_to_wait_for():
-    turn = gate.Gate(None)
-    turn.enter()
-    with turn.alone():
-        pass

@@ -1,0 +1,71 @@
+"""A start that goes on: it is timed when it is its turn, between the others of its row."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+
+
+class Start:
+    """A process whose first line of JSON is its figures, and which answers a number of seconds with a list of what
+    each call took in as many."""
+
+    def __init__(self, arguments, environment, timeout_s):
+        self._errors = tempfile.TemporaryFile("w+")
+        self._timeout_s = timeout_s
+        self._process = subprocess.Popen(
+            [sys.executable, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self._errors, text=True)
+        self.figures = self._answer()
+
+    def _answer(self):
+        """The next line that is JSON, or {"error": ...} where the process ends or takes too long."""
+        late = threading.Timer(self._timeout_s, self._process.kill)
+        late.start()
+        try:
+            for line in self._process.stdout:
+                with contextlib.suppress(json.JSONDecodeError):  # Libraries print too.
+                    return json.loads(line)
+        finally:
+            late.cancel()
+        return self._ended()
+
+    def _ended(self):
+        return {"error": self.errors()[-500:] or f"ended with status {self._process.wait()}"}
+
+    def errors(self):
+        """What the process has written to its standard error."""
+        self._errors.seek(0)
+        return self._errors.read()
+
+    def take_turn(self, seconds):
+        if "error" in self.figures:
+            return
+        try:
+            print(seconds, file=self._process.stdin, flush=True)
+            calls = self._answer()
+        except BrokenPipeError:
+            calls = self._ended()
+        if isinstance(calls, list):
+            self.figures.setdefault("steady_samples_s", []).extend(calls)
+        else:
+            self.figures |= calls
+
+    def close(self):
+        with contextlib.suppress(BrokenPipeError):  # What it was asked and has not read.
+            self._process.stdin.close()
+        self._process.stdout.close()
+        try:
+            self._process.wait(self._timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._errors.close()
+
+
+def take(starts, turns, seconds):
+    """Times all of them in turns: what slows the machine for a while slows each of them."""
+    for _ in range(turns):
+        for start in starts:
+            start.take_turn(seconds)
