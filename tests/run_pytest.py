@@ -13,6 +13,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
+from e2e import forked
+
 # Each process imports PyTorch, and has jobs and a daemon beside it: about 2 GiB.
 MAX_PROCESSES = 16
 NOTHING_COLLECTED = 5
@@ -42,6 +44,7 @@ def merged(reports):
 def main(arguments):
     report = pathlib.Path(arguments[0])
     report.parent.mkdir(parents=True, exist_ok=True)
+    os.environ[forked.VARIABLE] = forked.python()
     with tempfile.TemporaryDirectory() as folder:
         runs = commands(pathlib.Path(folder), arguments[1:], len(os.sched_getaffinity(0)))
         statuses = {subprocess.run(command).returncode for command, _ in runs}

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from count import outcomes
+from e2e import forked
 from slowest import slowest
 
 TESTS = pathlib.Path(__file__).parent
@@ -19,6 +20,7 @@ def run(folder, text):
     report = folder / "reports" / "report.xml"
     # This test itself may run in a process of xdist.
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    env[forked.VARIABLE] = sys.executable  # No servers are started for it.
     done = subprocess.run(
         [sys.executable, TESTS / "run_pytest.py", report, "-q", folder], cwd=folder, env=env,
         capture_output=True, timeout=300)

@@ -6,9 +6,9 @@ import os
 import pathlib
 import socket
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 from e2e.processes import Daemon, is_alive, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -35,7 +35,7 @@ class Site:
             self.env["STOKER_CAPTURES"] = self.env["STOKER_TEST_CAPTURES"]
 
     def start(self, *arguments):
-        job = [sys.executable, str(ROOT / "tests" / "e2e" / "job.py"), *map(str, arguments)]
+        job = [forked.python(), str(ROOT / "tests" / "e2e" / "job.py"), *map(str, arguments)]
         return self.keep(subprocess.Popen(
             job, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True))

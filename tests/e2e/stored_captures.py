@@ -21,8 +21,10 @@ def replace(site, captures):
 
 
 def _run(site, *arguments, input=None):
+    from e2e import forked  # Not there for the script.
+
     done = subprocess.run(
-        [sys.executable, str(pathlib.Path(__file__)), *arguments], env=site.env, input=input,
+        [forked.python(), str(pathlib.Path(__file__)), *arguments], env=site.env, input=input,
         capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout

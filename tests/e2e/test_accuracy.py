@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from e2e import forked
 
 # Of the spacing of float32. Eager's own error is smaller by chance for some sizes of products, and by f64 in variances.
 FLOORS = {"accuracy_job.py": 2, "sums_job.py": 3}
@@ -17,7 +18,7 @@ TESTS = pathlib.Path(__file__).parents[1]
 @pytest.mark.parametrize("name", FLOORS)
 @pytest.mark.parametrize("tiles", ("as it is", "without AMX"))
 def test_errors(site, name, tiles):
-    job = [sys.executable, str(TESTS / "e2e" / name)]
+    job = [forked.python(), str(TESTS / "e2e" / name)]
     if tiles == "without AMX":
         if "amx_tile" not in pathlib.Path("/proc/cpuinfo").read_text():
             pytest.skip("this processor has none")

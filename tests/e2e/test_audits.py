@@ -3,15 +3,15 @@
 import json
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 
 
 def run(site, *arguments, **variables):
     job = pathlib.Path(__file__).with_name("audit_job.py")
     done = subprocess.run(
-        [sys.executable, str(job), *arguments], env=site.env | variables, capture_output=True, text=True, timeout=600)
+        [forked.python(), str(job), *arguments], env=site.env | variables, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
 

@@ -3,13 +3,13 @@
 import json
 import pathlib
 import subprocess
-import sys
+from e2e import forked
 
 
 def test_calls(site):
     table = pathlib.Path(__file__).with_name("calls.py")
     done = subprocess.run(
-        [sys.executable, str(table)], env=site.env, capture_output=True, text=True, timeout=1200)
+        [forked.python(), str(table)], env=site.env, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["rows"] > 150
@@ -25,7 +25,7 @@ def test_inputs_that_change_in_each_others_memory(site):
     job = pathlib.Path(__file__).with_name("overlaps_job.py")
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+            [forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout.splitlines()[-1])
         assert result["wrong"] == [] and result["counters"]["calls_overlapping"] > 0

@@ -5,9 +5,9 @@ is one warning line at most, it is counted with its reason, and the next start i
 import json
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 from e2e import stored_captures
 from e2e.conftest import Site
 from e2e.test_faults import database_files, flip, truncate
@@ -26,7 +26,7 @@ def record(site, **keywords):
 
 def start(site, fault="none", way="torch", cases=CASES):
     done = subprocess.run(
-        [sys.executable, str(JOB), fault, way, *cases], env=site.env, capture_output=True, text=True,
+        [forked.python(), str(JOB), fault, way, *cases], env=site.env, capture_output=True, text=True,
         timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])

@@ -14,6 +14,7 @@ import zipfile
 
 import pytest
 import torch
+from e2e import forked
 from e2e import export_models
 from e2e.conftest import BUILD, ROOT
 from stoker.export_archive import __main__ as reader
@@ -31,7 +32,7 @@ SIZES = (4, 12, 9)
 def stoker(site, *arguments, **env):
     return subprocess.run(
         [str(BUILD / "bin" / "stoker"), *map(str, arguments)],
-        env={**site.env, "STOKER_PYTHON": sys.executable, **env}, capture_output=True, text=True, timeout=900)
+        env={**site.env, "STOKER_PYTHON": forked.python(), **env}, capture_output=True, text=True, timeout=900)
 
 
 def warm(site, *arguments, status=0, **env):
@@ -44,7 +45,7 @@ def warm(site, *arguments, status=0, **env):
 def job(site, archive, *calls):
     """{call: what came of it}; nothing traces less than it would for the first time."""
     done = subprocess.run(
-        [sys.executable, str(JOB), str(archive), *calls], env={**site.env, "STOKER_CAPTURES": "off"},
+        [forked.python(), str(JOB), str(archive), *calls], env={**site.env, "STOKER_CAPTURES": "off"},
         capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -193,7 +194,7 @@ def test_python3_reads_it_where_no_other_is_named(site, small, tmp_path):
     program = "import sys; from stoker.command import main; sys.argv[0] = 'stoker'; main()"
     env = {name: value for name, value in site.env.items() if name != "STOKER_PYTHON"}
     done = subprocess.run(
-        [sys.executable, "-c", program, "warm", str(small), "--no-grad-only", "--check"],
+        [forked.python(), "-c", program, "warm", str(small), "--no-grad-only", "--check"],
         env={**env, "PATH": "/nowhere"}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and done.stdout.startswith("0 hits, 1 missing"), done.stdout + done.stderr
 
@@ -202,7 +203,7 @@ def test_nothing_is_imported_from_the_folder_that_it_is_started_in(site, small, 
     (tmp_path / "torch.py").write_text("raise SystemExit('imported')\n")
     done = subprocess.run(
         [str(BUILD / "bin" / "stoker"), "warm", str(small), "--no-grad-only", "--check"], cwd=tmp_path,
-        env={**site.env, "STOKER_PYTHON": sys.executable}, capture_output=True, text=True, timeout=600)
+        env={**site.env, "STOKER_PYTHON": forked.python()}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and "1 missing" in done.stdout, done.stderr
 
 
@@ -229,7 +230,7 @@ def test_operators_and_classes_come_with_modules_that_are_named(site, tmp_path):
         "torch.export.save(torch.export.export(of_the_job.Model(), (torch.randn(4),)), sys.argv[1])\n")
     path = tmp_path / "custom.pt2"
     env = {"PYTHONPATH": f"{site.env['PYTHONPATH']}:{tmp_path}"}
-    subprocess.run([sys.executable, "-c", program, str(path)], env={**site.env, **env}, check=True, timeout=600)
+    subprocess.run([forked.python(), "-c", program, str(path)], env={**site.env, **env}, check=True, timeout=600)
     done = stoker(site, "warm", path, **env)
     assert done.returncode == 1 and re.search("torch.ops.of_the_job.twice.*--import", done.stderr), done.stderr
     summary, said = warm(site, path, "--import", "of_the_job", **env)

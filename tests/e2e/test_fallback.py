@@ -6,9 +6,9 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 from e2e.processes import Daemon, is_alive, wait_for
 
 
@@ -53,7 +53,7 @@ def test_hooks_on_all_modules_see_no_graph(site, setup):
     setup(site)
     job = pathlib.Path(__file__).with_name("hooks_job.py")
     for _ in range(2):
-        done = subprocess.run([sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+        done = subprocess.run([forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout.splitlines()[-1])
         assert max(result["errors"].values()) <= 1e-6, result

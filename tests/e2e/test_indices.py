@@ -3,9 +3,9 @@
 import json
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 
 
 @pytest.mark.parametrize("captures", ["on", "off"])
@@ -15,7 +15,7 @@ def test_indices_out_of_bounds_raise(site, captures):
     job = pathlib.Path(__file__).with_name("indices_job.py")
     for start in ("first", "second"):
         done = subprocess.run(
-            [sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+            [forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout.splitlines()[-1])
         assert result["wrong"] == [], start

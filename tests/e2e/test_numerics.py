@@ -2,7 +2,8 @@
 
 import json
 import subprocess
-import sys
+
+from e2e import forked
 
 SCRIPT = """
 import json, sys
@@ -46,7 +47,7 @@ ERRORS = {"highest": (0, 1e-6), "high": (2e-6, 2e-4), "medium": (5e-4, 1e-2)}
 
 def run(site, *precisions):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *precisions], env=site.env, capture_output=True, text=True, timeout=600)
+        [forked.python(), "-c", SCRIPT, *precisions], env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -7,11 +7,11 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
 import torch
 
+from e2e import forked
 from e2e.opinfo_list import read_fallbacks
 
 # Drawn by random.Random(0).sample from the operators of PyTorch 2.15 that take float32 and leave no
@@ -49,7 +49,7 @@ def _run(site, *arguments):
     """What the job says of each operator, and how it ended."""
     job = pathlib.Path(__file__).with_name("op_samples_job.py")
     done = subprocess.run(
-        [sys.executable, str(job), *arguments], env=site.env, capture_output=True, text=True,
+        [forked.python(), str(job), *arguments], env=site.env, capture_output=True, text=True,
         timeout=600)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["op"]: line for line in lines}, done

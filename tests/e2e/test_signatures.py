@@ -7,11 +7,11 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
 import pytest
+from e2e import forked
 from e2e import signatures
 from e2e.processes import BUILD, Between, run, start, wait_for
 from e2e.test_wire import field, parts
@@ -248,7 +248,7 @@ def test_processes_that_start_a_daemon_at_once_meet_one_key(site):
 def counters(site, home, **env):
     """Of one start by the user whose configuration lies in `home`."""
     done = subprocess.run(
-        [sys.executable, str(FAULT_JOB), "none", "torch", "keywords"],
+        [forked.python(), str(FAULT_JOB), "none", "torch", "keywords"],
         env={**site.env, "XDG_CONFIG_HOME": str(home), **env}, capture_output=True, text=True,
         timeout=600)
     assert done.returncode == 0, done.stderr

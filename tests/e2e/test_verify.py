@@ -3,9 +3,8 @@ daemon and job, in the daemon's name: the artifact of one graph comes under the 
 
 import json
 import subprocess
-import sys
 
-from e2e import signatures
+from e2e import forked, signatures
 from e2e.processes import Between, Daemon
 from e2e.test_wire import field, parts
 
@@ -36,7 +35,7 @@ def under_key_of(other, artifact, signing_key):
 
 def run(site, url, verify):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(verify)], env={**site.env, "STOKER_URL": url},
+        [forked.python(), "-c", SCRIPT, json.dumps(verify)], env={**site.env, "STOKER_URL": url},
         capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from e2e import forked
 
 JOB = pathlib.Path(__file__).with_name("warm_job.py")
 TOLERANCE = 1e-5
@@ -13,7 +14,7 @@ TOLERANCE = 1e-5
 
 def start(site, *cases):
     done = subprocess.run(
-        [sys.executable, str(JOB), *cases], env=site.env, capture_output=True, text=True, timeout=600)
+        [forked.python(), str(JOB), *cases], env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout.splitlines()[-1])
     for name, result in results.items():
@@ -83,7 +84,7 @@ def test_sizes_that_the_guards_exclude_are_traced_again(site):
 def test_artifacts_of_other_sizes_fail_into_eager(site):
     start(site, "all_dynamic_of_6")
     done = subprocess.run(
-        [sys.executable, str(JOB.with_name("fault_job.py")), "run_fails", "torch", "all_dynamic_of_6"],
+        [forked.python(), str(JOB.with_name("fault_job.py")), "run_fails", "torch", "all_dynamic_of_6"],
         env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
@@ -124,7 +125,7 @@ def test_stoker_compile_imports_nothing_of_the_compiler(site):
 
 def job(site, name, *arguments):
     done = subprocess.run(
-        [sys.executable, str(JOB.with_name(name)), *arguments], env=site.env, capture_output=True, text=True,
+        [forked.python(), str(JOB.with_name(name)), *arguments], env=site.env, capture_output=True, text=True,
         timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -137,7 +138,7 @@ def test_a_frame_that_dynamo_leaves_alone_is_said_to_be(site):
         "undocumented.__doc__ = 'abc'\n"  # Which Dynamo takes for None.
         "print(torch.compile(lambda x: x * len(undocumented.__doc__), backend='stoker')(torch.ones(1)))\n")
     done = subprocess.run(
-        [sys.executable, "-c", program], env=site.env | {"STOKER_LOG": "captures"}, capture_output=True, text=True,
+        [forked.python(), "-c", program], env=site.env | {"STOKER_LOG": "captures"}, capture_output=True, text=True,
         timeout=600)
     assert done.stdout == "tensor([3.])\n", done.stderr
     assert "a frame of which Dynamo compiles nothing" in done.stderr

@@ -3,15 +3,15 @@
 import json
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 
 
 def test_writes_to_a_row_that_nobody_announces_are_found(site):
     job = pathlib.Path(__file__).with_name("weights_job.py")
     done = subprocess.run(
-        [sys.executable, str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+        [forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     for name, (before, after) in result["calls"].items():
@@ -28,7 +28,7 @@ def test_weights_go_when_their_model_does(site, way):
     job = pathlib.Path(__file__).with_name("alive_job.py")
     for _ in ("recorded", "found"):
         done = subprocess.run(
-            [sys.executable, str(job), way], env=site.env, capture_output=True, text=True, timeout=600)
+            [forked.python(), str(job), way], env=site.env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout.splitlines()[-1])
         assert result["alive"] == 0, result
@@ -64,6 +64,6 @@ print(stoker.counters()["bindings"])
 """
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", program], env=site.env, capture_output=True, text=True, timeout=600)
+            [forked.python(), "-c", program], env=site.env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         assert done.stdout == "1\n"

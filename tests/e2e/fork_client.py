@@ -1,0 +1,61 @@
+"""Stands for a process that one of two servers forks (fork_server.py): as `python ARGUMENT...`, without what that
+takes to import PyTorch.
+
+usage: fork_client.py SOCKET SOCKET ARGUMENT...
+
+Where the environment asks for another interpreter than the servers' - hashes of its own, another PyTorch, another
+number of threads, a library loaded before all others - and for arguments that are options, it becomes a new process.
+"""
+
+import marshal
+import os
+import signal
+import socket
+import sys
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT)
+# What Python, its loader and PyTorch read while they start.
+READ_AT_START = ("PYTHON", "LD_", "OMP_", "MKL_", "KMP_", "GOMP_", "TORCH", "MALLOC_", "GLIBC_", "ATEN_", "CUDA_")
+HEEDED = ("PYTHONPATH", "PYTHONSAFEPATH")  # By a forked process, too.
+
+
+def needs_its_own(environment, arguments, server):
+    """`server`: what the servers were started with."""
+    if not arguments or (arguments[0].startswith("-") and arguments[0] != "-c"):
+        return True
+    path = environment.get("PYTHONPATH", "").split(os.pathsep)
+    return any(os.path.isdir(os.path.join(entry, "torch")) for entry in path if entry) or any(
+        environment.get(name) != server.get(name) for name in {*environment, *server}
+        if name.startswith(READ_AT_START) and name not in HEEDED)
+
+
+def main(sockets, arguments):
+    environment = dict(os.environ)
+    path = sockets[os.getpid() % len(sockets)]
+    with open(f"{path}.env", "rb") as file:
+        server = marshal.load(file)
+    if needs_its_own(environment, arguments, server):
+        os.execv(sys.executable, [sys.executable, *arguments])
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(path)
+    said = marshal.dumps((environment, os.getcwd(), arguments))
+    socket.send_fds(connection, [b"%d\n" % len(said)], [0, 1, 2])
+    connection.sendall(said)
+    if connection.recv(1) != b"+":
+        sys.exit("The fork server has ended.")
+    for number in SIGNALS:
+        signal.signal(number, lambda number, frame: connection.sendall(bytes([number])))
+    for file in (0, 1, 2):  # They are the process's, to close too.
+        os.close(file)
+    answer = connection.recv(64)
+    status = marshal.loads(answer) if answer else signal.SIGKILL
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:3], sys.argv[3:])
