@@ -115,7 +115,7 @@ Result<Blob> RocksBlobStore::Get(const Digest& digest) {
     return Blob(std::move(bytes), kind);
   }
   if (status.IsNotFound()) {
-    STOKER_RETURN_IF_ERROR(ForgetGhost(digest));
+    (void)ForgetGhost(digest);  // On a disk that takes no writes it stays, and is found again.
     return Missing(digest);
   }
   if (!IsDamage(status)) return FromRocks(status, "Blob " + digest.ToHex());
@@ -358,8 +358,9 @@ Status RocksBlobStore::MakeRoom(std::uint64_t bytes) {
       STOKER_TRY(leaving, ledger_.MakeRoom(bytes));
       reserved_bytes_ = bytes;
     } else {
-      // Refuse this write, but turn the cache over: a full disk must not freeze what it holds.
-      leaving = ledger_.TakeColdest(bytes, reason);
+      // Refuse this write, but turn the cache over: a full disk must not freeze what it holds. No
+      // more goes while the disk is owed as much: deleting gives it nothing back yet.
+      if (database_->owed_bytes() < bytes) leaving = ledger_.TakeColdest(bytes, reason);
       ++disk_refused_count_;
     }
   }

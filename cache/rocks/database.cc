@@ -63,7 +63,10 @@ Result<std::shared_ptr<Database>> Database::Open(DatabaseConfig config) {
   raw->reclaimer_ = std::make_unique<SpaceReclaimer>(
       raw->config_.reclaim_bytes, [raw](std::atomic<bool>& canceled) {
         const Status compacted = raw->Compact(canceled);
-        if (!compacted.ok() && !canceled) raw->Log(compacted.error().message);
+        if (raw->compaction_trouble_.IsNew(compacted) && !canceled) {
+          raw->Log(compacted.error().message);
+        }
+        return compacted.ok();
       });
   return database;
 }
@@ -128,7 +131,7 @@ Status Database::SetAside(std::string_view reason) {
 }
 
 rocksdb::Status Database::OpenFamilies(bool read_only) {
-  rocksdb::DBOptions options = DatabaseOptions(env_);
+  rocksdb::DBOptions options = DatabaseOptions(env_, config_.log);
   options.listeners.push_back(std::make_shared<DamageListener>(*this));
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (std::size_t i = 0; i < kFamilyCount; ++i) {

@@ -19,6 +19,7 @@
 #include "cache/rocks/space_reclaimer.h"
 #include "cache/rocks/write_ops.h"
 #include "protocol/base/result.h"
+#include "protocol/base/trouble.h"
 
 namespace stoker {
 
@@ -64,6 +65,8 @@ class Database {
   Status CheckFreeDisk(std::uint64_t bytes);
   void AddGarbage(std::uint64_t bytes) { reclaimer_->AddGarbage(bytes); }
   void RequestReclaim() { reclaimer_->Request(); }
+  // Of what was deleted: bytes that the disk has not got back yet.
+  std::uint64_t owed_bytes() const { return reclaimer_->owed_bytes(); }
 
   // Bytes of the files of the database, logs included.
   std::uint64_t DiskBytes();
@@ -103,6 +106,7 @@ class Database {
   std::unique_ptr<rocksdb::Env> owned_env_;
   rocksdb::Env* env_ = nullptr;
   std::unique_ptr<PathLock> lock_;
+  Trouble compaction_trouble_;  // The reclaimer's.
   // Shared by everybody who uses the handles below, had alone by who replaces them.
   std::shared_mutex handles_mutex_;
   std::unique_ptr<rocksdb::DB> db_;  // Null only if not even reading could be resumed.

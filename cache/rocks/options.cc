@@ -4,6 +4,8 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
+#include "cache/rocks/engine_log.h"
+
 namespace stoker {
 namespace {
 
@@ -26,7 +28,8 @@ rocksdb::BlockBasedTableOptions TableOptions() {
 
 }  // namespace
 
-rocksdb::DBOptions DatabaseOptions(rocksdb::Env* env) {
+rocksdb::DBOptions DatabaseOptions(rocksdb::Env* env,
+                                   const std::function<void(std::string_view)>& log) {
   rocksdb::DBOptions options;
   options.env = env;
   options.create_if_missing = true;
@@ -42,9 +45,8 @@ rocksdb::DBOptions DatabaseOptions(rocksdb::Env* env) {
   options.skip_stats_update_on_db_open = true;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
-  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  options.keep_log_file_num = 2;
-  options.max_log_file_size = std::size_t{1} << 20;
+  options.info_log = std::make_shared<EngineLog>(log);
+  options.info_log_level = options.info_log->GetInfoLogLevel();
   return options;
 }
 

@@ -3,7 +3,7 @@
 namespace stoker {
 
 SpaceReclaimer::SpaceReclaimer(std::uint64_t threshold_bytes,
-                               std::function<void(std::atomic<bool>&)> compact)
+                               std::function<bool(std::atomic<bool>&)> compact)
     : threshold_bytes_(threshold_bytes), compact_(std::move(compact)), thread_([this] { Run(); }) {}
 
 SpaceReclaimer::~SpaceReclaimer() {
@@ -18,6 +18,7 @@ SpaceReclaimer::~SpaceReclaimer() {
 void SpaceReclaimer::AddGarbage(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   garbage_bytes_ += bytes;
+  owed_bytes_ += bytes;
   if (garbage_bytes_ < threshold_bytes_) return;
   requested_ = true;
   changed_.notify_one();
@@ -29,6 +30,11 @@ void SpaceReclaimer::Request() {
   changed_.notify_one();
 }
 
+std::uint64_t SpaceReclaimer::owed_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return owed_bytes_;
+}
+
 void SpaceReclaimer::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -36,9 +42,11 @@ void SpaceReclaimer::Run() {
     if (stopping_) return;
     requested_ = false;
     garbage_bytes_ = 0;
+    const std::uint64_t owed_bytes = owed_bytes_;
     lock.unlock();
-    compact_(stopping_);
+    const bool is_given_back = compact_(stopping_);
     lock.lock();
+    if (is_given_back) owed_bytes_ -= owed_bytes;
   }
 }
 

@@ -13,9 +13,10 @@ namespace stoker {
 
 class SpaceReclaimer {
  public:
-  // `compact` should return soon after its argument becomes true.
+  // `compact` should return soon after its argument becomes true. It says whether the space of what
+  // was deleted before it began is given back.
   SpaceReclaimer(std::uint64_t threshold_bytes,
-                 std::function<void(std::atomic<bool>& canceled)> compact);
+                 std::function<bool(std::atomic<bool>& canceled)> compact);
   ~SpaceReclaimer();
   SpaceReclaimer(const SpaceReclaimer&) = delete;
   SpaceReclaimer& operator=(const SpaceReclaimer&) = delete;
@@ -24,16 +25,19 @@ class SpaceReclaimer {
   void AddGarbage(std::uint64_t bytes);
   // Compacts soon, however little was deleted.
   void Request();
+  // Bytes that were deleted and whose space is not given back.
+  std::uint64_t owed_bytes() const;
 
  private:
   void Run();
 
   const std::uint64_t threshold_bytes_;
-  const std::function<void(std::atomic<bool>&)> compact_;
+  const std::function<bool(std::atomic<bool>&)> compact_;
   std::atomic<bool> stopping_ = false;
-  std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;
-  std::uint64_t garbage_bytes_ = 0;
+  std::uint64_t garbage_bytes_ = 0;  // Since the last compaction began.
+  std::uint64_t owed_bytes_ = 0;
   bool requested_ = false;
   std::thread thread_;  // Last: it uses all of the above.
 };

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 from e2e import crash
@@ -74,6 +75,10 @@ def test_full_disk_refuses_writes_with_507_and_serves_reads(tmp_path):
         assert all(get(daemon, body) for body in kept)
         assert not get(daemon, refused)
         assert put(daemon, os.urandom(1 << 20))[0] in (503, 507)
+        assert all(get(daemon, body) for body in kept)
+        # Meanwhile RocksDB looks for room every five seconds, and says that it finds none.
+        time.sleep(7)
+        assert daemon.process.poll() is None
         assert all(get(daemon, body) for body in kept)
     finally:
         daemon.process.kill()

@@ -20,6 +20,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   void SetFull(bool full) { full_ = full; }
   // Every write fails with an I/O error while true.
   void SetBroken(bool broken) { broken_ = broken; }
+  // While false, no table and no blob file is written: neither flush nor compaction succeeds.
+  void SetCompactable(bool compactable) { compactable_ = compactable; }
   // What the disk says it has left.
   void SetFreeBytes(std::uint64_t bytes) { free_bytes_ = bytes; }
 
@@ -90,6 +92,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
  private:
   std::atomic<bool> full_ = false;
   std::atomic<bool> broken_ = false;
+  std::atomic<bool> compactable_ = true;
   std::atomic<bool> power_ = true;
   std::atomic<std::uint64_t> free_bytes_ = ~std::uint64_t{0};
   std::mutex mutex_;  // Guards what follows.
@@ -137,6 +140,9 @@ inline rocksdb::IOStatus FaultFileSystem::NewWritableFile(
     const std::string& name, const rocksdb::FileOptions& options,
     std::unique_ptr<rocksdb::FSWritableFile>* file, rocksdb::IODebugContext* dbg) {
   if (rocksdb::IOStatus status = CheckWrite(); !status.ok()) return status;
+  if (!compactable_ && (name.ends_with(".sst") || name.ends_with(".blob"))) {
+    return rocksdb::IOStatus::NoSpace("the disk is full");
+  }
   std::unique_ptr<rocksdb::FSWritableFile> inner;
   const rocksdb::IOStatus status = target()->NewWritableFile(name, options, &inner, dbg);
   if (!status.ok()) return status;

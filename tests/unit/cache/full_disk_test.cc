@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
+#include "cache/complete_action_index.h"
 #include "cache/rocks/database.h"
 #include "cache/rocks_action_index.h"
 #include "cache/rocks_blob_store.h"
@@ -78,6 +80,19 @@ TEST_F(FullDiskTest, Put_TooLittleFree_IsRefusedBeforeAnythingIsWritten) {
   EXPECT_TRUE(PutBytes(*blobs_, std::string(1500, 'x'), BlobKind::kKernel).ok());
 }
 
+TEST_F(FullDiskTest, Put_ManyAreRefused_OneOfThemMakesRoomAtATime) {
+  std::vector<Digest> stored;
+  for (char i = 0; i < 9; ++i) {
+    stored.push_back(*PutBytes(*blobs_, std::string(100000, i), BlobKind::kKernel));
+  }
+  disk_->SetFreeBytes(2500);
+  disk_->SetCompactable(false);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    EXPECT_FALSE(PutBytes(*blobs_, std::string(1600, 'x'), BlobKind::kKernel).ok());
+  }
+  EXPECT_GE(blobs_->usage().count, 8u);
+}
+
 // RocksDB's own SyncWAL() ends the process on a log whose first write has failed.
 TEST_F(FullDiskTest, Sync_AfterAFailedWrite_IsRefusedUntilThereIsRoom) {
   disk_->SetFull(true);
@@ -112,6 +127,27 @@ TEST_F(FullDiskTest, Sync_WhileWritesFail_NeverEndsTheProcess) {
   const Result<Blob> got = blobs_->Get(kept);
   ASSERT_TRUE(got.ok()) << got.error().message;
   EXPECT_EQ(got->bytes(), "kept");
+}
+
+TEST_F(FullDiskTest, Lookup_WhatIsLeftOfItCannotBeRemoved_IsAMissAllTheSame) {
+  CompleteActionIndex index(std::make_unique<RocksActionIndex>(database_), *blobs_);
+  const Digest key = Sha256Of("key");
+  ActionEntry entry;
+  entry.artifact = *PutBytes(*blobs_, "artifact", BlobKind::kArtifact);
+  ASSERT_TRUE(index.Publish("default", key, entry, Durability::kSynced).ok());
+  ASSERT_TRUE(blobs_->Delete(entry.artifact).ok());
+  disk_->SetFull(true);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_EQ(index.Lookup("default", key).error().code, ErrorCode::kDataLoss);
+    EXPECT_EQ(blobs_->Get(entry.artifact).error().code, ErrorCode::kNotFound);
+  }
+}
+
+// Its messages would go to the disk that is full, where they end the process.
+TEST_F(FullDiskTest, Database_OnAnyDisk_HasNoLogFileOfRocksDBs) {
+  ASSERT_TRUE(PutBytes(*blobs_, "kept", BlobKind::kKernel).ok());
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() + "/db/CURRENT"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/db/LOG"));
 }
 
 TEST_F(FullDiskTest, Evict_WriteFails_KeepsTheBlobs) {

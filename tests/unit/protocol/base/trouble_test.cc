@@ -1,0 +1,19 @@
+#include "protocol/base/trouble.h"
+
+#include <gtest/gtest.h>
+
+namespace stoker {
+namespace {
+
+TEST(TroubleTest, IsNew_TheSameFailureAgain_OnlyAfterASuccess) {
+  Trouble trouble;
+  EXPECT_FALSE(trouble.IsNew(Ok()));
+  EXPECT_TRUE(trouble.IsNew(Unavailable("a")));
+  EXPECT_FALSE(trouble.IsNew(Unavailable("a")));
+  EXPECT_TRUE(trouble.IsNew(Unavailable("b")));
+  EXPECT_FALSE(trouble.IsNew(Ok()));
+  EXPECT_TRUE(trouble.IsNew(Unavailable("b")));
+}
+
+}  // namespace
+}  // namespace stoker
