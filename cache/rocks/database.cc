@@ -88,6 +88,8 @@ Status Database::OpenEnvironment() {
   if (fs::create_directories(config_.path, error)) {
     fs::permissions(config_.path, fs::perms::owner_all, error);
   }
+  // RocksDB calls it an error that it is not there.
+  if (!error) fs::create_directory(DatabaseFolder(), error);
   if (error) {
     return FailedPrecondition("Cache folder '" + config_.path +
                               "' cannot be created: " + error.message() + ".");
