@@ -16,7 +16,8 @@ import sys
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT)
 # What Python, its loader and PyTorch read while they start.
 READ_AT_START = ("PYTHON", "LD_", "OMP_", "MKL_", "KMP_", "GOMP_", "TORCH", "MALLOC_", "GLIBC_", "ATEN_", "CUDA_")
-HEEDED = ("PYTHONPATH", "PYTHONSAFEPATH")  # By a forked process, too.
+# By a forked process, too. The last one is set by TorchInductor where it has run, and read whenever it does.
+HEEDED = ("PYTHONPATH", "PYTHONSAFEPATH", "TORCHINDUCTOR_CACHE_DIR")
 
 
 def needs_its_own(environment, arguments, server):

@@ -56,6 +56,12 @@ def test_pytorch_is_there_and_nothing_of_stoker():
     assert run(forked.python(), "-c", program)[1] == "True []\n"
 
 
+def test_what_inductor_sets_where_it_has_run_is_heeded():
+    program = "import os, sys; print('torch' in sys.modules, os.environ['TORCHINDUCTOR_CACHE_DIR'])"
+    env = {"TORCHINDUCTOR_CACHE_DIR": "/elsewhere"}
+    assert run(forked.python(), "-c", program, env=env)[1] == "True /elsewhere\n"
+
+
 @pytest.mark.parametrize("env", [{"PYTHONHASHSEED": "5"}, {"OMP_NUM_THREADS": "3"}, {"TORCH_LOGS": ""}])
 def test_what_an_interpreter_or_pytorch_reads_at_its_start_makes_a_new_process(env):
     assert run(forked.python(), "-c", "import sys; print('torch' in sys.modules)", env=env)[1] == "False\n"

@@ -8,6 +8,7 @@ ones, from another folder.
 import json
 import pathlib
 import subprocess
+import sys
 
 JOB = pathlib.Path(__file__).with_name("table_job.py")
 
@@ -16,7 +17,6 @@ import collections, enum, math
 import torch
 import torch.nn.functional as F
 from torch import nn
-from e2e import forked
 # HEADER
 
 SCALE = 2.0
@@ -298,7 +298,7 @@ def write(folder, rows, place):
 
 def start(site, folder, seed):
     done = subprocess.run(
-        [forked.python(), str(JOB), str(folder)], env={**site.env, "PYTHONHASHSEED": seed},
+        [sys.executable, str(JOB), str(folder)], env={**site.env, "PYTHONHASHSEED": seed},
         capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
