@@ -21,6 +21,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kStoredBytes = 100;  // Of what ranges are asked of.
+constexpr std::size_t kPieceSizes = 7;
 
 // A peer that sends these bytes, at most `piece` at a time, and takes whatever it is sent.
 class Sent : public net::Stream {
@@ -111,10 +112,9 @@ std::vector<std::string> Seeds() {
 }
 
 void TryInput(std::string_view bytes) {
-  const std::vector<std::string> whole = Read(bytes, bytes.size() + 1);
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}}) {
-    STOKER_CHECK(Read(bytes, piece) == whole);
-  }
+  // One cut for each input: several would take most of the time.
+  const std::size_t piece = 1 + bytes.size() % kPieceSizes;
+  STOKER_CHECK(Read(bytes, piece) == Read(bytes, bytes.size() + 1));
 }
 
 }  // namespace stoker::fuzz
