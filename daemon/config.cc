@@ -345,13 +345,17 @@ Values ReadEnvironment(const std::function<const char*(const char*)>& environmen
   return values;
 }
 
+// The configuration prints as TOML, which holds no other text.
+Status CheckUtf8(const std::string& text) {
+  if (wire::IsValidUtf8(text)) return Ok();
+  return InvalidArgument("'" + wire::ToValidUtf8(text) + "' is not valid UTF-8.");
+}
+
 Status Apply(Config& config, const Option& option, const std::vector<std::string>& values,
              const std::string& source) {
   for (const std::string& value : values) {
-    const Status status =
-        wire::IsValidUtf8(value)
-            ? option.set(config, value)
-            : InvalidArgument("'" + wire::ToValidUtf8(value) + "' is not valid UTF-8.");
+    Status status = CheckUtf8(value);
+    if (status.ok()) status = option.set(config, value);
     if (!status.ok()) return status.error().WithContext(source);
   }
   return Ok();
@@ -483,6 +487,9 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
     STOKER_TRY(command.config.cache_dir, DefaultCacheDir(environment));
   }
   command.config.cache_dir = std::filesystem::absolute(command.config.cache_dir).string();
+  if (const Status status = CheckUtf8(command.config.cache_dir); !status.ok()) {
+    return status.error().WithContext("The cache folder");
+  }
   if (command.config.listen.empty()) {
     const std::string socket = "unix:" + command.config.cache_dir + "/stokerd.sock";
     if (const auto address = net::ListenAddress::Parse(socket); !address.ok()) {

@@ -160,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Trailing", {"--workers=2x"}, {}, "", {"'2x'"}},
         Wrong{"Empty", {"--workers="}, {}, "", {"''"}},
         Wrong{"Variable", {}, {{"STOKER_WORKERS", "0"}}, "", {"'STOKER_WORKERS'", "'0'"}},
+        Wrong{"FolderOfNoText", {}, {{"XDG_CACHE_HOME", "/\xe9"}}, "", {"cache folder", "UTF-8"}},
         Wrong{"Choice", {"--log-level=loud"}, {}, "", {"'--log-level'", "'loud'", "debug"}},
         Wrong{"FileKey", {}, {}, "worker = 1\n", {"unknown key 'worker'", "c.toml"}},
         Wrong{"FileType", {}, {}, "workers = 1.5\n", {"'workers'", "whole number"}},
