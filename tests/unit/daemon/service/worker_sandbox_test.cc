@@ -16,6 +16,7 @@ using testing::Contains;
 using testing::IsEmpty;
 using testing::Not;
 
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 struct Probed {
   std::vector<std::string> in_force;
   std::map<std::string, int> errors;  // By attempt.
@@ -41,7 +42,6 @@ Probed Probe(const std::string& command = STOKER_SANDBOX_PROBE) {
   return probed;
 }
 
-#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 void ExpectNothingButACompile(const Probed& probed) {
   const auto needed = {"memory", "thread", "cores", "read a limit"};
   for (const std::string attempt : needed) {
