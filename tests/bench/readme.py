@@ -68,7 +68,7 @@ def service_table(run):
     text = []
     if crowd := run["stampede"]:
         text.append("{clients:,} clients that ask for one missing key within a second: {compiles} compile, {errors} errors,"
-                    " 99% served {p99_after_compile_ms:.0f} ms after its end, by one process that plays them all."
+                    " 99% served within {p99_after_compile_ms:.0f} ms of its end."
                     .format(**crowd))
     if idle := run["idle"]:
         text.append("{connections:,} idle connections: {rss_mib:.0f} MiB.".format(**idle))
@@ -85,8 +85,8 @@ def remote_table(run):
         f" {row['captures_found']} |" if not row["said"] else
         f"| a job with a {row['job']}: eager | {compact(row['first_call_s'])} | {compact(row['steady_ms'])} | - | - |"
         for row in run["rows"]]
-    text = ("Each job is on a host of its own (network namespaces), with an empty cache folder, TLS and a token; one start"
-            " each. The two that are refused say so in one line and run in eager.")
+    text = (f"The daemon is a {run['daemon']}. Each job is on a host of its own (network namespaces), with an empty cache"
+            " folder, TLS and a token; one start each. The two that are refused say so in one line and run in eager.")
     return "\n\n".join(["\n".join(lines), wrapped(text), wrapped(f"- {source(run, 'demo')}")]) + "\n"
 
 

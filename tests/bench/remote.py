@@ -3,16 +3,18 @@
 
 usage: ./dev demo remote [--json] [--store] [--model NAME]
 
-Hosts are network namespaces of this machine, with nothing between them but a bridge; each job has an empty cache
-folder. The first compiles remotely, the second starts warm, the third has a wrong token and the fourth expects
+Hosts are network namespaces of this machine, with nothing between them but a bridge; the daemon is in a container
+where buildah and debootstrap are there, else a process; each job has an empty cache folder. The first compiles remotely, the second starts warm, the third has a wrong token and the fourth expects
 another daemon: they run in eager, and say so in a line.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from pathlib import Path
 
 import torch
 
+import images
 import store
 from models import TITLES
 from networks import Network
@@ -33,10 +36,13 @@ JOB_TIMEOUT_S = 900
 
 
 class RemoteDaemon:
-    """stokerd on a host, at an address that others reach."""
+    """stokerd on a host, at an address that others reach: in a container, or as a process where there is none."""
 
-    def __init__(self, host, folder, token):
+    def __init__(self, host, folder, token, container=None):
+        folder.mkdir()
         make_certificate(folder, host.address)
+        # A job believes in files of its own user.
+        self.certificate = shutil.copy(folder / "tls.crt", folder.parent)
         tokens = folder / "tokens.toml"
         tokens.write_text(
             '[[token]]\nname = "demo"\nscopes = ["read", "write"]\n'
@@ -44,22 +50,31 @@ class RemoteDaemon:
         tokens.chmod(0o600)
         self.url = f"https://{host.address}:{PORT}"
         self.log = folder / "stokerd.log"
-        self._socket = folder / "cache" / "stokerd.sock"
-        self.process = subprocess.Popen(host.command([
-            program_named("stokerd"), "--cache-dir", folder / "cache", "--log-file", self.log,
-            "--listen", self.url, "--listen", f"unix:{self._socket}", "--tokens", tokens,
-            "--tls-certificate", folder / "tls.crt", "--tls-key", folder / "tls.key"]))
+        self._socket = folder / "stokerd.sock"
+        there = Path("/run/stoker") if container else folder  # As the daemon sees the folder.
+        cache = "/data/cache" if container else folder / "cache"
+        command = [
+            "stokerd" if container else program_named("stokerd"), "--cache-dir", cache, "--log-file",
+            there / self.log.name, "--listen", self.url, "--listen", f"unix:{there / self._socket.name}", "--tokens",
+            there / tokens.name, "--tls-certificate", there / "tls.crt", "--tls-key", there / "tls.key"]
+        self._variables = {"STOKER_URL": f"unix:{self._socket}"}
+        if container:
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, images.USER, images.USER)
+            command = container.command(*command, volumes={folder: there})
+            self._variables["STOKER_DAEMON_USER"] = str(images.USER)
+        self._process = subprocess.Popen(host.command(command))
         deadline = time.monotonic() + WAIT_S
         while not self._socket.exists():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"stokerd does not listen: {self.log.read_text()}")
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"stokerd does not listen: {self.log.read_text() if self.log.exists() else ''}")
             time.sleep(0.05)
 
     def tool(self, *arguments):
         """What the command line prints that runs beside the daemon."""
         return subprocess.run(
             [program_named("stoker"), *arguments], capture_output=True, text=True, check=True,
-            env={**os.environ, "STOKER_URL": f"unix:{self._socket}"}).stdout
+            env={**os.environ, **self._variables}).stdout
 
     def stats(self):
         return json.loads(self.tool("stats", "--json"))
@@ -69,8 +84,19 @@ class RemoteDaemon:
         return json.loads(self.tool("keys", "--json"))["daemon"]["signing_keys"][0]
 
     def close(self):
-        self.process.terminate()
-        self.process.wait(WAIT_S)
+        self.tool("stop")
+        self._process.wait(WAIT_S)
+
+
+def make_container(folder):
+    """One of an image of what is built, or None, with a line that says why."""
+    if absent := images.missing():
+        say(f"{absent} is missing: the daemon is a process.")
+        return None
+    say("The daemon's image ...")
+    (folder / "image").mkdir()
+    images.make_image(program_named("stokerd").parents[1], "stokerd-demo", folder / "image")
+    return images.Container("stokerd-demo")
 
 
 def run_job(host, model, folder, variables):
@@ -96,7 +122,7 @@ def jobs(daemon, hosts, model, folder, token):
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True, capture_output=True)
     key.chmod(0o600)
     known = {
-        "STOKER_URL": daemon.url, "STOKER_TLS_CA": str(folder / "tls.crt"), "STOKER_WRITER_KEY": str(key)}
+        "STOKER_URL": daemon.url, "STOKER_TLS_CA": str(daemon.certificate), "STOKER_WRITER_KEY": str(key)}
     chosen = (
         ("compiles", {"STOKER_TOKEN": token}),
         ("starts warm", {"STOKER_TOKEN": token}),
@@ -135,17 +161,17 @@ def main():
     with tempfile.TemporaryDirectory(prefix="stoker-remote-") as name:
         folder = Path(name)
         token = secrets.token_urlsafe(32)
-        network = Network(["daemon", "a", "b", "c", "d"])
-        try:
+        run_reference(arguments.model, folder)
+        with contextlib.ExitStack() as stack:
+            container = make_container(folder)
+            if container:
+                stack.callback(container.close)
+            network = Network(["daemon", "a", "b", "c", "d"])
+            stack.callback(network.close)
             server, *others = network.hosts
-            run_reference(arguments.model, folder)
-            daemon = RemoteDaemon(server, folder, token)
-            try:
-                rows = jobs(daemon, others, arguments.model, folder, token)
-            finally:
-                daemon.close()
-        finally:
-            network.close()
+            daemon = RemoteDaemon(server, folder / "daemon", token, container)
+            stack.callback(daemon.close)
+            rows = jobs(daemon, others, arguments.model, folder, token)
     print(table(
         [f"{TITLES[arguments.model]}, float32", "host", "first call, s", "a call, ms", "error", "compiled"],
         [[row["job"], row["host"], cell(row["first_call_s"], ".2f"), cell(row["steady_ms"], ".2f"),
@@ -161,7 +187,7 @@ def main():
             and all(row["compiles"] == 0 and len(row["said"]) == 1 for row in eager))
     if kept and arguments.store:
         run = store.conditions(torch.get_num_threads())
-        say(f"Stored: {store.write('remote', run, rows, model=arguments.model)}")
+        say(f"Stored: {store.write('remote', run, rows, model=arguments.model, daemon='container' if container else 'process')}")
     return 0 if kept else 1
 
 

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 import yaml
+from bench import images
 from e2e.processes import BUILD, ROOT, WAIT_S, Daemon, start, wait_for
 
 DOCKER = ROOT / "docker"
@@ -207,50 +208,21 @@ def test_containers_start_the_daemon_with_options_that_it_has(tmp_path):
 
 # ---- The image ---------------------------------------------------------------------------------
 
-BASE = "docker.io/library/debian:bookworm-slim"
 
-
-def buildah(*arguments, **options):
-    done = run_tool("buildah", "--storage-driver", "vfs", *arguments, **options)
-    assert done.returncode == 0, f"buildah {arguments}: {done.stderr}"
-    return done.stdout.strip()
-
-
-@pytest.fixture(scope="module")
-def base_image(tmp_path_factory):
-    """Debian's smallest, under the name that the Dockerfile takes; made here: there may be no registry."""
-    if run_tool("buildah", "--storage-driver", "vfs", "inspect", BASE).returncode == 0:
-        return BASE
-    root = tmp_path_factory.mktemp("debian")
-    done = run_tool("debootstrap", "--variant=minbase", "bookworm", root)
-    assert done.returncode == 0, done.stdout[-2000:]
-    container = buildah("from", "scratch")
-    buildah("copy", container, root, "/")
-    buildah("commit", "--rm", container, BASE)
-    return BASE
-
-
-@pytest.mark.skipif(not shutil.which("buildah") or not shutil.which("debootstrap"),
-                    reason="buildah or debootstrap is missing")
-def test_the_image_builds_serves_and_compiles(site, tmp_path, base_image):
-    context = tmp_path / "context"
-    install = run_tool("cmake", "--install", BUILD, "--strip", "--prefix", context / "dist" / "stoker")
-    assert install.returncode == 0, install.stderr
-    (context / "docker").mkdir()
-    shutil.copy(DOCKER / "packages.txt", context / "docker")
-    buildah("bud", "--isolation", "chroot", "--build-arg", "BUILT=prebuilt", "--file",
-            DOCKER / "Dockerfile", "--tag", "stokerd-test", context)
-    container = buildah("from", "--pull-never", "stokerd-test")
+@pytest.mark.skipif(images.missing() is not None, reason=f"{images.missing()} is missing")
+def test_the_image_builds_serves_and_compiles(site, tmp_path):
+    images.make_image(BUILD, "stokerd-test", tmp_path)
+    container = images.Container("stokerd-test")
     run_folder = tmp_path / "run"
     run_folder.mkdir(mode=0o777)
     run_folder.chmod(0o777)
     process = subprocess.Popen(
-        ["buildah", "--storage-driver", "vfs", "run", "--isolation", "chroot",
-         "--volume", f"{run_folder}:/run/stoker", "--env", "STOKER_SOCKET_MODE=0666",
-         "--env", "STOKER_OTHER_USERS=read,write", container, "--", "stokerd", "--listen",
-         "unix:/run/stoker/stokerd.sock"], text=True, stderr=subprocess.PIPE)
+        container.command(
+            "stokerd", "--listen", "unix:/run/stoker/stokerd.sock", volumes={run_folder: "/run/stoker"},
+            variables={"STOKER_SOCKET_MODE": "0666", "STOKER_OTHER_USERS": "read,write"}),
+        text=True, stderr=subprocess.PIPE)
     try:
-        url = {"STOKER_URL": f"unix:{run_folder}/stokerd.sock", "STOKER_DAEMON_USER": "8471"}
+        url = {"STOKER_URL": f"unix:{run_folder}/stokerd.sock", "STOKER_DAEMON_USER": str(images.USER)}
         wait_for(lambda: process.poll() is not None or healthcheck(site, **url).returncode == 0)
         assert process.poll() is None, process.stderr.read()
         site.env.update(url)
@@ -259,7 +231,7 @@ def test_the_image_builds_serves_and_compiles(site, tmp_path, base_image):
         stats = json.loads(run_tool(STOKER, "stats", "--json", env=site.env).stdout)
         assert stats["compiles"] == 1
     finally:
-        run_tool(STOKER, "stop", env={**site.env, "STOKER_DAEMON_USER": "8471"})
+        run_tool(STOKER, "stop", env={**site.env, "STOKER_DAEMON_USER": str(images.USER)})
         process.kill()
         process.wait()
-        buildah("rm", container)
+        container.close()

@@ -95,8 +95,11 @@ def test_table_of_a_daemon_on_another_host():
         {"job": "starts warm", "first_call_s": 1.25, "steady_ms": 97.0, "compiles": 0, "captures_found": 1, "said": []},
         {"job": "wrong token", "first_call_s": 3.4, "steady_ms": 273.0, "compiles": 0, "captures_found": 0,
          "said": ["a graph runs in eager: ..."]}]
-    older = {"bench": "remote", "model": "gpt2", "run": runs.conditions(date="2026-01-01T10:00:00+00:00"), "rows": []}
-    lines = lines_of(older, {"bench": "remote", "model": "gpt2", "run": runs.conditions(), "rows": rows})
+    older = {"bench": "remote", "model": "gpt2", "run": runs.conditions(date="2026-01-01T10:00:00+00:00"), "rows": [],
+             "daemon": "process"}
+    lines = lines_of(
+        older, {"bench": "remote", "model": "gpt2", "run": runs.conditions(), "rows": rows, "daemon": "container"})
+    assert any(line.startswith("The daemon is a container. Each job") for line in lines)
     assert "| a job that compiles | 4.50 | 166 | 1 | 0 |" in lines
     assert "| a job that starts warm | 1.25 | 97.0 | 0 | 1 |" in lines
     assert "| a job with a wrong token: eager | 3.40 | 273 | - | - |" in lines
@@ -112,4 +115,4 @@ def test_table_of_servers():
         "stampede": {"clients": 1000, "compiles": 1, "errors": 0, "p99_after_compile_ms": 790.0}})
     assert "| 1 KiB | 76,210 | 2.86 | - | - | 88,594 | 0.439 |" in lines
     text = " ".join(lines)
-    assert "1 compile, 0 errors, 99% served 790 ms after its end" in text and "10,000 idle connections: 118 MiB." in text
+    assert "1 compile, 0 errors, 99% served within 790 ms of its end" in text and "10,000 idle connections: 118 MiB." in text

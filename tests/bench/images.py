@@ -1,0 +1,65 @@
+"""The daemon's image, and containers of it: by buildah, as root, without an engine and, where need be, a registry."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = ROOT / "docker"
+BASE = "docker.io/library/debian:bookworm-slim"
+USER = 8471  # The daemon's in the image.
+NEEDED = ("buildah", "debootstrap")
+TIMEOUT_S = 900
+
+
+def missing():
+    """The first program that is needed and not there, or None."""
+    return next((name for name in NEEDED if not shutil.which(name)), None)
+
+
+def _run(*arguments):
+    done = subprocess.run(list(map(str, arguments)), capture_output=True, text=True, timeout=TIMEOUT_S)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, arguments))}: {done.stderr or done.stdout}")
+    return done.stdout.strip()
+
+
+def buildah(*arguments):
+    return _run("buildah", "--storage-driver", "vfs", *arguments)
+
+
+def make_base(folder):
+    """Has Debian's smallest under the name that the Dockerfile takes, where it is not."""
+    known = buildah("images", "--quiet", "--filter", f"reference={BASE}")
+    if not known:
+        _run("debootstrap", "--variant=minbase", "bookworm", folder / "debian")
+        container = buildah("from", "scratch")
+        buildah("copy", container, folder / "debian", "/")
+        buildah("commit", "--rm", container, BASE)
+
+
+def make_image(build, tag, folder):
+    """The image of what is built in `build`, from docker/Dockerfile."""
+    make_base(folder)
+    context = folder / "context"
+    _run("cmake", "--install", build, "--strip", "--prefix", context / "dist" / "stoker")
+    (context / "docker").mkdir()
+    shutil.copy(DOCKER / "packages.txt", context / "docker")
+    buildah("bud", "--isolation", "chroot", "--build-arg", "BUILT=prebuilt", "--file", DOCKER / "Dockerfile",
+            "--tag", tag, context)
+
+
+class Container:
+    def __init__(self, tag):
+        self._name = buildah("from", "--pull-never", tag)
+
+    def command(self, *arguments, volumes={}, variables={}):
+        """What runs these arguments in it. `volumes`: {folder here: folder there}."""
+        return [
+            "buildah", "--storage-driver", "vfs", "run", "--isolation", "chroot",
+            *(part for here, there in volumes.items() for part in ("--volume", f"{here}:{there}")),
+            *(part for name, value in variables.items() for part in ("--env", f"{name}={value}")),
+            self._name, "--", *map(str, arguments)]
+
+    def close(self):
+        buildah("rm", self._name)
