@@ -1,8 +1,11 @@
-"""Connections that are slow, or cut in the middle of a reply: jobs get what they asked for, or an error that says so."""
+"""Connections that are slow, cut in the middle of a reply, or say something odd: jobs get what they asked for, or an error
+that says so."""
+
+import time
 
 import pytest
 from e2e.processes import Daemon, run, start
-from e2e.relay import Relay
+from e2e.relay import Relay, Retold, head, whole
 
 WIDTHS = (32, 48, 8, 4)
 CUT_AFTER = 1000  # Bytes: more than any reply that is no content, and less than an artifact.
@@ -22,6 +25,19 @@ def relay(daemon):
 
     def make(plan):
         made.append(Relay(daemon.url, plan))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def retold(daemon):
+    made = []
+
+    def make(tell):
+        made.append(Retold(daemon, tell))
         return made[-1]
 
     yield make
@@ -62,3 +78,55 @@ def test_downloads_go_on_where_connections_were_cut(daemon, relay, site, tmp_pat
     site.tool("export", str(bundle))
     assert b"\r\nRange: bytes=" in through.asked
     assert site.tool("import", str(bundle))
+
+
+def dribble(send, path, status, body):
+    send(head(status, f"Content-Length: {len(body)}"))
+    for byte in body:
+        send(bytes([byte]))
+        time.sleep(0.5)
+
+
+def never_end(send, path, status, body):
+    send(head(status, "Transfer-Encoding: chunked"))
+    while True:
+        send(b"1\r\na\r\n")
+        time.sleep(0.5)
+
+
+def stand_still(send, path, status, body):
+    send(head(status, f"Content-Length: {len(body)}"))
+    time.sleep(600)
+
+
+@pytest.mark.parametrize(("tell", "said"), [
+    (dribble, "is answered by fewer than 65536 more bytes within 1000 ms"),
+    (never_end, "is answered by fewer than 65536 more bytes within 1000 ms"),
+    (stand_still, "is answered by a header and nothing of its body within 1000 ms")])
+def test_an_answer_that_does_not_come_on_is_not_waited_for(retold, site, tell, said):
+    through = retold(tell)
+    job = start(site, WIDTHS, STOKER_URL=through.url, STOKER_ANSWER_TIMEOUT_MS="1000")
+    _, error = job.communicate(timeout=120)
+    assert job.returncode == 1 and said in error
+
+
+def interim(send, path, status, body):
+    for each in (100, 103):
+        send(head(each, "Link: </x>"))
+    send(whole(status, body))
+
+
+def twice(send, path, status, body):
+    send(whole(status, body) + whole(200, b"of nothing that was asked"))
+
+
+def too_much(send, path, status, body):
+    send(whole(status, body) + b"more")
+
+
+@pytest.mark.parametrize("tell", [interim, twice, too_much])
+def test_each_request_gets_its_own_answer(daemon, retold, site, tell):
+    through = retold(tell)
+    assert run(site, WIDTHS, STOKER_URL=through.url)["source"] == "compiled"
+    assert run(site, WIDTHS, STOKER_URL=through.url)["source"] == "memory"
+    assert daemon.status()["stats"]["compiles"] == 1
