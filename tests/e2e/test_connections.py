@@ -1,6 +1,8 @@
 """Connections that are slow, cut in the middle of a reply, or say something odd: jobs get what they asked for, or an error
 that says so."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -130,3 +132,35 @@ def test_each_request_gets_its_own_answer(daemon, retold, site, tell):
     assert run(site, WIDTHS, STOKER_URL=through.url)["source"] == "compiled"
     assert run(site, WIDTHS, STOKER_URL=through.url)["source"] == "memory"
     assert daemon.status()["stats"]["compiles"] == 1
+
+
+def garble(send, path, status, body):
+    send(whole(status, b"\x1f\x8b\xff" * 100))
+
+
+# What a job's background thread does, and then the job itself.
+CONNECT = """
+import threading
+from stoker import client
+client.connect_ahead()
+[thread.join() for thread in threading.enumerate() if thread.name == "stoker-connect"]
+for ask in (client.status, client.client().compiler_epoch):
+    try:
+        ask()
+    except client.StokerError as error:
+        print(error.kind)
+"""
+
+
+def test_bytes_that_are_no_text_are_an_error_and_no_traceback(retold, site):
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT], env={**site.env, "STOKER_URL": retold(garble).url}, capture_output=True,
+        text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["data loss", "invalid argument"]
+
+
+def test_a_fault_in_a_background_thread_is_one_line(site):
+    code = 'from stoker import background; background.start("t", "nothing is done", lambda: 1 / 0).join()'
+    done = subprocess.run([sys.executable, "-c", code], env=site.env, capture_output=True, text=True, timeout=120)
+    assert done.stderr == "nothing is done, by a bug in Stoker: ZeroDivisionError('division by zero')\n"
