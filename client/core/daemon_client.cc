@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
+#include "client/core/progress_deadline.h"
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"
@@ -290,19 +292,27 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
   }
 }
 
-// Goes on as long as connections that break bring something.
+// Goes on as long as connections that break get further than any before, and not too slowly.
 Result<std::string> DaemonClient::Download(std::string_view path) {
-  std::string bytes;
+  PartialContent content;
+  std::size_t furthest = 0;
+  ProgressDeadline deadline(options_.call_timeout);
   while (true) {
-    const std::size_t before = bytes.size();
     const auto response = Exchange([&](HttpConnection& connection) {
-      return connection.Download(path, options_.call_timeout, bytes);
+      return connection.Download(path, options_.call_timeout, content);
     });
-    if (response.ok()) {
-      if (response->status / 100 != 2) return ErrorOfResponse(*response, path);
-      return bytes;
+    if (!response.ok() && !IsBrokenConnection(response.error())) return response.error();
+    if (response.ok() && response->status != 200 && response->status != 206) {
+      return ErrorOfResponse(*response, path);
     }
-    if (bytes.size() == before || !IsBrokenConnection(response.error())) return response.error();
+    if (response.ok() && content.is_whole()) return std::move(content.bytes);
+    const std::size_t begin = std::exchange(furthest, std::max(furthest, content.bytes.size()));
+    deadline.Moved(furthest - begin);
+    if (furthest == begin || Clock::now() > deadline.moment()) {
+      const std::string why = response.ok() ? "It comes in parts." : response.error().message;
+      return Unavailable(std::string(path) + " gets no further than " + std::to_string(furthest) +
+                         " bytes: " + why);
+    }
   }
 }
 

@@ -49,8 +49,12 @@ std::string MakeRequestId() {
   return {id.data(), static_cast<std::size_t>(size)};
 }
 
-// Takes a piece of the body of an answer with status 200 or 206. True: it is news.
-using OnPiece = std::function<Result<bool>(int status, std::string_view piece)>;
+// What is done with an answer with status 200 or 206.
+struct Taker {
+  // Once. An error ends the call and the connection.
+  std::function<Status(const Parser&)> on_header = [](const Parser&) { return Ok(); };
+  HttpConnection::OnData on_data;  // With each piece of the body.
+};
 
 struct Asked {
   std::string_view method;
@@ -118,12 +122,12 @@ struct HttpConnection::State {
   Status Parse(Parser& parser, Clock::time_point moment);
   // Up to the end of the final answer's header.
   Status ReadHead(std::optional<Parser>& parser, Clock::time_point moment);
-  Status ReadBody(Parser& parser, Clock::time_point begin, Patience patience,
-                  const OnPiece& on_piece, std::string* body);
+  Status ReadBody(Parser& parser, Clock::time_point begin, Patience patience, const Taker* taker,
+                  std::string* body);
   Result<HttpResponse> Exchange(std::string_view head, std::string_view body, Patience patience,
-                                const OnPiece& on_piece);
+                                const Taker* taker);
   // With the connection's fate and the errors' context.
-  Result<HttpResponse> Run(const Asked& asked, Patience patience, const OnPiece& on_piece);
+  Result<HttpResponse> Run(const Asked& asked, Patience patience, const Taker* taker);
 };
 
 Status HttpConnection::State::Send(std::string_view head, std::string_view body,
@@ -195,9 +199,10 @@ Status HttpConnection::State::ReadHead(std::optional<Parser>& parser, Clock::tim
 }
 
 Status HttpConnection::State::ReadBody(Parser& parser, Clock::time_point begin, Patience patience,
-                                       const OnPiece& on_piece, std::string* body) {
+                                       const Taker* taker, std::string* body) {
   const int status = static_cast<int>(parser.get().result_int());
-  const bool hand_on = on_piece && (status == 200 || status == 206);
+  const bool hand_on = taker != nullptr && (status == 200 || status == 206);
+  if (hand_on) STOKER_RETURN_IF_ERROR(taker->on_header(parser));
   std::string piece(
       std::min<std::uint64_t>(kPieceBytes, parser.content_length().value_or(kPieceBytes)), '\0');
   ProgressDeadline deadline(patience);
@@ -218,7 +223,7 @@ Status HttpConnection::State::ReadBody(Parser& parser, Clock::time_point begin, 
     if (!hand_on) {
       body->append(data);
     } else {
-      STOKER_TRY(const bool is_message, on_piece(status, data));
+      STOKER_TRY(const bool is_message, taker->on_data(data));
       is_news |= is_message;
     }
     deadline.Moved(data.size());
@@ -232,7 +237,7 @@ Status HttpConnection::State::ReadBody(Parser& parser, Clock::time_point begin, 
 }
 
 Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std::string_view body,
-                                                     Patience patience, const OnPiece& on_piece) {
+                                                     Patience patience, const Taker* taker) {
   STOKER_RETURN_IF_ERROR(Send(head, body, patience));
   const Clock::time_point begin = Clock::now();
   std::optional<Parser> parser;
@@ -250,19 +255,19 @@ Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std:
     is_authenticated = IsServedByTrusted(socket, trust);
   }
   response.is_authenticated = *is_authenticated;
-  STOKER_RETURN_IF_ERROR(ReadBody(*parser, begin, patience, on_piece, &response.body));
+  STOKER_RETURN_IF_ERROR(ReadBody(*parser, begin, patience, taker, &response.body));
   is_whole = header.keep_alive() && buffer.size() == 0;
   return response;
 }
 
 Result<HttpResponse> HttpConnection::State::Run(const Asked& asked, Patience patience,
-                                                const OnPiece& on_piece) {
+                                                const Taker* taker) {
   if (!is_whole) return Unavailable("The connection to " + url + " is broken.");
   try {
     const std::string id = MakeRequestId();
     STOKER_TRY(const std::string head, HeadOf(asked, host, authorization, id, job));
     is_whole = false;
-    auto response = Exchange(head, asked.body, patience, on_piece);
+    auto response = Exchange(head, asked.body, patience, taker);
     if (response.ok()) {
       response->request_id = id;
       return response;
@@ -339,25 +344,35 @@ Result<HttpResponse> HttpConnection::Call(std::string_view method, std::string_v
 Result<HttpResponse> HttpConnection::Stream(std::string_view method, std::string_view path,
                                             std::string_view body, Patience patience,
                                             const OnData& on_data) {
-  return state_->Run({method, path, body}, patience,
-                     [&](int /*status*/, std::string_view piece) { return on_data(piece); });
+  const Taker taker{.on_data = on_data};
+  return state_->Run({method, path, body}, patience, &taker);
 }
 
 Result<HttpResponse> HttpConnection::Download(std::string_view path, Patience patience,
-                                              std::string& bytes) {
-  constexpr int kPartialContent = 206;
-  const std::size_t offset = bytes.size();
-  bool begins = offset > 0;
-  return state_->Run({"GET", path, "", offset}, patience, [&](int status, std::string_view piece) {
-    // Who knows no ranges sends it from its beginning.
-    if (std::exchange(begins, false) && status != kPartialContent) bytes.clear();
-    if (bytes.size() + piece.size() > kMaxBodyBytes) {
-      return Result<bool>(
-          ResourceExhausted("It has more than " + std::to_string(kMaxBodyBytes) + " bytes."));
+                                              PartialContent& content) {
+  Taker taker;
+  taker.on_header = [&](const Parser& parser) -> Status {
+    const auto& header = parser.get();
+    const std::string etag(header[http::field::etag]);
+    if (header.result() == http::status::partial_content) {
+      return content.GoOn(std::string(header[http::field::content_range]), etag);
     }
-    bytes.append(piece);
-    return Result<bool>(false);
-  });
+    const auto length = parser.content_length();
+    content.BeginAnew(length ? std::optional<std::uint64_t>(*length) : std::nullopt, etag);
+    return Ok();
+  };
+  taker.on_data = [&](std::string_view piece) -> Result<bool> {
+    const std::uint64_t most = std::min(content.size.value_or(kMaxBodyBytes), kMaxBodyBytes);
+    if (content.bytes.size() + piece.size() > most) {
+      return ResourceExhausted("It has more than " + std::to_string(most) + " bytes.");
+    }
+    content.bytes.append(piece);
+    return false;
+  };
+  auto response = state_->Run({"GET", path, "", content.bytes.size()}, patience, &taker);
+  // An answer without a length has ended where the connection did, or its last chunk came.
+  if (response.ok() && response->status == 200) content.size = content.bytes.size();
+  return response;
 }
 
 bool HttpConnection::usable() const {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "client/core/daemon_trust.h"
+#include "client/core/partial_content.h"
 #include "client/core/url.h"
 #include "protocol/base/result.h"
 
@@ -53,10 +54,11 @@ class HttpConnection {
   Result<HttpResponse> Stream(std::string_view method, std::string_view path, std::string_view body,
                               Patience patience, const OnData& on_data);
 
-  // Appends to `bytes` the rest of the content at `path` whose beginning they are (RFC 9110, 14.2).
-  // What has come before an error stays there, for another connection to go on from. A status other
-  // than 200 and 206 is read whole, and changes nothing.
-  Result<HttpResponse> Download(std::string_view path, Patience patience, std::string& bytes);
+  // Appends to `content` what follows at `path` (RFC 9110, 14.2): more is to be asked for until it
+  // is whole. What has come before an error stays there, for another connection to go on from;
+  // nothing stays where the answer does not continue it. A status other than 200 and 206 is read
+  // whole, and changes nothing.
+  Result<HttpResponse> Download(std::string_view path, Patience patience, PartialContent& content);
 
   // Whether one more call may be made: each before it was answered, exactly once, and nothing has
   // come since. False also in a child that was forked since: the connection is its parent's.

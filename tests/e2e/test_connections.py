@@ -8,6 +8,7 @@ import time
 import pytest
 from e2e.processes import Daemon, run, start
 from e2e.relay import Relay, Retold, head, whole
+from e2e.test_bundles import stoker
 
 WIDTHS = (32, 48, 8, 4)
 CUT_AFTER = 1000  # Bytes: more than any reply that is no content, and less than an artifact.
@@ -80,6 +81,36 @@ def test_downloads_go_on_where_connections_were_cut(daemon, relay, site, tmp_pat
     site.tool("export", str(bundle))
     assert b"\r\nRange: bytes=" in through.asked
     assert site.tool("import", str(bundle))
+
+
+def cut_somewhere(send, path, body):
+    send(head(200, f"Content-Length: {len(body)}") + body[:20 + len(body) * (time.monotonic_ns() % 7) // 8])
+
+
+def send_another_part(send, path, body):
+    send(head(206, f"Content-Range: bytes 0-39/{len(body)}", "Content-Length: 40") + body[:40])
+
+
+def send_no_part(send, path, body):
+    send(head(206, "Content-Range: bytes 0-5/*", "Content-Length: 1000000") + body[:6])
+
+
+@pytest.mark.parametrize("tell_of_blob", [cut_somewhere, send_another_part, send_no_part])
+def test_downloads_that_get_no_further_are_an_error_soon(daemon, retold, site, tmp_path, tell_of_blob):
+    run(site, WIDTHS, STOKER_URL=daemon.url)
+    tries = []
+
+    def tell(send, path, status, body):
+        if not path.startswith("/cas/"):
+            return send(whole(status, body))
+        tries.append(path)
+        tell_of_blob(send, path, body)
+        return False
+
+    site.env["STOKER_URL"] = retold(tell).url
+    done = stoker(site, "export", tmp_path / "cache.bundle")
+    assert done.returncode == 1 and f"{tries[0]} gets no further than" in done.stderr
+    assert len(set(tries)) == 1 and len(tries) <= 100
 
 
 def dribble(send, path, status, body):

@@ -44,13 +44,22 @@ TEST(HttpConnection, Stream_Chunks_AreHandedOn) {
   EXPECT_EQ(received, "abcdefg");
 }
 
-TEST(HttpConnection, Download_CutInTheMiddle_KeepsWhatCame) {
-  CannedPeer peer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabcd", false);
+// `content`: what is there already of "abcdefghi".
+Result<HttpResponse> DownloadFrom(CannedPeer& peer, PartialContent& content) {
   auto connection = HttpConnection::Connect(peer.url(), kPatience);
-  ASSERT_TRUE(connection.ok());
-  std::string bytes;
-  EXPECT_FALSE((*connection)->Download("/x", kPatience, bytes).ok());
-  EXPECT_EQ(bytes, "abcd");
+  EXPECT_TRUE(connection.ok());
+  auto response = (*connection)->Download("/x", kPatience, content);
+  EXPECT_TRUE(response.ok() || !(*connection)->usable());
+  return response;
+}
+
+TEST(HttpConnection, Download_CutInTheMiddle_KeepsWhatCame) {
+  CannedPeer peer("HTTP/1.1 200 OK\r\nETag: \"x\"\r\nContent-Length: 9\r\n\r\nabcd", false);
+  PartialContent content;
+  EXPECT_FALSE(DownloadFrom(peer, content).ok());
+  EXPECT_EQ(content.bytes, "abcd");
+  EXPECT_EQ(content.size, 9u);
+  EXPECT_EQ(content.etag, "\"x\"");
   EXPECT_EQ(peer.Received().find("Range:"), std::string::npos);
 }
 
@@ -59,33 +68,74 @@ TEST(HttpConnection, Download_OfTheRest_IsAppended) {
       "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 4-8/9\r\nContent-Length: 5\r\n\r\n"
       "efghi",
       false);
-  auto connection = HttpConnection::Connect(peer.url(), kPatience);
-  ASSERT_TRUE(connection.ok());
-  std::string bytes = "abcd";
-  ASSERT_TRUE((*connection)->Download("/x", kPatience, bytes).ok());
-  EXPECT_EQ(bytes, "abcdefghi");
+  PartialContent content{.bytes = "abcd"};
+  ASSERT_TRUE(DownloadFrom(peer, content).ok());
+  EXPECT_EQ(content.bytes, "abcdefghi");
+  EXPECT_TRUE(content.is_whole());
   EXPECT_NE(peer.Received().find("Range: bytes=4-\r\n"), std::string::npos);
+}
+
+TEST(HttpConnection, Download_OfAPart_IsNotWhole) {
+  CannedPeer peer(
+      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 4-5/9\r\nContent-Length: 2\r\n\r\nef",
+      false);
+  PartialContent content{.bytes = "abcd"};
+  ASSERT_TRUE(DownloadFrom(peer, content).ok());
+  EXPECT_EQ(content.bytes, "abcdef");
+  EXPECT_FALSE(content.is_whole());
+}
+
+TEST(HttpConnection, Download_OfAnotherRange_IsRefusedAndBeginsAnew) {
+  CannedPeer peer(
+      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/9\r\nContent-Length: "
+      "5\r\n\r\nabcde",
+      false);
+  PartialContent content{.bytes = "abcd"};
+  const auto response = DownloadFrom(peer, content);
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(
+      response.error().message.find("Content-Range 'bytes 0-4/9' is not the rest from byte 4"),
+      std::string::npos)
+      << response.error().message;
+  EXPECT_EQ(content.bytes, "");
+}
+
+TEST(HttpConnection, Download_MoreThanTheRange_IsRefused) {
+  CannedPeer peer(
+      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 4-8/9\r\nContent-Length: 9\r\n\r\n"
+      "efghijklm",
+      false);
+  PartialContent content{.bytes = "abcd"};
+  const auto response = DownloadFrom(peer, content);
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_LE(content.bytes.size(), 9u);
 }
 
 TEST(HttpConnection, Download_FromWhoKnowsNoRanges_BeginsAnew) {
   CannedPeer peer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabcdefghi", false);
-  auto connection = HttpConnection::Connect(peer.url(), kPatience);
-  ASSERT_TRUE(connection.ok());
-  std::string bytes = "abcd";
-  ASSERT_TRUE((*connection)->Download("/x", kPatience, bytes).ok());
-  EXPECT_EQ(bytes, "abcdefghi");
+  PartialContent content{.bytes = "abcd"};
+  ASSERT_TRUE(DownloadFrom(peer, content).ok());
+  EXPECT_EQ(content.bytes, "abcdefghi");
+  EXPECT_TRUE(content.is_whole());
+}
+
+TEST(HttpConnection, Download_WithoutALength_IsWholeAtItsEnd) {
+  CannedPeer peer("HTTP/1.1 200 OK\r\n\r\nabcdefghi", false);
+  PartialContent content;
+  ASSERT_TRUE(DownloadFrom(peer, content).ok());
+  EXPECT_TRUE(content.is_whole());
 }
 
 TEST(HttpConnection, Download_Refused_ChangesNothing) {
   CannedPeer peer("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone", false);
-  auto connection = HttpConnection::Connect(peer.url(), kPatience);
-  ASSERT_TRUE(connection.ok());
-  std::string bytes = "abcd";
-  const auto response = (*connection)->Download("/x", kPatience, bytes);
+  PartialContent content{.bytes = "abcd"};
+  const auto response = DownloadFrom(peer, content);
   ASSERT_TRUE(response.ok());
   EXPECT_EQ(response->status, 404);
   EXPECT_EQ(response->body, "gone");
-  EXPECT_EQ(bytes, "abcd");
+  EXPECT_EQ(content.bytes, "abcd");
 }
 
 TEST(HttpConnection, Call_PeerClosesInTheMiddle_IsUnavailable) {
