@@ -37,7 +37,7 @@ Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
   const std::string message = std::string(path) + " answers HTTP " +
                               std::to_string(response.status) + " (request " + response.request_id +
                               ").";
-  if (response.status == 404) return NotFound(message);
+  // Not 404: whoever is in between does not know what the daemon has.
   if (response.status == 503 || response.status == 429) return Unavailable(message);
   return Internal(message);
 }
