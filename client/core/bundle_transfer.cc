@@ -90,33 +90,58 @@ class BundleWriter {
   bool sealed_ = false;
 };
 
-bool IsGone(const Error& error) {
-  return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kDataLoss;
-}
-
 // Of one entry after the other.
 class Export {
  public:
   Export(DaemonClient& daemon, BundleWriter& bundle, std::string compiler_epoch)
       : daemon_(daemon), bundle_(bundle), compiler_epoch_(std::move(compiler_epoch)) {}
 
+  // What is damaged is left out, and Finish says so.
   Status Take(const wire::ListEntry& listed) {
-    STOKER_TRY(const Digest key, IndexKeyOf(listed));
-    auto entry = daemon_.GetEntry({listed.ns, key});
-    const Status taken = !entry.ok()                ? Status(entry.error())
-                         : entry->kind == kArtifact ? TakeArtifact(*std::move(entry))
-                                                    : TakeCaptures(*std::move(entry));
-    // Evicted since it was listed, perhaps.
-    if (!taken.ok() && IsGone(taken.error())) {
+    ++entries_;
+    Status taken = TryTake(listed);
+    // A daemon that finds something of an entry lost forgets the entry, and says so when it is
+    // asked again.
+    if (IsDamage(taken)) taken = TryTake(listed);
+    if (taken.ok()) return Ok();
+    if (taken.error().code == ErrorCode::kNotFound) {  // Evicted since it was listed.
       ++counts_.skipped;
       return Ok();
     }
-    return taken;
+    const Error error = taken.error().WithContext(listed.kind + " " + listed.key.ToHex() +
+                                                  " of namespace '" + listed.ns + "'");
+    if (!IsDamage(taken)) return error;
+    if (damaged_++ < kMaxNamed) names_ += "\n  " + error.message;
+    return Ok();
+  }
+
+  Status Finish(const std::string& path) {
+    if (damaged_ == 0) return bundle_.Finish();
+    if (damaged_ > kMaxNamed) names_ += "\n  and others";
+    return DataLoss("'" + path + "' is not complete, " + std::to_string(damaged_) + " of " +
+                    std::to_string(entries_) + " entries came damaged:" + names_);
   }
 
   const TransferCounts& counts() const { return counts_; }
 
  private:
+  static constexpr std::size_t kMaxNamed = 10;
+
+  static bool IsDamage(const Status& status) {
+    return !status.ok() && status.error().code == ErrorCode::kDataLoss;
+  }
+
+  Status TryTake(const wire::ListEntry& listed) {
+    STOKER_TRY(const Digest key, IndexKeyOf(listed));
+    STOKER_TRY(wire::StoredEntry entry, daemon_.GetEntry({listed.ns, key}));
+    if (entry.ns != listed.ns || entry.key != key || entry.kind != listed.kind) {
+      return DataLoss("The daemon answers with " + entry.kind + " " + entry.key.ToHex() +
+                      " of namespace '" + entry.ns + "'.");
+    }
+    return entry.kind == kArtifact ? TakeArtifact(std::move(entry))
+                                   : TakeCaptures(std::move(entry));
+  }
+
   static Result<Digest> IndexKeyOf(const wire::ListEntry& listed) {
     if (listed.kind == kArtifact) return listed.key;
     STOKER_TRY(const PublicKey writer, PublicKey::Parse(listed.writer));
@@ -124,8 +149,10 @@ class Export {
   }
 
   Status TakeArtifact(wire::StoredEntry entry) {
+    // Without metadata: a request that is too large for the index, which no daemon could take.
     const auto call = wire::DecodeCompileCall(entry.metadata);
-    if (!call.ok() || call->compiler_epoch != compiler_epoch_) {
+    if (!call.ok() && !entry.metadata.empty()) return DataLoss(call.error().message);
+    if (entry.metadata.empty() || call->compiler_epoch != compiler_epoch_) {
       ++counts_.skipped;
       return Ok();
     }
@@ -151,10 +178,11 @@ class Export {
   Status TakeCaptures(wire::StoredEntry entry) {
     wire::CapturePut put;
     auto query = wire::DecodeCaptureQuery(entry.metadata);
+    if (!query.ok()) return DataLoss(query.error().message);
     const auto is_of_another = [&](const KeyField& field) {
       return field.tag == kCompilerTag && field.text != compiler_epoch_;
     };
-    if (!query.ok() || std::ranges::any_of(query->fields, is_of_another)) {
+    if (std::ranges::any_of(query->fields, is_of_another)) {
       ++counts_.skipped;
       return Ok();
     }
@@ -162,7 +190,12 @@ class Export {
     put.key.ns = entry.ns;
     put.label = entry.label;
     for (const Digest& digest : std::views::reverse(entry.references)) {
-      STOKER_TRY(put.capture, daemon_.GetBlob(digest));
+      auto capture = daemon_.GetBlob(digest);
+      if (!capture.ok() && capture.error().code == ErrorCode::kNotFound) {
+        ++counts_.skipped;
+        continue;
+      }
+      STOKER_TRY(put.capture, std::move(capture));
       STOKER_TRY(const bool is_new, bundle_.Add(kCaptureRecord, CaptureContentOf(put)));
       ++(is_new ? counts_.captures : counts_.there_already);
       if (is_new) counts_.bytes += put.capture.size();
@@ -174,6 +207,9 @@ class Export {
   BundleWriter& bundle_;
   const std::string compiler_epoch_;
   TransferCounts counts_;
+  std::size_t entries_ = 0;
+  std::size_t damaged_ = 0;
+  std::string names_;  // Of those, with what is wrong with them.
 };
 
 class Import {
@@ -254,6 +290,11 @@ Result<TransferCounts> ExportBundle(DaemonClient& daemon, const std::string& nam
     request.ns = name_space;
     request.kind = kind;
     STOKER_TRY(wire::ListReply reply, daemon.List(request));
+    if (reply.entries.size() >= wire::kMaxListEntries) {
+      return ResourceExhausted("The daemon lists " + std::to_string(reply.entries.size()) +
+                               " entries, the limit, and may have more: export each namespace into "
+                               "a bundle of its own.");
+    }
     std::ranges::move(reply.entries, std::back_inserter(entries));
   }
   STOKER_TRY(BundleWriter bundle, BundleWriter::Open(path));
@@ -262,7 +303,7 @@ Result<TransferCounts> ExportBundle(DaemonClient& daemon, const std::string& nam
     STOKER_RETURN_IF_ERROR(transfer.Take(entries[i]));
     on_transfer(i + 1, entries.size());
   }
-  STOKER_RETURN_IF_ERROR(bundle.Finish());
+  STOKER_RETURN_IF_ERROR(transfer.Finish(path));
   return transfer.counts();
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
+#include "client/core/progress_deadline.h"
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"
@@ -35,7 +37,7 @@ Error ErrorOfResponse(const HttpResponse& response, std::string_view path) {
   const std::string message = std::string(path) + " answers HTTP " +
                               std::to_string(response.status) + " (request " + response.request_id +
                               ").";
-  if (response.status == 404) return NotFound(message);
+  // Not 404: whoever is in between does not know what the daemon has.
   if (response.status == 503 || response.status == 429) return Unavailable(message);
   return Internal(message);
 }
@@ -46,6 +48,19 @@ std::chrono::seconds BusyTimeOf(const HttpResponse& response) {
 }
 
 bool IsBrokenConnection(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+// Takes a stream apart; each whole frame is news.
+HttpConnection::OnData FramesTo(std::function<Status(const std::string&)> on_frame) {
+  return [frames = wire::FrameReader(),
+          on_frame = std::move(on_frame)](std::string_view data) mutable -> Result<bool> {
+    frames.Feed(data);
+    for (bool is_news = false;; is_news = true) {
+      STOKER_TRY(const std::optional<std::string> frame, frames.Next());
+      if (!frame) return is_news;
+      STOKER_RETURN_IF_ERROR(on_frame(*frame));
+    }
+  };
+}
 
 void PauseBeforeAttempt(int attempt) {
   if (attempt >= 2) std::this_thread::sleep_for(kFirstPause * (1 << (attempt - 2)));
@@ -89,7 +104,8 @@ std::chrono::milliseconds DaemonClient::ConnectTimeout() const {
 
 bool DaemonClient::Answers() const {
   auto connection = HttpConnection::Connect(options_.url, ConnectTimeout(), options_.trust);
-  return connection.ok() && (*connection)->Call("GET", "/v1/hello", "", ShortPatience()).ok();
+  return connection.ok() &&
+         (*connection)->Call("GET", "/v1/hello", "", options_.answer_timeout).ok();
 }
 
 void DaemonClient::RestAfter(Clock::time_point start, const Error& error) {
@@ -134,7 +150,7 @@ Result<HttpResponse> DaemonClient::Exchange(const OnConnection& exchange) {
 }
 
 Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_view path,
-                                        std::string_view body, const Patience& patience) {
+                                        std::string_view body, Patience patience) {
   return Exchange(
       [&](HttpConnection& connection) { return connection.Call(method, path, body, patience); });
 }
@@ -208,8 +224,9 @@ Result<std::vector<PublicKey>> DaemonClient::Signers() {
 Result<std::variant<wire::Bundle, wire::Miss>> DaemonClient::Lookup(
     const wire::LookupRequest& request) {
   using Answer = std::variant<wire::Bundle, wire::Miss>;
-  STOKER_TRY(const HttpResponse response,
-             Call("POST", "/v1/lookup", wire::EncodeLookupRequest(request), ShortPatience()));
+  STOKER_TRY(
+      const HttpResponse response,
+      Call("POST", "/v1/lookup", wire::EncodeLookupRequest(request), options_.answer_timeout));
   if (response.status == 200) {
     STOKER_TRY(wire::Bundle bundle, wire::DecodeBundle(response.body));
     return Answer(std::move(bundle));
@@ -225,25 +242,20 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
                                                const OnProgress& on_progress,
                                                std::chrono::seconds* busy) {
   STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
-  wire::FrameReader frames;
   std::optional<Result<wire::Bundle>> answer;
-  const auto on_data = [&](std::string_view data) -> Status {
-    frames.Feed(data);
-    while (true) {
-      STOKER_TRY(const std::optional<std::string> frame, frames.Next());
-      if (!frame) return Ok();
-      STOKER_TRY(wire::CompileEvent event, wire::DecodeCompileEvent(*frame));
-      if (const auto* progress = std::get_if<wire::Progress>(&event)) {
-        if (on_progress) on_progress(*progress);
-      } else if (auto* bundle = std::get_if<wire::Bundle>(&event)) {
-        answer.emplace(std::move(*bundle));
-      } else {
-        answer.emplace(wire::ErrorOf(std::get<wire::ErrorReply>(event)));
-      }
+  const auto on_frame = [&](const std::string& frame) -> Status {
+    STOKER_TRY(wire::CompileEvent event, wire::DecodeCompileEvent(frame));
+    if (const auto* progress = std::get_if<wire::Progress>(&event)) {
+      if (on_progress) on_progress(*progress);
+    } else if (auto* bundle = std::get_if<wire::Bundle>(&event)) {
+      answer.emplace(std::move(*bundle));
+    } else {
+      answer.emplace(wire::ErrorOf(std::get<wire::ErrorReply>(event)));
     }
+    return Ok();
   };
   const auto response =
-      connection->Stream("POST", "/v1/compile", body, options_.compile_timeout, on_data);
+      connection->Stream("POST", "/v1/compile", body, options_.compile_timeout, FramesTo(on_frame));
   if (!response.ok()) {
     if (response.error().code == ErrorCode::kDeadlineExceeded) {
       RestAfter(Clock::now() - options_.compile_timeout, response.error());
@@ -280,38 +292,45 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
   }
 }
 
-// Goes on as long as connections that break bring something.
+// Goes on as long as connections that break get further than any before, and not too slowly.
 Result<std::string> DaemonClient::Download(std::string_view path) {
-  std::string bytes;
+  PartialContent content;
+  std::size_t furthest = 0;
+  ProgressDeadline deadline(options_.call_timeout);
   while (true) {
-    const std::size_t before = bytes.size();
     const auto response = Exchange([&](HttpConnection& connection) {
-      return connection.Download(path, options_.call_timeout, bytes);
+      return connection.Download(path, options_.call_timeout, content);
     });
-    if (response.ok()) {
-      if (response->status / 100 != 2) return ErrorOfResponse(*response, path);
-      return bytes;
+    if (!response.ok() && !IsBrokenConnection(response.error())) return response.error();
+    if (response.ok() && response->status != 200 && response->status != 206) {
+      return ErrorOfResponse(*response, path);
     }
-    if (bytes.size() == before || !IsBrokenConnection(response.error())) return response.error();
+    if (response.ok() && content.is_whole()) return std::move(content.bytes);
+    const std::size_t begin = std::exchange(furthest, std::max(furthest, content.bytes.size()));
+    deadline.Moved(furthest - begin);
+    if (furthest == begin || Clock::now() > deadline.moment()) {
+      const std::string why = response.ok() ? "It comes in parts." : response.error().message;
+      return Unavailable(std::string(path) + " gets no further than " + std::to_string(furthest) +
+                         " bytes: " + why);
+    }
   }
 }
 
 Result<std::string> DaemonClient::Ask(std::string_view path, const std::string& body,
-                                      const Patience& patience) {
+                                      Patience patience) {
   STOKER_TRY(HttpResponse response, Call("POST", path, body, patience));
   if (response.status != 200) return ErrorOfResponse(response, path);
   return std::move(response.body);
 }
 
-Status DaemonClient::Tell(std::string_view path, const std::string& body,
-                          const Patience& patience) {
+Status DaemonClient::Tell(std::string_view path, const std::string& body, Patience patience) {
   STOKER_TRY(const HttpResponse response, Call("POST", path, body, patience));
   if (response.status / 100 != 2) return ErrorOfResponse(response, path);
   return Ok();
 }
 
 Status DaemonClient::Report(const wire::Report& report) {
-  return Tell("/v1/report", wire::EncodeReport(report), ShortPatience());
+  return Tell("/v1/report", wire::EncodeReport(report), options_.answer_timeout);
 }
 
 Result<std::variant<wire::CaptureList, wire::Miss>> DaemonClient::FindCaptures(
@@ -319,7 +338,7 @@ Result<std::variant<wire::CaptureList, wire::Miss>> DaemonClient::FindCaptures(
   using Answer = std::variant<wire::CaptureList, wire::Miss>;
   constexpr std::string_view kPath = "/v1/captures/find";
   STOKER_TRY(const HttpResponse response,
-             Call("POST", kPath, wire::EncodeCaptureQuery(query), ShortPatience()));
+             Call("POST", kPath, wire::EncodeCaptureQuery(query), options_.answer_timeout));
   if (response.status == 200) {
     STOKER_TRY(wire::CaptureList list, wire::DecodeCaptureList(response.body));
     return Answer(std::move(list));
@@ -340,7 +359,7 @@ Status DaemonClient::DropCapture(const wire::CaptureDrop& drop) {
 }
 
 Status DaemonClient::NoteCapture(const wire::CaptureNote& note) {
-  return Tell("/v1/captures/note", wire::EncodeCaptureNote(note), ShortPatience());
+  return Tell("/v1/captures/note", wire::EncodeCaptureNote(note), options_.answer_timeout);
 }
 
 Result<wire::ListReply> DaemonClient::List(const wire::ListRequest& request) {
@@ -365,25 +384,20 @@ Result<wire::UpkeepReport> DaemonClient::Upkeep(std::string_view work, const std
                                                 const OnProgress& on_progress) {
   const std::string path = "/v1/cache/" + std::string(work);
   STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
-  wire::FrameReader frames;
   std::optional<Result<wire::UpkeepReport>> answer;
-  const auto on_data = [&](std::string_view data) -> Status {
-    frames.Feed(data);
-    while (true) {
-      STOKER_TRY(const std::optional<std::string> frame, frames.Next());
-      if (!frame) return Ok();
-      STOKER_TRY(wire::UpkeepEvent event, wire::DecodeUpkeepEvent(*frame));
-      if (const auto* progress = std::get_if<wire::Progress>(&event)) {
-        if (on_progress) on_progress(*progress);
-      } else if (auto* report = std::get_if<wire::UpkeepReport>(&event)) {
-        answer.emplace(std::move(*report));
-      } else {
-        answer.emplace(wire::ErrorOf(std::get<wire::ErrorReply>(event)));
-      }
+  const auto on_frame = [&](const std::string& frame) -> Status {
+    STOKER_TRY(wire::UpkeepEvent event, wire::DecodeUpkeepEvent(frame));
+    if (const auto* progress = std::get_if<wire::Progress>(&event)) {
+      if (on_progress) on_progress(*progress);
+    } else if (auto* report = std::get_if<wire::UpkeepReport>(&event)) {
+      answer.emplace(std::move(*report));
+    } else {
+      answer.emplace(wire::ErrorOf(std::get<wire::ErrorReply>(event)));
     }
+    return Ok();
   };
   STOKER_TRY(const HttpResponse response,
-             connection->Stream("POST", path, body, options_.call_timeout, on_data));
+             connection->Stream("POST", path, body, options_.call_timeout, FramesTo(on_frame)));
   Release(std::move(connection));
   if (response.status != 200) return ErrorOfResponse(response, path);
   if (!answer) return Unavailable("The daemon ended " + path + " without an answer.");
@@ -451,8 +465,8 @@ Status DaemonClient::Stop() {
 
 Result<std::string> DaemonClient::Get(const std::string& path) {
   // A trace may be made anew, which is a compile.
-  const auto patience =
-      path.starts_with("/v1/traces/") ? Patience(kInspectTimeout) : Patience(options_.call_timeout);
+  const Patience patience =
+      path.starts_with("/v1/traces/") ? Patience(kInspectTimeout) : options_.call_timeout;
   STOKER_TRY(HttpResponse response, Call("GET", path, "", patience));
   if (response.status != 200) return ErrorOfResponse(response, path);
   return std::move(response.body);

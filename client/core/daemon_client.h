@@ -27,10 +27,10 @@ struct DaemonClientOptions {
   // Set when the daemon is ours to start.
   std::optional<PrivateDaemonOptions> private_daemon;
   std::chrono::milliseconds connect_timeout{10000};
-  // The longest silence within a compile: every five seconds the daemon says that it lives.
+  // Patience with a compile: every five seconds the daemon says that it lives.
   std::chrono::milliseconds compile_timeout{30000};
-  std::chrono::milliseconds call_timeout{30000};  // For the answer to any other call.
-  // For the answer to what a job waits for, and for a connection to a daemon that is not ours.
+  std::chrono::milliseconds call_timeout{30000};  // Patience with any other call.
+  // Patience with what a job waits for, and for a connection to a daemon that is not ours.
   std::chrono::milliseconds answer_timeout{30000};
   std::chrono::seconds busy_patience{60};  // How long a compile waits for a place in the queue.
 };
@@ -96,14 +96,13 @@ class DaemonClient {
   Result<std::string> Probe(const std::string& path);
 
  private:
+  using Patience = HttpConnection::Patience;
   Result<std::unique_ptr<HttpConnection>> Acquire(bool may_start);
   Result<std::unique_ptr<HttpConnection>> Connect(bool may_start);
   void RestAfter(std::chrono::steady_clock::time_point start, const Error& error);
   // Has waited since `start` for an answer or a connection.
   void GiveUp(std::chrono::steady_clock::time_point start, const Error& error);
   std::chrono::milliseconds ConnectTimeout() const;
-  // Of what a job waits for.
-  Patience ShortPatience() const { return {options_.answer_timeout, options_.call_timeout}; }
   bool Answers() const;
   void Release(std::unique_ptr<HttpConnection> connection);
   // One exchange; a broken connection is replaced and the exchange repeated a few times: every /v1
@@ -111,7 +110,7 @@ class DaemonClient {
   using OnConnection = std::function<Result<HttpResponse>(HttpConnection&)>;
   Result<HttpResponse> Exchange(const OnConnection& exchange);
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
-                            const Patience& patience);
+                            Patience patience);
   // Stops a private daemon of another version, which an upgrade has left; the next call starts
   // ours.
   Status Replace();
@@ -123,9 +122,9 @@ class DaemonClient {
   // The content at `path`.
   Result<std::string> Download(std::string_view path);
   // A call that is answered with a message: its bytes.
-  Result<std::string> Ask(std::string_view path, const std::string& body, const Patience& patience);
+  Result<std::string> Ask(std::string_view path, const std::string& body, Patience patience);
   // A call that is answered without content.
-  Status Tell(std::string_view path, const std::string& body, const Patience& patience);
+  Status Tell(std::string_view path, const std::string& body, Patience patience);
 
   const DaemonClientOptions options_;
   std::mutex mutex_;

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "client/core/job_name.h"
+#include "client/core/progress_deadline.h"
 #include "client/core/transport.h"
 #include "protocol/wire/job_name.h"
 
@@ -32,6 +33,8 @@ using Parser = http::response_parser<http::buffer_body>;
 
 constexpr std::size_t kPieceBytes = 256 << 10;
 constexpr std::size_t kReadBytes = 64 << 10;
+// Of what frames a body, between two pieces of it.
+constexpr std::size_t kMaxFramingBytes = 64 << 10;
 // A small body goes out with its header.
 constexpr std::size_t kJoinedBytes = 16 << 10;
 
@@ -46,8 +49,12 @@ std::string MakeRequestId() {
   return {id.data(), static_cast<std::size_t>(size)};
 }
 
-// Takes a piece of the body of an answer with status 200 or 206.
-using OnPiece = std::function<Status(int status, std::string_view piece)>;
+// What is done with an answer with status 200 or 206.
+struct Taker {
+  // Once. An error ends the call and the connection.
+  std::function<Status(const Parser&)> on_header = [](const Parser&) { return Ok(); };
+  HttpConnection::OnData on_data;  // With each piece of the body.
+};
 
 struct Asked {
   std::string_view method;
@@ -80,6 +87,20 @@ Result<std::string> HeadOf(const Asked& asked, const std::string& host,
   return head.append("\r\n");
 }
 
+// What follows the name of a call, as each DeadlineExceeded in this file does.
+Error TooLate(std::string_view what, std::chrono::milliseconds patience) {
+  return DeadlineExceeded(std::string(what) + " within " + std::to_string(patience.count()) +
+                          " ms.");
+}
+
+Error TooSlow(std::string_view what, const ProgressDeadline& deadline) {
+  return TooLate(
+      std::string(what) + " fewer than " + std::to_string(deadline.least_bytes()) + " more bytes",
+      deadline.window());
+}
+
+bool IsInterim(const Parser& parser) { return parser.get().result_int() / 100 == 1; }
+
 }  // namespace
 
 struct HttpConnection::State {
@@ -96,22 +117,36 @@ struct HttpConnection::State {
   // Of plain TCP not known before the first answer: who has answered has accepted.
   std::optional<bool> is_authenticated;
 
-  Status Send(std::string_view head, std::string_view body, std::chrono::milliseconds patience);
+  Status Send(std::string_view head, std::string_view body, Patience patience);
   // Gives the parser what has come, and waits for more where that is too little.
   Status Parse(Parser& parser, Clock::time_point moment);
-  Result<HttpResponse> Exchange(std::string_view head, std::string_view body,
-                                const Patience& patience, const OnPiece& on_piece);
+  // Up to the end of the final answer's header.
+  Status ReadHead(std::optional<Parser>& parser, Clock::time_point moment);
+  Status ReadBody(Parser& parser, Clock::time_point begin, Patience patience, const Taker* taker,
+                  std::string* body);
+  Result<HttpResponse> Exchange(std::string_view head, std::string_view body, Patience patience,
+                                const Taker* taker);
   // With the connection's fate and the errors' context.
-  Result<HttpResponse> Run(const Asked& asked, const Patience& patience, const OnPiece& on_piece);
+  Result<HttpResponse> Run(const Asked& asked, Patience patience, const Taker* taker);
 };
 
 Status HttpConnection::State::Send(std::string_view head, std::string_view body,
-                                   std::chrono::milliseconds patience) {
-  if (body.size() <= kJoinedBytes) {
-    return transport->Write(std::string(head).append(body), patience);
+                                   Patience patience) {
+  std::string first(head);
+  if (body.size() <= kJoinedBytes) first.append(std::exchange(body, {}));
+  ProgressDeadline deadline(patience);
+  for (std::string_view rest : {std::string_view(first), body}) {
+    while (!rest.empty()) {
+      const auto written = transport->Write(rest, deadline.moment());
+      if (!written.ok() && written.error().code == ErrorCode::kDeadlineExceeded) {
+        return TooSlow("sends", deadline);
+      }
+      if (!written.ok()) return written.error();
+      rest.remove_prefix(*written);
+      deadline.Moved(*written);
+    }
   }
-  STOKER_RETURN_IF_ERROR(transport->Write(head, patience));
-  return transport->Write(body, patience);
+  return Ok();
 }
 
 Status HttpConnection::State::Parse(Parser& parser, Clock::time_point moment) {
@@ -122,7 +157,14 @@ Status HttpConnection::State::Parse(Parser& parser, Clock::time_point moment) {
   const bool in_chunks = parser.is_header_done() && parser.chunked();
   if (buffer.size() >= (in_chunks ? kLeastOfAChunkedBody : 1)) {
     buffer.consume(parser.put(buffer.data(), code));
-    if (code == http::error::body_limit) return ResourceExhausted(code.message() + ".");
+    if (code == http::error::body_limit) {
+      return ResourceExhausted("The answer has more than " + std::to_string(kMaxBodyBytes) +
+                               " bytes.");
+    }
+    if (code == http::error::need_more && buffer.size() > kMaxFramingBytes) {
+      return Unavailable("The answer has more than " + std::to_string(kMaxFramingBytes) +
+                         " bytes around its body.");
+    }
     if (code && code != http::error::need_more && code != http::error::need_buffer) {
       return Unavailable(code.message() + ".");
     }
@@ -140,48 +182,92 @@ Status HttpConnection::State::Parse(Parser& parser, Clock::time_point moment) {
   return code ? Status(Unavailable(code.message() + ".")) : Ok();
 }
 
+Status HttpConnection::State::ReadHead(std::optional<Parser>& parser, Clock::time_point moment) {
+  for (int interim = 0; interim <= kMaxInterimAnswers; ++interim) {
+    parser.emplace();
+    parser->body_limit(kMaxBodyBytes);
+    while (!parser->is_header_done()) {
+      STOKER_RETURN_IF_ERROR(Parse(*parser, moment));
+    }
+    if (!IsInterim(*parser)) return Ok();
+    if (parser->get().result() == http::status::switching_protocols) {
+      return Unavailable("The answer changes to another protocol, which nobody has asked for.");
+    }
+  }
+  return Unavailable("More than " + std::to_string(kMaxInterimAnswers) +
+                     " answers come before the final one.");
+}
+
+Status HttpConnection::State::ReadBody(Parser& parser, Clock::time_point begin, Patience patience,
+                                       const Taker* taker, std::string* body) {
+  const int status = static_cast<int>(parser.get().result_int());
+  const bool hand_on = taker != nullptr && (status == 200 || status == 206);
+  if (hand_on) STOKER_RETURN_IF_ERROR(taker->on_header(parser));
+  std::string piece(
+      std::min<std::uint64_t>(kPieceBytes, parser.content_length().value_or(kPieceBytes)), '\0');
+  ProgressDeadline deadline(patience);
+  bool has_begun = false;
+  while (!parser.is_done()) {
+    const Clock::time_point moment = has_begun ? deadline.moment() : begin + patience;
+    parser.get().body().data = piece.data();
+    parser.get().body().size = piece.size();
+    const Status parsed = Parse(parser, moment);
+    if (!parsed.ok() && parsed.error().code == ErrorCode::kDeadlineExceeded) {
+      return !has_begun ? TooLate("is answered by a header and nothing of its body", patience)
+                        : TooSlow("is answered by", deadline);
+    }
+    if (!parsed.ok()) return parsed.error();
+    const std::string_view data(piece.data(), piece.size() - parser.get().body().size);
+    if (data.empty()) continue;
+    bool is_news = !std::exchange(has_begun, true);
+    if (!hand_on) {
+      body->append(data);
+    } else {
+      STOKER_TRY(const bool is_message, taker->on_data(data));
+      is_news |= is_message;
+    }
+    deadline.Moved(data.size());
+    if (is_news) deadline.Renew();
+    // What is always there to be read, but brings next to nothing, is never waited for.
+    if (!parser.is_done() && Clock::now() > deadline.moment()) {
+      return TooSlow("is answered by", deadline);
+    }
+  }
+  return Ok();
+}
+
 Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std::string_view body,
-                                                     const Patience& patience,
-                                                     const OnPiece& on_piece) {
-  STOKER_RETURN_IF_ERROR(Send(head, body, patience.piece));
-  Parser parser;
-  parser.body_limit(kMaxBodyBytes);
-  const Clock::time_point header_end = Clock::now() + patience.answer;
-  while (!parser.is_header_done()) STOKER_RETURN_IF_ERROR(Parse(parser, header_end));
+                                                     Patience patience, const Taker* taker) {
+  STOKER_RETURN_IF_ERROR(Send(head, body, patience));
+  const Clock::time_point begin = Clock::now();
+  std::optional<Parser> parser;
+  const Status read = ReadHead(parser, begin + patience);
+  if (!read.ok() && read.error().code == ErrorCode::kDeadlineExceeded) {
+    return TooLate("is not answered", patience);
+  }
+  if (!read.ok()) return read.error();
 
   HttpResponse response;
-  response.status = static_cast<int>(parser.get().result_int());
-  response.retry_after_s = std::atoi(std::string(parser.get()[http::field::retry_after]).c_str());
+  const auto& header = parser->get();
+  response.status = static_cast<int>(header.result_int());
+  response.retry_after_s = std::atoi(std::string(header[http::field::retry_after]).c_str());
   if (!is_authenticated) {
     is_authenticated = IsServedByTrusted(socket, trust);
   }
   response.is_authenticated = *is_authenticated;
-  const bool hand_on = on_piece && (response.status == 200 || response.status == 206);
-  std::string piece(
-      std::min<std::uint64_t>(kPieceBytes, parser.content_length().value_or(kPieceBytes)), '\0');
-  while (!parser.is_done()) {
-    parser.get().body().data = piece.data();
-    parser.get().body().size = piece.size();
-    STOKER_RETURN_IF_ERROR(Parse(parser, Clock::now() + patience.piece));
-    const std::string_view data(piece.data(), piece.size() - parser.get().body().size);
-    if (!hand_on) {
-      response.body.append(data);
-    } else if (!data.empty()) {
-      STOKER_RETURN_IF_ERROR(on_piece(response.status, data));
-    }
-  }
-  is_whole = parser.get().keep_alive();
+  STOKER_RETURN_IF_ERROR(ReadBody(*parser, begin, patience, taker, &response.body));
+  is_whole = header.keep_alive() && buffer.size() == 0;
   return response;
 }
 
-Result<HttpResponse> HttpConnection::State::Run(const Asked& asked, const Patience& patience,
-                                                const OnPiece& on_piece) {
+Result<HttpResponse> HttpConnection::State::Run(const Asked& asked, Patience patience,
+                                                const Taker* taker) {
   if (!is_whole) return Unavailable("The connection to " + url + " is broken.");
   try {
     const std::string id = MakeRequestId();
     STOKER_TRY(const std::string head, HeadOf(asked, host, authorization, id, job));
     is_whole = false;
-    auto response = Exchange(head, asked.body, patience, on_piece);
+    auto response = Exchange(head, asked.body, patience, taker);
     if (response.ok()) {
       response->request_id = id;
       return response;
@@ -192,8 +278,7 @@ Result<HttpResponse> HttpConnection::State::Run(const Asked& asked, const Patien
     const std::string what = std::string(asked.method) + " " + std::string(asked.path) + " on " +
                              url + " (request " + id + ")";
     if (error.code == ErrorCode::kDeadlineExceeded) {
-      return DeadlineExceeded(what + " is not answered within " +
-                              std::to_string(patience.answer.count()) + " ms.");
+      return DeadlineExceeded(what + " " + error.message);
     }
     return error.WithContext(what);
   } catch (const std::exception& e) {
@@ -252,34 +337,46 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
 }
 
 Result<HttpResponse> HttpConnection::Call(std::string_view method, std::string_view path,
-                                          std::string_view body, const Patience& patience) {
+                                          std::string_view body, Patience patience) {
   return state_->Run({method, path, body}, patience, nullptr);
 }
 
 Result<HttpResponse> HttpConnection::Stream(std::string_view method, std::string_view path,
-                                            std::string_view body, const Patience& patience,
+                                            std::string_view body, Patience patience,
                                             const OnData& on_data) {
-  return state_->Run({method, path, body}, patience,
-                     [&](int /*status*/, std::string_view piece) { return on_data(piece); });
+  const Taker taker{.on_data = on_data};
+  return state_->Run({method, path, body}, patience, &taker);
 }
 
-Result<HttpResponse> HttpConnection::Download(std::string_view path, const Patience& patience,
-                                              std::string& bytes) {
-  constexpr int kPartialContent = 206;
-  const std::size_t offset = bytes.size();
-  bool begins = offset > 0;
-  return state_->Run({"GET", path, "", offset}, patience, [&](int status, std::string_view piece) {
-    // Who knows no ranges sends it from its beginning.
-    if (std::exchange(begins, false) && status != kPartialContent) bytes.clear();
-    if (bytes.size() + piece.size() > kMaxBodyBytes) {
-      return Status(
-          ResourceExhausted("It has more than " + std::to_string(kMaxBodyBytes) + " bytes."));
+Result<HttpResponse> HttpConnection::Download(std::string_view path, Patience patience,
+                                              PartialContent& content) {
+  Taker taker;
+  taker.on_header = [&](const Parser& parser) -> Status {
+    const auto& header = parser.get();
+    const std::string etag(header[http::field::etag]);
+    if (header.result() == http::status::partial_content) {
+      return content.GoOn(std::string(header[http::field::content_range]), etag);
     }
-    bytes.append(piece);
+    const auto length = parser.content_length();
+    content.BeginAnew(length ? std::optional<std::uint64_t>(*length) : std::nullopt, etag);
     return Ok();
-  });
+  };
+  taker.on_data = [&](std::string_view piece) -> Result<bool> {
+    const std::uint64_t most = std::min(content.size.value_or(kMaxBodyBytes), kMaxBodyBytes);
+    if (content.bytes.size() + piece.size() > most) {
+      return ResourceExhausted("It has more than " + std::to_string(most) + " bytes.");
+    }
+    content.bytes.append(piece);
+    return false;
+  };
+  auto response = state_->Run({"GET", path, "", content.bytes.size()}, patience, &taker);
+  // An answer without a length has ended where the connection did, or its last chunk came.
+  if (response.ok() && response->status == 200) content.size = content.bytes.size();
+  return response;
 }
 
-bool HttpConnection::usable() const { return state_->is_whole && getpid() == state_->owner; }
+bool HttpConnection::usable() const {
+  return state_->is_whole && getpid() == state_->owner && state_->transport->IsQuiet();
+}
 
 }  // namespace stoker

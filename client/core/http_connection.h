@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "client/core/daemon_trust.h"
+#include "client/core/partial_content.h"
 #include "client/core/url.h"
 #include "protocol/base/result.h"
 
@@ -22,22 +23,16 @@ struct HttpResponse {
   bool is_authenticated = false;
 };
 
-// How long a call may stand still.
-struct Patience {
-  template <typename Number, typename Period>
-  Patience(std::chrono::duration<Number, Period> both)  // NOLINT: implicit
-      : answer(both), piece(both) {}
-  Patience(std::chrono::milliseconds until_answer, std::chrono::milliseconds each_piece)
-      : answer(until_answer), piece(each_piece) {}
-
-  std::chrono::milliseconds answer;  // Until the answer's header is there.
-  std::chrono::milliseconds piece;   // Until more of a body has gone out or come.
-};
-
 class HttpConnection {
  public:
-  // The largest body that is read into memory at once.
+  // The largest body of an answer that is taken.
   static constexpr std::size_t kMaxBodyBytes = std::size_t{1} << 30;
+  // How many 1xx answers may come before the one that counts.
+  static constexpr int kMaxInterimAnswers = 16;
+
+  // How long a call may wait until the answer begins: its header, and of a body something. Before
+  // and after it, bodies move at the rate that a ProgressDeadline with this window asks.
+  using Patience = std::chrono::milliseconds;
 
   // Unavailable when nobody listens there. FailedPrecondition: somebody who is not trusted does, or
   // one who speaks something else.
@@ -46,25 +41,27 @@ class HttpConnection {
                                                          const DaemonTrust& trust = {});
   ~HttpConnection();
 
-  // Any answer with a status is a value. Unavailable: the connection broke; it cannot be used
-  // again. DeadlineExceeded: nothing moved for longer than `patience`. FailedPrecondition: the peer
-  // refuses this client.
+  // Any final answer is a value. Unavailable: the connection broke; it cannot be used again.
+  // DeadlineExceeded: `patience` is used up. ResourceExhausted: the answer is too large.
+  // FailedPrecondition: the peer refuses this client.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
-                            const Patience& patience);
+                            Patience patience);
 
   // A 200 is handed on in pieces as it arrives, and the returned body is empty; any other status
-  // is read whole. An error from `on_data` ends the call and the connection.
-  using OnData = std::function<Status(std::string_view)>;
+  // is read whole. An error from `on_data` ends the call and the connection; true: it is news that
+  // is worth waiting for more, however little it is.
+  using OnData = std::function<Result<bool>(std::string_view)>;
   Result<HttpResponse> Stream(std::string_view method, std::string_view path, std::string_view body,
-                              const Patience& patience, const OnData& on_data);
+                              Patience patience, const OnData& on_data);
 
-  // Appends to `bytes` the rest of the content at `path` whose beginning they are (RFC 9110, 14.2).
-  // What has come before an error stays there, for another connection to go on from. A status other
-  // than 200 and 206 is read whole, and changes nothing.
-  Result<HttpResponse> Download(std::string_view path, const Patience& patience,
-                                std::string& bytes);
+  // Appends to `content` what follows at `path` (RFC 9110, 14.2): more is to be asked for until it
+  // is whole. What has come before an error stays there, for another connection to go on from;
+  // nothing stays where the answer does not continue it. A status other than 200 and 206 is read
+  // whole, and changes nothing.
+  Result<HttpResponse> Download(std::string_view path, Patience patience, PartialContent& content);
 
-  // False also in a child that was forked since: the connection is its parent's.
+  // Whether one more call may be made: each before it was answered, exactly once, and nothing has
+  // come since. False also in a child that was forked since: the connection is its parent's.
   bool usable() const;
 
  private:

@@ -38,20 +38,18 @@ class Plain : public Transport {
     }
   }
 
-  Status Write(std::string_view bytes, std::chrono::milliseconds patience) override {
-    while (!bytes.empty()) {
+  Result<std::size_t> Write(std::string_view bytes, Clock::time_point moment) override {
+    while (true) {
       const ssize_t n =
           send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (n >= 0) {
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-        continue;
-      }
+      if (n >= 0) return static_cast<std::size_t>(n);
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return ErrnoError(errno);
-      if (!WaitFor(socket_.get(), POLLOUT, Clock::now() + patience)) return TooLate();
+      if (!WaitFor(socket_.get(), POLLOUT, moment)) return TooLate();
     }
-    return Ok();
   }
+
+  bool IsQuiet() override { return !WaitFor(socket_.get(), POLLIN, Clock::time_point()); }
 
  private:
   const FileDescriptor socket_;

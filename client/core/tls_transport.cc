@@ -97,15 +97,20 @@ class Tls : public Transport {
     });
   }
 
-  Status Write(std::string_view bytes, std::chrono::milliseconds patience) override {
-    while (!bytes.empty()) {
-      const std::string_view record = bytes.substr(0, SSL3_RT_MAX_PLAIN_LENGTH);
-      STOKER_TRY(const std::size_t written, Await(Clock::now() + patience, [&](std::size_t* n) {
-                   return SSL_write_ex(ssl_.get(), record.data(), record.size(), n);
-                 }));
-      bytes.remove_prefix(written);
-    }
-    return Ok();
+  Result<std::size_t> Write(std::string_view bytes, Clock::time_point moment) override {
+    const std::string_view record = bytes.substr(0, SSL3_RT_MAX_PLAIN_LENGTH);
+    return Await(moment, [&](std::size_t* n) {
+      return SSL_write_ex(ssl_.get(), record.data(), record.size(), n);
+    });
+  }
+
+  // Of TLS's own messages, such as tickets for a later session, it may say something.
+  bool IsQuiet() override {
+    char byte = 0;
+    const auto peeked = Await(Clock::time_point(), [&](std::size_t* bytes) {
+      return SSL_peek_ex(ssl_.get(), &byte, 1, bytes);
+    });
+    return !peeked.ok() && peeked.error().code == ErrorCode::kDeadlineExceeded;
   }
 
  private:
@@ -154,6 +159,7 @@ class Tls : public Transport {
   template <typename Call>
   Result<std::size_t> Await(Clock::time_point moment, const Call& call) {
     while (true) {
+      const bool is_late = Clock::now() >= moment;  // Records that bring nothing count for nothing.
       ERR_clear_error();
       errno = 0;
       std::size_t bytes = 0;
@@ -164,7 +170,8 @@ class Tls : public Transport {
         is_open_ = false;
         return Failure(errno);
       }
-      if (!WaitFor(socket_.get(), outcome == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, moment)) {
+      if (is_late ||
+          !WaitFor(socket_.get(), outcome == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, moment)) {
         return DeadlineExceeded("Nothing moves.");
       }
     }

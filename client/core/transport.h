@@ -25,8 +25,11 @@ class Transport {
   // Unavailable: the connection broke. FailedPrecondition: the peer says that it refuses the
   // client.
   virtual Result<std::size_t> Read(std::span<char> into, Clock::time_point moment) = 0;
-  // All of it. `patience` is for the wait until something more has gone out.
-  virtual Status Write(std::string_view bytes, std::chrono::milliseconds patience) = 0;
+  // At least one byte of `bytes`, which is not empty; how many. DeadlineExceeded: none could be
+  // sent by `moment`.
+  virtual Result<std::size_t> Write(std::string_view bytes, Clock::time_point moment) = 0;
+  // Whether the peer has said nothing that was not read, and has not closed the connection.
+  virtual bool IsQuiet() = 0;
 };
 
 // A connected socket, which does not block. Unavailable: nobody listens there, or not by `moment`.

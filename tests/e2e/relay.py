@@ -1,6 +1,8 @@
-"""A TCP relay between clients and a daemon that is slow, or cuts connections in the middle."""
+"""Between clients and a daemon: a TCP relay that is slow, or cuts connections in the middle, and one that understands
+HTTP and answers as it likes."""
 
 import contextlib
+import http.server
 import socket
 import threading
 import time
@@ -54,3 +56,45 @@ class Relay:
         for end in (source, target):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+
+class Retold:
+    """`tell(send, path, status, body)` sends the daemon's answer to each request as raw bytes, by send(bytes). A False
+    ends the connection."""
+
+    def __init__(self, daemon, tell):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                status, reply = daemon.call(self.command, self.path, body or None)
+                try:
+                    told = tell(self.wfile.write, self.path, status, reply)
+                except OSError:
+                    told = False  # The client has left.
+                self.close_connection = told is False
+
+            do_POST = do_GET
+
+            def log_message(self, *arguments):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def head(status, *lines):
+    """The beginning of an answer."""
+    return "\r\n".join([f"HTTP/1.1 {status} Said", *lines, "", ""]).encode()
+
+
+def whole(status, body):
+    """An answer as it should be."""
+    return head(status, f"Content-Length: {len(body)}") + body

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 from e2e import signatures, test_warm
 from e2e.conftest import BUILD
-from e2e.processes import run
+from e2e.processes import Daemon, run
+from e2e.relay import Retold, head, whole
 
 WIDTHS = ((8, 16), (8, 24), (8, 16, 24))
 
@@ -140,3 +141,106 @@ def test_two_exports_into_one_file_do_not_mix(site, bundle):
     assert "Another process exports into" in refused(site, "export", bundle)
     os.close(held)
     assert counts(site, "export", bundle)["artifacts"] == 1
+
+
+def flip(send, path, status, body):
+    middle = len(body) // 2
+    send(whole(status, body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1:]))
+
+
+def shorten(send, path, status, body):
+    send(head(status) + body[:-1])  # Up to the end of the connection.
+    return False
+
+
+def send_nothing(send, path, status, body):
+    send(whole(200, b""))
+
+
+def send_a_page(send, path, status, body):
+    send(whole(200, b"<html>Sign in first.</html>"))
+
+
+def know_no_such_path(send, path, status, body):
+    send(whole(404, b"<html>Not found.</html>"))
+
+
+def forbid(send, path, status, body):
+    send(whole(403, b""))
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    daemon = Daemon(tmp_path)
+    yield daemon
+    daemon.process.kill()
+    daemon.process.wait()
+
+
+def retold(request, daemon, tells):
+    """Answers as `tells` says for the paths that begin so, and as the daemon elsewhere."""
+    def tell(send, path, status, body):
+        for start, told in tells.items():
+            if path.startswith(start):
+                return told(send, path, status, body)
+        return send(whole(status, body))
+
+    made = Retold(daemon, tell)
+    request.addfinalizer(made.close)
+    return made
+
+
+@pytest.mark.parametrize(("path", "tell"), [
+    ("/cas/", flip), ("/cas/", shorten), ("/cas/", send_nothing), ("/cas/", send_a_page), ("/cas/", know_no_such_path),
+    ("/cas/", forbid), ("/v1/entries/get", send_nothing), ("/v1/entries/get", send_a_page),
+    ("/v1/entries/get", know_no_such_path)])
+def test_what_comes_damaged_is_named_and_the_bundle_is_not_finished(
+        request, daemon, site, bundle, path, tell):
+    site.env["STOKER_URL"] = daemon.url
+    run(site, WIDTHS[0])
+    [entry] = json.loads(site.tool("ls", "--json"))
+    site.env["STOKER_URL"] = retold(request, daemon, {path: tell}).url
+    said = refused(site, "export", bundle)
+    assert f"artifact {entry['key']} of namespace 'default'" in said
+    site.env["STOKER_URL"] = daemon.url
+    assert "export" in refused(site, "import", bundle).lower()
+    assert counts(site, "export", bundle)["skipped"] == 0
+    assert counts(site, "import", bundle)["there_already"] == 1
+
+
+def test_damage_of_one_entry_keeps_no_other_from_the_bundle(request, daemon, site, bundle):
+    site.env["STOKER_URL"] = daemon.url
+    for widths in WIDTHS:
+        run(site, widths)
+    damaged = json.loads(site.tool("ls", "--json"))[0]
+    site.env["STOKER_URL"] = retold(request, daemon, {f"/cas/{damaged['artifact']}": flip}).url
+    said = refused(site, "export", bundle)
+    assert f"is not complete, 1 of {len(WIDTHS)} entries came damaged:" in said and damaged["key"] in said
+    site.env["STOKER_URL"] = daemon.url
+    again = counts(site, "export", bundle)
+    assert (again["artifacts"], again["there_already"], again["skipped"]) == (1, len(WIDTHS) - 1, 0)
+
+
+@pytest.mark.parametrize("work", [("purge", "--namespace", "team-a", "--yes"), ("gc", "--to", "0")])
+@pytest.mark.parametrize("path", ["/v1/list", "/v1/entries/get"])
+def test_what_the_daemon_has_no_more_is_left_out(request, daemon, site, bundle, work, path):
+    site.env["STOKER_URL"] = daemon.url
+    run(site, WIDTHS[0], STOKER_NAMESPACE="team-a")
+
+    def remove(send, path, status, body):  # And then the blobs that nothing names.
+        for each in (work, ("gc", "--to", "0", "--unnamed-older-than", "0s")):
+            subprocess.run([str(BUILD / "bin" / "stoker"), "--url", daemon.url, *each], env=site.env, check=True)
+        send(whole(status, body))
+
+    site.env["STOKER_URL"] = retold(request, daemon, {path: remove}).url
+    exported = counts(site, "export", bundle)
+    assert (exported["artifacts"], exported["skipped"]) == (0, 1)
+
+
+def test_more_entries_than_a_daemon_lists_are_no_complete_bundle(request, daemon, site, bundle):
+    site.env["STOKER_URL"] = daemon.url
+    run(site, WIDTHS[0])
+    # Messages one behind the other are one with the entries of all.
+    many = {"/v1/list": lambda send, path, status, body: send(whole(status, body * 100000))}
+    site.env["STOKER_URL"] = retold(request, daemon, many).url
+    assert "The daemon lists 100000 entries, the limit" in refused(site, "export", bundle)

@@ -1,8 +1,14 @@
-"""Connections that are slow, or cut in the middle of a reply: jobs get what they asked for, or an error that says so."""
+"""Connections that are slow, cut in the middle of a reply, or say something odd: jobs get what they asked for, or an error
+that says so."""
+
+import subprocess
+import sys
+import time
 
 import pytest
 from e2e.processes import Daemon, run, start
-from e2e.relay import Relay
+from e2e.relay import Relay, Retold, head, whole
+from e2e.test_bundles import stoker
 
 WIDTHS = (32, 48, 8, 4)
 CUT_AFTER = 1000  # Bytes: more than any reply that is no content, and less than an artifact.
@@ -22,6 +28,19 @@ def relay(daemon):
 
     def make(plan):
         made.append(Relay(daemon.url, plan))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def retold(daemon):
+    made = []
+
+    def make(tell):
+        made.append(Retold(daemon, tell))
         return made[-1]
 
     yield make
@@ -62,3 +81,117 @@ def test_downloads_go_on_where_connections_were_cut(daemon, relay, site, tmp_pat
     site.tool("export", str(bundle))
     assert b"\r\nRange: bytes=" in through.asked
     assert site.tool("import", str(bundle))
+
+
+def cut_somewhere(send, path, body):
+    send(head(200, f"Content-Length: {len(body)}") + body[:20 + len(body) * (time.monotonic_ns() % 7) // 8])
+
+
+def send_another_part(send, path, body):
+    send(head(206, f"Content-Range: bytes 0-39/{len(body)}", "Content-Length: 40") + body[:40])
+
+
+def send_no_part(send, path, body):
+    send(head(206, "Content-Range: bytes 0-5/*", "Content-Length: 1000000") + body[:6])
+
+
+@pytest.mark.parametrize("tell_of_blob", [cut_somewhere, send_another_part, send_no_part])
+def test_downloads_that_get_no_further_are_an_error_soon(daemon, retold, site, tmp_path, tell_of_blob):
+    run(site, WIDTHS, STOKER_URL=daemon.url)
+    tries = []
+
+    def tell(send, path, status, body):
+        if not path.startswith("/cas/"):
+            return send(whole(status, body))
+        tries.append(path)
+        tell_of_blob(send, path, body)
+        return False
+
+    site.env["STOKER_URL"] = retold(tell).url
+    done = stoker(site, "export", tmp_path / "cache.bundle")
+    assert done.returncode == 1 and f"{tries[0]} gets no further than" in done.stderr
+    assert len(set(tries)) == 1 and len(tries) <= 100
+
+
+def dribble(send, path, status, body):
+    send(head(status, f"Content-Length: {len(body)}"))
+    for byte in body:
+        send(bytes([byte]))
+        time.sleep(0.5)
+
+
+def never_end(send, path, status, body):
+    send(head(status, "Transfer-Encoding: chunked"))
+    while True:
+        send(b"1\r\na\r\n")
+        time.sleep(0.5)
+
+
+def stand_still(send, path, status, body):
+    send(head(status, f"Content-Length: {len(body)}"))
+    time.sleep(600)
+
+
+@pytest.mark.parametrize(("tell", "said"), [
+    (dribble, "is answered by fewer than 65536 more bytes within 1000 ms"),
+    (never_end, "is answered by fewer than 65536 more bytes within 1000 ms"),
+    (stand_still, "is answered by a header and nothing of its body within 1000 ms")])
+def test_an_answer_that_does_not_come_on_is_not_waited_for(retold, site, tell, said):
+    through = retold(tell)
+    job = start(site, WIDTHS, STOKER_URL=through.url, STOKER_ANSWER_TIMEOUT_MS="1000")
+    _, error = job.communicate(timeout=120)
+    assert job.returncode == 1 and said in error
+
+
+def interim(send, path, status, body):
+    for each in (100, 103):
+        send(head(each, "Link: </x>"))
+    send(whole(status, body))
+
+
+def twice(send, path, status, body):
+    send(whole(status, body) + whole(200, b"of nothing that was asked"))
+
+
+def too_much(send, path, status, body):
+    send(whole(status, body) + b"more")
+
+
+@pytest.mark.parametrize("tell", [interim, twice, too_much])
+def test_each_request_gets_its_own_answer(daemon, retold, site, tell):
+    through = retold(tell)
+    assert run(site, WIDTHS, STOKER_URL=through.url)["source"] == "compiled"
+    assert run(site, WIDTHS, STOKER_URL=through.url)["source"] == "memory"
+    assert daemon.status()["stats"]["compiles"] == 1
+
+
+def garble(send, path, status, body):
+    send(whole(status, b"\x1f\x8b\xff" * 100))
+
+
+# What a job's background thread does, and then the job itself.
+CONNECT = """
+import threading
+from stoker import client
+client.connect_ahead()
+[thread.join() for thread in threading.enumerate() if thread.name == "stoker-connect"]
+for ask in (client.status, client.client().compiler_epoch):
+    try:
+        ask()
+    except client.StokerError as error:
+        print(error.kind)
+"""
+
+
+def test_bytes_that_are_no_text_are_an_error_and_no_traceback(retold, site):
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT], env={**site.env, "STOKER_URL": retold(garble).url}, capture_output=True,
+        text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["data loss", "invalid argument"]
+
+
+def test_a_fault_in_a_background_thread_is_one_line(site):
+    code = 'from stoker import background; background.start("t", "nothing is done", lambda: 1 / 0).join()'
+    done = subprocess.run([sys.executable, "-c", code], env=site.env, capture_output=True, text=True, timeout=120)
+    assert done.stderr == "nothing is done, by a bug in Stoker: ZeroDivisionError('division by zero')\n"

@@ -224,7 +224,7 @@ typedef void (*stoker_transfer_fn)(void* context, size_t done, size_t total);
 /* What the daemon has in a namespace (NULL or "": everywhere) that its compiler made, into a file
  * that can be imported elsewhere; one that is there is added to. An export or import that was
  * interrupted goes on when it is repeated. json: {"artifacts", "captures", "there_already",
- * "skipped" (of another compiler), "bytes"}. `progress` may be NULL. */
+ * "skipped" (of another compiler, gone meanwhile), "bytes"}. `progress` may be NULL. */
 STOKER_API stoker_status* stoker_bundle_export(stoker_client* client, const char* name_space,
                                                const char* path, stoker_transfer_fn progress,
                                                void* context, char** json);

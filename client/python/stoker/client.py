@@ -5,11 +5,10 @@ import contextlib
 import functools
 import json
 import os
-import threading
 from ctypes import byref, sizeof
 
-from . import library
-from .library import ClientOptions, CompileOptions, ProgressFunction, StokerError
+from . import background, library
+from .library import DATA_LOSS, ClientOptions, CompileOptions, ProgressFunction, StokerError
 from .locks import ProcessLock
 from .log import logger
 
@@ -92,8 +91,7 @@ class Client:
 
 def _log_progress(context, stage, done, total, detail, elapsed):
     logger.info(
-        "%s %d/%d %s (%.1f s)", (stage or b"").decode(), done, total, (detail or b"").decode(),
-        elapsed)
+        "%s %d/%d %s (%.1f s)", library.decode(stage), done, total, library.decode(detail), elapsed)
 
 
 def client():
@@ -113,7 +111,7 @@ def connect_ahead():
         if pid in _ahead:
             return
         _ahead.add(pid)
-    threading.Thread(target=_connect, name="stoker-connect", daemon=True).start()
+    background.start("stoker-connect", "no daemon is started ahead", _connect)
 
 
 def _connect():
@@ -133,4 +131,8 @@ def report(counters, fallback_ops=()):
 
 def status():
     """The daemon's status as a dictionary."""
-    return json.loads(client().get("/status"))
+    text = client().get("/status")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise StokerError(DATA_LOSS, f"/status of the daemon is no JSON: {error}.") from None

@@ -16,6 +16,7 @@ CODES = {
     5: "unavailable", 6: "deadline exceeded", 7: "data loss", 8: "failed precondition",
     9: "internal error",
 }
+DATA_LOSS = 7
 FAILED_PRECONDITION = 8
 REQUEST = re.compile(r" \(request ([\w.-]+)\)")  # In a message.
 
@@ -163,7 +164,7 @@ def check(status):
     if status:
         library = load()
         code = library.stoker_status_code(status)
-        message = library.stoker_status_message(status).decode(errors="replace")
+        message = decode(library.stoker_status_message(status))
         library.stoker_status_free(status)
         raise StokerError(code, message)
 
@@ -173,9 +174,14 @@ def take_text(call, *arguments):
     text = c_void_p()
     check(call(*arguments, byref(text)))
     try:
-        return ctypes.string_at(text.value).decode()
+        return decode(ctypes.string_at(text.value))
     finally:
         load().stoker_text_free(text)
+
+
+def decode(text):
+    """Text of C, in which a daemon may have put any bytes."""
+    return (text or b"").decode(errors="replace")
 
 
 def encode(text):
@@ -191,5 +197,5 @@ def make_handle(call, *arguments):
 
 __all__ = [
     "ClientOptions", "CompileOptions", "LibraryNotFound", "ProgressFunction", "StokerError",
-    "check", "encode", "find_library", "find_program", "load", "make_handle", "sizeof",
+    "check", "decode", "encode", "find_library", "find_program", "load", "make_handle", "sizeof",
     "take_text"]

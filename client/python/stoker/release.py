@@ -11,6 +11,7 @@ import os
 import threading
 import weakref
 
+from . import background
 from .locks import ProcessLock
 from .pytorch.tensors import uses_of
 
@@ -65,8 +66,7 @@ def _start_thread():
     pid = os.getpid()
     if pid not in _thread_of:
         _thread_of.clear()
-        _thread_of[pid] = threading.Thread(target=_release_all, name="stoker-release", daemon=True)
-        _thread_of[pid].start()
+        _thread_of[pid] = background.start("stoker-release", "packed weights stay in memory", _release_all)
 
 
 def _release_all():

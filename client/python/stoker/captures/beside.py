@@ -12,6 +12,7 @@ import warnings
 
 import torch
 
+from .. import background
 from ..log import logger
 
 TIMEOUT_S = 600  # Of a trace, at the lowest priority.
@@ -51,7 +52,7 @@ def run(trace):
     os.close(writer)
     with contextlib.suppress(ChildProcessError):  # Somebody else may have waited for it, or nobody may.
         os.waitpid(child, 0)  # It has ended at once; its own child belongs to nobody.
-    threading.Thread(target=_say, args=(reader,), name="stoker-audit", daemon=True).start()
+    background.start("stoker-audit", "an audit's warnings are not said", _say, reader)
     return True
 
 

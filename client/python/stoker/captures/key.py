@@ -4,12 +4,12 @@ import contextlib
 import hashlib
 import platform
 import sys
-import threading
 import types
 from typing import NamedTuple
 
 import torch
 
+from .. import background
 from ..library import StokerError
 from ..pytorch import installation
 from . import frontend
@@ -65,8 +65,7 @@ def digest_ahead():
     """Reads what makers() digests in a thread, while the program goes on to its first call."""
     global _ahead
     if _ahead is None:
-        _ahead = threading.Thread(target=_try_to_digest, name="stoker-digests", daemon=True)
-        _ahead.start()
+        _ahead = background.start("stoker-digests", "a start is slower", _try_to_digest)
 
 
 def _try_to_digest():

@@ -31,7 +31,7 @@ class Stored:
 
     def __init__(self, among, index):
         self.among, self.index = among, index
-        self.digest = library.load().stoker_captures_digest(among.handle, index).decode()
+        self.digest = library.decode(library.load().stoker_captures_digest(among.handle, index))
 
     @functools.cached_property
     def content(self):
@@ -62,7 +62,7 @@ def find(key):
     return Found(
         [Stored(among, index) for index in range(count)],
         calls.stoker_captures_damaged(among.handle), calls.stoker_captures_untrusted(among.handle),
-        calls.stoker_captures_miss_reason(among.handle).decode(errors="replace"))
+        library.decode(calls.stoker_captures_miss_reason(among.handle)))
 
 
 def put(key, label, record):

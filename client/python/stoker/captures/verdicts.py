@@ -19,6 +19,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+from .. import background
 from ..library import StokerError
 from ..log import captures_logger, logger
 from ..pytorch import installation
@@ -88,9 +89,8 @@ def _ask(question):
         logger.info("captures: no daemon to ask about this PyTorch: %s", error)
         return  # And none to keep captures: asked again with the next frame.
     if question.verdict is None:
-        question.thread = threading.Thread(
-            target=_try, args=(question, digest), name="stoker-trial", daemon=True)
-        question.thread.start()
+        question.thread = background.start(
+            "stoker-trial", "starts are not warm", _try, question, digest)
         atexit.register(_wait_for, question)
 
 

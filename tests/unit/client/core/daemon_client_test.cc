@@ -10,7 +10,9 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"
@@ -158,6 +160,139 @@ TEST(DaemonClient, Lookup_SlowDaemon_IsLeftAlone_UntilItAnswersInTheBackground) 
     const auto answer = client.Lookup({});
     return answer.ok() || answer.error().code != ErrorCode::kDeadlineExceeded;
   });
+}
+
+// Answers what comes over the nth connection, from 0 on, with `answer(n, request)`, and closes it.
+class OneAnswerDaemon {
+ public:
+  using Answer = std::function<std::string(int number, const std::string& request)>;
+
+  OneAnswerDaemon(const std::string& path, Answer answer) : peer_(path) {
+    thread_ = std::thread([this, answer = std::move(answer)] {
+      while (!ends_) {
+        peer_.EachConnection([&](int fd) {
+          char piece[4096];
+          const ssize_t n = recv(fd, piece, sizeof piece, 0);
+          if (n <= 0) return;
+          const std::string text = answer(count_, {piece, static_cast<std::size_t>(n)});
+          ++count_;
+          (void)send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+        });
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+  }
+  ~OneAnswerDaemon() {
+    ends_ = true;
+    thread_.join();
+  }
+  DaemonUrl url() const { return peer_.url(); }
+  int count() const { return count_; }
+
+ private:
+  SilentPeer peer_;
+  std::atomic<bool> ends_{false};
+  std::atomic<int> count_{0};
+  std::thread thread_;
+};
+
+constexpr std::string_view kContent = "abcdefghijklmnopqrstuvwxyz";
+
+// The first byte that is asked for.
+std::size_t FirstOf(const std::string& request) {
+  const std::size_t at = request.find("Range: bytes=");
+  return at == std::string::npos ? 0 : std::stoul(request.substr(at + 13));
+}
+
+// kContent from `first` on, of which `bytes` come.
+std::string PartFrom(std::size_t first, std::size_t bytes) {
+  const std::string rest(kContent.substr(first));
+  return "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " + std::to_string(first) +
+         "-25/26" + "\r\nContent-Length: " + std::to_string(rest.size()) + "\r\n\r\n" +
+         rest.substr(0, bytes);
+}
+
+std::string WholeOf(std::size_t bytes) {
+  return "HTTP/1.1 200 OK\r\nContent-Length: 26\r\n\r\n" + std::string(kContent.substr(0, bytes));
+}
+
+std::string CutSomewhere(int number) {
+  return WholeOf(static_cast<std::size_t>(5 + number * 7 % 11));
+}
+
+Result<std::string> BlobFrom(const OneAnswerDaemon& daemon) {
+  DaemonClientOptions options;
+  options.url = daemon.url();
+  DaemonClient client(options);
+  return client.GetBlob(Sha256Of(kContent));
+}
+
+TEST(DaemonClient, GetBlob_EveryConnectionIsCut_GoesOnUntilItIsWhole) {
+  const TempFolder folder;
+  OneAnswerDaemon daemon(folder.path() + "/s", [](int number, const std::string& request) {
+    return number == 0 ? WholeOf(2) : PartFrom(FirstOf(request), 2);
+  });
+  const auto blob = BlobFrom(daemon);
+  ASSERT_TRUE(blob.ok()) << blob.error().message;
+  EXPECT_EQ(*blob, kContent);
+  EXPECT_EQ(daemon.count(), 13);
+}
+
+TEST(DaemonClient, GetBlob_DamagedRange_IsAskedForAnew) {
+  const TempFolder folder;
+  OneAnswerDaemon daemon(folder.path() + "/s", [](int number, const std::string&) {
+    if (number == 0) return WholeOf(20);
+    return number == 1 ? PartFrom(10, 16) : WholeOf(26);
+  });
+  const auto blob = BlobFrom(daemon);
+  ASSERT_TRUE(blob.ok()) << blob.error().message;
+  EXPECT_EQ(*blob, kContent);
+}
+
+TEST(DaemonClient, GetBlob_CutHereAndThere_IsGivenUpSoon) {
+  const struct {
+    const char* what;
+    OneAnswerDaemon::Answer answer;
+  } kDaemons[] = {
+      {"no ranges", [](int number, const std::string&) { return CutSomewhere(number); }},
+      {"wrong ranges",
+       [](int number, const std::string& request) {
+         return FirstOf(request) == 0 ? CutSomewhere(number) : PartFrom(0, 4);
+       }},
+      {"a range that nobody asked for", [](int, const std::string&) { return PartFrom(0, 6); }},
+      {"a part of nothing",
+       [](int, const std::string& request) {
+         return FirstOf(request) == 0 ? WholeOf(5)
+                                      : "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes "
+                                        "5-25/26\r\nContent-Length: 0\r\n\r\n";
+       }},
+  };
+  for (const auto& [what, answer] : kDaemons) {
+    const TempFolder folder;
+    const OneAnswerDaemon daemon(folder.path() + "/s", answer);
+    const auto blob = BlobFrom(daemon);
+    ASSERT_FALSE(blob.ok()) << what;
+    EXPECT_EQ(blob.error().code, ErrorCode::kUnavailable) << what;
+    EXPECT_NE(blob.error().message.find("gets no further than "), std::string::npos)
+        << blob.error().message;
+    EXPECT_LE(daemon.count(), 60) << what;
+  }
+}
+
+TEST(DaemonClient, GetBlob_OddStatus_IsAnError) {
+  for (const std::string_view status :
+       {"204 No Content", "302 Found", "416 Range Not Satisfiable"}) {
+    const TempFolder folder;
+    const OneAnswerDaemon daemon(folder.path() + "/s", [&](int, const std::string&) {
+      return "HTTP/1.1 " + std::string(status) + "\r\nContent-Length: 0\r\n\r\n";
+    });
+    const auto blob = BlobFrom(daemon);
+    ASSERT_FALSE(blob.ok());
+    EXPECT_NE(blob.error().message.find("answers HTTP " + std::string(status.substr(0, 3))),
+              std::string::npos)
+        << blob.error().message;
+    EXPECT_EQ(daemon.count(), 1);
+  }
 }
 
 }  // namespace

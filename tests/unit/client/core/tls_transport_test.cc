@@ -91,12 +91,12 @@ TEST_F(TlsTransportTest, Calls_OverOneConnection_BodiesWhole) {
     ASSERT_TRUE(response.ok()) << response.error().message;
     EXPECT_EQ(response->body, body);
     std::size_t received = 0;
-    const auto streamed =
-        (*connection)
-            ->Stream("POST", "/stream", body, kPatience, [&](std::string_view data) -> Status {
-              received += data.size();
-              return Ok();
-            });
+    const auto streamed = (*connection)
+                              ->Stream("POST", "/stream", body, kPatience,
+                                       [&](std::string_view data) -> Result<bool> {
+                                         received += data.size();
+                                         return false;
+                                       });
     ASSERT_TRUE(streamed.ok()) << streamed.error().message;
     EXPECT_EQ(received, body.size());
   }
