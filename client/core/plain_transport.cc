@@ -1,4 +1,3 @@
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -11,8 +10,8 @@
 #include <system_error>
 #include <thread>
 
+#include "client/core/host_lookup.h"
 #include "client/core/transport.h"
-#include "protocol/base/freed_by.h"
 
 namespace stoker {
 namespace {
@@ -79,20 +78,22 @@ Result<FileDescriptor> ConnectTo(int family, const sockaddr* address, socklen_t 
   return fd;
 }
 
-// All addresses of the host: "localhost" is ::1 first on some, where nobody may listen.
+// All addresses of the host: "localhost" is ::1 first on some, where nobody may listen. Each has
+// its share of the time: packets to the first may end nowhere.
 Result<FileDescriptor> ConnectToHost(const DaemonUrl& url, Transport::Clock::time_point moment) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const int code = getaddrinfo(url.host.c_str(), std::to_string(url.port).c_str(), &wanted, &list);
-  if (code != 0) {
-    return Unavailable("Host '" + url.host + "' does not resolve: " + gai_strerror(code) + ".");
-  }
-  const std::unique_ptr<addrinfo, FreedBy<freeaddrinfo>> addresses(list);
+  STOKER_TRY(const Addresses addresses, FindHost(url.host, moment));
+  int left = 0;
+  for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) ++left;
   Error last = Unavailable("It has no address.");
-  for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
-    auto connected = ConnectTo(at->ai_family, at->ai_addr, at->ai_addrlen, moment);
+  for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
+    sockaddr_storage address{};
+    std::memcpy(&address, at->ai_addr, at->ai_addrlen);
+    auto& port = at->ai_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                           : reinterpret_cast<sockaddr_in&>(address).sin_port;
+    port = htons(url.port);
+    const auto now = Transport::Clock::now();
+    auto connected = ConnectTo(at->ai_family, reinterpret_cast<const sockaddr*>(&address),
+                               at->ai_addrlen, now + (moment - now) / left--);
     if (connected.ok()) return connected;
     last = connected.error();
   }
