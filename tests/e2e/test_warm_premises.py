@@ -6,7 +6,7 @@ As test_warm_table.py; each row starts warm where nothing of it is changed.
 from e2e.test_warm_table import SETUP, run_rows, setup
 
 MODULE = '''
-import abc, collections, dataclasses, enum, functools, os, sys
+import abc, collections, contextlib, dataclasses, enum, functools, os, sys
 import torch
 from torch import nn
 
@@ -214,6 +214,58 @@ def asked_set(x):
     return x * len(known) if "green" in known else x
 
 
+KEYS = {}
+NESTED = {"inner": {}}
+ELEMENTS = {"some"}
+
+
+class Registry:
+    def __init__(self):
+        self.known = {}
+
+    def __contains__(self, name):
+        try:
+            self.known[name]
+        except KeyError:
+            return False
+        return True
+
+
+REGISTRY = Registry()
+
+
+def missing_key(x):
+    try:
+        return x * KEYS["gain"]
+    except KeyError:
+        return x * 10
+
+
+def missing_key_inside(x):
+    try:
+        return x * NESTED["inner"]["gain"]
+    except LookupError:
+        return x * 10
+
+
+def missing_key_suppressed(x):
+    with contextlib.suppress(KeyError):
+        x = x * KEYS["gain"]
+    return x
+
+
+def missing_key_asked(x):
+    return x * 2 if "gain" in REGISTRY else x * 3
+
+
+def missing_element(x):
+    try:
+        ELEMENTS.copy().remove("gain")
+    except KeyError:
+        return x * 10
+    return x
+
+
 def run(compile):
     torch.manual_seed(5)
     x = torch.randn(3, 8)
@@ -268,6 +320,11 @@ CHANGES = {
     "dictionary_order": (SETUP, "    entry = in_order\n"),
     "set_order": (SETUP, "    entry = of_a_set\n"),
     "class_set_order": (SETUP, "    entry = of_a_class_set\n"),
+    "missing_key": (SETUP, "    entry = missing_key\n"),
+    "missing_key_inside": (SETUP, "    entry = missing_key_inside\n"),
+    "missing_key_suppressed": (SETUP, "    entry = missing_key_suppressed\n"),
+    "missing_key_asked": (SETUP, "    entry = missing_key_asked\n"),
+    "missing_element": (SETUP, "    entry = missing_element\n"),
 }
 
 # These may start warm: what changed is noticed when it runs. An operator gives two rows where it says three.
@@ -280,6 +337,11 @@ OF_FUNCTIONS = {
     "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
     "class_set_order": ("# HEADER", "# HEADER"),
+    "missing_key": ("KEYS = {}", 'KEYS = {"gain": 3.0}'),
+    "missing_key_inside": ('"inner": {}', '"inner": {"gain": 3.0}'),
+    "missing_key_suppressed": ("KEYS = {}", 'KEYS = {"gain": 3.0}'),
+    "missing_key_asked": ("self.known = {}", 'self.known = {"gain": 3.0}'),
+    "missing_element": ('ELEMENTS = {"some"}', 'ELEMENTS = {"some", "gain"}'),
 }
 
 INDIFFERENT = {
@@ -288,6 +350,7 @@ INDIFFERENT = {
     "unread_class_data": ("DEPTH = 3", "DEPTH = 3\n        UNREAD = 5"),
     "unread_attribute": setup("model.unread = 5"),
     "asked_set": (SETUP, "    entry = asked_set\n"),
+    "missing_key_nothing": (SETUP, "    entry = missing_key\n"),
     "unread_variable": ("# HEADER", "os.environ['STOKER_TEST_UNREAD'] = '3.0'"),
 }
 

@@ -9,7 +9,7 @@ import sys
 from typing import NamedTuple
 
 from ..pytorch import state
-from . import checks, environment, facts, native, objects, sameness, trees
+from . import checks, environment, facts, members, native, objects, sameness, trees
 from .bound import compile_check
 from .identity import Describer
 from .paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text
@@ -116,7 +116,9 @@ class GuardProgram:
             self._nodes, self._record["objects"], self._describe, local_values, self._globals
         ) or objects.first_tensor_difference(
             self._nodes, self._record["tensors"], self._describe, local_values, self._globals
-        ) or objects.first_kind_difference(self._nodes, self._record["kinds"], local_values, self._globals)
+        ) or objects.first_kind_difference(
+            self._nodes, self._record["kinds"], local_values, self._globals
+        ) or members.first_difference(self._nodes, self._record["members"], local_values, self._globals)
         if different:
             return Failure("attributes", *different)
         different = sameness.first_difference(

@@ -16,8 +16,8 @@ from .installed import is_installed_file, is_installed_module, is_pythons_file
 from .paths import COMPILER
 from ..pytorch import installation
 from .reads import (
-    asks_by_text, asks_for_hashes, chains_of, code_inside, compares_identity, enumerates, has_no_order, imports_of, makes_sets, names_of, takes_exceptions, texts_in,
-    texts_in_code, together)
+    asks_by_text, asks_for_hashes, catches, chains_of, code_inside, compares_identity, enumerates, has_no_order,
+    imports_of, makes_sets, names_of, takes_exceptions, texts_in, texts_in_code, together)
 from .set_order import shows_order
 from .values import NotPortable
 
@@ -177,6 +177,11 @@ class Reached:
     def enumerates(self):
         """May code of the program go through the attributes of something?"""
         return any(map(enumerates, self._of_programs()))
+
+    @property
+    def catches(self):
+        """May code of the program go on after something was raised?"""
+        return any(map(catches, self._of_programs()))
 
     @property
     def compares_identity(self):

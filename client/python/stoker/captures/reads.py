@@ -178,6 +178,13 @@ def takes_exceptions(code):
     return False
 
 
+def catches(code):
+    """May it go on after something was raised?"""
+    return any(
+        instruction.opname == "PUSH_EXC_INFO" for each in code_inside(code)
+        for instruction in dis.get_instructions(each))
+
+
 def has_no_order(value):
     """Is it a set whose order the seed of hashes, or addresses, decide?"""
     return isinstance(value, (set, frozenset)) and len(value) > 1 and any(
@@ -281,6 +288,6 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "asks_by_text", "asks_for_hashes", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
+    "ALL", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
     "is_ordered_by_address", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
     "texts_in_code", "together"]

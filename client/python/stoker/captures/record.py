@@ -14,6 +14,7 @@ from .installed import packages
 from .digests import digest_of
 from .identity import Describer
 from .key import FORMAT
+from .members import members_of
 from .objects import kinds_of, objects_of, tensors_of
 from .paths import COMPILER
 from .reach import Reached
@@ -59,6 +60,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "enumerates": enumerates,
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
+        "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],
         "identities": identities_of(writer.values, reached.chains, reached.compares_identity),
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
