@@ -177,3 +177,20 @@ def test_a_forward_that_was_compiled_in_place_starts_warm(site):
         counters = job(site, "compiled_forward_job.py")
         assert counters[outcome] == 1, counters
     assert set(counters) == {"graphs", "captures.hit", "bindings"}
+
+
+def test_results_are_views_of_what_eager_makes_them_views_of(site):
+    program = """
+import torch
+def f(x):
+    return x.detach(), x.detach()[1:], x[1:].detach(), x[1:], x.view(3, 1).detach().view(3), x * 2, (x * 2)[1:].detach()
+def bases(results):
+    return [None if y._base is None else y._base is x for y in results]
+x = torch.ones(3)
+print(bases(torch.compile(f, backend="stoker")(x)) == bases(f(x)))
+"""
+    for start in ("recorded", "hit"):
+        done = subprocess.run(
+            [forked.python(), "-c", program], env=site.env | {"STOKER_LOG": "captures"}, capture_output=True, text=True,
+            timeout=600)
+        assert done.stdout == "True\n" and f"stoker: {start}: " in done.stderr, done.stderr

@@ -199,8 +199,8 @@ class InferenceGraph:
         self._run = run
         self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
         self._outputs = [
-            (str(kind), base, int(distance), bool(requires_grad))
-            for kind, base, distance, requires_grad in words["outputs"]]
+            (str(kind), base, int(distance), bool(requires_grad), str(detached))
+            for kind, base, distance, requires_grad, detached in words["outputs"]]
         self._is_plain = not self._mutated and all(kind == "plain" for kind, *_ in self._outputs)
         self._count = len(self._mutated) + len(self._outputs) + int(words["bases"])
         self._grad = words["grad"]
@@ -225,7 +225,7 @@ class InferenceGraph:
             self._output(*how, value, inputs, results)
             for how, value in zip(self._outputs, results)]
 
-    def _output(self, kind, base, distance, requires_grad, value, inputs, results):
+    def _output(self, kind, base, distance, requires_grad, detached, value, inputs, results):
         if kind == "plain":
             return value
         if kind == "is_input":
@@ -236,8 +236,10 @@ class InferenceGraph:
             source = results[len(self._outputs) + base]
         else:
             source = results[base]
+        if detached == "before":
+            source = source.detach()
         alias = source.as_strided(value.size(), value.stride(), source.storage_offset() + distance)
-        if source.requires_grad and not requires_grad:
+        if detached == "last" or source.requires_grad and not requires_grad:
             return alias.detach()
         return alias.requires_grad_() if requires_grad and not source.requires_grad else alias
 

@@ -81,6 +81,7 @@ def _changed(found):
 # ---- the runtime around a graph ---------------------------------------------------------------------
 
 _PLAIN = ("non_alias", "unsafe_view_alias", "custom_function_view")
+_DETACH = "detach_ViewMeta"
 OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
 _ALIASES = (*OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
 
@@ -126,17 +127,26 @@ def runtime_words(found, inputs, results):
         if kind not in _PLAIN and kind not in _ALIASES:
             raise NotPortable(f"an output of kind {kind}")
         if kind in _PLAIN or kind == "is_input":
-            outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx, 0, False])
+            outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx, 0, False, ""])
             continue
         among = inputs if kind == "alias_of_input" else given[len(found.output_info):] if kind in OF_BASE else given
         if kind == "alias_of_input" and meta.base_idx in updated:
             # Its strides are those of a view of what was computed, which must lie like the input then.
             if _strides(updated[meta.base_idx]) != _strides(inputs[meta.base_idx]):
                 raise NotPortable("a view of an input that changes in place and lies otherwise")
-        outputs.append([kind, meta.base_idx, _distance(among[meta.base_idx], value), bool(meta.requires_grad)])
+        outputs.append([
+            kind, meta.base_idx, _distance(among[meta.base_idx], value), bool(meta.requires_grad), _detached(meta)])
     return {
         "inputs": len(inputs), "mutated": mutated, "outputs": outputs,
         "bases": found.num_intermediate_bases, "grad": found.grad_enabled_mutation}
+
+
+def _detached(meta):
+    """Where on the way from its base an output leaves autograd: it is a view of nothing that came before."""
+    views = [type(view).__name__ for view in getattr(meta.view_meta_sequence, "sequence", ())]
+    if _DETACH not in views:
+        return ""
+    return "last" if views[-1] == _DETACH else "before"
 
 
 def _distance(base, alias):
