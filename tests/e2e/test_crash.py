@@ -1,6 +1,7 @@
-"""Kills, full and read-only disks: what was acknowledged stays, what is served is true."""
+"""Kills, full and read-only disks, clocks that jump: what was acknowledged stays, what is served is true."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ import time
 
 import pytest
 from e2e import crash
-from e2e.processes import BUILD, Daemon
+from e2e.processes import BUILD, Daemon, run
 
 ROUNDS = int(os.environ.get("STOKER_CRASH_ROUNDS", "10"))
 
@@ -114,3 +115,73 @@ def test_folder_on_a_read_only_disk_is_refused_at_the_start(tmp_path):
         capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert str(folder) in done.stderr and "Read-only file system" in done.stderr
+
+
+DECADE_S = 10 * 365 * 86400
+
+
+class DaemonWithClock(Daemon):
+    """Its time of day differs from the host's, and jumps (shifted_clock.cc)."""
+
+    def __init__(self, folder, *arguments):
+        self._shift = folder / "shift"
+        super().__init__(folder, *arguments)
+
+    def command(self, command):
+        library = BUILD / "lib" / "libshifted_clock.so"
+        return ["env", f"SHIFTED_CLOCK={self._shift}", f"LD_PRELOAD={library}", *command]
+
+    def jump(self, seconds):
+        changed = self._shift.with_suffix(".new")
+        changed.write_text(str(seconds))
+        changed.replace(self._shift)
+
+
+def numbers_in(found):
+    if isinstance(found, dict):
+        found = list(found.values())
+    if isinstance(found, list):
+        return [number for each in found for number in numbers_in(each)]
+    return [found] if isinstance(found, (int, float)) else []
+
+
+def years_shown(daemon):
+    return {line[:4] for line in daemon.log.read_text().splitlines() if line[:1].isdigit()}
+
+
+@pytest.mark.parametrize("jumps", [(DECADE_S, -DECADE_S, 0), (-DECADE_S, DECADE_S, 0)])
+def test_clock_that_jumps_loses_nothing(site, tmp_path, jumps):
+    widths = [(8, 16, number) for number in (4, 5, 6, 7)]
+    limits = ["--max-cache-bytes", str(24 << 20)]
+    (tmp_path / "shift").write_text("0")
+    daemon = DaemonWithClock(tmp_path, *limits)
+    site.env["STOKER_URL"] = daemon.url
+    stored = [os.urandom(1 << 20)]
+    assert put(daemon, stored[0])[0] == 200 and run(site, widths[0])["source"] == "compiled"
+    for number, jump in enumerate(jumps):
+        daemon.jump(jump)
+        time.sleep(2.5)  # What is done each second is done.
+        assert all(get(daemon, body) for body in stored)
+        assert run(site, widths[number])["source"] in ("memory", "disk")
+        assert run(site, widths[number + 1])["source"] == "compiled"
+        stored.append(os.urandom(1 << 20))
+        assert put(daemon, stored[-1])[0] == 200
+        # What was used last stays, whatever the clock says it was.
+        for _ in range(30):
+            assert put(daemon, os.urandom(1 << 20))[0] == 200
+            assert all(get(daemon, body) for body in stored)
+        found = json.loads(site.tool("stats", "--json"))
+        assert min(numbers_in(found)) >= 0, found
+        assert json.loads(site.tool("stats", "--json", "--since", "1h"))["compiles"] <= number + 2
+        assert daemon.call("GET", "/metrics")[0] == 200
+    assert len(years_shown(daemon)) == 3  # The clock of its log, too.
+    for jump in (DECADE_S, -DECADE_S):
+        daemon.stop()
+        daemon.jump(jump)
+        daemon.log.unlink()
+        daemon = DaemonWithClock(tmp_path, *limits)
+        site.env["STOKER_URL"] = daemon.url
+        assert all(get(daemon, body) for body in stored)
+        run(site, widths[0])
+    assert json.loads(site.tool("verify", "--json"))["damaged"] == 0
+    daemon.stop()
