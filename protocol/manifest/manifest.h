@@ -33,7 +33,7 @@ class Manifest {
  public:
   // `bytes` of a file, in memory; of an empty one, too. Fails as ScanRecords.
   static Result<Manifest> Decode(std::string bytes);
-  // Unavailable: it cannot be read.
+  // Fails as ReadRegularFile, or as Decode.
   static Result<Manifest> Read(const std::string& path);
 
   std::size_t requests() const { return requests_.size(); }

@@ -251,6 +251,8 @@ typedef struct stoker_graph stoker_graph;
 
 /* The readable text form (protocol/graph/OPS.md). */
 STOKER_API stoker_status* stoker_graph_parse(const char* text, size_t size, stoker_graph** graph);
+/* The same, of a regular file. */
+STOKER_API stoker_status* stoker_graph_read(const char* path, stoker_graph** graph);
 STOKER_API stoker_status* stoker_graph_print(const stoker_graph* graph, char** text);
 /* 64 hexadecimal digits and a terminating zero. */
 STOKER_API void stoker_graph_digest(const stoker_graph* graph, char hex[65]);

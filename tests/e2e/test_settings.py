@@ -1,0 +1,60 @@
+"""What settings and arguments name that is none: said at once, with its name, and never waited for."""
+
+import os
+import subprocess
+
+import pytest
+from e2e.processes import BUILD, start
+
+SOON_S = 60  # For what takes less than a second on a machine that does nothing else.
+WIDTHS = (8, 4)
+
+
+def ran(program, *arguments, env=None, **options):
+    return subprocess.run(
+        [str(BUILD / "bin" / program), *map(str, arguments)], env=env, capture_output=True, text=True,
+        timeout=SOON_S, **options)
+
+
+@pytest.fixture(params=["pipe", "device", "folder"])
+def no_file(request, tmp_path):
+    if request.param == "pipe":
+        os.mkfifo(tmp_path / "pipe")
+        return str(tmp_path / "pipe")
+    return "/dev/zero" if request.param == "device" else str(tmp_path)
+
+
+@pytest.mark.parametrize("variable", [
+    "STOKER_TOKEN_FILE", "STOKER_SIGNERS", "STOKER_TRUSTED_WRITERS", "STOKER_TLS_CA", "STOKER_RECORD"])
+def test_a_job_does_not_wait_for_what_is_no_regular_file(daemon, site, no_file, variable):
+    url = daemon().url.replace("http:", "https:" if variable == "STOKER_TLS_CA" else "http:")
+    job = start(site, WIDTHS, STOKER_URL=url, **{variable: no_file})
+    err = job.communicate(timeout=SOON_S)[1]
+    if variable == "STOKER_RECORD":
+        assert "no regular file" in err or "Is a directory" in err, err
+        return
+    assert f"'{no_file}' is no regular file." in err, err
+    assert variable in err, err
+
+
+def test_a_daemon_does_not_wait_for_what_is_no_regular_file(tmp_path, no_file):
+    for arguments in (["--config", no_file], ["--trusted-signer", no_file], ["--signing-key", no_file],
+                      ["--tokens", no_file]):
+        done = ran("stokerd", *arguments, "--cache-dir", tmp_path / "cache")
+        assert done.returncode == (2 if arguments[0] in ("--config", "--trusted-signer") else 1)
+        assert f"'{no_file}' is no regular file." in done.stderr
+        assert done.stderr.splitlines()[-1].startswith("stokerd: "), done.stderr
+
+
+@pytest.mark.parametrize("command", [("trace", "--graph"), ("warm",), ("warm", "--check"), ("import",)])
+def test_the_command_line_does_not_wait_for_what_is_no_regular_file(site, no_file, command):
+    done = ran("stoker", *command, no_file, env=site.env)
+    assert done.returncode == 1 and f"'{no_file}' is no regular file." in done.stderr, done.stderr
+
+
+def test_a_file_beyond_its_limit_is_named_with_the_limit(tmp_path):
+    large = tmp_path / "large.toml"
+    os.truncate(os.open(large, os.O_CREAT | os.O_WRONLY), 1 << 40)
+    done = ran("stokerd", "--config", large, "--check-config")
+    assert done.returncode == 2
+    assert f"'{large}' has {1 << 40} bytes; the limit is {1 << 20}." in done.stderr
