@@ -27,6 +27,7 @@ Result<Manifest> Manifest::Decode(std::string bytes) {
   Manifest manifest(std::move(bytes));
   STOKER_TRY(const RecordScan scan, ScanRecords(kManifestFormat, manifest.bytes_));
   manifest.damaged_bytes_ = scan.damaged_bytes;
+  manifest.cut_bytes_ = scan.cut_bytes;
   for (const Record& record : scan.records) {
     const auto offset = static_cast<std::size_t>(record.payload.data() - manifest.bytes_.data());
     const Place place{record.kind, record.name, offset, record.payload.size()};

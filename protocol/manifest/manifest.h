@@ -38,7 +38,9 @@ class Manifest {
 
   std::size_t requests() const { return requests_.size(); }
   std::size_t captures() const { return captures_.size(); }
+  // Those of RecordScan.
   std::uint64_t damaged_bytes() const { return damaged_bytes_; }
+  std::uint64_t cut_bytes() const { return cut_bytes_; }
 
   // Unpacked and decoded at each call. DataLoss: the record is no such thing.
   Result<wire::CompileCall> Request(std::size_t index) const;
@@ -59,6 +61,7 @@ class Manifest {
   std::vector<Place> requests_;
   std::vector<Place> captures_;
   std::uint64_t damaged_bytes_ = 0;
+  std::uint64_t cut_bytes_ = 0;
 };
 
 }  // namespace stoker
