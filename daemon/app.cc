@@ -143,6 +143,7 @@ Status RunApp(const Config& config) {
   STOKER_TRY(const std::unique_ptr<FolderClaim> claim,
              FolderClaim::Take(config.cache_dir, kHandOverPatience));
   STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
+  if (access->tokens() != nullptr) LogInfo("{}", access->tokens()->Describe());
   STOKER_TRY(const std::unique_ptr<net::TlsServer> tls, TlsOf(config));
   WarnOfExposure(config);
   STOKER_TRY(const std::unique_ptr<KeyRing> keys, KeyRing::Open(KeyRingConfigOf(config)));

@@ -241,6 +241,36 @@ def test_nonsense_and_idle_connections_leave_the_daemon_serving(daemon, site):
         connection.close()
 
 
+def test_a_token_file_that_is_written_anew_revokes_nobody_meanwhile(daemon, tmp_path):
+    def entry(token):
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        return f'[[token]]\nname = "{token[:5]}"\nsha256 = "{digest}"\nscopes = ["read"]\n'
+
+    def status_with(token):
+        connection = http.client.HTTPConnection(guarded.url.removeprefix("http://"), timeout=WAIT_S)
+        connection.request("GET", "/status", headers={"Authorization": f"Bearer {token}"})
+        return connection.getresponse().status
+
+    first, second = "first-token-of-all-of-them", "second-token-of-all-of-them"
+    tokens = tmp_path / "tokens.toml"
+    tokens.write_text(entry(first))
+    tokens.chmod(0o600)
+    guarded = daemon("--tokens", str(tokens))
+    assert f"Token file '{tokens}' names 1 token and 0 certificates" in guarded.log.read_text()
+    for _ in range(30):  # Each truncates.
+        tokens.write_text("")
+        tokens.write_text(entry(first))
+        tokens.write_text(entry(first) + entry(second))
+        assert status_with(first) == 200
+        time.sleep(0.1)
+    wait_for(lambda: status_with(second) == 200)
+    assert "names 2 tokens" in guarded.log.read_text()
+    tokens.write_text("")
+    wait_for(lambda: status_with(first) == 401)
+    assert "names 0 tokens and 0 certificates: every credential that it named is revoked" in guarded.log.read_text()
+    assert first not in guarded.log.read_text()
+
+
 def test_half_sent_headers_take_nobodys_place(daemon):
     crowded = daemon("--max-connections", "20")
     address = crowded.url.removeprefix("http://").split(":")
