@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/export_archive.h"
 #include "client/cli/format.h"
@@ -251,7 +252,7 @@ void AddWarm(CLI::App& app, Command& command) {
   auto* hot = sub->add_option("--hot", arguments->hot,
                               "In place of a manifest: the N entries with most hits that another "
                               "compiler made");
-  hot->check(CLI::Range(std::uint32_t{1}, kMaxStale))->excludes(manifest);
+  hot->transform(WholeNumber(1, kMaxStale))->excludes(manifest);
   sub->add_option("--target", arguments->targets,
                   "For this processor, such as cpu/x86-64-v4+amx_bf16; may be repeated (default: "
                   "that of each request)")
@@ -269,7 +270,7 @@ void AddWarm(CLI::App& app, Command& command) {
           {"default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"}));
   sub->add_option("--namespace", arguments->name_space, "Into this one (default: that of each)");
   sub->add_option("--jobs", arguments->jobs, "At most so many at a time (default: 8)")
-      ->check(CLI::Range(std::uint32_t{1}, kMaxJobs));
+      ->transform(WholeNumber(1, kMaxJobs));
   sub->add_flag("--check", arguments->check,
                 "Compile nothing; exit 1 if anything is missing, or nothing was checked");
   sub->add_flag("--json", arguments->as_json, "One JSON object at the end");

@@ -58,3 +58,41 @@ def test_a_file_beyond_its_limit_is_named_with_the_limit(tmp_path):
     done = ran("stokerd", "--config", large, "--check-config")
     assert done.returncode == 2
     assert f"'{large}' has {1 << 40} bytes; the limit is {1 << 20}." in done.stderr
+
+
+@pytest.mark.parametrize("arguments, expected", [
+    (("gc", "--to", "-1"), "'-1' is not a number of bytes"),
+    (("gc", "--unnamed-older-than", "-5m"), "'-5m' is not an age"),
+    (("purge", "--older-than", "30"), "'30' is not an age with its unit"),
+    (("top", "--interval", "nan"), "'nan' is not a number from 0.1 to 3600"),
+    (("top", "--interval", "0"), "'0' is not a number from 0.1 to 3600"),
+    (("explain", "--limit", "-1"), "'-1' is not a whole number from 1 to"),
+    (("explain", "--limit", "0"), "'0' is not a whole number from 1 to"),
+    (("ls", "--limit", "4294967296"), "'4294967296' is not a whole number from 0 to 4294967295"),
+    (("ls", "--kind", "x"), "x not in {artifact,capture}"),
+    (("stats", "--since", "-1h"), "'-1h' is not a duration"),
+    (("stats", "--watch", "0"), "'0' is not a duration"),
+    (("inspect", "12345678", "--section", "x"), "x not in {graph,"),
+    (("warm", "m", "--jobs", "0x2"), "'0x2' is not a whole number from 1 to 256"),
+    (("warm", "--hot", "1e3"), "'1e3' is not a whole number from 1 to"),
+    (("warm", "m", "--numerics", "x"), "x not in {"),
+    (("warm", "m", "--mode", "x"), "x not in {"),
+])
+def test_an_option_that_is_out_of_its_range_is_a_usage_error(site, arguments, expected):
+    done = ran("stoker", *arguments, env=site.env)
+    assert done.returncode == 2 and expected in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("command", [("stats",), ("ls", "--captures"), ("--help",), ("stats", "--watch", "1s")])
+def test_an_answer_that_cannot_be_written_is_a_failure(daemon, command):
+    env = {**os.environ, "STOKER_URL": daemon().url}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [BUILD / "bin" / "stoker", *command], env=env, stdout=full, stderr=subprocess.PIPE, text=True,
+            timeout=SOON_S)
+    assert done.returncode == 1 and done.stderr.startswith("stoker: "), done.stderr
+    assert "No space left on device" in done.stderr
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$0" "$@" >&-', BUILD / "bin" / "stoker", *command], env=env, capture_output=True, text=True,
+        timeout=SOON_S)
+    assert closed.returncode == 1 and "Bad file descriptor" in closed.stderr, closed.stderr
