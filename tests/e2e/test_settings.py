@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
 from e2e.processes import BUILD, start
@@ -96,3 +97,30 @@ def test_an_answer_that_cannot_be_written_is_a_failure(daemon, command):
         ["sh", "-c", 'exec "$0" "$@" >&-', BUILD / "bin" / "stoker", *command], env=env, capture_output=True, text=True,
         timeout=SOON_S)
     assert closed.returncode == 1 and "Bad file descriptor" in closed.stderr, closed.stderr
+
+
+JOB = """
+import torch
+torch.compile(torch.sin, backend="stoker")(torch.ones(8))
+"""
+
+
+def errors_of_job(site, **env):
+    done = subprocess.run(
+        [sys.executable, "-c", JOB], env={**site.env, **env}, capture_output=True, text=True, timeout=SOON_S)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("variable, choices", [
+    ("STOKER_LOG", "debug, info, warning, error, captures"), ("STOKER_CAPTURES", "on, off, 0, audit, trial")])
+def test_a_word_that_a_setting_does_not_know_is_named_once(site, variable, choices):
+    err = errors_of_job(site, **{variable: "ofF "})
+    assert err.count(f"{variable} is 'ofF ' and counts for nothing; expected is one of {choices}.") == 1, err
+
+
+def test_a_private_daemon_that_does_not_start_is_quoted_by_the_one_warning(site):
+    err = errors_of_job(site, STOKER_WORKERS="abc")
+    lines = [line for line in err.splitlines() if "stokerd" in line]
+    assert len(lines) == 1, err
+    assert "stopped at once (status 2), saying \"Variable 'STOKER_WORKERS': 'abc' is not a whole number" in lines[0]
