@@ -10,6 +10,7 @@
 
 #include "cache/stack.h"
 #include "daemon/access/access_control.h"
+#include "daemon/address_space.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
 #include "daemon/admin/captures_api.h"
@@ -99,6 +100,9 @@ Result<std::unique_ptr<net::TlsServer>> TlsOf(const Config& config) {
 }
 
 void WarnOfExposure(const Config& config) {
+  if (const std::string unused = UnusedTlsOptions(config); !unused.empty()) {
+    LogWarning("no address is https://, and nothing uses {}", unused);
+  }
   for (const std::string& address : InsecureAddresses(config)) {
     LogWarning("INSECURE: {} is open to other hosts without {}; who shows no credential may: {}",
                address, address.starts_with("https:") ? "a credential" : "TLS", config.other_users);
@@ -133,6 +137,7 @@ Status RunApp(const Config& config) {
   const ServiceManager manager = ServiceManager::OfEnvironment();
   Log log(config.log_file, config.log_level,
           config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  STOKER_RETURN_IF_ERROR(CheckAddressSpace());
   STOKER_TRY(const std::size_t max_connections, ConnectionLimitOf(config));
   std::error_code code;
   std::filesystem::create_directories(config.cache_dir, code);

@@ -1,11 +1,12 @@
 """What settings and arguments name that is none: said at once, with its name, and never waited for."""
 
 import os
+import resource
 import subprocess
 import sys
 
 import pytest
-from e2e.processes import BUILD, start
+from e2e.processes import BUILD, start, wait_for
 
 SOON_S = 60  # For what takes less than a second on a machine that does nothing else.
 WIDTHS = (8, 4)
@@ -124,3 +125,38 @@ def test_a_private_daemon_that_does_not_start_is_quoted_by_the_one_warning(site)
     lines = [line for line in err.splitlines() if "stokerd" in line]
     assert len(lines) == 1, err
     assert "stopped at once (status 2), saying \"Variable 'STOKER_WORKERS': 'abc' is not a whole number" in lines[0]
+
+
+@pytest.mark.parametrize("mebibytes, threads, expected", [
+    (100, 1, "The limit of virtual memory (ulimit -v) is 102400 KiB; at least 1048576 KiB are needed."),
+    (1024, 256, "threads or memory ran out (ulimit -u, ulimit -v, the limits of its group)")])
+def test_a_daemon_without_room_says_so(tmp_path, mebibytes, threads, expected):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+        resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
+
+    done = ran("stokerd", "--cache-dir", tmp_path / "cache", "--network-threads", threads, preexec_fn=limit)
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[-1].startswith("stokerd: ") and expected in done.stderr.splitlines()[-1]
+
+
+def test_tls_options_without_an_https_address_are_named(daemon):
+    log = daemon("--tls-client-ca", "/nowhere.pem").log
+    wait_for(lambda: "no address is https://, and nothing uses --tls-client-ca" in log.read_text())
+
+
+def test_no_file_takes_the_number_of_a_closed_standard_stream(tmp_path):
+    daemon = subprocess.Popen(
+        ["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', BUILD / "bin" / "stokerd", "--cache-dir", tmp_path / "cache"])
+    try:
+        wait_for((tmp_path / "cache" / "stokerd.sock").exists)
+        for number in range(3):
+            assert os.readlink(f"/proc/{daemon.pid}/fd/{number}") == "/dev/null"
+    finally:
+        daemon.terminate()
+        assert daemon.wait(SOON_S) == 0
+    assert ran("stokerd", "--check-config").returncode == 0
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [BUILD / "bin" / "stokerd", "--check-config"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=SOON_S)
+    assert done.returncode == 1 and done.stderr == "stokerd: Standard output cannot be written.\n"
