@@ -1,9 +1,7 @@
 #include "daemon/app.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -12,12 +10,14 @@
 
 #include "cache/stack.h"
 #include "daemon/access/access_control.h"
+#include "daemon/address_space.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/bazel_cache.h"
 #include "daemon/admin/captures_api.h"
 #include "daemon/admin/dashboard.h"
 #include "daemon/admin/http_api.h"
 #include "daemon/admin/version.h"
+#include "daemon/descriptors.h"
 #include "daemon/exposure.h"
 #include "daemon/folder_claim.h"
 #include "daemon/history_file.h"
@@ -38,8 +38,6 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kBlockingThreads = 4;
-// Of the database, the workers, the log.
-constexpr std::size_t kOtherDescriptors = 1024;
 constexpr std::string_view kServing = "Serving.";
 // For a daemon that drains: less than a client waits for the one it started.
 constexpr std::chrono::seconds kHandOverPatience{8};
@@ -102,6 +100,9 @@ Result<std::unique_ptr<net::TlsServer>> TlsOf(const Config& config) {
 }
 
 void WarnOfExposure(const Config& config) {
+  if (const std::string unused = UnusedTlsOptions(config); !unused.empty()) {
+    LogWarning("no address is https://, and nothing uses {}", unused);
+  }
   for (const std::string& address : InsecureAddresses(config)) {
     LogWarning("INSECURE: {} is open to other hosts without {}; who shows no credential may: {}",
                address, address.starts_with("https:") ? "a credential" : "TLS", config.other_users);
@@ -119,26 +120,10 @@ KeyRingConfig KeyRingConfigOf(const Config& config) {
   return keys;
 }
 
-// How many descriptors the process may have, once it has asked for `wanted`.
-std::size_t RaiseDescriptorLimit(std::size_t wanted) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
-  limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, wanted));
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<std::size_t>(limit.rlim_cur);
-}
-
-net::ServerLimits LimitsOf(const Config& config) {
+net::ServerLimits LimitsOf(const Config& config, std::size_t max_connections) {
   net::ServerLimits limits;
   limits.threads = static_cast<int>(config.network_threads);
-  limits.max_connections = static_cast<std::size_t>(config.max_connections);
-  const std::size_t descriptors = RaiseDescriptorLimit(limits.max_connections + kOtherDescriptors);
-  const std::size_t left = descriptors - std::min(kOtherDescriptors, descriptors / 2);
-  if (left < limits.max_connections) {
-    LogWarning("{} connections at most: the limit of descriptors (ulimit -n) is {}", left,
-               descriptors);
-    limits.max_connections = left;
-  }
+  limits.max_connections = max_connections;
   return limits;
 }
 
@@ -152,6 +137,8 @@ Status RunApp(const Config& config) {
   const ServiceManager manager = ServiceManager::OfEnvironment();
   Log log(config.log_file, config.log_level,
           config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  STOKER_RETURN_IF_ERROR(CheckAddressSpace());
+  STOKER_TRY(const std::size_t max_connections, ConnectionLimitOf(config));
   std::error_code code;
   std::filesystem::create_directories(config.cache_dir, code);
   if (code) {
@@ -161,6 +148,7 @@ Status RunApp(const Config& config) {
   STOKER_TRY(const std::unique_ptr<FolderClaim> claim,
              FolderClaim::Take(config.cache_dir, kHandOverPatience));
   STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
+  if (access->tokens() != nullptr) LogInfo("{}", access->tokens()->Describe());
   STOKER_TRY(const std::unique_ptr<net::TlsServer> tls, TlsOf(config));
   WarnOfExposure(config);
   STOKER_TRY(const std::unique_ptr<KeyRing> keys, KeyRing::Open(KeyRingConfigOf(config)));
@@ -191,7 +179,7 @@ Status RunApp(const Config& config) {
   UpkeepApi upkeep_api(blocking, *stack, upkeep);
   HttpApi api(*access, service, pages, dashboard, bazel, captures, entries, upkeep_api,
               request_metrics, [&quit] { quit(); });
-  net::Server server(api, LimitsOf(config), tls.get());
+  net::Server server(api, LimitsOf(config, max_connections), tls.get());
   connections = [&server] { return server.connections_by_state(); };
   Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *keys, *stack,
                           *statistics, history, cache_counters, service, upkeep, pages, server,

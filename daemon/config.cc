@@ -5,8 +5,6 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,10 +16,13 @@
 #include "daemon/net/listener.h"
 #include "daemon/toml/parse.h"
 #include "protocol/base/public_key_list.h"
+#include "protocol/base/regular_file.h"
 #include "protocol/wire/utf8.h"
 
 namespace stoker {
 namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
 struct Bounds {
   std::int64_t min;
@@ -286,10 +287,9 @@ std::string Underscored(std::string_view name, bool upper) {
 using Values = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 Result<Values> ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return InvalidArgument("Configuration file '" + path + "' cannot be read.");
-  auto parsed = ParseToml(text);
+  const auto text = ReadRegularFile("Configuration file", path, kMaxFileBytes);
+  if (!text.ok()) return InvalidArgument(text.error().message);
+  auto parsed = ParseToml(*text);
   if (!parsed.ok()) return parsed.error().WithContext("Configuration file '" + path + "'");
   const toml::table& table = *parsed;
   Values values;

@@ -58,4 +58,16 @@ bool HasTlsAddress(const Config& config) {
                      [](const std::string& text) { return Parsed(text).is_tls; });
 }
 
+std::string UnusedTlsOptions(const Config& config) {
+  if (HasTlsAddress(config)) return "";
+  std::string options;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) options += (options.empty() ? "" : ", ") + std::string(option);
+  };
+  add("--tls-certificate", config.tls_certificate);
+  add("--tls-key", config.tls_key);
+  add("--tls-client-ca", config.tls_client_ca);
+  return options;
+}
+
 }  // namespace stoker

@@ -20,4 +20,8 @@ std::vector<std::string> InsecureAddresses(const Config& config);
 
 bool HasTlsAddress(const Config& config);
 
+// Where no address is https://: which options are set that are for such addresses alone, as
+// "--tls-certificate, --tls-key".
+std::string UnusedTlsOptions(const Config& config);
+
 }  // namespace stoker

@@ -62,7 +62,7 @@ void Housekeeper::Start() {
 void Housekeeper::RereadCredentials() {
   asio::post(blocking_, [this] {
     ReadCertificate(/*at_once=*/true);
-    Warn("tokens", access_.Reload());
+    ReadTokens(/*at_once=*/true);
     ReadKeys();
   });
 }
@@ -108,7 +108,7 @@ void Housekeeper::Tick() {
     if (maintain) ticks_ = 0;
     asio::post(blocking_, [this, maintain] {
       WriteCounters(maintain);
-      ReadTokens();
+      ReadTokens(/*at_once=*/false);
       ReadCertificate(/*at_once=*/false);
       ReadKeys();
       writing_ = false;
@@ -129,7 +129,18 @@ void Housekeeper::WriteCounters(bool maintain) {
   Warn("history", history_.Write());
 }
 
-void Housekeeper::ReadTokens() { Complain("tokens", access_.Reload(), &token_trouble_); }
+void Housekeeper::ReadTokens(bool at_once) {
+  TokenFile* const tokens = access_.tokens();
+  if (tokens == nullptr) return;
+  const Result<bool> changed = at_once ? tokens->Reload() : tokens->ReloadSettled();
+  if (!changed.ok()) {
+    LogError("the tokens stay as they were: {}", changed.error().message);
+  } else if (*changed && tokens->is_empty()) {
+    LogWarning("{}: every credential that it named is revoked", tokens->Describe());
+  } else if (*changed) {
+    LogInfo("{}", tokens->Describe());
+  }
+}
 
 void Housekeeper::ReadKeys() {
   const auto before = keys_.keys();

@@ -52,7 +52,7 @@ class Housekeeper {
   void ArmTimer();
   void Tick();
   void WriteCounters(bool maintain);
-  void ReadTokens();
+  void ReadTokens(bool at_once);
   void ReadCertificate(bool at_once);
   void ReadKeys();
   bool IsIdle();
@@ -75,8 +75,7 @@ class Housekeeper {
   net::Server& server_;
   const ServiceManager& manager_;
   std::atomic<bool> writing_{false};
-  std::string token_trouble_;  // Used by whoever holds writing_, and what follows.
-  std::string key_trouble_;
+  std::string key_trouble_;  // Used by whoever holds writing_.
   const ProgramWatch program_;
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

@@ -1,9 +1,14 @@
 // stokerd. Exit codes: 0, 1 runtime failure, 2 usage.
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -13,8 +18,47 @@
 #include "daemon/service/worker_main.h"
 #include "daemon/service/worker_sandbox.h"
 
-int main(int argc, char** argv) try {
-  signal(SIGPIPE, SIG_IGN);
+namespace {
+
+// Where a standard stream is closed, the next file that is opened would take its number: one of the
+// database's, perhaps, into which the log would be written then.
+void HoldStandardStreams() {
+  while (true) {
+    const int held = open("/dev/null", O_RDONLY);  // Takes the least number that is free.
+    if (held >= 0 && held <= STDERR_FILENO) continue;
+    if (held >= 0) close(held);
+    return;
+  }
+}
+
+constexpr const char* kNoRoom =
+    "threads or memory ran out (ulimit -u, ulimit -v, the limits of its group)";
+
+// What the libraries' exceptions leave unsaid.
+std::string WhyOf(const std::exception& failure) {
+  const std::string why = failure.what();
+  const bool is_thread = why.find(std::strerror(EAGAIN)) != std::string::npos;
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
+  return is_thread || is_memory ? why + ": " + kNoRoom : why;
+}
+
+// Without an exception: a thread was left behind where another could not be started.
+[[noreturn]] void SayWhyItEnds() {
+  std::string why = kNoRoom;
+  if (const std::exception_ptr failure = std::current_exception()) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& e) {
+      why = WhyOf(e);
+    } catch (...) {
+      why = "an exception of no known type";
+    }
+  }
+  std::fprintf(stderr, "stokerd: ends at once: %s\n", why.c_str());
+  std::abort();
+}
+
+int Run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto command = stoker::ParseCommandLine(
       arguments, [](const char* name) -> const char* { return std::getenv(name); });
@@ -46,7 +90,19 @@ int main(int argc, char** argv) try {
     return 1;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  HoldStandardStreams();
+  signal(SIGPIPE, SIG_IGN);
+  std::set_terminate(SayWhyItEnds);
+  const int code = Run(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "stokerd: Standard output cannot be written.\n");
+  return 1;
 } catch (const std::exception& e) {
-  std::fprintf(stderr, "stokerd: %s\n", e.what());
+  std::fprintf(stderr, "stokerd: %s\n", WhyOf(e).c_str());
   return 1;
 }

@@ -2,10 +2,12 @@
 #include <fmt/core.h>
 
 #include <boost/json.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/explain.h"
 #include "client/cli/format.h"
@@ -15,6 +17,8 @@ namespace stoker::cli {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::uint64_t kMaxShown = 1000000;
 
 struct FreeCaptures {
   void operator()(stoker_captures* captures) const { stoker_captures_free(captures); }
@@ -208,7 +212,8 @@ void AddExplain(CLI::App& app, Command& command) {
   auto as_json = std::make_shared<bool>(false);
   auto limit = std::make_shared<std::size_t>(20);
   sub->add_flag("--json", *as_json, "All that is remembered, as JSON");
-  sub->add_option("--limit", *limit, "Show so many (default: 20)");
+  sub->add_option("--limit", *limit, "Show so many (default: 20)")
+      ->transform(WholeNumber(1, kMaxShown));
   sub->callback([&command, what, as_json, limit] {
     command = [what, as_json, limit](Client& client) {
       return what->empty() ? RunExplain(client, *as_json, *limit)

@@ -2,10 +2,12 @@
 #include <fmt/core.h>
 
 #include <boost/json.hpp>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/reply.h"
@@ -100,8 +102,10 @@ void AddList(CLI::App& app, Command& command) {
   sub->add_flag("--json", options->as_json, "One JSON array");
   sub->add_flag("--captures", options->captures, "Captures, in place of everything else");
   sub->add_option("--namespace", options->name_space, "Only this namespace");
-  sub->add_option("--kind", options->kind, "Only this kind: artifact, capture");
-  sub->add_option("--limit", options->limit, "At most so many entries (0: all)");
+  sub->add_option("--kind", options->kind, "Only this kind: artifact, capture")
+      ->check(CLI::IsMember({"artifact", "capture"}));
+  sub->add_option("--limit", options->limit, "At most so many entries (0: all)")
+      ->transform(WholeNumber(0, std::numeric_limits<std::uint32_t>::max()));
   sub->callback([&command, options] {
     command = [options](Client& client) { return RunList(client, *options); };
   });

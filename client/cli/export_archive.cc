@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -125,7 +126,10 @@ ArchiveManifest::~ArchiveManifest() {
   if (fd_ >= 0) close(fd_);
 }
 
+// What is no regular file is refused by who reads manifests.
 bool IsZip(const std::string& path) {
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(path, code)) return false;
   std::string start(kZipMagic.size(), '\0');
   std::ifstream file(path, std::ios::binary);
   return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == kZipMagic;

@@ -8,6 +8,14 @@
 
 namespace stoker::cli {
 
+// For what follows: no sign, no blank, nothing behind it; nothing for anything else.
+std::optional<std::uint64_t> ParseWhole(std::string_view text);  // In decimal digits.
+std::optional<double> ParseNumber(std::string_view text);        // "2", "0.5".
+// "10GiB", "10g", or bytes; units are those of 1024. At most 1 PiB.
+std::optional<std::uint64_t> ParseBytes(std::string_view text);
+// "1.5h", "30d", as seconds. The unit must be there: 30 of what?
+std::optional<double> ParseAge(std::string_view text);
+
 // "90s", "15min", "1h", "7d", or seconds; nothing for anything else, and for none.
 std::optional<std::int64_t> ParseDuration(std::string_view text);
 

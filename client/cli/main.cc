@@ -7,9 +7,13 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
+#include "client/cli/standard_output.h"
 #include "stoker/stoker.hpp"
 
-int main(int argc, char** argv) {
+namespace {
+
+// The exit code.
+int Run(int argc, char** argv) {
   CLI::App app{"Stoker: a compiler-as-a-service with a remote compile cache"};
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("stoker ") + stoker_version());
@@ -48,9 +52,18 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  stoker::Client client(url.empty() ? nullptr : url.c_str());
+  return command(client);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  stoker::cli::HoldStandardStreams();
   try {
-    stoker::Client client(url.empty() ? nullptr : url.c_str());
-    return command(client);
+    const int code = Run(argc, argv);
+    stoker::cli::FlushOutput();
+    return code;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "stoker: %s\n", stoker::cli::PrintableLines(error.what()).c_str());
     return 1;

@@ -8,10 +8,12 @@
 #include <string_view>
 #include <thread>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/json_number.h"
 #include "client/cli/reply.h"
+#include "client/cli/standard_output.h"
 
 namespace stoker::cli {
 namespace {
@@ -93,11 +95,6 @@ struct StatsOptions {
   std::string watch;
 };
 
-std::string CheckDuration(const std::string& text) {
-  if (ParseDuration(text)) return "";
-  return "'" + text + "' is no duration: 90s, 15min, 1h, 7d.";
-}
-
 void PrintOnce(Client& client, const StatsOptions& options) {
   std::string path = "/status";
   if (!options.since.empty()) {
@@ -118,7 +115,7 @@ int RunStats(Client& client, const StatsOptions& options) {
   PrintOnce(client, options);
   const bool on_terminal = isatty(STDOUT_FILENO) == 1;
   while (options.watches) {
-    std::fflush(stdout);
+    FlushOutput();
     std::this_thread::sleep_for(std::chrono::seconds(*ParseDuration(options.watch)));
     if (on_terminal && !options.as_json) fmt::print("{}", kClearScreen);
     PrintOnce(client, options);
@@ -133,11 +130,11 @@ void AddStats(CLI::App& app, Command& command) {
   auto options = std::make_shared<StatsOptions>();
   sub->add_flag("--json", options->as_json, "One JSON object");
   sub->add_option("--since", options->since, "Only what was counted in the last 90s, 15min, 1h, 7d")
-      ->check(CheckDuration);
+      ->check(Duration());
   sub->add_option("--watch", options->watch, "Print again every 2s, or as often as this says")
       ->expected(0, 1)
       ->default_str("2s")
-      ->check(CheckDuration);
+      ->check(Duration());
   sub->callback([&command, options, sub] {
     options->watches = sub->count("--watch") > 0;
     command = [options](Client& client) { return RunStats(client, *options); };

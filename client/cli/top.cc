@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/terminal.h"
@@ -188,7 +189,7 @@ void AddTop(CLI::App& app, Command& command) {
   auto interval_s = std::make_shared<double>(2);
   auto once = std::make_shared<bool>(false);
   sub->add_option("--interval", *interval_s, "Seconds between two looks")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->transform(DecimalNumber(0.1, 3600))
       ->capture_default_str();
   sub->add_flag("--once", *once, "Print it once, as where standard output is no terminal");
   sub->callback([&command, interval_s, once] {

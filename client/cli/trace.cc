@@ -4,7 +4,6 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,16 +27,9 @@ struct TraceOptions {
   std::string output = "trace.json";
 };
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) throw Error(STOKER_NOT_FOUND, "File '" + path + "' cannot be read.");
-  return text;
-}
-
 // Compiles the graph, unless that is stored. Its request key.
 std::string Compile(Client& client, const std::string& path) {
-  const Executable executable = client.Compile(Graph(ReadFile(path)));
+  const Executable executable = client.Compile(Graph::Read(path));
   return std::string(ParseReply(executable.Describe()).at("request_key").as_string());
 }
 

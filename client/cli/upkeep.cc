@@ -5,15 +5,16 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/reply.h"
+#include "client/cli/standard_output.h"
 
 namespace stoker::cli {
 namespace {
@@ -92,7 +93,7 @@ void PrintPurge(const json::value& report, const char* verb) {
 
 bool IsAgreed() {
   fmt::print("Remove them? [y/N] ");
-  std::fflush(stdout);
+  FlushOutput();
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
@@ -161,13 +162,6 @@ int RunPins(Client& client, const std::string& name_space, bool as_json) {
   return 0;
 }
 
-// "30d", "12h": seconds.
-CLI::AsNumberWithUnit Age() {
-  return CLI::AsNumberWithUnit(
-      std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}},
-      CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE");
-}
-
 void AddPinning(CLI::App& app, Command& command, const std::string& name,
                 const std::string& description, bool pinned) {
   CLI::App* sub = app.add_subcommand(name, description);
@@ -191,7 +185,7 @@ void AddGc(CLI::App& app, Command& command) {
   auto options = std::make_shared<UpkeepOptions>();
   sub->add_option("--to", options->limit_bytes,
                   "Evict until so much is stored, such as 10GiB (default: the low watermark)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+      ->transform(ByteCount());
   sub->add_option("--unnamed-older-than", options->unnamed_seconds,
                   "Age of what no entry names and is removed, such as 10m (default: 1h)")
       ->transform(Age());

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/export_archive.h"
 #include "client/cli/format.h"
@@ -100,6 +101,7 @@ class Warming {
             {"failures", failures_}, {"seconds", progress_.elapsed_s()}};
   }
 
+  std::size_t total() const { return total_; }
   double elapsed_s() const { return progress_.elapsed_s(); }
 
  private:
@@ -177,6 +179,21 @@ void SayWhatIsLeftOut(const json::value& described) {
   }
 }
 
+// What a job that was killed left half written is expected, but nobody has checked it.
+bool IsWhole(const json::value& described, bool check) {
+  const auto damaged = described.at("damaged_bytes").to_number<std::uint64_t>();
+  const auto cut = described.at("cut_bytes").to_number<std::uint64_t>();
+  return damaged == (check ? 0 : cut);
+}
+
+// A gate that lets pass what it did not look at is open.
+bool HasCheckedNothing(const WarmArguments& arguments, const Warming& warming) {
+  if (!arguments.check || arguments.hot > 0 || warming.total() > 0) return false;
+  fmt::print(stderr, "stoker: nothing was checked: '{}' asks this daemon for nothing.\n",
+             arguments.manifest);
+  return true;
+}
+
 int RunWarm(Client& client, const WarmArguments& arguments) {
   const bool is_archive = IsZip(arguments.manifest);
   if (!is_archive && arguments.archive.any()) {
@@ -201,7 +218,9 @@ int RunWarm(Client& client, const WarmArguments& arguments) {
   } else {
     fmt::print("{} in {}\n", warming.Counts(), FormatSeconds(warming.elapsed_s()));
   }
-  return warming.succeeded() ? 0 : 1;
+  const bool succeeded = warming.succeeded() && IsWhole(described, arguments.check) &&
+                         !HasCheckedNothing(arguments, warming);
+  return succeeded ? 0 : 1;
 }
 
 void AddArchiveOptions(CLI::App& sub, ArchiveOptions& options) {
@@ -233,7 +252,7 @@ void AddWarm(CLI::App& app, Command& command) {
   auto* hot = sub->add_option("--hot", arguments->hot,
                               "In place of a manifest: the N entries with most hits that another "
                               "compiler made");
-  hot->check(CLI::Range(std::uint32_t{1}, kMaxStale))->excludes(manifest);
+  hot->transform(WholeNumber(1, kMaxStale))->excludes(manifest);
   sub->add_option("--target", arguments->targets,
                   "For this processor, such as cpu/x86-64-v4+amx_bf16; may be repeated (default: "
                   "that of each request)")
@@ -251,8 +270,9 @@ void AddWarm(CLI::App& app, Command& command) {
           {"default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"}));
   sub->add_option("--namespace", arguments->name_space, "Into this one (default: that of each)");
   sub->add_option("--jobs", arguments->jobs, "At most so many at a time (default: 8)")
-      ->check(CLI::Range(std::uint32_t{1}, kMaxJobs));
-  sub->add_flag("--check", arguments->check, "Compile nothing; exit 1 if anything is missing");
+      ->transform(WholeNumber(1, kMaxJobs));
+  sub->add_flag("--check", arguments->check,
+                "Compile nothing; exit 1 if anything is missing, or nothing was checked");
   sub->add_flag("--json", arguments->as_json, "One JSON object at the end");
   sub->callback([&command, arguments] {
     if (arguments->manifest.empty() && arguments->hot == 0) {

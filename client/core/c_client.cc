@@ -6,6 +6,7 @@
 
 #include "client/core/c_handles.h"
 #include "client/core/file_listing.h"
+#include "protocol/base/regular_file.h"
 
 namespace stoker {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr char kVersion[] = STOKER_VERSION;
+constexpr std::size_t kMaxGraphTextBytes = std::size_t{256} << 20;
 
 stoker_code CodeOf(ErrorCode code) {
   switch (code) {
@@ -330,6 +332,18 @@ stoker_status* stoker_graph_parse(const char* text, size_t size, stoker_graph** 
     STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));
     STOKER_TRY(Graph parsed, ParseGraph({text, size}));
     *graph = new stoker_graph{std::move(parsed)};
+    return Ok();
+  });
+}
+
+stoker_status* stoker_graph_read(const char* path, stoker_graph** graph) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(path, "path"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(graph, "graph"));
+    STOKER_TRY(const std::string text, ReadRegularFile("Graph", path, kMaxGraphTextBytes));
+    auto parsed = ParseGraph(text);
+    if (!parsed.ok()) return parsed.error().WithContext(path);
+    *graph = new stoker_graph{*std::move(parsed)};
     return Ok();
   });
 }

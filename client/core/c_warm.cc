@@ -125,7 +125,8 @@ stoker_status* stoker_warm_plan_describe(const stoker_warm_plan* plan, char** te
     *text =
         CopyText(json::serialize(json::object{{"compiler_epoch", plan->plan.compiler_epoch()},
                                               {"skipped_captures", plan->plan.skipped_captures()},
-                                              {"damaged_bytes", plan->plan.damaged_bytes()}}));
+                                              {"damaged_bytes", plan->plan.damaged_bytes()},
+                                              {"cut_bytes", plan->plan.cut_bytes()}}));
     return Ok();
   });
 }

@@ -7,18 +7,19 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <system_error>
 #include <vector>
 
 #include "client/core/environment.h"
 #include "protocol/base/public_key_list.h"
+#include "protocol/base/regular_file.h"
 #include "protocol/base/socket_user.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::size_t kMaxTokenBytes = 4096;
+constexpr std::size_t kMaxTokenFileBytes = 64 << 10;
 
 Result<std::uint32_t> UserNamed(const std::string& text) {
   std::uint32_t uid = 0;
@@ -41,10 +42,11 @@ Result<std::string> TokenOfEnvironment() {
     const std::string path = Environment("STOKER_TOKEN_FILE");
     if (path.empty()) return token;
     variable = "STOKER_TOKEN_FILE";
-    std::ifstream file(path);
-    if (!std::getline(file, token)) {
-      return InvalidArgument("STOKER_TOKEN_FILE is '" + path + "', which cannot be read.");
-    }
+    auto text = ReadRegularFile("Token file", path, kMaxTokenFileBytes);
+    if (!text.ok()) return text.error().WithContext(variable);
+    token = text->substr(0, text->find('\n'));
+    if (token.empty())
+      return InvalidArgument(variable + " is '" + path + "', whose first line is empty.");
   }
   const bool sendable =
       token.size() <= kMaxTokenBytes &&

@@ -23,6 +23,8 @@
 #include "client/core/http_connection.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/file_descriptor.h"
+#include "protocol/base/regular_file.h"
+#include "protocol/wire/utf8.h"
 
 extern char** environ;
 
@@ -36,6 +38,9 @@ constexpr std::chrono::milliseconds kProbeTimeout{2000};
 constexpr std::chrono::milliseconds kPollInterval{5};
 // How long a private daemon waits without a client before it stops itself.
 constexpr std::string_view kIdleTimeoutSeconds = "10800";
+constexpr std::size_t kMaxTailBytes = 16384;  // Of what one that failed has written.
+constexpr std::size_t kMaxQuotedBytes = 500;
+constexpr std::string_view kErrorStart = "stokerd: ";  // Of its last words: daemon/main.cc
 
 std::string ErrnoText() { return std::generic_category().message(errno); }
 
@@ -80,8 +85,56 @@ std::vector<char*> EnvironmentOfDaemon() {
   return variables;
 }
 
+std::string LogOf(const PrivateDaemonOptions& options) {
+  return options.cache_dir + "/stokerd.log";
+}
+
+off_t SizeOf(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? status.st_size : 0;
+}
+
+// The end of what was written to a file behind `begin`.
+std::string TailOf(const std::string& path, off_t begin) {
+  const auto file = RegularFile::Open("Log file", path);
+  if (!file.ok()) return "";
+  const off_t end = file->status().st_size;
+  begin = std::max(begin, end - static_cast<off_t>(kMaxTailBytes));
+  std::string text(end > begin ? static_cast<std::size_t>(end - begin) : 0, '\0');
+  const ssize_t size = pread(file->descriptor(), text.data(), text.size(), begin);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+// The last line of `text` that says why a daemon stopped, or else the last that is there: another
+// one, which drains, may write to the same log.
+std::string LastWordsIn(std::string_view text) {
+  std::string_view last;
+  std::string_view error;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.empty()) last = line;
+    if (line.starts_with(kErrorStart)) error = line.substr(kErrorStart.size());
+  }
+  std::string words = wire::ToValidUtf8((error.empty() ? last : error).substr(0, kMaxQuotedBytes));
+  std::replace_if(
+      words.begin(), words.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  return words;
+}
+
+// `begin`: how much was in its log when it was started.
+Error Stopped(const PrivateDaemonOptions& options, int exit_status, off_t begin) {
+  const int code = WIFEXITED(exit_status) ? WEXITSTATUS(exit_status) : 128 + WTERMSIG(exit_status);
+  const std::string words = LastWordsIn(TailOf(LogOf(options), begin));
+  return Unavailable("'" + options.program + "' stopped at once (status " + std::to_string(code) +
+                     ")" + (words.empty() ? "" : ", saying \"" + words + "\"") + "; see " +
+                     LogOf(options) + ".");
+}
+
 Result<pid_t> Spawn(const PrivateDaemonOptions& options, const DaemonUrl& url) {
-  const std::string log = options.cache_dir + "/stokerd.log";
+  const std::string log = LogOf(options);
   std::vector<std::string> arguments = {options.program,
                                         "--listen",
                                         url.ToString(),
@@ -219,22 +272,20 @@ Status EnsurePrivateDaemon(const PrivateDaemonOptions& options, const DaemonUrl&
     std::this_thread::sleep_for(kPollInterval);
   }
 
+  const off_t log_begin = SizeOf(LogOf(options));
   STOKER_TRY(const pid_t pid, Spawn(options, url));
   while (Clock::now() < deadline) {
     if (Answers(url)) return Ok();
     int exit_status = 0;
     if (waitpid(pid, &exit_status, WNOHANG) == pid) {
       if (Answers(url)) return Ok();
-      return Unavailable("'" + options.program + "' stopped at once (status " +
-                         std::to_string(WIFEXITED(exit_status) ? WEXITSTATUS(exit_status)
-                                                               : 128 + WTERMSIG(exit_status)) +
-                         "); see " + options.cache_dir + "/stokerd.log.");
+      return Stopped(options, exit_status, log_begin);
     }
     std::this_thread::sleep_for(kPollInterval);
   }
   return DeadlineExceeded("'" + options.program + "' does not answer at " + url.ToString() +
                           " after " + std::to_string(timeout.count()) + " ms; see " +
-                          options.cache_dir + "/stokerd.log.");
+                          LogOf(options) + ".");
 }
 
 }  // namespace stoker

@@ -52,6 +52,7 @@ class WarmPlan {
   const WarmItem& item(std::size_t index) const { return steps_.at(index).item; }
   std::size_t skipped_captures() const { return skipped_captures_; }
   std::uint64_t damaged_bytes() const { return manifest_ ? manifest_->damaged_bytes() : 0; }
+  std::uint64_t cut_bytes() const { return manifest_ ? manifest_->cut_bytes() : 0; }
   const std::string& compiler_epoch() const { return compiler_epoch_; }
 
   // Has one item made, unless `check_only`. Waits while the daemon has no room for more. From any

@@ -29,8 +29,8 @@ class AccessControl {
   // What the sender of this request may do. FailedPrecondition: a credential that is none.
   Result<Grant> GrantOf(const net::HttpRequest& request) const;
 
-  // Reads the token file again if it is another one now. On an error what was read before counts.
-  Status Reload() { return tokens_ ? tokens_->Reload() : Ok(); }
+  // Null: there are no tokens.
+  TokenFile* tokens() const { return tokens_.get(); }
 
  private:
   explicit AccessControl(AccessConfig config) : config_(std::move(config)) {}

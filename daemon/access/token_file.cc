@@ -8,6 +8,7 @@
 
 #include "cache/action_index.h"
 #include "daemon/toml/parse.h"
+#include "protocol/base/trusted_file.h"
 
 namespace stoker {
 namespace {
@@ -186,17 +187,40 @@ std::optional<Grant> TokenFile::FindCertificate(std::span<const std::string> nam
   return std::nullopt;
 }
 
-Status TokenFile::Reload() {
-  const FileVersion version = VersionOf(path_);
-  const std::lock_guard lock(mutex_);
-  if (version == version_ && version.bytes >= 0) return Ok();
-  version_ = version;  // A wrong one is complained of once.
+Result<bool> TokenFile::Reload() {
+  const std::lock_guard reading(reading_);
+  if (!watch_.Changed()) return false;
+  return Read();
+}
+
+Result<bool> TokenFile::ReloadSettled() {
+  const std::lock_guard reading(reading_);
+  if (!watch_.ChangedAndSettled()) return false;
+  return Read();
+}
+
+Result<bool> TokenFile::Read() {
   STOKER_TRY(const std::string text,
              ReadTrustedFile("Token file", path_, kMaxTokenFileBytes, Secrecy::kPublic));
   auto credentials = ParseCredentials(text);
   if (!credentials.ok()) return credentials.error().WithContext("Token file '" + path_ + "'");
+  const std::lock_guard lock(mutex_);
   credentials_ = *std::move(credentials);
-  return Ok();
+  return true;
+}
+
+std::string TokenFile::Describe() const {
+  const std::lock_guard lock(mutex_);
+  const auto counted = [](std::size_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  return "Token file '" + path_ + "' names " + counted(credentials_.tokens.size(), "token") +
+         " and " + counted(credentials_.certificates.size(), "certificate");
+}
+
+bool TokenFile::is_empty() const {
+  const std::lock_guard lock(mutex_);
+  return credentials_.tokens.empty() && credentials_.certificates.empty();
 }
 
 }  // namespace stoker

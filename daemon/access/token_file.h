@@ -24,8 +24,8 @@
 
 #include "daemon/access/grant.h"
 #include "protocol/base/digest.h"
+#include "protocol/base/file_watch.h"
 #include "protocol/base/result.h"
-#include "protocol/base/trusted_file.h"
 
 namespace stoker {
 
@@ -62,15 +62,24 @@ class TokenFile {
   std::optional<Grant> Find(std::string_view token) const;
   // Of the first entry whose subject is one of a certificate's names, if there is one.
   std::optional<Grant> FindCertificate(std::span<const std::string> names) const;
-  // Reads the file again if it is another one now. On an error what was read before counts.
-  Status Reload();
+  // Reads the file again; false where it is what was read last. On an error, which comes once, what
+  // was read before counts. From any thread.
+  Result<bool> Reload();
+  // The same once it has stayed as it is since the call before: one that is emptied to be written
+  // anew revokes nothing.
+  Result<bool> ReloadSettled();
+  // How many tokens and certificates it names.
+  std::string Describe() const;
+  bool is_empty() const;
 
  private:
-  explicit TokenFile(std::string path) : path_(std::move(path)) {}
+  explicit TokenFile(std::string path) : path_(std::move(path)), watch_({path_}) {}
+  Result<bool> Read();
 
   const std::string path_;
-  mutable std::mutex mutex_;  // Guards what follows.
-  FileVersion version_;
+  std::mutex reading_;  // Guards the watch.
+  FileWatch watch_;
+  mutable std::mutex mutex_;  // Guards the credentials; nothing is read while it is held.
   Credentials credentials_;
 };
 

@@ -130,12 +130,14 @@ asio::awaitable<bool> Connection::Open() {
 
 asio::awaitable<bool> Connection::ServeOne() {
   state_.Become(ConnectionState::kIdle);
+  has_header_ = false;
   if (!co_await reader_.Wait()) co_return false;
   state_.Become(ConnectionState::kReading);
   const InRequest in_request(in_request_, load_.active_requests);
   ReadOutcome outcome = co_await reader_.ReadHead();
   auto* incoming = std::get_if<Incoming>(&outcome);
   if (incoming != nullptr) {
+    has_header_ = true;
     incoming->request.peer = peer_;
     if (!IsRequestId(incoming->request.id)) incoming->request.id = MakeRequestId();
     if (!wire::IsJobName(incoming->request.job)) incoming->request.job.clear();
@@ -213,6 +215,7 @@ asio::awaitable<bool> Connection::Reply(const HttpReply& reply, const Incoming& 
 asio::awaitable<void> Connection::Refuse(const HttpReply& reply, std::string_view request_id) {
   const std::string head = HeaderText(reply, {.keep_alive = false, .request_id = request_id});
   if (co_await stream_.Write(head, reply.body.bytes(), limits_.progress_timeout)) co_return;
+  has_header_ = false;
   co_await Linger();
 }
 

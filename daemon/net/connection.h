@@ -32,6 +32,8 @@ class Connection {
 
   // Open, and waiting for a request.
   bool is_idle() const { return !in_request_ && !is_closed_; }
+  // Open, and no request of which the whole header has come awaits its answer.
+  bool is_spare() const { return !has_header_ && !is_closed_; }
   bool is_urgent() const { return is_urgent_; }
   bool IsLate(TimedStream::Clock::time_point now) const { return stream_.IsLate(now); }
 
@@ -54,6 +56,7 @@ class Connection {
   RequestReader reader_;
   CountedState state_;
   bool in_request_ = false;
+  bool has_header_ = false;  // Of a request that has not been answered.
   bool is_closed_ = false;
 };
 

@@ -11,8 +11,9 @@ namespace stoker::net {
 
 struct ServerLimits {
   int threads = 2;
-  // Beyond it the connection that has been idle longest is closed for a new one; where none is
-  // idle, the new one is answered if it asks for what is urgent (health), else 503.
+  // Beyond it the connection that has been idle longest is closed for a new one, or else the oldest
+  // whose request has not come; where there is none, the new one is answered if it asks for what is
+  // urgent (health), else 503.
   std::size_t max_connections = 16384;
   std::size_t max_urgent_connections = 16;
   std::size_t max_header_bytes = 64 << 10;

@@ -57,8 +57,8 @@ void Loop::Serve(StreamSocket socket, const Entrance& entrance) {
 
 void Loop::Admit(StreamSocket socket, const Entrance& entrance) {
   // One that is closed gives its place back when its coroutine ends, a moment later.
-  const bool is_urgent = ordinary_ >= max_connections_ && !CloseLongestIdle(false);
-  if (is_urgent && urgent_ >= max_urgent_ && !CloseLongestIdle(true)) {
+  const bool is_urgent = ordinary_ >= max_connections_ && !MakePlace(false);
+  if (is_urgent && urgent_ >= max_urgent_ && !MakePlace(true)) {
     if (entrance.tls != nullptr) return;
     error_code ignored;
     socket.non_blocking(true, ignored);
@@ -96,13 +96,16 @@ asio::awaitable<void> Loop::Run(Connections::iterator place) {
   }
 }
 
-bool Loop::CloseLongestIdle(bool urgent) {
-  const auto idle =
-      std::find_if(connections_.begin(), connections_.end(), [&](const auto& connection) {
-        return connection->is_idle() && connection->is_urgent() == urgent;
-      });
-  if (idle == connections_.end()) return false;
-  (*idle)->Close();
+bool Loop::MakePlace(bool urgent) {
+  const auto first = [&](bool (Connection::*is_such)() const) {
+    return std::find_if(connections_.begin(), connections_.end(), [&](const auto& connection) {
+      return connection->is_urgent() == urgent && ((*connection).*is_such)();
+    });
+  };
+  auto found = first(&Connection::is_idle);
+  if (found == connections_.end()) found = first(&Connection::is_spare);
+  if (found == connections_.end()) return false;
+  (*found)->Close();
   return true;
 }
 

@@ -38,8 +38,9 @@ class Loop {
   using Connections = std::list<std::shared_ptr<Connection>>;  // The longest idle ones first.
 
   void Admit(StreamSocket socket, const Entrance& entrance);
-  // Of the urgent ones, or of the others. False: none is idle.
-  bool CloseLongestIdle(bool urgent);
+  // Closes one of the urgent ones, or of the others: the longest idle, or else the oldest whose
+  // request has not come. False: there is none.
+  bool MakePlace(bool urgent);
   boost::asio::awaitable<void> Run(Connections::iterator place);
   void Sweep();
 

@@ -10,7 +10,7 @@
 
 #include "daemon/net/certificate_names.h"
 #include "daemon/net/tls_stream.h"
-#include "protocol/base/trusted_file.h"
+#include "protocol/base/file_watch.h"
 #include "protocol/tls/pem_files.h"
 
 namespace stoker::net {
@@ -65,17 +65,15 @@ std::string DayOf(const ASN1_TIME* time) {
 }  // namespace
 
 struct TlsServer::State {
-  using Versions = std::array<FileVersion, 3>;
+  State(TlsFiles f, Log l)
+      : files(std::move(f)),
+        log(std::move(l)),
+        watch({files.certificate, files.key, files.client_ca}) {}
 
-  Versions VersionsNow() const {
-    return {VersionOf(files.certificate), VersionOf(files.key), VersionOf(files.client_ca)};
-  }
-
-  TlsFiles files;
-  Log log;
-  std::mutex reading;  // Guards the versions.
-  Versions seen;       // At the last look.
-  Versions read;
+  const TlsFiles files;
+  const Log log;
+  std::mutex reading;  // Guards the watch.
+  FileWatch watch;
   mutable std::mutex mutex;  // Guards the context; nothing is read while it is held.
   tls::Context context;
 };
@@ -84,10 +82,8 @@ TlsServer::TlsServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TlsServer::~TlsServer() = default;
 
 Result<std::unique_ptr<TlsServer>> TlsServer::Open(TlsFiles files, Log log) {
-  auto state = std::make_unique<State>();
-  state->files = std::move(files);
-  state->log = std::move(log);
-  std::unique_ptr<TlsServer> server(new TlsServer(std::move(state)));
+  std::unique_ptr<TlsServer> server(
+      new TlsServer(std::make_unique<State>(std::move(files), std::move(log))));
   STOKER_RETURN_IF_ERROR(server->Reload());
   return server;
 }
@@ -103,25 +99,24 @@ std::string TlsServer::Describe() const {
   return "'" + NamesOf(certificate).front() + "' until " + DayOf(X509_get0_notAfter(certificate));
 }
 
+// Wrong ones are complained of once.
 Result<bool> TlsServer::Reload() {
   const std::lock_guard reading(state_->reading);
-  const State::Versions now = state_->VersionsNow();
-  state_->seen = now;
-  if (now == state_->read) return false;
-  state_->read = now;  // Wrong ones are complained of once.
+  if (!state_->watch.Changed()) return false;
+  return Read();
+}
+
+Result<bool> TlsServer::ReloadSettled() {
+  const std::lock_guard reading(state_->reading);
+  if (!state_->watch.ChangedAndSettled()) return false;
+  return Read();
+}
+
+Result<bool> TlsServer::Read() {
   STOKER_TRY(tls::Context context, ContextOf(state_->files));
   const std::lock_guard lock(state_->mutex);
   state_->context = std::move(context);
   return true;
-}
-
-Result<bool> TlsServer::ReloadSettled() {
-  {
-    const std::lock_guard reading(state_->reading);
-    const State::Versions now = state_->VersionsNow();
-    if (std::exchange(state_->seen, now) != now) return false;
-  }
-  return Reload();
 }
 
 }  // namespace stoker::net

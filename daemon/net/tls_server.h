@@ -46,6 +46,7 @@ class TlsServer {
  private:
   struct State;
   explicit TlsServer(std::unique_ptr<State> state);
+  Result<bool> Read();
 
   const std::unique_ptr<State> state_;
 };

@@ -11,9 +11,11 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "protocol/base/digest.h"
 #include "protocol/base/file_descriptor.h"
+#include "protocol/base/regular_file.h"
 
 namespace stoker {
 namespace {
@@ -74,7 +76,6 @@ std::optional<SigningKey> KeyOfPem(std::string_view pem) {
 
 // As Postgres takes the key of its certificate.
 Status CheckOwnerAndMode(const std::string& path, const struct stat& status) {
-  if (!S_ISREG(status.st_mode)) return FailedPrecondition("Key '" + path + "' is no file.");
   if (status.st_uid != geteuid() && status.st_uid != 0) {
     return FailedPrecondition("Key '" + path + "' belongs to user " +
                               std::to_string(status.st_uid) + ", who is neither root nor user " +
@@ -87,27 +88,15 @@ Status CheckOwnerAndMode(const std::string& path, const struct stat& status) {
                             "' may be read or written by other users: chmod 600 makes it private.");
 }
 
-Result<SigningKey> ReadOpened(const std::string& path, const FileDescriptor& file) {
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0) {
-    return FailedPrecondition("Key '" + path + "' cannot be read: " + ErrnoText() + ".");
-  }
-  STOKER_RETURN_IF_ERROR(CheckOwnerAndMode(path, status));
-  std::array<char, kMaxFileBytes> text;
-  const ssize_t size = pread(file.get(), text.data(), text.size(), 0);
-  if (size < 0) {
-    return FailedPrecondition("Key '" + path + "' cannot be read: " + ErrnoText() + ".");
-  }
-  const auto key = KeyOfPem({text.data(), static_cast<std::size_t>(size)});
+Result<SigningKey> KeyIn(const RegularFile& file, const std::string& path) {
+  STOKER_RETURN_IF_ERROR(CheckOwnerAndMode(path, file.status()));
+  STOKER_TRY(std::string text, file.Read(kMaxFileBytes));
+  const auto key = KeyOfPem(text);
   OPENSSL_cleanse(text.data(), text.size());
   if (key) return *key;
-  return InvalidArgument("Key '" + path +
-                         "' holds no Ed25519 key in PEM, as `openssl genpkey "
+  return InvalidArgument(file.name() +
+                         " holds no Ed25519 key in PEM, as `openssl genpkey "
                          "-algorithm ed25519` writes it.");
-}
-
-FileDescriptor OpenToRead(const std::string& path, int flags) {
-  return FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
 }
 
 // Where it fails, errno says why.
@@ -127,9 +116,8 @@ void SyncFolderOf(const std::string& path) {
 }  // namespace
 
 Result<SigningKey> ReadSigningKey(const std::string& path) {
-  const FileDescriptor file = OpenToRead(path, 0);
-  if (!file) return FailedPrecondition("Key '" + path + "' cannot be read: " + ErrnoText() + ".");
-  return ReadOpened(path, file);
+  STOKER_TRY(const RegularFile file, RegularFile::Open("Key", path));
+  return KeyIn(file, path);
 }
 
 Status WriteSigningKey(const std::string& path, const SigningKey& key) {
@@ -162,8 +150,10 @@ Status MakePrivateFolder(const std::string& path) {
 
 Result<SigningKey> ReadOrMakeSigningKey(const std::string& path) {
   for (bool made = false;; made = true) {
-    const FileDescriptor file = OpenToRead(path, O_NOFOLLOW);
-    if (file) return ReadOpened(path, file);
+    if (FileDescriptor found = OpenToRead(path, O_NOFOLLOW)) {
+      STOKER_TRY(const RegularFile file, RegularFile::Of("Key", path, std::move(found)));
+      return KeyIn(file, path);
+    }
     if (errno == ELOOP) return FailedPrecondition("Key '" + path + "' is a link.");
     if (errno != ENOENT || made) {
       return Unavailable("Key '" + path + "' cannot be read: " + ErrnoText() + ".");

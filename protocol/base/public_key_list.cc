@@ -1,22 +1,14 @@
 #include "protocol/base/public_key_list.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/regular_file.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 64 * 1024;
 constexpr std::string_view kBetween = " \t\r,";
-
-std::string ErrnoText() { return std::generic_category().message(errno); }
 
 Status AddKeysOfLine(std::string_view line, std::vector<PublicKey>* keys) {
   line = line.substr(0, line.find('#'));
@@ -49,27 +41,13 @@ Result<std::vector<PublicKey>> ParsePublicKeys(std::string_view text) {
 }
 
 Result<std::vector<PublicKey>> ReadPublicKeys(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (!file || fstat(file.get(), &status) != 0) {
-    return FailedPrecondition("File of keys '" + path + "' cannot be read: " + ErrnoText() + ".");
+  STOKER_TRY(const RegularFile file, RegularFile::Open("File of keys", path));
+  if ((file.status().st_mode & S_IWOTH) != 0) {
+    return FailedPrecondition(file.name() + " is not to be believed: everybody may write to it.");
   }
-  if (!S_ISREG(status.st_mode) || (status.st_mode & S_IWOTH) != 0) {
-    return FailedPrecondition("File of keys '" + path +
-                              "' is no file, or everybody may write to it.");
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  const ssize_t size = pread(file.get(), text.data(), text.size(), 0);
-  if (size < 0) {
-    return FailedPrecondition("File of keys '" + path + "' cannot be read: " + ErrnoText() + ".");
-  }
-  text.resize(static_cast<std::size_t>(size));
-  if (text.size() > kMaxFileBytes) {
-    return ResourceExhausted("File of keys '" + path + "' exceeds " +
-                             std::to_string(kMaxFileBytes) + " bytes.");
-  }
+  STOKER_TRY(const std::string text, file.Read(kMaxFileBytes));
   auto keys = ParsePublicKeys(text);
-  if (!keys.ok()) return keys.error().WithContext("File of keys '" + path + "'");
+  if (!keys.ok()) return keys.error().WithContext(file.name());
   return keys;
 }
 

@@ -28,8 +28,8 @@ enum class Secrecy : std::uint8_t {
 };
 
 // All of it. Root or this process's user owns it, nobody else may write to it, and it is a regular
-// file. FailedPrecondition says what is otherwise, InvalidArgument that it has more than
-// `max_bytes`. `what` begins the message: "Token file".
+// file. FailedPrecondition says what is otherwise, ResourceExhausted that it has more
+// than `max_bytes`. `what` begins the message: "Token file".
 Result<std::string> ReadTrustedFile(std::string_view what, const std::string& path,
                                     std::size_t max_bytes, Secrecy secrecy);
 

@@ -1,15 +1,13 @@
 #include "protocol/manifest/bundle.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "protocol/base/bytes.h"
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/regular_file.h"
 
 namespace stoker {
 
@@ -40,19 +38,14 @@ Seal SealOf(const std::vector<Record>& records) {
 }
 
 Result<Bundle> Bundle::Read(const std::string& path) {
-  const auto failed = [&](const char* what) {
-    return Unavailable(std::string(what) + " '" + path + "' fails: " + std::strerror(errno) + ".");
-  };
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return failed("Opening");
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0) return failed("Reading");
-  if (!S_ISREG(status.st_mode)) return InvalidArgument("'" + path + "' is no regular file.");
-  const auto size = static_cast<std::size_t>(status.st_size);
+  STOKER_TRY(const RegularFile file, RegularFile::Open("Bundle", path));
+  const auto size = static_cast<std::size_t>(file.status().st_size);
   std::string_view bytes;
   if (size > 0) {
-    void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (mapped == MAP_FAILED) return failed("Mapping");
+    void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+    if (mapped == MAP_FAILED) {
+      return Unavailable(file.name() + " cannot be mapped: " + std::strerror(errno) + ".");
+    }
     bytes = {static_cast<const char*>(mapped), size};
   }
   Bundle bundle(bytes);

@@ -38,7 +38,7 @@ Seal SealOf(const std::vector<Record>& records);
 // A file, mapped, as its records.
 class Bundle {
  public:
-  // Unavailable: it cannot be read. Otherwise as ScanRecords.
+  // FailedPrecondition: it cannot be read, or is no regular file. Otherwise as ScanRecords.
   static Result<Bundle> Read(const std::string& path);
   Bundle(Bundle&&) noexcept;
   ~Bundle();

@@ -1,13 +1,6 @@
 #include "protocol/manifest/manifest.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/regular_file.h"
 #include "protocol/graph/graph.h"
 #include "protocol/key/compile_request.h"
 
@@ -16,34 +9,6 @@ namespace {
 
 Digest KeyAsItStands(const Digest& graph_digest, const wire::CompileCall& call) {
   return KeyOf(graph_digest, call.signature, call.target, call.options, "").digest;
-}
-
-Result<std::string> ReadWhole(const std::string& path) {
-  const auto failed = [&](const char* what) {
-    return Unavailable(std::string(what) + " '" + path + "' fails: " + std::strerror(errno) + ".");
-  };
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return failed("Opening");
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0) return failed("Reading");
-  if (!S_ISREG(status.st_mode)) return InvalidArgument("'" + path + "' is no regular file.");
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size > kMaxManifestBytes) {
-    return ResourceExhausted("'" + path + "' has " + std::to_string(size) +
-                             " bytes, more than the limit of " + std::to_string(kMaxManifestBytes) +
-                             ".");
-  }
-  std::string bytes(size, '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failed("Reading");
-    if (got == 0) break;  // It has become shorter.
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
 }
 
 }  // namespace
@@ -62,6 +27,7 @@ Result<Manifest> Manifest::Decode(std::string bytes) {
   Manifest manifest(std::move(bytes));
   STOKER_TRY(const RecordScan scan, ScanRecords(kManifestFormat, manifest.bytes_));
   manifest.damaged_bytes_ = scan.damaged_bytes;
+  manifest.cut_bytes_ = scan.cut_bytes;
   for (const Record& record : scan.records) {
     const auto offset = static_cast<std::size_t>(record.payload.data() - manifest.bytes_.data());
     const Place place{record.kind, record.name, offset, record.payload.size()};
@@ -72,7 +38,7 @@ Result<Manifest> Manifest::Decode(std::string bytes) {
 }
 
 Result<Manifest> Manifest::Read(const std::string& path) {
-  STOKER_TRY(std::string bytes, ReadWhole(path));
+  STOKER_TRY(std::string bytes, ReadRegularFile("Manifest", path, kMaxManifestBytes));
   auto manifest = Decode(std::move(bytes));
   if (!manifest.ok()) return manifest.error().WithContext(path);
   return manifest;

@@ -33,12 +33,14 @@ class Manifest {
  public:
   // `bytes` of a file, in memory; of an empty one, too. Fails as ScanRecords.
   static Result<Manifest> Decode(std::string bytes);
-  // Unavailable: it cannot be read.
+  // Fails as ReadRegularFile, or as Decode.
   static Result<Manifest> Read(const std::string& path);
 
   std::size_t requests() const { return requests_.size(); }
   std::size_t captures() const { return captures_.size(); }
+  // Those of RecordScan.
   std::uint64_t damaged_bytes() const { return damaged_bytes_; }
+  std::uint64_t cut_bytes() const { return cut_bytes_; }
 
   // Unpacked and decoded at each call. DataLoss: the record is no such thing.
   Result<wire::CompileCall> Request(std::size_t index) const;
@@ -59,6 +61,7 @@ class Manifest {
   std::vector<Place> requests_;
   std::vector<Place> captures_;
   std::uint64_t damaged_bytes_ = 0;
+  std::uint64_t cut_bytes_ = 0;
 };
 
 }  // namespace stoker

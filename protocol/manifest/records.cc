@@ -32,6 +32,16 @@ Digest ChecksumOf(std::string_view header, std::string_view payload) {
   return hash.Finish();
 }
 
+// Whether `place`, which is no whole record, is the beginning of one.
+bool IsCut(const RecordFormat& format, std::string_view place) {
+  if (place.size() < kRecordHeaderBytes) {
+    return format.magic.starts_with(place.substr(0, format.magic.size()));
+  }
+  const auto header = DecodeRecordHeader(format, place);
+  return header.ok() && header->version == format.version && header->size <= kMaxRecordBytes &&
+         header->size > place.size() - kRecordHeaderBytes;
+}
+
 std::string TitleOf(const RecordFormat& format) { return std::string(format.title); }
 
 }  // namespace
@@ -105,6 +115,7 @@ Result<RecordScan> ScanRecords(const RecordFormat& format, std::string_view byte
     // What stands behind it was appended by somebody else, perhaps.
     const std::size_t next = std::min(bytes.find(format.magic, 1), bytes.size());
     scan.damaged_bytes += next;
+    if (IsCut(format, bytes.substr(0, next))) scan.cut_bytes += next;
     bytes.remove_prefix(next);
   }
   return scan;

@@ -51,6 +51,8 @@ struct Record {
 struct RecordScan {
   std::vector<Record> records;      // Each name once, in the order of the file.
   std::uint64_t damaged_bytes = 0;  // That belong to no whole record.
+  // Of these: of records that end before their end, as where a writer was killed.
+  std::uint64_t cut_bytes = 0;
 };
 
 // All whole records. InvalidArgument: it is another kind of file. FailedPrecondition: a record of

@@ -241,6 +241,57 @@ def test_nonsense_and_idle_connections_leave_the_daemon_serving(daemon, site):
         connection.close()
 
 
+def test_a_token_file_that_is_written_anew_revokes_nobody_meanwhile(daemon, tmp_path):
+    def entry(token):
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        return f'[[token]]\nname = "{token[:5]}"\nsha256 = "{digest}"\nscopes = ["read"]\n'
+
+    def status_with(token):
+        connection = http.client.HTTPConnection(guarded.url.removeprefix("http://"), timeout=WAIT_S)
+        connection.request("GET", "/status", headers={"Authorization": f"Bearer {token}"})
+        return connection.getresponse().status
+
+    first, second = "first-token-of-all-of-them", "second-token-of-all-of-them"
+    tokens = tmp_path / "tokens.toml"
+    tokens.write_text(entry(first))
+    tokens.chmod(0o600)
+    guarded = daemon("--tokens", str(tokens))
+    assert f"Token file '{tokens}' names 1 token and 0 certificates" in guarded.log.read_text()
+    for _ in range(30):  # Each truncates.
+        tokens.write_text("")
+        tokens.write_text(entry(first))
+        tokens.write_text(entry(first) + entry(second))
+        assert status_with(first) == 200
+        time.sleep(0.1)
+    wait_for(lambda: status_with(second) == 200)
+    assert "names 2 tokens" in guarded.log.read_text()
+    tokens.write_text("")
+    wait_for(lambda: status_with(first) == 401)
+    assert "names 0 tokens and 0 certificates: every credential that it named is revoked" in guarded.log.read_text()
+    assert first not in guarded.log.read_text()
+
+
+def test_half_sent_headers_take_nobodys_place(daemon):
+    crowded = daemon("--max-connections", "20")
+    address = crowded.url.removeprefix("http://").split(":")
+    half_sent = [socket.create_connection((address[0], int(address[1])), timeout=WAIT_S) for _ in range(60)]
+    for connection in half_sent:
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+    wait_for(lambda: crowded.status()["connections"]["reading"] >= 10)
+    for path in ("/-/healthy", "/status", "/metrics") * 5:
+        assert crowded.call("GET", path)[0] == 200
+    for connection in half_sent:
+        connection.close()
+
+
+def test_too_few_descriptors_are_said_with_what_is_needed(tmp_path):
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -n 64; exec "$0" "$@"', str(BUILD / "bin" / "stokerd"), "--cache-dir",
+         str(tmp_path / "cache")], timeout=WAIT_S, capture_output=True, text=True)
+    assert done.returncode == 1 and not (tmp_path / "cache").exists()
+    assert re.search(r"\(ulimit -n\) is 64; at least \d+ are needed", done.stderr), done.stderr
+
+
 def test_bazel_cache_keeps_what_was_put(daemon):
     body = os.urandom(100_000)
     blob = "/cas/" + hashlib.sha256(body).hexdigest()

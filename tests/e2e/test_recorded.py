@@ -156,6 +156,30 @@ def test_a_job_killed_in_the_middle_leaves_what_it_had_written(site, other_site,
     assert done.returncode == 0, done.stderr
     assert "belong to no whole record" in done.stderr
     assert compiles(other_site) == 2
+    summary = warm(other_site, manifest, "--check", status=1)
+    assert (summary["hits"], summary["missing"]) == (2, 0)
+    assert summary["damaged_bytes"] == summary["cut_bytes"] > 0
+
+
+def test_a_damaged_manifest_is_warmed_as_far_as_it_is_whole_and_exits_1(site, other_site, manifest):
+    for widths in (WIDTHS, (8, 16)):
+        run(site, widths, STOKER_RECORD=str(manifest))
+    content = bytearray(manifest.read_bytes())
+    content[HEADER_BYTES + 5] ^= 1
+    manifest.write_bytes(content)
+    for arguments, printed in (((), "0 hits, 1 compiled, 0 failed"), (("--check",), "1 hit, 0 missing")):
+        done = stoker(other_site, "warm", manifest, *arguments)
+        assert done.returncode == 1 and done.stdout.startswith(printed), done.stdout + done.stderr
+        assert "bytes of the manifest belong to no whole record" in done.stderr
+    assert warm(other_site, manifest, "--check", status=1)["cut_bytes"] == 0
+
+
+def test_a_check_of_nothing_exits_1(site, manifest):
+    manifest.touch()
+    assert warm(site, manifest)["total"] == 0
+    done = stoker(site, "warm", "--check", manifest)
+    assert done.returncode == 1 and f"nothing was checked: '{manifest}'" in done.stderr, done.stderr
+    assert warm(site, "--hot", "5", "--check")["total"] == 0
 
 
 def test_a_manifest_is_compiled_for_other_processors(site, other_site, manifest):

@@ -209,7 +209,7 @@ STOKER_API stoker_status* stoker_warm_plan_of_stale(stoker_client* client, const
                                                     uint32_t limit, stoker_warm_plan** plan);
 STOKER_API size_t stoker_warm_plan_count(const stoker_warm_plan* plan);
 /* {"compiler_epoch", "skipped_captures" (no job of this daemon, on these targets, would find them),
- * "damaged_bytes"}. */
+ * "damaged_bytes", "cut_bytes" (of these: of records whose writer was killed)}. */
 STOKER_API stoker_status* stoker_warm_plan_describe(const stoker_warm_plan* plan, char** json);
 /* {"kind": "request"|"capture", "namespace", "key", "label", "target"}. */
 STOKER_API stoker_status* stoker_warm_plan_item(const stoker_warm_plan* plan, size_t index,
@@ -251,6 +251,8 @@ typedef struct stoker_graph stoker_graph;
 
 /* The readable text form (protocol/graph/OPS.md). */
 STOKER_API stoker_status* stoker_graph_parse(const char* text, size_t size, stoker_graph** graph);
+/* The same, of a regular file. */
+STOKER_API stoker_status* stoker_graph_read(const char* path, stoker_graph** graph);
 STOKER_API stoker_status* stoker_graph_print(const stoker_graph* graph, char** text);
 /* 64 hexadecimal digits and a terminating zero. */
 STOKER_API void stoker_graph_digest(const stoker_graph* graph, char hex[65]);

@@ -85,6 +85,12 @@ class Graph {
     detail::Check(stoker_graph_parse(text.data(), text.size(), &graph));
     handle_.reset(graph);
   }
+  // The text in a regular file.
+  static Graph Read(const std::string& path) {
+    stoker_graph* graph = nullptr;
+    detail::Check(stoker_graph_read(path.c_str(), &graph));
+    return Graph(graph);
+  }
   std::string Text() const {
     char* text = nullptr;
     detail::Check(stoker_graph_print(handle_.get(), &text));
@@ -98,6 +104,8 @@ class Graph {
   const stoker_graph* get() const { return handle_.get(); }
 
  private:
+  explicit Graph(stoker_graph* graph) : handle_(graph) {}
+
   std::unique_ptr<stoker_graph, detail::Deleter<&stoker_graph_free>> handle_;
 };
 

@@ -2,8 +2,8 @@
 STOKER_LOG=captures for why each start was or was not warm."""
 
 import logging
-import os
 
+from . import settings
 from .locks import ProcessLock
 
 logger = logging.getLogger("stoker")
@@ -14,16 +14,16 @@ _lock = ProcessLock()
 
 
 def _configure():
-    level = os.environ.get("STOKER_LOG", "").upper()
-    if level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CAPTURES"):
+    level = settings.choice("STOKER_LOG", ("debug", "info", "warning", "error", "captures"))
+    if not level:
         return
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("stoker: %(message)s"))
     logger.addHandler(handler)
-    if level == "CAPTURES":
+    if level == "captures":
         captures_logger.setLevel("INFO")
     else:
-        logger.setLevel(level)
+        logger.setLevel(level.upper())
     logger.propagate = False
 
 

@@ -28,6 +28,15 @@ TEST(Exposure, AddressesOfThisHost_NeedNothing) {
   EXPECT_TRUE(CheckExposure(WithTls(Listening({"https://127.0.0.1:1"}))).ok());
 }
 
+TEST(Exposure, TlsOptionsWithoutAnAddress_AreNamed) {
+  EXPECT_EQ(UnusedTlsOptions(Listening({"http://127.0.0.1:1"})), "");
+  Config config = WithTls(Listening({"http://127.0.0.1:1", "unix:/s"}));
+  config.tls_client_ca = "/ca.pem";
+  EXPECT_EQ(UnusedTlsOptions(config), "--tls-certificate, --tls-key, --tls-client-ca");
+  config.listen.push_back("https://127.0.0.1:2");
+  EXPECT_EQ(UnusedTlsOptions(config), "");
+}
+
 TEST(Exposure, AddressesOfOthers_NeedTlsAndACredential) {
   const auto message = [](const Config& config) { return CheckExposure(config).error().message; };
   EXPECT_THAT(

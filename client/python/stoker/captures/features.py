@@ -8,13 +8,14 @@ warm; what was recorded meanwhile is stored when it is known.
 
 import functools
 import json
-import os
 from pathlib import Path
 
+from .. import settings
 from ..pytorch import facts, installation
 from ..pytorch.names import CAPTURES, DIRECT, SIZES
 
-MODE = "STOKER_CAPTURES"  # off, audit (of every warm start), trial (in a trial's process), or nothing.
+MODE = "STOKER_CAPTURES"
+_MODES = ("on", "off", "0", "audit", "trial")  # audit: of every warm start; trial: in a trial's process.
 
 _INSTEAD = {
     CAPTURES: "every process traces",
@@ -23,7 +24,7 @@ _INSTEAD = {
 
 
 def mode():
-    return os.environ.get(MODE, "").lower()
+    return settings.choice(MODE, _MODES)
 
 
 def may_be_on(feature=CAPTURES):

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "protocol/base/file_descriptor.h"
@@ -54,8 +55,19 @@ TEST_F(DaemonTrustTest, Token_ComesFromTheVariableOrTheFirstLineOfAFile) {
   EXPECT_THAT(wrong.error().message, HasSubstr("STOKER_TOKEN holds no token"));
   EXPECT_THAT(wrong.error().message, testing::Not(HasSubstr("two words")));
   unsetenv("STOKER_TOKEN");
-  setenv("STOKER_TOKEN_FILE", "/nowhere", 1);
-  EXPECT_THAT(DaemonTrustOfEnvironment().error().message, HasSubstr("'/nowhere'"));
+  const std::string pipe = folder.path() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::pair<std::string, std::string> rows[] = {
+      {"/nowhere", "'/nowhere' cannot be read"},
+      {pipe, "is no regular file"},
+      {"/dev/zero", "is no regular file"},
+      {folder.Write("empty", "\n"), "whose first line is empty"},
+      {folder.Write("large", std::string(65537, 'a')), "has 65537 bytes; the limit is 65536."}};
+  for (const auto& [path, said] : rows) {
+    setenv("STOKER_TOKEN_FILE", path.c_str(), 1);
+    EXPECT_THAT(DaemonTrustOfEnvironment().error().message,
+                testing::AllOf(testing::StartsWith("STOKER_TOKEN_FILE"), HasSubstr(said)));
+  }
 }
 
 // Of a datagram socket: connecting one sends nothing.

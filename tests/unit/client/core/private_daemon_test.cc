@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -81,6 +82,18 @@ TEST_F(PrivateDaemonTest, Ensure_NobodyListensAndTheProgramFails_NamesProgramAnd
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message,
             "'/bin/false' stopped at once (status 1); see " + folder_.path() + "/stokerd.log.");
+}
+
+TEST_F(PrivateDaemonTest, Ensure_TheProgramSaysWhyItStops_IsQuoted) {
+  folder_.Write("stokerd.log", "stokerd: of another day\n");
+  const std::string program = folder_.Write(
+      "program", "#!/bin/sh\necho 'stokerd: no \x1b room'\necho 'another that drains'\nexit 3\n");
+  ASSERT_EQ(chmod(program.c_str(), 0700), 0);
+  const Status status = EnsurePrivateDaemon({folder_.path(), program}, url_, seconds(60));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "'" + program +
+                                        "' stopped at once (status 3), saying \"no ? room\"; see " +
+                                        folder_.path() + "/stokerd.log.");
 }
 
 }  // namespace

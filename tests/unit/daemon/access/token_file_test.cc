@@ -89,6 +89,35 @@ TEST(TokenFile, Reload_TakesWhatIsNew_KeepsWhatWasWhereItIsWrong) {
   EXPECT_TRUE((*file)->Find("the-token-that-comes-next"));
 }
 
+TEST(TokenFile, ReloadSettled_WhileItIsWritten_RevokesNothing) {
+  TempFolder folder;
+  const std::string path = folder.Write("tokens", Entry("a", kSecret));
+  const auto file = TokenFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_FALSE(*(*file)->ReloadSettled());
+  folder.Write("tokens", "");
+  EXPECT_FALSE(*(*file)->ReloadSettled());
+  folder.Write("tokens", Entry("b", "the-token-that-comes-next"));
+  EXPECT_FALSE(*(*file)->ReloadSettled());
+  EXPECT_TRUE((*file)->Find(kSecret));
+  EXPECT_TRUE(*(*file)->ReloadSettled());
+  EXPECT_FALSE((*file)->Find(kSecret));
+  EXPECT_TRUE((*file)->Find("the-token-that-comes-next"));
+  EXPECT_EQ((*file)->Describe(), "Token file '" + path + "' names 1 token and 0 certificates");
+  EXPECT_FALSE((*file)->is_empty());
+}
+
+TEST(TokenFile, ReloadSettled_WhatStaysEmpty_RevokesAll) {
+  TempFolder folder;
+  const auto file = TokenFile::Open(folder.Write("tokens", Entry("a", kSecret)));
+  ASSERT_TRUE(file.ok());
+  folder.Write("tokens", "");
+  EXPECT_FALSE(*(*file)->ReloadSettled());
+  EXPECT_TRUE(*(*file)->ReloadSettled());
+  EXPECT_TRUE((*file)->is_empty());
+  EXPECT_FALSE((*file)->Find(kSecret));
+}
+
 TEST(TokenFile, FileThatOthersMayWriteTo_IsRefused) {
   TempFolder folder;
   const std::string path = folder.Write("tokens", Entry("a", kSecret));

@@ -357,6 +357,36 @@ TEST_F(ServerTest, ConnectionBeyondTheLimit_WhereNoneIsIdle_IsForWhatIsUrgent) {
   EXPECT_THAT(busy.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
 }
 
+TEST_F(ServerTest, ConnectionBeyondTheLimit_TakesThePlaceOfTheOldestWhoseHeaderHasNotCome) {
+  ServerLimits limits;
+  limits.threads = 1;
+  limits.max_connections = 3;
+  limits.max_urgent_connections = 1;
+  Start(limits);
+  TestPeer busy(path());
+  busy.Send(Get("/wait"));
+  echo_.entered.wait(false);
+  const auto reading = [this](std::size_t count) {
+    WaitUntil("they are read", [this, count] {
+      return server_->connections_by_state()[static_cast<int>(ConnectionState::kReading)] == count;
+    });
+  };
+  TestPeer first(path());
+  first.Send("GET /first HTTP/1.1\r\n");
+  reading(1);
+  TestPeer second(path());
+  second.Send("GET /second HTTP/1.1\r\n");
+  reading(2);
+  TestPeer third(path());
+  third.Send(Get("/third"));
+  EXPECT_THAT(third.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(first.ReadAll(), "");
+  second.Send("Host: h\r\n\r\n");
+  EXPECT_THAT(second.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+  echo_.released = true;
+  EXPECT_THAT(busy.ReadUntil("? 0"), StartsWith("HTTP/1.1 200 "));
+}
+
 TEST_F(ServerTest, Peer_IsTheUserOfTheProcess_OnEveryTransport) {
   Start();
   const std::string own = std::to_string(geteuid());

@@ -75,13 +75,15 @@ TEST_F(KeyFileTest, Read_NoKey_IsRefusedByName) {
        {std::string(), std::string("hello"), pem.substr(0, 60), pem.substr(28),
         "-----BEGIN PRIVATE KEY-----\n" + std::string(64, 'A') + "\n-----END PRIVATE KEY-----\n",
         "-----BEGIN PRIVATE KEY-----\n" + std::string(64, '*') + "\n-----END PRIVATE KEY-----\n",
-        std::string(100'000, 'x')}) {
+        std::string(4096, 'x')}) {
     const std::string path = Write("key.pem", text);
     const auto key = ReadSigningKey(path);
     ASSERT_FALSE(key.ok());
     EXPECT_EQ(key.error().code, ErrorCode::kInvalidArgument);
     EXPECT_THAT(key.error().message, HasSubstr("'" + path + "' holds no Ed25519 key"));
   }
+  EXPECT_THAT(ReadSigningKey(Write("large.pem", std::string(4097, 'x'))).error().message,
+              HasSubstr("large.pem' has 4097 bytes; the limit is 4096."));
 }
 
 TEST_F(KeyFileTest, Read_FileOfOthers_IsRefused) {
@@ -99,11 +101,12 @@ TEST_F(KeyFileTest, Read_FileOfOthers_IsRefused) {
     ASSERT_EQ(chown(foreign.c_str(), 65534, 65534), 0);
     EXPECT_THAT(ReadSigningKey(foreign).error().message, HasSubstr("belongs to user 65534"));
   }
-  EXPECT_THAT(ReadSigningKey(folder_.path()).error().message, HasSubstr("is no file"));
+  EXPECT_THAT(ReadSigningKey(folder_.path()).error().message, HasSubstr("is no regular file"));
   EXPECT_THAT(ReadSigningKey(folder_.path() + "/none").error().message,
               HasSubstr("cannot be read"));
   ASSERT_EQ(mkfifo((folder_.path() + "/pipe").c_str(), 0600), 0);
-  EXPECT_THAT(ReadSigningKey(folder_.path() + "/pipe").error().message, HasSubstr("is no file"));
+  EXPECT_THAT(ReadSigningKey(folder_.path() + "/pipe").error().message,
+              HasSubstr("is no regular file"));
 }
 
 TEST_F(KeyFileTest, ReadOrMake_MakesItOnce_WithItsFolders) {

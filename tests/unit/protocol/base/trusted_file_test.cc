@@ -27,8 +27,8 @@ TEST(TrustedFile, Read_WhatIsNotToBeBelieved_SaysWhy) {
       {folder.path() + "/none", 7,
        "File '" + folder.path() + "/none' cannot be read: No such file"},
       {path, 6, "File '" + path + "' has 7 bytes; the limit is 6."},
-      {pipe, 7, "is no file that root or user"},
-      {folder.path(), 7, "is no file that root or user"}};
+      {pipe, 7, "is no regular file"},
+      {folder.path(), 7, "is no regular file"}};
   for (const auto& [file, limit, said] : rows) {
     const auto text = ReadTrustedFile("File", file, limit, Secrecy::kPublic);
     ASSERT_FALSE(text.ok()) << said;

@@ -85,8 +85,8 @@ TEST_F(BundleTest, Torn_SaysWhereTheWholePartEnds) {
 
 TEST_F(BundleTest, AnotherKindOfFile_IsRefused) {
   EXPECT_EQ(CodeOfSeal("stokrman and so on"), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(Bundle::Read(folder_.path() + "/none").error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(Bundle::Read(folder_.path()).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Bundle::Read(folder_.path() + "/none").error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(Bundle::Read(folder_.path()).error().code, ErrorCode::kFailedPrecondition);
 }
 
 TEST(Seal, RoundTrip) {

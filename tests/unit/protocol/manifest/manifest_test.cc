@@ -95,8 +95,8 @@ TEST(Manifest, RecordThatIsNoRequest_FailsWhenItIsAskedFor) {
 
 TEST(Manifest, Read_NamesThePath) {
   const TempFolder folder;
-  EXPECT_EQ(Manifest::Read(folder.path() + "/none").error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(Manifest::Read(folder.path()).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Manifest::Read(folder.path() + "/none").error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(Manifest::Read(folder.path()).error().code, ErrorCode::kFailedPrecondition);
   const std::string script = folder.Write("train.py", "import torch\n");
   const auto read = Manifest::Read(script);
   ASSERT_FALSE(read.ok());

@@ -57,6 +57,8 @@ TEST(Records, TheSameTwice_CountsOnce) {
   EXPECT_EQ(ContentsOf(ScanRecords(kFormat, file).value()), (Contents{"a", "b"}));
 }
 
+constexpr std::size_t kSizeAt = kRecordMagicBytes + 4 + 4 + Digest::kSize;  // In a header.
+
 TEST(Records, CutAtEachByte_IsReadUpToThere) {
   const std::string first = RecordOf("first");
   const std::string file = first + RecordOf("second");
@@ -70,6 +72,7 @@ TEST(Records, CutAtEachByte_IsReadUpToThere) {
     EXPECT_EQ(ContentsOf(*scan), expected) << size;
     const std::size_t whole = expected.size() == 2 ? file.size() : expected.size() * first.size();
     EXPECT_EQ(scan->damaged_bytes, size - whole) << size;
+    EXPECT_EQ(scan->cut_bytes, size - whole) << size;
   }
 }
 
@@ -81,6 +84,7 @@ TEST(Records, TornInTheMiddle_WhatComesAfterIsFound) {
     ASSERT_TRUE(scan.ok()) << size;
     EXPECT_EQ(ContentsOf(*scan), (Contents{"a", "b"})) << size;
     EXPECT_EQ(scan->damaged_bytes, size);
+    EXPECT_EQ(scan->cut_bytes, size);
   }
 }
 
@@ -96,6 +100,8 @@ TEST(Records, AnyFlippedBit_CostsItsRecordAlone) {
       ASSERT_TRUE(scan.ok()) << at << ": " << scan.error().message;
       EXPECT_EQ(ContentsOf(*scan), (Contents{"first", "third"})) << at;
       EXPECT_EQ(scan->damaged_bytes, second_size) << at;
+      const bool is_size = at >= first.size() + kSizeAt && at < first.size() + kSizeAt + 8;
+      if (!is_size) EXPECT_EQ(scan->cut_bytes, 0U) << at;
     }
   }
 }
