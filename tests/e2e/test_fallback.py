@@ -109,6 +109,38 @@ def test_slow_daemon_is_waited_for_once_and_taken_back(site, tmp_path):
         daemon.process.wait()
 
 
+FIRST_CALL = """
+import time, torch
+model, x = torch.nn.Linear(8, 8), torch.ones(2, 8)
+begin = time.monotonic()
+with torch.no_grad():
+    torch.compile(model, backend="stoker")(x)
+print(time.monotonic() - begin)
+"""
+
+
+def test_daemon_of_ones_own_that_hangs_is_waited_for_once(site):
+    def first_call_s(**env):
+        done = subprocess.run(
+            [forked.python(), "-c", FIRST_CALL], env=site.env | env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout), done.stderr.splitlines()
+
+    assert first_call_s()[1] == []
+    pid = site.daemon_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        waits = {}
+        for patience_s in (1, 6):
+            waits[patience_s], said = first_call_s(STOKER_ANSWER_TIMEOUT_MS=str(1000 * patience_s))
+            [line] = [line for line in said if "runs in eager" in line]
+            assert f"is not answered within {1000 * patience_s} ms." in line
+        assert 5 - 2 < waits[6] - waits[1] < 2 * 5 - 2, waits
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert first_call_s()[1] == []
+
+
 def test_daemon_that_died_is_started_again(site):
     job = paused_job(site)
     kill_daemon(site)
