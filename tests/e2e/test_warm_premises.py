@@ -214,6 +214,18 @@ def asked_set(x):
     return x * len(known) if "green" in known else x
 
 
+class Count(int):
+    def __add__(self, other):
+        return int(self) * 2 + other
+
+
+COUNT = Count(3)
+
+
+def of_a_kind_of_int(x):
+    return x * (COUNT + 1)
+
+
 KEYS = {}
 NESTED = {"inner": {}}
 ELEMENTS = {"some"}
@@ -320,6 +332,8 @@ CHANGES = {
     "dictionary_order": (SETUP, "    entry = in_order\n"),
     "set_order": (SETUP, "    entry = of_a_set\n"),
     "class_set_order": (SETUP, "    entry = of_a_class_set\n"),
+    "int_method": (SETUP, "    entry = of_a_kind_of_int\n"),
+    "int_value": (SETUP, "    entry = of_a_kind_of_int\n"),
     "missing_key": (SETUP, "    entry = missing_key\n"),
     "missing_key_inside": (SETUP, "    entry = missing_key_inside\n"),
     "missing_key_suppressed": (SETUP, "    entry = missing_key_suppressed\n"),
@@ -337,6 +351,8 @@ OF_FUNCTIONS = {
     "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
     "class_set_order": ("# HEADER", "# HEADER"),
+    "int_method": ("int(self) * 2", "int(self) * 5"),
+    "int_value": ("COUNT = Count(3)", "COUNT = Count(4)"),
     "missing_key": ("KEYS = {}", 'KEYS = {"gain": 3.0}'),
     "missing_key_inside": ('"inner": {}', '"inner": {"gain": 3.0}'),
     "missing_key_suppressed": ("KEYS = {}", 'KEYS = {"gain": 3.0}'),

@@ -287,3 +287,14 @@ def test_checking_parameters_is_cheap():
         stamp = binding.Stamp(parameters)
         best = min(timeit.repeat(lambda: stamp.fits(parameters), number=20, repeat=20)) / 20
     assert best < 1e-3, best
+
+
+def test_backward_pass_may_be_repeated():
+    function = compiled(lambda x, k: (x * x * k).exp().softmax(0))
+    for k in (2, 3, 2.5):  # The second one is a symbol: the forward graph saves what is no input.
+        x = torch.tensor([0.5, -1.0, 1.5], requires_grad=True)
+        loss = (function(x, k) * torch.arange(3)).sum()
+        loss.backward(retain_graph=True)
+        first = x.grad.clone()
+        loss.backward()
+        torch.testing.assert_close(x.grad, 2 * first)

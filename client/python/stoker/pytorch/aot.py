@@ -23,12 +23,21 @@ def functional(gm, example_inputs, forward, backward, inference):
     from torch._functorch.aot_autograd import aot_module_simplified
 
     def trace(gm, inputs):
-        return aot_module_simplified(
+        traced = aot_module_simplified(
             gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference)
+        _keep_saved_tensors()
+        return traced
 
     if any(isinstance(x, (list, tuple, dict)) for x in example_inputs):
         return flatten_graph_inputs(gm, example_inputs, trace)
     return trace(gm, example_inputs)
+
+
+def _keep_saved_tensors():
+    """No kernel of ours writes to what the forward graph saved: a backward pass may be repeated (retain_graph)."""
+    found = metadata()
+    if getattr(found, "bw_donated_idxs", None):
+        found.bw_donated_idxs = []
 
 
 def errors_of_dynamo():

@@ -60,11 +60,11 @@ def attach(is_ours, find, record, audit):
                 frozenset(output_graph.installed_globals), frozenset(_tracing.texts)))
         return manager
 
-    def note_constant(self, value, *arguments, **keywords):
+    def note_constant(self, *arguments, **keywords):
         texts = getattr(_tracing, "texts", None)
-        if texts is not None and type(value) is str:
-            texts.add(value)
-        make_constant(self, value, *arguments, **keywords)
+        if texts is not None:
+            texts.update(value for value in (*arguments, *keywords.values()) if type(value) is str)
+        make_constant(self, *arguments, **keywords)
 
     convert_frame.catch_errors_wrapper = catch_errors_wrapper
     convert_frame.CheckFunctionManager = check_function_manager
