@@ -197,11 +197,23 @@ class Pointwise {
       if (is_float()) return b_.CreateFPCast(x, type);
       return IsSigned(dtype_) ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);
     }
-    if (is_float()) {
-      const auto id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-      return b_.CreateIntrinsic(id, {type, type_}, {x});
-    }
+    if (is_float()) return b_.CreateTrunc(Truncated(to, x), type);
     return IsSigned(dtype_) ? b_.CreateSExtOrTrunc(x, type) : b_.CreateZExtOrTrunc(x, type);
+  }
+
+  // A float toward zero, in as many bits as OPS.md says of `to`, or fewer that give the same.
+  Value* Truncated(DType to, Value* x) {
+    const bool is_single = type_->getScalarType()->isFloatTy();
+    // Of what is a float, and no 32-bit number, the low eight bits are 0.
+    const bool is_64 = to == DType::kI64 || (to == DType::kU8 && !is_single);
+    llvm::Type* type = KernelEmitter::VectorOf(b_.getIntNTy(is_64 ? 64 : 32), width_);
+    const double bound = is_64 ? 0x1p63 : 0x1p31;
+    // Of doubles, there are some between the lowest 32-bit number and the one below it.
+    Value* is_not_below = is_64 || is_single ? b_.CreateFCmpOGE(x, Float(-bound))
+                                             : b_.CreateFCmpOGT(x, Float(-bound - 1));
+    Value* fits = b_.CreateAnd(is_not_below, b_.CreateFCmpOLT(x, Float(bound)));
+    Value* lowest = KernelEmitter::IntOf(type, is_64 ? INT64_MIN : INT32_MIN);
+    return b_.CreateSelect(fits, b_.CreateFPToSI(x, type), lowest);
   }
 
   Value* Bitcast(DType to, DType format, Value* x) {

@@ -46,6 +46,30 @@ std::int64_t Saturate(double value) {
   return static_cast<std::int64_t>(value);
 }
 
+std::int64_t NearestInt(DType to, double value) {
+  switch (to) {
+    case DType::kI64:
+      return Saturate<std::int64_t>(value);
+    case DType::kI32:
+      return Saturate<std::int32_t>(value);
+    case DType::kI16:
+      return Saturate<std::int16_t>(value);
+    case DType::kI8:
+      return Saturate<std::int8_t>(value);
+    case DType::kU8:
+      return Saturate<std::uint8_t>(value);
+    case DType::kBool:
+      return value != 0 ? 1 : 0;
+    case DType::kF64:
+    case DType::kF32:
+    case DType::kF16:
+    case DType::kBF16:
+      break;
+  }
+  STOKER_CHECK(!IsFloat(to));
+  return 0;
+}
+
 }  // namespace
 
 double ReadFloatElement(DType dtype, const char* bytes) {
@@ -137,27 +161,13 @@ std::int64_t WrapToDType(DType dtype, std::int64_t value) {
 }
 
 std::int64_t FloatToInt(DType to, double value) {
-  switch (to) {
-    case DType::kI64:
-      return Saturate<std::int64_t>(value);
-    case DType::kI32:
-      return Saturate<std::int32_t>(value);
-    case DType::kI16:
-      return Saturate<std::int16_t>(value);
-    case DType::kI8:
-      return Saturate<std::int8_t>(value);
-    case DType::kU8:
-      return Saturate<std::uint8_t>(value);
-    case DType::kBool:
-      return value != 0 ? 1 : 0;
-    case DType::kF64:
-    case DType::kF32:
-    case DType::kF16:
-    case DType::kBF16:
-      break;
-  }
-  STOKER_CHECK(!IsFloat(to));
-  return 0;
+  if (to == DType::kBool) return value != 0 ? 1 : 0;
+  const bool is_64 = to == DType::kI64 || to == DType::kU8;
+  const double bound = is_64 ? 0x1p63 : 0x1p31;
+  const std::int64_t lowest = is_64 ? INT64_MIN : INT32_MIN;
+  value = std::trunc(value);
+  const bool fits = value >= -bound && value < bound;  // NaN does not.
+  return WrapToDType(to, fits ? static_cast<std::int64_t>(value) : lowest);
 }
 
 std::string ElementBytes(DType dtype, double value) {
@@ -165,7 +175,7 @@ std::string ElementBytes(DType dtype, double value) {
   if (IsFloat(dtype)) {
     WriteFloatElement(dtype, value, bytes.data());
   } else {
-    WriteIntElement(dtype, FloatToInt(dtype, value), bytes.data());
+    WriteIntElement(dtype, NearestInt(dtype, value), bytes.data());
   }
   return bytes;
 }

@@ -20,10 +20,11 @@ void WriteIntElement(DType dtype, std::int64_t value, char* bytes);
 double RoundToDType(DType dtype, double value);
 std::int64_t WrapToDType(DType dtype, std::int64_t value);
 
-// The `convert` op: float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`.
+// The `convert` op: float to integer truncates, as OPS.md says of what is out of range; to bool is
+// `!= 0`.
 std::int64_t FloatToInt(DType to, double value);
 
-// The bytes of `value` converted to `dtype`, as `convert` from f64 does it.
+// The bytes of the `dtype` that is nearest to `value`: truncated and saturated, 0 for NaN.
 std::string ElementBytes(DType dtype, double value);
 
 }  // namespace stoker

@@ -214,6 +214,26 @@ def asked_set(x):
     return x * len(known) if "green" in known else x
 
 
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Word(str, enum.Enum):
+    FIRST = "first"
+
+
+LEVEL = Level.LOW
+WORDS = [Word.FIRST]
+
+
+def of_a_member(x):
+    return x * (LEVEL + 1)
+
+
+def of_a_member_in_a_list(x):
+    return x * (2 if WORDS[0] == "first" else 3)
+
+
 class Count(int):
     def __add__(self, other):
         return int(self) * 2 + other
@@ -332,6 +352,8 @@ CHANGES = {
     "dictionary_order": (SETUP, "    entry = in_order\n"),
     "set_order": (SETUP, "    entry = of_a_set\n"),
     "class_set_order": (SETUP, "    entry = of_a_class_set\n"),
+    "member_as_number": (SETUP, "    entry = of_a_member\n"),
+    "member_as_text": (SETUP, "    entry = of_a_member_in_a_list\n"),
     "int_method": (SETUP, "    entry = of_a_kind_of_int\n"),
     "int_value": (SETUP, "    entry = of_a_kind_of_int\n"),
     "missing_key": (SETUP, "    entry = missing_key\n"),
@@ -351,6 +373,8 @@ OF_FUNCTIONS = {
     "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
     "class_set_order": ("# HEADER", "# HEADER"),
+    "member_as_number": ("LOW = 1", "LOW = 4"),
+    "member_as_text": ('FIRST = "first"', 'FIRST = "other"'),
     "int_method": ("int(self) * 2", "int(self) * 5"),
     "int_value": ("COUNT = Count(3)", "COUNT = Count(4)"),
     "missing_key": ("KEYS = {}", 'KEYS = {"gain": 3.0}'),
@@ -366,6 +390,7 @@ INDIFFERENT = {
     "unread_class_data": ("DEPTH = 3", "DEPTH = 3\n        UNREAD = 5"),
     "unread_attribute": setup("model.unread = 5"),
     "asked_set": (SETUP, "    entry = asked_set\n"),
+    "member_nothing": (SETUP, "    entry = of_a_member\n"),
     "missing_key_nothing": (SETUP, "    entry = missing_key\n"),
     "unread_variable": ("# HEADER", "os.environ['STOKER_TEST_UNREAD'] = '3.0'"),
 }

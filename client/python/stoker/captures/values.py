@@ -14,6 +14,10 @@ import torch
 from ..not_portable import NotPortable
 from ..pytorch.operators import OpOverload
 
+# What these are without what a subclass makes of them.
+_DATA_TYPES = {
+    int: int.__int__, str: str.__str__, float: float.__float__, complex: complex.__complex__,
+    bytes: lambda value: bytes(memoryview(value)), tuple: lambda value: tuple(tuple.__iter__(value))}
 MAX_ITEMS = 4096  # Of one container: a longer one is data, not a constant.
 _EXACT_IN_JSON = 1 << 53
 _TORCH_TYPES = (torch.dtype, torch.layout, torch.memory_format)
@@ -27,12 +31,29 @@ def encode(value):
     if encoder is not None:
         return encoder(value)
     if isinstance(value, enum.Enum):
-        return {"enum": [class_path(kind), value.name]}
+        return {"enum": [class_path(kind), value.name, *_data_of_member(value)]}
     if isinstance(value, type):
         return {"class": class_path(value)}
     if isinstance(value, OpOverload):
         return {"op": operator_path(value)}
     raise NotPortable(f"a value of type {kind.__module__}.{kind.__qualname__}")
+
+
+def _data_of_member(member):
+    """What operations compute with on a member of an enumeration with a data type (IntEnum, StrEnum)."""
+    for base, plain in _DATA_TYPES.items():
+        if isinstance(member, base):
+            return [encode(plain(member))]
+    if type(member)._member_type_ is not object:
+        raise NotPortable("a member of an enumeration with a data type of its own")
+    return []
+
+
+def _member(body):
+    found = getattr(_class(body[0]), body[1])
+    if encode(found) != {"enum": body}:
+        raise LookupError(f"{found} is another value")
+    return found
 
 
 def decode(portable):
@@ -141,7 +162,7 @@ _DECODERS = {
     "device": torch.device,
     "module": importlib.import_module,
     "torch": _torch_constant,
-    "enum": lambda body: getattr(_class(body[0]), body[1]),
+    "enum": _member,
     "class": _class,
     "op": _operator,
 }

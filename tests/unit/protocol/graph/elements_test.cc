@@ -47,25 +47,32 @@ TEST(Elements, SixteenBitFloats_AroundEveryMidpoint_RoundOnce) {
   }
 }
 
-TEST(Elements, FloatToInt_BeyondRange_Saturates) {
+TEST(Elements, FloatToInt_BeyondRange_IsAsOnX86) {
   const double infinity = std::numeric_limits<double>::infinity();
   const struct {
     DType dtype;
     double value;
     std::int64_t expected;
   } rows[] = {
-      {DType::kI64, 0x1p63, INT64_MAX},
+      {DType::kI64, 0x1p63, INT64_MIN},
       {DType::kI64, -0x1p63, INT64_MIN},
-      {DType::kI64, infinity, INT64_MAX},
-      {DType::kI64, std::nan(""), 0},
+      {DType::kI64, infinity, INT64_MIN},
+      {DType::kI64, std::nan(""), INT64_MIN},
       {DType::kI32, 2147483647.9, 2147483647},
-      {DType::kI32, -2147483648.9, -2147483648LL},
+      {DType::kI32, 2147483648.0, INT32_MIN},
+      {DType::kI32, -2147483648.9, INT32_MIN},
+      {DType::kI32, std::nan(""), INT32_MIN},
+      {DType::kI16, 65537, 1},
+      {DType::kI16, 0x1p31 + 5, 0},
       {DType::kI8, 127.9, 127},
       {DType::kI8, -128.9, -128},
-      {DType::kI8, -129, -128},
+      {DType::kI8, -129, 127},
+      {DType::kI8, infinity, 0},
       {DType::kU8, -0.9, 0},
+      {DType::kU8, -1, 255},
       {DType::kU8, 255.9, 255},
-      {DType::kU8, 256, 255},
+      {DType::kU8, 256, 0},
+      {DType::kU8, 0x1p31 + 5, 5},
       {DType::kBool, 0.1, 1},
       {DType::kBool, -0.0, 0},
       {DType::kBool, std::nan(""), 1},
@@ -74,6 +81,15 @@ TEST(Elements, FloatToInt_BeyondRange_Saturates) {
     EXPECT_EQ(FloatToInt(row.dtype, row.value), row.expected)
         << Name(row.dtype) << " of " << row.value;
   }
+}
+
+TEST(Elements, ElementBytes_OfWhatIsNoSuchNumber_IsTheNearest) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(ReadIntElement(DType::kI8, ElementBytes(DType::kI8, 300).data()), 127);
+  EXPECT_EQ(ReadIntElement(DType::kU8, ElementBytes(DType::kU8, -1).data()), 0);
+  EXPECT_EQ(ReadIntElement(DType::kI64, ElementBytes(DType::kI64, infinity).data()), INT64_MAX);
+  EXPECT_EQ(ReadIntElement(DType::kI16, ElementBytes(DType::kI16, -infinity).data()), -32768);
+  EXPECT_EQ(ReadIntElement(DType::kI32, ElementBytes(DType::kI32, std::nan("")).data()), 0);
 }
 
 TEST(Elements, WrapToDType_KeepsLowBits) {

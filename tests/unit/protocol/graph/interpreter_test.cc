@@ -195,13 +195,15 @@ TEST(Interpreter, Compare_NaN_IsFalseButForNE) {
   ExpectPointwise({"compare {direction=\"LT\"}", DType::kBool, {{0, 1}, {1, 1}}, {1, 0}}, "bool");
 }
 
-TEST(Interpreter, Convert_FloatToInteger_TruncatesAndSaturates) {
+TEST(Interpreter, Convert_FloatToInteger_IsAsOnX86) {
   const Values x = {1.9, -1.9, 300, -300, kNan, kInf, -kInf};
-  ExpectPointwise({"convert", DType::kF32, {x}, {1, -1, 127, -128, 0, 127, -128}}, "i8");
-  ExpectPointwise({"convert", DType::kF32, {x}, {1, 0, 255, 0, 0, 255, 0}}, "u8");
+  ExpectPointwise({"convert", DType::kF32, {x}, {1, -1, 44, -44, 0, 0, 0}}, "i8");
+  ExpectPointwise({"convert", DType::kF32, {x}, {1, 255, 44, 212, 0, 0, 0}}, "u8");
+  const double lowest = -0x1p31;
+  ExpectPointwise({"convert", DType::kF32, {x}, {1, -1, 300, -300, lowest, lowest, lowest}}, "i32");
   ExpectPointwise({"convert", DType::kF32, {x}, {1, 1, 1, 1, 1, 1, 1}}, "bool");
   ExpectPointwise({"convert", DType::kF64, {{0, -0.0}}, {0, 0}}, "bool");
-  ExpectPointwise({"convert", DType::kF64, {{1e30, -1e30}}, {0x1p63, -0x1p63}}, "i64");
+  ExpectPointwise({"convert", DType::kF64, {{1e30, -1e30}}, {-0x1p63, -0x1p63}}, "i64");
   ExpectPointwise({"convert", DType::kI32, {{300, -1}}, {44, 255}}, "u8");
   ExpectPointwise({"convert", DType::kI32, {{300, 0}}, {1, 0}}, "bool");
   ExpectPointwise({"convert", DType::kBool, {{1, 0}}, {1, 0}}, "f16");
