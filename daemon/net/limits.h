@@ -59,6 +59,12 @@ struct KeptUploads {
   std::size_t bytes = 0;
 };
 
+// What a server has now.
+struct ServerCounts {
+  ConnectionCounts connections{};
+  KeptUploads kept_uploads;
+};
+
 // What all connections of a server share.
 struct ServerLoad {
   std::array<std::atomic<std::size_t>, kConnectionStateCount> by_state{};
