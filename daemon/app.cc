@@ -165,10 +165,10 @@ Status RunApp(const Config& config) {
   CompileService service(io.get_executor(), blocking, *stack, *statistics, *keys,
                          ServiceConfigOf(config));
   RequestMetrics request_metrics(HttpApi::RouteNames());
-  AdminPages::Connections connections;
+  AdminPages::Server counts;
   AdminPages pages(
       blocking, *statistics, history.history(), cache_counters, service, request_metrics,
-      static_cast<std::uint64_t>(config.max_cache_bytes), [&connections] { return connections(); },
+      static_cast<std::uint64_t>(config.max_cache_bytes), [&counts] { return counts(); },
       InsecureAddresses(config));
   Dashboard dashboard(*statistics, history.history(), service);
   BazelCache bazel(blocking, *stack, *statistics);
@@ -180,7 +180,9 @@ Status RunApp(const Config& config) {
   HttpApi api(*access, service, pages, dashboard, bazel, captures, entries, upkeep_api,
               request_metrics, [&quit] { quit(); });
   net::Server server(api, LimitsOf(config, max_connections), tls.get());
-  connections = [&server] { return server.connections_by_state(); };
+  counts = [&server] {
+    return net::ServerCounts{server.connections_by_state(), server.kept_uploads()};
+  };
   Housekeeper housekeeper(io, blocking, config, *claim, *access, tls.get(), *keys, *stack,
                           *statistics, history, cache_counters, service, upkeep, pages, server,
                           manager);

@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "client/core/progress_deadline.h"
+#include "client/core/further_tries.h"
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"
@@ -151,8 +151,15 @@ Result<HttpResponse> DaemonClient::Exchange(const OnConnection& exchange) {
 
 Result<HttpResponse> DaemonClient::Call(std::string_view method, std::string_view path,
                                         std::string_view body, Patience patience) {
-  return Exchange(
-      [&](HttpConnection& connection) { return connection.Call(method, path, body, patience); });
+  PartialUpload upload;
+  FurtherTries tries(options_.call_timeout);
+  while (true) {
+    auto response = Exchange([&](HttpConnection& connection) {
+      return connection.Call(method, path, body, patience, &upload);
+    });
+    const bool is_broken = !response.ok() && IsBrokenConnection(response.error());
+    if (!is_broken || !tries.MayGoOn(upload.offset)) return response;
+  }
 }
 
 void DaemonClient::ForgetDaemon() {
@@ -238,7 +245,7 @@ Result<std::variant<wire::Bundle, wire::Miss>> DaemonClient::Lookup(
   return ErrorOfResponse(response, "/v1/lookup");
 }
 
-Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
+Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body, PartialUpload& upload,
                                                const OnProgress& on_progress,
                                                std::chrono::seconds* busy) {
   STOKER_TRY(auto connection, Acquire(/*may_start=*/true));
@@ -254,8 +261,8 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
     }
     return Ok();
   };
-  const auto response =
-      connection->Stream("POST", "/v1/compile", body, options_.compile_timeout, FramesTo(on_frame));
+  const auto response = connection->Stream("POST", "/v1/compile", body, options_.compile_timeout,
+                                           FramesTo(on_frame), &upload);
   if (!response.ok()) {
     if (response.error().code == ErrorCode::kDeadlineExceeded) {
       RestAfter(Clock::now() - options_.compile_timeout, response.error());
@@ -273,11 +280,13 @@ Result<wire::Bundle> DaemonClient::CompileOnce(const std::string& body,
 Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
                                            const OnProgress& on_progress) {
   const std::string body = wire::EncodeCompileCall(call);
+  PartialUpload upload;
+  FurtherTries tries(options_.call_timeout);
   std::chrono::seconds waited{0};
   for (int attempt = 0;; ++attempt) {
     PauseBeforeAttempt(attempt);
     std::chrono::seconds busy{0};
-    auto bundle = CompileOnce(body, on_progress, &busy);
+    auto bundle = CompileOnce(body, upload, on_progress, &busy);
     if (busy.count() > 0) {
       if (waited + busy > options_.busy_patience) return bundle;
       std::this_thread::sleep_for(busy);
@@ -285,18 +294,19 @@ Result<wire::Bundle> DaemonClient::Compile(const wire::CompileCall& call,
       attempt = -1;  // The daemon lives.
       continue;
     }
-    if (bundle.ok() || attempt + 1 == kMaxAttempts || !IsBrokenConnection(bundle.error())) {
+    if (bundle.ok() || !IsBrokenConnection(bundle.error())) return bundle;
+    if (tries.MayGoOn(upload.offset)) {
+      attempt = -1;
+    } else if (attempt + 1 == kMaxAttempts) {
       return bundle;
     }
     ForgetDaemon();
   }
 }
 
-// Goes on as long as connections that break get further than any before, and not too slowly.
 Result<std::string> DaemonClient::Download(std::string_view path) {
   PartialContent content;
-  std::size_t furthest = 0;
-  ProgressDeadline deadline(options_.call_timeout);
+  FurtherTries tries(options_.call_timeout);
   while (true) {
     const auto response = Exchange([&](HttpConnection& connection) {
       return connection.Download(path, options_.call_timeout, content);
@@ -306,12 +316,10 @@ Result<std::string> DaemonClient::Download(std::string_view path) {
       return ErrorOfResponse(*response, path);
     }
     if (response.ok() && content.is_whole()) return std::move(content.bytes);
-    const std::size_t begin = std::exchange(furthest, std::max(furthest, content.bytes.size()));
-    deadline.Moved(furthest - begin);
-    if (furthest == begin || Clock::now() > deadline.moment()) {
+    if (!tries.MayGoOn(content.bytes.size())) {
       const std::string why = response.ok() ? "It comes in parts." : response.error().message;
-      return Unavailable(std::string(path) + " gets no further than " + std::to_string(furthest) +
-                         " bytes: " + why);
+      return Unavailable(std::string(path) + " gets no further than " +
+                         std::to_string(tries.furthest()) + " bytes: " + why);
     }
   }
 }

@@ -110,6 +110,7 @@ class DaemonClient {
   // call may be repeated safely.
   using OnConnection = std::function<Result<HttpResponse>(HttpConnection&)>;
   Result<HttpResponse> Exchange(const OnConnection& exchange);
+  // Sends a long body on where connections break.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
                             Patience patience);
   // Stops a private daemon of another version, which an upgrade has left; the next call starts
@@ -118,8 +119,8 @@ class DaemonClient {
   // What was kept of a daemon that is gone is of no use.
   void ForgetDaemon();
   // `busy`: after how long a daemon that takes no more now may be asked again; otherwise 0.
-  Result<wire::Bundle> CompileOnce(const std::string& body, const OnProgress& on_progress,
-                                   std::chrono::seconds* busy);
+  Result<wire::Bundle> CompileOnce(const std::string& body, PartialUpload& upload,
+                                   const OnProgress& on_progress, std::chrono::seconds* busy);
   // The content at `path`.
   Result<std::string> Download(std::string_view path);
   // A call that is answered with a message: its bytes.

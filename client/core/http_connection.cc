@@ -3,24 +3,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "client/core/job_name.h"
 #include "client/core/progress_deadline.h"
+#include "client/core/request_head.h"
 #include "client/core/transport.h"
-#include "protocol/wire/job_name.h"
+#include "protocol/wire/upload_fields.h"
 
 namespace stoker {
 namespace {
@@ -38,17 +35,6 @@ constexpr std::size_t kMaxFramingBytes = 64 << 10;
 // A small body goes out with its header.
 constexpr std::size_t kJoinedBytes = 16 << 10;
 
-// Of one call, by which it is found in the daemon's log. A forked process makes ids of its own.
-std::string MakeRequestId() {
-  static const unsigned start = std::random_device()();
-  static std::atomic<std::uint64_t> count{0};
-  std::array<char, 64> id;
-  const int size =
-      std::snprintf(id.data(), id.size(), "%08x-%d-%llu", start, static_cast<int>(getpid()),
-                    static_cast<unsigned long long>(count.fetch_add(1) + 1));
-  return {id.data(), static_cast<std::size_t>(size)};
-}
-
 // What is done with an answer with status 200 or 206.
 struct Taker {
   // Once. An error ends the call and the connection.
@@ -56,35 +42,26 @@ struct Taker {
   HttpConnection::OnData on_data;  // With each piece of the body.
 };
 
-struct Asked {
-  std::string_view method;
-  std::string_view path;
-  std::string_view body;
-  std::size_t offset = 0;  // Content before it is not sent.
+// What the latest answer says of an upload.
+struct UploadAnswer {
+  std::string location;  // Empty: it is none that goes on elsewhere.
+  std::optional<std::uint64_t> offset;
+  bool is_complete = false;  // This is the answer to what was uploaded.
 };
 
-// The header of a request.
-Result<std::string> HeadOf(const Asked& asked, const std::string& host,
-                           const std::string& authorization, const std::string& id,
-                           const std::string& job) {
-  const std::string_view path = asked.path;
-  const bool is_path = path.starts_with('/') && std::all_of(path.begin(), path.end(), [](char c) {
-                         return c > ' ' && c < 0x7F;
-                       });
-  if (!is_path) return InvalidArgument("'" + std::string(path) + "' is no path of a URL.");
-  std::string head;
-  head.append(asked.method).append(" ").append(path).append(" HTTP/1.1\r\nHost: ").append(host);
-  head.append("\r\nContent-Type: application/x-protobuf\r\n");
-  head.append("X-Request-Id: ").append(id).append("\r\n");
-  head.append(wire::kJobHeader).append(": ").append(job).append("\r\n");
-  if (!authorization.empty()) head.append("Authorization: ").append(authorization).append("\r\n");
-  if (asked.offset > 0) {
-    head.append("Range: bytes=").append(std::to_string(asked.offset)).append("-\r\n");
+// The headers of one answer, of which the last is not interim.
+struct AnswerHead {
+  std::optional<Parser> parser;  // Of the latest.
+  int interims = 0;
+
+  bool IsFinal() const {
+    return parser && parser->is_header_done() && parser->get().result_int() / 100 != 1;
   }
-  if (asked.method != "GET" || !asked.body.empty()) {
-    head.append("Content-Length: ").append(std::to_string(asked.body.size())).append("\r\n");
-  }
-  return head.append("\r\n");
+};
+
+std::string FieldOf(const Parser& parser, std::string_view name) {
+  const auto value = parser.get()[boost::beast::string_view(name.data(), name.size())];
+  return {value.data(), value.size()};
 }
 
 // What follows the name of a call, as each DeadlineExceeded in this file does.
@@ -99,19 +76,16 @@ Error TooSlow(std::string_view what, const ProgressDeadline& deadline) {
       deadline.window());
 }
 
-bool IsInterim(const Parser& parser) { return parser.get().result_int() / 100 == 1; }
-
 }  // namespace
 
 struct HttpConnection::State {
   std::unique_ptr<Transport> transport;
   boost::beast::flat_buffer buffer;  // What has come and is not used up.
-  std::string host;
   std::string url;
-  std::string authorization;  // Empty: none.
-  const std::string job = JobName();
+  Sender sender{.host = {}, .authorization = {}, .job = JobName()};
   const pid_t owner = getpid();
   bool is_whole = true;  // Nothing is left of what was asked and answered.
+  UploadAnswer said;
   DaemonTrust trust;
   int socket = -1;  // The transport's.
   // Of plain TCP not known before the first answer: who has answered has accepted.
@@ -120,14 +94,23 @@ struct HttpConnection::State {
   Status Send(std::string_view head, std::string_view body, Patience patience);
   // Gives the parser what has come, and waits for more where that is too little.
   Status Parse(Parser& parser, Clock::time_point moment);
-  // Up to the end of the final answer's header.
-  Status ReadHead(std::optional<Parser>& parser, Clock::time_point moment);
+  // The next header, or the rest of one that has begun. `is_bare`: no body follows.
+  Status ReadHead(AnswerHead& answer, bool is_bare, Clock::time_point moment);
+  // Until the body may be sent, or the final header is there.
+  Status AwaitLeave(AnswerHead& answer, Patience patience);
   Status ReadBody(Parser& parser, Clock::time_point begin, Patience patience, const Taker* taker,
                   std::string* body);
-  Result<HttpResponse> Exchange(std::string_view head, std::string_view body, Patience patience,
+  Result<HttpResponse> Exchange(std::string_view head, const Asked& asked, Patience patience,
                                 const Taker* taker);
   // With the connection's fate and the errors' context.
   Result<HttpResponse> Run(const Asked& asked, Patience patience, const Taker* taker);
+  // With what another connection has not sent. Nothing: the daemon does not have the rest.
+  using MaybeResponse = std::optional<HttpResponse>;
+  Result<MaybeResponse> RunRest(const Asked& asked, Patience patience, const Taker* taker,
+                                PartialUpload& upload);
+  // From its beginning, or from where another connection broke.
+  Result<HttpResponse> RunUpload(Asked asked, Patience patience, const Taker* taker,
+                                 PartialUpload& upload);
 };
 
 Status HttpConnection::State::Send(std::string_view head, std::string_view body,
@@ -182,20 +165,44 @@ Status HttpConnection::State::Parse(Parser& parser, Clock::time_point moment) {
   return code ? Status(Unavailable(code.message() + ".")) : Ok();
 }
 
-Status HttpConnection::State::ReadHead(std::optional<Parser>& parser, Clock::time_point moment) {
-  for (int interim = 0; interim <= kMaxInterimAnswers; ++interim) {
+Status HttpConnection::State::ReadHead(AnswerHead& answer, bool is_bare, Clock::time_point moment) {
+  std::optional<Parser>& parser = answer.parser;
+  if (!parser || parser->is_header_done()) {
     parser.emplace();
     parser->body_limit(kMaxBodyBytes);
-    while (!parser->is_header_done()) {
-      STOKER_RETURN_IF_ERROR(Parse(*parser, moment));
-    }
-    if (!IsInterim(*parser)) return Ok();
-    if (parser->get().result() == http::status::switching_protocols) {
-      return Unavailable("The answer changes to another protocol, which nobody has asked for.");
+    parser->skip(is_bare);
+  }
+  while (!parser->is_header_done()) {
+    STOKER_RETURN_IF_ERROR(Parse(*parser, moment));
+  }
+  if (answer.IsFinal()) return Ok();
+  if (parser->get().result() == http::status::switching_protocols) {
+    return Unavailable("The answer changes to another protocol, which nobody has asked for.");
+  }
+  if (++answer.interims > kMaxInterimAnswers) {
+    return Unavailable("More than " + std::to_string(kMaxInterimAnswers) +
+                       " answers come before the final one.");
+  }
+  return Ok();
+}
+
+Status HttpConnection::State::AwaitLeave(AnswerHead& answer, Patience patience) {
+  constexpr unsigned kContinue = 100;
+  constexpr unsigned kUploadResumptionSupported = 104;
+  const Clock::time_point moment = Clock::now() + std::min<Patience>(patience, kLeavePatience);
+  while (true) {
+    const Status read = ReadHead(answer, false, moment);
+    if (!read.ok() && read.error().code == ErrorCode::kDeadlineExceeded) return Ok();
+    if (!read.ok() || answer.IsFinal()) return read;
+    const unsigned status = answer.parser->get().result_int();
+    if (status == kContinue) return Ok();
+    if (status != kUploadResumptionSupported) continue;
+    const auto version = wire::NumberOf(FieldOf(*answer.parser, wire::kUploadVersion));
+    std::string location = FieldOf(*answer.parser, "Location");
+    if (version == wire::kSpokenUploadVersion && IsPath(location)) {
+      said.location = std::move(location);
     }
   }
-  return Unavailable("More than " + std::to_string(kMaxInterimAnswers) +
-                     " answers come before the final one.");
 }
 
 Status HttpConnection::State::ReadBody(Parser& parser, Clock::time_point begin, Patience patience,
@@ -236,27 +243,38 @@ Status HttpConnection::State::ReadBody(Parser& parser, Clock::time_point begin, 
   return Ok();
 }
 
-Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, std::string_view body,
+Result<HttpResponse> HttpConnection::State::Exchange(std::string_view head, const Asked& asked,
                                                      Patience patience, const Taker* taker) {
-  STOKER_RETURN_IF_ERROR(Send(head, body, patience));
-  const Clock::time_point begin = Clock::now();
-  std::optional<Parser> parser;
-  const Status read = ReadHead(parser, begin + patience);
-  if (!read.ok() && read.error().code == ErrorCode::kDeadlineExceeded) {
-    return TooLate("is not answered", patience);
+  AnswerHead answer;
+  if (IsLong(asked.body)) {
+    STOKER_RETURN_IF_ERROR(Send(head, "", patience));
+    STOKER_RETURN_IF_ERROR(AwaitLeave(answer, patience));
+    head = "";
   }
-  if (!read.ok()) return read.error();
+  const bool is_refused = answer.IsFinal();
+  if (!is_refused) STOKER_RETURN_IF_ERROR(Send(head, asked.body, patience));
+  const Clock::time_point begin = Clock::now();
+  while (!answer.IsFinal()) {
+    const Status read = ReadHead(answer, asked.method == "HEAD", begin + patience);
+    if (!read.ok() && read.error().code == ErrorCode::kDeadlineExceeded) {
+      return TooLate("is not answered", patience);
+    }
+    if (!read.ok()) return read.error();
+  }
 
   HttpResponse response;
-  const auto& header = parser->get();
+  Parser& parser = *answer.parser;
+  const auto& header = parser.get();
+  said.offset = wire::NumberOf(FieldOf(parser, wire::kUploadOffset));
+  said.is_complete = wire::BooleanOf(FieldOf(parser, wire::kUploadComplete)) == true;
   response.status = static_cast<int>(header.result_int());
   response.retry_after_s = std::atoi(std::string(header[http::field::retry_after]).c_str());
   if (!is_authenticated) {
     is_authenticated = IsServedByTrusted(socket, trust);
   }
   response.is_authenticated = *is_authenticated;
-  STOKER_RETURN_IF_ERROR(ReadBody(*parser, begin, patience, taker, &response.body));
-  is_whole = header.keep_alive() && buffer.size() == 0;
+  STOKER_RETURN_IF_ERROR(ReadBody(parser, begin, patience, taker, &response.body));
+  is_whole = header.keep_alive() && buffer.size() == 0 && !is_refused;
   return response;
 }
 
@@ -265,9 +283,10 @@ Result<HttpResponse> HttpConnection::State::Run(const Asked& asked, Patience pat
   if (!is_whole) return Unavailable("The connection to " + url + " is broken.");
   try {
     const std::string id = MakeRequestId();
-    STOKER_TRY(const std::string head, HeadOf(asked, host, authorization, id, job));
+    STOKER_TRY(const std::string head, HeadOf(asked, sender, id));
     is_whole = false;
-    auto response = Exchange(head, asked.body, patience, taker);
+    said = {};
+    auto response = Exchange(head, asked, patience, taker);
     if (response.ok()) {
       response->request_id = id;
       return response;
@@ -287,6 +306,50 @@ Result<HttpResponse> HttpConnection::State::Run(const Asked& asked, Patience pat
   }
 }
 
+Result<HttpConnection::State::MaybeResponse> HttpConnection::State::RunRest(const Asked& asked,
+                                                                            Patience patience,
+                                                                            const Taker* taker,
+                                                                            PartialUpload& upload) {
+  constexpr int kNotFound = 404;
+  constexpr int kConflict = 409;
+  const Asked where{
+      .method = "HEAD", .path = upload.location, .body = "", .fields = UploadVersionField()};
+  STOKER_TRY(const HttpResponse found, Run(where, patience, nullptr));
+  if (found.status / 100 == 5) {
+    return Unavailable(upload.location + " answers HTTP " + std::to_string(found.status) + ".");
+  }
+  const std::uint64_t offset = said.offset.value_or(asked.body.size());
+  if (found.status / 100 != 2 || offset >= asked.body.size()) return MaybeResponse();
+  upload.offset = offset;
+  const Asked rest{.method = "PATCH",
+                   .path = upload.location,
+                   .body = asked.body.substr(offset),
+                   .content_type = wire::kPartialUploadType,
+                   .fields = UploadFields(offset)};
+  STOKER_TRY(HttpResponse response, Run(rest, patience, taker));
+  if (!said.is_complete && response.status == kNotFound) return MaybeResponse();
+  if (!said.is_complete && response.status == kConflict) {
+    return Unavailable(upload.location + " is no longer at byte " + std::to_string(offset) + ".");
+  }
+  return MaybeResponse(std::move(response));
+}
+
+Result<HttpResponse> HttpConnection::State::RunUpload(Asked asked, Patience patience,
+                                                      const Taker* taker, PartialUpload& upload) {
+  if (!upload.location.empty()) {
+    STOKER_TRY(auto response, RunRest(asked, patience, taker, upload));
+    if (response) {
+      upload = {};
+      return *std::move(response);
+    }
+  }
+  if (IsLong(asked.body)) asked.fields = UploadFields();
+  auto response = Run(asked, patience, taker);
+  upload = {};
+  if (!response.ok()) upload.location = said.location;
+  return response;
+}
+
 HttpConnection::HttpConnection(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpConnection::~HttpConnection() = default;
 
@@ -297,7 +360,7 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
     const Clock::time_point moment = Clock::now() + timeout;
     auto state = std::make_unique<State>();
     state->url = url.ToString();
-    state->host = url.Authority();
+    state->sender.host = url.Authority();
     auto connected = ConnectSocket(url, moment);
     if (!connected.ok()) {
       return connected.error().WithContext("Nobody answers at " + state->url);
@@ -329,7 +392,7 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
         break;
       }
     }
-    if (!trust.token.empty()) state->authorization = "Bearer " + trust.token;
+    if (!trust.token.empty()) state->sender.authorization = "Bearer " + trust.token;
     return std::unique_ptr<HttpConnection>(new HttpConnection(std::move(state)));
   } catch (const std::exception& e) {
     return Unavailable("Connecting to " + url.ToString() + " fails: " + e.what());
@@ -337,15 +400,18 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(const DaemonUrl&
 }
 
 Result<HttpResponse> HttpConnection::Call(std::string_view method, std::string_view path,
-                                          std::string_view body, Patience patience) {
-  return state_->Run({method, path, body}, patience, nullptr);
+                                          std::string_view body, Patience patience,
+                                          PartialUpload* upload) {
+  PartialUpload none;
+  return state_->RunUpload({method, path, body}, patience, nullptr, upload ? *upload : none);
 }
 
 Result<HttpResponse> HttpConnection::Stream(std::string_view method, std::string_view path,
                                             std::string_view body, Patience patience,
-                                            const OnData& on_data) {
+                                            const OnData& on_data, PartialUpload* upload) {
   const Taker taker{.on_data = on_data};
-  return state_->Run({method, path, body}, patience, &taker);
+  PartialUpload none;
+  return state_->RunUpload({method, path, body}, patience, &taker, upload ? *upload : none);
 }
 
 Result<HttpResponse> HttpConnection::Download(std::string_view path, Patience patience,

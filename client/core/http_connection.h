@@ -9,6 +9,7 @@
 
 #include "client/core/daemon_trust.h"
 #include "client/core/partial_content.h"
+#include "client/core/partial_upload.h"
 #include "client/core/url.h"
 #include "protocol/base/result.h"
 
@@ -27,6 +28,8 @@ class HttpConnection {
  public:
   // The largest body of an answer that is taken.
   static constexpr std::size_t kMaxBodyBytes = std::size_t{1} << 30;
+  // How long a long body waits for leave to be sent: not everybody gives it.
+  static constexpr std::chrono::milliseconds kLeavePatience{1000};
   // How many 1xx answers may come before the one that counts.
   static constexpr int kMaxInterimAnswers = 16;
 
@@ -44,15 +47,18 @@ class HttpConnection {
   // Any final answer is a value. Unavailable: the connection broke; it cannot be used again.
   // DeadlineExceeded: `patience` is used up. ResourceExhausted: the answer is too large.
   // FailedPrecondition: the peer refuses this client.
+  // A long body (wire::kLongBodyBytes) waits a moment for who refuses it. Of one that cannot be
+  // sent to its end, `upload` then says where another connection goes on, given the same request.
   Result<HttpResponse> Call(std::string_view method, std::string_view path, std::string_view body,
-                            Patience patience);
+                            Patience patience, PartialUpload* upload = nullptr);
 
   // A 200 is handed on in pieces as it arrives, and the returned body is empty; any other status
   // is read whole. An error from `on_data` ends the call and the connection; true: it is news that
   // is worth waiting for more, however little it is.
   using OnData = std::function<Result<bool>(std::string_view)>;
   Result<HttpResponse> Stream(std::string_view method, std::string_view path, std::string_view body,
-                              Patience patience, const OnData& on_data);
+                              Patience patience, const OnData& on_data,
+                              PartialUpload* upload = nullptr);
 
   // Appends to `content` what follows at `path` (RFC 9110, 14.2): more is to be asked for until it
   // is whole. What has come before an error stays there, for another connection to go on from;

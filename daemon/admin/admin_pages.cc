@@ -19,7 +19,7 @@ Result<std::optional<std::int64_t>> SinceOf(std::string_view text) {
 AdminPages::AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics,
                        const History& history, CacheCounters& cache_counters,
                        CompileService& service, RequestMetrics& request_metrics,
-                       std::uint64_t max_cache_bytes, Connections connections,
+                       std::uint64_t max_cache_bytes, Server server,
                        std::vector<std::string> insecure)
     : blocking_(blocking),
       statistics_(statistics),
@@ -28,7 +28,7 @@ AdminPages::AdminPages(boost::asio::thread_pool& blocking, Statistics& statistic
       service_(service),
       request_metrics_(request_metrics),
       max_cache_bytes_(max_cache_bytes),
-      connections_(std::move(connections)),
+      server_(std::move(server)),
       insecure_(std::move(insecure)) {}
 
 void AdminPages::CountRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }

@@ -24,13 +24,13 @@ namespace stoker {
 
 class AdminPages {
  public:
-  using Connections = std::function<net::ConnectionCounts()>;
+  using Server = std::function<net::ServerCounts()>;
 
   // All references must outlive it. `insecure`: addresses to be warned of.
   AdminPages(boost::asio::thread_pool& blocking, Statistics& statistics, const History& history,
              CacheCounters& cache_counters, CompileService& service,
-             RequestMetrics& request_metrics, std::uint64_t max_cache_bytes,
-             Connections connections, std::vector<std::string> insecure = {});
+             RequestMetrics& request_metrics, std::uint64_t max_cache_bytes, Server server,
+             std::vector<std::string> insecure = {});
 
   net::HttpReply Healthy() const;  // Takes no lock.
   net::HttpReply Ready() const;    // 503 while draining. Takes no lock.
@@ -54,7 +54,7 @@ class AdminPages {
   CompileService& service_;
   RequestMetrics& request_metrics_;
   const std::uint64_t max_cache_bytes_;
-  const Connections connections_;
+  const Server server_;
   const std::vector<std::string> insecure_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> requests_{0};

@@ -153,6 +153,14 @@ void AddConnections(Families& families, const net::ConnectionCounts& connections
   }
 }
 
+void AddKeptUploads(Families& families, const net::KeptUploads& kept) {
+  families.Add(MetricType::kGauge, "stoker_kept_uploads",
+               "Uploads whose connection broke, and whose rest may come",
+               static_cast<double>(kept.count));
+  families.Add(MetricType::kGauge, "stoker_kept_upload_bytes", "Bytes that they take",
+               static_cast<double>(kept.bytes));
+}
+
 double ValueOf(const Counters& counters, std::string_view name) {
   const auto it = counters.find(name);
   return it == counters.end() ? 0 : it->second;
@@ -256,7 +264,9 @@ std::string AdminPages::MetricsText() {
     }
   }
   AddRoom(families, snapshot);
-  AddConnections(families, connections_());
+  const net::ServerCounts server = server_();
+  AddConnections(families, server.connections);
+  AddKeptUploads(families, server.kept_uploads);
   return std::move(families).Text();
 }
 

@@ -212,29 +212,33 @@ std::string AdminPages::StatusJson(std::optional<std::int64_t> since_s, const Gr
   History::Row window;
   if (since_s) window = history_.Since(now_s - *since_s, now_s, totals);
   const Observations& seen = service_.observations();
+  const net::ServerCounts server = server_();
   const Visible visible = [&](std::string_view ns) { return grant.Allows(Scope::kRead, ns); };
   const ActiveCompiles::Snapshot active = seen.compiles.Take(visible, kMaxShownCompiles);
-  json::object status{{"version", kDaemonVersion},
-                      {"pid", static_cast<std::int64_t>(getpid())},
-                      {"uptime_s", uptime},
-                      {"compiler_epoch", CompilerEpoch()},
-                      {"ready", !service_.draining()},
-                      {"insecure", json::array(insecure_.begin(), insecure_.end())},
-                      {"requests", requests_.load()},
-                      {"queue",
-                       {{"running", service_.running()},
-                        {"waiting", std::max(0, service_.jobs() - service_.running())},
-                        {"limit", service_.queue_limit()},
-                        {"oldest_waiting_s", active.oldest_waiting_s}}},
-                      {"active", ActiveOf(active)},
-                      {"connections", ConnectionsOf(connections_())},
-                      {"busy",
-                       {{"minutes", Activity::kMinutes},
-                        {"jobs", BusiestOf(seen.jobs, visible)},
-                        {"models", BusiestOf(seen.models, visible)}}},
-                      {"workers", WorkersOf(service_.workers())},
-                      {"cache", CacheOf(snapshot, max_cache_bytes_)},
-                      {"stats", StatsOf(since_s ? window.added : totals, snapshot)}};
+  json::object status{
+      {"version", kDaemonVersion},
+      {"pid", static_cast<std::int64_t>(getpid())},
+      {"uptime_s", uptime},
+      {"compiler_epoch", CompilerEpoch()},
+      {"ready", !service_.draining()},
+      {"insecure", json::array(insecure_.begin(), insecure_.end())},
+      {"requests", requests_.load()},
+      {"queue",
+       {{"running", service_.running()},
+        {"waiting", std::max(0, service_.jobs() - service_.running())},
+        {"limit", service_.queue_limit()},
+        {"oldest_waiting_s", active.oldest_waiting_s}}},
+      {"active", ActiveOf(active)},
+      {"connections", ConnectionsOf(server.connections)},
+      {"kept_uploads",
+       {{"count", server.kept_uploads.count}, {"bytes", server.kept_uploads.bytes}}},
+      {"busy",
+       {{"minutes", Activity::kMinutes},
+        {"jobs", BusiestOf(seen.jobs, visible)},
+        {"models", BusiestOf(seen.models, visible)}}},
+      {"workers", WorkersOf(service_.workers())},
+      {"cache", CacheOf(snapshot, max_cache_bytes_)},
+      {"stats", StatsOf(since_s ? window.added : totals, snapshot)}};
   if (since_s) status["window"] = {{"begin", window.begin_s}, {"end", window.end_s}};
   return json::serialize(status);
 }

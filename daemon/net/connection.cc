@@ -7,6 +7,7 @@
 
 #include "daemon/net/foreign_page.h"
 #include "daemon/net/reply_text.h"
+#include "daemon/net/upload_request.h"
 #include "protocol/wire/job_name.h"
 
 namespace stoker::net {
@@ -97,13 +98,15 @@ class ChunkedStream : public HttpStream {
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, const Peer& peer, bool is_urgent,
-                       HttpHandler& handler, const ServerLimits& limits, ServerLoad& load)
+                       HttpHandler& handler, const ServerLimits& limits, ServerLoad& load,
+                       Uploads& uploads)
     : stream_(std::move(stream)),
       peer_(peer),
       is_urgent_(is_urgent),
       handler_(handler),
       limits_(limits),
       load_(load),
+      uploads_(uploads),
       reader_(stream_, limits),
       state_(load) {}
 
@@ -135,39 +138,80 @@ asio::awaitable<bool> Connection::ServeOne() {
   state_.Become(ConnectionState::kReading);
   const InRequest in_request(in_request_, load_.active_requests);
   ReadOutcome outcome = co_await reader_.ReadHead();
-  auto* incoming = std::get_if<Incoming>(&outcome);
-  if (incoming != nullptr) {
+  if (auto* incoming = std::get_if<Incoming>(&outcome)) {
     has_header_ = true;
     incoming->request.peer = peer_;
     if (!IsRequestId(incoming->request.id)) incoming->request.id = MakeRequestId();
     if (!wire::IsJobName(incoming->request.job)) incoming->request.job.clear();
-    HttpHandler::Admission admission = Admit(*incoming);
-    if (admission.refusal) {
-      // A body that nobody reads ends the connection.
-      if (!incoming->has_body() && !is_urgent_) {
-        co_return co_await Reply(*admission.refusal, *incoming);
-      }
-      co_await Refuse(*admission.refusal, incoming->request.id);
-      co_return false;
-    }
-    Room bodies(load_.bodies_bytes, limits_.max_bodies_bytes);  // Until the request is answered.
-    auto ended = co_await reader_.ReadBody(
-        incoming, std::min(admission.max_body_bytes, limits_.max_body_bytes), bodies);
-    if (!ended) co_return co_await Answer(std::move(*incoming));
-    outcome = *std::move(ended);
+    co_return co_await Serve(std::move(*incoming));
   }
   if (const auto* refusal = std::get_if<HttpReply>(&outcome)) co_await Refuse(*refusal, "");
   co_return false;
 }
 
-HttpHandler::Admission Connection::Admit(const Incoming& incoming) {
-  if (is_urgent_ && !handler_.IsUrgent(incoming.request.path)) {
-    return {.refusal = AllConnectionsTaken(limits_)};
+std::optional<HttpReply> Connection::RefusalOf(const HttpRequest& header) const {
+  if (is_urgent_ && !handler_.IsUrgent(header.path)) return AllConnectionsTaken(limits_);
+  if (const auto refusal = RefusalOfForeignPage(header)) return ErrorReplyFor(403, *refusal);
+  return std::nullopt;
+}
+
+asio::awaitable<bool> Connection::Serve(Incoming incoming) {
+  if (const auto refusal = RefusalOf(incoming.request)) {
+    co_return co_await Reject(*refusal, incoming);
   }
-  if (const auto refusal = RefusalOfForeignPage(incoming.request)) {
-    return {.refusal = ErrorReplyFor(403, *refusal)};
+  if (incoming.request.path.starts_with(Uploads::kFolder)) {
+    co_return co_await ServeUpload(incoming);
   }
-  return handler_.Admit(incoming.request);
+  const HttpHandler::Admission admission = handler_.Admit(incoming.request);
+  if (admission.refusal) co_return co_await Reject(*admission.refusal, incoming);
+  const std::size_t max_bytes = std::min(admission.max_body_bytes, limits_.max_body_bytes);
+  if (IsUpload(incoming) && incoming.announced_bytes <= max_bytes) {
+    auto turn = uploads_.Begin(incoming.request, incoming.announced_bytes);
+    if (turn &&
+        co_await stream_.Write(UploadOffer(*turn, max_bytes), "", limits_.progress_timeout)) {
+      co_return false;
+    }
+    if (turn) turn_.emplace(*std::move(turn));
+  }
+  co_return co_await Receive(std::move(incoming),
+                             Room(load_.bodies_bytes, limits_.max_bodies_bytes), max_bytes);
+}
+
+// Who may ask is found out again: meanwhile it may be others.
+asio::awaitable<bool> Connection::ServeUpload(const Incoming& incoming) {
+  auto outcome = co_await AnswerUpload(incoming, uploads_);
+  if (const auto* reply = std::get_if<HttpReply>(&outcome)) {
+    co_return co_await Reject(*reply, incoming);
+  }
+  Continued& continued = std::get<Continued>(outcome);
+  const HttpHandler::Admission admission = handler_.Admit(continued.incoming.request);
+  if (admission.refusal) co_return co_await Reject(*admission.refusal, incoming);
+  turn_.emplace(std::move(continued.turn));
+  co_return co_await Receive(std::move(continued.incoming), std::move(continued.room),
+                             std::min(admission.max_body_bytes, limits_.max_body_bytes));
+}
+
+asio::awaitable<bool> Connection::Receive(Incoming incoming, Room room, std::size_t max_bytes) {
+  const auto ended = co_await reader_.ReadBody(&incoming, max_bytes, room);
+  if (turn_ && ended && std::holds_alternative<Closed>(*ended)) {
+    turn_->Keep({std::move(incoming.request), incoming.have, std::move(room)});
+  }
+  turn_.reset();
+  if (!ended) co_return co_await Answer(std::move(incoming));
+  if (const auto* refusal = std::get_if<HttpReply>(&*ended)) {
+    // Nothing is kept while the peer reads it.
+    const std::string id = incoming.request.id;
+    incoming = {};
+    room.GiveBack();
+    co_await Refuse(*refusal, id);
+  }
+  co_return false;
+}
+
+asio::awaitable<bool> Connection::Reject(const HttpReply& refusal, const Incoming& incoming) {
+  if (!incoming.has_body() && !is_urgent_) co_return co_await Reply(refusal, incoming);
+  co_await Refuse(refusal, incoming.request.id);
+  co_return false;
 }
 
 asio::awaitable<bool> Connection::Answer(Incoming incoming) {
@@ -178,6 +222,7 @@ asio::awaitable<bool> Connection::Answer(Incoming incoming) {
   ChunkedStream chunks(stream_, limits_.progress_timeout,
                        {.keep_alive = KeepsAlive(incoming),
                         .is_http_1_0 = incoming.is_http_1_0,
+                        .ends_upload = incoming.ends_upload,
                         .request_id = incoming.request.id});
   std::optional<HttpReply> reply;
   std::optional<Error> thrown;
@@ -205,6 +250,7 @@ asio::awaitable<bool> Connection::Reply(const HttpReply& reply, const Incoming& 
   const bool keep_alive = KeepsAlive(incoming);  // Stopping may have begun meanwhile.
   std::string head = HeaderText(reply, {.keep_alive = keep_alive,
                                         .is_http_1_0 = incoming.is_http_1_0,
+                                        .ends_upload = incoming.ends_upload,
                                         .request_id = incoming.request.id});
   std::string_view body = incoming.request.method == "HEAD" ? "" : reply.body.bytes();
   if (body.size() <= kJoinedBytes) head.append(std::exchange(body, {}));

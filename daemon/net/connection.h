@@ -3,12 +3,14 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "daemon/net/http.h"
 #include "daemon/net/limits.h"
 #include "daemon/net/request_reader.h"
 #include "daemon/net/timed_stream.h"
+#include "daemon/net/uploads.h"
 
 namespace stoker::net {
 
@@ -18,7 +20,7 @@ class Connection {
   // The references must outlive it. `is_urgent`: one that is there for urgent requests alone,
   // because all others are taken.
   Connection(std::unique_ptr<Stream> stream, const Peer& peer, bool is_urgent, HttpHandler& handler,
-             const ServerLimits& limits, ServerLoad& load);
+             const ServerLimits& limits, ServerLoad& load, Uploads& uploads);
 
   // Comes first. False when the connection is to be closed.
   boost::asio::awaitable<bool> Open();
@@ -35,15 +37,24 @@ class Connection {
   // Open, and no request of which the whole header has come awaits its answer.
   bool is_spare() const { return !has_header_ && !is_closed_; }
   bool is_urgent() const { return is_urgent_; }
-  bool IsLate(TimedStream::Clock::time_point now) const { return stream_.IsLate(now); }
+  bool IsLate(TimedStream::Clock::time_point now) const {
+    return stream_.IsLate(now) || (turn_ && turn_->IsOver());
+  }
 
  private:
   // These: false when the connection is to be closed.
+  boost::asio::awaitable<bool> Serve(Incoming incoming);
+  boost::asio::awaitable<bool> ServeUpload(const Incoming& incoming);
+  // The body, of which `room` is taken for what is there, and what follows.
+  boost::asio::awaitable<bool> Receive(Incoming incoming, Room room, std::size_t max_bytes);
   boost::asio::awaitable<bool> Answer(Incoming incoming);
   boost::asio::awaitable<bool> Reply(const HttpReply& reply, const Incoming& incoming);
+  // Without reading the body, which ends the connection if there is one.
+  boost::asio::awaitable<bool> Reject(const HttpReply& refusal, const Incoming& incoming);
   // And closes.
   boost::asio::awaitable<void> Refuse(const HttpReply& reply, std::string_view request_id);
-  HttpHandler::Admission Admit(const Incoming& incoming);
+  // Of who may ask nothing, by this connection.
+  std::optional<HttpReply> RefusalOf(const HttpRequest& header) const;
   boost::asio::awaitable<void> Linger();
   bool KeepsAlive(const Incoming& incoming) const;
 
@@ -53,6 +64,8 @@ class Connection {
   HttpHandler& handler_;
   const ServerLimits& limits_;
   ServerLoad& load_;
+  Uploads& uploads_;
+  std::optional<Uploads::Turn> turn_;  // While a request is read that can go on elsewhere.
   RequestReader reader_;
   CountedState state_;
   bool in_request_ = false;

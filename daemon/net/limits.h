@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace stoker::net {
 
@@ -27,6 +28,11 @@ struct ServerLimits {
   // How long a body or a reply may stand still, and how slowly a body may come after that time.
   std::chrono::milliseconds progress_timeout{30000};
   std::size_t min_body_bytes_per_s = 64 << 10;
+  // Requests whose connection broke (uploads.h) are kept so long, and so many bytes of them, the
+  // youngest: what is dead must not keep out who lives. With those under way they are so many.
+  std::chrono::milliseconds upload_timeout{60000};
+  std::size_t max_kept_bytes = std::size_t{1} << 30;
+  std::size_t max_uploads = 1024;
   // How long a refused peer may go on sending before its connection is closed.
   std::chrono::milliseconds linger_timeout{2000};
 };
@@ -47,6 +53,18 @@ constexpr std::string_view Name(ConnectionState state) {
 }
 
 using ConnectionCounts = std::array<std::size_t, kConnectionStateCount>;
+
+// What is kept of requests whose connection broke.
+struct KeptUploads {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+};
+
+// What a server has now.
+struct ServerCounts {
+  ConnectionCounts connections{};
+  KeptUploads kept_uploads;
+};
 
 // What all connections of a server share.
 struct ServerLoad {
@@ -85,7 +103,9 @@ class CountedState {
 class Room {
  public:
   Room(std::atomic<std::size_t>& total, std::size_t limit) : total_(total), limit_(limit) {}
-  ~Room() { total_.fetch_sub(taken_); }
+  ~Room() { GiveBack(); }
+  Room(Room&& other) noexcept
+      : total_(other.total_), limit_(other.limit_), taken_(std::exchange(other.taken_, 0)) {}
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
 
@@ -98,6 +118,7 @@ class Room {
     taken_ += bytes;
     return true;
   }
+  void GiveBack() { total_.fetch_sub(std::exchange(taken_, 0)); }
 
  private:
   std::atomic<std::size_t>& total_;

@@ -52,6 +52,7 @@ class Server {
   void Stop();
   std::size_t connections() const;
   ConnectionCounts connections_by_state() const;
+  KeptUploads kept_uploads() const;
   // Requests being handled now.
   std::size_t active_requests() const;
 

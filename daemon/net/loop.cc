@@ -20,8 +20,9 @@ constexpr std::string_view kTooManyConnections =
     "Connection: close\r\n\r\n";
 
 std::chrono::milliseconds SweepInterval(const ServerLimits& limits) {
-  const auto shortest = std::min(
-      {limits.idle_timeout, limits.header_timeout, limits.progress_timeout, limits.linger_timeout});
+  const auto shortest =
+      std::min({limits.idle_timeout, limits.header_timeout, limits.progress_timeout,
+                limits.upload_timeout, limits.linger_timeout});
   return std::clamp(shortest / 4, std::chrono::milliseconds(1), kLongestSweep);
 }
 
@@ -32,10 +33,11 @@ std::size_t ShareOf(std::size_t limit, int threads) {
 
 }  // namespace
 
-Loop::Loop(HttpHandler& handler, const ServerLimits& limits, ServerLoad& load)
+Loop::Loop(HttpHandler& handler, const ServerLimits& limits, ServerLoad& load, Uploads& uploads)
     : handler_(handler),
       limits_(limits),
       load_(load),
+      uploads_(uploads),
       max_connections_(ShareOf(limits.max_connections, limits.threads)),
       max_urgent_(ShareOf(limits.max_urgent_connections, limits.threads)) {
   Sweep();
@@ -71,8 +73,8 @@ void Loop::Admit(StreamSocket socket, const Entrance& entrance) {
   peer.over_tls = entrance.tls != nullptr;
   auto stream =
       peer.over_tls ? entrance.tls->Encrypted(std::move(socket)) : PlainStream(std::move(socket));
-  connections_.push_back(
-      std::make_shared<Connection>(std::move(stream), peer, is_urgent, handler_, limits_, load_));
+  connections_.push_back(std::make_shared<Connection>(std::move(stream), peer, is_urgent, handler_,
+                                                      limits_, load_, uploads_));
   asio::co_spawn(io_, Run(std::prev(connections_.end())), asio::detached);
 }
 
@@ -122,6 +124,7 @@ void Loop::Sweep() {
   for (const auto& connection : connections_) {
     if (connection->IsLate(now)) connection->Close();
   }
+  uploads_.Expire(now);
   sweep_timer_.expires_after(SweepInterval(limits_));
   sweep_timer_.async_wait([this](error_code code) {
     if (!code) Sweep();

@@ -23,7 +23,7 @@ struct Entrance {
 class Loop {
  public:
   // The references must outlive it.
-  Loop(HttpHandler& handler, const ServerLimits& limits, ServerLoad& load);
+  Loop(HttpHandler& handler, const ServerLimits& limits, ServerLoad& load, Uploads& uploads);
   // Stops.
   ~Loop();
 
@@ -47,6 +47,7 @@ class Loop {
   HttpHandler& handler_;
   const ServerLimits& limits_;
   ServerLoad& load_;
+  Uploads& uploads_;
   // Connections take turns on the loops: each has its share of the limits, and its own longest
   // idle.
   const std::size_t max_connections_;

@@ -20,6 +20,7 @@ struct Peer {
 
   // Whether anything says who it is.
   bool is_known() const { return uid.has_value() || !certificate_names.empty(); }
+  bool operator==(const Peer&) const = default;
 };
 
 // Of a connected socket. Of what came over the network no user is known: a proxy on this host would

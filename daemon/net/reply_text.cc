@@ -7,6 +7,7 @@
 #include <random>
 
 #include "protocol/wire/messages.h"
+#include "protocol/wire/upload_fields.h"
 
 namespace stoker::net {
 namespace {
@@ -75,6 +76,7 @@ std::string HeaderText(const HttpReply& reply, const HeaderOptions& options) {
   } else if (reply.status != 204) {
     Append(&text, "Content-Length", std::to_string(reply.body.bytes().size()));
   }
+  if (options.ends_upload) Append(&text, wire::kUploadComplete, "?1");
   if (!options.keep_alive) Append(&text, "Connection", "close");
   if (options.keep_alive && options.is_http_1_0) Append(&text, "Connection", "keep-alive");
   text.append("\r\n");

@@ -16,6 +16,7 @@ struct HeaderOptions {
   bool keep_alive = true;
   bool is_http_1_0 = false;
   bool is_chunked = false;           // Else the length is that of the body.
+  bool ends_upload = false;          // Answers the request whose rest came as one of its own.
   std::string_view request_id = {};  // Empty: none.
 };
 

@@ -10,6 +10,7 @@
 
 #include "daemon/net/reply_text.h"
 #include "protocol/wire/job_name.h"
+#include "protocol/wire/upload_fields.h"
 
 namespace stoker::net {
 namespace {
@@ -38,6 +39,14 @@ HttpReply NoRoomForBody(const ServerLimits& limits) {
                        Unavailable("The bodies of the requests under way exceed the limit of " +
                                    std::to_string(limits.max_bodies_bytes) + " bytes."),
                        kBodyRetryAfterSeconds);
+}
+
+// Takes room for more of a body of `bytes`, of which `have` have come. False: there is none.
+bool Grow(std::uint64_t bytes, std::size_t have, Room& room, std::string* body) {
+  const std::size_t step = std::min<std::uint64_t>(bytes - have, std::max(have, kBodyStepBytes));
+  if (!room.Take(step)) return false;
+  body->resize(have + step);
+  return true;
 }
 
 ReadOutcome RefusalOf(const error_code& code, const ServerLimits& limits) {
@@ -103,6 +112,7 @@ class RequestReader::Parsing {
     incoming.announced_bytes = parser_.content_length().value_or(0);
     incoming.is_chunked = parser_.chunked();
     incoming.expects_100 = beast::iequals(message[http::field::expect], "100-continue");
+    if (incoming.announced_bytes > 0) incoming.upload = Upload();
     // What is stored has no validators: a condition on one does not hold (RFC 9110, 13.1.5).
     if (message.method() == http::verb::get && message.count(http::field::if_range) == 0) {
       incoming.range = text_of(http::field::range);
@@ -129,6 +139,26 @@ class RequestReader::Parsing {
   }
 
  private:
+  UploadFields Upload() const {
+    const auto& message = parser_.get();
+    // A field that comes twice is a list, and no item.
+    const auto field = [&](std::string_view name) -> std::string_view {
+      const boost::beast::string_view key(name.data(), name.size());
+      if (message.count(key) != 1) return {};
+      const auto value = message[key];
+      return {value.data(), value.size()};
+    };
+    const auto type = message[http::field::content_type];
+    const beast::string_view part_type(wire::kPartialUploadType.data(),
+                                       wire::kPartialUploadType.size());
+    return {
+        .is_understood = wire::NumberOf(field(wire::kUploadVersion)) == wire::kSpokenUploadVersion,
+        .is_part = beast::iequals(type, part_type),
+        .complete = wire::BooleanOf(field(wire::kUploadComplete)),
+        .offset = wire::NumberOf(field(wire::kUploadOffset)),
+        .length = wire::NumberOf(field(wire::kUploadLength))};
+  }
+
   http::request_parser<http::string_body> parser_;
 };
 
@@ -176,16 +206,13 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadHeader(Parsing& p
 
 asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadSized(std::uint64_t bytes,
                                                                      Room& room,
-                                                                     std::string* body) {
-  body->resize(std::min<std::size_t>(bytes, kBodyStepBytes));  // The room for it is taken.
-  std::size_t have = 0;
+                                                                     Incoming* incoming) {
+  std::string& body = incoming->request.body;
+  std::size_t& have = incoming->have;
+  const std::size_t before = have;
   while (have < bytes) {
-    if (have == body->size()) {
-      const std::size_t step = std::min<std::size_t>(bytes - have, have);
-      if (!room.Take(step)) co_return NoRoomForBody(limits_);
-      body->resize(have + step);
-    }
-    const std::span<char> rest(body->data() + have, body->size() - have);
+    if (have == body.size() && !Grow(bytes, have, room, &body)) co_return NoRoomForBody(limits_);
+    const std::span<char> rest(body.data() + have, body.size() - have);
     if (begin_ != end_) {
       const std::size_t n = std::min(rest.size(), end_ - begin_);
       std::memcpy(rest.data(), buffer_.data() + begin_, n);
@@ -193,7 +220,7 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadSized(std::uint64
       have += n;
       continue;
     }
-    const IoResult read = co_await stream_.ReadBy(rest, BodyDeadline(have));
+    const IoResult read = co_await stream_.ReadBy(rest, BodyDeadline(have - before));
     if (read.code) co_return Closed{};
     have += read.bytes;
   }
@@ -243,9 +270,10 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadBody(Incoming* in
                                                                     std::size_t max_bytes,
                                                                     Room& room) {
   if (!incoming->has_body()) co_return std::nullopt;
-  const std::uint64_t announced = incoming->announced_bytes;
-  if (announced > max_bytes) co_return TooLongBody(max_bytes);
-  if (!room.Take(std::min<std::uint64_t>(announced, kBodyStepBytes))) {
+  const std::uint64_t bytes = incoming->have + incoming->announced_bytes;
+  std::string* body = &incoming->request.body;
+  if (bytes > max_bytes) co_return TooLongBody(max_bytes);
+  if (incoming->have == body->size() && !Grow(bytes, incoming->have, room, body)) {
     co_return NoRoomForBody(limits_);
   }
   body_start_ = TimedStream::Clock::now();
@@ -253,8 +281,7 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadBody(Incoming* in
       co_await stream_.Write(kContinue, "", limits_.progress_timeout)) {
     co_return Closed{};
   }
-  std::string* body = &incoming->request.body;
-  if (!incoming->is_chunked) co_return co_await ReadSized(announced, room, body);
+  if (!incoming->is_chunked) co_return co_await ReadSized(bytes, room, incoming);
   co_return co_await ReadChunked(max_bytes, room, body);
 }
 

@@ -60,7 +60,7 @@ Status SetMode(const std::string& path, unsigned mode) {
 struct Server::State {
   State(HttpHandler& handler, const ServerLimits& l, const TlsServer* t) : limits(l), tls(t) {
     for (int i = 0; i < limits.threads; ++i) {
-      loops.push_back(std::make_unique<Loop>(handler, limits, load));
+      loops.push_back(std::make_unique<Loop>(handler, limits, load, uploads));
     }
   }
 
@@ -72,6 +72,7 @@ struct Server::State {
   const ServerLimits limits;
   const TlsServer* const tls;
   ServerLoad load;
+  Uploads uploads{limits};
   std::size_t next_loop = 0;  // Used on the first loop's thread alone.
   std::vector<std::unique_ptr<Loop>> loops;
   std::mutex mutex;  // Guards what follows.
@@ -174,6 +175,7 @@ ConnectionCounts Server::connections_by_state() const {
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = state_->load.by_state[i];
   return counts;
 }
+KeptUploads Server::kept_uploads() const { return state_->uploads.kept(); }
 std::size_t Server::active_requests() const { return state_->load.active_requests; }
 
 }  // namespace stoker::net

@@ -11,6 +11,8 @@ namespace stoker::wire {
 inline constexpr std::uint32_t kProtocolVersion = 3;
 
 inline constexpr std::size_t kMaxMessageBytes = std::size_t{512} << 20;  // One message or frame.
+// A client sends a longer body so that it can go on where the connection breaks (WIRE.md).
+inline constexpr std::size_t kLongBodyBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxGraphBytes = std::size_t{256} << 20;
 inline constexpr std::size_t kMaxArtifactBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxNamespaceBytes = 64;

@@ -1,6 +1,7 @@
 """A job without PyTorch: compiles a chain of layers over the C interface, runs it, prints one JSON line.
 
-usage: light_job.py [--target TARGET] WIDTH...   tanh(x @ w) for each two consecutive widths; x has two rows
+usage: light_job.py [--target TARGET] [--constants] WIDTH...   tanh(x @ w) for each two consecutive widths; x has two
+rows, and each w is an input, or a constant of the graph
 """
 
 import argparse
@@ -14,10 +15,15 @@ from stoker import client, library
 ROWS = 2
 
 
-def graph_text(widths):
+def graph_text(widths, constants=()):
     inputs = [f"%0: f32[{ROWS},{widths[0]}]"]
-    inputs += [f"%{i + 1}: f32[{a},{b}]" for i, (a, b) in enumerate(zip(widths, widths[1:]))]
-    lines, value, fresh = [], 0, len(widths)
+    weights = [f"f32[{a},{b}]" for a, b in zip(widths, widths[1:])]
+    lines = [
+        f'%{i + 1} = constant() bytes("{constant.tobytes().hex()}") : {weights[i]}'
+        for i, constant in enumerate(constants)]
+    if not constants:
+        inputs += [f"%{i + 1}: {weight}" for i, weight in enumerate(weights)]
+    value, fresh = 0, len(widths)
     for i, width in enumerate(widths[1:]):
         lines.append(
             f"%{fresh} = dot_general(%{value}, %{i + 1}) {{lhs_batch=[], rhs_batch=[], "
@@ -52,17 +58,20 @@ def compile_for(target, text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--target")
+    parser.add_argument("--constants", action="store_true")
     parser.add_argument("widths", nargs="+", type=int)
     arguments = parser.parse_args()
     widths = arguments.widths
     random = np.random.default_rng(0)
     x = random.standard_normal((ROWS, widths[0]))
     weights = [random.standard_normal(pair) / pair[0] ** 0.5 for pair in zip(widths, widths[1:])]
-    handle = compile_for(arguments.target, graph_text(widths))
+    arrays = [array.astype(np.float32) for array in (x, *weights)]
+    constants = arrays[1:] if arguments.constants else ()
+    handle = compile_for(arguments.target, graph_text(widths, constants))
     described = json.loads(
         library.take_text(library.load().stoker_executable_describe, handle))
     output = np.empty((ROWS, widths[-1]), np.float32)
-    run(handle, [array.astype(np.float32) for array in (x, *weights)], output)
+    run(handle, arrays[:1] if constants else arrays, output)
     expected = x
     for weight in weights:
         expected = np.tanh(expected @ weight)

@@ -11,16 +11,18 @@ import urllib.parse
 
 class Relay:
     """`plan(number)` gives, for each connection from 0 on, how many bytes of the replies pass before it is cut (None:
-    all of them) and how many seconds each piece waits."""
+    all of them) and how many seconds each piece waits. It is cut as well after `most_asked` bytes of what the client
+    sends."""
 
     PIECE = 4096
 
-    def __init__(self, daemon_url, plan):
+    def __init__(self, daemon_url, plan, most_asked=None):
         address = urllib.parse.urlsplit(daemon_url)
         self._daemon = (address.hostname, address.port)
         self._plan = plan
+        self._most_asked = most_asked
         self.connections = 0
-        self.asked = b""  # What clients sent, all of it.
+        self.asked = bytearray()  # What clients sent, all of it.
         self._server = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
@@ -36,8 +38,10 @@ class Relay:
                 self.connections += 1
                 daemon = socket.create_connection(self._daemon)
                 threading.Thread(
-                    target=self._pass_on, args=(client, daemon, None, pause, self._remember), daemon=True).start()
+                    target=self._pass_on, args=(client, daemon, self._most_asked, pause, self._remember),
+                    daemon=True).start()
                 threading.Thread(target=self._pass_on, args=(daemon, client, limit, pause), daemon=True).start()
+                del client, daemon  # The threads' alone: closed at their end, and who still sends is told.
 
     def _remember(self, piece):
         self.asked += piece

@@ -1,6 +1,7 @@
 """Connections that are slow, cut in the middle of a reply, or say something odd: jobs get what they asked for, or an error
 that says so."""
 
+import json
 import subprocess
 import sys
 import time
@@ -26,8 +27,8 @@ def daemon(tmp_path):
 def relay(daemon):
     made = []
 
-    def make(plan):
-        made.append(Relay(daemon.url, plan))
+    def make(plan, most_asked=None):
+        made.append(Relay(daemon.url, plan, most_asked))
         return made[-1]
 
     yield make
@@ -81,6 +82,40 @@ def test_downloads_go_on_where_connections_were_cut(daemon, relay, site, tmp_pat
     site.tool("export", str(bundle))
     assert b"\r\nRange: bytes=" in through.asked
     assert site.tool("import", str(bundle))
+
+
+CONSTANTS = ("--constants", 1024, 1024, 8)  # A graph of more than GRAPH_BYTES.
+GRAPH_BYTES = 1024 * 1024 * 4
+CUT_ASKED_AFTER = 300_000
+
+
+def assert_that_uploads_went_on(through, size):
+    assert through.connections > size // CUT_ASKED_AFTER
+    assert b"\r\nUpload-Offset: " in through.asked
+    assert size < len(through.asked) < 1.5 * size
+
+
+def test_uploads_go_on_where_connections_were_cut(daemon, relay, site):
+    through = relay(lambda number: (None, 0), CUT_ASKED_AFTER)
+    assert run(site, CONSTANTS, STOKER_URL=through.url)["source"] == "compiled"
+    assert_that_uploads_went_on(through, GRAPH_BYTES)
+    assert daemon.status()["stats"]["compiles"] == 1
+
+
+def test_a_bundle_is_imported_over_connections_that_are_cut(daemon, relay, site, tmp_path):
+    site.env["STOKER_URL"] = daemon.url
+    run(site, CONSTANTS)
+    bundle = tmp_path / "cache.bundle"
+    site.tool("export", str(bundle))
+    site.tool("purge", "--namespace", "default", "--yes")
+    through = relay(lambda number: (None, 0), CUT_ASKED_AFTER)
+    site.env["STOKER_URL"] = through.url
+    sent = json.loads(site.tool("import", str(bundle), "--json"))
+    assert sent["artifacts"] == 1 and sent["bytes"] > GRAPH_BYTES
+    assert_that_uploads_went_on(through, sent["bytes"])
+    site.env["STOKER_URL"] = daemon.url
+    assert run(site, CONSTANTS)["source"] in ("memory", "disk")
+    assert daemon.status()["stats"]["compiles"] == 1
 
 
 def cut_somewhere(send, path, body):

@@ -12,6 +12,7 @@
 
 #include "daemon/net/reply_text.h"
 #include "daemon/net/request_reader.h"
+#include "daemon/net/upload_request.h"
 #include "protocol/base/check.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -47,6 +48,18 @@ class Sent : public net::Stream {
   const std::size_t piece_;
 };
 
+// What it says of an upload that goes on elsewhere.
+std::string UploadOf(const net::Incoming& incoming) {
+  const net::UploadFields& upload = incoming.upload;
+  STOKER_CHECK(!net::IsUpload(incoming) || incoming.have == incoming.request.body.size());
+  const auto text = [](const auto& value) {
+    return value ? std::to_string(static_cast<std::uint64_t>(*value)) : std::string("none");
+  };
+  return std::string(upload.is_understood ? " understood" : "") + (upload.is_part ? " rest" : "") +
+         " complete " + text(upload.complete) + " offset " + text(upload.offset) + " length " +
+         text(upload.length);
+}
+
 std::string TextOf(const net::Incoming& incoming) {
   const net::HttpRequest& request = incoming.request;
   net::HttpReply whole;
@@ -57,7 +70,7 @@ std::string TextOf(const net::Incoming& incoming) {
   return request.method + " " + request.path + "?" + request.query + " host " + request.host +
          " as " + request.authorization.value_or("nobody") + " from " +
          request.origin.value_or("nowhere") + (incoming.keep_alive ? " keep" : " close") +
-         " part " + std::to_string(part.status) + ": " + request.body;
+         " part " + std::to_string(part.status) + UploadOf(incoming) + ": " + request.body;
 }
 
 asio::awaitable<void> ReadAll(net::RequestReader& reader, const net::ServerLimits& limits,
@@ -70,7 +83,9 @@ asio::awaitable<void> ReadAll(net::RequestReader& reader, const net::ServerLimit
       co_return;
     }
     net::Room room(total, limits.max_bodies_bytes);
-    if (co_await reader.ReadBody(incoming, limits.max_body_bytes, room)) co_return;
+    const auto ended = co_await reader.ReadBody(incoming, limits.max_body_bytes, room);
+    STOKER_CHECK(incoming->have <= incoming->request.body.size());  // What may be kept.
+    if (ended) co_return;
     STOKER_CHECK(incoming->request.body.size() <= limits.max_body_bytes);
     seen.push_back(TextOf(*incoming));
     if (!incoming->keep_alive) co_return;
@@ -108,7 +123,11 @@ std::vector<std::string> Seeds() {
       "5;name=value\r\nhello\r\n0\r\nTrailer: x\r\n\r\n",
       "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.0\r\n\r\n",
-      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc"};
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc",
+      "PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nUpload-Complete: ?1\r\n"
+      "Upload-Draft-Interop-Version: 8\r\nUpload-Length: 3\r\n\r\nabc",
+      "PATCH /uploads/x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nUpload-Complete: ?1;x\r\n"
+      "Upload-Offset: 5\r\nContent-Type: application/partial-upload\r\n\r\nabc"};
 }
 
 void TryInput(std::string_view bytes) {

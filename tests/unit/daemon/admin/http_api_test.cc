@@ -399,6 +399,48 @@ TEST(HttpApi, Token_MayWhatItsScopesSay_InItsNamespaces) {
   EXPECT_EQ(call("GET", "/-/healthy", "", "none").status, 200);
 }
 
+TEST(HttpApi, UploadThatBreaks_IsCounted_AndGoesOnForItsSenderAlone) {
+  TempFolder folder;
+  AccessConfig access{.own_uid = geteuid()};
+  std::string tokens;
+  for (const std::string token : {"the-token-of-the-sender", "the-token-of-another"}) {
+    tokens += "[[token]]\nname = \"" + token + "\"\nsha256 = \"" + Sha256Of(token).ToHex() +
+              "\"\nscopes = [\"read\", \"write\"]\n";
+  }
+  access.token_file = folder.Write("tokens", tokens);
+  TestDaemon daemon(TestDaemon::Config(), {}, access);
+  const std::string own = "Authorization: Bearer the-token-of-the-sender\r\n";
+  const std::string path = "/cas/" + Sha256Of("hello").ToHex();
+  std::string location;
+  {
+    net::TestPeer peer(daemon.socket_path());
+    peer.Send("PUT " + path +
+              " HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nUpload-Complete: ?1\r\n" +
+              "Upload-Draft-Interop-Version: 8\r\n" + own + "\r\nhe");
+    const std::string offer = peer.ReadUntil("\r\n\r\n");
+    const std::size_t at = offer.find("/uploads/");
+    ASSERT_NE(at, std::string::npos) << offer;
+    location = offer.substr(at, offer.find("\r\n", at) - at);
+  }
+  WaitUntil("it is kept", [&] {
+    return daemon.Call("GET", "/status").body.find("\"kept_uploads\":{\"count\":1,\"bytes\":5}") !=
+           std::string::npos;
+  });
+  EXPECT_THAT(
+      daemon.Call("GET", "/metrics").body,
+      AllOf(HasSubstr("\nstoker_kept_uploads 1\n"), HasSubstr("\nstoker_kept_upload_bytes 5\n")));
+  const std::string rest =
+      "Content-Type: application/partial-upload\r\nUpload-Complete: ?1\r\nUpload-Offset: 2\r\n";
+  EXPECT_EQ(daemon.Call("PATCH", location, "llo", rest).status, 404);
+  EXPECT_EQ(
+      daemon.Call("PATCH", location, "llo", rest + "Authorization: Bearer the-token-of-another\r\n")
+          .status,
+      404);
+  EXPECT_EQ(daemon.Call("PATCH", location, "llo", rest + own).status, 200);
+  EXPECT_EQ(daemon.Call("GET", path).body, "hello");
+  EXPECT_THAT(daemon.Call("GET", "/metrics").body, HasSubstr("\nstoker_kept_uploads 0\n"));
+}
+
 TEST(HttpApi, OversizedBody_Answers413_BeforeItIsRead) {
   net::ServerLimits limits;
   limits.max_body_bytes = 1000;

@@ -60,10 +60,11 @@ class TestDaemon {
     service_ =
         std::make_unique<CompileService>(coroutines_.io().get_executor(), coroutines_.blocking(),
                                          *stack_, *statistics_, ring_, std::move(config));
-    pages_ = std::make_unique<AdminPages>(coroutines_.blocking(), *statistics_, history_,
-                                          *cache_counters_, *service_, request_metrics_,
-                                          std::uint64_t{1} << 30,
-                                          [this] { return server_->connections_by_state(); });
+    pages_ = std::make_unique<AdminPages>(
+        coroutines_.blocking(), *statistics_, history_, *cache_counters_, *service_,
+        request_metrics_, std::uint64_t{1} << 30, [this] {
+          return net::ServerCounts{server_->connections_by_state(), server_->kept_uploads()};
+        });
     dashboard_ = std::make_unique<Dashboard>(*statistics_, history_, *service_);
     bazel_ = std::make_unique<BazelCache>(coroutines_.blocking(), *stack_, *statistics_);
     captures_ = std::make_unique<CapturesApi>(coroutines_.blocking(), *stack_, *statistics_);
