@@ -215,14 +215,14 @@ def asked_set(x):
 
 
 class Level(enum.IntEnum):
-    LOW = 1
+    SMALL = 1
 
 
 class Word(str, enum.Enum):
     FIRST = "first"
 
 
-LEVEL = Level.LOW
+LEVEL = Level.SMALL
 WORDS = [Word.FIRST]
 
 
@@ -373,7 +373,7 @@ OF_FUNCTIONS = {
     "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
     "class_set_order": ("# HEADER", "# HEADER"),
-    "member_as_number": ("LOW = 1", "LOW = 4"),
+    "member_as_number": ("SMALL = 1", "SMALL = 4"),
     "member_as_text": ('FIRST = "first"', 'FIRST = "other"'),
     "int_method": ("int(self) * 2", "int(self) * 5"),
     "int_value": ("COUNT = Count(3)", "COUNT = Count(4)"),
@@ -390,6 +390,7 @@ INDIFFERENT = {
     "unread_class_data": ("DEPTH = 3", "DEPTH = 3\n        UNREAD = 5"),
     "unread_attribute": setup("model.unread = 5"),
     "asked_set": (SETUP, "    entry = asked_set\n"),
+    "int_nothing": (SETUP, "    entry = of_a_kind_of_int\n"),
     "member_nothing": (SETUP, "    entry = of_a_member\n"),
     "missing_key_nothing": (SETUP, "    entry = missing_key\n"),
     "unread_variable": ("# HEADER", "os.environ['STOKER_TEST_UNREAD'] = '3.0'"),

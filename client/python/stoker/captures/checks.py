@@ -10,7 +10,7 @@ import torch
 
 from ..pytorch.tensors import dynamic_dims, keys_number
 from .paths import Unreachable
-from .values import NotPortable, decode, encode
+from .values import NotPortable, data_of, decode, encode
 
 _NOT_THERE = object()
 
@@ -63,6 +63,7 @@ _KINDS = {
     "type": _type,
     "tensor": _tensor,
     "length": _length,
+    "data": lambda value, expected, describe: repr(data_of(value)) == repr(expected),
     "keys": lambda value, expected, describe: repr(keys_of(value)) == repr(expected),  # True is not 1.
     "contains": lambda value, expected, describe: decode(expected) in value,
     "lacks": lambda value, expected, describe: decode(expected) not in value,

@@ -14,7 +14,7 @@ from .checks import keys_of, tensor_words
 from .paths import COMPILER, Unreachable, evaluate
 from .shapes import check_expression
 from .sources import SourcePaths
-from .values import NotPortable, encode
+from .values import NotPortable, data_of, encode
 
 # Kept as a whole by state.py.
 _STATE = frozenset((
@@ -90,6 +90,10 @@ class GuardWriter:
             self.add(place, "is", self._describe(value))
         else:
             self.add(place, "equals", encode(value))
+
+    def _kind_of_constant(self, guard, place, value):
+        self._type(guard, place, value)
+        self.add(place, "data", data_of(value))
 
     def _type(self, guard, place, value):
         self.add(place, "type", list(self._describe.class_words(type(value))))
@@ -187,6 +191,7 @@ _RULES = {
     "CLOSURE_MATCH": GuardWriter._closure,
     "CONSTANT_MATCH": GuardWriter._constant,
     "EQUALS_MATCH": GuardWriter._constant,
+    "CONSTANT_SUBCLASS_MATCH": GuardWriter._kind_of_constant,
     "BOOL_MATCH": GuardWriter._constant,
     "NONE_MATCH": GuardWriter._constant,
     "NOT_NONE_MATCH": GuardWriter._not_none,

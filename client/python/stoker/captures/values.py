@@ -39,14 +39,20 @@ def encode(value):
     raise NotPortable(f"a value of type {kind.__module__}.{kind.__qualname__}")
 
 
-def _data_of_member(member):
-    """What operations compute with on a member of an enumeration with a data type (IntEnum, StrEnum)."""
+def data_of(value):
+    """[what Python's operations compute with on an instance of a subclass of int, str ...]; [] for others."""
     for base, plain in _DATA_TYPES.items():
-        if isinstance(member, base):
-            return [encode(plain(member))]
-    if type(member)._member_type_ is not object:
-        raise NotPortable("a member of an enumeration with a data type of its own")
+        if isinstance(value, base):
+            return [encode(plain(value))]
     return []
+
+
+def _data_of_member(member):
+    """Of an enumeration with a data type (IntEnum, StrEnum)."""
+    found = data_of(member)
+    if not found and type(member)._member_type_ is not object:
+        raise NotPortable("a member of an enumeration with a data type of its own")
+    return found
 
 
 def _member(body):
