@@ -64,14 +64,14 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   if (settings.compile_timeout_ms > 0) {
     config.daemon.compile_timeout = std::chrono::milliseconds(settings.compile_timeout_ms);
   }
+  STOKER_TRY(const std::int64_t answer_ms,
+             NumberIn("STOKER_ANSWER_TIMEOUT_MS", kAnswerTimeoutMs, 1, kMaxAnswerTimeoutMs,
+                      "a number of milliseconds from 1"));
+  config.daemon.answer_timeout = std::chrono::milliseconds(answer_ms);
   if (const std::string url = FirstOf(settings.url, "STOKER_URL"); !url.empty()) {
     STOKER_TRY(config.daemon.url, DaemonUrl::Parse(url));
     // A private daemon is this user's own: it knows no tokens, and its key is pinned by nobody.
     STOKER_TRY(config.daemon.trust, DaemonTrustOfEnvironment());
-    STOKER_TRY(const std::int64_t answer_ms,
-               NumberIn("STOKER_ANSWER_TIMEOUT_MS", kAnswerTimeoutMs, 1, kMaxAnswerTimeoutMs,
-                        "a number of milliseconds from 1"));
-    config.daemon.answer_timeout = std::chrono::milliseconds(answer_ms);
     // A host without a home has no place for packed weights, and needs none.
     const auto cache_dir = CacheDirOf(settings);
     if (cache_dir.ok()) {

@@ -84,28 +84,28 @@ Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
   }
   const Clock::time_point start = Clock::now();
   auto connection = Connect(may_start);
-  if (!connection.ok()) GiveUp(start, connection.error());
+  // Whether one of ours can be started is found out by starting it.
+  if (!connection.ok() && options_.private_daemon) RestAfter(start, connection.error());
+  if (!connection.ok() && !options_.private_daemon) GiveUp(start, connection.error());
   return connection;
 }
 
 void DaemonClient::GiveUp(Clock::time_point start, const Error& error) {
-  if (options_.private_daemon || Clock::now() - start < options_.answer_timeout) {
-    return RestAfter(start, error);
-  }
+  if (Clock::now() - start < options_.answer_timeout) return RestAfter(start, error);
   circuit_.Open(error);
   const std::lock_guard lock(mutex_);
   idle_.clear();
 }
 
 std::chrono::milliseconds DaemonClient::ConnectTimeout() const {
-  return options_.private_daemon ? options_.connect_timeout
-                                 : std::min(options_.connect_timeout, options_.answer_timeout);
+  return std::min(options_.connect_timeout, options_.answer_timeout);
 }
 
 bool DaemonClient::Answers() const {
   auto connection = HttpConnection::Connect(options_.url, ConnectTimeout(), options_.trust);
-  return connection.ok() &&
-         (*connection)->Call("GET", "/v1/hello", "", options_.answer_timeout).ok();
+  // One of ours that is gone is started by the next call.
+  if (!connection.ok()) return options_.private_daemon.has_value();
+  return (*connection)->Call("GET", "/v1/hello", "", ConnectTimeout()).ok();
 }
 
 void DaemonClient::RestAfter(Clock::time_point start, const Error& error) {

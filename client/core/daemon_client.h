@@ -26,21 +26,22 @@ struct DaemonClientOptions {
   DaemonTrust trust;
   // Set when the daemon is ours to start.
   std::optional<PrivateDaemonOptions> private_daemon;
+  // Patience with a connection, and with a private daemon that starts.
   std::chrono::milliseconds connect_timeout{10000};
   // Patience with a compile: every five seconds the daemon says that it lives.
   std::chrono::milliseconds compile_timeout{30000};
   std::chrono::milliseconds call_timeout{30000};  // Patience with any other call.
-  // Patience with what a job waits for, and for a connection to a daemon that is not ours.
+  // Patience with a daemon that runs and what a job waits for, be it a connection.
   std::chrono::milliseconds answer_timeout{30000};
   std::chrono::seconds busy_patience{60};  // How long a compile waits for a place in the queue.
 };
 
 class DaemonClient {
  public:
-  // After a failed attempt to reach or start the daemon that took t, or a call that was not
-  // answered for t, calls fail at once for this many times t: a job of many graphs must not wait
-  // with each of them for a daemon that hangs. One that is not ours to start, and does not answer
-  // within `answer_timeout`, is left alone until the circuit breaker finds that it does.
+  // After a failed attempt to reach or start the daemon that took t, or a compile that fell silent
+  // for t, calls fail at once for this many times t: a job of many graphs must not wait with each
+  // of them for a daemon that hangs. One that runs and has not answered within `answer_timeout` is
+  // left alone until the circuit breaker finds that it does.
   static constexpr int kRestFactor = 10;
 
   explicit DaemonClient(DaemonClientOptions options);

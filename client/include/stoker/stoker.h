@@ -58,7 +58,7 @@ typedef struct stoker_client_options {
   const char* name_space; /* NULL: $STOKER_NAMESPACE, else "default" */
   const char* cache_dir;  /* of a private daemon; NULL: $STOKER_CACHE_DIR, else ~/.cache/stoker */
   const char* stokerd;    /* the daemon's program; NULL: $STOKER_DAEMON, beside the library, PATH */
-  int64_t connect_timeout_ms; /* 0: 10000 */
+  int64_t connect_timeout_ms; /* of a connection, and of a private daemon that starts; 0: 10000 */
   int64_t compile_timeout_ms; /* of silence within a compile; 0: 30000 */
 } stoker_client_options;
 
@@ -166,6 +166,8 @@ STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
 /* The compiler of the daemon that compiles for this client: another one's artifacts are not served.
  * Starts a private daemon if need be. */
 STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text);
+/* What artifacts are compiled for on this machine. Asks nobody. */
+STOKER_API stoker_status* stoker_host_target(char** text);
 /* {"url", "tls", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
  * "compiler_epoch", "client_version", "target", "target_error"}: never fails on a broken setup,
  * it describes it; never starts a daemon. "tls" is empty where the URL is not https://. */

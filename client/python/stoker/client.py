@@ -46,7 +46,7 @@ class Client:
     @functools.cached_property
     def target(self):
         """What artifacts are compiled for on this machine."""
-        return self.describe()["target"]
+        return library.take_text(self._library.stoker_host_target)
 
     def compiler_epoch(self):
         """Which compiler the daemon has. Starts a private daemon, if one is needed; StokerError if none answers."""
@@ -116,7 +116,7 @@ def connect_ahead():
 
 def _connect():
     try:
-        client().get("/-/healthy")
+        client().compiler_epoch()  # The job's first question: it has its answer, or has been waited for already.
     except StokerError as error:
         logger.info("no daemon yet: %s", error)  # The compile says it to the user.
 

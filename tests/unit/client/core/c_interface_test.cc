@@ -170,6 +170,16 @@ TEST_F(UnreachableDaemon, Describe_SaysThatNobodyAnswers) {
   stoker_text_free(json);
 }
 
+TEST_F(UnreachableDaemon, HostTarget_AsksNobody) {
+  char* target = nullptr;
+  ASSERT_TRUE(Take(stoker_host_target(&target)).ok);
+  char* json = nullptr;
+  ASSERT_TRUE(Take(stoker_client_describe(client_, &json)).ok);
+  EXPECT_THAT(json, HasSubstr("\"target\":\"" + std::string(target) + "\""));
+  stoker_text_free(json);
+  stoker_text_free(target);
+}
+
 TEST_F(UnreachableDaemon, Stop_IsUnavailable) {
   EXPECT_EQ(Take(stoker_client_stop(client_)).code, STOKER_UNAVAILABLE);
 }

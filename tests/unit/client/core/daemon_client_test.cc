@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -137,13 +138,55 @@ class SlowDaemon {
   std::thread thread_;
 };
 
-TEST(DaemonClient, Lookup_SlowDaemon_IsLeftAlone_UntilItAnswersInTheBackground) {
+class SlowDaemonClient : public testing::TestWithParam<bool> {
+ protected:
+  // Whether it is the client's to start, as what the program /bin/false is.
+  DaemonClientOptions OptionsFor(const SlowDaemon& daemon) const {
+    DaemonClientOptions options;
+    options.url = daemon.url();
+    options.connect_timeout = 1h;
+    options.answer_timeout = 100ms;
+    if (GetParam()) options.private_daemon = {folder_.path(), "/bin/false"};
+    return options;
+  }
+
+  const TempFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, SlowDaemonClient, testing::Bool(), [](const auto& each) {
+  return std::string(each.param ? "Private" : "Named");
+});
+
+TEST_P(SlowDaemonClient, Hello_IsGivenUpForEveryCall) {
+  SlowDaemon daemon(folder_.path() + "/s");
+  DaemonClient client(OptionsFor(daemon));
+  const auto slow = client.Hello();
+  ASSERT_FALSE(slow.ok());
+  EXPECT_NE(slow.error().message.find("is not answered within 100 ms."), std::string::npos);
+  for (const auto& refused : {Status(client.Hello().error()), Status(client.Lookup({}).error()),
+                              Status(client.Get("/status").error()), client.Report({})}) {
+    EXPECT_EQ(refused.error().message, slow.error().message);
+  }
+}
+
+TEST(DaemonClient, Hello_HungDaemonOfOursIsGone_IsStartedAgain) {
   const TempFolder folder;
-  SlowDaemon daemon(folder.path() + "/s");
+  auto daemon = std::make_unique<SlowDaemon>(folder.path() + "/s");
   DaemonClientOptions options;
-  options.url = daemon.url();
+  options.url = daemon->url();
+  options.private_daemon = {folder.path(), "/bin/false"};
   options.answer_timeout = 100ms;
   DaemonClient client(options);
+  EXPECT_EQ(client.Hello().error().code, ErrorCode::kDeadlineExceeded);
+  daemon.reset();
+  WaitUntil("it is started again", [&] {
+    return client.Hello().error().message.find("'/bin/false' stopped at once") != std::string::npos;
+  });
+}
+
+TEST_P(SlowDaemonClient, Lookup_IsLeftAlone_UntilItAnswersInTheBackground) {
+  SlowDaemon daemon(folder_.path() + "/s");
+  DaemonClient client(OptionsFor(daemon));
   const auto slow = client.Lookup({});
   ASSERT_FALSE(slow.ok());
   EXPECT_EQ(slow.error().code, ErrorCode::kDeadlineExceeded);
