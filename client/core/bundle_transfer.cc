@@ -297,6 +297,12 @@ Result<TransferCounts> ExportBundle(DaemonClient& daemon, const std::string& nam
     }
     std::ranges::move(reply.entries, std::back_inserter(entries));
   }
+  // An empty answer is an empty list, wherever it comes from: no bundle vouches for that.
+  if (entries.empty()) {
+    return NotFound("The daemon lists no artifacts and no captures" +
+                    (name_space.empty() ? "" : " in namespace '" + name_space + "'") +
+                    ": there is nothing to export.");
+  }
   STOKER_TRY(BundleWriter bundle, BundleWriter::Open(path));
   Export transfer(daemon, bundle, hello.compiler_epoch);
   for (std::size_t i = 0; i < entries.size(); ++i) {

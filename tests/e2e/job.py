@@ -8,6 +8,7 @@ import copy
 import json
 import logging
 import sys
+import time
 
 import torch
 
@@ -89,7 +90,10 @@ def run(model, example, warnings):
     seen = len(warnings.messages)
     compiled = torch.compile(lambda x: output_of(model(x)), backend="stoker")
     with torch.no_grad():
-        actual, again = compiled(example), compiled(example)
+        start = time.monotonic()
+        actual = compiled(example)
+        first_call_s = time.monotonic() - start
+        again = compiled(example)
         eager = output_of(model(example))
         reference = output_of(model.double()(widened(example)))
     return {
@@ -99,6 +103,7 @@ def run(model, example, warnings):
         "warnings": warnings.messages[seen:],
         "graphs": len(stoker.compiles()) + stoker.counters().get("graphs_eager", 0) - already,
         "last": stoker.last_compile(),
+        "first_call_s": first_call_s,
     }
 
 

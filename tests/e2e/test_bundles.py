@@ -208,6 +208,15 @@ def test_what_comes_damaged_is_named_and_the_bundle_is_not_finished(
     assert counts(site, "import", bundle)["there_already"] == 1
 
 
+def test_nothing_is_no_bundle(request, daemon, site, bundle):
+    site.env["STOKER_URL"] = daemon.url
+    run(site, WIDTHS[0])
+    assert "in namespace 'elsewhere': there is nothing" in refused(site, "export", bundle, "--namespace", "elsewhere")
+    site.env["STOKER_URL"] = retold(request, daemon, {"/v1/list": send_nothing}).url
+    assert "there is nothing to export" in refused(site, "export", bundle)
+    assert not bundle.exists()
+
+
 def test_damage_of_one_entry_keeps_no_other_from_the_bundle(request, daemon, site, bundle):
     site.env["STOKER_URL"] = daemon.url
     for widths in WIDTHS:
