@@ -196,7 +196,9 @@ asio::awaitable<bool> Connection::Receive(Incoming incoming, Room room, std::siz
   if (turn_ && ended && std::holds_alternative<Closed>(*ended)) {
     turn_->Keep({std::move(incoming.request), incoming.have, std::move(room)});
   }
+  const bool is_cancelled = turn_ && !ended && !turn_->Finish();
   turn_.reset();
+  if (is_cancelled) co_return false;
   if (!ended) co_return co_await Answer(std::move(incoming));
   if (const auto* refusal = std::get_if<HttpReply>(&*ended)) {
     // Nothing is kept while the peer reads it.

@@ -63,6 +63,12 @@ void Uploads::Turn::Keep(Part part) {
   all.kept_.bytes += bytes;
 }
 
+bool Uploads::Turn::Finish() {
+  Uploads& all = *std::exchange(uploads_, nullptr);
+  const std::lock_guard lock(all.mutex_);
+  return all.uploads_.erase(path_) > 0;
+}
+
 bool Uploads::Turn::IsOver() const {
   if (uploads_ == nullptr) return false;
   const std::lock_guard lock(uploads_->mutex_);
@@ -73,8 +79,12 @@ bool Uploads::Turn::IsOver() const {
 std::optional<Uploads::Turn> Uploads::Begin(const HttpRequest& header, std::uint64_t size) {
   auto path = MakePath();
   if (!path) return std::nullopt;
+  Table::node_type dropped;
   const std::lock_guard lock(mutex_);
-  if (uploads_.size() >= limits_.max_uploads) return std::nullopt;
+  if (uploads_.size() >= limits_.max_uploads) {
+    if (kept_.count == 0) return std::nullopt;
+    dropped = Extract(OldestKept());
+  }
   uploads_.emplace(*path, Upload{.authorization = header.authorization,
                                  .peer = header.peer,
                                  .size = size,

@@ -43,6 +43,8 @@ class Uploads {
     const std::string& path() const { return path_; }
     // The connection broke. An upload that takes too long, or was cancelled, is not kept.
     void Keep(Part part);
+    // The body is whole. False: it was cancelled, and its request is not to be handled.
+    bool Finish();
     // Whether another connection is there to go on with it, or it was cancelled: nothing that this
     // one still brings is waited for.
     bool IsOver() const;
@@ -57,7 +59,8 @@ class Uploads {
 
   explicit Uploads(const ServerLimits& limits) : limits_(limits) {}
 
-  // Of a request whose body has `size` bytes. Nothing: there are too many.
+  // Of a request whose body has `size` bytes. The oldest kept one makes place. Nothing: too many
+  // are being brought.
   std::optional<Turn> Begin(const HttpRequest& header, std::uint64_t size);
 
   // For whoever sent the request, with the same credential; for anybody else there is none.

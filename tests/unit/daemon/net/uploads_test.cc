@@ -305,6 +305,17 @@ TEST_F(UploadsTest, Cancelled_IsGone_AndItsConnection) {
   EXPECT_EQ(server_->kept_uploads().count, 0U);
 }
 
+TEST_F(UploadsTest, Cancelled_WhileItsRestComes_IsNotHandled) {
+  Start();
+  TestPeer peer(path());
+  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(6)) + "abc");
+  const std::string brought = FieldOf(peer.ReadUntil("\r\n\r\n"), "Location");
+  EXPECT_THAT(Ask(Head("DELETE", brought)), StartsWith("HTTP/1.1 204 "));
+  peer.Send("def");  // Before anybody looks for connections to close.
+  EXPECT_EQ(peer.ReadAll(), "");
+  EXPECT_EQ(teller_.handled, 0);
+}
+
 TEST_F(UploadsTest, Kept_ExpiresAndGivesItsRoomBack) {
   ServerLimits limits;
   limits.max_bodies_bytes = 20;
@@ -378,11 +389,25 @@ TEST_F(UploadsTest, KeptBeyondTheirLimit_TheOldestGo) {
   EXPECT_EQ(server_->kept_uploads().count, 2U);
 }
 
-TEST_F(UploadsTest, TooMany_AreOrdinaryRequests) {
+TEST_F(UploadsTest, TooMany_TheOldestKeptMakesPlace) {
   ServerLimits limits;
   limits.max_uploads = 1;
   Start(limits);
-  Break("a", 2);
+  const std::string kept = Break("a", 2);
+  TestPeer peer(path());
+  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(2)) + "a");
+  EXPECT_NE(FieldOf(peer.ReadUntil("\r\n\r\n"), "Location"), "");
+  EXPECT_THAT(Ask(Head("HEAD", kept)), StartsWith("HTTP/1.1 404 "));
+  EXPECT_EQ(server_->kept_uploads().count, 0U);
+}
+
+TEST_F(UploadsTest, TooManyThatAreBrought_AreOrdinaryRequests) {
+  ServerLimits limits;
+  limits.max_uploads = 1;
+  Start(limits);
+  TestPeer peer(path());
+  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(6)) + "abc");
+  peer.ReadUntil("\r\n\r\n");
   EXPECT_THAT(Ask(Head("POST", "/x", std::string(kUpload) + Length(2)) + "ab"),
               AllOf(StartsWith("HTTP/1.1 200 "), EndsWith(" ab.")));
 }
