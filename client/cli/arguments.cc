@@ -49,6 +49,20 @@ CLI::Validator Age() {
   return Parsed("an age with its unit, such as 90s, 10m, 12h, 30d or 4w", "AGE", ParseAge);
 }
 
+CLI::Validator NamespaceName() {
+  static constexpr std::size_t kMaxBytes = 64;
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        const bool is_name =
+            !text.empty() && text.size() <= kMaxBytes &&
+            text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
+        if (is_name) return "";
+        return fmt::format("'{}' is not a namespace: 1 to {} of a-z 0-9 . _ -", Printable(text),
+                           kMaxBytes);
+      },
+      "NAMESPACE");
+}
+
 CLI::Validator Duration() {
   return Parsed("a duration: 90s, 15min, 1h, 7d", "DURATION", ParseDuration);
 }

@@ -12,7 +12,8 @@ CLI::Validator DecimalNumber(double least, double most);
 CLI::Validator ByteCount();  // "10GiB"
 CLI::Validator Age();        // "30d": seconds
 
-// For Option::check: "15min".
-CLI::Validator Duration();
+// These are for Option::check.
+CLI::Validator Duration();       // "15min"
+CLI::Validator NamespaceName();  // An empty one would stand for all of them.
 
 }  // namespace stoker::cli

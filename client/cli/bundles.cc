@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
@@ -69,7 +70,8 @@ void AddExport(CLI::App& app, Command& command) {
       "export", "Writes artifacts and captures into a bundle, which may be there already");
   auto arguments = std::make_shared<BundleArguments>();
   sub->add_option("bundle", arguments->path, "The file")->required();
-  sub->add_option("--namespace", arguments->name_space, "Only this namespace");
+  sub->add_option("--namespace", arguments->name_space, "Only this namespace")
+      ->check(NamespaceName());
   sub->add_flag("--json", arguments->as_json, "One JSON object at the end");
   sub->callback([&command, arguments] {
     command = [arguments](Client& client) { return RunExport(client, *arguments); };

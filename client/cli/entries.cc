@@ -101,7 +101,8 @@ void AddList(CLI::App& app, Command& command) {
   auto options = std::make_shared<ListOptions>();
   sub->add_flag("--json", options->as_json, "One JSON array");
   sub->add_flag("--captures", options->captures, "Captures, in place of everything else");
-  sub->add_option("--namespace", options->name_space, "Only this namespace");
+  sub->add_option("--namespace", options->name_space, "Only this namespace")
+      ->check(NamespaceName());
   sub->add_option("--kind", options->kind, "Only this kind: artifact, capture")
       ->check(CLI::IsMember({"artifact", "capture"}));
   sub->add_option("--limit", options->limit, "At most so many entries (0: all)")

@@ -12,6 +12,17 @@
 
 namespace {
 
+// An option that is given, and given nothing, is a variable that somebody forgot to set.
+void RefuseEmptyValues(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->nonpositional()) continue;
+    for (const std::string& value : option->results()) {
+      if (value.empty()) throw CLI::ValidationError(option->get_name(), "'' is no value");
+    }
+  }
+  for (const CLI::App* sub : app.get_subcommands()) RefuseEmptyValues(*sub);
+}
+
 // The exit code.
 int Run(int argc, char** argv) {
   CLI::App app{"Stoker: a compiler-as-a-service with a remote compile cache"};
@@ -49,6 +60,7 @@ int Run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    RefuseEmptyValues(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

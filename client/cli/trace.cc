@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "client/cli/arguments.h"
 #include "client/cli/commands.h"
 #include "client/cli/explain.h"
 #include "client/cli/format.h"
@@ -115,7 +116,8 @@ void AddTrace(CLI::App& app, Command& command) {
   which->add_option("--graph", options->graph,
                     "Compile the graph in this file, in its readable form");
   which->require_option(1);
-  sub->add_option("--namespace", options->name_space, "Only of this namespace");
+  sub->add_option("--namespace", options->name_space, "Only of this namespace")
+      ->check(NamespaceName());
   sub->add_flag("--anew", options->anew,
                 "Compile it now, every kernel, and store nothing; for what the daemon has "
                 "forgotten, or found in parts");

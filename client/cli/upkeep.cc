@@ -169,7 +169,8 @@ void AddPinning(CLI::App& app, Command& command, const std::string& name,
   auto name_space = std::make_shared<std::string>();
   sub->add_option("key", *key, "Request key or capture key, or its first hexadecimal digits")
       ->required();
-  sub->add_option("--namespace", *name_space, "Its namespace (default: $STOKER_NAMESPACE)");
+  sub->add_option("--namespace", *name_space, "Its namespace (default: $STOKER_NAMESPACE)")
+      ->check(NamespaceName());
   sub->callback([&command, key, name_space, pinned] {
     command = [key, name_space, pinned](Client& client) {
       return RunPin(client, *name_space, *key, pinned);
@@ -209,7 +210,7 @@ void AddPurge(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "purge", "Remove the entries that fit all that is given, but pinned ones; asks first");
   auto options = std::make_shared<UpkeepOptions>();
-  sub->add_option("--namespace", options->name_space, "Of this namespace");
+  sub->add_option("--namespace", options->name_space, "Of this namespace")->check(NamespaceName());
   sub->add_option("--epoch", options->epoch, "Compiled by this compiler (see stoker doctor)");
   sub->add_option("--older-than", options->unused_seconds, "Not used for so long, such as 30d")
       ->transform(Age());
@@ -236,7 +237,7 @@ void AddPins(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("pins", "Which entries are pinned");
   auto name_space = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
-  sub->add_option("--namespace", *name_space, "Only this namespace");
+  sub->add_option("--namespace", *name_space, "Only this namespace")->check(NamespaceName());
   sub->add_flag("--json", *as_json, "One JSON object");
   sub->callback([&command, name_space, as_json] {
     command = [name_space, as_json](Client& client) {

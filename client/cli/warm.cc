@@ -107,14 +107,15 @@ class Warming {
  private:
   // From any thread.
   void RunItem(std::size_t index) {
-    char* text = nullptr;
-    detail::Check(stoker_warm_plan_item(plan_, index, &text));
-    json::object item = ParseReply(detail::TakeText(text)).as_object();
+    json::object item = {{"kind", "item"}, {"key", ""}, {"label", ""}, {"target", ""}};
     stoker_warm_outcome outcome = STOKER_WARM_HIT;
     std::string failure;
     try {
+      char* text = nullptr;
+      detail::Check(stoker_warm_plan_item(plan_, index, &text));
+      item = ParseReply(detail::TakeText(text)).as_object();
       detail::Check(stoker_warm_plan_run(plan_, index, check_ ? 1 : 0, &outcome));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       failure = PrintableLines(error.what());
     }
     const std::lock_guard lock(mutex_);
@@ -268,7 +269,8 @@ void AddWarm(CLI::App& app, Command& command) {
                   "Of torch.compile; on processors all modes ask for the same code")
       ->check(CLI::IsMember(
           {"default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"}));
-  sub->add_option("--namespace", arguments->name_space, "Into this one (default: that of each)");
+  sub->add_option("--namespace", arguments->name_space, "Into this one (default: that of each)")
+      ->check(NamespaceName());
   sub->add_option("--jobs", arguments->jobs, "At most so many at a time (default: 8)")
       ->transform(WholeNumber(1, kMaxJobs));
   sub->add_flag("--check", arguments->check,

@@ -4,6 +4,9 @@
 #include <filesystem>
 
 #include "client/core/environment.h"
+#include "protocol/wire/checked_fields.h"
+#include "protocol/wire/limits.h"
+#include "protocol/wire/utf8.h"
 
 namespace stoker {
 namespace {
@@ -58,6 +61,11 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   }
   config.name_space =
       FirstOf(settings.name_space, "STOKER_NAMESPACE", std::string(wire::kDefaultNamespace));
+  if (config.name_space.size() > wire::kMaxNamespaceBytes ||
+      !wire::IsOfNamespaces(config.name_space)) {
+    return InvalidArgument("Namespace '" + wire::ToValidUtf8(config.name_space) + "' is not 1 to " +
+                           std::to_string(wire::kMaxNamespaceBytes) + " of a-z 0-9 . _ -");
+  }
   if (settings.connect_timeout_ms > 0) {
     config.daemon.connect_timeout = std::chrono::milliseconds(settings.connect_timeout_ms);
   }

@@ -1,5 +1,6 @@
 #include "protocol/wire/checked_fields.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "protocol/wire/limits.h"
@@ -100,12 +101,14 @@ Status TakeSeconds(std::string_view name, const ProtoField& field, double* out) 
 
 Status TakeNamespace(std::string_view name, const ProtoField& field, std::string* out) {
   STOKER_RETURN_IF_ERROR(TakeText(name, field, kMaxNamespaceBytes, out));
-  for (const char c : *out) {
-    const bool allowed =
-        (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-    if (!allowed) return Wrong(name, "is '" + *out + "'; allowed are a-z 0-9 . _ -");
-  }
+  if (!IsOfNamespaces(*out)) return Wrong(name, "is '" + *out + "'; allowed are a-z 0-9 . _ -");
   return Ok();
+}
+
+bool IsOfNamespaces(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  });
 }
 
 Status CheckKeyPrefix(std::string_view name, const std::string& text) {

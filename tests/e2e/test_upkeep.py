@@ -65,6 +65,20 @@ def test_purge_asks_and_says_what_would_go(site):
     assert site.stats()["kinds"]["kernel"].get("bytes", 0) == 0
 
 
+def test_a_namespace_that_is_none_is_no_other_ones(site, tmp_path):
+    run(site, SMALL)
+    for empty in (("purge", "--yes", "--namespace", "", "--older-than", "0s"), ("ls", "--namespace="),
+                  ("export", str(tmp_path / "bundle"), "--namespace", ""), ("--url", "", "stats"),
+                  ("purge", "--yes", "--namespace", "é"), ("purge", "--yes", "--namespace", "A")):
+        code, out, error = tool(site, *empty)
+        assert code == 2 and not out and len(error.splitlines()) <= 2, (empty, code, out, error)
+    assert len(keys(site)) == 1
+    site.env["STOKER_NAMESPACE"] = os.fsdecode(b"n\xff")
+    code, _, error = tool(site, "stats")
+    assert code == 1 and error == "stoker: Namespace 'n?' is not 1 to 64 of a-z 0-9 . _ -\n", (code, error)
+    del site.env["STOKER_NAMESPACE"]
+
+
 def test_verify_finds_damage(site):
     run(site, range(16, 46))
     code, out, error = tool(site, "verify")
