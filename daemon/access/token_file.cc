@@ -55,8 +55,12 @@ Status CheckKeys(const toml::table& entry, const Place& place,
 Result<std::string> ParseName(const toml::table& entry, const Place& place, std::string_view key,
                               std::size_t max_bytes) {
   const auto name = entry[key].value_exact<std::string>();
-  if (name && !name->empty() && name->size() <= max_bytes) return *name;
-  return place.Wrong(key, "is no string of 1 to " + std::to_string(max_bytes) + " bytes.");
+  const bool is_name = name && !name->empty() && name->size() <= max_bytes;
+  // It stands in messages and in the log.
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (is_name && std::none_of(name->begin(), name->end(), is_control)) return *name;
+  return place.Wrong(key, "is no string of 1 to " + std::to_string(max_bytes) +
+                              " bytes, without control characters.");
 }
 
 // The keys 'scopes' and 'namespaces'.

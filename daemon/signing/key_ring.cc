@@ -144,6 +144,12 @@ std::shared_ptr<const SigningKeys> KeyRing::keys() const {
 Result<SigningKeys> KeyRing::Read() const {
   STOKER_RETURN_IF_ERROR(CheckKeyFolder(config_.folder));
   STOKER_TRY(const FileDescriptor lock, LockFolder(config_.folder));
+  const std::string current = CurrentPath(config_.folder);
+  // A key is made at the start alone: of one that runs, clients know the key.
+  if (this->keys() && config_.files.empty() && access(current.c_str(), F_OK) != 0 &&
+      errno == ENOENT) {
+    return FailedPrecondition("Key '" + current + "' is gone.");
+  }
   SigningKeys keys;
   STOKER_TRY(keys.signing, ReadSigning(config_));
   if (keys.signing.size() > kMaxArtifactSignatures) {

@@ -136,6 +136,18 @@ TEST_F(KeyRingTest, Reload_SpoiledFile_KeysStayAsTheyWere) {
   EXPECT_FALSE(KeyRing::Open(Config()).ok());
 }
 
+TEST_F(KeyRingTest, Reload_FileOrFolderIsGone_KeysStayAsTheyWere) {
+  const auto ring = Open(Config());
+  const auto keys = ring->keys();
+  std::filesystem::remove(Path("signing.pem"));
+  const Status gone = ring->Reload();
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().message, "Key '" + Path("signing.pem") + "' is gone.");
+  std::filesystem::remove_all(std::filesystem::path(Path("signing.pem")).parent_path());
+  EXPECT_FALSE(ring->Reload().ok());
+  EXPECT_EQ(ring->keys(), keys);
+}
+
 TEST_F(KeyRingTest, NamedFiles_SignInTheirOrder_AndAreRetiredWhenTheyGo) {
   KeyRingConfig config = Config();
   config.files = {NamedKey("new.pem"), NamedKey("old.pem")};
