@@ -15,17 +15,8 @@ constexpr std::chrono::milliseconds kTick = 1s;
 constexpr std::chrono::milliseconds kDrainTick = 10ms;
 constexpr int kTicksPerMaintenance = 300;
 
-void Warn(const char* what, const Status& status) {
-  if (!status.ok()) LogWarning("{}: {}", what, status.error().message);
-}
-
-// Once for each trouble.
-void Complain(const char* what, const Status& status, std::string* said) {
-  const std::string trouble = status.ok() ? "" : status.error().message;
-  if (!trouble.empty() && trouble != *said) {
-    LogError("the {} stay as they were: {}", what, trouble);
-  }
-  *said = trouble;
+void Warn(const char* what, const Status& outcome, Trouble& trouble) {
+  if (trouble.IsNew(outcome)) LogWarning("{}: {}", what, outcome.error().message);
 }
 
 }  // namespace
@@ -122,11 +113,11 @@ void Housekeeper::Tick() {
 
 void Housekeeper::WriteCounters(bool maintain) {
   cache_counters_.Fold();
-  Warn("statistics", statistics_.Flush());
+  Warn("statistics", statistics_.Flush(), statistics_trouble_);
   history_.Record();
   if (!maintain) return;
-  Warn("cache maintenance", stack_.Maintain());
-  Warn("history", history_.Write());
+  Warn("cache maintenance", stack_.Maintain(), maintenance_trouble_);
+  Warn("history", history_.Write(), history_trouble_);
 }
 
 void Housekeeper::ReadTokens(bool at_once) {
@@ -144,7 +135,9 @@ void Housekeeper::ReadTokens(bool at_once) {
 
 void Housekeeper::ReadKeys() {
   const auto before = keys_.keys();
-  Complain("signing keys", keys_.Reload(), &key_trouble_);
+  if (const Status read = keys_.Reload(); key_trouble_.IsNew(read)) {
+    LogError("the signing keys stay as they were: {}", read.error().message);
+  }
   const auto now = keys_.keys();
   if (now != before) LogInfo("signs with {} from now on", ListOf(now->Announced()));
 }

@@ -27,6 +27,7 @@
 #include "daemon/service/upkeep.h"
 #include "daemon/service_manager.h"
 #include "daemon/signing/key_ring.h"
+#include "protocol/base/trouble.h"
 
 namespace stoker {
 
@@ -75,7 +76,10 @@ class Housekeeper {
   net::Server& server_;
   const ServiceManager& manager_;
   std::atomic<bool> writing_{false};
-  std::string key_trouble_;  // Used by whoever holds writing_.
+  Trouble statistics_trouble_;
+  Trouble maintenance_trouble_;
+  Trouble history_trouble_;
+  Trouble key_trouble_;
   const ProgramWatch program_;
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

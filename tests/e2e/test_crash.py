@@ -77,9 +77,14 @@ def test_full_disk_refuses_writes_with_507_and_serves_reads(tmp_path):
         assert put(daemon, os.urandom(1 << 20))[0] in (503, 507)
         assert all(get(daemon, body) for body in kept)
         # Meanwhile RocksDB looks for room every five seconds, and says that it finds none.
-        time.sleep(7)
+        for _ in range(7):
+            assert daemon.call("GET", f"/ac/{'0' * 64}")[0] == 404  # Counted.
+            time.sleep(1)
         assert daemon.process.poll() is None
         assert all(get(daemon, body) for body in kept)
+        # Each second the counters find none either; that is said once.
+        said = [line for line in daemon.log.read_text().splitlines() if " warning statistics: " in line]
+        assert 1 <= len(said) <= 2, said
     finally:
         daemon.process.kill()
         daemon.process.wait()

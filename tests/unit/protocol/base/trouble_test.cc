@@ -15,5 +15,12 @@ TEST(TroubleTest, IsNew_TheSameFailureAgain_OnlyAfterASuccess) {
   EXPECT_TRUE(trouble.IsNew(Unavailable("b")));
 }
 
+TEST(TroubleTest, IsNew_TheSameFailureWithOtherNumbers_IsTheSame) {
+  Trouble trouble;
+  EXPECT_TRUE(trouble.IsNew(Unavailable("9 of 100 bytes free")));
+  EXPECT_FALSE(trouble.IsNew(Unavailable("10 of 100 bytes free")));
+  EXPECT_TRUE(trouble.IsNew(Unavailable("10 bytes free")));
+}
+
 }  // namespace
 }  // namespace stoker
