@@ -4,7 +4,8 @@ takes to import PyTorch.
 usage: fork_client.py SOCKET SOCKET ARGUMENT...
 
 Where the environment asks for another interpreter than the servers' - hashes of its own, another PyTorch, another
-number of threads, a library loaded before all others - and for arguments that are options, it becomes a new process.
+number of threads, a library loaded before all others - for arguments that are options, and where it has more open
+files than three, it becomes a new process.
 """
 
 import marshal
@@ -30,13 +31,20 @@ def needs_its_own(environment, arguments, server):
         if name.startswith(READ_AT_START) and name not in HEEDED)
 
 
+def has_more_files():
+    """Than the three that are handed over."""
+    listed = [int(name) for name in os.listdir("/proc/self/fd")]
+    return any(number > 2 and os.path.lexists(f"/proc/self/fd/{number}") for number in listed)
+
+
 def main(sockets, arguments):
     environment = dict(os.environ)
     path = sockets[os.getpid() % len(sockets)]
     with open(f"{path}.env", "rb") as file:
         server = marshal.load(file)
-    if needs_its_own(environment, arguments, server):
+    if needs_its_own(environment, arguments, server) or has_more_files():
         os.execv(sys.executable, [sys.executable, *arguments])
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # Until there is somebody to send them on to.
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
     said = marshal.dumps((environment, os.getcwd(), arguments))
@@ -46,6 +54,7 @@ def main(sockets, arguments):
         sys.exit("The fork server has ended.")
     for number in SIGNALS:
         signal.signal(number, lambda number, frame: connection.sendall(bytes([number])))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     for file in (0, 1, 2):  # They are the process's, to close too.
         os.close(file)
     answer = connection.recv(64)

@@ -67,6 +67,16 @@ def test_what_an_interpreter_or_pytorch_reads_at_its_start_makes_a_new_process(e
     assert run(forked.python(), "-c", "import sys; print('torch' in sys.modules)", env=env)[1] == "False\n"
 
 
+def test_files_that_are_handed_on_are_there(tmp_path):
+    (tmp_path / "file").write_text("handed on")
+    with open(tmp_path / "file") as file:
+        os.set_inheritable(file.fileno(), True)
+        program = f"import sys; print(open('/proc/self/fd/{file.fileno()}').read(), 'torch' in sys.modules)"
+        done = subprocess.run(
+            [forked.python(), "-c", program], pass_fds=[file.fileno()], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "handed on False\n", done.stderr
+
+
 def test_two_servers_have_their_own_hashes():
     hashes = set()
 
