@@ -409,6 +409,9 @@ Result<Arguments> ReadArguments(const std::vector<std::string>& arguments) {
     } else {
       return InvalidArgument("Option '" + flag + "' needs a value.");
     }
+    // What a variable held that is not set must not turn off what it was to turn on.
+    if (value.empty())
+      return InvalidArgument("Option '" + flag + "' is given '', which is nothing.");
     if (name == "config") {
       read.config_file = value;
     } else {

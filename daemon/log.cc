@@ -1,5 +1,6 @@
 #include "daemon/log.h"
 
+#include <fcntl.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
@@ -7,9 +8,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "protocol/base/check.h"
+#include "protocol/base/file_descriptor.h"
 #include "protocol/wire/utf8.h"
 
 namespace stoker {
@@ -80,11 +83,20 @@ class PayloadFlag : public spdlog::custom_flag_formatter {
   const LogFormat format_;
 };
 
+// A pipe that nobody reads would be waited for at its opening.
+void RequireNoWait(const std::string& file) {
+  const FileDescriptor probe(open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!probe && errno == ENXIO) {
+    throw spdlog::spdlog_ex("Log file '" + file + "' is a pipe that nobody reads.");
+  }
+}
+
 spdlog::sink_ptr SinkOf(const std::string& file, LogFormat format) {
   spdlog::sink_ptr sink;
   if (file.empty()) {
     sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
+    RequireNoWait(file);
     sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
   }
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);

@@ -97,6 +97,7 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) try {
   HoldStandardStreams();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // What is beyond `ulimit -f` is a write that fails, as on a full disk.
   std::set_terminate(SayWhyItEnds);
   const int code = Run(argc, argv);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

@@ -7,7 +7,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/format.h"
-#include "client/cli/standard_output.h"
+#include "client/cli/standard_streams.h"
 #include "stoker/stoker.hpp"
 
 namespace {

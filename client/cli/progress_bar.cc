@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "client/cli/format.h"
+#include "client/cli/standard_streams.h"
 
 namespace stoker::cli {
 namespace {
@@ -36,8 +37,7 @@ ProgressBar::ProgressBar(bool is_quiet)
 ProgressBar::~ProgressBar() { Wipe(); }
 
 void ProgressBar::Wipe() {
-  if (is_drawn_) std::fputs(kWipe, stderr);
-  std::fflush(stderr);
+  if (is_drawn_) Tell("{}", kWipe);
   is_drawn_ = false;
 }
 
@@ -47,16 +47,14 @@ void ProgressBar::Show(const std::string& stage, std::uint64_t done, std::uint64
   const bool is_new = stage != stage_;
   stage_ = stage;
   if (style_ == Style::kBar) {
-    fmt::print(stderr, "{}{:<18} {}  {}", kWipe, stage, BarText(done, total),
-               FormatSeconds(elapsed_seconds));
-    std::fflush(stderr);
+    Tell("{}{:<18} {}  {}", kWipe, stage, BarText(done, total), FormatSeconds(elapsed_seconds));
     is_drawn_ = true;
     return;
   }
   if (!is_new && elapsed_seconds < next_line_after_) return;
   next_line_after_ = elapsed_seconds + kLineSeconds;
   const std::string of = total == 0 ? "" : fmt::format(" of {}", total);
-  fmt::print(stderr, "{}: {}{}\n", stage, done, of);
+  Tell("{}: {}{}\n", stage, done, of);
 }
 
 void ProgressBar::ShowCounts(std::uint64_t done, std::uint64_t total, const std::string& counts) {
@@ -67,16 +65,14 @@ void ProgressBar::ShowCounts(std::uint64_t done, std::uint64_t total, const std:
         elapsed_s() / static_cast<double>(done) * static_cast<double>(total - done);
     rest = ", about " + FormatSeconds(left_s) + " left";
   }
-  fmt::print(stderr, "{}{}  {}{}", kWipe, BarText(done, total), counts, rest);
-  std::fflush(stderr);
+  Tell("{}{}  {}{}", kWipe, BarText(done, total), counts, rest);
   is_drawn_ = true;
 }
 
 void ProgressBar::Say(const std::string& line) {
   if (style_ == Style::kNone) return;
   Wipe();
-  fmt::print(stderr, "{}\n", line);
-  std::fflush(stderr);
+  Tell("{}\n", line);
 }
 
 double ProgressBar::elapsed_s() const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/cli/commands.h"
+#include "client/cli/standard_streams.h"
 
 namespace stoker::cli {
 namespace {
@@ -58,7 +59,7 @@ void AddRecord(CLI::App& app, Command& command) {
   sub->positionals_at_end();
   sub->callback([&app, &command, sub, output, words] {
     if (words->empty()) {
-      fmt::print(stderr, "{}", sub->help());
+      Tell("{}", sub->help());
       throw CLI::RuntimeError(2);
     }
     command = [&app, output, words](Client&) {

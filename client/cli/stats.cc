@@ -13,7 +13,7 @@
 #include "client/cli/format.h"
 #include "client/cli/json_number.h"
 #include "client/cli/reply.h"
-#include "client/cli/standard_output.h"
+#include "client/cli/standard_streams.h"
 
 namespace stoker::cli {
 namespace {

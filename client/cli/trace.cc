@@ -13,6 +13,7 @@
 #include "client/cli/explain.h"
 #include "client/cli/format.h"
 #include "client/cli/reply.h"
+#include "client/cli/standard_streams.h"
 
 namespace stoker::cli {
 namespace {
@@ -77,10 +78,10 @@ void Summarize(const json::value& trace, const std::string& output) {
     steps += fmt::format("{}{} {}", steps.empty() ? "" : ", ",
                          std::string(event.at("name").as_string()), FormatSeconds(seconds));
   }
-  fmt::print(stderr, "{}  {}: {} ({})\n", std::string(facts.at("key").as_string()).substr(0, 16),
-             std::string(facts.at("model").as_string()), FormatSeconds(total_s), steps);
+  Tell("{}  {}: {} ({})\n", std::string(facts.at("key").as_string()).substr(0, 16),
+       std::string(facts.at("model").as_string()), FormatSeconds(total_s), steps);
   if (output != "-") {
-    fmt::print(stderr, "{} spans in {}: open it in https://ui.perfetto.dev\n", spans, output);
+    Tell("{} spans in {}: open it in https://ui.perfetto.dev\n", spans, output);
   }
 }
 

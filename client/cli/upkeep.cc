@@ -14,7 +14,7 @@
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/reply.h"
-#include "client/cli/standard_output.h"
+#include "client/cli/standard_streams.h"
 
 namespace stoker::cli {
 namespace {
@@ -101,7 +101,7 @@ bool IsAgreed() {
 
 int RunPurge(Client& client, const UpkeepOptions& options) {
   if (!options.yes && !options.dry_run && (options.as_json || isatty(STDIN_FILENO) == 0)) {
-    fmt::print(stderr, "stoker: purge asks before it removes; where it cannot, give --yes.\n");
+    Tell("stoker: purge asks before it removes; where it cannot, give --yes.\n");
     return 2;
   }
   json::object request{{"namespace", options.name_space},

@@ -18,6 +18,7 @@
 #include "client/cli/format.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/reply.h"
+#include "client/cli/standard_streams.h"
 
 namespace stoker::cli {
 namespace {
@@ -170,13 +171,11 @@ class Warming {
 
 void SayWhatIsLeftOut(const json::value& described) {
   if (const auto damaged = described.at("damaged_bytes").to_number<std::uint64_t>(); damaged > 0) {
-    fmt::print(stderr, "stoker: {} bytes of the manifest belong to no whole record.\n", damaged);
+    Tell("stoker: {} bytes of the manifest belong to no whole record.\n", damaged);
   }
   if (const auto skipped = described.at("skipped_captures").to_number<std::uint64_t>();
       skipped > 0) {
-    fmt::print(stderr,
-               "stoker: {} captures are left out: they are of another compiler or target.\n",
-               skipped);
+    Tell("stoker: {} captures are left out: they are of another compiler or target.\n", skipped);
   }
 }
 
@@ -190,8 +189,7 @@ bool IsWhole(const json::value& described, bool check) {
 // A gate that lets pass what it did not look at is open.
 bool HasCheckedNothing(const WarmArguments& arguments, const Warming& warming) {
   if (!arguments.check || arguments.hot > 0 || warming.total() > 0) return false;
-  fmt::print(stderr, "stoker: nothing was checked: '{}' asks this daemon for nothing.\n",
-             arguments.manifest);
+  Tell("stoker: nothing was checked: '{}' asks this daemon for nothing.\n", arguments.manifest);
   return true;
 }
 

@@ -1,5 +1,6 @@
 """What settings and arguments name that is none: said at once, with its name, and never waited for."""
 
+import hashlib
 import os
 import resource
 import subprocess
@@ -160,3 +161,31 @@ def test_no_file_takes_the_number_of_a_closed_standard_stream(tmp_path):
         done = subprocess.run(
             [BUILD / "bin" / "stokerd", "--check-config"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=SOON_S)
     assert done.returncode == 1 and done.stderr == "stokerd: Standard output cannot be written.\n"
+
+
+def test_a_log_that_nobody_reads_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "log")
+    done = ran("stokerd", "--log-file", tmp_path / "log", "--cache-dir", tmp_path / "cache")
+    assert done.returncode == 1 and f"Log file '{tmp_path}/log' is a pipe that nobody reads." in done.stderr
+
+
+@pytest.mark.parametrize("command", [("gc",), ("verify",), ("purge", "--namespace", "none", "--yes"), ("export",)])
+def test_the_command_line_works_where_nobody_reads_how_it_goes(site, tmp_path, command):
+    start(site, WIDTHS).wait(SOON_S)
+    arguments = [*command, str(tmp_path / "bundle")] if command == ("export",) else command
+    for redirection in ("2>&-", "2>/dev/full"):
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {redirection}', "sh", str(BUILD / "bin" / "stoker"), *arguments], env=site.env,
+            capture_output=True, text=True, timeout=SOON_S)
+        assert done.returncode == 0 and done.stdout, (redirection, done)
+
+
+def test_a_limit_on_the_size_of_files_is_a_full_disk(daemon):
+    limited = daemon()
+    resource.prlimit(limited.process.pid, resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
+    statuses = set()
+    for number in range(12):
+        body = os.urandom(1 << 20)
+        statuses.add(limited.call("PUT", f"/cas/{hashlib.sha256(body).hexdigest()}", body)[0])
+    assert statuses <= {200, 503, 507} and statuses != {200}, statuses
+    assert limited.process.poll() is None and limited.call("GET", "/-/healthy")[0] == 200

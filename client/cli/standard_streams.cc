@@ -1,4 +1,4 @@
-#include "client/cli/standard_output.h"
+#include "client/cli/standard_streams.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,6 +27,11 @@ void FlushOutput() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
   const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
   throw Error(STOKER_UNAVAILABLE, "Standard output cannot be written" + why + ".");
+}
+
+void TellText(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace stoker::cli
