@@ -1,5 +1,6 @@
 #include "client/cli/reply.h"
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -32,7 +33,9 @@ void MakePrintable(json::value& value, Texts texts) {
 }
 
 json::value ParseReply(std::string_view text, Texts texts) {
-  json::value value = json::parse(text);
+  boost::system::error_code wrong;
+  json::value value = json::parse(text, wrong);
+  if (wrong) throw std::runtime_error("The answer is no JSON: a stokerd gives no such.");
   MakePrintable(value, texts);
   return value;
 }

@@ -130,7 +130,10 @@ int RunDoctor(Client& client) {
 
 // Of a daemon that runs: it starts none, and asks for nothing that needs a scope.
 int RunHealthcheck(Client& client, bool ready) {
-  fmt::print("{}", client.Probe(ready ? "/-/ready" : "/-/healthy"));
+  const std::string expected = ready ? "ready\n" : "healthy\n";
+  const std::string answer = client.Probe(ready ? "/-/ready" : "/-/healthy");
+  if (answer != expected) throw Error(STOKER_UNAVAILABLE, "What answers there is no stokerd.");
+  fmt::print("{}", answer);
   return 0;
 }
 

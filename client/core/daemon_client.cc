@@ -22,6 +22,8 @@ constexpr std::chrono::milliseconds kFirstPause{20};  // Before the third attemp
 constexpr std::chrono::milliseconds kPollInterval{10};
 // It compiles anew, and says nothing meanwhile.
 constexpr std::chrono::minutes kInspectTimeout{10};
+// Whoever asks for health has a few seconds: a container's engine, a supervisor.
+constexpr std::chrono::seconds kProbeTimeout{5};
 
 // The error with the id under which the daemon logs more about it.
 Error WithRequest(Error error, const HttpResponse& response) {
@@ -482,7 +484,7 @@ Result<std::string> DaemonClient::Get(const std::string& path) {
 
 Result<std::string> DaemonClient::Probe(const std::string& path) {
   STOKER_TRY(auto connection, Acquire(/*may_start=*/false));
-  STOKER_TRY(HttpResponse response, connection->Call("GET", path, "", options_.call_timeout));
+  STOKER_TRY(HttpResponse response, connection->Call("GET", path, "", kProbeTimeout));
   if (response.status != 200) return ErrorOfResponse(response, path);
   return std::move(response.body);
 }

@@ -57,7 +57,10 @@ boost::asio::awaitable<net::HttpReply> BazelCache::Handle(const net::HttpRequest
   }
   const Status status =
       co_await RunBlocking(blocking_, [&] { return Put(is_action, *digest, request.body); });
-  co_return status.ok() ? ReplyOf(std::string()) : StorageReplyOf(status.error());
+  if (status.ok()) co_return ReplyOf(std::string());
+  // What is lost is the store's: the request was looked at before.
+  const bool is_lost = status.error().code == ErrorCode::kDataLoss;
+  co_return StorageReplyOf(is_lost ? Internal(status.error().message) : status.error());
 }
 
 Result<Blob> BazelCache::Get(bool is_action, const Digest& digest) {

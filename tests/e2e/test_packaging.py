@@ -1,5 +1,6 @@
 """What docker/ gives to run the daemon with: health, the service manager, packages, dashboards, images."""
 
+import http.server
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 
 import pytest
 import yaml
@@ -48,6 +50,23 @@ def test_healthcheck_of_a_daemon_that_drains_is_alive_and_not_ready(site, tmp_pa
     finally:
         daemon.stop()
     assert healthcheck(site, **url).returncode == 1
+
+
+def test_healthcheck_of_what_is_no_daemon_fails(site):
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>welcome</html>")
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        done = healthcheck(site, STOKER_URL=url)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", "stoker: What answers there is no stokerd.\n")
+        done = run_tool(STOKER, "stats", env={**site.env, "STOKER_URL": url})
+        assert done.returncode == 1 and done.stderr == "stoker: The answer is no JSON: a stokerd gives no such.\n"
+        server.shutdown()
 
 
 # ---- systemd -----------------------------------------------------------------------------------
