@@ -49,7 +49,10 @@ def first_difference(nodes, members, local_values, global_values):
         else:
             module, names = path
             what, value = ".".join((module, *names)), look_along(sys.modules.get(module), names)
-        found = _words(value, 1 if type(path) is int else _MAX_DEPTH)
+        try:
+            found = _words(value, 1 if type(path) is int else _MAX_DEPTH)
+        except NotPortable as error:
+            found = str(error)
         if found != expected:
             return f"what {what} holds", str(expected), str(found)
     return None
@@ -63,10 +66,9 @@ def _is_of_attributes(nodes, place):
 
 def _words(value, depth):
     """JSON. None for a value in which nothing can be looked up. NotPortable for too much."""
-    left = [_MAX_ITEMS]
-    words = _described(value, depth, left)
+    words = _described(value, depth, [_MAX_ITEMS])
     if words is not None and len(whole := json.dumps(words)) > _MAX_TEXT:
-        return [len(value), digest_of(whole)]
+        return [len(words), digest_of(whole)]
     return words
 
 
@@ -74,13 +76,14 @@ def _described(value, depth, left):
     is_mapping = isinstance(value, _MAPPINGS)
     if depth == 0 or not is_mapping and not isinstance(value, (*_SETS, *_SEQUENCES)):
         return None
-    left[0] -= len(value)
+    elements = _elements(value)
+    left[0] -= len(elements)
     if left[0] < 0:
         raise NotPortable(f"containers of more than {_MAX_ITEMS} items, where code catches what look-ups raise")
     if isinstance(value, _SEQUENCES):
-        inner = [[place, _described(item, depth - 1, left)] for place, item in enumerate(_elements(value))]
+        inner = [[place, _described(item, depth - 1, left)] for place, item in enumerate(elements)]
         return [pair for pair in inner if pair[1] is not None] or None
-    words = [[_key(key), None] for key in _elements(value)]
+    words = [[_key(key), None] for key in elements]
     if is_mapping:
         for pair, item in zip(words, _values(value)):
             pair[1] = _described(item, depth - 1, left)
@@ -92,11 +95,19 @@ def _elements(value):
     for kind in (dict, *_SETS, *_SEQUENCES):
         if isinstance(value, kind):
             return list(kind.__iter__(value))
-    return list(value)
+    return _asked(lambda: list(value))
 
 
 def _values(value):
-    return list(dict.values(value) if isinstance(value, dict) else value.values())
+    return list(dict.values(value)) if isinstance(value, dict) else _asked(lambda: list(value.values()))
+
+
+def _asked(question):
+    """What a mappingproxy stands for may be a program's own."""
+    try:
+        return question()
+    except Exception as error:
+        raise NotPortable(f"a mapping that raises {type(error).__name__} when it is gone through") from error
 
 
 def _key(key):
