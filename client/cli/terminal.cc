@@ -32,7 +32,7 @@ void Write(std::string_view text) {
 sigset_t SignalsOfScreens() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP}) {
     sigaddset(&signals, number);
   }
   return signals;

@@ -258,7 +258,7 @@ def test_top_shows_what_happens_and_obeys_keys(daemon, site, screen):
     top.assert_restored()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT])
 def test_top_restores_the_terminal_when_it_is_ended(daemon, screen, number):
     top = screen(daemon())
     top.see("hit rate")
