@@ -22,8 +22,8 @@ class ContentWatch {
   // Looking takes one part in so many of the calls' own time.
   static constexpr int kShare = 100;
 
-  // Reads all regions. `threads`: at most what pool.Prepare returned.
-  ContentWatch(std::span<const Bytes> regions, ThreadPool& pool, int threads);
+  // Reads all regions.
+  ContentWatch(std::span<const Bytes> regions, ThreadPool::Team& team);
 
   // Of what was read.
   const Digest& digest() const { return digest_; }

@@ -63,7 +63,8 @@ struct Executable::State {
   Result<std::shared_ptr<const Prepared>> Obtain(std::span<const Parameter> parameters, bool stay,
                                                  int threads);
   Result<std::shared_ptr<const Prepared>> Prepare(std::span<const Parameter> parameters,
-                                                  std::unique_ptr<ContentWatch> watch, int threads);
+                                                  std::unique_ptr<ContentWatch> watch,
+                                                  ThreadPool::Team& team);
   // Addresses that stay the same in every call.
   Slots FixedSlots() const;
   void SetParameters(std::span<const Parameter> parameters, Slots& slots) const;
@@ -154,44 +155,44 @@ void Executable::State::SetParameters(std::span<const Parameter> parameters, Slo
 Result<std::shared_ptr<const Prepared>> Executable::State::Obtain(
     std::span<const Parameter> parameters, bool stay, int threads) {
   const bool is_first = !has_prepared.exchange(true);
-  if (!is_first && !stay) return Prepare(parameters, nullptr, threads);
-  const int team = device.threads.Prepare(threads);
+  ThreadPool::Team team = device.threads.Gather(threads);
+  if (!is_first && !stay) return Prepare(parameters, nullptr, team);
   // Before anything else reads them: what is written from here on is seen.
-  auto watch = std::make_unique<ContentWatch>(RegionsOf(prepare_plan, parameters, parameter_bytes),
-                                              device.threads, team);
+  auto watch =
+      std::make_unique<ContentWatch>(RegionsOf(prepare_plan, parameters, parameter_bytes), team);
   const std::int64_t bytes = prepare.prepared_bytes + kBufferReadSlack;
   if (!is_first || store == nullptr || !store->Takes(bytes)) {
-    return Prepare(parameters, std::move(watch), threads);
+    return Prepare(parameters, std::move(watch), team);
   }
   const Digest key = PortablePreparedKey(prepare_plan, watch->digest());
-  if (std::optional<Region> found = store->Find(key, bytes, device.threads, team)) {
+  if (std::optional<Region> found = store->Find(key, bytes, team)) {
     std::shared_ptr<const Prepared> prepared =
         std::make_shared<Prepared>(std::move(*found), std::move(watch), /*is_from_file=*/true);
     store->Settle(prepared);
     return prepared;
   }
-  STOKER_TRY(auto prepared, Prepare(parameters, std::move(watch), threads));
+  STOKER_TRY(auto prepared, Prepare(parameters, std::move(watch), team));
   store->Keep(key, prepared);
   return prepared;
 }
 
 Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
-    std::span<const Parameter> parameters, std::unique_ptr<ContentWatch> watch, int threads) {
+    std::span<const Parameter> parameters, std::unique_ptr<ContentWatch> watch,
+    ThreadPool::Team& team) {
   STOKER_TRY(Region memory, Region::Allocate(prepare.prepared_bytes + kBufferReadSlack));
   const std::int64_t stride = ScratchStride(prepare.launches);
-  const int team = device.threads.Prepare(threads);
+  const std::int64_t scratch_bytes = team.threads() * stride;
   STOKER_TRY(const Region arena,
-             Region::Allocate(prepare.prepare_arena_bytes + kBufferAlignment + team * stride));
+             Region::Allocate(prepare.prepare_arena_bytes + kBufferAlignment + scratch_bytes));
   Slots slots = FixedSlots();
   SetParameters(parameters, slots);
   slots.Of(BufferKind::kPrepared, 0) = memory.data();
   slots.Of(BufferKind::kPrepareArena, 0) = arena.data();
   std::vector<void*> table(MaxOperands(prepare.launches));
-  std::byte* const scratch = arena.data() + arena.size() - team * stride;
+  std::byte* const scratch = arena.data() + arena.size() - scratch_bytes;
   // Whoever prepares, others take it, in the next process too.
   const WithFlushMode whole(FlushMode{});
-  RunLaunches(device.threads, team, prepare.launches, kernels, slots, table, {scratch, stride},
-              nullptr);
+  RunLaunches(team, prepare.launches, kernels, slots, table, {scratch, stride}, nullptr);
   return std::shared_ptr<const Prepared>(
       std::make_shared<Prepared>(std::move(memory), std::move(watch)));
 }
@@ -239,13 +240,13 @@ Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, co
                               std::vector<double>* seconds) {
   STOKER_RETURN_IF_ERROR(CheckCall(sizes, binding, call));
   const auto start = std::chrono::steady_clock::now();
-  const int team = device.threads.Prepare(call.threads);
+  ThreadPool::Team team = device.threads.Gather(call.threads);
   const std::int64_t stride = ScratchStride(sizes.launches);
   // The arena with its read slack, padded to where scratch may start.
   const std::int64_t scratch_offset =
       (sizes.arena_bytes + kBufferReadSlack + kBufferAlignment - 1) / kBufferAlignment *
       kBufferAlignment;
-  STOKER_TRY(Arena arena, device.arenas.Take(scratch_offset + team * stride));
+  STOKER_TRY(Arena arena, device.arenas.Take(scratch_offset + team.threads() * stride));
   std::byte* const memory = arena.memory.data();
   if (arena.last_user != sizes.serial) {
     std::memset(memory, 0, static_cast<std::size_t>(sizes.arena_zero_bytes));
@@ -263,7 +264,7 @@ Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, co
   for (std::uint32_t i = 0; i < call.outputs.size(); ++i) {
     slots.Of(BufferKind::kOutput, i) = call.outputs[i];
   }
-  RunLaunches(device.threads, team, sizes.launches, kernels, slots, workspace->table,
+  RunLaunches(team, sizes.launches, kernels, slots, workspace->table,
               {memory + scratch_offset, stride}, seconds);
 
   ReturnWorkspace(std::move(workspace));

@@ -44,7 +44,7 @@ std::size_t MaxOperands(std::span<const SizedLaunch> launches) {
   return most;
 }
 
-void RunLaunches(ThreadPool& pool, int threads, std::span<const SizedLaunch> launches,
+void RunLaunches(ThreadPool::Team& team, std::span<const SizedLaunch> launches,
                  std::span<const std::shared_ptr<const Kernel>> kernels, Slots& slots,
                  std::span<void*> table, Scratch scratch, std::vector<double>* seconds) {
   const FlushMode flush_mode = FlushMode::OfThisThread();
@@ -63,7 +63,7 @@ void RunLaunches(ThreadPool& pool, int threads, std::span<const SizedLaunch> lau
                           scratch,
                           has_begun.data(),
                           flush_mode};
-    pool.Run(threads, launch.tasks, launch.min_tasks_per_chunk, &call, RunChunk);
+    team.Run(launch.tasks, launch.min_tasks_per_chunk, &call, RunChunk);
     if (seconds != nullptr) {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       seconds->push_back(elapsed.count());

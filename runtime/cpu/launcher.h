@@ -61,7 +61,7 @@ std::size_t MaxOperands(std::span<const SizedLaunch> launches);
 
 // Runs `launches` in order, all threads in the caller's FlushMode. `table` has room for
 // MaxOperands. When `seconds` is given, it receives the duration of each launch.
-void RunLaunches(ThreadPool& pool, int threads, std::span<const SizedLaunch> launches,
+void RunLaunches(ThreadPool::Team& team, std::span<const SizedLaunch> launches,
                  std::span<const std::shared_ptr<const Kernel>> kernels, Slots& slots,
                  std::span<void*> table, Scratch scratch, std::vector<double>* seconds);
 

@@ -94,8 +94,8 @@ std::string PreparedStore::PathOf(const Digest& key) const {
   return options_.folder + "/" + key.ToHex() + kSuffix;
 }
 
-std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes, ThreadPool& pool,
-                                          int threads) {
+std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes,
+                                          ThreadPool::Team& team) {
   if (!Takes(bytes)) return std::nullopt;
   const std::string path = PathOf(key);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -114,7 +114,7 @@ std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes,
   Result<Region> memory = Region::MapFile(file.get(), bytes);
   if (!memory.ok()) return std::nullopt;
   const Bytes content = BytesOf(*memory);
-  const Footer expected = FooterOf(key, ContentDigest({&content, 1}, pool, threads));
+  const Footer expected = FooterOf(key, ContentDigest({&content, 1}, team));
   if (std::memcmp(&footer, &expected, sizeof footer) != 0) return refuse();
   futimens(file.get(), nullptr);  // Used now; eviction looks at it.
   Tell(PreparedOutcome::kFound);
@@ -174,8 +174,8 @@ bool PreparedStore::Write(const Digest& key, const Region& memory) {
       return abandon();
     }
   }
-  ThreadPool pool;
-  const Footer footer = FooterOf(key, ContentDigest({&content, 1}, pool, 1));
+  ThreadPool::Team alone = ThreadPool().Gather(1);
+  const Footer footer = FooterOf(key, ContentDigest({&content, 1}, alone));
   if (!WriteAll(file.get(), {reinterpret_cast<const char*>(&footer), sizeof footer}) ||
       rename(unfinished.c_str(), PathOf(key).c_str()) != 0) {
     return abandon();

@@ -56,7 +56,7 @@ class PreparedStore {
   std::int64_t BytesKept() const;
 
   // The memory kept under `key`, if it has `bytes` bytes and is whole.
-  std::optional<Region> Find(const Digest& key, std::int64_t bytes, ThreadPool& pool, int threads);
+  std::optional<Region> Find(const Digest& key, std::int64_t bytes, ThreadPool::Team& team);
 
   // Writes it in the background if the disk has room; it is held until then.
   void Keep(const Digest& key, std::shared_ptr<const Prepared> prepared);

@@ -51,7 +51,8 @@ class PreparedStoreTest : public testing::Test {
   }
 
   std::optional<Region> FindIn(PreparedStore& store, int key, std::int64_t bytes = kBytes) {
-    return store.Find(Key(key), bytes, pool_, pool_.Prepare(2));
+    ThreadPool::Team team = pool_.Gather(2);
+    return store.Find(Key(key), bytes, team);
   }
 
   std::string Folder() const { return temp_.path() + "/prepared"; }
@@ -262,7 +263,8 @@ TEST_F(PreparedStoreTest, Fork_ChildFindsAndKeepsNothing) {
   const pid_t child = fork();
   if (child == 0) {
     const std::shared_ptr<const Prepared> memory = Memory('y');
-    const bool found = store->Find(Key(1), kBytes, pool_, 1).has_value();
+    ThreadPool::Team alone = pool_.Gather(1);
+    const bool found = store->Find(Key(1), kBytes, alone).has_value();
     store->Keep(Key(2), memory);
     store->Flush(hours(1));
     _exit(found || fs::exists(FileOf(2)) ? 1 : 0);
