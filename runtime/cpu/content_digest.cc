@@ -42,6 +42,12 @@ std::vector<Bytes> PiecesOf(std::span<const Bytes> regions) {
   return pieces;
 }
 
+std::int64_t HashTasksOf(std::span<const Bytes> regions) {
+  std::size_t bytes = 0;
+  for (const Bytes region : regions) bytes += region.size();
+  return static_cast<std::int64_t>(bytes / kPieceBytes) / kPiecesOfATask;
+}
+
 std::vector<PieceHash> HashesOf(std::span<const Bytes> pieces, ThreadPool::Team& team) {
   Work work{pieces, std::vector<PieceHash>(pieces.size())};
   team.Run(static_cast<std::int64_t>(pieces.size()), kPiecesOfATask, &work, HashPieces);

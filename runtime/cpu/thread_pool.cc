@@ -35,6 +35,7 @@ ThreadPool::Crew* ThreadPool::CrewOfThisProcess() {
 }
 
 ThreadPool::Team ThreadPool::Gather(int wanted) {
+  if (wanted == 1) return Team(nullptr, 0, 1);
   const cpu_set_t cpus = allowed_cpus_();
   const int allowed = std::clamp(CPU_COUNT(&cpus), 1, kMaxThreads);
   const int threads = wanted > 0 ? std::min(wanted, allowed) : allowed;

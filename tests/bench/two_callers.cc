@@ -13,7 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cpu/executable.h"
+#include "runtime/cpu/queue.h"
+#include "runtime/executable.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
 
 namespace stoker::cpu {
@@ -26,6 +27,7 @@ constexpr int kRounds = 9;
 constexpr std::chrono::milliseconds kRound{150};
 
 struct Model {
+  Device* device = nullptr;
   std::unique_ptr<Executable> executable;
   std::shared_ptr<const Binding> binding;
   std::int64_t elements = 0;
@@ -34,10 +36,12 @@ struct Model {
 Model Load(Device& device, std::int64_t elements) {
   const PlanBuilder builder = Chain(kLaunches, elements, elements / 64);
   Model model;
+  model.device = &device;
+  Queue queue(device, 1);
   model.executable =
       Executable::Load(device, builder.Bytes(), builder.artifact.request_key, builder.Source())
           .value();
-  STOKER_CHECK(model.executable->BindParameters({}, 1, &model.binding).ok());
+  STOKER_CHECK(model.executable->BindParameters({}, queue, &model.binding).ok());
   model.elements = elements;
   return model;
 }
@@ -49,10 +53,11 @@ void CallFor(const Model& model, int threads, std::vector<double>& times) {
   std::vector<float> out(count);
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
-  const auto sizes = model.executable->Sizes({}).value();
+  const auto plan = model.executable->PlanFor({}).value();
   const Clock::time_point end = Clock::now() + kRound;
   for (Clock::time_point start = Clock::now(); start < end;) {
-    STOKER_CHECK(model.executable->Run(*sizes, *model.binding, {inputs, outputs, threads}).ok());
+    Queue queue(*model.device, threads);
+    STOKER_CHECK(model.executable->Run(*plan, *model.binding, {inputs, outputs}, queue).ok());
     const Clock::time_point now = Clock::now();
     times.push_back(std::chrono::duration<double, std::micro>(now - start).count());
     start = now;
