@@ -46,7 +46,7 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  const Target& host() const { return host_; }
+  const Target& target() const { return target_; }  // What it can run.
   // Digests of the kernel blobs that are loaded, sorted: what need not be sent again.
   std::vector<Digest> LoadedKernels() const { return kernels_.Keys(); }
 
@@ -66,12 +66,12 @@ class Device {
   virtual std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions, Queue& queue) = 0;
 
  protected:
-  explicit Device(Target host) : host_(std::move(host)) {}
+  explicit Device(Target target) : target_(std::move(target)) {}
 
  private:
   friend class Executable;
 
-  const Target host_;
+  const Target target_;
   WeakCache<LoadedKernel> kernels_;    // By blob digest.
   WeakCache<DeviceMemory> constants_;  // By blob digest.
   WeakCache<Prepared> prepared_;       // By PreparedKey.

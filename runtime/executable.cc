@@ -278,7 +278,7 @@ Result<std::unique_ptr<Executable>> Executable::Load(Device& device,
     return DataLoss("Artifact of request " + request_key.ToHex() + " was made for request " +
                     artifact->request_key.ToHex() + ".");
   }
-  STOKER_RETURN_IF_ERROR(artifact->target.CheckRunsOn(device.host()));
+  STOKER_RETURN_IF_ERROR(artifact->target.CheckRunsOn(device.target()));
   auto state = std::make_unique<State>(device, std::move(artifact).value());
   state->store = std::move(store);
   STOKER_RETURN_IF_ERROR(state->LoadBlobs(blobs));

@@ -28,7 +28,7 @@ class Device final : public stoker::Device {
 
  private:
   friend class Queue;
-  explicit Device(Target host) : stoker::Device(std::move(host)) {}
+  explicit Device(Target target) : stoker::Device(std::move(target)) {}
 
   ThreadPool threads_;
   ArenaPool arenas_;

@@ -182,7 +182,7 @@ Result<std::vector<Call>> InterpretCalls(const Graph& graph,
 
 // Makes what was compiled for a target run on this processor; see Execution.
 CompileOutput WithEmulatedTiles(CompileOutput output) {
-  output.artifact.target = SharedDevice().host();
+  output.artifact.target = SharedDevice().target();
   for (CompiledKernel& kernel : output.kernels) {
     const Digest digest = Sha256Of(kernel.elf);
     kernel.elf = stoker::WithEmulatedTiles(std::move(kernel.elf));
@@ -216,7 +216,7 @@ void PrintSectionOf(const CompileRequest& request, const std::string& section) {
 // difference.
 std::string CompareFor(const Target& target, const Graph& graph, const std::vector<Call>& calls,
                        const Tolerance& tolerance, int threads, Outcome& outcome) {
-  const bool is_host = target == SharedDevice().host();
+  const bool is_host = target == SharedDevice().target();
   const CompileRequest request{graph, {}, target, {}, CompilerEpoch()};
   if (const char* section = std::getenv("STOKER_INSPECT"); section != nullptr && is_host) {
     PrintSectionOf(request, section);
