@@ -42,7 +42,7 @@ MAY_INCLUDE = {
     # The dispatcher, what the targets share, and what each emits.
     "compiler/codegen": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
                          "compiler/schedule/cpu", "compiler/codegen/llvm", "compiler/codegen/x86"],
-    "compiler/codegen/llvm": ["protocol", "compiler/machine", "compiler/ir"],
+    "compiler/codegen/llvm": ["protocol", "compiler/ir"],
     "compiler/codegen/llvm/math": ["protocol", "compiler/ir", "compiler/codegen/llvm"],
     "compiler/codegen/llvm/body": ["protocol", "compiler/ir", "compiler/codegen/llvm"],
     "compiler/codegen/x86": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",

@@ -8,7 +8,7 @@
 #include "compiler/codegen/llvm/body/reducer.h"
 #include "compiler/codegen/llvm/body/sum_cascade.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/schedule/cpu/loop_schedule.h"
 
 namespace stoker::codegen {
@@ -423,7 +423,7 @@ class LoopEmitter {
 
   const LoopSchedule& schedule_;
   const LoopFunc& func_;
-  KernelEmitter emitter_;
+  X86Emitter emitter_;
   StageShape shape_;                 // Of the stage being emitted.
   std::vector<Reducer> reducers_;    // Of the stage being emitted.
   std::vector<llvm::Value*> index_;  // Of each dim that is fixed now.

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
-#include "compiler/codegen/x86/registers/transpose.h"
+#include "compiler/codegen/x86/emitter/transpose.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 
 namespace stoker::codegen {
 namespace {
@@ -42,7 +42,7 @@ std::vector<SymDim> DimsOf(const PackFunc& func) {
 
 class PackEmitter {
  public:
-  PackEmitter(KernelEmitter& emitter, const PackFunc& func)
+  PackEmitter(X86Emitter& emitter, const PackFunc& func)
       : e_(emitter),
         func_(func),
         width_(emitter.machine().vector_bytes / UnitBytes()),
@@ -264,7 +264,7 @@ class PackEmitter {
     });
   }
 
-  KernelEmitter& e_;
+  X86Emitter& e_;
   const PackFunc& func_;
   int width_;  // Units in a vector.
   int n_dim_;  // The iteration dim of n in the accesses.
@@ -277,7 +277,7 @@ class PackEmitter {
 }  // namespace
 
 Status EmitPack(const PackFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  KernelEmitter emitter(module, machine, DimsOf(func), func.has_scale ? 3 : 2);
+  X86Emitter emitter(module, machine, DimsOf(func), func.has_scale ? 3 : 2);
   PackEmitter(emitter, func).Emit();
   emitter.Finish();
   return Ok();

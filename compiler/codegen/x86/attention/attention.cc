@@ -181,7 +181,7 @@ void AttentionEmitter::EmitOutput(const Task& task) {
 
 Status EmitAttention(const AttentionFunc& func, const CpuMachine& machine, llvm::Module& module) {
   STOKER_TRY(const AttentionPlan plan, PlanAttention(func, machine));
-  KernelEmitter emitter(module, machine, DimsOf(func, plan), func.has_mask ? 5 : 4);
+  X86Emitter emitter(module, machine, DimsOf(func, plan), func.has_mask ? 5 : 4);
   AttentionEmitter(emitter, func, plan).Emit();
   emitter.Finish();
   return Ok();

@@ -329,8 +329,8 @@ void ContractionEmitter::EmitEpilogueRow(const Values& batch, llvm::Value* row, 
 Status EmitContraction(const ContractionFunc& func, const CpuMachine& machine,
                        llvm::Module& module) {
   STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
-  KernelEmitter emitter(module, machine, DimsOf(func, plan),
-                        static_cast<std::uint32_t>(func.operands.size()));
+  X86Emitter emitter(module, machine, DimsOf(func, plan),
+                     static_cast<std::uint32_t>(func.operands.size()));
   ContractionEmitter(emitter, func, plan).Emit();
   emitter.Finish();
   return Ok();

@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "compiler/codegen/llvm/emitter.h"
-#include "compiler/codegen/x86/registers/amx_tiles.h"
+#include "compiler/codegen/x86/emitter/amx_tiles.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/ir/contraction_func.h"
 #include "compiler/schedule/cpu/contraction_plan.h"
 
@@ -42,8 +42,7 @@ struct PanelChunk {
 
 class ContractionEmitter {
  public:
-  ContractionEmitter(KernelEmitter& emitter, const ContractionFunc& func,
-                     const ContractionPlan& plan)
+  ContractionEmitter(X86Emitter& emitter, const ContractionFunc& func, const ContractionPlan& plan)
       : e_(emitter), func_(func), plan_(plan), tiles_(emitter, plan.config_offset) {}
 
   void Emit();
@@ -203,7 +202,7 @@ class ContractionEmitter {
   std::int64_t GranuleBytes() const;  // Of a panel, per granule of depth.
   std::int64_t SumBytes() const;      // Of one row of sums.
 
-  KernelEmitter& e_;
+  X86Emitter& e_;
   const ContractionFunc& func_;
   const ContractionPlan& plan_;
   AmxTiles tiles_;

@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/math/float_rounding.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 
 namespace stoker::codegen {
@@ -202,7 +202,7 @@ class ScanEmitter {
   }
 
   const ScanFunc& func_;
-  KernelEmitter emitter_;
+  X86Emitter emitter_;
   int width_;
   std::size_t dim_;  // The scanned one.
   std::vector<llvm::Value*> index_;

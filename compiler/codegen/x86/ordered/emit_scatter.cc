@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 
 namespace stoker::codegen {
@@ -152,7 +152,7 @@ class ScatterEmitter {
   }
 
   const ScatterFunc& func_;
-  KernelEmitter emitter_;
+  X86Emitter emitter_;
   int width_;
   std::vector<llvm::Value*> index_;
 };

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 
 namespace stoker::codegen {
@@ -284,7 +284,7 @@ class SortEmitter {
 
   const SortFunc& func_;
   const SortPlan& plan_;
-  KernelEmitter emitter_;
+  X86Emitter emitter_;
   llvm::IRBuilder<>& b_;
   llvm::Value* extent_;
   llvm::Value* keep_;

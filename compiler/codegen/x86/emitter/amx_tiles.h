@@ -3,7 +3,7 @@
 //   0..3 sums (row tile * 2 + column tile), 4..5 rows of A, 6..7 columns of B.
 #pragma once
 
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 
 namespace stoker::codegen {
 
@@ -17,7 +17,7 @@ class AmxTiles {
   static constexpr int kRhs = 6;
 
   // `config`: scratch for the configuration, kConfigBytes.
-  AmxTiles(KernelEmitter& emitter, std::int64_t config_offset)
+  AmxTiles(X86Emitter& emitter, std::int64_t config_offset)
       : e_(emitter), config_offset_(config_offset) {}
 
   // At the start of a kernel, before Configure, and at its end.
@@ -36,7 +36,7 @@ class AmxTiles {
   llvm::Value* Number(int tile) { return e_.b().getInt8(static_cast<std::uint8_t>(tile)); }
   llvm::Value* RowsOf(int tile);
 
-  KernelEmitter& e_;
+  X86Emitter& e_;
   std::int64_t config_offset_;
 };
 

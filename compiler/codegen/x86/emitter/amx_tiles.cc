@@ -1,4 +1,4 @@
-#include "compiler/codegen/x86/registers/amx_tiles.h"
+#include "compiler/codegen/x86/emitter/amx_tiles.h"
 
 namespace stoker::codegen {
 namespace {

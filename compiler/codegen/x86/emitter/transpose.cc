@@ -1,9 +1,9 @@
-#include "compiler/codegen/x86/registers/transpose.h"
+#include "compiler/codegen/x86/emitter/transpose.h"
 
 namespace stoker::codegen {
 
 // One step for each bit of the lane number: it trades places with that bit of the row number.
-void Transpose(KernelEmitter& emitter, Values& rows) {
+void Transpose(X86Emitter& emitter, Values& rows) {
   llvm::IRBuilder<>& b = emitter.b();
   const std::size_t width = rows.size();
   STOKER_CHECK((width & (width - 1)) == 0);
