@@ -92,10 +92,6 @@ std::string CompilerEpoch() {
 }
 
 Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks& hooks) {
-  if (request.target.kind() != TargetKind::kCpu) {
-    return Unimplemented("This compiler has no code generator for " + request.target.ToString() +
-                         ".");
-  }
   const std::string epoch = CompilerEpoch();
   if (hooks.progress) hooks.progress("schedule", 0, 1, request.graph.name());
   STOKER_TRY(const PipelineResult pipeline,

@@ -4,16 +4,13 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "compiler/schedule/remap_dims.h"
+#include "compiler/analysis/remap_dims.h"
 
 namespace stoker {
 namespace {
 
 // Stands for a size that is not known.
 constexpr std::int64_t kTypicalExtent = 128;
-// How much slower lanes are that are no neighbours in memory.
-constexpr double kStridedCost = 4;
-constexpr double kVectorLanes = 16;
 
 std::int64_t SizeOf(const SymDim& extent) {
   return extent.IsConstant() ? extent.constant() : kTypicalExtent;
@@ -51,15 +48,16 @@ std::vector<Footprint> FootprintsOf(const IndexSpace& space, const LoopFunc& fun
   return footprints;
 }
 
-double CostOfLanes(const std::vector<Footprint>& footprints, const SymDim& extent, int dim) {
+double CostOfLanes(const std::vector<Footprint>& footprints, const SymDim& extent, int dim,
+                   const FusionLimits& limits) {
   double cost = 0;
   for (const Footprint& footprint : footprints) {
     const std::int64_t stride = footprint.StrideOf(dim);
-    cost += footprint.bytes * (stride == 0 || stride == 1 ? 1 : kStridedCost);
+    cost += footprint.bytes * (stride == 0 || stride == 1 ? 1 : limits.strided_cost);
   }
   // Lanes that are not there.
-  const double used = std::min(kVectorLanes, static_cast<double>(SizeOf(extent)));
-  return cost * kVectorLanes / used;
+  const double used = std::min(limits.vector_lanes, static_cast<double>(SizeOf(extent)));
+  return cost * limits.vector_lanes / used;
 }
 
 // Does it give places? They count row by row over the reduced dims, and the first of equal ones
@@ -75,7 +73,7 @@ bool HasArgReduction(const LoopFunc& func) {
 
 }  // namespace
 
-LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
+LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func, const FusionLimits& limits) {
   const std::vector<Footprint> footprints = FootprintsOf(group.space, func);
   const auto is_reduced = [&](int dim) {
     return std::find(group.reduced.begin(), group.reduced.end(), dim) != group.reduced.end();
@@ -95,7 +93,7 @@ LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
     if (counts_places && is_reduced(dim) && dim != last_reduced) continue;
     // Lanes that a reduction keeps lie in scratch, whose size is constant.
     if (!group.reduced.empty() && !is_reduced(dim) && !extent.IsConstant()) continue;
-    const double cost = CostOfLanes(footprints, extent, dim);
+    const double cost = CostOfLanes(footprints, extent, dim, limits);
     if (lanes < 0 || cost < best) {
       lanes = dim;
       best = cost;

@@ -3,6 +3,7 @@
 #include "compiler/compile.h"
 #include "compiler/launch_plan_of.h"
 #include "compiler/launch_plan_text.h"
+#include "compiler/machine/machine.h"
 #include "compiler/pipeline.h"
 #include "compiler/transform/passes.h"
 
@@ -11,15 +12,20 @@ namespace {
 
 struct NamedPass {
   std::string_view name;
-  Result<Graph> (*pass)(const Graph&);
+  Result<Graph> (*pass)(const Graph&, const FusionLimits&);
 };
 
+template <Result<Graph> (*pass)(const Graph&)>
+Result<Graph> ForAny(const Graph& graph, const FusionLimits&) {
+  return pass(graph);
+}
+
 constexpr NamedPass kPasses[] = {
-    {"canonicalize_ops", CanonicalizeOps},
-    {"fold_constants", FoldConstants},
-    {"simplify", Simplify},
-    {"fold_scaling", FoldScaling},
-    {"merge_siblings", MergeSiblings},
+    {"canonicalize_ops", ForAny<CanonicalizeOps>},
+    {"fold_constants", ForAny<FoldConstants>},
+    {"simplify", ForAny<Simplify>},
+    {"fold_scaling", ForAny<FoldScaling>},
+    {"merge_siblings", ForAny<MergeSiblings>},
     {"split_reductions", SplitReductions},
 };
 
@@ -51,7 +57,8 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   STOKER_TRY(const Target target, Target::Parse(target_name));
   for (const auto& [name, pass] : kPasses) {
     if (name != stage) continue;
-    STOKER_TRY(const Graph result, pass(graph));
+    STOKER_TRY(const auto machine, MachineOf(target));
+    STOKER_TRY(const Graph result, pass(graph, machine->fusion_limits()));
     return PrintGraph(result);
   }
   STOKER_TRY(const PipelineResult pipeline, RunPipeline(graph, target, options));

@@ -33,12 +33,12 @@ MAY_INCLUDE = {
     "compiler/machine": ["protocol"],
     "compiler/ir": ["protocol", "compiler/machine"],
     "compiler/analysis": ["protocol", "compiler/ir"],
-    "compiler/transform": ["protocol"],
+    "compiler/transform": ["protocol", "compiler/machine"],
     # What is a kernel, for any target.
     "compiler/schedule": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
                           "compiler/schedule/cpu"],
     # How it runs on one.
-    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir"],
+    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
     # The dispatcher, what the targets share, and what each emits.
     "compiler/codegen": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
                          "compiler/schedule/cpu", "compiler/codegen/llvm", "compiler/codegen/x86"],

@@ -283,12 +283,12 @@ Status EmitPack(const PackFunc& func, const CpuMachine& machine, llvm::Module& m
   return Ok();
 }
 
-Result<LaunchShape> LaunchShapeOfPack(const PackFunc& func) {
+Result<LaunchShape> LaunchShapeOfPack(const PackFunc& func, const CpuMachine& machine) {
   LaunchShape shape;
   shape.tasks = ProductOf(func.batch) * Panels(func);
   const SymDim depth = PaddedDepth(func);
   const std::int64_t typical = depth.IsConstant() ? depth.constant() : kTypicalDepth;
-  shape.min_tasks_per_chunk = MinTasksPerChunk(
+  shape.min_tasks_per_chunk = machine.MinTasksPerChunk(
       kNsPerByte * static_cast<double>(typical * func.layout.nr * SizeInBytes(func.layout.dtype)));
   shape.dims = DimsOf(func);
   return shape;

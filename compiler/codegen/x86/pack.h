@@ -11,6 +11,6 @@
 namespace stoker::codegen {
 
 Status EmitPack(const PackFunc& func, const CpuMachine& machine, llvm::Module& module);
-Result<LaunchShape> LaunchShapeOfPack(const PackFunc& func);
+Result<LaunchShape> LaunchShapeOfPack(const PackFunc& func, const CpuMachine& machine);
 
 }  // namespace stoker::codegen

@@ -47,10 +47,10 @@ Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const CpuMachine& mach
       Overloaded{
           [&](const LoopFunc& f) { return LaunchShapeOfLoop(f, machine); },
           [&](const ContractionFunc& f) { return LaunchShapeOfContraction(f, machine); },
-          [&](const PackFunc& f) { return LaunchShapeOfPack(f); },
+          [&](const PackFunc& f) { return LaunchShapeOfPack(f, machine); },
           [&](const AttentionFunc& f) { return LaunchShapeOfAttention(f, machine); },
           [&](const ScanFunc& f) { return LaunchShapeOfScan(f, machine); },
-          [&](const SortFunc& f) { return LaunchShapeOfSort(f); },
+          [&](const SortFunc& f) { return LaunchShapeOfSort(f, machine); },
           [&](const ScatterFunc& f) -> Result<LaunchShape> { return LaunchShapeOfScatter(f); },
       },
       func);

@@ -5,9 +5,6 @@
 namespace stoker::codegen {
 namespace {
 
-// Up to so many keys are one block: K and V of a head of 64 fill half of a second-level cache.
-constexpr std::int64_t kMaxSingleBlock = 512;
-constexpr std::int64_t kKeyBlock = 256;
 constexpr std::int64_t kQueriesPerTask = 128;
 constexpr std::int64_t kTypicalExtent = 128;
 
@@ -71,11 +68,12 @@ Result<AttentionPlan> PlanAttention(const AttentionFunc& func, const CpuMachine&
   plan.head_dim = RoundUp(func.head_dim, plan.granule);
   plan.value_dim = RoundUp(func.value_dim, plan.nr);
   CutQueries(plan, func.queries, plan.amx ? 2 * AmxTile::kRows : vector_rows);
-  plan.single_block = func.keys.IsConstant() && func.keys.constant() <= kMaxSingleBlock;
+  plan.single_block =
+      func.keys.IsConstant() && func.keys.constant() <= machine.caches.max_single_key_block;
   const std::int64_t multiple = std::max(plan.nr, plan.granule);
   plan.key_block = plan.single_block
                        ? RoundUp(std::max<std::int64_t>(1, func.keys.constant()), multiple)
-                       : kKeyBlock;
+                       : machine.caches.key_block;
   LayOutScratch(plan);
 
   plan.group = SymDim::FloorDiv(func.heads, func.kv_heads);

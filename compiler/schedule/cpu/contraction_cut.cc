@@ -6,8 +6,6 @@
 namespace stoker::codegen {
 namespace {
 
-// Rows of A in parts, which share the second-level cache with two panels.
-constexpr std::int64_t kRowsBudgetBytes = 1152 << 10;
 constexpr std::int64_t kSplitChunk = 512;
 constexpr std::int64_t kMaxUnchunked = 1024;
 // Of a span, which is small itself.
@@ -15,12 +13,7 @@ constexpr std::int64_t kMaxUnchunkedSpan = 2304;
 // A span has no chunks, and sums that are computed again are added up granule by granule: more of
 // them would break the bound of NUMERICS.md.
 constexpr std::int64_t kMaxSpanDepth = 15360;
-constexpr std::int64_t kSumsBudgetBytes = 192 << 10;
 constexpr std::int64_t kMaxPanelsPerTask = 8;
-// Enough for two to many threads to share evenly; fewer where each has to split A again.
-constexpr std::int64_t kEnoughTasks = 16;
-constexpr std::int64_t kEnoughChunkedTasks = 4;
-constexpr double kWorthCuttingNs = 20000;
 // Of 16 rows, what a tile of a span must fill: its rows lie in one line of the image.
 constexpr double kMinSpanFill = 0.7;
 
@@ -82,13 +75,12 @@ std::int64_t ContractionPlan::ConstantDepthSpan() const {
   return span;
 }
 
-double NsPerProduct(const ContractionPlan& plan) {
+double NsPerProduct(const ContractionPlan& plan, const CpuMachine& machine) {
   const double per_cycle = plan.kernel == MicroKernel::kAmx        ? 512
                            : plan.kernel == MicroKernel::kAmxSplit ? 512 / 6.0
                            : plan.kernel == MicroKernel::kDotBF16  ? 32
                                                                    : 2.0 * plan.lanes;
-  constexpr double kCyclesPerNs = 3;
-  return 1 / (per_cycle * kCyclesPerNs);
+  return 1 / (per_cycle * machine.tasks.cycles_per_ns);
 }
 
 bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan) {
@@ -119,14 +111,17 @@ bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan) {
 
 // Splitting A costs as much as some 2% of a panel's products: it is shared by all panels of a block
 // of rows where those fit into the cache over all of K, and by the panels of a task otherwise.
-void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span) {
+void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span,
+                     const CpuMachine& machine) {
+  const CpuCacheLimits& caches = machine.caches;
+  const CpuTaskLimits& limits = machine.tasks;
   const std::int64_t rows = plan.MaxUnitRows();
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
   constexpr std::int64_t kPair = 2;  // Of units, which are multiplied together.
   const std::int64_t unit_bytes = rows * depth * plan.LhsBytes();
   std::int64_t kept_bytes = unit_bytes;
   plan.staged_whole = in_span || plan.source_depth.size() > 1 || depth <= kMaxUnchunked ||
-                      units * unit_bytes <= kRowsBudgetBytes;
+                      units * unit_bytes <= caches.split_rows_bytes;
   if (!plan.staged_whole || depth > (in_span ? kMaxUnchunkedSpan : kMaxUnchunked)) {
     // Chunks of a span would cut across its lines.
     if (!in_span) {
@@ -140,17 +135,19 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span) {
     plan.rows = {{plan.rows[0].extent, plan.staged_pitch}};
   }
   const std::int64_t all_units = RoundUp(units, kPair);
-  std::int64_t per_task = in_span ? all_units : kRowsBudgetBytes / kept_bytes / kPair * kPair;
+  std::int64_t per_task =
+      in_span ? all_units : caches.split_rows_bytes / kept_bytes / kPair * kPair;
   per_task = std::clamp(per_task, kPair, all_units);
   const double unit_ns =
-      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan);
+      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan, machine);
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
   const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
   const auto too_few = [&] {
-    return tasks() < kEnoughTasks && unit_ns * static_cast<double>(per_task) > kWorthCuttingNs;
+    return tasks() < limits.enough_tasks &&
+           unit_ns * static_cast<double>(per_task) > limits.worth_cutting_ns;
   };
   const auto too_large = [&] {
-    return in_span && MaxSpan(plan, per_task) * kSplitBytes > kRowsBudgetBytes;
+    return in_span && MaxSpan(plan, per_task) * kSplitBytes > caches.split_rows_bytes;
   };
   while (plan.chunk == 0 && per_task > kPair && (too_few() || too_large())) {
     per_task = std::max(kPair, RoundUp(DivUp(per_task, 2), kPair));
@@ -159,8 +156,8 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span) {
   if (in_span) plan.staged_span = MaxSpan(plan, per_task);
   const std::int64_t sums_bytes =
       per_task * AmxTile::kRows * plan.lanes * plan.vectors * SizeInBytes(plan.element);
-  while (plan.panels_per_task > 1 &&
-         (plan.panels_per_task * sums_bytes > kSumsBudgetBytes || tasks() < kEnoughChunkedTasks)) {
+  while (plan.panels_per_task > 1 && (plan.panels_per_task * sums_bytes > caches.split_sums_bytes ||
+                                      tasks() < limits.enough_costly_tasks)) {
     --plan.panels_per_task;
   }
   plan.units_per_task = per_task;

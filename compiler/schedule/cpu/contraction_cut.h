@@ -23,14 +23,15 @@ inline bool IsAmx(MicroKernel kernel) {
   return kernel == MicroKernel::kAmx || kernel == MicroKernel::kAmxSplit;
 }
 // A rough estimate.
-double NsPerProduct(const ContractionPlan& plan);
+double NsPerProduct(const ContractionPlan& plan, const CpuMachine& machine);
 
 // Whether a task may split all that lies between its first and its last element of A and read it in
 // place: a convolution whose pixels are whole granules.
 bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan);
 // For kAmxSplit: chooses units_per_task, chunk, panels_per_task and how A is staged. `depth`:
 // padded K.
-void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span);
+void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span,
+                     const CpuMachine& machine);
 // Places what only kAmxSplit keeps in scratch from plan.staged_offset on, and moves that.
 void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func);
 

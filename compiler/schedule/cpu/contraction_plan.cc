@@ -8,19 +8,9 @@
 namespace stoker::codegen {
 namespace {
 
-// Rows of A that a task keeps in the second-level cache beside its panels of B.
-constexpr std::int64_t kRowsBudgetBytes = 640 << 10;
 constexpr std::int64_t kMaxStagedDepth = 16384;
-// Rows longer than this are consumed in chunks if not all of them fit into the budget.
-constexpr std::int64_t kMaxRowBytes = 6 << 10;
-constexpr std::int64_t kChunkBytes = 3 << 10;
 constexpr std::int64_t kStagedChunk = 1024;
 constexpr std::int64_t kMaxPanelsPerTask = 4;
-// B that stays in the second-level cache by itself.
-constexpr std::int64_t kSmallRhsBytes = 256 << 10;
-// Enough for two to many threads to share evenly.
-constexpr std::int64_t kEnoughTasks = 16;
-constexpr double kWorthSplittingNs = 20000;
 constexpr int kAmxTileRows = AmxTile::kRows;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
@@ -105,14 +95,16 @@ void CutRows(ContractionPlan& plan, std::int64_t max_rows) {
 }
 
 // Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
-void CutTasks(ContractionPlan& plan, std::int64_t depth) {
+void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
+  const CpuCacheLimits& caches = machine.caches;
+  const CpuTaskLimits& limits = machine.tasks;
   const std::int64_t rows = plan.MaxUnitRows();
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
   const std::int64_t row_bytes = std::max<std::int64_t>(1, depth * SizeInBytes(plan.element));
   std::int64_t kept_bytes = row_bytes;  // Of a row, in the cache at one time.
   if (!plan.staged && plan.depth.size() == 1 && plan.depth[0].extent.IsConstant() &&
-      row_bytes > kMaxRowBytes && units * rows * row_bytes > kRowsBudgetBytes) {
-    const std::int64_t chunks = DivUp(row_bytes, kChunkBytes);
+      row_bytes > caches.max_row_bytes && units * rows * row_bytes > caches.rows_bytes) {
+    const std::int64_t chunks = DivUp(row_bytes, caches.chunk_bytes);
     plan.chunk = RoundUp(DivUp(depth, chunks), 64);
   }
   if (plan.chunk != 0) {
@@ -120,17 +112,17 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth) {
     kept_bytes = plan.chunk * SizeInBytes(plan.element);
   }
   std::int64_t per_task =
-      std::clamp<std::int64_t>(kRowsBudgetBytes / (rows * kept_bytes), 1, units);
+      std::clamp<std::int64_t>(caches.rows_bytes / (rows * kept_bytes), 1, units);
   const double unit_ns =
-      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan);
+      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan, machine);
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
   const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
-  while (plan.panels_per_task > 1 && tasks() < kEnoughTasks / 2) --plan.panels_per_task;
+  while (plan.panels_per_task > 1 && tasks() < limits.enough_tasks / 2) --plan.panels_per_task;
   // A multiple of `step` keeps AMX's pairs of units together.
   const std::int64_t step = plan.kernel == MicroKernel::kAmx ? 2 : 1;
   if (per_task > step) per_task = per_task / step * step;
-  while (plan.panels_per_task == 1 && tasks() < kEnoughTasks && per_task > step &&
-         unit_ns * static_cast<double>(per_task) > kWorthSplittingNs) {
+  while (plan.panels_per_task == 1 && tasks() < limits.enough_tasks && per_task > step &&
+         unit_ns * static_cast<double>(per_task) > limits.worth_cutting_ns) {
     per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
   }
   // Blocks of equal size.
@@ -139,7 +131,8 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth) {
   plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units) * plan.panels_per_task);
 
   const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
-  if (rhs_bytes > kSmallRhsBytes) plan.prefetch_parts = DivUp(std::min(per_task, units), step);
+  if (rhs_bytes > caches.small_rhs_bytes)
+    plan.prefetch_parts = DivUp(std::min(per_task, units), step);
 }
 
 // Sums first, then AMX's configuration, then copies.
@@ -235,9 +228,9 @@ Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const CpuMa
   plan.panels = SymDim::CeilDiv(func.n, func.rhs.nr);
   plan.panel_stride = PanelElements(func.rhs, total_depth) * SymDim(SizeInBytes(func.rhs.dtype));
   if (plan.kernel == MicroKernel::kAmxSplit) {
-    CutTasksInParts(plan, depth, in_span);
+    CutTasksInParts(plan, depth, in_span, machine);
   } else {
-    CutTasks(plan, depth);
+    CutTasks(plan, depth, machine);
     plan.staged_whole = plan.staged && plan.chunk == 0;
   }
   if (IsFloat(func.accumulator)) plan.runs = CutSums(plan, Typical(total_depth));

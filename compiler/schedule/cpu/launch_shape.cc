@@ -1,7 +1,6 @@
 #include "compiler/schedule/cpu/launch_shape.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace stoker::codegen {
 
@@ -35,11 +34,6 @@ SymDim ProductOf(const std::vector<SymDim>& dims) {
   SymDim product = 1;
   for (const SymDim& dim : dims) product = product * dim;
   return product;
-}
-
-std::int64_t MinTasksPerChunk(double task_ns) {
-  constexpr double kChunkNs = 10000;  // About ten times what waking a thread costs.
-  return std::max<std::int64_t>(1, std::llround(kChunkNs / std::max(task_ns, 0.1)));
 }
 
 }  // namespace stoker::codegen

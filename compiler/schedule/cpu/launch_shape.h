@@ -37,7 +37,5 @@ class DimTable {
 
 // Product, ceiling division: launch shapes are made of these.
 SymDim ProductOf(const std::vector<SymDim>& dims);
-// So many tasks of `task_ns` each that a chunk is worth handing to a thread.
-std::int64_t MinTasksPerChunk(double task_ns);
 
 }  // namespace stoker::codegen

@@ -13,8 +13,6 @@ constexpr std::int64_t kScratchAlignment = 64;
 // Lanes written beyond a row by a whole block of vectors.
 constexpr std::int64_t kRowPadding = 64;
 constexpr std::int64_t kMaxScratchBytes = std::int64_t{1} << 28;
-// Points of one task, where tasks can be cut freely: some ten microseconds.
-constexpr std::int64_t kTaskPoints = 32768;
 constexpr std::int64_t kBlockLanes = 64;
 // What a loop of unknown extent is taken to be when costs are compared.
 constexpr double kUnknownExtent = 256;
@@ -289,7 +287,7 @@ double TaskNs(const LoopSchedule& schedule, const CpuMachine& machine) {
 // ---- Tasks and scratch
 // ---------------------------------------------------------------------------
 
-void ChooseSplit(LoopSchedule& schedule) {
+void ChooseSplit(LoopSchedule& schedule, const CpuTaskLimits& limits) {
   const LoopFunc& func = schedule.func;
   if (func.stages.empty() || func.stages[0].loops.empty()) return;
   const int dim = func.stages[0].loops.back();
@@ -305,7 +303,7 @@ void ChooseSplit(LoopSchedule& schedule) {
       if (Contains(reduction.over, dim)) return;
     }
   }
-  const auto lanes = static_cast<std::int64_t>(static_cast<double>(kTaskPoints) / others);
+  const auto lanes = static_cast<std::int64_t>(static_cast<double>(limits.max_points) / others);
   const std::int64_t block = std::max(lanes / kBlockLanes, std::int64_t{1}) * kBlockLanes;
   const SymDim& extent = func.dims[static_cast<std::size_t>(dim)];
   if (extent.IsConstant() && extent.constant() <= block) return;
@@ -389,7 +387,7 @@ Result<LoopSchedule> ScheduleLoop(const LoopFunc& func, const CpuMachine& machin
   ChooseLanes(schedule.func, machine.Lanes(DType::kF32));
   PullOutside(schedule.func);
   SplitReductions(schedule.func);
-  ChooseSplit(schedule);
+  ChooseSplit(schedule, machine.tasks);
   while (const auto id = UnplaceableTemporary(schedule)) InlineTemporary(schedule.func, *id);
   STOKER_RETURN_IF_ERROR(PlaceRows(schedule));
 
@@ -401,7 +399,7 @@ Result<LoopSchedule> ScheduleLoop(const LoopFunc& func, const CpuMachine& machin
     const SymDim& extent = final.dims[static_cast<std::size_t>(schedule.split_dim)];
     launch.tasks = launch.tasks * SymDim::CeilDiv(extent, schedule.block);
   }
-  launch.min_tasks_per_chunk = MinTasksPerChunk(TaskNs(schedule, machine));
+  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(TaskNs(schedule, machine));
   DimTable dims;
   for (const SymDim& dim : final.dims) dims.Add(dim);
   for (const Stage& stage : final.stages) {

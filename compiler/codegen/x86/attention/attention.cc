@@ -191,7 +191,7 @@ Result<LaunchShape> LaunchShapeOfAttention(const AttentionFunc& func, const CpuM
   STOKER_TRY(const AttentionPlan plan, PlanAttention(func, machine));
   LaunchShape shape;
   shape.tasks = plan.tasks;
-  shape.min_tasks_per_chunk = MinTasksPerChunk(plan.task_ns);
+  shape.min_tasks_per_chunk = machine.MinTasksPerChunk(plan.task_ns);
   shape.scratch_bytes = plan.scratch_bytes;
   shape.dims = DimsOf(func, plan);
   return shape;

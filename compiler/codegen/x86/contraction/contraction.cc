@@ -341,7 +341,7 @@ Result<LaunchShape> LaunchShapeOfContraction(const ContractionFunc& func,
   STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
   LaunchShape shape;
   shape.tasks = plan.batch * plan.blocks * plan.panel_groups;
-  shape.min_tasks_per_chunk = MinTasksPerChunk(plan.task_ns);
+  shape.min_tasks_per_chunk = machine.MinTasksPerChunk(plan.task_ns);
   shape.scratch_bytes = plan.scratch_bytes;
   shape.dims = DimsOf(func, plan);
   return shape;

@@ -13,7 +13,7 @@ namespace stoker::codegen {
 Status EmitScan(const ScanFunc& func, const CpuMachine& machine, llvm::Module& module);
 Result<LaunchShape> LaunchShapeOfScan(const ScanFunc& func, const CpuMachine& machine);
 Status EmitSort(const SortFunc& func, const CpuMachine& machine, llvm::Module& module);
-Result<LaunchShape> LaunchShapeOfSort(const SortFunc& func);
+Result<LaunchShape> LaunchShapeOfSort(const SortFunc& func, const CpuMachine& machine);
 Status EmitScatter(const ScatterFunc& func, const CpuMachine& machine, llvm::Module& module);
 Result<LaunchShape> LaunchShapeOfScatter(const ScatterFunc& func);
 

@@ -31,7 +31,7 @@ LaunchShape ShapeOf(const ScanFunc& func, const CpuMachine& machine) {
     launch.tasks = ProductOf(others) * SymDim::CeilDiv(func.outer.back(), kLaneBlock);
     task_ns *= 4;
   }
-  launch.min_tasks_per_chunk = MinTasksPerChunk(task_ns);
+  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(task_ns);
   DimTable dims;
   for (const SymDim& dim : func.outer) dims.Add(dim);
   dims.Add(func.extent);

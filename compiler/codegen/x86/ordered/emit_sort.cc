@@ -20,7 +20,7 @@ struct SortPlan {
   LaunchShape launch;
 };
 
-Result<SortPlan> PlanSort(const SortFunc& func) {
+Result<SortPlan> PlanSort(const SortFunc& func, const CpuMachine& machine) {
   SortPlan plan;
   constexpr std::int64_t kMaxExtent = INT64_C(1) << 31;
   const bool is_constant = func.extent.IsConstant();
@@ -40,7 +40,7 @@ Result<SortPlan> PlanSort(const SortFunc& func) {
   LaunchShape& launch = plan.launch;
   launch.tasks = ProductOf(func.outer);
   constexpr std::int64_t kAssumedExtent = 1024;
-  launch.min_tasks_per_chunk = MinTasksPerChunk(
+  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(
       static_cast<double>(is_constant ? extent : kAssumedExtent) * (plan.insertion ? 2 : 40));
   DimTable dims;
   for (const SymDim& dim : func.outer) dims.Add(dim);
@@ -295,13 +295,13 @@ class SortEmitter {
 }  // namespace
 
 Status EmitSort(const SortFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  STOKER_TRY(const SortPlan plan, PlanSort(func));
+  STOKER_TRY(const SortPlan plan, PlanSort(func, machine));
   SortEmitter(func, plan, machine, module).Emit();
   return Ok();
 }
 
-Result<LaunchShape> LaunchShapeOfSort(const SortFunc& func) {
-  STOKER_TRY(SortPlan plan, PlanSort(func));
+Result<LaunchShape> LaunchShapeOfSort(const SortFunc& func, const CpuMachine& machine) {
+  STOKER_TRY(SortPlan plan, PlanSort(func, machine));
   return std::move(plan.launch);
 }
 

@@ -1,6 +1,6 @@
-#include "compiler/schedule/remap_dims.h"
+#include "compiler/analysis/remap_dims.h"
 
-#include "compiler/schedule/index_instrs.h"
+#include "compiler/analysis/index_instrs.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/schedule/index_instrs.h"
+#include "compiler/analysis/index_instrs.h"
 
 #include <optional>
 

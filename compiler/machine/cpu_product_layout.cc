@@ -1,5 +1,4 @@
-#include "compiler/schedule/cpu/product_layout.h"
-
+// In which form the operands of a product multiply fastest on a CPU.
 #include "compiler/machine/cpu_machine.h"
 
 namespace stoker {
@@ -74,34 +73,34 @@ std::int64_t PanelVectors(const SymDim& m, const SymDim& n, std::int64_t lanes) 
 
 }  // namespace
 
-ProductLayout ChooseProductLayout(DType dtype, Numerics numerics, const SymDim& m, const SymDim& n,
-                                  const SymDim& k, const Target& target) {
-  Result<CpuMachine> machine = CpuMachineOf(target);
-  STOKER_CHECK(machine.ok());
-  if (dtype == DType::kF32 && numerics == Numerics::kMedium && WorthRounding(k, *machine)) {
+ProductLayout CpuMachine::LayoutOf(const Product& product) const {
+  DType dtype = product.dtype;
+  if (dtype == DType::kF32 && product.numerics == Numerics::kMedium &&
+      WorthRounding(product.k, *this)) {
     dtype = DType::kBF16;
   }
-  ProductLayout product;
-  PackedLayout& layout = product.rhs;
-  layout.dtype = ElementOf(dtype, *machine);
+  ProductLayout chosen;
+  PackedLayout& layout = chosen.rhs;
+  layout.dtype = ElementOf(dtype, *this);
   if (layout.dtype == DType::kBF16) layout.kr = 2;
   layout.k_multiple = layout.kr;
-  if (layout.dtype == DType::kBF16 && machine->amx_bf16) {
+  if (layout.dtype == DType::kBF16 && amx_bf16) {
     layout.k_multiple = 32;
-    layout.nr = n.IsConstant() && n.constant() <= 16 ? 16 : 32;
-    return product;
+    layout.nr = product.n.IsConstant() && product.n.constant() <= 16 ? 16 : 32;
+    return chosen;
   }
-  const int parts = numerics == Numerics::kHighest ? 3 : 2;
-  if (layout.dtype == DType::kF32 && machine->amx_bf16 && WorthParts(parts, m, n, k)) {
+  const int parts = product.numerics == Numerics::kHighest ? 3 : 2;
+  if (layout.dtype == DType::kF32 && amx_bf16 &&
+      WorthParts(parts, product.m, product.n, product.k)) {
     layout.kr = 2;
     layout.k_multiple = 32;
     layout.nr = 32;
-    product.parts = parts;
-    return product;
+    chosen.parts = parts;
+    return chosen;
   }
-  const std::int64_t lanes = machine->Lanes(layout.dtype);
-  layout.nr = lanes * PanelVectors(m, n, lanes);
-  return product;
+  const std::int64_t lanes = Lanes(layout.dtype);
+  layout.nr = lanes * PanelVectors(product.m, product.n, lanes);
+  return chosen;
 }
 
 }  // namespace stoker

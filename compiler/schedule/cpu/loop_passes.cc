@@ -1,9 +1,9 @@
-#include "compiler/schedule/loop_passes.h"
+#include "compiler/schedule/cpu/loop_passes.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "compiler/schedule/remap_dims.h"
+#include "compiler/analysis/remap_dims.h"
 
 namespace stoker {
 namespace {
@@ -114,19 +114,18 @@ bool Split(LoopFunc& func, int dim, std::int64_t block) {
 
 // The largest divisor of `extent` that is at most `limit`; whole vectors if that costs no more than
 // half of it.
-std::int64_t BlockOf(std::int64_t extent, std::int64_t limit) {
-  constexpr std::int64_t kLanes = 16;
+std::int64_t BlockOf(std::int64_t extent, std::int64_t limit, const CpuTaskLimits& limits) {
   std::int64_t best = 1;
   std::int64_t best_of_lanes = 0;
   for (std::int64_t block = 1; block <= std::min(extent, limit); ++block) {
     if (extent % block != 0) continue;
     best = block;
-    if (block % kLanes == 0) best_of_lanes = block;
+    if (block % limits.block_lanes == 0) best_of_lanes = block;
   }
   return best_of_lanes * 2 >= best ? best_of_lanes : best;
 }
 
-void SplitPointwise(LoopFunc& func) {
+void SplitPointwise(LoopFunc& func, const CpuTaskLimits& limits) {
   Stage& stage = func.stages[0];
   // The innermost dims whose points make a task.
   std::int64_t elements = 1;
@@ -136,7 +135,7 @@ void SplitPointwise(LoopFunc& func) {
     is_static = is_static && extent.IsConstant();
     if (is_static) total *= extent.constant();
   }
-  if (is_static && total <= kMinParallelElements) return;
+  if (is_static && total <= limits.min_parallel_elements) return;
   std::size_t first = func.dims.size();
   while (first > 0) {
     const SymDim& extent = func.dims[first - 1];
@@ -144,8 +143,8 @@ void SplitPointwise(LoopFunc& func) {
       if (first == func.dims.size()) --first;  // Symbolic lanes.
       break;
     }
-    if (elements * extent.constant() > kMaxTaskElements) {
-      if (elements < kMinTaskElements) {
+    if (elements * extent.constant() > limits.max_elements) {
+      if (elements < limits.min_elements) {
         --first;
         elements *= extent.constant();
       }
@@ -156,15 +155,16 @@ void SplitPointwise(LoopFunc& func) {
   }
   func.num_outer = static_cast<int>(first);
   stage.loops.erase(stage.loops.begin(), stage.loops.begin() + static_cast<std::ptrdiff_t>(first));
-  if (elements <= kMaxTaskElements) return;
+  if (elements <= limits.max_elements) return;
   const std::int64_t extent = func.dims[first].constant();
   const std::int64_t rest = elements / extent;
-  const std::int64_t block = BlockOf(extent, std::max<std::int64_t>(1, kMaxTaskElements / rest));
-  if (block * rest < kMinTaskElements / 2 || block == extent) return;
+  const std::int64_t block =
+      BlockOf(extent, std::max<std::int64_t>(1, limits.max_elements / rest), limits);
+  if (block * rest < limits.min_elements / 2 || block == extent) return;
   Split(func, func.num_outer, block);
 }
 
-void SplitLanes(LoopFunc& func) {
+void SplitLanes(LoopFunc& func, const CpuTaskLimits& limits) {
   if (func.dims.empty()) return;
   const int lane = static_cast<int>(func.dims.size()) - 1;
   if (lane < func.num_outer || !func.dims.back().IsConstant()) return;
@@ -180,9 +180,10 @@ void SplitLanes(LoopFunc& func) {
     tasks *= extent.constant();
   }
   const std::int64_t lanes = func.dims.back().constant();
-  if (tasks >= kWantedTasks || lanes < 2 * kMinTaskLanes) return;
-  const std::int64_t block = BlockOf(lanes, std::max(kMinTaskLanes, lanes * tasks / kWantedTasks));
-  if (block < kMinTaskLanes / 2) return;
+  if (tasks >= limits.wanted_tasks || lanes < 2 * limits.min_lanes) return;
+  const std::int64_t block =
+      BlockOf(lanes, std::max(limits.min_lanes, lanes * tasks / limits.wanted_tasks), limits);
+  if (block < limits.min_lanes / 2) return;
   Split(func, lane, block);
 }
 
@@ -194,14 +195,14 @@ void CollapseLoops(LoopFunc& func) {
   }
 }
 
-void SplitLoops(LoopFunc& func) {
+void SplitLoops(LoopFunc& func, const CpuTaskLimits& limits) {
   const bool is_pointwise = func.num_outer == 0 && func.stages.size() == 1 &&
                             func.stages[0].reductions.empty() &&
                             func.stages[0].loops.size() == func.dims.size();
   if (is_pointwise) {
-    SplitPointwise(func);
+    SplitPointwise(func, limits);
   } else {
-    SplitLanes(func);
+    SplitLanes(func, limits);
   }
 }
 
