@@ -50,10 +50,12 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
   laps.End("order groups");
   STOKER_TRY(Program program, LowerGroups(scheduled, *machine, options.numerics));
   laps.End("lower");
+  STOKER_TRY(ScheduledProgram kernels, ScheduleSteps(program, target));
+  laps.End("schedule kernels");
   MemoryPlan memory = PlanMemory(program);
   laps.End("plan memory");
   return PipelineResult{std::move(graph), std::move(grouping), std::move(program),
-                        std::move(memory)};
+                        std::move(kernels), std::move(memory)};
 }
 
 }  // namespace stoker

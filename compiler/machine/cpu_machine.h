@@ -35,6 +35,8 @@ struct CpuTaskLimits {
   std::int64_t block_lanes = 16;
   // Points of a task whose stages have no outer dims left: some ten microseconds.
   std::int64_t max_points = 32768;
+  // Queries of attention.
+  std::int64_t queries = 128;
   double cycles_per_ns = 3;
 };
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "compiler/analysis/remap_dims.h"
-#include "compiler/schedule/cpu/loop_passes.h"
 #include "compiler/schedule/loop_order.h"
 #include "compiler/schedule/lowering.h"
 
@@ -155,8 +154,6 @@ Status Lowering::BuildLoop(Group& group, std::vector<Root>& roots, bool may_add_
                     machine_.fusion_limits());
   STOKER_TRY(LoopFunc func, loops.Build());
   RenumberDims(func, group, order);
-  CollapseLoops(func);
-  SplitLoops(func, {});
   Step step;
   step.flops = FlopsOf(func);
   step.bytes = BytesOf(func, loops.buffers(), builder_);

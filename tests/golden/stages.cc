@@ -1,5 +1,7 @@
 #include "tests/golden/stages.h"
 
+#include <algorithm>
+
 #include "compiler/compile.h"
 #include "compiler/launch_plan_of.h"
 #include "compiler/launch_plan_text.h"
@@ -29,12 +31,26 @@ constexpr NamedPass kPasses[] = {
     {"split_reductions", SplitReductions},
 };
 
-// Kernels in order of their first launch, each once.
-std::string LoopsText(const PipelineResult& pipeline, const PlannedLaunches& planned) {
+// The algorithm of each kernel, in order of their first launch.
+std::string LoopsText(const PipelineResult& pipeline) {
+  std::string text;
+  std::vector<std::string> seen;
+  for (const Step& step : pipeline.program.steps) {
+    const std::string loops = ToString(step.func);
+    if (std::find(seen.begin(), seen.end(), loops) != seen.end()) continue;
+    text += "kernel " + std::to_string(seen.size()) + ": " + step.label + "\n" + loops;
+    seen.push_back(loops);
+  }
+  return text;
+}
+
+// Kernels as they are emitted.
+std::string SchedulesText(const PipelineResult& pipeline, const PlannedLaunches& planned) {
   std::string text;
   for (std::size_t i = 0; i < planned.kernels.size(); ++i) {
     const Step& step = pipeline.program.steps[planned.kernels[i].step];
-    text += "kernel " + std::to_string(i) + ": " + step.label + "\n" + ToString(step.func);
+    text += "kernel " + std::to_string(i) + ": " + step.label + "\n" +
+            ToString(pipeline.kernels.kernels[i]);
   }
   return text;
 }
@@ -63,10 +79,11 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   }
   STOKER_TRY(const PipelineResult pipeline, RunPipeline(graph, target, options));
   if (stage == "graph") return PrintGraph(pipeline.graph);
+  if (stage == "loops") return LoopsText(pipeline);
   if (stage == "groups") return ToString(pipeline.grouping, pipeline.graph);
   if (stage == "memory") return ToString(pipeline.memory, pipeline.program);
   STOKER_TRY(const PlannedLaunches planned, PlanLaunches(pipeline, target, CompilerEpoch()));
-  if (stage == "loops") return LoopsText(pipeline, planned);
+  if (stage == "schedules") return SchedulesText(pipeline, planned);
   if (stage == "plan") return ToString(planned.plan);
   return InvalidArgument("There is no stage '" + std::string(stage) + "'.");
 }

@@ -28,20 +28,21 @@ MAY_INCLUDE = {
     "protocol/manifest": ["protocol"],
     "cache": ["protocol"],
     "compiler": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir", "compiler/analysis",
-                 "compiler/transform", "compiler/schedule", "compiler/codegen"],
+                 "compiler/transform", "compiler/schedule", "compiler/kernel", "compiler/codegen"],
     "compiler/timing": ["protocol"],
     "compiler/machine": ["protocol"],
     "compiler/ir": ["protocol", "compiler/machine"],
-    "compiler/analysis": ["protocol", "compiler/ir"],
+    "compiler/analysis": ["protocol", "compiler/machine", "compiler/ir"],
     "compiler/transform": ["protocol", "compiler/machine"],
     # What is a kernel, for any target.
-    "compiler/schedule": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
-                          "compiler/schedule/cpu"],
+    "compiler/schedule": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
     # How it runs on one.
     "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
+    # What and how, for the target that is asked for.
+    "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu"],
     # The dispatcher, what the targets share, and what each emits.
     "compiler/codegen": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
-                         "compiler/schedule/cpu", "compiler/codegen/llvm", "compiler/codegen/x86"],
+                         "compiler/kernel", "compiler/codegen/llvm", "compiler/codegen/x86"],
     "compiler/codegen/llvm": ["protocol", "compiler/ir"],
     "compiler/codegen/llvm/math": ["protocol", "compiler/ir", "compiler/codegen/llvm"],
     "compiler/codegen/llvm/body": ["protocol", "compiler/ir", "compiler/codegen/llvm"],

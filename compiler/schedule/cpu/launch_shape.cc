@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stoker::codegen {
+namespace stoker::cpu {
 
 void DimTable::Add(const SymDim& dim) {
   if (dim.IsConstant()) return;
@@ -36,4 +36,4 @@ SymDim ProductOf(const std::vector<SymDim>& dims) {
   return product;
 }
 
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

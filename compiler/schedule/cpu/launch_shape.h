@@ -18,7 +18,7 @@ struct LaunchShape {
 
 }  // namespace stoker
 
-namespace stoker::codegen {
+namespace stoker::cpu {
 
 // The non-constant dims of a function in order of first occurrence, without repetition: add all
 // that the emitter will ask for, in a fixed order.
@@ -38,4 +38,4 @@ class DimTable {
 // Product, ceiling division: launch shapes are made of these.
 SymDim ProductOf(const std::vector<SymDim>& dims);
 
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

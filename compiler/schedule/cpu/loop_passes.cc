@@ -1,11 +1,12 @@
 #include "compiler/schedule/cpu/loop_passes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "compiler/analysis/remap_dims.h"
 
-namespace stoker {
+namespace stoker::cpu {
 namespace {
 
 bool Contains(const std::vector<int>& dims, int dim) {
@@ -169,6 +170,8 @@ void SplitLanes(LoopFunc& func, const CpuTaskLimits& limits) {
   const int lane = static_cast<int>(func.dims.size()) - 1;
   if (lane < func.num_outer || !func.dims.back().IsConstant()) return;
   for (const Stage& stage : func.stages) {
+    // What is stored beside the lanes would be stored by each block of them.
+    if (!stage.stores.empty() && !Contains(stage.loops, lane)) return;
     for (const Reduction& reduction : stage.reductions) {
       if (Contains(reduction.over, lane)) return;
     }
@@ -196,9 +199,10 @@ void CollapseLoops(LoopFunc& func) {
 }
 
 void SplitLoops(LoopFunc& func, const CpuTaskLimits& limits) {
+  std::vector<int> nest(func.dims.size());  // As dims are numbered.
+  std::iota(nest.begin(), nest.end(), 0);
   const bool is_pointwise = func.num_outer == 0 && func.stages.size() == 1 &&
-                            func.stages[0].reductions.empty() &&
-                            func.stages[0].loops.size() == func.dims.size();
+                            func.stages[0].reductions.empty() && func.stages[0].loops == nest;
   if (is_pointwise) {
     SplitPointwise(func, limits);
   } else {
@@ -206,4 +210,4 @@ void SplitLoops(LoopFunc& func, const CpuTaskLimits& limits) {
   }
 }
 
-}  // namespace stoker
+}  // namespace stoker::cpu

@@ -4,7 +4,7 @@
 #include "compiler/ir/loop_func.h"
 #include "compiler/machine/cpu_machine.h"
 
-namespace stoker {
+namespace stoker::cpu {
 
 // Merges neighbouring dims through which every access steps as through one.
 void CollapseLoops(LoopFunc& func);
@@ -13,4 +13,4 @@ void CollapseLoops(LoopFunc& func);
 // one if need be, and splits the kept lanes of a reduction when it has few outer points.
 void SplitLoops(LoopFunc& func, const CpuTaskLimits& limits);
 
-}  // namespace stoker
+}  // namespace stoker::cpu

@@ -4,8 +4,8 @@
 #include "compiler/codegen/llvm/body/vector_body.h"
 #include "compiler/codegen/x86/contraction/contraction_emitter.h"
 #include "compiler/codegen/x86/contraction/emit_contraction.h"
-#include "compiler/schedule/cpu/contraction_cut.h"
 #include "compiler/schedule/cpu/contraction_plan.h"
+#include "compiler/schedule/cpu/sizes.h"
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker::codegen {
@@ -48,7 +48,7 @@ void ContractionEmitter::Emit() {
 
 void ContractionEmitter::EmitTask(llvm::Value* number) {
   ContractionTask task = TaskAt(number);
-  if (plan_.staged_whole) {
+  if (ReadsWholeCopy()) {
     llvm::Value* fresh = NoteBlock(e_.Sub(number, task.group));
     if (plan_.staged_span != 0) {
       task = StagedSpan(task, fresh);
@@ -113,7 +113,7 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
   e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* k) {
     llvm::Value* next_k = e_.Min(e_.Add(k, e_.I64(plan_.chunk)), depth);
     ContractionTask part = task;
-    if (plan_.staged && !plan_.staged_whole) {
+    if (plan_.lhs == LhsCopy::kChunks) {
       StageRows(task, k, e_.Min(next_k, e_.Dim(plan_.source_depth.back().extent)));
       part = Staged(task);
     } else {
@@ -143,7 +143,7 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
       EmitUnits(part, chunk);
     });
   });
-  const ContractionTask done = plan_.staged ? Staged(task) : task;
+  const ContractionTask done = plan_.lhs != LhsCopy::kNone ? Staged(task) : task;
   e_.For(first, end, 1, [&](llvm::Value* panel) {
     PanelChunk chunk;
     chunk.sums = sums_of(panel);
@@ -326,25 +326,13 @@ void ContractionEmitter::EmitEpilogueRow(const Values& batch, llvm::Value* row, 
   }
 }
 
-Status EmitContraction(const ContractionFunc& func, const CpuMachine& machine,
-                       llvm::Module& module) {
-  STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
-  X86Emitter emitter(module, machine, DimsOf(func, plan),
-                     static_cast<std::uint32_t>(func.operands.size()));
+void EmitContraction(const ContractionFunc& func, const ContractionSchedule& schedule,
+                     const std::vector<SymDim>& dims, const CpuMachine& machine,
+                     llvm::Module& module) {
+  const ContractionPlan plan = PlanContraction(func, schedule, machine);
+  X86Emitter emitter(module, machine, dims, static_cast<std::uint32_t>(func.operands.size()));
   ContractionEmitter(emitter, func, plan).Emit();
   emitter.Finish();
-  return Ok();
-}
-
-Result<LaunchShape> LaunchShapeOfContraction(const ContractionFunc& func,
-                                             const CpuMachine& machine) {
-  STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
-  LaunchShape shape;
-  shape.tasks = plan.batch * plan.blocks * plan.panel_groups;
-  shape.min_tasks_per_chunk = machine.MinTasksPerChunk(plan.task_ns);
-  shape.scratch_bytes = plan.scratch_bytes;
-  shape.dims = DimsOf(func, plan);
-  return shape;
 }
 
 }  // namespace stoker::codegen

@@ -197,6 +197,9 @@ class ContractionEmitter {
   void EmitEpilogueRow(const Values& batch, llvm::Value* row, llvm::Value* panel, llvm::Value* sums,
                        llvm::Value* columns);
 
+  bool ReadsWholeCopy() const {
+    return plan_.lhs == LhsCopy::kWhole || plan_.lhs == LhsCopy::kSpan;
+  }
   llvm::Value* AddBytes(llvm::Value* pointer, llvm::Value* bytes);
   std::int64_t ElementBytes() const { return SizeInBytes(plan_.element); }
   std::int64_t GranuleBytes() const;  // Of a panel, per granule of depth.

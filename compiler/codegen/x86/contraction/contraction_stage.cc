@@ -22,7 +22,7 @@ void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* beg
   llvm::Value* end_row = e_.Min(FirstRowOf(task.last_unit), e_.Dim(plan_.rows[0].extent));
   Values extents;
   for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
-  const std::int64_t pitch_bytes = plan_.staged_pitch * plan_.LhsBytes();
+  const std::int64_t pitch_bytes = plan_.lhs_pitch * plan_.LhsBytes();
   llvm::Type* zeros = KernelEmitter::VectorOf(b.getInt8Ty(), e_.machine().vector_bytes);
 
   e_.For(first_row, end_row, 1, [&](llvm::Value* row) {

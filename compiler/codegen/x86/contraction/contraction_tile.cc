@@ -150,7 +150,7 @@ void ContractionEmitter::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm:
     llvm::LoadInst* load =
         b.CreateAlignedLoad(lane, AddBytes(lhs, e_.Mul(row, e_.I64(ElementBytes()))),
                             llvm::Align(static_cast<std::uint64_t>(ElementBytes())));
-    e_.TagAccess(load, plan_.staged ? KernelEmitter::kScratch : kLhs);
+    e_.TagAccess(load, plan_.lhs != LhsCopy::kNone ? KernelEmitter::kScratch : kLhs);
     llvm::Value* element = e_.Splat(load, plan_.lanes);
     if (dot) element = b.CreateBitCast(element, pairs);
     for (llvm::Value* column : columns) {

@@ -7,7 +7,11 @@
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/machine/cpu_machine.h"
 
+namespace stoker::cpu {}
+
 namespace stoker::codegen {
+
+using namespace cpu;  // Schedules, and what follows from them.
 
 class X86Emitter final : public KernelEmitter {
  public:

@@ -1,9 +1,10 @@
-#include "compiler/schedule/cpu/contraction_cut.h"
+#include "compiler/schedule/cpu/split_schedule.h"
 
 #include <algorithm>
-#include <vector>
 
-namespace stoker::codegen {
+#include "compiler/schedule/cpu/sizes.h"
+
+namespace stoker::cpu {
 namespace {
 
 constexpr std::int64_t kSplitChunk = 512;
@@ -26,64 +27,9 @@ std::int64_t ChunkOf(std::int64_t depth, std::int64_t granule, std::int64_t most
   return most;
 }
 
-// Elements of A from a flat row of C on.
-std::int64_t OffsetOfRow(const ContractionPlan& plan, std::int64_t row) {
-  std::int64_t offset = 0;
-  for (std::size_t i = plan.rows.size(); i-- > 0;) {
-    const std::int64_t extent = plan.rows[i].extent.constant();
-    offset += row % extent * plan.rows[i].lhs_stride.constant();
-    row /= extent;
-  }
-  return offset;
-}
-
-// First rows of units are where segments of lines begin; see CutRows.
-std::int64_t FirstRowOf(const ContractionPlan& plan, std::int64_t unit) {
-  const std::int64_t segments = plan.segments.constant();
-  const std::int64_t segment = unit % segments;
-  const std::int64_t shorter = std::max<std::int64_t>(0, segment - plan.long_segments.constant());
-  return unit / segments * plan.rows[plan.split].extent.constant() + segment * plan.segment -
-         shorter;
-}
-
-// The largest span of a task.
-std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t per_task) {
-  const std::int64_t units = plan.units.constant();
-  const std::int64_t depth = plan.ConstantDepthSpan();
-  std::int64_t most = 0;
-  for (std::int64_t first = 0; first < units; first += per_task) {
-    const std::int64_t last_row = FirstRowOf(plan, std::min(first + per_task, units)) - 1;
-    most = std::max(
-        most, OffsetOfRow(plan, last_row) - OffsetOfRow(plan, FirstRowOf(plan, first)) + depth);
-  }
-  return most;
-}
-
 }  // namespace
 
-std::int64_t ContractionPlan::ConstantDepth() const {
-  std::int64_t elements = 1;
-  for (const ContractionDim& dim : depth) elements *= dim.extent.constant();
-  return elements;
-}
-
-std::int64_t ContractionPlan::ConstantDepthSpan() const {
-  std::int64_t span = 1;
-  for (const ContractionDim& dim : depth) {
-    span += (dim.extent.constant() - 1) * dim.lhs_stride.constant();
-  }
-  return span;
-}
-
-double NsPerProduct(const ContractionPlan& plan, const CpuMachine& machine) {
-  const double per_cycle = plan.kernel == MicroKernel::kAmx        ? 512
-                           : plan.kernel == MicroKernel::kAmxSplit ? 512 / 6.0
-                           : plan.kernel == MicroKernel::kDotBF16  ? 32
-                                                                   : 2.0 * plan.lanes;
-  return 1 / (per_cycle * machine.tasks.cycles_per_ns);
-}
-
-bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan) {
+bool CanReadSpan(const ContractionFunc& func, const ContractionPlan& plan) {
   if (plan.depth.size() < 2 || func.lhs_dtype != DType::kF32) return false;
   const std::int64_t granule = plan.depth_granule;
   const auto whole_granules = [&](const SymDim& dim) {
@@ -111,8 +57,8 @@ bool CanStageSpan(const ContractionFunc& func, const ContractionPlan& plan) {
 
 // Splitting A costs as much as some 2% of a panel's products: it is shared by all panels of a block
 // of rows where those fit into the cache over all of K, and by the panels of a task otherwise.
-void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span,
-                     const CpuMachine& machine) {
+void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
+  const bool in_span = plan.lhs == LhsCopy::kSpan;
   const CpuCacheLimits& caches = machine.caches;
   const CpuTaskLimits& limits = machine.tasks;
   const std::int64_t rows = plan.MaxUnitRows();
@@ -120,26 +66,26 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span,
   constexpr std::int64_t kPair = 2;  // Of units, which are multiplied together.
   const std::int64_t unit_bytes = rows * depth * plan.LhsBytes();
   std::int64_t kept_bytes = unit_bytes;
-  plan.staged_whole = in_span || plan.source_depth.size() > 1 || depth <= kMaxUnchunked ||
-                      units * unit_bytes <= caches.split_rows_bytes;
-  if (!plan.staged_whole || depth > (in_span ? kMaxUnchunkedSpan : kMaxUnchunked)) {
+  const bool whole = in_span || plan.source_depth.size() > 1 || depth <= kMaxUnchunked ||
+                     units * unit_bytes <= caches.split_rows_bytes;
+  if (!whole || depth > (in_span ? kMaxUnchunkedSpan : kMaxUnchunked)) {
     // Chunks of a span would cut across its lines.
     if (!in_span) {
       plan.chunk = ChunkOf(depth, plan.depth_granule, kSplitChunk);
       plan.panels_per_task = kMaxPanelsPerTask;
     }
   }
-  if (!plan.staged_whole) {
+  if (!whole) {
     kept_bytes = rows * plan.chunk * plan.LhsBytes();
-    plan.staged_pitch = plan.chunk + plan.depth_granule;
-    plan.rows = {{plan.rows[0].extent, plan.staged_pitch}};
+    plan.lhs = LhsCopy::kChunks;
+    plan.lhs_pitch = plan.chunk + plan.depth_granule;
   }
   const std::int64_t all_units = RoundUp(units, kPair);
   std::int64_t per_task =
       in_span ? all_units : caches.split_rows_bytes / kept_bytes / kPair * kPair;
   per_task = std::clamp(per_task, kPair, all_units);
-  const double unit_ns =
-      static_cast<double>(rows * depth * plan.lanes * plan.vectors) * NsPerProduct(plan, machine);
+  const double unit_ns = static_cast<double>(rows * depth * plan.lanes * plan.vectors) *
+                         NsPerProduct(plan.kernel, plan.lanes, machine);
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
   const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
   const auto too_few = [&] {
@@ -153,7 +99,6 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span,
     per_task = std::max(kPair, RoundUp(DivUp(per_task, 2), kPair));
   }
   per_task = RoundUp(DivUp(units, DivUp(units, per_task)), kPair);
-  if (in_span) plan.staged_span = MaxSpan(plan, per_task);
   const std::int64_t sums_bytes =
       per_task * AmxTile::kRows * plan.lanes * plan.vectors * SizeInBytes(plan.element);
   while (plan.panels_per_task > 1 && (plan.panels_per_task * sums_bytes > caches.split_sums_bytes ||
@@ -161,22 +106,6 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, bool in_span,
     --plan.panels_per_task;
   }
   plan.units_per_task = per_task;
-  plan.task_ns = unit_ns * static_cast<double>(std::min(per_task, units) * plan.panels_per_task);
 }
 
-void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func) {
-  const std::int64_t depth = plan.ConstantDepth();  // layout.cc asks for nothing else.
-  const std::int64_t block_bytes = plan.chunk != 0 ? 2 * plan.unit_bytes : 0;
-  plan.block_offset = plan.chunk != 0 ? plan.staged_offset : 0;
-  plan.ready_offset = plan.staged_offset + block_bytes;
-  plan.deferred_offset = plan.ready_offset + 64;
-  plan.split_offset = plan.deferred_offset + 64;
-  plan.split_bytes = (plan.chunk != 0 ? plan.chunk : depth) * func.rhs.nr * kSplitBytes;
-  plan.row_offset = plan.split_offset + 2 * plan.split_bytes;
-  // Two vectors more: the padding to a granule is written in whole vectors.
-  const bool copies_rows = plan.source_depth.size() > 1 && plan.staged_span == 0;
-  plan.staged_offset =
-      plan.row_offset + (copies_rows ? depth * SizeInBytes(plan.element) + 128 : 0);
-}
-
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu
