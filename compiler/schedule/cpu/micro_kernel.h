@@ -15,7 +15,7 @@ enum class MicroKernel : std::uint8_t {
   kMultiplyAdd,  // Vectors of columns, one broadcast element of A each: f32, f64, i32, i64.
   kDotBF16,      // vdpbf16ps: a broadcast pair of A, pairs of B.
   kAmx,          // tdpbf16ps: two row tiles by two column tiles.
-  kAmxSplit,     // The same on f32 split into three bf16 parts; see contraction_split.cc.
+  kAmxSplit,     // The same on f32 split into three bf16 parts; see split_contraction.cc.
 };
 
 std::string_view Name(MicroKernel kernel);  // "multiply_add"

@@ -1,7 +1,7 @@
 // The register tile of AMX: up to two row tiles of A by two column tiles of B.
-#include <algorithm>
+#include "compiler/codegen/x86/contraction/amx_contraction.h"
 
-#include "compiler/codegen/x86/contraction/contraction_emitter.h"
+#include <algorithm>
 
 namespace stoker::codegen {
 namespace {
@@ -11,57 +11,50 @@ constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 
 }  // namespace
 
-void ContractionEmitter::EmitAmxUnits(const ContractionTask& task, const PanelChunk& whole) {
+void AmxContraction::Begin() { tiles_.Begin(); }
+void AmxContraction::End() { tiles_.End(); }
+
+void AmxContraction::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
-  PanelChunk chunk = whole;
-  const bool split = plan_.kernel == MicroKernel::kAmxSplit;
-  if (split) BeginSplitPanel(chunk);
   const bool only_one = plan_.units == SymDim(1);
   const bool only_pairs = plan_.units.IsConstant() && plan_.units.constant() % 2 == 0;
   e_.For(task.first_unit, task.last_unit, 2, [&](llvm::Value* unit) {
     if (only_one || only_pairs) {
-      EmitAmxPair(task, chunk, unit, only_pairs);
+      EmitPair(task, chunk, unit, only_pairs);
       return;
     }
     llvm::Value* pair = b.CreateICmpSLT(e_.Add(unit, e_.I64(1)), task.last_unit);
-    e_.If(pair, [&] { EmitAmxPair(task, chunk, unit, true); });
-    e_.If(b.CreateNot(pair), [&] { EmitAmxPair(task, chunk, unit, false); });
+    e_.If(pair, [&] { EmitPair(task, chunk, unit, true); });
+    e_.If(b.CreateNot(pair), [&] { EmitPair(task, chunk, unit, false); });
   });
-  if (split) EndSplitPanel(task, chunk);
 }
 
 // One unit, or two.
-void ContractionEmitter::EmitAmxPair(const ContractionTask& task, const PanelChunk& chunk,
-                                     llvm::Value* number, bool two) {
+void AmxContraction::EmitPair(const ContractionTask& task, const PanelChunk& chunk,
+                              llvm::Value* number, bool two) {
   const RowUnit first = UnitAt(task, number);
   const RowUnit second = two ? UnitAt(task, e_.Add(number, e_.I64(1))) : first;
-  llvm::Value* sums = SumsAt(task, chunk, number);
-  llvm::Value* second_sums = AddBytes(sums, e_.I64(plan_.unit_bytes));
+  UnitPair pair{first, two ? &second : nullptr};
+  pair.sums = SumsAt(task, chunk, number);
+  pair.second_sums = AddBytes(pair.sums, e_.I64(plan_.unit_bytes));
   tiles_.Configure(first.rows, second.rows);
-  if (plan_.kernel == MicroKernel::kAmxSplit) {
-    EmitSplitBlock(chunk, first, two ? &second : nullptr, FeedOf(task, chunk, number));
-    const auto settle = [&](const RowUnit& unit, std::int64_t offset, llvm::Value* into) {
-      llvm::Value* total = HasSplitRuns() ? e_.Scratch(plan_.total_offset + offset) : nullptr;
-      SettleSplitUnit(chunk, unit, e_.Scratch(plan_.block_offset + offset), total, into);
-    };
-    settle(first, 0, sums);
-    if (two) settle(second, plan_.unit_bytes, second_sums);
-    if (DefersEpilogue()) {
-      DeferOrEmitEpilogue(task, chunk, first, two ? &second : nullptr, sums);
-      return;
-    }
-  } else {
-    llvm::Value* prefetch = PrefetchFor(task, chunk, number);
-    EmitAmxBlock(chunk, first, two ? &second : nullptr, sums, prefetch);
-  }
-  if (chunk.partial) return;
-  EmitEpilogue(task, chunk.panel, first, sums);
-  if (two) EmitEpilogue(task, chunk.panel, second, second_sums);
+  EmitBlock(task, chunk, number, pair);
+  FinishBlock(task, chunk, pair);
 }
 
-void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& first,
-                                      const RowUnit* second, llvm::Value* sums,
-                                      llvm::Value* prefetch) {
+void AmxContraction::FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
+                                 const UnitPair& pair) {
+  if (chunk.partial) return;
+  EmitEpilogue(task, chunk.panel, pair.first, pair.sums);
+  if (pair.second == nullptr) return;
+  EmitEpilogue(task, chunk.panel, *pair.second, pair.second_sums);
+}
+
+void AmxContraction::EmitBlock(const ContractionTask& task, const PanelChunk& chunk,
+                               llvm::Value* number, const UnitPair& pair) {
+  const RowUnit& first = pair.first;
+  const RowUnit* second = pair.second;
+  llvm::Value* prefetch = PrefetchFor(task, chunk, number);
   const int row_tiles = second != nullptr ? 2 : 1;
   const int column_tiles = plan_.vectors;
   llvm::Value* sum_stride = e_.I64(SumBytes());
@@ -74,7 +67,7 @@ void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& fi
     }
   };
   const auto for_each_sum = [&](llvm::function_ref<void(int, llvm::Value*)> use) {
-    for_each_tile(sums, use);
+    for_each_tile(pair.sums, use);
   };
   // A single run begins with the sums of the chunk before; others are added to them.
   const bool one = plan_.runs.one;
@@ -92,7 +85,7 @@ void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& fi
       tiles_.Store(tile, pointer, sum_stride);
       tiles_.Zero(tile);
     });
-    AddTileRun(first, second, run, sums);
+    AddTileRun(first, second, run, pair.sums);
   };
   // The second row tile is addressed from the first.
   llvm::Value* distance = nullptr;
@@ -121,8 +114,8 @@ void ContractionEmitter::EmitAmxBlock(const PanelChunk& chunk, const RowUnit& fi
 }
 
 // Adds the sums of a run of one or two units to others that lie like them.
-void ContractionEmitter::AddTileRun(const RowUnit& first, const RowUnit* second, llvm::Value* run,
-                                    llvm::Value* sums) {
+void AmxContraction::AddTileRun(const RowUnit& first, const RowUnit* second, llvm::Value* run,
+                                llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), plan_.lanes);
   const auto add = [&](const RowUnit& unit, std::int64_t offset) {

@@ -1,16 +1,15 @@
 // The register tile of vector machines: rows x vectors of sums that stay in registers over a run of
 // K.
+#include "compiler/codegen/x86/contraction/vector_contraction.h"
+
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
 #include <bit>
 
-#include "compiler/codegen/x86/contraction/contraction_emitter.h"
-
 namespace stoker::codegen {
 namespace {
 
-constexpr std::int64_t kCacheLine = 64;
 constexpr std::uint32_t kLhs = 0;
 constexpr std::uint32_t kRhs = 1;
 // Enough products between two branches to hide them, few enough to compile quickly.
@@ -24,8 +23,16 @@ int Unroll(std::int64_t products) {
 
 }  // namespace
 
-void ContractionEmitter::EmitUnit(const ContractionTask& task, const PanelChunk& chunk,
-                                  llvm::Value* number) {
+void VectorContraction::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
+  e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
+    EmitUnit(task, chunk, unit);
+    if (chunk.partial) return;
+    EmitEpilogue(task, chunk.panel, UnitAt(task, unit), SumsAt(task, chunk, unit));
+  });
+}
+
+void VectorContraction::EmitUnit(const ContractionTask& task, const PanelChunk& chunk,
+                                 llvm::Value* number) {
   llvm::IRBuilder<>& b = e_.b();
   const RowUnit unit = UnitAt(task, number);
   llvm::Value* sums = SumsAt(task, chunk, number);
@@ -43,7 +50,7 @@ void ContractionEmitter::EmitUnit(const ContractionTask& task, const PanelChunk&
   });
 }
 
-Values ContractionEmitter::RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp) {
+Values VectorContraction::RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp) {
   llvm::Value* stride = e_.Dim(plan_.rows[plan_.split].lhs_stride);
   Values offsets;
   if (clamp) {
@@ -64,9 +71,9 @@ Values ContractionEmitter::RowOffsets(const RowUnit& unit, std::int64_t rows, bo
   return offsets;
 }
 
-void ContractionEmitter::EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp,
-                                  const PanelChunk& chunk, llvm::Value* sums,
-                                  llvm::Value* prefetch) {
+void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp,
+                                 const PanelChunk& chunk, llvm::Value* sums,
+                                 llvm::Value* prefetch) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* type = KernelEmitter::VectorOf(e_.LaneType(func_.accumulator), plan_.lanes);
   const std::int64_t vector_bytes = plan_.lanes * SizeInBytes(func_.accumulator);
@@ -128,8 +135,8 @@ void ContractionEmitter::EmitTile(const RowUnit& unit, std::int64_t rows, bool c
   for (std::size_t i = 0; i < count; ++i) store(carried[i + 2], i);
 }
 
-void ContractionEmitter::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs,
-                                     Values& carried) {
+void VectorContraction::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs,
+                                    Values& carried) {
   llvm::IRBuilder<>& b = e_.b();
   const bool dot = plan_.kernel == MicroKernel::kDotBF16;
   llvm::Type* pairs = KernelEmitter::VectorOf(b.getBFloatTy(), plan_.lanes * 2);
@@ -166,60 +173,6 @@ void ContractionEmitter::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm:
       }
     }
   }
-}
-
-void ContractionEmitter::EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll,
-                                   Values& carried, DepthStep step, RunEnd end_run) {
-  if (CountsRuns()) carried.push_back(e_.I64(0));
-  WalkDepth(0, lhs, chunk, unroll, carried, step, end_run);
-  if (!CountsRuns()) return;
-  end_run(carried);
-  carried.pop_back();
-}
-
-void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk,
-                                   int unroll, Values& carried, DepthStep step, RunEnd end_run) {
-  const ContractionDim& depth = plan_.depth[dim];
-  const std::int64_t granule = plan_.depth_granule;
-  if (dim + 1 < plan_.depth.size()) {
-    llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(ElementBytes()));
-    ForRuns(
-        dim, e_.Dim(depth.extent), 1, carried,
-        [&](llvm::Value* i, int, Values& values) {
-          WalkDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), chunk, unroll, values, step, end_run);
-        },
-        end_run);
-    return;
-  }
-  const auto advance = [&](llvm::Value* at, int granules, Values& values) {
-    llvm::Value* rhs = values[0];
-    const std::int64_t lines = PrefetchLines(granules);
-    for (std::int64_t line = 0; line < lines; ++line) {
-      e_.FetchLine(AddBytes(values[1], e_.I64(line * kCacheLine)));
-    }
-    values[1] = AddBytes(values[1], e_.I64(lines * kCacheLine));
-    step(AddBytes(lhs, e_.Mul(at, e_.I64(granule * ElementBytes()))), rhs, granules, values);
-    values[0] = AddBytes(rhs, e_.I64(granules * GranuleBytes()));
-  };
-  llvm::Value* extent = chunk.depth != nullptr ? chunk.depth : e_.Dim(depth.extent);
-  llvm::Value* granules = granule == 1 ? extent : e_.b().CreateUDiv(extent, e_.I64(granule));
-  ForRuns(dim, granules, unroll, carried, advance, end_run);
-}
-
-std::int64_t ContractionEmitter::PrefetchLines(int granules) const {
-  if (plan_.prefetch_parts == 0) return 0;
-  const std::int64_t bytes_per_line = kCacheLine * plan_.prefetch_parts;
-  return (granules * GranuleBytes() + bytes_per_line - 1) / bytes_per_line;
-}
-
-llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, const PanelChunk& chunk,
-                                             llvm::Value* unit) {
-  if (plan_.prefetch_parts == 0) return chunk.next;
-  const std::int64_t units_per_part = plan_.kernel == MicroKernel::kAmx ? 2 : 1;
-  llvm::Value* part = e_.Sub(unit, task.first_unit);
-  if (units_per_part != 1) part = e_.b().CreateUDiv(part, e_.I64(units_per_part));
-  llvm::Value* bytes = e_.b().CreateUDiv(chunk.bytes, e_.I64(plan_.prefetch_parts));
-  return AddBytes(chunk.next, e_.Mul(part, bytes));
 }
 
 }  // namespace stoker::codegen

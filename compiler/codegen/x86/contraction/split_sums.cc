@@ -1,9 +1,8 @@
-// What becomes of the sums of f32 in bf16 parts (contraction_split.cc): epilogues that run beside
+// What becomes of the sums of f32 in bf16 parts (split_contraction.cc): epilogues that run beside
 // the products of the next block, and sums that are not finite, which are computed again.
 #include <algorithm>
 
-#include "compiler/codegen/x86/contraction/contraction_emitter.h"
-#include "compiler/schedule/cpu/contraction_plan.h"
+#include "compiler/codegen/x86/contraction/split_contraction.h"
 
 namespace stoker::codegen {
 namespace {
@@ -21,18 +20,17 @@ constexpr std::int64_t kMaxDeferredRows = 4;
 
 // ---- Epilogues ----
 
-std::int64_t ContractionEmitter::DeferredRowsPerGranule() const {
+std::int64_t SplitContraction::DeferredRowsPerGranule() const {
   const std::int64_t granules = std::max<std::int64_t>(1, plan_.ConstantDepth() / kGranule);
   return (2 * kTileRows + granules - 1) / granules;
 }
 
-bool ContractionEmitter::DefersEpilogue() const {
-  return plan_.kernel == MicroKernel::kAmxSplit && plan_.chunk == 0 &&
-         DeferredRowsPerGranule() <= kMaxDeferredRows;
+bool SplitContraction::DefersEpilogue() const {
+  return plan_.chunk == 0 && DeferredRowsPerGranule() <= kMaxDeferredRows;
 }
 
 // The words of DeferredRows, the batch as one number.
-ContractionEmitter::DeferredRows ContractionEmitter::TakeDeferred() {
+SplitContraction::DeferredRows SplitContraction::TakeDeferred() {
   llvm::IRBuilder<>& b = e_.b();
   const auto word = [&](std::int64_t number) -> llvm::Value* {
     return b.CreateAlignedLoad(b.getInt64Ty(), e_.Scratch(plan_.deferred_offset + 8 * number),
@@ -50,7 +48,7 @@ ContractionEmitter::DeferredRows ContractionEmitter::TakeDeferred() {
   return deferred;
 }
 
-void ContractionEmitter::EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number) {
+void SplitContraction::EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number) {
   llvm::IRBuilder<>& b = e_.b();
   // The second unit's sums begin at row 16 of the block.
   llvm::Value* gap = e_.Sub(e_.I64(kTileRows), deferred.first_unit);
@@ -61,9 +59,9 @@ void ContractionEmitter::EmitDeferredRow(const DeferredRows& deferred, llvm::Val
                   nullptr);
 }
 
-void ContractionEmitter::DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
-                                             const RowUnit& first, const RowUnit* second,
-                                             llvm::Value* sums) {
+void SplitContraction::DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
+                                           const RowUnit& first, const RowUnit* second,
+                                           llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
   const std::int64_t nr = func_.rhs.nr;
   const auto defer = [&] {
@@ -90,7 +88,7 @@ void ContractionEmitter::DeferOrEmitEpilogue(const ContractionTask& task, const 
   });
 }
 
-void ContractionEmitter::FlushDeferred() {
+void SplitContraction::FlushDeferred() {
   const DeferredRows deferred = TakeDeferred();
   e_.For(e_.I64(0), deferred.count, 1,
          [&](llvm::Value* number) { EmitDeferredRow(deferred, number); });
@@ -98,9 +96,8 @@ void ContractionEmitter::FlushDeferred() {
 
 // ---- Sums that are not finite ----
 
-void ContractionEmitter::SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
-                                         llvm::Value* block, llvm::Value* total,
-                                         llvm::Value* sums) {
+void SplitContraction::SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
+                                       llvm::Value* block, llvm::Value* total, llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
   llvm::Constant* zero = llvm::Constant::getNullValue(vector);
@@ -145,8 +142,8 @@ void ContractionEmitter::SettleSplitUnit(const PanelChunk& chunk, const RowUnit&
 
 // By multiply-adds of pairs: lanes are 8 columns of even and odd k, added up at the end. Each
 // granule is a run of its own.
-void ContractionEmitter::RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
-                                         llvm::Value* sums) {
+void SplitContraction::RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
+                                       llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
   llvm::Type* pair = KernelEmitter::VectorOf(b.getFloatTy(), 2);

@@ -18,11 +18,10 @@
 //
 // Where parts lie: a row of A as [granule of 32][part][32], a panel of B as [granule][part][column
 // tile][16 pairs][16 columns][2].
+#include "compiler/codegen/x86/contraction/split_contraction.h"
+
 #include <algorithm>
 #include <span>
-
-#include "compiler/codegen/x86/contraction/contraction_emitter.h"
-#include "compiler/schedule/cpu/contraction_plan.h"
 
 namespace stoker::codegen {
 namespace {
@@ -43,11 +42,24 @@ constexpr std::int64_t kReadyBuffer = 8;
 
 enum Part : int { kHigh = 0, kMiddle = 1, kLow = 2 };
 
+// The small products first, so that they are not lost; each step loads no more than it must.
+struct Step {
+  int lhs, rhs;
+  bool loads_lhs, loads_rhs;
+};
+constexpr std::array<Step, 6> kOfThreeParts = {{{kLow, kHigh, true, true},
+                                                {kMiddle, kHigh, true, false},
+                                                {kMiddle, kMiddle, false, true},
+                                                {kHigh, kMiddle, true, false},
+                                                {kHigh, kLow, false, true},
+                                                {kHigh, kHigh, false, true}}};
+constexpr std::array<Step, 3> kOfTwoParts = {
+    {{kMiddle, kHigh, true, true}, {kHigh, kMiddle, true, true}, {kHigh, kHigh, false, true}}};
+
 }  // namespace
 
-std::array<llvm::Value*, kSplitParts> ContractionEmitter::PartsOf(llvm::Value* low,
-                                                                  llvm::Value* high,
-                                                                  bool keep_infinity) {
+std::array<llvm::Value*, kSplitParts> SplitContraction::PartsOf(llvm::Value* low, llvm::Value* high,
+                                                                bool keep_infinity) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* bits = KernelEmitter::VectorOf(b.getInt32Ty(), kLanes);
   llvm::Type* halves = KernelEmitter::VectorOf(b.getInt16Ty(), 2 * kLanes);
@@ -79,18 +91,54 @@ std::array<llvm::Value*, kSplitParts> ContractionEmitter::PartsOf(llvm::Value* l
 // ---- Rows of A ----
 
 // Infinities of A stay whole: high is infinite, the others are zero.
-void ContractionEmitter::StageSplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
-                                       llvm::Value* end) {
+void SplitContraction::CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
+                               llvm::Value* end) {
   const RowRun run = RunOf(source, begin, end);
   ForEachRunGranule(run, [&](llvm::Value* granule, llvm::Value* active) {
     SplitGranule(run.operand, run.dtype, run.source, target, granule, active);
   });
 }
 
+SplitContraction::RowRun SplitContraction::RunOf(llvm::Value* source, llvm::Value* begin,
+                                                 llvm::Value* end) {
+  const ContractionDim& last = plan_.source_depth.back();
+  if (plan_.source_depth.size() == 1 && last.lhs_stride == SymDim(1)) {
+    return {kLhs, func_.lhs_dtype,
+            AddBytes(source, e_.Mul(begin, e_.I64(SizeInBytes(func_.lhs_dtype)))),
+            e_.Sub(end != nullptr ? end : e_.Dim(last.extent), begin)};
+  }
+  llvm::Value* row = e_.Scratch(plan_.row_offset);
+  Values cursor = {row};
+  StageDepth(0, source, begin, end, cursor);
+  const int bytes = e_.machine().vector_bytes;
+  llvm::Type* vector = KernelEmitter::VectorOf(e_.b().getInt8Ty(), bytes);
+  for (std::int64_t at = 0; at < plan_.depth_granule * ElementBytes(); at += bytes) {
+    e_.b().CreateAlignedStore(llvm::Constant::getNullValue(vector), AddBytes(cursor[0], e_.I64(at)),
+                              llvm::Align(4));
+  }
+  llvm::Value* count = e_.Dim(plan_.depth.back().extent);  // Padded to a granule.
+  const std::int64_t granule = plan_.depth_granule;
+  if (end != nullptr) count = e_.Mul(e_.DivUp(e_.Sub(end, begin), granule), e_.I64(granule));
+  return {KernelEmitter::kScratch, plan_.element, row, count};
+}
+
+void SplitContraction::ForEachRunGranule(
+    const RowRun& run, llvm::function_ref<void(llvm::Value*, llvm::Value*)> emit) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::ConstantInt* granule = e_.I64(plan_.depth_granule);
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(run.count);
+  llvm::Value* whole = constant != nullptr ? e_.I64(constant->getSExtValue() / plan_.depth_granule)
+                                           : b.CreateUDiv(run.count, granule);
+  e_.For(e_.I64(0), whole, 1, [&](llvm::Value* i) { emit(i, nullptr); });
+  llvm::Value* rest = e_.Sub(run.count, e_.Mul(whole, granule));
+  if (constant != nullptr && constant->getSExtValue() % plan_.depth_granule == 0) return;
+  e_.If(b.CreateICmpSGT(rest, e_.I64(0)), [&] { emit(whole, rest); });
+}
+
 // Granule `granule` of a run of A; `active`: how many of its elements there are, null for all.
-void ContractionEmitter::SplitGranule(std::uint32_t operand, DType from, llvm::Value* source,
-                                      llvm::Value* target, llvm::Value* granule,
-                                      llvm::Value* active) {
+void SplitContraction::SplitGranule(std::uint32_t operand, DType from, llvm::Value* source,
+                                    llvm::Value* target, llvm::Value* granule,
+                                    llvm::Value* active) {
   llvm::Value* first = e_.Mul(granule, e_.I64(kGranule));
   std::array<llvm::Value*, 2> x = {};
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -110,7 +158,7 @@ void ContractionEmitter::SplitGranule(std::uint32_t operand, DType from, llvm::V
   }
 }
 
-llvm::Value* ContractionEmitter::OffsetOfRow(llvm::Value* row) {
+llvm::Value* SplitContraction::OffsetOfRow(llvm::Value* row) {
   Values extents;
   for (const ContractionDim& dim : plan_.rows) extents.push_back(e_.Dim(dim.extent));
   const Values at = e_.Unflatten(row, extents);
@@ -121,7 +169,9 @@ llvm::Value* ContractionEmitter::OffsetOfRow(llvm::Value* row) {
   return offset;
 }
 
-ContractionTask ContractionEmitter::StagedSpan(ContractionTask task, llvm::Value* fresh) {
+ContractionTask SplitContraction::ReadCopy(const ContractionTask& original, llvm::Value* fresh) {
+  if (plan_.lhs != LhsCopy::kSpan) return ContractionEmitter::ReadCopy(original, fresh);
+  ContractionTask task = original;
   llvm::Value* first = OffsetOfRow(FirstRowOf(task.first_unit));
   llvm::Value* last = OffsetOfRow(e_.Sub(FirstRowOf(task.last_unit), e_.I64(1)));
   llvm::Value* target = e_.Scratch(plan_.staged_offset);
@@ -136,16 +186,16 @@ ContractionTask ContractionEmitter::StagedSpan(ContractionTask task, llvm::Value
   return task;
 }
 
-void ContractionEmitter::ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
-                                        SplitStep step, RunEnd end_run) {
+void SplitContraction::ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
+                                      SplitStep step, RunEnd end_run) {
   carried.push_back(e_.I64(0));
   WalkGranules(0, chunk, lhs, carried, step, end_run);
   carried.pop_back();
 }
 
 // The last carried value counts.
-void ContractionEmitter::WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs,
-                                      Values& carried, SplitStep step, RunEnd end_run) {
+void SplitContraction::WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs,
+                                    Values& carried, SplitStep step, RunEnd end_run) {
   const ContractionDim& depth = plan_.depth[dim];
   if (dim + 1 < plan_.depth.size()) {
     llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(kSplitBytes));
@@ -171,24 +221,37 @@ void ContractionEmitter::WalkGranules(std::size_t dim, const PanelChunk& chunk, 
 
 // ---- Panels of B ----
 
-void ContractionEmitter::BeginSplitPanels() {
+void SplitContraction::Begin() {
+  AmxContraction::Begin();
   llvm::IRBuilder<>& b = e_.b();
   b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
   b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
   b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.deferred_offset), llvm::Align(8));
 }
 
+void SplitContraction::End() {
+  if (DefersEpilogue()) FlushDeferred();
+  AmxContraction::End();
+}
+
+void SplitContraction::EmitUnits(const ContractionTask& task, const PanelChunk& whole) {
+  PanelChunk chunk = whole;
+  BeginSplitPanel(chunk);
+  AmxContraction::EmitUnits(task, chunk);
+  EndSplitPanel(task, chunk);
+}
+
 // Only where all chunks are equally long.
-bool ContractionEmitter::SplitsAhead() const {
+bool SplitContraction::SplitsAhead() const {
   return plan_.chunk == 0 || plan_.depth.back().extent.constant() % plan_.chunk == 0;
 }
 
-std::int64_t ContractionEmitter::SplitRowsPerBlock() const {
+std::int64_t SplitContraction::SplitRowsPerBlock() const {
   const std::int64_t blocks = (plan_.units_per_task + 1) / 2;
   return (kTileRows + blocks - 1) / blocks;
 }
 
-llvm::Value* ContractionEmitter::GranulesOf(const PanelChunk& chunk) {
+llvm::Value* SplitContraction::GranulesOf(const PanelChunk& chunk) {
   const std::int64_t granule = plan_.depth_granule;
   if (chunk.depth == nullptr) return e_.I64(plan_.ConstantDepth() / granule);
   llvm::Value* depth = chunk.depth;
@@ -199,8 +262,8 @@ llvm::Value* ContractionEmitter::GranulesOf(const PanelChunk& chunk) {
 }
 
 // One of the 16 rows of pairs of a granule; the same row of the panel after it is fetched.
-void ContractionEmitter::SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule,
-                                  llvm::Value* row) {
+void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule,
+                                llvm::Value* row) {
   llvm::IRBuilder<>& b = e_.b();
   const std::int64_t tiles = plan_.vectors;
   const std::int64_t row_bytes = tiles * 2 * kTileRowBytes;
@@ -229,7 +292,7 @@ void ContractionEmitter::SplitRow(llvm::Value* source, llvm::Value* target, llvm
   }
 }
 
-void ContractionEmitter::BeginSplitPanel(PanelChunk& chunk) {
+void SplitContraction::BeginSplitPanel(PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Value* ready = b.CreateAlignedLoad(
       b.getPtrTy(), e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
@@ -244,9 +307,8 @@ void ContractionEmitter::BeginSplitPanel(PanelChunk& chunk) {
   });
 }
 
-ContractionEmitter::SplitFeed ContractionEmitter::FeedOf(const ContractionTask& task,
-                                                         const PanelChunk& chunk,
-                                                         llvm::Value* unit) {
+SplitContraction::SplitFeed SplitContraction::FeedOf(const ContractionTask& task,
+                                                     const PanelChunk& chunk, llvm::Value* unit) {
   llvm::IRBuilder<>& b = e_.b();
   SplitFeed feed;
   if (!SplitsAhead()) return feed;
@@ -259,7 +321,7 @@ ContractionEmitter::SplitFeed ContractionEmitter::FeedOf(const ContractionTask& 
   return feed;
 }
 
-void ContractionEmitter::EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk) {
+void SplitContraction::EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
   if (!SplitsAhead()) return;
   // What a task of fewer units has left over.
@@ -276,11 +338,31 @@ void ContractionEmitter::EndSplitPanel(const ContractionTask& task, const PanelC
 
 // ---- Products ----
 
-std::int64_t ContractionEmitter::MaxSplitGranules() const {
+void SplitContraction::EmitBlock(const ContractionTask& task, const PanelChunk& chunk,
+                                 llvm::Value* number, const UnitPair& pair) {
+  EmitSplitBlock(chunk, pair.first, pair.second, FeedOf(task, chunk, number));
+  const auto settle = [&](const RowUnit& unit, std::int64_t offset, llvm::Value* into) {
+    llvm::Value* total = HasSplitRuns() ? e_.Scratch(plan_.total_offset + offset) : nullptr;
+    SettleSplitUnit(chunk, unit, e_.Scratch(plan_.block_offset + offset), total, into);
+  };
+  settle(pair.first, 0, pair.sums);
+  if (pair.second != nullptr) settle(*pair.second, plan_.unit_bytes, pair.second_sums);
+}
+
+void SplitContraction::FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
+                                   const UnitPair& pair) {
+  if (DefersEpilogue()) {
+    DeferOrEmitEpilogue(task, chunk, pair.first, pair.second, pair.sums);
+  } else {
+    AmxContraction::FinishBlock(task, chunk, pair);
+  }
+}
+
+std::int64_t SplitContraction::MaxSplitGranules() const {
   return (plan_.chunk != 0 ? plan_.chunk : plan_.ConstantDepth()) / kGranule;
 }
 
-std::int64_t ContractionEmitter::GranulesOfSplitRun() const {
+std::int64_t SplitContraction::GranulesOfSplitRun() const {
   const SumRuns& runs = plan_.runs;
   if (runs.one) return MaxSplitGranules();
   std::int64_t elements = runs.length;
@@ -290,18 +372,83 @@ std::int64_t ContractionEmitter::GranulesOfSplitRun() const {
   return runs.dim + 1 < plan_.depth.size() ? elements / kGranule : elements;
 }
 
-bool ContractionEmitter::HasSplitRuns() const { return GranulesOfSplitRun() < MaxSplitGranules(); }
+bool SplitContraction::HasSplitRuns() const { return GranulesOfSplitRun() < MaxSplitGranules(); }
 
-void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first,
-                                        const RowUnit* second, const SplitFeed& feed) {
+// Products of one granule into the tiles of a block, the rows that are split and the epilogues that
+// are run meanwhile.
+void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lhs,
+                                        llvm::Value* granule) {
+  llvm::Value* rhs =
+      AddBytes(block.parts, e_.Mul(granule, e_.I64(kSplitParts * plan_.vectors * kTileBytes)));
+  const auto load_lhs = [&](int part) {
+    for (int r = 0; r < block.row_tiles; ++r) {
+      llvm::Value* pointer = AddBytes(lhs, e_.I64(part * kTileRowBytes));
+      tiles_.Load(AmxTiles::kLhs + r, r == 0 ? pointer : AddBytes(pointer, block.distance),
+                  block.lhs_stride);
+    }
+  };
+  const auto load_rhs = [&](int part) {
+    for (int c = 0; c < plan_.vectors; ++c) {
+      tiles_.Load(AmxTiles::kRhs + c,
+                  AddBytes(rhs, e_.I64((part * plan_.vectors + c) * kTileBytes)),
+                  e_.I64(kTileRowBytes));
+    }
+  };
+  const std::span<const Step> steps =
+      func_.parts == 2 ? std::span<const Step>(kOfTwoParts) : kOfThreeParts;
+  std::size_t fed = 0;
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    if (steps[step].loads_lhs) load_lhs(steps[step].lhs);
+    if (steps[step].loads_rhs) load_rhs(steps[step].rhs);
+    for (int r = 0; r < block.row_tiles; ++r) {
+      for (int c = 0; c < plan_.vectors; ++c) {
+        tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
+      }
+    }
+    for (; fed < block.feed_rows.size() * (step + 1) / steps.size(); ++fed) {
+      SplitRow(block.feed.source, block.feed.target, granule, block.feed_rows[fed]);
+    }
+    const auto row = static_cast<std::int64_t>(step);
+    const std::int64_t end = step + 1 == steps.size() ? block.deferred_rows : row + 1;
+    for (std::int64_t i = row; i < std::min(end, block.deferred_rows); ++i) {
+      llvm::Value* number = e_.Add(e_.Mul(granule, e_.I64(block.deferred_rows)), e_.I64(i));
+      e_.If(e_.b().CreateICmpSLT(number, block.deferred.count),
+            [&] { EmitDeferredRow(block.deferred, number); });
+    }
+  }
+}
+
+SplitContraction::SplitBlock SplitContraction::BlockOf(const PanelChunk& chunk,
+                                                       const RowUnit& first, const RowUnit* second,
+                                                       const SplitFeed& feed) {
+  SplitBlock block;
+  block.row_tiles = second != nullptr ? 2 : 1;
+  block.parts = chunk.parts;
+  block.feed = feed;
+  if (feed.source != nullptr) {
+    for (std::int64_t i = 0; i < SplitRowsPerBlock(); ++i) {
+      block.feed_rows.push_back(e_.Min(e_.Add(feed.first_row, e_.I64(i)), e_.I64(kTileRows - 1)));
+    }
+  }
+  if (DefersEpilogue()) {
+    block.deferred_rows = DeferredRowsPerGranule();
+    block.deferred = TakeDeferred();
+  }
+  if (second != nullptr) {
+    block.distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
+  }
+  block.lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
+  return block;
+}
+
+void SplitContraction::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first,
+                                      const RowUnit* second, const SplitFeed& feed) {
   llvm::IRBuilder<>& b = e_.b();
-  const int row_tiles = second != nullptr ? 2 : 1;
-  const int column_tiles = plan_.vectors;
   llvm::Value* sum_stride = e_.I64(SumBytes());
   const auto for_each_sum = [&](llvm::Value* base,
                                 llvm::function_ref<void(int, llvm::Value*)> use) {
-    for (int r = 0; r < row_tiles; ++r) {
-      for (int c = 0; c < column_tiles; ++c) {
+    for (int r = 0; r < (second != nullptr ? 2 : 1); ++r) {
+      for (int c = 0; c < plan_.vectors; ++c) {
         use(r * 2 + c, AddBytes(base, e_.I64(r * plan_.unit_bytes + c * kTileRowBytes)));
       }
     }
@@ -310,71 +457,9 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
   const auto store = [&](int tile, llvm::Value* pointer) {
     tiles_.Store(tile, pointer, sum_stride);
   };
-  llvm::Value* block = e_.Scratch(plan_.block_offset);
-  for_each_sum(block, begin_run);
-  Values feed_rows;
-  if (feed.source != nullptr) {
-    for (std::int64_t i = 0; i < SplitRowsPerBlock(); ++i) {
-      feed_rows.push_back(e_.Min(e_.Add(feed.first_row, e_.I64(i)), e_.I64(kTileRows - 1)));
-    }
-  }
-  const bool defers = DefersEpilogue();
-  const std::int64_t deferred_rows = defers ? DeferredRowsPerGranule() : 0;
-  const DeferredRows deferred = defers ? TakeDeferred() : DeferredRows();
-  llvm::Value* distance =
-      second == nullptr ? nullptr : b.CreatePtrDiff(b.getInt8Ty(), second->lhs, first.lhs);
-  llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
-  const auto multiply = [&](llvm::Value* lhs, llvm::Value* granule, Values&) {
-    llvm::Value* rhs =
-        AddBytes(chunk.parts, e_.Mul(granule, e_.I64(kSplitParts * column_tiles * kTileBytes)));
-    const auto load_lhs = [&](int part) {
-      for (int r = 0; r < row_tiles; ++r) {
-        llvm::Value* pointer = AddBytes(lhs, e_.I64(part * kTileRowBytes));
-        tiles_.Load(AmxTiles::kLhs + r, r == 0 ? pointer : AddBytes(pointer, distance), lhs_stride);
-      }
-    };
-    const auto load_rhs = [&](int part) {
-      for (int c = 0; c < column_tiles; ++c) {
-        tiles_.Load(AmxTiles::kRhs + c,
-                    AddBytes(rhs, e_.I64((part * column_tiles + c) * kTileBytes)),
-                    e_.I64(kTileRowBytes));
-      }
-    };
-    // The small products first, so that they are not lost; each step loads no more than it must.
-    struct Step {
-      int lhs, rhs;
-      bool loads_lhs, loads_rhs;
-    };
-    constexpr std::array<Step, 6> kOfThreeParts = {{{kLow, kHigh, true, true},
-                                                    {kMiddle, kHigh, true, false},
-                                                    {kMiddle, kMiddle, false, true},
-                                                    {kHigh, kMiddle, true, false},
-                                                    {kHigh, kLow, false, true},
-                                                    {kHigh, kHigh, false, true}}};
-    constexpr std::array<Step, 3> kOfTwoParts = {
-        {{kMiddle, kHigh, true, true}, {kHigh, kMiddle, true, true}, {kHigh, kHigh, false, true}}};
-    const std::span<const Step> steps =
-        func_.parts == 2 ? std::span<const Step>(kOfTwoParts) : kOfThreeParts;
-    std::size_t fed = 0;
-    for (std::size_t step = 0; step < steps.size(); ++step) {
-      if (steps[step].loads_lhs) load_lhs(steps[step].lhs);
-      if (steps[step].loads_rhs) load_rhs(steps[step].rhs);
-      for (int r = 0; r < row_tiles; ++r) {
-        for (int c = 0; c < column_tiles; ++c) {
-          tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
-        }
-      }
-      for (; fed < feed_rows.size() * (step + 1) / steps.size(); ++fed) {
-        SplitRow(feed.source, feed.target, granule, feed_rows[fed]);
-      }
-      const auto row = static_cast<std::int64_t>(step);
-      const std::int64_t end = step + 1 == steps.size() ? deferred_rows : row + 1;
-      for (std::int64_t i = row; i < std::min(end, deferred_rows); ++i) {
-        llvm::Value* number = e_.Add(e_.Mul(granule, e_.I64(deferred_rows)), e_.I64(i));
-        e_.If(b.CreateICmpSLT(number, deferred.count), [&] { EmitDeferredRow(deferred, number); });
-      }
-    }
-  };
+  llvm::Value* sums = e_.Scratch(plan_.block_offset);
+  for_each_sum(sums, begin_run);
+  const SplitBlock block = BlockOf(chunk, first, second, feed);
   const auto end_run = [&](Values& carried) {
     if (!HasSplitRuns()) return;
     llvm::Value* done = carried.back();
@@ -396,8 +481,13 @@ void ContractionEmitter::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& 
     });
   };
   Values none;
-  ForEachGranule(chunk, first.lhs, none, multiply, end_run);
-  for_each_sum(block, store);
+  ForEachGranule(
+      chunk, first.lhs, none,
+      [&](llvm::Value* lhs, llvm::Value* granule, Values&) {
+        EmitSplitGranule(block, lhs, granule);
+      },
+      end_run);
+  for_each_sum(sums, store);
 }
 
 }  // namespace stoker::codegen
