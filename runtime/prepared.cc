@@ -1,10 +1,10 @@
-#include "runtime/cpu/prepared.h"
+#include "runtime/prepared.h"
 
 #include <algorithm>
 
 #include "protocol/base/bytes.h"
 
-namespace stoker::cpu {
+namespace stoker {
 namespace {
 
 // Position among the kParameter inputs of graph input `input`.
@@ -91,4 +91,4 @@ std::optional<std::size_t> Prepared::Changed() const {
   return watch_ == nullptr ? std::nullopt : watch_->Changed();
 }
 
-}  // namespace stoker::cpu
+}  // namespace stoker

@@ -1,31 +1,16 @@
-#include "runtime/cpu/executable.h"
+#include "runtime/executable.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "protocol/artifact/kernel_abi.h"
-#include "runtime/cpu/device_state.h"
-#include "runtime/cpu/flush_mode.h"
-#include "runtime/cpu/launcher.h"
 
-namespace stoker::cpu {
+namespace stoker {
 namespace {
-
-// Tables of one call, kept for the next one so that a warm call allocates nothing.
-struct Workspace {
-  Slots slots;
-  std::vector<void*> table;
-};
-
-struct Sizing {
-  SymBindings symbols;
-  std::shared_ptr<const SizedPlan> plan;
-};
 
 Result<std::string> FetchBlob(const BlobSource& blobs, std::string_view kind, const Digest& digest,
                               std::uint64_t size_bytes) {
@@ -39,78 +24,103 @@ Result<std::string> FetchBlob(const BlobSource& blobs, std::string_view kind, co
   return bytes;
 }
 
-Result<std::shared_ptr<const Region>> LoadConstant(const BlobSource& blobs,
-                                                   const ConstantRef& constant) {
+Result<std::shared_ptr<const LoadedKernel>> LoadKernel(Device& device, const BlobSource& blobs,
+                                                       const KernelRef& kernel) {
+  STOKER_TRY(const std::string bytes, FetchBlob(blobs, "Kernel", kernel.blob, kernel.size_bytes));
+  return device.LoadKernel(kernel.blob, bytes);
+}
+
+Result<std::shared_ptr<const DeviceMemory>> LoadConstant(Device& device, const BlobSource& blobs,
+                                                         const ConstantRef& constant) {
   STOKER_TRY(const std::string bytes,
              FetchBlob(blobs, "Constant", constant.blob, constant.size_bytes));
   if (const Digest actual = Sha256Of(bytes); actual != constant.blob) {
     return DataLoss("Constant " + constant.blob.ToHex() + " has bytes with digest " +
                     actual.ToHex() + ".");
   }
-  STOKER_TRY(Region region, Region::Allocate(static_cast<std::int64_t>(bytes.size())));
-  std::memcpy(region.data(), bytes.data(), bytes.size());
-  return std::shared_ptr<const Region>(std::make_shared<Region>(std::move(region)));
+  STOKER_TRY(DeviceMemory memory, device.AllocateWith(bytes));
+  return std::make_shared<const DeviceMemory>(std::move(memory));
+}
+
+AddressLayout LayoutOf(const Artifact& artifact) {
+  return {artifact.plan.inputs.size(), artifact.plan.outputs.size(), artifact.constants.size()};
+}
+
+// What one set of symbol values has made.
+struct Sizing {
+  SymBindings symbols;
+  std::shared_ptr<const ReadyPlan> plan;
+};
+
+using Addresses = std::vector<std::byte*>;
+
+// Plans write to no input: the decoder refuses what could, and kernels keep to their plan.
+std::byte* AddressOf(const void* input) {
+  return static_cast<std::byte*>(const_cast<void*>(input));
 }
 
 }  // namespace
 
 struct Executable::State {
-  State(Device::State& shared, Artifact loaded) : device(shared), artifact(std::move(loaded)) {}
+  State(Device& on, Artifact loaded)
+      : device(on), artifact(std::move(loaded)), layout(LayoutOf(artifact)) {}
 
   Status LoadBlobs(const BlobSource& blobs);
-  Status Size();
+  // Once the blobs are there.
+  Status MakePlans();
+  Result<std::shared_ptr<const ReadyPlan>> Ready(const SymBindings& symbols) const;
   // Found in the store, or made. `stay`: they have been bound for a while.
   Result<std::shared_ptr<const Prepared>> Obtain(std::span<const Parameter> parameters, bool stay,
-                                                 int threads);
+                                                 Queue& queue);
   Result<std::shared_ptr<const Prepared>> Prepare(std::span<const Parameter> parameters,
-                                                  std::unique_ptr<ContentWatch> watch, int threads);
+                                                  std::unique_ptr<ContentWatch> watch,
+                                                  Queue& queue) const;
   // Addresses that stay the same in every call.
-  Slots FixedSlots() const;
-  void SetParameters(std::span<const Parameter> parameters, Slots& slots) const;
-  Status CheckCall(const SizedPlan& sizes, const Binding& binding, const Call& call) const;
-  std::unique_ptr<Workspace> TakeWorkspace();
-  void ReturnWorkspace(std::unique_ptr<Workspace> workspace);
-  Status Run(const SizedPlan& sizes, const Binding& binding, const Call& call,
+  Addresses FixedAddresses() const;
+  void SetParameters(std::span<const Parameter> parameters, Addresses& addresses) const;
+  Status CheckCall(const ReadyPlan& plan, const Binding& binding, const Call& call) const;
+  std::unique_ptr<Addresses> TakeAddresses();
+  void ReturnAddresses(std::unique_ptr<Addresses> addresses);
+  Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
              std::vector<double>* seconds);
 
-  Device::State& device;
+  Device& device;
   const Artifact artifact;
-  std::vector<std::shared_ptr<const Kernel>> kernels;
-  std::vector<std::shared_ptr<const Region>> constants;
+  const AddressLayout layout;
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels;
+  std::vector<std::shared_ptr<const DeviceMemory>> constants;
   std::vector<std::uint32_t> parameter_inputs;   // Graph inputs of role kParameter.
   std::vector<std::uint32_t> activation_inputs;  // The others.
 
-  SizedPrepare prepare;
   PreparePlan prepare_plan;
+  std::int64_t prepared_bytes = 0;  // With what may be read past their end.
+  std::unique_ptr<const LaunchList> prepare;
   std::shared_ptr<PreparedStore> store;       // May be null.
   std::vector<std::int64_t> parameter_bytes;  // Of each parameter.
   std::atomic<bool> has_prepared{false};
-  std::shared_ptr<const SizedPlan> static_sizes;  // Null when the plan has symbols.
+  std::shared_ptr<const ReadyPlan> static_plan;  // Null when the plan has symbols.
 
   std::mutex mutex;             // Guards what follows.
   std::vector<Sizing> sizings;  // Most recently used first.
-  std::vector<std::unique_ptr<Workspace>> workspaces;
+  // Kept for the next calls, so that a warm one allocates nothing.
+  std::vector<std::unique_ptr<Addresses>> free_addresses;
 };
 
 Status Executable::State::LoadBlobs(const BlobSource& blobs) {
   for (const KernelRef& ref : artifact.kernels) {
     STOKER_TRY(auto kernel,
-               device.kernels.GetOrMake(ref.blob, [&]() -> Result<std::shared_ptr<const Kernel>> {
-                 STOKER_TRY(const std::string bytes,
-                            FetchBlob(blobs, "Kernel", ref.blob, ref.size_bytes));
-                 return Kernel::Load(ref.blob, bytes);
-               }));
+               device.kernels_.GetOrMake(ref.blob, [&] { return LoadKernel(device, blobs, ref); }));
     kernels.push_back(std::move(kernel));
   }
   for (const ConstantRef& ref : artifact.constants) {
-    STOKER_TRY(auto constant,
-               device.constants.GetOrMake(ref.blob, [&] { return LoadConstant(blobs, ref); }));
+    STOKER_TRY(auto constant, device.constants_.GetOrMake(
+                                  ref.blob, [&] { return LoadConstant(device, blobs, ref); }));
     constants.push_back(std::move(constant));
   }
   return Ok();
 }
 
-Status Executable::State::Size() {
+Status Executable::State::MakePlans() {
   for (std::uint32_t i = 0; i < artifact.plan.inputs.size(); ++i) {
     const bool parameter = artifact.plan.input_roles[i] == InputRole::kParameter;
     (parameter ? parameter_inputs : activation_inputs).push_back(i);
@@ -122,81 +132,81 @@ Status Executable::State::Size() {
     parameter_bytes.push_back(elements.IsConstant() ? elements.constant() * SizeInBytes(type.dtype)
                                                     : 0);
   }
-  STOKER_TRY(prepare, SizePrepare(artifact));
-  prepare_plan = PreparePlanOf(artifact, prepare);
+  STOKER_TRY(const SizedPrepare sizes, SizePrepare(artifact));
+  prepare_plan = PreparePlanOf(artifact, sizes);
+  prepared_bytes = sizes.prepared_bytes + kBufferReadSlack;
+  prepare =
+      device.Ready(sizes.launches, {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
+                   layout, kernels);
   const bool symbolic = std::ranges::any_of(artifact.guards.guards(), [](const Guard& guard) {
     return guard.kind == GuardKind::kBindSymbol;
   });
   if (!symbolic) {
-    STOKER_TRY(SizedPlan sizes, SizePlan(artifact, {}));
-    static_sizes = std::make_shared<const SizedPlan>(std::move(sizes));
+    STOKER_TRY(static_plan, Ready({}));
   }
   return Ok();
 }
 
-Slots Executable::State::FixedSlots() const {
-  Slots slots(artifact.plan.inputs.size(), artifact.plan.outputs.size(), constants.size());
-  for (std::uint32_t i = 0; i < constants.size(); ++i) {
-    slots.Of(BufferKind::kConstant, i) = constants[i]->data();
-  }
-  return slots;
+Result<std::shared_ptr<const ReadyPlan>> Executable::State::Ready(
+    const SymBindings& symbols) const {
+  STOKER_TRY(SizedPlan sizes, SizePlan(artifact, symbols));
+  const ArenaUse arena{BufferKind::kArena, sizes.arena_bytes, sizes.arena_zero_bytes, sizes.serial};
+  auto launches = device.Ready(sizes.launches, arena, layout, kernels);
+  return std::make_shared<const ReadyPlan>(ReadyPlan{std::move(sizes), std::move(launches)});
 }
 
-void Executable::State::SetParameters(std::span<const Parameter> parameters, Slots& slots) const {
+Addresses Executable::State::FixedAddresses() const {
+  Addresses addresses(layout.size());
+  for (std::uint32_t i = 0; i < constants.size(); ++i) {
+    addresses[layout.IndexOf(BufferKind::kConstant, i)] = constants[i]->data();
+  }
+  return addresses;
+}
+
+void Executable::State::SetParameters(std::span<const Parameter> parameters,
+                                      Addresses& addresses) const {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    // Plans write to no input: the decoder refuses what could, and kernels keep to their plan.
-    slots.Of(BufferKind::kInput, parameter_inputs[i]) = const_cast<void*>(parameters[i].data);
+    addresses[layout.IndexOf(BufferKind::kInput, parameter_inputs[i])] =
+        AddressOf(parameters[i].data);
   }
 }
 
 // Parameters that replace others in one process are most likely being trained: no later process
 // will have the same.
 Result<std::shared_ptr<const Prepared>> Executable::State::Obtain(
-    std::span<const Parameter> parameters, bool stay, int threads) {
+    std::span<const Parameter> parameters, bool stay, Queue& queue) {
   const bool is_first = !has_prepared.exchange(true);
-  if (!is_first && !stay) return Prepare(parameters, nullptr, threads);
-  const int team = device.threads.Prepare(threads);
+  if (!is_first && !stay) return Prepare(parameters, nullptr, queue);
   // Before anything else reads them: what is written from here on is seen.
-  auto watch = std::make_unique<ContentWatch>(RegionsOf(prepare_plan, parameters, parameter_bytes),
-                                              device.threads, team);
-  const std::int64_t bytes = prepare.prepared_bytes + kBufferReadSlack;
-  if (!is_first || store == nullptr || !store->Takes(bytes)) {
-    return Prepare(parameters, std::move(watch), threads);
+  std::unique_ptr<ContentWatch> watch =
+      device.Watch(RegionsOf(prepare_plan, parameters, parameter_bytes), queue);
+  if (!is_first || store == nullptr || !store->Takes(prepared_bytes)) {
+    return Prepare(parameters, std::move(watch), queue);
   }
   const Digest key = PortablePreparedKey(prepare_plan, watch->digest());
-  if (std::optional<Region> found = store->Find(key, bytes, device.threads, team)) {
-    std::shared_ptr<const Prepared> prepared =
-        std::make_shared<Prepared>(std::move(*found), std::move(watch), /*is_from_file=*/true);
-    store->Settle(prepared);
-    return prepared;
+  if (std::optional<DeviceMemory> found = store->Find(key, prepared_bytes, queue)) {
+    return std::make_shared<const Prepared>(std::move(*found), std::move(watch),
+                                            /*is_from_file=*/true);
   }
-  STOKER_TRY(auto prepared, Prepare(parameters, std::move(watch), threads));
-  store->Keep(key, prepared);
+  STOKER_TRY(auto prepared, Prepare(parameters, std::move(watch), queue));
+  store->Keep(key, prepared->memory());
   return prepared;
 }
 
 Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
-    std::span<const Parameter> parameters, std::unique_ptr<ContentWatch> watch, int threads) {
-  STOKER_TRY(Region memory, Region::Allocate(prepare.prepared_bytes + kBufferReadSlack));
-  const std::int64_t stride = ScratchStride(prepare.launches);
-  const int team = device.threads.Prepare(threads);
-  STOKER_TRY(const Region arena,
-             Region::Allocate(prepare.prepare_arena_bytes + kBufferAlignment + team * stride));
-  Slots slots = FixedSlots();
-  SetParameters(parameters, slots);
-  slots.Of(BufferKind::kPrepared, 0) = memory.data();
-  slots.Of(BufferKind::kPrepareArena, 0) = arena.data();
-  std::vector<void*> table(MaxOperands(prepare.launches));
-  std::byte* const scratch = arena.data() + arena.size() - team * stride;
-  // Whoever prepares, others take it, in the next process too.
-  const WithFlushMode whole(FlushMode{});
-  RunLaunches(device.threads, team, prepare.launches, kernels, slots, table, {scratch, stride},
-              nullptr);
-  return std::shared_ptr<const Prepared>(
-      std::make_shared<Prepared>(std::move(memory), std::move(watch)));
+    std::span<const Parameter> parameters, std::unique_ptr<ContentWatch> watch,
+    Queue& queue) const {
+  STOKER_TRY(DeviceMemory memory, device.Allocate(prepared_bytes));
+  Addresses addresses = FixedAddresses();
+  SetParameters(parameters, addresses);
+  addresses[layout.IndexOf(BufferKind::kPrepared)] = memory.data();
+  STOKER_RETURN_IF_ERROR(queue.Run(*prepare, addresses, nullptr));
+  // Others will read it, from queues of their own.
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return std::make_shared<const Prepared>(std::move(memory), std::move(watch));
 }
 
-Status Executable::State::CheckCall(const SizedPlan& sizes, const Binding& binding,
+Status Executable::State::CheckCall(const ReadyPlan& ready, const Binding& binding,
                                     const Call& call) const {
   const LaunchPlan& plan = artifact.plan;
   if (call.inputs.size() != plan.inputs.size() || call.outputs.size() != plan.outputs.size()) {
@@ -210,64 +220,43 @@ Status Executable::State::CheckCall(const SizedPlan& sizes, const Binding& bindi
                            " parameters; the plan has " + std::to_string(parameter_inputs.size()) +
                            ".");
   }
-  STOKER_CHECK(sizes.launches.size() == plan.launches.size());
+  STOKER_CHECK(ready.sizes.launches.size() == plan.launches.size());
   return Ok();
 }
 
-std::unique_ptr<Workspace> Executable::State::TakeWorkspace() {
+std::unique_ptr<Addresses> Executable::State::TakeAddresses() {
   {
     const std::lock_guard lock(mutex);
-    if (!workspaces.empty()) {
-      std::unique_ptr<Workspace> workspace = std::move(workspaces.back());
-      workspaces.pop_back();
-      return workspace;
+    if (!free_addresses.empty()) {
+      std::unique_ptr<Addresses> addresses = std::move(free_addresses.back());
+      free_addresses.pop_back();
+      return addresses;
     }
   }
-  std::size_t operands = 0;
-  for (const Launch& launch : artifact.plan.launches) {
-    operands = std::max(operands, launch.buffers.size());
-  }
-  return std::make_unique<Workspace>(Workspace{FixedSlots(), std::vector<void*>(operands)});
+  return std::make_unique<Addresses>(FixedAddresses());
 }
 
-void Executable::State::ReturnWorkspace(std::unique_ptr<Workspace> workspace) {
+void Executable::State::ReturnAddresses(std::unique_ptr<Addresses> addresses) {
   const std::lock_guard lock(mutex);
-  workspaces.push_back(std::move(workspace));
+  free_addresses.push_back(std::move(addresses));
 }
 
-Status Executable::State::Run(const SizedPlan& sizes, const Binding& binding, const Call& call,
-                              std::vector<double>* seconds) {
-  STOKER_RETURN_IF_ERROR(CheckCall(sizes, binding, call));
+Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, const Call& call,
+                              Queue& queue, std::vector<double>* seconds) {
+  STOKER_RETURN_IF_ERROR(CheckCall(plan, binding, call));
   const auto start = std::chrono::steady_clock::now();
-  const int team = device.threads.Prepare(call.threads);
-  const std::int64_t stride = ScratchStride(sizes.launches);
-  // The arena with its read slack, padded to where scratch may start.
-  const std::int64_t scratch_offset =
-      (sizes.arena_bytes + kBufferReadSlack + kBufferAlignment - 1) / kBufferAlignment *
-      kBufferAlignment;
-  STOKER_TRY(Arena arena, device.arenas.Take(scratch_offset + team * stride));
-  std::byte* const memory = arena.memory.data();
-  if (arena.last_user != sizes.serial) {
-    std::memset(memory, 0, static_cast<std::size_t>(sizes.arena_zero_bytes));
-    arena.last_user = sizes.serial;
-  }
-  std::unique_ptr<Workspace> workspace = TakeWorkspace();
-
-  Slots& slots = workspace->slots;
-  slots.Of(BufferKind::kArena, 0) = memory;
-  slots.Of(BufferKind::kPrepared, 0) = binding.prepared->memory().data();
+  std::unique_ptr<Addresses> addresses = TakeAddresses();
+  (*addresses)[layout.IndexOf(BufferKind::kPrepared)] = binding.prepared->memory().data();
   for (const std::uint32_t i : activation_inputs) {
-    slots.Of(BufferKind::kInput, i) = const_cast<void*>(call.inputs[i]);
+    (*addresses)[layout.IndexOf(BufferKind::kInput, i)] = AddressOf(call.inputs[i]);
   }
-  SetParameters(binding.parameters, slots);
+  SetParameters(binding.parameters, *addresses);
   for (std::uint32_t i = 0; i < call.outputs.size(); ++i) {
-    slots.Of(BufferKind::kOutput, i) = call.outputs[i];
+    (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] = static_cast<std::byte*>(call.outputs[i]);
   }
-  RunLaunches(device.threads, team, sizes.launches, kernels, slots, workspace->table,
-              {memory + scratch_offset, stride}, seconds);
-
-  ReturnWorkspace(std::move(workspace));
-  device.arenas.Return(std::move(arena));
+  const Status status = queue.Run(*plan.launches, *addresses, seconds);
+  ReturnAddresses(std::move(addresses));
+  STOKER_RETURN_IF_ERROR(status);
   if (!prepare_plan.parameters.empty()) {
     binding.prepared->Used(std::chrono::steady_clock::now() - start);
   }
@@ -289,11 +278,11 @@ Result<std::unique_ptr<Executable>> Executable::Load(Device& device,
     return DataLoss("Artifact of request " + request_key.ToHex() + " was made for request " +
                     artifact->request_key.ToHex() + ".");
   }
-  STOKER_RETURN_IF_ERROR(artifact->target.CheckRunsOn(device.host()));
-  auto state = std::make_unique<State>(*device.state_, std::move(artifact).value());
+  STOKER_RETURN_IF_ERROR(artifact->target.CheckRunsOn(device.target()));
+  auto state = std::make_unique<State>(device, std::move(artifact).value());
   state->store = std::move(store);
-  STOKER_RETURN_IF_ERROR(state->Size());
   STOKER_RETURN_IF_ERROR(state->LoadBlobs(blobs));
+  STOKER_RETURN_IF_ERROR(state->MakePlans());
   return std::unique_ptr<Executable>(new Executable(std::move(state)));
 }
 
@@ -306,7 +295,7 @@ std::span<const std::uint32_t> Executable::prepared_parameters() const {
   return state_->prepare_plan.parameters;
 }
 
-Status Executable::BindParameters(std::span<const Parameter> parameters, int threads,
+Status Executable::BindParameters(std::span<const Parameter> parameters, Queue& queue,
                                   std::shared_ptr<const Binding>* binding) {
   if (parameters.size() != state_->parameter_inputs.size()) {
     return InvalidArgument(std::to_string(parameters.size()) +
@@ -323,7 +312,7 @@ Status Executable::BindParameters(std::span<const Parameter> parameters, int thr
         Binding{{parameters.begin(), parameters.end()}, (*binding)->prepared});
     return Ok();
   }
-  WeakCache<Prepared>& shared = state_->device.prepared;
+  WeakCache<Prepared>& shared = state_->device.prepared_;
   if (stay) shared.Forget(key, (*binding)->prepared);
   // Old and new prepared data never exist at the same time because of this binding.
   binding->reset();
@@ -331,15 +320,15 @@ Status Executable::BindParameters(std::span<const Parameter> parameters, int thr
   while (prepared == nullptr || prepared->IsStale()) {
     if (prepared != nullptr) shared.Forget(key, prepared);
     STOKER_TRY(prepared,
-               shared.GetOrMake(key, [&] { return state_->Obtain(parameters, stay, threads); }));
+               shared.GetOrMake(key, [&] { return state_->Obtain(parameters, stay, queue); }));
   }
   *binding = std::make_shared<const Binding>(
       Binding{{parameters.begin(), parameters.end()}, std::move(prepared)});
   return Ok();
 }
 
-Result<std::shared_ptr<const SizedPlan>> Executable::Sizes(std::span<const InputView> inputs) {
-  if (state_->static_sizes != nullptr) return state_->static_sizes;
+Result<std::shared_ptr<const ReadyPlan>> Executable::PlanFor(std::span<const InputView> inputs) {
+  if (state_->static_plan != nullptr) return state_->static_plan;
   SymBindings symbols = guards().Bind(inputs);
   const std::lock_guard lock(state_->mutex);
   std::vector<Sizing>& sizings = state_->sizings;
@@ -348,24 +337,25 @@ Result<std::shared_ptr<const SizedPlan>> Executable::Sizes(std::span<const Input
     std::rotate(sizings.begin(), found, found + 1);
     return sizings.front().plan;
   }
-  STOKER_TRY(SizedPlan sizes, SizePlan(artifact(), symbols));
-  if (sizings.size() == kMaxSizings) sizings.pop_back();
-  auto plan = std::make_shared<const SizedPlan>(std::move(sizes));
+  STOKER_TRY(auto plan, state_->Ready(symbols));
+  if (sizings.size() == kMaxPlans) sizings.pop_back();
   sizings.insert(sizings.begin(), Sizing{std::move(symbols), plan});
   return plan;
 }
 
-Status Executable::Run(const SizedPlan& sizes, const Binding& binding, const Call& call) {
-  return state_->Run(sizes, binding, call, nullptr);
+Status Executable::Run(const ReadyPlan& plan, const Binding& binding, const Call& call,
+                       Queue& queue) {
+  return state_->Run(plan, binding, call, queue, nullptr);
 }
 
-Result<std::vector<LaunchProfile>> Executable::Profile(const SizedPlan& sizes,
-                                                       const Binding& binding, const Call& call) {
+Result<std::vector<LaunchProfile>> Executable::Profile(const ReadyPlan& ready,
+                                                       const Binding& binding, const Call& call,
+                                                       Queue& queue) {
   std::vector<double> seconds;
-  STOKER_RETURN_IF_ERROR(state_->Run(sizes, binding, call, &seconds));
+  STOKER_RETURN_IF_ERROR(state_->Run(ready, binding, call, queue, &seconds));
   std::vector<LaunchProfile> profile;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
-    const SizedLaunch& launch = sizes.launches[i];
+    const SizedLaunch& launch = ready.sizes.launches[i];
     profile.push_back(LaunchProfile{plan().launches[i].label, seconds[i] * 1e6,
                                     static_cast<double>(launch.flops) / seconds[i] / 1e9,
                                     static_cast<double>(launch.bytes) / seconds[i] / 1e9});
@@ -373,4 +363,4 @@ Result<std::vector<LaunchProfile>> Executable::Profile(const SizedPlan& sizes,
   return profile;
 }
 
-}  // namespace stoker::cpu
+}  // namespace stoker

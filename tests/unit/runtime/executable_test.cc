@@ -1,4 +1,4 @@
-#include "runtime/cpu/executable.h"
+#include "runtime/executable.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,26 @@
 #include <vector>
 
 #include "runtime/cpu/flush_mode.h"
+#include "runtime/cpu/prepared_store.h"
+#include "runtime/cpu/queue.h"
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
 #include "tests/unit/temp_folder.h"
 
-namespace stoker::cpu {
+namespace stoker {
 namespace {
+
+using cpu::AddDoubledWeight;
+using cpu::Arena;
+using cpu::Chain;
+using cpu::ConstantAt;
+using cpu::Device;
+using cpu::FlushMode;
+using cpu::In;
+using cpu::Out;
+using cpu::PlanBuilder;
+using cpu::Queue;
+using cpu::WithFlushMode;
 
 using Floats = std::vector<float>;
 
@@ -35,16 +49,38 @@ class ExecutableTest : public testing::Test {
     return std::move(loaded).value();
   }
 
+  static Status BindOn(Device& device, Executable& executable,
+                       std::span<const Parameter> parameters, int threads,
+                       std::shared_ptr<const Binding>* binding) {
+    Queue queue(device, threads);
+    return executable.BindParameters(parameters, queue, binding);
+  }
+  Status Bind(Executable& executable, std::span<const Parameter> parameters, int threads,
+              std::shared_ptr<const Binding>* binding) const {
+    return BindOn(*device_, executable, parameters, threads, binding);
+  }
+
+  Status Call(Executable& executable, const ReadyPlan& plan, const Binding& binding,
+              const stoker::Call& call, int threads) const {
+    Queue queue(*device_, threads);
+    return executable.Run(plan, binding, call, queue);
+  }
+
   // One input, one parameter, one output of n floats.
-  static Floats Run(Executable& executable, const Binding& binding, const Floats& a,
-                    const Floats& w, int threads) {
+  static Floats RunOn(Device& device, Executable& executable, const Binding& binding,
+                      const Floats& a, const Floats& w, int threads) {
     Floats out(a.size(), -1);
-    const auto sizes = executable.Sizes({}).value();
+    const auto plan = executable.PlanFor({}).value();
     const std::array<const void*, 2> inputs = {a.data(), w.data()};
     const std::array<void*, 1> outputs = {out.data()};
-    const Status status = executable.Run(*sizes, binding, {inputs, outputs, threads});
+    Queue queue(device, threads);
+    const Status status = executable.Run(*plan, binding, {inputs, outputs}, queue);
     EXPECT_TRUE(status.ok()) << status.error().message;
     return out;
+  }
+  Floats Run(Executable& executable, const Binding& binding, const Floats& a, const Floats& w,
+             int threads) const {
+    return RunOn(*device_, executable, binding, a, w, threads);
   }
 
   const std::unique_ptr<Device> device_ = Device::Create().value();
@@ -63,7 +99,7 @@ TEST_F(ExecutableTest, Run_DenormalNumbers_CountOnEveryThreadAsOnTheCallers) {
   _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
   _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
   const FlushMode flushes = FlushMode::OfThisThread();
-  ASSERT_TRUE(executable->BindParameters(parameters, 2, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, parameters, 2, &binding).ok());
   for (int round = 0; round < 20; ++round) {
     flushes.Enter();
     const Floats flushed = Run(*executable, *binding, zeros, w, 2);
@@ -88,16 +124,16 @@ TEST_F(ExecutableTest, Run_ZeroBytesOfTheArena_AreZeroWhoeverUsedItBefore) {
   const auto reads_zeros = Load(reader);
   const auto writes = Load(Chain(3, kCount, 1));
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(reads_zeros->BindParameters({}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*reads_zeros, {}, 1, &binding).ok());
   std::shared_ptr<const Binding> other;
-  ASSERT_TRUE(writes->BindParameters({}, 1, &other).ok());
+  ASSERT_TRUE(Bind(*writes, {}, 1, &other).ok());
   const Floats a = Iota(kCount, 1);
   const auto run = [&](Executable& executable, const Binding& bound) {
     Floats out(kCount, -1);
     const std::array<const void*, 1> inputs = {a.data()};
     const std::array<void*, 1> outputs = {out.data()};
-    const auto sizes = executable.Sizes({}).value();
-    EXPECT_TRUE(executable.Run(*sizes, bound, {inputs, outputs, 2}).ok());
+    const auto plan = executable.PlanFor({}).value();
+    EXPECT_TRUE(Call(executable, *plan, bound, {inputs, outputs}, 2).ok());
     return out;
   };
   for (int round = 0; round < 2; ++round) {
@@ -112,7 +148,7 @@ TEST_F(ExecutableTest, Run_ParameterPreparedOnce_AddsTwiceTheWeight) {
   const Floats a = Iota(1000, 0);
   Floats w = Iota(1000, 5);
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 2, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{w.data(), 1}}, 2, &binding).ok());
   Floats expected(1000);
   for (std::size_t i = 0; i < 1000; ++i) expected[i] = a[i] + 2 * w[i];
   for (const int threads : {1, 2, 0, 7}) {
@@ -125,11 +161,11 @@ TEST_F(ExecutableTest, BindParameters_SameVersion_KeepsPreparedData) {
   const Floats a(64, 0);
   Floats w(64, 1);
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
   w[0] = 10;  // Behind the caller's own back: the version says that nothing changed.
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
   EXPECT_EQ(Run(*executable, *binding, a, w, 1)[0], 2);
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 2}}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{w.data(), 2}}, 1, &binding).ok());
   EXPECT_EQ(Run(*executable, *binding, a, w, 1)[0], 20);
 }
 
@@ -143,7 +179,7 @@ TEST_F(ExecutableTest, BindParameters_OnlyWhatIsNotPreparedChanged_KeepsPrepared
                         std::shared_ptr<const Binding>* binding) {
     const std::array parameters = {Parameter{w.data(), version},
                                    Parameter{cache.data(), cache_version}};
-    ASSERT_TRUE(executable->BindParameters(parameters, 1, binding).ok());
+    ASSERT_TRUE(Bind(*executable, parameters, 1, binding).ok());
     EXPECT_TRUE(std::ranges::equal((*binding)->parameters, parameters));
   };
   std::shared_ptr<const Binding> binding;
@@ -168,20 +204,20 @@ TEST_F(ExecutableTest, Run_WeightWrittenUnderTheSameVersion_IsSeenAndPreparedAga
   const std::array parameters = {Parameter{w.data(), 1}};
   std::shared_ptr<const Binding> binding;
   std::shared_ptr<const Binding> other;
-  ASSERT_TRUE(first->BindParameters(parameters, 1, &binding).ok());
-  ASSERT_TRUE(second->BindParameters(parameters, 1, &other).ok());
+  ASSERT_TRUE(Bind(*first, parameters, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*second, parameters, 1, &other).ok());
   w[63] = 10;
   for (int i = 0; i < kManyCalls && !binding->prepared->IsStale(); ++i) {
     Run(*first, *binding, a, w, 1);
   }
   EXPECT_EQ(binding->prepared->Changed(), 0U);
   EXPECT_EQ(first->prepared_parameters()[0], 0U);
-  ASSERT_TRUE(first->BindParameters(parameters, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*first, parameters, 1, &binding).ok());
   EXPECT_FALSE(binding->prepared->IsStale());
   EXPECT_EQ(Run(*first, *binding, a, w, 1)[63], 20);
   // Whoever else is bound to them takes what was made anew.
   EXPECT_TRUE(other->prepared->IsStale());
-  ASSERT_TRUE(second->BindParameters(parameters, 1, &other).ok());
+  ASSERT_TRUE(Bind(*second, parameters, 1, &other).ok());
   EXPECT_EQ(other->prepared, binding->prepared);
 }
 
@@ -190,10 +226,10 @@ TEST_F(ExecutableTest, Run_WeightsThatReplacedOthersAndStay_AreWatchedAfterSomeC
   const Floats a(64, 0);
   Floats w(64, 1);
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
   w.assign(64, 2);
   const std::array replaced = {Parameter{w.data(), 2}};
-  ASSERT_TRUE(executable->BindParameters(replaced, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, replaced, 1, &binding).ok());
   w[5] = 7;
   for (int i = 0; i < Prepared::kCallsOnTrial; ++i) {
     EXPECT_FALSE(binding->prepared->IsStale()) << i;
@@ -201,7 +237,7 @@ TEST_F(ExecutableTest, Run_WeightsThatReplacedOthersAndStay_AreWatchedAfterSomeC
   }
   EXPECT_TRUE(binding->prepared->IsStale());
   EXPECT_FALSE(binding->prepared->Changed());
-  ASSERT_TRUE(executable->BindParameters(replaced, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, replaced, 1, &binding).ok());
   EXPECT_EQ(Run(*executable, *binding, a, w, 1)[5], 14);
   w[6] = 8;
   for (int i = 0; i < kManyCalls && !binding->prepared->IsStale(); ++i) {
@@ -216,8 +252,8 @@ TEST_F(ExecutableTest, BindParameters_OtherAddress_PreparesAgain) {
   const Floats w(64, 1);
   const Floats other(64, 3);
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{other.data(), 1}}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{other.data(), 1}}, 1, &binding).ok());
   EXPECT_EQ(Run(*executable, *binding, a, other, 1)[0], 6);
 }
 
@@ -231,8 +267,8 @@ TEST_F(ExecutableTest, BindParameters_TwoShapesOfTheSameWeights_ShareOnePrepared
   const std::array parameters = {Parameter{w.data(), 1}};
   std::shared_ptr<const Binding> a;
   std::shared_ptr<const Binding> b;
-  ASSERT_TRUE(first->BindParameters(parameters, 1, &a).ok());
-  ASSERT_TRUE(second->BindParameters(parameters, 1, &b).ok());
+  ASSERT_TRUE(Bind(*first, parameters, 1, &a).ok());
+  ASSERT_TRUE(Bind(*second, parameters, 1, &b).ok());
   EXPECT_EQ(a->prepared, b->prepared);
 }
 
@@ -241,14 +277,14 @@ class StoredExecutableTest : public ExecutableTest {
   // A process of its own: nothing is shared but the files.
   struct Process {
     std::unique_ptr<Device> device = Device::Create().value();
-    std::shared_ptr<PreparedStore> store;
+    std::shared_ptr<cpu::PreparedStore> store;
     std::unique_ptr<Executable> executable;
     std::shared_ptr<const Binding> binding;
   };
   Process Start(const PlanBuilder& builder) const {
     Process process;
-    process.store = std::make_shared<PreparedStore>(
-        PreparedStore::Options{folder_.path(), /*max_bytes=*/1 << 20, /*min_bytes=*/1});
+    process.store = std::make_shared<cpu::PreparedStore>(
+        cpu::PreparedStore::Options{folder_.path(), /*max_bytes=*/1 << 20, /*min_bytes=*/1});
     process.executable =
         Executable::Load(*process.device, builder.Bytes(), builder.artifact.request_key,
                          builder.Source(), process.store)
@@ -257,7 +293,7 @@ class StoredExecutableTest : public ExecutableTest {
   }
   static bool BindsFromFile(Process& process, const Floats& w, std::uint64_t version) {
     const std::array parameters = {Parameter{w.data(), version}};
-    EXPECT_TRUE(process.executable->BindParameters(parameters, 2, &process.binding).ok());
+    EXPECT_TRUE(BindOn(*process.device, *process.executable, parameters, 2, &process.binding).ok());
     process.store->Flush(std::chrono::hours(1));
     return process.binding->prepared->is_from_file();
   }
@@ -273,8 +309,8 @@ TEST_F(StoredExecutableTest, BindParameters_SameContentsInTheNextProcess_AreNotP
   Process second = Start(AddDoubledWeight(1000));
   EXPECT_FALSE(BindsFromFile(first, w, 1));
   EXPECT_TRUE(BindsFromFile(second, copy, 7));
-  EXPECT_EQ(Run(*second.executable, *second.binding, a, copy, 2),
-            Run(*first.executable, *first.binding, a, w, 2));
+  EXPECT_EQ(RunOn(*second.device, *second.executable, *second.binding, a, copy, 2),
+            RunOn(*first.device, *first.executable, *first.binding, a, w, 2));
 }
 
 TEST_F(StoredExecutableTest, BindParameters_OtherContents_ArePrepared) {
@@ -284,7 +320,8 @@ TEST_F(StoredExecutableTest, BindParameters_OtherContents_ArePrepared) {
   w[999] += 1;
   Process second = Start(AddDoubledWeight(1000));
   EXPECT_FALSE(BindsFromFile(second, w, 1));
-  EXPECT_EQ(Run(*second.executable, *second.binding, Floats(1000, 0), w, 1)[999], 2 * w[999]);
+  EXPECT_EQ(RunOn(*second.device, *second.executable, *second.binding, Floats(1000, 0), w, 1)[999],
+            2 * w[999]);
 }
 
 TEST_F(StoredExecutableTest, BindParameters_OtherWork_IsDone) {
@@ -309,7 +346,7 @@ TEST_F(StoredExecutableTest, BindParameters_WeightsThatReplaceOthers_ArePrepared
 TEST_F(ExecutableTest, BindParameters_WrongCount_InvalidArgument) {
   const auto executable = Load(AddDoubledWeight(64));
   std::shared_ptr<const Binding> binding;
-  const Status status = executable->BindParameters({}, 1, &binding);
+  const Status status = Bind(*executable, {}, 1, &binding);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "0 parameters are given; the plan has 1.");
 }
@@ -326,14 +363,14 @@ TEST_F(ExecutableTest, Load_SameKernelTwice_LoadsItOnce) {
 TEST_F(ExecutableTest, Run_LongChain_EveryLaunchSeesTheOneBefore) {
   const auto executable = Load(Chain(100, 4096, 64));
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
   const Floats a(4096, 1);
   Floats out(4096, 0);
-  const auto sizes = executable->Sizes({}).value();
+  const auto plan = executable->PlanFor({}).value();
   const std::array<const void*, 1> inputs = {a.data()};
   const std::array<void*, 1> outputs = {out.data()};
   for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(executable->Run(*sizes, *binding, {inputs, outputs, 0}).ok());
+    ASSERT_TRUE(Call(*executable, *plan, *binding, {inputs, outputs}, 0).ok());
     ASSERT_EQ(out, Floats(4096, 101));
   }
 }
@@ -341,14 +378,14 @@ TEST_F(ExecutableTest, Run_LongChain_EveryLaunchSeesTheOneBefore) {
 TEST_F(ExecutableTest, Run_Warm_AllocatesNothing) {
   const auto executable = Load(Chain(20, 4096, 64));
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
   const Floats a(4096, 1);
   Floats out(4096, 0);
   const std::array<const void*, 1> inputs = {a.data()};
   const std::array<void*, 1> outputs = {out.data()};
   const auto run = [&] {
-    const auto sizes = executable->Sizes({}).value();
-    return executable->Run(*sizes, *binding, {inputs, outputs, 0}).ok();
+    const auto plan = executable->PlanFor({}).value();
+    return Call(*executable, *plan, *binding, {inputs, outputs}, 0).ok();
   };
   ASSERT_TRUE(run());
   ASSERT_TRUE(run());
@@ -370,7 +407,7 @@ TEST_F(ExecutableTest, Run_Scratch_IsPrivateToEachThread) {
   builder.artifact.plan.launches[0].scratch_bytes = 4 * kColumns;
   const auto executable = Load(builder);
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
   Floats in(kRows * kColumns);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i / kColumns);
   Floats expected(kRows);
@@ -378,14 +415,15 @@ TEST_F(ExecutableTest, Run_Scratch_IsPrivateToEachThread) {
   Floats out(kRows, -1);
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
-  ASSERT_TRUE(executable->Run(*executable->Sizes({}).value(), *binding, {inputs, outputs, 0}).ok());
+  ASSERT_TRUE(
+      Call(*executable, *executable->PlanFor({}).value(), *binding, {inputs, outputs}, 0).ok());
   EXPECT_EQ(out, expected);
 }
 
 TEST_F(ExecutableTest, Run_ConcurrentCallsOfOneExecutable_DoNotDisturbEachOther) {
   const auto executable = Load(Chain(10, 2048, 64));
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
   std::atomic<int> wrong{0};
   std::vector<std::thread> callers;
   for (int caller = 1; caller <= 3; ++caller) {
@@ -394,9 +432,9 @@ TEST_F(ExecutableTest, Run_ConcurrentCallsOfOneExecutable_DoNotDisturbEachOther)
       Floats out(2048, 0);
       const std::array<const void*, 1> inputs = {a.data()};
       const std::array<void*, 1> outputs = {out.data()};
-      const auto sizes = executable->Sizes({}).value();
+      const auto plan = executable->PlanFor({}).value();
       for (int i = 0; i < 100; ++i) {
-        const bool ok = executable->Run(*sizes, *binding, {inputs, outputs, 0}).ok();
+        const bool ok = Call(*executable, *plan, *binding, {inputs, outputs}, 0).ok();
         if (!ok || out != Floats(2048, static_cast<float>(11 * caller))) ++wrong;
       }
     });
@@ -418,20 +456,21 @@ TEST_F(ExecutableTest, Run_Constant_IsRead) {
       PlanBuilder::Launch(add, 4, {In(0, 16), ConstantAt(constant, 16), Out(0, 16)}, {4})};
   const auto executable = Load(builder);
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
   const Floats a = {10, 20, 30, 40};
   Floats out(4, 0);
   const std::array<const void*, 1> inputs = {a.data()};
   const std::array<void*, 1> outputs = {out.data()};
-  ASSERT_TRUE(executable->Run(*executable->Sizes({}).value(), *binding, {inputs, outputs, 1}).ok());
+  ASSERT_TRUE(
+      Call(*executable, *executable->PlanFor({}).value(), *binding, {inputs, outputs}, 1).ok());
   EXPECT_EQ(out, (Floats{11, 22, 33, 44}));
 }
 
 TEST_F(ExecutableTest, Run_WrongCounts_InvalidArgument) {
   const auto executable = Load(Chain(1, 64, 1));
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
-  const Status status = executable->Run(*executable->Sizes({}).value(), *binding, {});
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
+  const Status status = Call(*executable, *executable->PlanFor({}).value(), *binding, {}, 1);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "The call has 0 inputs and 0 outputs; the plan has 1 and 1.");
 }
@@ -451,31 +490,31 @@ PlanBuilder Symbolic() {
   return builder;
 }
 
-TEST_F(ExecutableTest, Sizes_SymbolicPlan_OnePerSetOfValues) {
+TEST_F(ExecutableTest, PlanFor_SymbolicPlan_OnePerSetOfValues) {
   const auto executable = Load(Symbolic());
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters({}, 0, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
   const std::array<std::int64_t, 1> stride = {1};
-  const auto sizes_of = [&](std::int64_t n) {
+  const auto plan_for = [&](std::int64_t n) {
     const std::array<std::int64_t, 1> size = {n};
     const std::array views = {InputView{DType::kF32, size, stride, nullptr}};
-    return executable->Sizes(views).value();
+    return executable->PlanFor(views).value();
   };
-  const auto seven = sizes_of(7);
-  EXPECT_EQ(seven->output_sizes, (std::vector<std::vector<std::int64_t>>{{7}}));
-  EXPECT_NE(sizes_of(8), seven);
-  EXPECT_EQ(sizes_of(7), seven);
-  for (std::int64_t n = 0; n < static_cast<std::int64_t>(Executable::kMaxSizings); ++n) {
-    sizes_of(100 + n);
+  const auto seven = plan_for(7);
+  EXPECT_EQ(seven->sizes.output_sizes, (std::vector<std::vector<std::int64_t>>{{7}}));
+  EXPECT_NE(plan_for(8), seven);
+  EXPECT_EQ(plan_for(7), seven);
+  for (std::int64_t n = 0; n < static_cast<std::int64_t>(Executable::kMaxPlans); ++n) {
+    plan_for(100 + n);
   }
-  EXPECT_NE(sizes_of(7), seven);  // Dropped as the least recently used; computed again.
+  EXPECT_NE(plan_for(7), seven);  // Dropped as the least recently used; computed again.
 
   for (const std::int64_t n : {0, 1, 7, 1000}) {
     const Floats a(static_cast<std::size_t>(n), 4);
     Floats out(static_cast<std::size_t>(n), 0);
     const std::array<const void*, 1> inputs = {a.data()};
     const std::array<void*, 1> outputs = {out.data()};
-    ASSERT_TRUE(executable->Run(*sizes_of(n), *binding, {inputs, outputs, 0}).ok());
+    ASSERT_TRUE(Call(*executable, *plan_for(n), *binding, {inputs, outputs}, 0).ok());
     EXPECT_EQ(out, Floats(static_cast<std::size_t>(n), 8));
   }
 }
@@ -485,12 +524,14 @@ TEST_F(ExecutableTest, Profile_NamesEveryLaunchWithItsRates) {
   const Floats a(1000, 1);
   const Floats w(1000, 1);
   std::shared_ptr<const Binding> binding;
-  ASSERT_TRUE(executable->BindParameters(std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
+  ASSERT_TRUE(Bind(*executable, std::array{Parameter{w.data(), 1}}, 1, &binding).ok());
   Floats out(1000, 0);
   const std::array<const void*, 2> inputs = {a.data(), w.data()};
   const std::array<void*, 1> outputs = {out.data()};
+  Queue queue(*device_, 1);
   const auto profile =
-      executable->Profile(*executable->Sizes({}).value(), *binding, {inputs, outputs, 1}).value();
+      executable->Profile(*executable->PlanFor({}).value(), *binding, {inputs, outputs}, queue)
+          .value();
   ASSERT_EQ(profile.size(), 1U);
   EXPECT_EQ(profile[0].label, "test launch");
   EXPECT_GT(profile[0].microseconds, 0);
@@ -574,4 +615,4 @@ TEST_F(RefusedLoad, MissingBlob_KeepsTheSourcesCode) {
 }
 
 }  // namespace
-}  // namespace stoker::cpu
+}  // namespace stoker

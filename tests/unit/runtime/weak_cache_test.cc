@@ -1,8 +1,8 @@
-#include "runtime/cpu/weak_cache.h"
+#include "runtime/weak_cache.h"
 
 #include <gtest/gtest.h>
 
-namespace stoker::cpu {
+namespace stoker {
 namespace {
 
 class WeakCacheTest : public testing::Test {
@@ -48,4 +48,4 @@ TEST_F(WeakCacheTest, Keys_ListsWhatIsAliveSorted) {
 }
 
 }  // namespace
-}  // namespace stoker::cpu
+}  // namespace stoker

@@ -10,7 +10,7 @@
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
 
-namespace stoker::cpu {
+namespace stoker {
 
 // Thread-safe. Shared ownership: the cache must not keep alive what no executable uses any more.
 template <typename T>
@@ -53,4 +53,4 @@ class WeakCache {
   std::map<Digest, std::weak_ptr<const T>> entries_;
 };
 
-}  // namespace stoker::cpu
+}  // namespace stoker

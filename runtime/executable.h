@@ -1,14 +1,15 @@
 // Executable: a loaded artifact. Usage, once per process, per model and per call:
 //
-//   auto device = Device::Create();
+//   auto device = cpu::Device::Create();
 //   auto executable = Executable::Load(**device, artifact_bytes, request_key, blobs);
 //
-//   std::shared_ptr<const Binding> binding;                     // One per model instance.
-//   executable->BindParameters(parameters, threads, &binding);    // Cheap while nothing changed.
+//   cpu::Queue queue(**device, threads);                       // Where this caller's work goes.
+//   std::shared_ptr<const Binding> binding;                    // One per model instance.
+//   executable->BindParameters(parameters, queue, &binding);     // Cheap while nothing changed.
 //
-//   auto sizes = executable->Sizes(inputs);                       // Guards hold for these inputs.
-//   ... allocate outputs of (*sizes)->output_sizes ...
-//   executable->Run(**sizes, *binding, {inputs, outputs, threads});
+//   auto plan = executable->PlanFor(inputs);                     // Guards hold for these inputs.
+//   ... allocate outputs of (*plan)->sizes.output_sizes ...
+//   executable->Run(**plan, *binding, {inputs, outputs}, queue);
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,12 @@
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
 #include "protocol/guard/guard_set.h"
-#include "runtime/cpu/device.h"
-#include "runtime/cpu/prepared.h"
-#include "runtime/cpu/prepared_store.h"
+#include "runtime/device.h"
+#include "runtime/prepared.h"
+#include "runtime/prepared_store.h"
+#include "runtime/queue.h"
 
-namespace stoker::cpu {
+namespace stoker {
 
 // The parameters of one model instance with what `prepare` made of them. Immutable; holds no
 // reference to the parameters' memory, which must stay valid while calls use the binding.
@@ -41,7 +43,12 @@ struct Call {
   std::span<const void* const> inputs;  // One per graph input; those of parameters are not read.
   // One per graph output, row-major, uninitialized; null where plan().outputs has same_as_input.
   std::span<void* const> outputs;
-  int threads = 0;  // At most this many, the calling one included; 0: as many as there are CPUs.
+};
+
+// What a call does for one set of symbol values. Immutable.
+struct ReadyPlan {
+  SizedPlan sizes;
+  std::unique_ptr<const LaunchList> launches;
 };
 
 // What one launch cost in one call.
@@ -52,7 +59,8 @@ struct LaunchProfile {
   double gbytes_per_s = 0.0;
 };
 
-// Thread-safe: concurrent calls on one executable work in arenas of their own. Must not be used in
+// Thread-safe: concurrent calls on one executable, each with a queue of its own, work in arenas of
+// their own. Must not be used in
 // a child process if another thread was inside a call at the fork.
 class Executable {
  public:
@@ -76,20 +84,21 @@ class Executable {
   // while every pointer and version is what it was and the prepared data is not stale. Keeps the
   // prepared data where nothing of what it was made of has changed; otherwise lets go of it and
   // runs `prepare`, unless another binding on the device has the same data prepared the same way.
-  Status BindParameters(std::span<const Parameter> parameters, int threads,
+  Status BindParameters(std::span<const Parameter> parameters, Queue& queue,
                         std::shared_ptr<const Binding>* binding);
 
-  // Sizes for one call whose inputs satisfy the guards. Static plans: computed at load. Otherwise
-  // computed once per distinct set of symbol values, the most recent kMaxSizings are kept.
-  Result<std::shared_ptr<const SizedPlan>> Sizes(std::span<const InputView> inputs);
-  static constexpr std::size_t kMaxSizings = 64;
+  // The plan of one call whose inputs satisfy the guards. Static plans: made at load. Otherwise
+  // made once per distinct set of symbol values, the most recent kMaxPlans are kept.
+  Result<std::shared_ptr<const ReadyPlan>> PlanFor(std::span<const InputView> inputs);
+  static constexpr std::size_t kMaxPlans = 64;
 
-  // `sizes` and `binding` come from this executable. Returns when the outputs are written.
-  Status Run(const SizedPlan& sizes, const Binding& binding, const Call& call);
+  // `plan` and `binding` come from this executable, `queue` belongs to its device. The outputs are
+  // written, and all of these and the inputs free again, when the queue has come so far.
+  Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue);
 
   // Run, measuring each launch.
-  Result<std::vector<LaunchProfile>> Profile(const SizedPlan& sizes, const Binding& binding,
-                                             const Call& call);
+  Result<std::vector<LaunchProfile>> Profile(const ReadyPlan& ready, const Binding& binding,
+                                             const Call& call, Queue& queue);
 
  private:
   struct State;  // executable.cc
@@ -98,4 +107,4 @@ class Executable {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace stoker::cpu
+}  // namespace stoker

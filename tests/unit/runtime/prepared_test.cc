@@ -1,4 +1,4 @@
-#include "runtime/cpu/prepared.h"
+#include "runtime/prepared.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,13 @@
 
 #include "tests/unit/runtime/cpu/test_plans.h"
 
-namespace stoker::cpu {
+namespace stoker {
 namespace {
+
+using cpu::AddDoubledWeight;
+using cpu::In;
+using cpu::PlanBuilder;
+using cpu::PreparedAt;
 
 PreparePlan PlanOf(const PlanBuilder& builder) {
   return PreparePlanOf(builder.artifact, SizePrepare(builder.artifact).value());
@@ -66,4 +71,4 @@ TEST(PreparedKey, DependsOnWhatPrepareReadsOnly) {
 }
 
 }  // namespace
-}  // namespace stoker::cpu
+}  // namespace stoker

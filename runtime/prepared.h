@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,10 +14,12 @@
 #include "protocol/artifact/artifact.h"
 #include "protocol/artifact/sized_plan.h"
 #include "protocol/base/digest.h"
-#include "runtime/cpu/content_watch.h"
-#include "runtime/cpu/region.h"
+#include "runtime/content_watch.h"
+#include "runtime/device_memory.h"
 
-namespace stoker::cpu {
+namespace stoker {
+
+using Bytes = std::span<const std::byte>;
 
 // One parameter input. (data, version) names the contents for as long as a binding made with it
 // lives: the caller changes `version` whenever they may have changed, and does not use a version
@@ -35,10 +38,11 @@ class Prepared {
   static constexpr int kCallsOnTrial = 16;
 
   // `watch`: over what was prepared; null: on trial.
-  explicit Prepared(Region memory, std::unique_ptr<ContentWatch> watch, bool is_from_file = false)
+  explicit Prepared(DeviceMemory memory, std::unique_ptr<ContentWatch> watch,
+                    bool is_from_file = false)
       : memory_(std::move(memory)), is_from_file_(is_from_file), watch_(std::move(watch)) {}
 
-  const Region& memory() const { return memory_; }
+  const DeviceMemory& memory() const { return memory_; }
   bool is_from_file() const { return is_from_file_; }  // Found in a PreparedStore.
 
   // After a call that used it and took `elapsed`.
@@ -48,7 +52,7 @@ class Prepared {
   std::optional<std::size_t> Changed() const;
 
  private:
-  Region memory_;
+  const DeviceMemory memory_;
   const bool is_from_file_;
   const std::unique_ptr<ContentWatch> watch_;
   mutable std::atomic<int> calls_{0};
@@ -75,4 +79,4 @@ Digest PortablePreparedKey(const PreparePlan& plan, const Digest& contents);
 std::vector<Bytes> RegionsOf(const PreparePlan& plan, std::span<const Parameter> parameters,
                              std::span<const std::int64_t> sizes);
 
-}  // namespace stoker::cpu
+}  // namespace stoker
