@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lowered import lowered, run_program, segments_of
-from stoker.program import Copy, EagerCall
+from stoker.graph.program import Copy, EagerCall
 
 
 def steps_of(program):

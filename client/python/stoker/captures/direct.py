@@ -11,10 +11,10 @@ import types
 
 import torch
 
-from ..log import warn_of_bug
+from ..base.log import warn_of_bug
 from ..pytorch.names import DIRECT
-from . import features
-from .key import digest_ahead, options_text
+from .store.key import digest_ahead, options_text
+from .trust import features
 
 MAX_INSTALLED = 8  # Captures of one function; further kinds of calls go through torch.compile.
 
@@ -199,7 +199,7 @@ class _Call:
                 return run
         if len(definition.installed) >= MAX_INSTALLED or self._compiled is not None:
             return None
-        from . import frames
+        from .install import frames
 
         installed, start = frames.find(
             code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,

@@ -2,7 +2,7 @@
 
 import torch
 
-from ..not_portable import NotPortable
+from ..base.not_portable import NotPortable
 from . import facts
 from .names import GRAPHS, WEIGHTS
 from .unknown import require_defaults

@@ -1,4 +1,4 @@
-"""Whether a PyTorch has the private names that a feature uses, as names.py says."""
+"""Whether a PyTorch has the private names that a feature uses, as names/ says."""
 
 import functools
 import importlib
@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 
 import torch
 
-from ..log import warn_once
+from ..base.log import warn_once
 from . import versions
 from .names import CAPTURES, DIRECT, NAMES
 

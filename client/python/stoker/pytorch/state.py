@@ -7,7 +7,7 @@ import torch
 from torch._C._dynamo.guards import GlobalStateGuard
 from torch.autograd import forward_ad
 
-from ..not_portable import NotPortable
+from ..base.not_portable import NotPortable
 
 _HOOKS = (
     "_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_pre_hooks",

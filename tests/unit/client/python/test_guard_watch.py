@@ -9,11 +9,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from stoker.captures import native
-from stoker.captures.identity import Describer
-from stoker.captures.paths import ROOT, Paths
-from stoker.captures.program import GuardProgram
-from stoker.captures.values import NotPortable
+from stoker.captures.check import native
+from stoker.captures.check.program import GuardProgram
+from stoker.captures.words.identity import Describer
+from stoker.captures.words.paths import ROOT, Paths
+from stoker.captures.words.values import NotPortable
 from stoker.pytorch import state
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")

@@ -7,10 +7,10 @@ import os
 import pytest
 import torch
 
-from stoker.captures import features, verdicts
-from stoker.captures.trial import MARK
-from stoker.library import StokerError
-from stoker.not_portable import NotPortable
+from stoker.base.not_portable import NotPortable
+from stoker.captures.trust import features, verdicts
+from stoker.captures.trust.verdicts import MARK
+from stoker.libstoker.library import StokerError
 from stoker.pytorch import facts, guards, installation, names, versions
 from stoker.pytorch.names import NAMES, Name
 from stoker.pytorch.unknown import require_defaults
