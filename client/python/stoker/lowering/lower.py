@@ -14,7 +14,7 @@ from ..aten_ops import RULES, Unsupported, require_kernel
 from ..graph.layout import DTYPES, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
 from ..graph.text import GraphText, Type, Value
-from ..pytorch.operators import look_at_real_tensors
+from ..pytorch.operators import look_at_real_tensors, schema_of
 
 # Largest tensor that is computed while compiling, to recognize a mask.
 MAX_KNOWN_ELEMENTS = 1 << 22
@@ -198,7 +198,7 @@ def _viewed(node):
     if node.target is operator.getitem:
         source = node.args[0]
         return source if isinstance(source, torch.fx.Node) and _viewed(source) is not None else None
-    schema = getattr(node.target, "_schema", None)
+    schema = schema_of(node.target)
     if schema is None or not schema.arguments:
         return None
     alias = schema.arguments[0].alias_info

@@ -11,7 +11,7 @@ import torch
 from ..aten_ops import Unsupported
 from ..graph.program import Segment
 from ..libstoker.client import client
-from ..runtime.programs import boxed
+from ..pytorch.marks import boxed
 from .lower import lower
 
 _recording = None

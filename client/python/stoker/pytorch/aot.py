@@ -114,7 +114,7 @@ _OUTPUT = frozenset((
 
 
 def runtime_words(found, inputs, results):
-    """What captures/graphs.py's InferenceGraph reads, from the metadata of an inference graph. `inputs`, `results`:
+    """What captures/install/inference.py reads, from the metadata of an inference graph. `inputs`, `results`:
     the traced values of what the graph takes and gives."""
     require_defaults(found, _METADATA, "a graph")
     if found.tokens or found.num_graphsafe_rng_states:

@@ -86,4 +86,4 @@ def _takes(function, names):
 def _fields_of(cls):
     if is_dataclass(cls):
         return {field.name for field in fields(cls)}
-    return set(getattr(cls, "_fields", ()))
+    return {*getattr(cls, "_fields", ()), *inspect.get_annotations(cls)}

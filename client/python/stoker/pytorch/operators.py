@@ -62,6 +62,11 @@ def operator_of(name):
         return None
 
 
+def schema_of(operator):
+    """What an operator's arguments and results are; None where it has none, or is no operator."""
+    return getattr(operator, "_schema", None)
+
+
 def operators_in(namespace):
     """Names of all that are registered, without overloads."""
     prefix = f"{namespace}::"

@@ -9,7 +9,6 @@ in one hundredth of the calls' time.
 
 import ctypes
 import itertools
-import operator
 import weakref
 
 import torch
@@ -17,13 +16,13 @@ import torch
 from ..base.locks import ProcessLock
 from ..graph.layout import bytes_of
 from ..libstoker import library
+from ..pytorch.tensors import version_of
 
-_version = operator.attrgetter("_version")
 _pointer = torch.Tensor.data_ptr
 
 
 def _version_if_any(parameter):
-    return 0 if parameter.is_inference() else parameter._version
+    return 0 if parameter.is_inference() else version_of(parameter)
 
 
 class Content:
@@ -65,7 +64,7 @@ class Stamp:
         self.pointers = tuple(map(_pointer, parameters))
         # Tensors made in inference mode have no version.
         inference = any(parameter.is_inference() for parameter in parameters)
-        self._version = _version_if_any if inference else _version
+        self._version = _version_if_any if inference else version_of
         self.versions = tuple(map(self._version, parameters))
         self.contents = list(map(_content_of, parameters, self.versions))
         self.numbers = [content.number for content in self.contents]

@@ -1,7 +1,7 @@
 """What products of float32 matrices may lose for speed: a setting of PyTorch's that may change between calls."""
 
 from ..pytorch import state
-from .programs import boxed
+from ..pytorch.marks import boxed
 
 
 def by_numerics(numerics, function, make):

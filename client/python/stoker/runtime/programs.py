@@ -6,14 +6,9 @@ from ..base import tally
 from ..base.log import logger, warn_once
 from ..graph.program import Copy, EagerCall, Segment, Slot, filled, slots_read
 from ..libstoker.library import FAILED_PRECONDITION, StokerError
+from ..pytorch.marks import boxed
 from ..pytorch.state import in_forward_mode
 from ..pytorch.tensors import has_memory
-
-
-def boxed(function):
-    """Marks a function of one list, which it empties, for AOTAutograd."""
-    function._boxed_call = True
-    return function
 
 
 def forward_of(gm):

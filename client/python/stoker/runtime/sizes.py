@@ -8,7 +8,7 @@ import threading
 
 import torch
 
-from .programs import boxed
+from ..pytorch.marks import boxed
 
 # Of one graph; the oldest give way, and are compiled again, out of the cache, when they are needed.
 MAX_VERSIONS = 64

@@ -47,6 +47,10 @@ class Fields:
     third: list = dataclasses.field(default_factory=list)
 
 
+class Holds:
+    first: int
+
+
 @pytest.mark.parametrize("path, parameters, fields, expected", [
     ("two", ("first", "second"), None, None),
     ("two", ("first",), None, "does not take"),
@@ -58,6 +62,8 @@ class Fields:
     ("two.attribute", None, None, "is not there"),
     ("Fields", None, ("first", "third"), None),
     ("Fields", None, ("fourth",), "has no fourth"),
+    ("Holds", None, ("first",), None),
+    ("Holds", None, ("second",), "has no second"),
 ])
 def test_a_name_is_as_it_must_be_or_said_to_differ(path, parameters, fields, expected):
     found = facts.difference_of(Name(f"{__name__}:{path}", (), "", parameters, fields))

@@ -47,7 +47,7 @@ class _Writer:
         self._names = {
             "_generic": object.__getattribute__, "_dict": dict.__getitem__,
             "_list": list.__getitem__, "_key": lambda value, place: list(dict.keys(value))[place],
-            "_globals": global_values, "_modules": sys.modules, "_builtins": vars(builtins)}
+            "_globals": global_values, "_loaded": sys.modules, "_builtins": vars(builtins)}
 
     def _constant(self, value):
         name = f"c{len(self._names)}"
@@ -61,7 +61,7 @@ class _Writer:
         self._written.add(place)
         parent, step, argument = self._nodes[place]
         if parent == ROOT:
-            where = {"local": "L", "global": "_globals", "module": "_modules"}.get(step)
+            where = {"local": "L", "global": "_globals", "module": "_loaded"}.get(step)
             text = "_builtins" if where is None else f"{where}[{argument!r}]"
         else:
             base = self._node(parent)

@@ -15,17 +15,13 @@ import sys
 import torch
 
 from ...libstoker.library import find_library
+from ...pytorch.modules import HOOKS
 from ...pytorch.tensors import NUMBER_OF_HOOKS, dispatch_keys, keys_number
 from ..words.paths import STEPS
 from ..words.values import decode
 
 _NAME = "stoker_guards"
 _SUFFIX = ".abi3.so"
-
-# Of a module. PyTorch numbers what it adds to any of them with RemovableHandle.next_id.
-_HOOKS = (
-    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
-    "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs")
 
 
 @functools.cache
@@ -60,7 +56,7 @@ def program(record, global_values, ask, watch=True):
         builtins=vars(builtins), modules=sys.modules, global_values=global_values,
         constants=(torch.dtype, torch.device), ordered_dict=collections.OrderedDict,
         tensor=torch.Tensor, parameter=torch.nn.Parameter, module=torch.nn.Module,
-        describe_class=describe_class, reads_of=_reads_of, hook_names=_HOOKS,
+        describe_class=describe_class, reads_of=_reads_of, hook_names=HOOKS,
         hook_registrations=_dictionary_of(NUMBER_OF_HOOKS), watch=watch)
 
 

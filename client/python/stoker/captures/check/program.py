@@ -9,11 +9,12 @@ import sys
 from typing import NamedTuple
 
 from ...pytorch import state
+from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
 from ..premises import checks, environment, facts, members, objects, sameness, trees
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
-from ..words.paths import COMPILER, ROOT, Scope, Unreachable, evaluate, text
+from ..words.paths import ROOT, Scope, Unreachable, evaluate, text
 from . import native
 from .bound import compile_check
 

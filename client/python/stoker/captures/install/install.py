@@ -9,10 +9,10 @@ from ...base import tally
 from ...base.log import warn_once
 from ...libstoker.library import StokerError
 from ...pytorch.bytecode import WithoutDynamo
+from ...pytorch.marks import COMPILER
 from ..check.program import Failure, GuardProgram
 from ..store.notes import note
 from ..words.code import decode_code
-from ..words.paths import COMPILER
 from ..words.values import decode
 from . import sized
 from .inference import make_callable

@@ -9,23 +9,15 @@ import types
 
 import torch
 
+from ...pytorch.marks import LEFT_ON_MODULES
+from ...pytorch.modules import HELD
+from ...pytorch.tensors import QUESTIONS
 from ..words.installed import is_installed
 from ..words.paths import Scope, Unreachable, evaluate_at, text
 from ..words.plain_data import HEAPTYPE, is_code_like, method_words
 from ..words.values import class_path, encode, look_up
 
-# Of a module: what it holds besides its attributes.
-_HELD = ("_parameters", "_buffers", "_modules")
 _NONE = [[], [], []]
-# What may be asked of a tensor, and no guard says: the names under which code asks, and what is asked.
-_OF_TENSORS = (
-    (("is_leaf",), lambda tensor: tensor.is_leaf), (("grad_fn",), lambda tensor: tensor.grad_fn is None),
-    (("_base", "_is_view"), lambda tensor: tensor._base is None),
-    (("retains_grad",), lambda tensor: tensor.retains_grad), (("output_nr",), lambda tensor: tensor.output_nr),
-    (("_backward_hooks",), lambda tensor: not tensor._backward_hooks),
-    (("Buffer", "_is_buffer"), lambda tensor: getattr(tensor, "_is_buffer", False)),
-    (("Parameter", "_is_param"), lambda tensor: getattr(tensor, "_is_param", False)))
-_LEFT_BY_COMPILE = ("_is_torch_compile",)  # By torch.compile(), on a module; stoker.compile() does not.
 # Classes that any program has objects of.
 _OF_EVERYBODY = {class_path(cls): cls for cls in (
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, type, object,
@@ -64,7 +56,7 @@ def first_tensor_difference(nodes, tensors, describe, local_values, global_value
 
 
 def _asked_of_tensors(describe):
-    return [ask for names, ask in _OF_TENSORS if any(map(describe.reads, names))]
+    return [ask for names, ask in QUESTIONS if any(map(describe.reads, names))]
 
 
 def first_difference(nodes, objects, describe, local_values, global_values):
@@ -151,11 +143,11 @@ def _words(value, describe):
     if type(own) is not dict:
         own = {}
     names = [
-        name for name in own if (describe.enumerates or describe.reads(name)) and name not in _LEFT_BY_COMPILE]
+        name for name in own if (describe.enumerates or describe.reads(name)) and name not in LEFT_ON_MODULES]
     code = [
         [name, method_words(own[name], describe)] for name in sorted(names)
         if describe.reads(name) and is_code_like(own[name], describe)]
     if isinstance(value, torch.nn.Module):
-        for held in _HELD:
+        for held in HELD:
             names += [name for name in own.get(held) or () if describe.enumerates or describe.reads(name)]
     return [names if describe.enumerates else sorted(names), code, order]

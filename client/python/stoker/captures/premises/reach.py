@@ -11,6 +11,7 @@ import sys
 import types
 
 from ...pytorch import installation
+from ...pytorch.marks import COMPILER
 from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, catches, chains_of, code_inside, compares_identity, enumerates,
     has_no_order, imports_of, makes_sets, names_of, takes_exceptions, texts_in, texts_in_code,
@@ -19,7 +20,6 @@ from ..bytecode.set_order import shows_order
 from ..words import process
 from ..words.held import held
 from ..words.installed import is_installed_file, is_installed_module, is_pythons_file
-from ..words.paths import COMPILER
 from ..words.values import NotPortable
 
 _MAX_CODES = 20_000

@@ -9,10 +9,11 @@ import types
 import torch
 
 from ...pytorch.guards import ORDER, numbers_of
+from ...pytorch.marks import COMPILER
 from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, tensor_words
 from ..premises.shapes import check_expression
-from ..words.paths import COMPILER, Unreachable, evaluate
+from ..words.paths import Unreachable, evaluate
 from ..words.values import NotPortable, data_of, encode
 from .sources import SourcePaths
 

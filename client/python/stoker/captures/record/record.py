@@ -5,6 +5,7 @@ import json
 import re
 import types
 
+from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
 from ..bytecode.reads import ALL, texts_in
 from ..premises.environment import environment_of
@@ -19,7 +20,6 @@ from ..words.code import attributes_of_global, encode_code, global_names
 from ..words.digests import digest_of
 from ..words.identity import Describer
 from ..words.installed import packages
-from ..words.paths import COMPILER
 from ..words.values import NotPortable, encode
 from .guards import GuardWriter
 from .recording import record_of

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ...pytorch import aot
+from ...pytorch.marks import innermost
 from ...pytorch.operators import OpOverload, OpOverloadPacket, python_functions
 from ..words.graphs import encode_eager, encode_program
 from ..words.installed import is_installed_file
@@ -60,7 +61,7 @@ class _Graph:
             record = self.records[0]
         else:
             record = GraphRecord(None, "a graph that runs in eager")
-        setattr(_innermost(function), ATTRIBUTE, record)
+        setattr(innermost(function), ATTRIBUTE, record)
         return function
 
 
@@ -145,11 +146,5 @@ def _results(gm):
 
 def record_of(function):
     """The record of a compiled function, below what Dynamo wrapped it in."""
-    return getattr(_innermost(function), ATTRIBUTE, None) or GraphRecord(
+    return getattr(innermost(function), ATTRIBUTE, None) or GraphRecord(
         None, "a graph of another kind")
-
-
-def _innermost(function):
-    while hasattr(function, "_torchdynamo_orig_callable"):
-        function = function._torchdynamo_orig_callable
-    return function

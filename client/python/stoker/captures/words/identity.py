@@ -11,8 +11,8 @@ import functools
 import types
 from typing import NamedTuple
 
-import torch
 
+from ...pytorch.marks import LEFT_ON_FUNCTIONS, REPLACED, counts_as_constant
 from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
@@ -44,16 +44,8 @@ _READ_UNNAMED = frozenset(("_fields", "_field_defaults"))
 _READ_BY_NAME = frozenset((
     "__doc__", "__annotations__", "__orig_bases__", "__parameters__", "__type_params__", "__dataclass_fields__",
     "__dataclass_params__"))
-# Of a function, what decorators leave and nobody's result depends on.
-_LEFT_BY_DECORATORS = ("_torchdynamo", "_torchdispatch", "__wrapped__")
-
 # Of a class, from CPython 3.14 on: a function, where earlier versions have plain data.
 _ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
-
-# Dynamo replaces these when it is imported, or when its first compiled function is entered.
-_REPLACED_BY_DYNAMO = {
-    torch.nn.Module: ("__init__", "__setstate__", "___has_generation_tag_patch"),
-    torch.distributions.Distribution: ("_validate_args",)}
 
 
 class _Own(NamedTuple):
@@ -101,7 +93,7 @@ class Describer:
         if isinstance(value, type):
             return ["class", *self.class_words(value)]
         if isinstance(value, types.FunctionType):
-            if getattr(value, "_dynamo_marked_constant", False):
+            if counts_as_constant(value):
                 raise NotPortable("a function whose result counts as constant")
             value = undecorated(value)
             if isinstance(value, types.MethodType):
@@ -201,7 +193,7 @@ class Describer:
         lines, data = [], []
         if type(cls) not in _METACLASSES:
             lines.append(f"metaclass {self.class_words(type(cls))}")
-        skipped = (*_members(cls), *_REPLACED_BY_DYNAMO.get(cls, ()))
+        skipped = (*_members(cls), *REPLACED.get(cls, ()))
         for name, value in sorted(vars(cls).items()):
             if name not in skipped:
                 words = self._annotate(value) if name in _ANNOTATE else self._member(value)
@@ -266,7 +258,7 @@ class Describer:
         if self.reads("__doc__"):
             yield f"__doc__ {function.__doc__!r}"
         for name, value in sorted(vars(function).items()):
-            if not name.startswith(_LEFT_BY_DECORATORS):
+            if not name.startswith(LEFT_ON_FUNCTIONS):
                 self._variable += 1
                 if self.reads(name):
                     yield f"{name} {PlainData(self).words(value)}"

@@ -10,9 +10,6 @@ from .values import NotPortable, decode, encode
 
 ROOT = -1
 
-# Part of PyTorch, and so of the version in the key: nothing guards it, and stoker.compile never loads it.
-COMPILER = "torch._dynamo"
-
 
 class Unreachable:
     """Stands for a node that has no value; `why` says what happened."""

@@ -15,6 +15,7 @@ import typing
 import torch
 
 from ...pytorch import installation
+from ...pytorch.marks import COMPILERS_FILES
 from .values import NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
@@ -33,8 +34,6 @@ _AS_BASE = {
     **{base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}}
 _BASES = (*_AS_BASE, *_MAPPINGS)
 _read_slot = types.MemberDescriptorType.__get__
-# Files of PyTorch's compiler: what it wraps functions in, PyTorch's own among them, computes nothing.
-_COMPILERS_FILES = ("_compile.py:", "_dynamo/")
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 
 
@@ -124,7 +123,7 @@ class PlainData:
 def undecorated(function):
     """Below what PyTorch's compiler wrapped it in: a function, or a method where one was compiled."""
     while isinstance(inner := getattr(function, "__wrapped__", None), (types.FunctionType, types.MethodType)) and (
-            installation.place_of(function.__code__) or "").startswith(_COMPILERS_FILES):
+            installation.place_of(function.__code__) or "").startswith(COMPILERS_FILES):
         function = inner
     return function
 

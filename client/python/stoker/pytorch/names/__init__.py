@@ -20,7 +20,7 @@ class Name(NamedTuple):
     features: tuple
     purpose: str
     parameters: tuple = None  # Of a function in Python: its first ones. Others must have defaults.
-    fields: tuple = None  # Of a dataclass: ones that it must have.
+    fields: tuple = None  # Of a dataclass, or any class that says what its objects hold: ones that it must have.
 
 
 _BOTH = (CAPTURES, DIRECT)
@@ -159,6 +159,12 @@ NAMES = (
         "_global_module_registration_hooks", "_global_buffer_registration_hooks"), "the same"),
     *_flags("torch.nn", ("Module._call_impl", "Module._compiled_call_impl"),
             "what calling a module runs besides its forward"),
+    Name("torch.nn:Module", _BOTH, "what a module holds besides its attributes", fields=(
+        "_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
+        "_backward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs")),
+    Name("torch:Tensor._version", (WEIGHTS,), "whether a parameter changed in place"),
+    Name("torch:UntypedStorage._cdata", (WEIGHTS,), "whether anybody else holds a parameter's memory"),
+    *_flags("torch", ("Tensor._base", "Tensor._backward_hooks"), "what code asks of a tensor"),
     Name("torch.utils._pytree:SUPPORTED_NODES", (CAPTURES,), "which classes are taken apart"),
     Name("torch._library.custom_ops:OPDEFS.get", (), "what a custom operator gives, as a program says"),
     Name("torch._library.simple_registry:singleton.find", (), "the same"),
@@ -171,3 +177,19 @@ NAMES = (
     Name("torch:_as_tensor_fullprec", _BOTH, "a function that guards over sizes call"),
 )
 
+# Attributes that PyTorch sets, or looks for, on single objects: there is no class to find them in.
+MARKS = {
+    "_abstract_fn": "of a custom operator: what it gives, as a program says",
+    "_boxed_call": "of a function of one list, for AOTAutograd",
+    "_clone_with_backend": "of a frame callback",
+    "_dynamo_dynamic_indices": "of a tensor: dims that the program marked",
+    "_dynamo_marked_constant": "of a function: its result counts as constant",
+    "_dynamo_unbacked_indices": "of a tensor: dims that the program marked",
+    "_is_buffer": "of a tensor that a module holds as one",
+    "_is_param": "of a tensor that counts as a parameter",
+    "_is_torch_compile": "of a module: torch.compile() was called with it",
+    "_orig_mod": "of what torch.compile makes of a module: that module, in a state_dict too",
+    "_schema": "of an operator: its arguments and results",
+    "_torchdynamo_orig_backend": "of a frame callback: what is below it",
+    "_torchdynamo_orig_callable": "of a function that Dynamo wrapped: what is below it",
+}
