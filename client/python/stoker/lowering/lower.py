@@ -15,6 +15,7 @@ from ..graph.layout import DTYPES, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
 from ..graph.text import GraphText, Type, Value
 from ..pytorch.operators import look_at_real_tensors, schema_of
+from .draws import drawn_ahead
 
 # Largest tensor that is computed while compiling, to recognize a mask.
 MAX_KNOWN_ELEMENTS = 1 << 22
@@ -31,9 +32,9 @@ _NUMBERS = (bool, int, float)
 
 def lower(gm, parameters):
     """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers."""
-    forced = set()
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
+        gm, forced = drawn_ahead(gm)
         while True:
             lowering = _Lowering(gm, set(parameters), forced)
             idle = lowering.idle_nodes()
@@ -58,6 +59,11 @@ def _operator_of(node):
     """The operator that a call_function node runs; of one in a chain of effects, what is in the chain."""
     is_effect = str(node.target) == "with_effects"  # (token, operator, its arguments...)
     return str(node.args[1] if is_effect else node.target)
+
+
+def _draws(node):
+    """Does the operator take numbers from PyTorch's generator?"""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
 def _dtypes_given(node):
@@ -269,7 +275,7 @@ class _Lowering:
             self._visit_item(node)
             return
         rule = None if node in self.forced else RULES.get(str(node.target))
-        reason = "it has no mapping"
+        reason = "random numbers" if _draws(node) else "it has no mapping"
         if rule is not None:
             try:
                 require_kernel(str(node.target), _dtypes_given(node))
@@ -341,7 +347,7 @@ class _Lowering:
                 source.meta.get("val"), _NUMBERS)
             level = max(level, self.level_of[source] + inside)
             self.need(source)
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+        if _draws(node):
             level = self.last_random_level = max(level, self.last_random_level)
         self.level_of[node] = level
         self.outside.add(node)

@@ -10,6 +10,7 @@ from . import installation
 _MAX_DEPTH = 8  # Of functions in closures.
 OpOverload = type(torch.ops.aten.add.Tensor)
 OpOverloadPacket = type(torch.ops.aten.add)
+CONVERT = torch.ops.aten._to_copy.default
 
 
 def look_at_real_tensors():
