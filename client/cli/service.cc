@@ -25,7 +25,7 @@ int RunStop(Client& client) {
   try {
     detail::Check(stoker_client_stop(client.get()));
   } catch (const Error& error) {
-    if (error.code() != STOKER_UNAVAILABLE) throw;
+    if (error.code() != STOKER_NOT_FOUND) throw;
     fmt::print("No daemon is running.\n");
     return 0;
   }

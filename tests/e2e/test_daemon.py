@@ -1,5 +1,6 @@
 """The daemon's process: addresses, limits, draining, damage, statistics, and the command line about them."""
 
+import contextlib
 import hashlib
 import http.client
 import http.server
@@ -465,8 +466,21 @@ def test_doctor_and_stop(site):
     assert "FAIL  daemon" in failure(site, "--url", "unix:/nonexistent/sock", "doctor")
     site.stop()
     assert site.tool("stop") == "No daemon is running.\n"
-    failure(site, "frobnicate", code=2)
-    failure(site, "stats", "--frobnicate", code=2)
+
+
+def test_stop_tells_a_daemon_that_is_not_there_from_one_that_does_not_answer(site):
+    assert site.tool("--url", "unix:/nonexistent/sock", "stop") == "No daemon is running.\n"
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        with contextlib.ExitStack() as queue:
+            for _ in range(4):  # Where there is no room for more, nobody answers.
+                waiting = queue.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex(full.getsockname())
+            for url in (f"http://127.0.0.1:{full.getsockname()[1]}", "http://nowhere.invalid:8471"):
+                said = failure(site, "--url", url, "stop")
+                assert said.startswith(f"stoker: Nobody answers at {url}: "), said
 
 
 OF_ANOTHER_VERSION = b"\x08\x01\x12\x050.0.9\x1a\x03old\x20\x01\x2a\x03cpu"  # protocol_version 1
