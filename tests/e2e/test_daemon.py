@@ -242,6 +242,28 @@ def test_nonsense_and_idle_connections_leave_the_daemon_serving(daemon, site):
         connection.close()
 
 
+def test_a_daemon_whose_cache_folder_is_gone_is_not_ready(daemon, tmp_path):
+    served = daemon()
+    (tmp_path / "cache").rename(tmp_path / "aside")
+    wait_for(lambda: served.call("GET", "/-/ready") == (503, b"the cache folder is gone\n"))
+    assert served.call("GET", "/-/healthy") == (200, b"healthy\n")
+    status = served.status()
+    assert (status["ready"], status["not_ready"]) == (False, "the cache folder is gone")
+    assert served.log.read_text().count(f"the cache folder '{tmp_path}/cache' is gone") == 1
+    assert not (tmp_path / "cache").exists()  # What is mounted there may come back.
+    (tmp_path / "aside").rename(tmp_path / "cache")
+    wait_for(lambda: served.call("GET", "/-/ready") == (200, b"ready\n"))
+    assert served.status()["not_ready"] == ""
+
+
+def test_a_private_daemon_without_its_cache_folder_makes_place(site):
+    assert run(site, SMALL)["source"] == "compiled"
+    pid = site.daemon_pid()
+    shutil.rmtree(site.cache)
+    wait_for(lambda: not is_alive(pid))
+    assert run(site, SMALL)["source"] == "compiled"
+
+
 def test_a_token_file_that_is_written_anew_revokes_nobody_meanwhile(daemon, tmp_path):
     def entry(token):
         digest = hashlib.sha256(token.encode()).hexdigest()
