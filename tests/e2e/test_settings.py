@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from e2e.processes import BUILD, start, wait_for
+from e2e.processes import BUILD, WAIT_S, start, wait_for
 
 SOON_S = 60  # For what takes less than a second on a machine that does nothing else.
 WIDTHS = (8, 4)
@@ -137,7 +137,7 @@ torch.compile(torch.sin, backend="stoker")(torch.ones(8))
 
 def errors_of_job(site, **env):
     done = subprocess.run(
-        [sys.executable, "-c", JOB], env={**site.env, **env}, capture_output=True, text=True, timeout=SOON_S)
+        [sys.executable, "-c", JOB], env={**site.env, **env}, capture_output=True, text=True, timeout=WAIT_S)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
