@@ -86,9 +86,10 @@ Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
   }
   const Clock::time_point start = Clock::now();
   auto connection = Connect(may_start);
+  if (connection.ok()) return connection;
   // Whether one of ours can be started is found out by starting it.
-  if (!connection.ok() && options_.private_daemon) RestAfter(start, connection.error());
-  if (!connection.ok() && !options_.private_daemon) GiveUp(start, connection.error());
+  options_.private_daemon ? RestAfter(start, connection.error())
+                          : GiveUp(start, connection.error());
   return connection;
 }
 

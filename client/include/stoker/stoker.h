@@ -167,6 +167,8 @@ STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
 /* The compiler of the daemon that compiles for this client: another one's artifacts are not served.
  * Starts a private daemon if need be. */
 STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text);
+/* INVALID_ARGUMENT, with the rule: no namespace has this name. */
+STOKER_API stoker_status* stoker_check_namespace(const char* name_space);
 /* What artifacts are compiled for on this machine. Asks nobody. */
 STOKER_API stoker_status* stoker_host_target(char** text);
 /* {"url", "tls", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",

@@ -15,7 +15,7 @@ import typing
 import torch
 
 from ..pytorch import installation
-from .values import NotPortable, encode
+from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
 _MAX_DEPTH = 32
@@ -28,9 +28,7 @@ _SETS = (set, frozenset)
 _HINTS = (
     typing.TypeVar, typing.ForwardRef, types.GenericAlias, types.UnionType, type(typing.List[int]),
     type(typing.Union[int, str]), type(typing.Any))
-_AS_BASE = {
-    str: str.__str__, int: int.__int__, float: float.__float__, bytes: lambda value: bytes(memoryview(value)),
-    **{base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}}
+_AS_BASE = DATA_TYPES | {base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}
 _BASES = (*_AS_BASE, *_MAPPINGS)
 _read_slot = types.MemberDescriptorType.__get__
 # Files of PyTorch's compiler: what it wraps functions in, PyTorch's own among them, computes nothing.
