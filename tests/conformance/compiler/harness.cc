@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "compiler/compile_pipeline.h"
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/queue.h"
 #include "runtime/executable.h"
@@ -212,8 +213,23 @@ void PrintSectionOf(const CompileRequest& request, const std::string& section) {
               listings.ok() ? listings->front().text.c_str() : listings.error().message.c_str());
 }
 
-// Compiles for `target` and compares each call as far as this processor can; empty, or a
-// difference.
+// Runs what was compiled for `target` as far as this processor can; empty, or a difference.
+std::string CompareCompiled(const Target& target, CompileOutput compiled,
+                            const std::vector<Call>& calls, const Tolerance& tolerance,
+                            int threads) {
+  const Execution execution = ExecutionOf(target);
+  for (std::size_t i = 0; i < compiled.kernels.size(); ++i) ReportKernel(target, execution);
+  if (execution == Execution::kNone) return "";
+  if (execution == Execution::kEmulated) compiled = WithEmulatedTiles(std::move(compiled));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::string difference = CompareCall(compiled, calls[i], tolerance, threads);
+    if (difference.empty()) continue;
+    return calls.size() == 1 ? difference : "call " + std::to_string(i) + ": " + difference;
+  }
+  return "";
+}
+
+// Compiles for `target` and compares each call; empty, or a difference.
 std::string CompareFor(const Target& target, const Graph& graph, const std::vector<Call>& calls,
                        const Tolerance& tolerance, int threads, Outcome& outcome) {
   const bool is_host = target == SharedDevice().target();
@@ -223,20 +239,38 @@ std::string CompareFor(const Target& target, const Graph& graph, const std::vect
   }
   CompileHooks hooks;
   hooks.threads = 2;
-  auto compiled = Compile(request, hooks);
+  const auto compiled = Compile(request, hooks);
   if (!compiled.ok()) return "compile: " + compiled.error().message;
   if (is_host) {
     outcome.artifact = compiled->artifact;
     outcome.kernels = compiled->artifact.kernels.size();
   }
-  const Execution execution = ExecutionOf(target);
-  for (std::size_t i = 0; i < compiled->kernels.size(); ++i) ReportKernel(target, execution);
-  if (execution == Execution::kNone) return "";
-  if (execution == Execution::kEmulated) *compiled = WithEmulatedTiles(std::move(*compiled));
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const std::string difference = CompareCall(*compiled, calls[i], tolerance, threads);
-    if (difference.empty()) continue;
-    return calls.size() == 1 ? difference : "call " + std::to_string(i) + ": " + difference;
+  return CompareCompiled(target, *compiled, calls, tolerance, threads);
+}
+
+// The same for each candidate of each kernel in place of the default one.
+std::string CompareCandidates(const Target& target, const Graph& graph,
+                              const std::vector<Call>& calls, Outcome& outcome) {
+  const CompileRequest request{graph, {}, target, {}, CompilerEpoch()};
+  const auto pipeline = RunPipeline(graph, target, request.options);
+  if (!pipeline.ok()) return "pipeline: " + pipeline.error().message;
+  for (const Step& step : pipeline->program.steps) {
+    const auto at = static_cast<std::size_t>(&step - pipeline->program.steps.data());
+    const auto candidates = Candidates(step.func, target);
+    if (!candidates.ok()) return "candidates: " + candidates.error().message;
+    const std::uint32_t kernel = pipeline->kernels.kernel_of[at];
+    if (ToString(candidates->front()) != ToString(pipeline->kernels.kernels[kernel])) {
+      return "the first candidate is not the default:\n" + ToString(candidates->front());
+    }
+    for (std::size_t i = 1; i < candidates->size(); ++i) {
+      PipelineResult other = *pipeline;
+      other.kernels.kernels[kernel] = (*candidates)[i];
+      const auto compiled = CompilePipeline(request, other, {});
+      if (!compiled.ok()) return "compile: " + compiled.error().message;
+      ++outcome.schedules;
+      const std::string difference = CompareCompiled(target, *compiled, calls, {}, 2);
+      if (!difference.empty()) return difference + "\nin\n" + ToString((*candidates)[i]);
+    }
   }
   return "";
 }
@@ -323,6 +357,28 @@ Outcome CheckText(std::string_view text, std::uint64_t seed, const Tolerance& to
     return outcome;
   }
   return CompareWithInterpreter(*graph, RandomInputs(*graph, seed), tolerance);
+}
+
+Outcome CheckCandidates(std::string_view text, std::uint64_t seed) {
+  Outcome outcome;
+  const auto graph = ParseGraph(text);
+  if (!graph.ok()) {
+    outcome.error = "parse: " + graph.error().message;
+    return outcome;
+  }
+  const auto expected = InterpretCalls(*graph, {RandomInputs(*graph, seed)});
+  if (!expected.ok()) {
+    outcome.error = "interpreter: " + expected.error().message;
+    return outcome;
+  }
+  for (const Target& target : X86Targets()) {
+    outcome.error = CompareCandidates(target, *graph, *expected, outcome);
+    if (!outcome.error.empty()) {
+      outcome.error = target.ToString() + ": " + outcome.error;
+      break;
+    }
+  }
+  return outcome;
 }
 
 std::vector<std::string> LabelsOf(const Artifact& artifact) {
