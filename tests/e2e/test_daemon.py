@@ -458,7 +458,7 @@ def test_inspect_and_key_explain(site):
     b = run(site, (32, 64, 8, 4))["request_key"]
     text = site.tool("inspect", a[:12])
     sections = re.findall("^==== (.*) ====$", text, re.MULTILINE)
-    assert sections == ["graph", "groups", "loops", "plan", "llvm", "asm"]
+    assert sections == ["graph", "groups", "loops", "schedules", "plan", "llvm", "asm"]
     for shown in ("dot_general", "flops", "bytes", "define", "vfmadd"):
         assert shown in text
     assert "==== plan" not in site.tool("inspect", a, "--section", "asm")
