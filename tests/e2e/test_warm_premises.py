@@ -165,6 +165,25 @@ def constants(x):
     return x * constant()
 
 
+@functools.lru_cache
+@torch.compiler.assume_constant_result
+def constant_of(name, scale=1.0):
+    return scale * float(os.environ.get(name, "3.0"))
+
+
+def constants_of_calls(x):
+    return x * constant_of("STOKER_TEST_CONSTANT", scale=2.0)
+
+
+@torch.compiler.assume_constant_result
+def constant_table():
+    return {"gain": [1.5, object]}
+
+
+def constants_without_words(x):
+    return x * constant_table()["gain"][0]
+
+
 def inside(x):
     return opaque(x + 1)
 
@@ -348,6 +367,8 @@ CHANGES = {
     "builtin_hidden": ("# HEADER", "def max(a, b):\n    return 17"),
     "builtin_hidden_later": setup("THIS.abs = lambda x: 19"),
     "constant_function": (SETUP, "    entry = constants\n"),
+    "constant_function_of_the_environment": (SETUP, "    entry = constants_of_calls\n"),
+    "constant_function_of_objects": (SETUP, "    entry = constants_without_words\n"),
     "function_in_graph": (SETUP, "    entry = inside\n"),
     "dictionary_order": (SETUP, "    entry = in_order\n"),
     "set_order": (SETUP, "    entry = of_a_set\n"),
@@ -369,6 +390,8 @@ NOTICED = {"operator_of_another_shape": ("ROWS_GIVEN = 3", "ROWS_GIVEN = 2")}
 # Entries that are functions: what the second process changes, (old, new).
 OF_FUNCTIONS = {
     "constant_function": ("return 1.5", "return 2.5"),
+    "constant_function_of_the_environment": ("# HEADER", "os.environ['STOKER_TEST_CONSTANT'] = '5.0'"),
+    "constant_function_of_objects": ('"gain": [1.5', '"gain": [2.5'),
     "function_in_graph": ("return x * 1.5\n", "return x * 2.5\n"),
     "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
@@ -390,6 +413,8 @@ INDIFFERENT = {
     "unread_class_data": ("DEPTH = 3", "DEPTH = 3\n        UNREAD = 5"),
     "unread_attribute": setup("model.unread = 5"),
     "asked_set": (SETUP, "    entry = asked_set\n"),
+    "constant_nothing": (SETUP, "    entry = constants\n"),
+    "constant_calls_nothing": (SETUP, "    entry = constants_of_calls\n"),
     "int_nothing": (SETUP, "    entry = of_a_kind_of_int\n"),
     "member_nothing": (SETUP, "    entry = of_a_member\n"),
     "missing_key_nothing": (SETUP, "    entry = missing_key\n"),

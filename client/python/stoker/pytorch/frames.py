@@ -19,6 +19,7 @@ class Trace(NamedTuple):
     traced_code: list  # Code objects: the frame's, and of all that was inlined.
     installed_globals: frozenset  # Names that Dynamo put into the frame's globals.
     texts: frozenset  # All that were constants on the way: what code asks for by text is among them.
+    constant_calls: list  # (function, arguments, keywords, result) of those whose result counts as constant.
 
 
 class Recorded(NamedTuple):
@@ -36,11 +37,12 @@ def attach(is_ours, find, record, audit):
     and with a token, record(token, frame) is a context manager around Dynamo's own work; it gives a function that is
     called with a Recorded if the frame was transformed."""
     from torch._dynamo import convert_frame
-    from torch._dynamo.variables import ConstantVariable
+    from torch._dynamo.variables import ConstantVariable, functions
 
     original_wrapper = convert_frame.catch_errors_wrapper
     original_manager = convert_frame.CheckFunctionManager
     make_constant = ConstantVariable.__init__
+    original_invoke = functions.invoke_and_store_as_constant
 
     def catch_errors_wrapper(callback, hooks):
         backend = _innermost(callback)
@@ -57,7 +59,8 @@ def attach(is_ours, find, record, audit):
                 [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)]
                 + orders_of(output_graph),
                 output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
-                frozenset(output_graph.installed_globals), frozenset(_tracing.texts)))
+                frozenset(output_graph.installed_globals), frozenset(_tracing.texts),
+                list(_tracing.constant_calls)))
         return manager
 
     def note_constant(self, *arguments, **keywords):
@@ -66,9 +69,21 @@ def attach(is_ours, find, record, audit):
             texts.update(value for value in (*arguments, *keywords.values()) if type(value) is str)
         make_constant(self, *arguments, **keywords)
 
+    def invoke_and_store_as_constant(tx, function, *arguments, **keywords):
+        calls = getattr(_tracing, "constant_calls", None)
+
+        def invoke(*given, **named):
+            result = function(*given, **named)
+            if calls is not None:
+                calls.append((function, given, named, result))
+            return result
+
+        return original_invoke(tx, invoke, *arguments, **keywords)
+
     convert_frame.catch_errors_wrapper = catch_errors_wrapper
     convert_frame.CheckFunctionManager = check_function_manager
     ConstantVariable.__init__ = note_constant
+    functions.invoke_and_store_as_constant = invoke_and_store_as_constant
 
 
 def _innermost(callback):
@@ -105,14 +120,14 @@ class _Callback:
         return run_dynamo(2) if token is None else self._trace(token, frame, run_dynamo)
 
     def _trace(self, token, frame, run_dynamo):
-        outer = getattr(_tracing, "traces", None), getattr(_tracing, "texts", None)
-        _tracing.traces, _tracing.texts = [], set()
+        outer = tuple(getattr(_tracing, name, None) for name in ("traces", "texts", "constant_calls"))
+        _tracing.traces, _tracing.texts, _tracing.constant_calls = [], set(), []
         try:
             with self._record(token, frame) as finish:
                 result = run_dynamo(3)
             traces = _tracing.traces
         finally:
-            _tracing.traces, _tracing.texts = outer
+            _tracing.traces, _tracing.texts, _tracing.constant_calls = outer
         compiled = result.guarded_code is not None and traces
         finish(Recorded(traces[-1], result.guarded_code.code) if compiled else None)
         return result

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...pytorch import state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
-from ..premises import checks, environment, facts, members, objects, sameness, trees
+from ..premises import checks, constants, environment, facts, members, objects, sameness, trees
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
 from ..words.paths import ROOT, Scope, Unreachable, evaluate, text
@@ -60,7 +60,8 @@ class GuardProgram:
         different = (
             facts.first_difference(self._record["facts"], self._describe)
             or environment.first_difference(self._record["environment"])
-            or trees.first_difference(self._record["trees"]))
+            or trees.first_difference(self._record["trees"])
+            or constants.first_difference(self._record["constants"]))
         if different:
             what, expected, found = different
             return Failure("code", what, str(expected), str(found))

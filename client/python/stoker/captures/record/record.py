@@ -8,6 +8,7 @@ import types
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
 from ..bytecode.reads import ALL, texts_in
+from ..premises.constants import constants_of
 from ..premises.environment import environment_of
 from ..premises.facts import facts_of
 from ..premises.members import members_of
@@ -65,6 +66,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
         "packages": packages(),
+        "constants": constants_of(trace.constant_calls),
         "environment": environment_of(
             reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process),
         "trees": trees_of(reached, classes | _classes_met(writer)),
