@@ -367,8 +367,12 @@ asio::awaitable<Status> CompileService::Accompany(Seat seat, const wire::Compile
       CountHit(call.ns, call.request_key, source, landed.compile_seconds());
     }
     if (call.store_only) co_return co_await send(FrameOf(StoredReplyOf(landed, source)));
-    const auto frame =
-        co_await RunBlocking(blocking_, [&] { return landed.FrameFor(call.have_kernels, source); });
+    // Of a thousand who waited, one has it made.
+    auto frame = landed.KeptFrameFor(call.have_kernels, source);
+    if (frame == nullptr) {
+      frame = co_await RunBlocking(blocking_,
+                                   [&] { return landed.FrameFor(call.have_kernels, source); });
+    }
     co_return co_await send(*frame);
   }
 }

@@ -161,7 +161,8 @@ STOKER_API stoker_status* stoker_client_pin(stoker_client* client, const char* n
 /* {"pins": [as above], "bytes", "limit_bytes"} of one namespace; NULL or "": of all. */
 STOKER_API stoker_status* stoker_client_pins(stoker_client* client, const char* name_space,
                                              char** json);
-/* Drains and stops the daemon. UNAVAILABLE when none runs; never starts one. */
+/* Drains and stops the daemon. NOT_FOUND when nobody listens there, UNAVAILABLE when it cannot be
+ * told, as of a host that does not answer; never starts one. */
 STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
 /* The compiler of the daemon that compiles for this client: another one's artifacts are not served.
  * Starts a private daemon if need be. */

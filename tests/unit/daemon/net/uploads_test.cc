@@ -255,7 +255,7 @@ TEST_F(UploadsTest, WhatIsNoRest_ChangesNothing) {
       {"too much", Patch(location, 3, "defghijk"), "400"},
       {"too little", Patch(location, 3, "defghi"), "400"},
       {"another length", Patch(location, 3, "defghij", "Upload-Length: 11\r\n"), "400"},
-      {"no content", Patch(location, 3, ""), "415"},
+      {"no content", Patch(location, 3, ""), "400"},
       {"another type", Head("PATCH", location, rest + Length(7)) + "defghij", "415"},
       {"no offset",
        Head("PATCH", location, type + "Upload-Complete: ?1\r\n" + Length(7)) + "defghij", "400"},
@@ -263,7 +263,7 @@ TEST_F(UploadsTest, WhatIsNoRest_ChangesNothing) {
        Head("PATCH", location, type + "Upload-Complete: ?0\r\nUpload-Offset: 3\r\n" + Length(7)) +
            "defghij",
        "400"},
-      {"in chunks", Head("PATCH", location, type + rest + "Transfer-Encoding: chunked\r\n"), "4"},
+      {"in chunks", Head("PATCH", location, type + rest + "Transfer-Encoding: chunked\r\n"), "411"},
       {"another method", Head("POST", location, type + rest + Length(7)) + "defghij", "405"},
       {"another upload", Patch("/uploads/x", 3, "defghij"), "404"},
       {"a foreign page", Patch(location, 3, "defghij", "Origin: http://evil\r\n"), "403"},
