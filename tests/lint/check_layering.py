@@ -38,7 +38,9 @@ MAY_INCLUDE = {
     # What is a kernel, for any target.
     "compiler/schedule": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
     # How it runs on one.
-    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
+    "compiler/schedule/loops": ["protocol", "compiler/ir", "compiler/analysis"],
+    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
+                              "compiler/schedule/loops"],
     # What and how, for the target that is asked for.
     "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu"],
     # The dispatcher, what the targets share, and what each emits.

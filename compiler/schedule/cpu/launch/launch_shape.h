@@ -1,10 +1,10 @@
-// LaunchShape: how a CPU kernel is launched, and what that is made of.
+// LaunchShape: how a CPU kernel is launched.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "compiler/ir/loop_func.h"
+#include "compiler/schedule/loops/dim_table.h"
 #include "protocol/graph/sym_dim.h"
 
 namespace stoker {
@@ -17,25 +17,3 @@ struct LaunchShape {
 };
 
 }  // namespace stoker
-
-namespace stoker::cpu {
-
-// The non-constant dims of a function in order of first occurrence, without repetition: add all
-// that the emitter will ask for, in a fixed order.
-class DimTable {
- public:
-  void Add(const SymDim& dim);
-  void Add(const IndexMap& index);
-  void Add(const Access& access);
-  void Add(const Body& body);
-  void Add(const std::vector<Store>& stores);
-  std::vector<SymDim> Take() && { return std::move(dims_); }
-
- private:
-  std::vector<SymDim> dims_;
-};
-
-// Product, ceiling division: launch shapes are made of these.
-SymDim ProductOf(const std::vector<SymDim>& dims);
-
-}  // namespace stoker::cpu

@@ -1,8 +1,8 @@
-#include "compiler/schedule/cpu/launch/launch_shape.h"
+#include "compiler/schedule/loops/dim_table.h"
 
 #include <algorithm>
 
-namespace stoker::cpu {
+namespace stoker {
 
 void DimTable::Add(const SymDim& dim) {
   if (dim.IsConstant()) return;
@@ -36,4 +36,4 @@ SymDim ProductOf(const std::vector<SymDim>& dims) {
   return product;
 }
 
-}  // namespace stoker::cpu
+}  // namespace stoker
