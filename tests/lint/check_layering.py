@@ -41,8 +41,10 @@ MAY_INCLUDE = {
     "compiler/schedule/loops": ["protocol", "compiler/ir", "compiler/analysis"],
     "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
                               "compiler/schedule/loops"],
+    "compiler/schedule/cuda": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/loops"],
     # What and how, for the target that is asked for.
-    "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu"],
+    "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu",
+                        "compiler/schedule/cuda"],
     # The dispatcher, what the targets share, and what each emits.
     "compiler/codegen": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
                          "compiler/kernel", "compiler/codegen/llvm", "compiler/codegen/x86"],
