@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/codegen.h"
 #include "compiler/compile.h"
 #include "compiler/launch_plan_of.h"
 #include "compiler/launch_plan_text.h"
@@ -61,6 +62,16 @@ std::string SchedulesText(const PipelineResult& pipeline) {
   return text;
 }
 
+// PTX, for CUDA.
+Result<std::string> AssemblyText(const PipelineResult& pipeline, const Target& target) {
+  std::string text;
+  for (std::size_t i = 0; i < pipeline.kernels.kernels.size(); ++i) {
+    STOKER_TRY(const KernelListing listing, ListKernel(pipeline.kernels.kernels[i], target));
+    text += LabelOf(pipeline, i) + listing.assembly;
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
@@ -89,6 +100,7 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   if (stage == "groups") return ToString(pipeline.grouping, pipeline.graph);
   if (stage == "memory") return ToString(pipeline.memory, pipeline.program);
   if (stage == "schedules") return SchedulesText(pipeline);
+  if (stage == "assembly") return AssemblyText(pipeline, target);
   STOKER_TRY(const PlannedLaunches planned, PlanLaunches(pipeline, target, CompilerEpoch()));
   if (stage == "plan") return ToString(planned.plan);
   return InvalidArgument("There is no stage '" + std::string(stage) + "'.");
