@@ -17,9 +17,40 @@ std::optional<AttentionOperand> OperandAt(const Address& address, DType dtype) {
 
 }  // namespace
 
-Status Lowering::LowerAttention(const Group& group) {
-  const Node& node = graph_.node(group.hero);
-  const bool prepared = group.prepared;
+// Where q, k, v or a mask lies, after making a copy if there is no other way.
+Result<AttentionOperand> Lowering::ReadHeads(ValueId value, bool lanes_are_contiguous,
+                                             bool prepared, std::vector<StorageId>& buffers) {
+  const TensorType& type = graph_.type(value);
+  const IndexSpace space(type.shape.dims());
+  ElementIndex index;
+  for (int dim = 0; dim < 4; ++dim) index.push_back(space.Dim(dim));
+  STOKER_TRY(Address address, AddressOrCopy(value, index, space, prepared));
+  std::optional<AttentionOperand> found = OperandAt(address, type.dtype);
+  const bool is_bad = !found || (lanes_are_contiguous && found->strides[3] != SymDim(1) &&
+                                 type.shape[3] != SymDim(1));
+  if (is_bad) {
+    STOKER_TRY(address.storage, Copy(value, Layout::RowMajor(4), prepared));
+    const Storage& storage = builder_.storage(address.storage);
+    address.index = PhysicalIndex(space, storage.layout, storage.shape, index);
+    found = OperandAt(address, type.dtype);
+    STOKER_CHECK(found.has_value());
+  }
+  if (type.shape[3] == SymDim(1)) found->strides[3] = lanes_are_contiguous ? 1 : 0;
+  buffers.push_back(address.storage);
+  return *std::move(found);
+}
+
+// [B, S, H, D] in memory: the heads of a row side by side, as the next matrix product reads them.
+// `fixed`: the storages that others ask for, of which the first is written.
+StorageId Lowering::HeadsStorage(ValueId result, bool prepared,
+                                 const std::vector<StorageId>& fixed) {
+  if (!fixed.empty()) return fixed.front();
+  Layout layout = Layout::RowMajor(4);
+  layout.order = {0, 2, 1, 3};
+  return builder_.Add(result, KindFor(result, prepared), 0, std::move(layout));
+}
+
+Result<AttentionFunc> Lowering::AttentionOf(const Node& node) const {
   AttentionFunc func;
   const Shape& q = graph_.type(node.operands[0]).shape;
   const Shape& k = graph_.type(node.operands[1]).shape;
@@ -39,43 +70,21 @@ Status Lowering::LowerAttention(const Group& group) {
   func.scale = node.attributes.Float(AttrName::kScale);
   func.causal = node.attributes.Bool(AttrName::kCausal);
   func.has_mask = node.operands.size() > 3;
+  return func;
+}
 
+Status Lowering::LowerAttention(const Group& group) {
+  const Node& node = graph_.node(group.hero);
+  const bool prepared = group.prepared;
+  STOKER_TRY(AttentionFunc func, AttentionOf(node));
   Step step;
-  const auto read = [&](ValueId value, bool lanes_are_contiguous,
-                        AttentionOperand& operand) -> Status {
-    const TensorType& type = graph_.type(value);
-    const IndexSpace space(type.shape.dims());
-    ElementIndex index;
-    for (int dim = 0; dim < 4; ++dim) index.push_back(space.Dim(dim));
-    STOKER_TRY(Address address, AddressOrCopy(value, index, space, prepared));
-    std::optional<AttentionOperand> found = OperandAt(address, type.dtype);
-    const bool is_bad = !found || (lanes_are_contiguous && found->strides[3] != SymDim(1) &&
-                                   type.shape[3] != SymDim(1));
-    if (is_bad) {
-      STOKER_TRY(address.storage, Copy(value, Layout::RowMajor(4), prepared));
-      const Storage& storage = builder_.storage(address.storage);
-      address.index = PhysicalIndex(space, storage.layout, storage.shape, index);
-      found = OperandAt(address, type.dtype);
-      STOKER_CHECK(found.has_value());
-    }
-    if (type.shape[3] == SymDim(1)) found->strides[3] = lanes_are_contiguous ? 1 : 0;
-    operand = *std::move(found);
-    step.buffers.push_back(address.storage);
-    return Ok();
-  };
-  STOKER_RETURN_IF_ERROR(read(node.operands[0], true, func.q));
-  STOKER_RETURN_IF_ERROR(read(node.operands[1], true, func.k));
-  STOKER_RETURN_IF_ERROR(read(node.operands[2], true, func.v));
+  STOKER_TRY(func.q, ReadHeads(node.operands[0], true, prepared, step.buffers));
+  STOKER_TRY(func.k, ReadHeads(node.operands[1], true, prepared, step.buffers));
+  STOKER_TRY(func.v, ReadHeads(node.operands[2], true, prepared, step.buffers));
 
-  // [B, S, H, D] in memory: the heads of a row side by side, as the next matrix product reads them.
   const ValueId result = node.results[0];
   const std::vector<StorageId> fixed = AddFixedStorages(result, prepared, true);
-  StorageId out = fixed.empty() ? kNoStorage : fixed.front();
-  if (out == kNoStorage) {
-    Layout layout = Layout::RowMajor(4);
-    layout.order = {0, 2, 1, 3};
-    out = builder_.Add(result, KindFor(result, prepared), 0, std::move(layout));
-  }
+  const StorageId out = HeadsStorage(result, prepared, fixed);
   const Storage& storage = builder_.storage(out);
   const std::vector<SymDim> strides = StridesOf(storage.layout, storage.shape);
   func.out.dtype = storage.dtype;
@@ -84,7 +93,9 @@ Status Lowering::LowerAttention(const Group& group) {
     func.out.offset = func.out.offset + strides[i] * storage.layout.low[i];
   }
   step.buffers.push_back(out);
-  if (func.has_mask) STOKER_RETURN_IF_ERROR(read(node.operands[3], false, func.mask));
+  if (func.has_mask) {
+    STOKER_TRY(func.mask, ReadHeads(node.operands[3], false, prepared, step.buffers));
+  }
 
   step.prepared = prepared;
   step.flops =

@@ -12,6 +12,9 @@ struct Lowering::ContractionParts {
   ContractionParts(const Node& anchor, const ProgramBuilder& builder)
       : node(anchor), operands(builder) {}
 
+  bool IsUnit(int dim) const { return space.extent(dim) == SymDim(1); }
+  SymDim ProductOf(const std::vector<int>& dims) const;
+
   const Node& node;
   ContractionFunc func;
   KernelOperands operands;
@@ -27,5 +30,11 @@ struct Lowering::ContractionParts {
   ElementIndex rhs_index;
   std::string label;
 };
+
+// So often dims are split, or operands copied, until accesses are affine.
+inline constexpr int kMaxContractionAttempts = 16;
+
+// Slowest stride first; of symbolic strides, constants last.
+void SortByStride(std::vector<int>& dims, const IndexMap& index);
 
 }  // namespace stoker

@@ -10,6 +10,7 @@
 #include "compiler/machine/machine.h"
 #include "compiler/schedule/fusion/stored_values.h"
 #include "compiler/schedule/lowering/loop_builder.h"
+#include "compiler/schedule/lowering/loop_order.h"
 #include "compiler/schedule/lowering/program_builder.h"
 #include "protocol/key/compile_options.h"
 
@@ -69,10 +70,18 @@ class Lowering {
   // lower_contraction.cc
   Status LowerContraction(Group group);
   struct ContractionParts;
-  Status LowerDot(Group& group, ContractionParts& parts);
-  Status LowerConvolution(Group& group, ContractionParts& parts);
   Status PlanEpilogue(Group& group, ContractionParts& parts);
   Status FinishContraction(Group& group, ContractionParts& parts);
+  void AddContractionStorages(Group& group, ContractionParts& parts);
+  Result<std::optional<DimSplit>> FindEpilogueSplit(Group& group, ContractionParts& parts);
+  bool SplitRows(Group& group, ContractionParts& parts, const DimSplit& split);
+  void SetNests(ContractionParts& parts);
+  Status BuildEpilogue(const Group& group, ContractionParts& parts);
+  // lower_dot.cc, lower_convolution.cc
+  Status LowerDot(Group& group, ContractionParts& parts);
+  Status LowerConvolution(Group& group, ContractionParts& parts);
+  ElementIndex WalkWindow(const Group& group, ContractionParts& parts);
+  bool ReadImage(ContractionParts& parts, const Address& address, std::int64_t min_run);
 
   // lower_pack.cc
   // What part of a packed matrix is read from; the part has n columns.
@@ -91,6 +100,10 @@ class Lowering {
 
   // lower_attention.cc, lower_ordered.cc
   Status LowerAttention(const Group& group);
+  Result<AttentionFunc> AttentionOf(const Node& node) const;  // Sizes and attributes.
+  Result<AttentionOperand> ReadHeads(ValueId value, bool lanes_are_contiguous, bool prepared,
+                                     std::vector<StorageId>& buffers);
+  StorageId HeadsStorage(ValueId result, bool prepared, const std::vector<StorageId>& fixed);
   Status LowerOrdered(const Group& group);
   struct ResultStorages {
     StorageId written = kNoStorage;

@@ -45,46 +45,33 @@ std::vector<Lifetime> LifetimesIn(const Program& program, BufferKind kind) {
   return lifetimes;
 }
 
-// The size of the arena; sets the offsets of its storages. Those with a halo take the first
-// `zero_bytes`.
-SymDim PlanArena(const Program& program, BufferKind kind, std::vector<SymDim>& offsets,
-                 SymDim& zero_bytes) {
+// Largest first, each at the lowest place where nothing lies at the same time. Returns their size.
+std::int64_t PlaceConstant(const Program& program, std::vector<Lifetime> lifetimes,
+                           const SymDim& first, std::vector<SymDim>& offsets) {
   struct Placed {
     Lifetime lifetime;
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
-  std::vector<Lifetime> constant;
-  std::vector<Lifetime> symbolic;
-  for (const Lifetime& lifetime : LifetimesIn(program, kind)) {
-    const Storage& storage = program.storages[lifetime.storage];
-    if (storage.layout.HasHalo()) {
-      offsets[lifetime.storage] = zero_bytes;
-      zero_bytes = zero_bytes + RoundedBytes(storage.bytes);
-      continue;
-    }
-    const bool is_constant = program.storages[lifetime.storage].bytes.IsConstant();
-    (is_constant ? constant : symbolic).push_back(lifetime);
-  }
   const auto bytes_of = [&](const Lifetime& lifetime) {
-    return RoundedBytes(program.storages[lifetime.storage].bytes);
+    return RoundedBytes(program.storages[lifetime.storage].bytes).constant();
   };
-  std::sort(constant.begin(), constant.end(), [&](const Lifetime& a, const Lifetime& b) {
-    const std::int64_t x = bytes_of(a).constant();
-    const std::int64_t y = bytes_of(b).constant();
+  std::sort(lifetimes.begin(), lifetimes.end(), [&](const Lifetime& a, const Lifetime& b) {
+    const std::int64_t x = bytes_of(a);
+    const std::int64_t y = bytes_of(b);
     return x != y ? x > y : a.storage < b.storage;
   });
   std::vector<Placed> placed;  // By begin.
   std::int64_t size = 0;
-  for (const Lifetime& lifetime : constant) {
-    const std::int64_t bytes = bytes_of(lifetime).constant();
+  for (const Lifetime& lifetime : lifetimes) {
+    const std::int64_t bytes = bytes_of(lifetime);
     std::int64_t begin = 0;
     for (const Placed& other : placed) {
       if (!other.lifetime.Overlaps(lifetime)) continue;
       if (begin + bytes <= other.begin) break;
       begin = std::max(begin, other.end);
     }
-    offsets[lifetime.storage] = zero_bytes + begin;
+    offsets[lifetime.storage] = first + begin;
     const Placed entry{lifetime, begin, begin + bytes};
     placed.insert(
         std::upper_bound(placed.begin(), placed.end(), entry,
@@ -92,19 +79,23 @@ SymDim PlanArena(const Program& program, BufferKind kind, std::vector<SymDim>& o
         entry);
     size = std::max(size, entry.end);
   }
+  return size;
+}
 
+// In order of their first use; only equal sizes share a place. Returns the end of all.
+SymDim PlaceSymbolic(const Program& program, std::vector<Lifetime> lifetimes, SymDim total,
+                     std::vector<SymDim>& offsets) {
   struct Slot {
     SymDim bytes;
     SymDim begin;
     std::size_t last = 0;
   };
   std::vector<Slot> slots;
-  SymDim total = zero_bytes + size;
-  std::sort(symbolic.begin(), symbolic.end(), [](const Lifetime& a, const Lifetime& b) {
+  std::sort(lifetimes.begin(), lifetimes.end(), [](const Lifetime& a, const Lifetime& b) {
     return a.first != b.first ? a.first < b.first : a.storage < b.storage;
   });
-  for (const Lifetime& lifetime : symbolic) {
-    const SymDim bytes = bytes_of(lifetime);
+  for (const Lifetime& lifetime : lifetimes) {
+    const SymDim bytes = RoundedBytes(program.storages[lifetime.storage].bytes);
     const auto free = std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) {
       return slot.last < lifetime.first && slot.bytes == bytes;
     });
@@ -118,6 +109,25 @@ SymDim PlanArena(const Program& program, BufferKind kind, std::vector<SymDim>& o
     total = total + bytes;
   }
   return total;
+}
+
+// The size of the arena; sets the offsets of its storages. Those with a halo take the first
+// `zero_bytes`.
+SymDim PlanArena(const Program& program, BufferKind kind, std::vector<SymDim>& offsets,
+                 SymDim& zero_bytes) {
+  std::vector<Lifetime> constant;
+  std::vector<Lifetime> symbolic;
+  for (const Lifetime& lifetime : LifetimesIn(program, kind)) {
+    const Storage& storage = program.storages[lifetime.storage];
+    if (storage.layout.HasHalo()) {
+      offsets[lifetime.storage] = zero_bytes;
+      zero_bytes = zero_bytes + RoundedBytes(storage.bytes);
+      continue;
+    }
+    (storage.bytes.IsConstant() ? constant : symbolic).push_back(lifetime);
+  }
+  const std::int64_t size = PlaceConstant(program, std::move(constant), zero_bytes, offsets);
+  return PlaceSymbolic(program, std::move(symbolic), zero_bytes + size, offsets);
 }
 
 }  // namespace
