@@ -32,6 +32,10 @@ BufferRef RefTo(const PipelineResult& pipeline, StorageId id, const SymDim& skip
 
 Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Target& target,
                                      std::string_view epoch) {
+  if (target.kind() != TargetKind::kCpu) {
+    return Unimplemented("A launch plan has launches of CPU kernels only; its target is " +
+                         target.ToString() + ".");
+  }
   PlannedLaunches planned;
   LaunchPlan& plan = planned.plan;
   for (const GraphInput& input : pipeline.graph.inputs()) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "compiler/schedule/memory_plan.h"
+#include "compiler/schedule/program/memory_plan.h"
 
 namespace stoker {
 namespace {

@@ -3,10 +3,10 @@
 #include "compiler/analysis/parameter_analysis.h"
 #include "compiler/analysis/reads.h"
 #include "compiler/machine/machine.h"
-#include "compiler/schedule/fuse.h"
-#include "compiler/schedule/lowering.h"
-#include "compiler/schedule/order_groups.h"
-#include "compiler/schedule/stored_values.h"
+#include "compiler/schedule/fusion/fuse.h"
+#include "compiler/schedule/fusion/order_groups.h"
+#include "compiler/schedule/fusion/stored_values.h"
+#include "compiler/schedule/lowering/lowering.h"
 #include "compiler/transform/passes.h"
 
 namespace stoker {

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "compiler/schedule/group.h"
-#include "compiler/schedule/memory_plan.h"
-#include "compiler/schedule/program.h"
+#include "compiler/schedule/fusion/group.h"
+#include "compiler/schedule/program/memory_plan.h"
+#include "compiler/schedule/program/program.h"
 #include "compiler/scheduled_program.h"
 #include "compiler/timing/laps.h"
 #include "protocol/graph/graph.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/kernel/scheduled_kernel.h"
-#include "compiler/schedule/program.h"
+#include "compiler/schedule/program/program.h"
 #include "protocol/key/target.h"
 
 namespace stoker {

@@ -181,39 +181,43 @@ std::optional<IndexSpace::Parts> IndexSpace::DivMod(const IndexMap& a,
   }
   std::sort(candidates.begin(), candidates.end());
   for (const std::int64_t c : candidates) {
-    IndexMap high;
-    IndexMap low{parts.remainder.offset, {}};
-    for (const IndexTerm& term : parts.remainder.terms) {
-      if (term.coefficient.constant() % c == 0) {
-        high.terms.push_back(term);
-        high.terms.back().coefficient = term.coefficient.constant() / c;
-      } else {
-        low.terms.push_back(term);
-      }
-    }
-    if (!IsWithin(low, c)) continue;
-    const std::int64_t scale = divisor.constant() / c;
-    Parts inner;
-    if (high.terms.size() == 1 && IsOne(high.terms[0].coefficient)) {
-      std::optional<IndexTerm> above = HighDigits(high.terms[0], scale);
-      std::optional<IndexTerm> below = LowDigits(high.terms[0], scale);
-      if (!above || !below) continue;
-      inner.quotient.terms.push_back(*std::move(above));
-      inner.remainder.terms.push_back(*std::move(below));
-      Normalize(inner.quotient);
-      Normalize(inner.remainder);
-    } else if (c > 1) {
-      std::optional<Parts> divided = DivMod(high, scale);
-      if (!divided) continue;
-      inner = *std::move(divided);
-    } else {
-      continue;
-    }
-    parts.quotient = Add(parts.quotient, inner.quotient);
-    parts.remainder = Add(Scale(inner.remainder, c), low);
-    return parts;
+    if (std::optional<Parts> through = DivModThrough(parts, divisor.constant(), c)) return through;
   }
   return std::nullopt;
+}
+
+// Divides the remainder of `parts` as c * high + low; nothing where low may reach c.
+std::optional<IndexSpace::Parts> IndexSpace::DivModThrough(const Parts& parts, std::int64_t divisor,
+                                                           std::int64_t c) const {
+  IndexMap high;
+  IndexMap low{parts.remainder.offset, {}};
+  for (const IndexTerm& term : parts.remainder.terms) {
+    if (term.coefficient.constant() % c == 0) {
+      high.terms.push_back(term);
+      high.terms.back().coefficient = term.coefficient.constant() / c;
+    } else {
+      low.terms.push_back(term);
+    }
+  }
+  if (!IsWithin(low, c)) return std::nullopt;
+  const std::int64_t scale = divisor / c;
+  Parts inner;
+  if (high.terms.size() == 1 && IsOne(high.terms[0].coefficient)) {
+    std::optional<IndexTerm> above = HighDigits(high.terms[0], scale);
+    std::optional<IndexTerm> below = LowDigits(high.terms[0], scale);
+    if (!above || !below) return std::nullopt;
+    inner.quotient.terms.push_back(*std::move(above));
+    inner.remainder.terms.push_back(*std::move(below));
+    Normalize(inner.quotient);
+    Normalize(inner.remainder);
+  } else if (c > 1) {
+    std::optional<Parts> divided = DivMod(high, scale);
+    if (!divided) return std::nullopt;
+    inner = *std::move(divided);
+  } else {
+    return std::nullopt;
+  }
+  return Parts{Add(parts.quotient, inner.quotient), Add(Scale(inner.remainder, c), low)};
 }
 
 std::optional<IndexMap> IndexSpace::Substitute(const IndexMap& a,

@@ -57,6 +57,8 @@ class IndexSpace {
 
  private:
   SymDim CountOf(const IndexTerm& term) const;
+  std::optional<Parts> DivModThrough(const Parts& parts, std::int64_t divisor,
+                                     std::int64_t c) const;
   void Normalize(IndexMap& a) const;
 
   std::vector<SymDim> extents_;

@@ -3,6 +3,8 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "compiler/codegen/nvptx/nv_jit_link.h"
+#include "compiler/codegen/nvptx/nvptx_kernel.h"
 #include "compiler/codegen/x86/elf_image.h"
 #include "compiler/codegen/x86/x86_kernel.h"
 #include "protocol/artifact/kernel_abi.h"
@@ -14,9 +16,24 @@ const SpanSink kNobody;
 
 Result<std::unique_ptr<codegen::Backend>> Build(const ScheduledKernel& kernel, const Target& target,
                                                 Laps& laps) {
+  if (const auto* schedule = std::get_if<CudaSchedule>(&kernel.schedule)) {
+    STOKER_TRY(const GpuMachine machine, GpuMachineOf(target));
+    return codegen::BuildNvptxKernel(kernel.func, *schedule, machine, laps);
+  }
   STOKER_TRY(const CpuMachine machine, CpuMachineOf(target));
   return codegen::BuildX86Kernel(kernel.func, std::get<CpuSchedule>(kernel.schedule), machine,
                                  laps);
+}
+
+Result<std::string> Assemble(codegen::Backend& backend, const Target& target, Laps& laps) {
+  if (target.kind() == TargetKind::kCuda) {
+    STOKER_TRY(const std::string ptx, backend.EmitAssembly());
+    laps.End("assemble");
+    return codegen::AssemblePtx(ptx, target.arch());
+  }
+  STOKER_TRY(const std::string object, backend.EmitObject());
+  laps.End("assemble");
+  return codegen::LinkSharedObject(object, kKernelSymbol);
 }
 
 }  // namespace
@@ -25,9 +42,7 @@ Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& t
   Laps untimed(kNobody);
   Laps& timed = laps == nullptr ? untimed : *laps;
   STOKER_TRY(auto backend, Build(kernel, target, timed));
-  STOKER_TRY(const std::string object, backend->EmitObject());
-  timed.End("assemble");
-  STOKER_TRY(std::string elf, codegen::LinkSharedObject(object, kKernelSymbol));
+  STOKER_TRY(std::string elf, Assemble(*backend, target, timed));
   timed.End("link");
   return KernelCode{std::move(elf)};
 }

@@ -11,15 +11,18 @@
 namespace stoker {
 
 struct KernelCode {
-  std::string elf;  // Shared object exporting kKernelSymbol, without undefined symbols.
+  // CPU: shared object exporting kKernelSymbol, without undefined symbols. CUDA: cubin with the
+  // entry kCudaKernelSymbol.
+  std::string elf;
 };
 
 struct KernelListing {
-  std::string llvm_ir;  // After optimization.
-  std::string assembly;
+  std::string llvm_ir;   // After optimization.
+  std::string assembly;  // CUDA: PTX.
 };
 
 // Deterministic: equal input, equal bytes. Thread-safe. `laps`, if there are any, get its steps.
+// Unavailable for CUDA where there is no nvJitLink.
 Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target,
                                   Laps* laps = nullptr);
 Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& target);

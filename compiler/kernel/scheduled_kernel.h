@@ -7,6 +7,7 @@
 
 #include "compiler/ir/kernel_func.h"
 #include "compiler/schedule/cpu/cpu_schedule.h"
+#include "compiler/schedule/cuda/cuda_schedule.h"
 #include "protocol/base/result.h"
 #include "protocol/key/target.h"
 
@@ -14,8 +15,9 @@ namespace stoker {
 
 struct ScheduledKernel {
   KernelFunc func;
-  std::variant<CpuSchedule> schedule;  // Of the target's kind.
+  std::variant<CpuSchedule, CudaSchedule> schedule;  // Of the target's kind.
 
+  // Of a kernel for a CPU.
   const LaunchShape& launch() const { return std::get<CpuSchedule>(schedule).launch; }
 };
 

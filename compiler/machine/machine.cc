@@ -1,6 +1,7 @@
 #include "compiler/machine/machine.h"
 
 #include "compiler/machine/cpu_machine.h"
+#include "compiler/machine/gpu_machine.h"
 
 namespace stoker {
 
@@ -10,8 +11,10 @@ Result<std::unique_ptr<const Machine>> MachineOf(const Target& target) {
       STOKER_TRY(CpuMachine machine, CpuMachineOf(target));
       return std::unique_ptr<const Machine>(std::make_unique<CpuMachine>(std::move(machine)));
     }
-    case TargetKind::kCuda:
-      return Unimplemented("This compiler has no code generator for " + target.ToString() + ".");
+    case TargetKind::kCuda: {
+      STOKER_TRY(GpuMachine machine, GpuMachineOf(target));
+      return std::unique_ptr<const Machine>(std::make_unique<GpuMachine>(std::move(machine)));
+    }
   }
   CheckFailed("unknown target kind", __FILE__, __LINE__);
 }

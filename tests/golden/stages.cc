@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/codegen.h"
 #include "compiler/compile.h"
 #include "compiler/launch_plan_of.h"
 #include "compiler/launch_plan_text.h"
@@ -44,13 +45,29 @@ std::string LoopsText(const PipelineResult& pipeline) {
   return text;
 }
 
+// The label of the first step that launches a kernel.
+std::string LabelOf(const PipelineResult& pipeline, std::size_t kernel) {
+  const auto& of = pipeline.kernels.kernel_of;
+  const auto first = std::find(of.begin(), of.end(), kernel) - of.begin();
+  return "kernel " + std::to_string(kernel) + ": " +
+         pipeline.program.steps[static_cast<std::size_t>(first)].label + "\n";
+}
+
 // Kernels as they are emitted.
-std::string SchedulesText(const PipelineResult& pipeline, const PlannedLaunches& planned) {
+std::string SchedulesText(const PipelineResult& pipeline) {
   std::string text;
-  for (std::size_t i = 0; i < planned.kernels.size(); ++i) {
-    const Step& step = pipeline.program.steps[planned.kernels[i].step];
-    text += "kernel " + std::to_string(i) + ": " + step.label + "\n" +
-            ToString(pipeline.kernels.kernels[i]);
+  for (std::size_t i = 0; i < pipeline.kernels.kernels.size(); ++i) {
+    text += LabelOf(pipeline, i) + ToString(pipeline.kernels.kernels[i]);
+  }
+  return text;
+}
+
+// PTX, for CUDA.
+Result<std::string> AssemblyText(const PipelineResult& pipeline, const Target& target) {
+  std::string text;
+  for (std::size_t i = 0; i < pipeline.kernels.kernels.size(); ++i) {
+    STOKER_TRY(const KernelListing listing, ListKernel(pipeline.kernels.kernels[i], target));
+    text += LabelOf(pipeline, i) + listing.assembly;
   }
   return text;
 }
@@ -82,8 +99,9 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   if (stage == "loops") return LoopsText(pipeline);
   if (stage == "groups") return ToString(pipeline.grouping, pipeline.graph);
   if (stage == "memory") return ToString(pipeline.memory, pipeline.program);
+  if (stage == "schedules") return SchedulesText(pipeline);
+  if (stage == "assembly") return AssemblyText(pipeline, target);
   STOKER_TRY(const PlannedLaunches planned, PlanLaunches(pipeline, target, CompilerEpoch()));
-  if (stage == "schedules") return SchedulesText(pipeline, planned);
   if (stage == "plan") return ToString(planned.plan);
   return InvalidArgument("There is no stage '" + std::string(stage) + "'.");
 }

@@ -38,17 +38,24 @@ MAY_INCLUDE = {
     # What is a kernel, for any target.
     "compiler/schedule": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
     # How it runs on one.
-    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
+    "compiler/schedule/loops": ["protocol", "compiler/ir", "compiler/analysis"],
+    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
+                              "compiler/schedule/loops"],
+    "compiler/schedule/cuda": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/loops"],
     # What and how, for the target that is asked for.
-    "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu"],
+    "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu",
+                        "compiler/schedule/cuda"],
     # The dispatcher, what the targets share, and what each emits.
     "compiler/codegen": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
-                         "compiler/kernel", "compiler/codegen/llvm", "compiler/codegen/x86"],
+                         "compiler/kernel", "compiler/codegen/llvm", "compiler/codegen/x86",
+                         "compiler/codegen/nvptx"],
     "compiler/codegen/llvm": ["protocol", "compiler/ir"],
     "compiler/codegen/llvm/math": ["protocol", "compiler/ir", "compiler/codegen/llvm"],
     "compiler/codegen/llvm/body": ["protocol", "compiler/ir", "compiler/codegen/llvm"],
     "compiler/codegen/x86": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
                              "compiler/schedule/cpu", "compiler/codegen/llvm"],
+    "compiler/codegen/nvptx": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
+                               "compiler/schedule/cuda", "compiler/codegen/llvm"],
     "runtime": ["protocol"],
     "client/include": [],
     "client/core": ["client/include", "protocol", "runtime"],
@@ -64,7 +71,7 @@ MAY_INCLUDE = {
 OWNERS = {
     "LLVM": (r"(llvm|llvm-c|lld)/", ["compiler/codegen"]),
     "CUDA": (r"(cuda|cuda_\w+|nvrtc|nvJitLink|cublas\w*|cudnn\w*)\.h$|cub/|thrust/",
-             ["compiler/codegen", "runtime/cuda"]),
+             ["compiler/codegen/nvptx", "runtime/cuda"]),
     "RocksDB": (r"rocksdb/", ["cache"]),
     "Boost": (r"boost/", ["client/cli", "client/core", "daemon"]),
     "xxHash": (r"xxhash\.h$", ["runtime/cpu"]),

@@ -104,6 +104,20 @@ BROKEN = {
     "cuda_in_cpu_runtime": (
         {"runtime/cpu/pool.h": "#include <cuda_runtime.h>\n"},
         "cuda_runtime.h brings in CUDA"),
+    "cuda_headers_in_cpu_code_generation": (
+        {"compiler/codegen/x86/loop.h": "#include <nvJitLink.h>\n"},
+        "nvJitLink.h brings in CUDA, which only compiler/codegen/nvptx and runtime/cuda may see"),
+    "llvm_in_cuda_schedule": (
+        {"compiler/schedule/cuda/plan.h": '#include "compiler/codegen/emit.h"\n'},
+        "compiler/schedule/cuda/plan.h:1: compiler/codegen/emit.h brings in LLVM"),
+    "cuda_schedule_includes_cpu_schedule": (
+        {"compiler/schedule/cuda/plan.h": '#include "compiler/schedule/cpu/plan.h"\n',
+         "compiler/schedule/cpu/plan.h": ""},
+        "compiler/schedule/cuda may not include compiler/schedule/cpu/plan.h"),
+    "gpu_code_includes_x86_code": (
+        {"compiler/codegen/nvptx/loop.h": '#include "compiler/codegen/x86/tile.h"\n',
+         "compiler/codegen/x86/tile.h": ""},
+        "compiler/codegen/nvptx may not include compiler/codegen/x86/tile.h"),
     "folders_include_each_other": (
         {"daemon/net/server.h": '#include "daemon/service/s.h"\n',
          "daemon/service/s.h": '#include "daemon/admin/a.h"\n',

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/schedule/cpu/sizes.h"
+#include "compiler/schedule/cpu/launch/sizes.h"
 
 namespace stoker::cpu {
 namespace {

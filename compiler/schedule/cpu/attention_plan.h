@@ -13,8 +13,8 @@
 
 #include "compiler/ir/attention_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
-#include "compiler/schedule/cpu/micro_kernel.h"
+#include "compiler/schedule/cpu/contraction/micro_kernel.h"
+#include "compiler/schedule/cpu/launch/launch_shape.h"
 
 namespace stoker::cpu {
 

@@ -7,6 +7,7 @@
 #include "compiler/analysis/footprint.h"
 #include "compiler/schedule/cpu/loop_passes.h"
 #include "compiler/schedule/cpu/loop_rewrites.h"
+#include "compiler/schedule/loops/collapse_loops.h"
 
 namespace stoker::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "compiler/schedule/cpu/sizes.h"
+#include "compiler/schedule/cpu/launch/sizes.h"
 
 namespace stoker::cpu {
 namespace {

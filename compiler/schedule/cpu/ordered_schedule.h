@@ -6,7 +6,7 @@
 
 #include "compiler/ir/ordered_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
+#include "compiler/schedule/cpu/launch/launch_shape.h"
 #include "protocol/base/result.h"
 
 namespace stoker::cpu {

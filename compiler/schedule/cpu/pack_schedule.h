@@ -5,7 +5,7 @@
 
 #include "compiler/ir/contraction_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
+#include "compiler/schedule/cpu/launch/launch_shape.h"
 
 namespace stoker::cpu {
 

@@ -86,6 +86,43 @@ llvm::Value* Scalar(KernelEmitter& emitter, const IndexTerm& term, llvm::Value* 
   return index;
 }
 
+// The part of LaneTerm for small divisors and moduli: lanes are counted in 32 bits.
+llvm::Value* NarrowLaneTerm(KernelEmitter& emitter, const IndexTerm& term, const Lanes& lanes,
+                            LaneDistances& distances) {
+  llvm::IRBuilder<>& b = emitter.b();
+  const int w = lanes.width;
+  const std::int64_t width = lanes.width;
+  const std::int64_t divisor = term.divisor;
+  const std::int64_t modulus = term.modulus;
+  llvm::Value* base = lanes.index[static_cast<std::size_t>(lanes.dim)];
+  // With base = quotient * divisor + rest: (base + lane) / divisor = quotient + (rest + lane) /
+  // divisor, where the last part is small.
+  llvm::IntegerType* i32 = b.getInt32Ty();
+  const auto splat32 = [&](llvm::Value* scalar) {
+    return emitter.Splat(b.CreateTrunc(scalar, i32), w);
+  };
+  llvm::Value* quotient = b.CreateUDiv(base, emitter.I64(divisor));
+  llvm::Value* carry = emitter.Iota(i32, w);
+  if (divisor != 1) {
+    llvm::Value* rest = b.CreateURem(base, emitter.I64(divisor));
+    llvm::Value* sum = b.CreateAdd(splat32(rest), carry);
+    llvm::Value* limit = splat32(emitter.I64(divisor));
+    carry = divisor >= width ? b.CreateZExt(b.CreateICmpUGE(sum, limit), sum->getType())
+                             : b.CreateUDiv(sum, limit);
+  }
+  if (modulus == 0) {
+    distances.AddDynamic(carry, width, term.coefficient);
+    return quotient;
+  }
+  llvm::Value* sum = b.CreateAdd(splat32(b.CreateURem(quotient, emitter.I64(modulus))), carry);
+  llvm::Value* limit = splat32(emitter.I64(modulus));
+  llvm::Value* wrapped =
+      modulus >= width ? b.CreateSelect(b.CreateICmpUGE(sum, limit), b.CreateSub(sum, limit), sum)
+                       : b.CreateURem(sum, limit);
+  distances.AddDynamic(wrapped, modulus, term.coefficient);
+  return emitter.I64(0);
+}
+
 // Adds the lanes' part of a term over the lane dim; returns lane 0's part.
 llvm::Value* LaneTerm(KernelEmitter& emitter, const IndexTerm& term, const Lanes& lanes,
                       LaneDistances& distances) {
@@ -122,32 +159,7 @@ llvm::Value* LaneTerm(KernelEmitter& emitter, const IndexTerm& term, const Lanes
     distances.AddDynamic(index, std::numeric_limits<std::int64_t>::max(), term.coefficient);
     return emitter.I64(0);
   }
-  // With base = quotient * divisor + rest: (base + lane) / divisor = quotient + (rest + lane) /
-  // divisor, where the last part is small.
-  llvm::IntegerType* i32 = b.getInt32Ty();
-  const auto splat32 = [&](llvm::Value* scalar) {
-    return emitter.Splat(b.CreateTrunc(scalar, i32), w);
-  };
-  llvm::Value* quotient = b.CreateUDiv(base, emitter.I64(divisor));
-  llvm::Value* carry = emitter.Iota(i32, w);
-  if (divisor != 1) {
-    llvm::Value* rest = b.CreateURem(base, emitter.I64(divisor));
-    llvm::Value* sum = b.CreateAdd(splat32(rest), carry);
-    llvm::Value* limit = splat32(emitter.I64(divisor));
-    carry = divisor >= width ? b.CreateZExt(b.CreateICmpUGE(sum, limit), sum->getType())
-                             : b.CreateUDiv(sum, limit);
-  }
-  if (modulus == 0) {
-    distances.AddDynamic(carry, width, term.coefficient);
-    return quotient;
-  }
-  llvm::Value* sum = b.CreateAdd(splat32(b.CreateURem(quotient, emitter.I64(modulus))), carry);
-  llvm::Value* limit = splat32(emitter.I64(modulus));
-  llvm::Value* wrapped =
-      modulus >= width ? b.CreateSelect(b.CreateICmpUGE(sum, limit), b.CreateSub(sum, limit), sum)
-                       : b.CreateURem(sum, limit);
-  distances.AddDynamic(wrapped, modulus, term.coefficient);
-  return emitter.I64(0);
+  return NarrowLaneTerm(emitter, term, lanes, distances);
 }
 
 LaneOffset OffsetWith(KernelEmitter& emitter, const IndexMap& index, const Lanes& lanes,

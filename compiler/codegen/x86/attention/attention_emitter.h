@@ -56,6 +56,7 @@ class AttentionEmitter {
   };
   void EmitProduct(const Product& product);
   void EmitVectorProduct(const Product& product);
+  void EmitGranule(const Product& product, llvm::Value* at, Values& sums);
   void EmitAmxProduct(const Product& product);
 
   // attention_softmax.cc

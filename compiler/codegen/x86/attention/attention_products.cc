@@ -20,12 +20,37 @@ void AttentionEmitter::EmitProduct(const Product& product) {
   }
 }
 
-void AttentionEmitter::EmitVectorProduct(const Product& product) {
+// One granule: `pair` elements of the inner dim.
+void AttentionEmitter::EmitGranule(const Product& product, llvm::Value* at, Values& sums) {
   llvm::IRBuilder<>& b = e_.b();
   const bool dot = plan_.pair == 2;
   llvm::Type* pairs = KernelEmitter::VectorOf(b.getBFloatTy(), plan_.lanes * 2);
   llvm::Type* lane = dot ? b.getInt32Ty() : ComputeLane();
   llvm::Type* vector = dot ? pairs : ComputeVector();
+  llvm::Value* panel =
+      AddElements(product.panel, plan_.element, e_.Mul(at, e_.I64(plan_.nr * plan_.pair)));
+  llvm::Value* lhs = AddElements(product.lhs, plan_.element, e_.Mul(at, e_.I64(plan_.pair)));
+  Values columns;
+  for (int v = 0; v < kPanelVectors; ++v) {
+    columns.push_back(LoadScratch(
+        vector, AddElements(panel, plan_.element, e_.I64(v * plan_.lanes * plan_.pair))));
+  }
+  std::size_t i = 0;
+  for (std::int64_t row = 0; row < plan_.tile_rows; ++row) {
+    llvm::Value* element =
+        LoadScratch(lane, AddElements(lhs, plan_.element, e_.I64(row * product.lhs_pitch)));
+    element = e_.Splat(element, plan_.lanes);
+    if (dot) element = b.CreateBitCast(element, pairs);
+    for (llvm::Value* column : columns) {
+      llvm::Value*& sum = sums[i++];
+      sum = dot ? e_.CallIntrinsic("llvm.x86.avx512bf16.dpbf16ps.512", {sum, element, column})
+                : e_.Fma(element, column, sum);
+    }
+  }
+}
+
+void AttentionEmitter::EmitVectorProduct(const Product& product) {
+  llvm::IRBuilder<>& b = e_.b();
   const auto sum_at = [&](std::int64_t row, int v) {
     return AddElements(product.target, plan_.compute,
                        e_.I64(row * product.target_pitch + v * plan_.lanes));
@@ -43,36 +68,15 @@ void AttentionEmitter::EmitVectorProduct(const Product& product) {
   if (!one && !product.accumulate) {
     for_each_sum([&](std::size_t, llvm::Value* at) { StoreScratch(zero, at); });
   }
-  // One granule: `pair` elements of the inner dim.
-  const auto step = [&](llvm::Value* at, Values& values) {
-    llvm::Value* panel =
-        AddElements(product.panel, plan_.element, e_.Mul(at, e_.I64(plan_.nr * plan_.pair)));
-    llvm::Value* lhs = AddElements(product.lhs, plan_.element, e_.Mul(at, e_.I64(plan_.pair)));
-    Values columns;
-    for (int v = 0; v < kPanelVectors; ++v) {
-      columns.push_back(LoadScratch(
-          vector, AddElements(panel, plan_.element, e_.I64(v * plan_.lanes * plan_.pair))));
-    }
-    std::size_t i = 0;
-    for (std::int64_t row = 0; row < plan_.tile_rows; ++row) {
-      llvm::Value* element =
-          LoadScratch(lane, AddElements(lhs, plan_.element, e_.I64(row * product.lhs_pitch)));
-      element = e_.Splat(element, plan_.lanes);
-      if (dot) element = b.CreateBitCast(element, pairs);
-      for (llvm::Value* column : columns) {
-        llvm::Value*& sum = values[i++];
-        sum = dot ? e_.CallIntrinsic("llvm.x86.avx512bf16.dpbf16ps.512", {sum, element, column})
-                  : e_.Fma(element, column, sum);
-      }
-    }
-  };
   const auto walk = [&](llvm::Value* first, llvm::Value* steps, Values& values) {
     llvm::Value* whole = e_.Mul(b.CreateUDiv(steps, e_.I64(kUnroll)), e_.I64(kUnroll));
     e_.For(e_.I64(0), whole, kUnroll, values, [&](llvm::Value* at, Values& carried) {
-      for (int u = 0; u < kUnroll; ++u) step(e_.Add(e_.Add(first, at), e_.I64(u)), carried);
+      for (int u = 0; u < kUnroll; ++u)
+        EmitGranule(product, e_.Add(e_.Add(first, at), e_.I64(u)), carried);
     });
-    e_.For(whole, steps, 1, values,
-           [&](llvm::Value* at, Values& carried) { step(e_.Add(first, at), carried); });
+    e_.For(whole, steps, 1, values, [&](llvm::Value* at, Values& carried) {
+      EmitGranule(product, e_.Add(first, at), carried);
+    });
   };
   llvm::Value* steps =
       plan_.pair == 1 ? product.depth : b.CreateUDiv(product.depth, e_.I64(plan_.pair));

@@ -66,12 +66,9 @@ void AmxContraction::EmitBlock(const ContractionTask& task, const PanelChunk& ch
       }
     }
   };
-  const auto for_each_sum = [&](llvm::function_ref<void(int, llvm::Value*)> use) {
-    for_each_tile(pair.sums, use);
-  };
   // A single run begins with the sums of the chunk before; others are added to them.
   const bool one = plan_.runs.one;
-  for_each_sum([&](int tile, llvm::Value* pointer) {
+  for_each_tile(pair.sums, [&](int tile, llvm::Value* pointer) {
     if (one && chunk.partial) {
       tiles_.Load(tile, pointer, sum_stride);
     } else {
@@ -110,7 +107,8 @@ void AmxContraction::EmitBlock(const ContractionTask& task, const PanelChunk& ch
       },
       end_run);
   if (!one) return;
-  for_each_sum([&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
+  for_each_tile(pair.sums,
+                [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
 }
 
 // Adds the sums of a run of one or two units to others that lie like them.

@@ -3,7 +3,7 @@
 
 #include "compiler/codegen/llvm/body/vector_body.h"
 #include "compiler/codegen/x86/contraction/contraction_emitter.h"
-#include "compiler/schedule/cpu/sizes.h"
+#include "compiler/schedule/cpu/launch/sizes.h"
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker::codegen {

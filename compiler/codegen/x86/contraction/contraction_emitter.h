@@ -5,7 +5,7 @@
 
 #include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/ir/contraction_func.h"
-#include "compiler/schedule/cpu/contraction_plan.h"
+#include "compiler/schedule/cpu/contraction/contraction_plan.h"
 
 namespace stoker::codegen {
 

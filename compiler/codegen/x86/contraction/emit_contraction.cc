@@ -5,7 +5,7 @@
 #include "compiler/codegen/x86/contraction/amx_contraction.h"
 #include "compiler/codegen/x86/contraction/split_contraction.h"
 #include "compiler/codegen/x86/contraction/vector_contraction.h"
-#include "compiler/schedule/cpu/contraction_plan.h"
+#include "compiler/schedule/cpu/contraction/contraction_plan.h"
 
 namespace stoker::codegen {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/contraction_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/contraction_schedule.h"
+#include "compiler/schedule/cpu/contraction/contraction_schedule.h"
 
 namespace stoker::codegen {
 

@@ -106,6 +106,7 @@ class SplitContraction final : public AmxContraction {
   // computes them again if any is not finite.
   void SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* block,
                        llvm::Value* total, llvm::Value* sums);
+  llvm::Value* WholePair(llvm::Value* granule, llvm::Value* number);
   void RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* sums);
 };
 

@@ -140,40 +140,44 @@ void SplitContraction::SettleSplitUnit(const PanelChunk& chunk, const RowUnit& u
   });
 }
 
+// Elements 2 * number and the one after it of a granule of A, put together again, in turn in all
+// lanes.
+llvm::Value* SplitContraction::WholePair(llvm::Value* granule, llvm::Value* number) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Type* pair = KernelEmitter::VectorOf(b.getFloatTy(), 2);
+  llvm::Type* words = KernelEmitter::VectorOf(b.getInt32Ty(), 2);
+  llvm::SmallVector<int, kLanes> repeat;
+  for (int i = 0; i < kLanes; ++i) repeat.push_back(i % 2);
+  llvm::Value* at = AddBytes(granule, e_.Mul(number, e_.I64(4)));
+  llvm::Value* sum = nullptr;
+  for (std::int64_t part = kSplitParts - 1; part >= 0; --part) {
+    llvm::Value* bits = b.CreateAlignedLoad(
+        b.getInt32Ty(), AddBytes(at, e_.I64(part * kTileRowBytes)), llvm::Align(4));
+    llvm::Value* value = llvm::Constant::getNullValue(words);
+    value = b.CreateInsertElement(value, b.CreateShl(bits, b.getInt32(16)), std::uint64_t{0});
+    value =
+        b.CreateInsertElement(value, b.CreateAnd(bits, b.getInt32(0xffff0000)), std::uint64_t{1});
+    value = b.CreateBitCast(value, pair);
+    sum = sum == nullptr ? value : b.CreateFAdd(sum, value);
+  }
+  return b.CreateShuffleVector(sum, repeat);
+}
+
 // By multiply-adds of pairs: lanes are 8 columns of even and odd k, added up at the end. Each
 // granule is a run of its own.
 void SplitContraction::RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
                                        llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
-  llvm::Type* pair = KernelEmitter::VectorOf(b.getFloatTy(), 2);
-  llvm::Type* words = KernelEmitter::VectorOf(b.getInt32Ty(), 2);
   const std::int64_t columns = kLanes / 2;
   const std::int64_t pair_row_bytes = func_.rhs.nr * 2 * ElementBytes();
-  llvm::SmallVector<int, kLanes> repeat;
   llvm::SmallVector<int, kLanes / 2> even;
   llvm::SmallVector<int, kLanes / 2> odd;
-  for (int i = 0; i < kLanes; ++i) repeat.push_back(i % 2);
   for (int i = 0; i < kLanes; i += 2) {
     even.push_back(i);
     odd.push_back(i + 1);
   }
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
-  const auto lhs_pair = [&](llvm::Value* granule, llvm::Value* number) {
-    llvm::Value* at = AddBytes(granule, e_.Mul(number, e_.I64(4)));
-    llvm::Value* sum = nullptr;
-    for (std::int64_t part = kSplitParts - 1; part >= 0; --part) {
-      llvm::Value* bits = b.CreateAlignedLoad(
-          b.getInt32Ty(), AddBytes(at, e_.I64(part * kTileRowBytes)), llvm::Align(4));
-      llvm::Value* value = llvm::Constant::getNullValue(words);
-      value = b.CreateInsertElement(value, b.CreateShl(bits, b.getInt32(16)), std::uint64_t{0});
-      value =
-          b.CreateInsertElement(value, b.CreateAnd(bits, b.getInt32(0xffff0000)), std::uint64_t{1});
-      value = b.CreateBitCast(value, pair);
-      sum = sum == nullptr ? value : b.CreateFAdd(sum, value);
-    }
-    return b.CreateShuffleVector(sum, repeat);
-  };
   e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
     e_.For(e_.I64(0), e_.I64(func_.rhs.nr), columns, [&](llvm::Value* column) {
       Values carried = {llvm::Constant::getNullValue(vector)};
@@ -187,7 +191,7 @@ void SplitContraction::RepairSplitUnit(const PanelChunk& chunk, const RowUnit& u
           llvm::LoadInst* rhs =
               b.CreateAlignedLoad(vector, AddBytes(chunk.rhs, at), llvm::Align(64));
           e_.TagAccess(rhs, kRhs);
-          sum[0] = e_.Fma(lhs_pair(lhs, number), rhs, sum[0]);
+          sum[0] = e_.Fma(WholePair(lhs, number), rhs, sum[0]);
         });
         values[0] = b.CreateFAdd(values[0], run[0]);
       };

@@ -1,0 +1,166 @@
+#include "compiler/codegen/nvptx/nv_jit_link.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+namespace stoker::codegen {
+namespace {
+
+constexpr const char* kNames[] = {"libnvJitLink.so.13", "libnvJitLink.so.12"};
+
+// What is used of nvJitLink.h, which is the same in CUDA 12 and 13: a machine that builds Stoker
+// need not have the toolkit.
+using Handle = struct nvJitLink*;
+constexpr int kSuccess = 0;
+constexpr int kInputPtx = 2;
+
+struct NvJitLink {
+  int (*create)(Handle* handle, std::uint32_t num_options, const char** options) = nullptr;
+  int (*destroy)(Handle* handle) = nullptr;
+  int (*add_data)(Handle handle, int kind, const void* data, std::size_t size,
+                  const char* name) = nullptr;
+  int (*complete)(Handle handle) = nullptr;
+  int (*cubin_size)(Handle handle, std::size_t* size) = nullptr;
+  int (*cubin)(Handle handle, void* cubin) = nullptr;
+  int (*error_log_size)(Handle handle, std::size_t* size) = nullptr;
+  int (*error_log)(Handle handle, char* log) = nullptr;
+};
+
+template <typename Function>
+bool Find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool FindAll(void* library, NvJitLink& api) {
+  return Find(library, "nvJitLinkCreate", api.create) &&
+         Find(library, "nvJitLinkDestroy", api.destroy) &&
+         Find(library, "nvJitLinkAddData", api.add_data) &&
+         Find(library, "nvJitLinkComplete", api.complete) &&
+         Find(library, "nvJitLinkGetLinkedCubinSize", api.cubin_size) &&
+         Find(library, "nvJitLinkGetLinkedCubin", api.cubin) &&
+         Find(library, "nvJitLinkGetErrorLogSize", api.error_log_size) &&
+         Find(library, "nvJitLinkGetErrorLog", api.error_log);
+}
+
+Result<NvJitLink> Load() {
+  std::string problems;
+  for (const std::string& path : NvJitLinkLibraries(NvJitLinkFolders::OfProcess())) {
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // As long as the process.
+    NvJitLink api;
+    if (library != nullptr && FindAll(library, api)) return api;
+    const char* const problem = dlerror();
+    problems += "\n  " + std::string(problem == nullptr ? path.c_str() : problem);
+  }
+  return Unavailable(
+      "Kernels for CUDA need nvJitLink, which is not found. It comes with the CUDA toolkit "
+      "(CUDA_HOME) and with PyTorch's packages (VIRTUAL_ENV). Tried:" +
+      problems);
+}
+
+// One link, destroyed with this.
+class Link {
+ public:
+  explicit Link(const NvJitLink& api) : api_(api) {}
+  ~Link() {
+    if (handle_ != nullptr) api_.destroy(&handle_);
+  }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  Result<std::string> Run(const std::string& ptx, const std::string& arch) {
+    const std::string option = "-arch=" + arch;
+    const char* options[] = {option.c_str()};
+    STOKER_RETURN_IF_ERROR(Check(api_.create(&handle_, 1, options), "create for " + arch));
+    STOKER_RETURN_IF_ERROR(
+        Check(api_.add_data(handle_, kInputPtx, ptx.data(), ptx.size(), "kernel"), "read PTX"));
+    STOKER_RETURN_IF_ERROR(Check(api_.complete(handle_), "link for " + arch));
+    std::size_t size = 0;
+    STOKER_RETURN_IF_ERROR(Check(api_.cubin_size(handle_, &size), "size of the cubin"));
+    std::string cubin(size, '\0');
+    STOKER_RETURN_IF_ERROR(Check(api_.cubin(handle_, cubin.data()), "give the cubin"));
+    return cubin;
+  }
+
+ private:
+  Status Check(int status, const std::string& what) {
+    if (status == kSuccess) return Ok();
+    std::string log;
+    std::size_t size = 0;
+    if (handle_ != nullptr && api_.error_log_size(handle_, &size) == kSuccess && size > 0) {
+      log.resize(size);
+      if (api_.error_log(handle_, log.data()) != kSuccess) log.clear();
+      log.resize(std::min(log.find('\0'), log.size()));
+    }
+    return Internal("nvJitLink, " + what + ": status " + std::to_string(status) +
+                    (log.empty() ? "." : ": " + log));
+  }
+
+  const NvJitLink& api_;
+  Handle handle_ = nullptr;
+};
+
+// Folders under `environment` that wheels of NVIDIA fill, sorted.
+std::vector<std::filesystem::path> WheelFolders(const std::filesystem::path& environment) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const auto& python : fs::directory_iterator(environment / "lib", none)) {
+    if (!python.path().filename().string().starts_with("python")) continue;
+    const fs::path packages = python.path() / "site-packages" / "nvidia";
+    for (const auto& package : fs::directory_iterator(packages, none)) {
+      found.push_back(package.path() / "lib");
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+NvJitLinkFolders NvJitLinkFolders::OfProcess() {
+  NvJitLinkFolders folders;
+  const auto add = [](std::vector<std::string>& to, const char* variable) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') to.emplace_back(value);
+  };
+  add(folders.toolkits, "CUDA_HOME");
+  folders.toolkits.emplace_back("/usr/local/cuda");
+  add(folders.environments, "VIRTUAL_ENV");
+  add(folders.environments, "STOKER_VENV");
+  return folders;
+}
+
+std::vector<std::string> NvJitLinkLibraries(const NvJitLinkFolders& folders) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> places;
+  for (const std::string& environment : folders.environments) {
+    for (fs::path& place : WheelFolders(environment)) places.push_back(std::move(place));
+  }
+  for (const fs::path toolkit : folders.toolkits) {
+    places.push_back(toolkit / "lib64");
+    places.push_back(toolkit / "lib");
+  }
+  std::vector<std::string> libraries(std::begin(kNames), std::end(kNames));
+  std::error_code none;
+  for (const fs::path& place : places) {
+    for (const char* name : kNames) {
+      if (fs::exists(place / name, none)) libraries.push_back((place / name).string());
+    }
+  }
+  return libraries;
+}
+
+Result<std::string> AssemblePtx(const std::string& ptx, const std::string& arch) {
+  static const Result<NvJitLink> api = Load();
+  if (!api.ok()) return api.error();
+  return Link(*api).Run(ptx, arch);
+}
+
+}  // namespace stoker::codegen

@@ -1,0 +1,16 @@
+// The order in which kernels are launched.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/analysis/reads.h"
+#include "compiler/schedule/fusion/group.h"
+
+namespace stoker {
+
+// Every group after those it depends on, otherwise in graph order.
+std::vector<std::uint32_t> OrderGroups(const Graph& graph, const Reads& reads,
+                                       const Grouping& grouping);
+
+}  // namespace stoker

@@ -1,0 +1,186 @@
+#include "compiler/schedule/fusion/stored_values.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/op_traits.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kNever = 1 << 20;
+constexpr int kMaxConvertCost = 2;  // A load and the conversion.
+
+class StorageDecision {
+ public:
+  StorageDecision(const Graph& graph, const Reads& reads, const Grouping& grouping,
+                  const FusionLimits& limits)
+      : graph_(graph),
+        reads_(reads),
+        grouping_(grouping),
+        limits_(limits),
+        cost_(graph.values().size(), 1) {
+    values_.stored.assign(graph.values().size(), false);
+    values_.read_by_call.assign(graph.values().size(), false);
+    values_.wanted.resize(graph.values().size());
+  }
+
+  StoredValues Run() &&;
+
+ private:
+  void Decide(NodeId node_id);
+  void NoteReaders(ValueId value);
+  int RecomputeCost(NodeId node_id) const;
+  bool CanRecompute(NodeId node_id, const Read& read) const;
+  bool ReadsOnlyMemory(NodeId node_id) const;
+
+  const Graph& graph_;
+  const Reads& reads_;
+  const Grouping& grouping_;
+  const FusionLimits& limits_;
+  std::vector<int> cost_;  // Of getting one element where it is needed.
+  std::vector<bool> is_output_;
+  StoredValues values_;
+};
+
+StoredValues StorageDecision::Run() && {
+  is_output_.assign(graph_.values().size(), false);
+  for (const ValueId output : graph_.outputs()) {
+    is_output_[Reads::OriginOf(graph_, output).source] = true;
+  }
+  for (const GraphInput& input : graph_.inputs()) {
+    values_.stored[input.value] = true;
+    NoteReaders(input.value);
+  }
+  for (NodeId id = 0; id < graph_.nodes().size(); ++id) Decide(id);
+  return std::move(values_);
+}
+
+// Loads and operations for one element of the node's result, down to what is stored.
+int StorageDecision::RecomputeCost(NodeId node_id) const {
+  const Node& node = graph_.node(node_id);
+  if (RoleOf(graph_, node) != OpRole::kPointwise) return kNever;
+  int cost = CostOf(node);
+  for (const Read& read : reads_.OfReader(node_id)) cost += cost_[read.source];
+  return std::min(cost, kNever);
+}
+
+bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
+  const Node& reader = graph_.node(read.reader);
+  if (ReadsThroughAddress(graph_, reader, read.operand)) {
+    return read.operand == 1 && RoleOf(graph_, reader) == OpRole::kContraction &&
+           IsMadeByPacking(graph_, reads_, graph_.node(node_id)) && ReadsOnlyMemory(node_id);
+  }
+  // What is prepared is not computed in every call, but a mere conversion is not worth a copy.
+  const std::uint32_t to = grouping_.group_of[read.reader];
+  if (grouping_.groups[to].prepared != grouping_.groups[grouping_.group_of[node_id]].prepared &&
+      (graph_.node(node_id).kind != OpKind::kConvert || cost_[read.source] > kMaxConvertCost)) {
+    return false;
+  }
+  return cost_[read.source] <= limits_.max_recompute_cost;
+}
+
+// Are the node's operands in memory, or cheap to have there? Those of its own group may be neither.
+bool StorageDecision::ReadsOnlyMemory(NodeId node_id) const {
+  const std::uint32_t group = grouping_.group_of[node_id];
+  for (const Read& read : reads_.OfReader(node_id)) {
+    const NodeId producer = graph_.value(read.source).producer;
+    const bool is_own = producer != kNoNode && grouping_.group_of[producer] == group;
+    if (is_own && cost_[read.source] > limits_.max_recompute_cost) return false;
+  }
+  return true;
+}
+
+void StorageDecision::NoteReaders(ValueId value) {
+  for (const std::uint32_t index : reads_.OfSource(value)) {
+    const Read& read = reads_.read(index);
+    const std::uint32_t group = grouping_.group_of[read.reader];
+    if (group == kNoGroup || !grouping_.groups[group].prepared) values_.read_by_call[value] = true;
+    const Node& reader = graph_.node(read.reader);
+    if (reader.kind == OpKind::kConvolution && read.operand == 0 && read.views.empty()) {
+      Layout layout = ConvolutionInputLayout(graph_, reader);
+      std::optional<Layout>& wanted = values_.wanted[value];
+      for (std::size_t i = 0; wanted && i < layout.low.size(); ++i) {
+        layout.low[i] = std::max(layout.low[i], wanted->low[i]);
+        layout.high[i] = std::max(layout.high[i], wanted->high[i]);
+      }
+      wanted = std::move(layout);
+    }
+  }
+}
+
+void StorageDecision::Decide(NodeId node_id) {
+  const Node& node = graph_.node(node_id);
+  const OpRole role = RoleOf(graph_, node);
+  if (role == OpRole::kView) return;
+  if (role == OpRole::kVirtual) {
+    const bool is_splat =
+        node.kind == OpKind::kIota ||
+        node.constant.size() ==
+            static_cast<std::size_t>(SizeInBytes(graph_.type(node.results[0]).dtype));
+    cost_[node.results[0]] = is_splat ? 0 : 1;
+    NoteReaders(node.results[0]);
+    return;
+  }
+  for (const ValueId result : node.results) cost_[result] = RecomputeCost(node_id);
+  const std::uint32_t group = grouping_.group_of[node_id];
+  for (const ValueId result : node.results) {
+    bool stored = is_output_[result];
+    for (const std::uint32_t index : reads_.OfSource(result)) {
+      const Read& read = reads_.read(index);
+      if (grouping_.group_of[read.reader] == group) continue;
+      stored = stored || !CanRecompute(node_id, read);
+    }
+    values_.stored[result] = stored;
+    if (stored) cost_[result] = 1;
+    if (is_output_[result]) values_.read_by_call[result] = true;
+    NoteReaders(result);
+  }
+}
+
+}  // namespace
+
+StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping,
+                              const FusionLimits& limits) {
+  return StorageDecision(graph, reads, grouping, limits).Run();
+}
+
+Layout ConvolutionInputLayout(const Graph& graph, const Node& node) {
+  const Shape& input = graph.type(node.operands[0]).shape;
+  Layout layout = Layout::RowMajor(input.rank());
+  std::rotate(layout.order.begin() + 1, layout.order.begin() + 2, layout.order.end());
+  const std::vector<std::int64_t>& pad_low = node.attributes.Ints(AttrName::kPadLow);
+  const std::vector<std::int64_t>& pad_high = node.attributes.Ints(AttrName::kPadHigh);
+  for (std::size_t i = 0; i < pad_low.size(); ++i) {
+    layout.low[i + 2] = pad_low[i];
+    // All of the padding, even where strides leave some unread: values of one shape then have one
+    // layout, and their kernels are the same.
+    layout.high[i + 2] = pad_high[i];
+  }
+  return layout;
+}
+
+bool IsMadeByPacking(const Graph& graph, const Reads& reads, const Node& node) {
+  const bool is_scaled =
+      node.kind == OpKind::kMultiply && IsFloat(graph.type(node.results[0]).dtype);
+  if (!is_scaled && node.kind != OpKind::kConcatenate) return false;
+  for (const std::uint32_t index : reads.OfSource(node.results[0])) {
+    const Read& read = reads.read(index);
+    if (read.operand != 1 || RoleOf(graph, graph.node(read.reader)) != OpRole::kContraction) {
+      return false;
+    }
+  }
+  for (const ValueId output : graph.outputs()) {
+    if (Reads::OriginOf(graph, output).source == node.results[0]) return false;
+  }
+  // Packing reads its sources from memory.
+  for (const ValueId operand : node.operands) {
+    const Reads::Origin origin = Reads::OriginOf(graph, operand);
+    const NodeId producer = graph.value(origin.source).producer;
+    if (producer != kNoNode && RoleOf(graph, graph.node(producer)) == OpRole::kVirtual) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace stoker

@@ -1,0 +1,57 @@
+// ProgramBuilder: the storages and steps of a Program under construction, and where values are.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/program/program.h"
+#include "protocol/graph/graph.h"
+
+namespace stoker {
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const Graph& graph);
+
+  // A storage that fits `value`; once bound, steps may load the value from it.
+  StorageId New(ValueId value, BufferKind kind, std::uint32_t index, Layout layout);
+  void Bind(ValueId value, StorageId storage) { of_value_[value].push_back(storage); }
+  StorageId Add(ValueId value, BufferKind kind, std::uint32_t index, Layout layout);  // Both.
+  // Elements that are no graph value: a packed matrix, memory to work in.
+  StorageId AddPacked(BufferKind kind, DType dtype, SymDim elements);
+
+  // A storage of `value` that a step may read, or kNoStorage. Dense constants get one when asked.
+  StorageId Find(ValueId value, bool prepared);
+  // All of them, in the order they were made.
+  std::vector<StorageId> FindAll(ValueId value, bool prepared);
+
+  void Append(Step step) { program_.steps.push_back(std::move(step)); }
+  const Storage& storage(StorageId id) const { return program_.storages[id]; }
+  Program& program() { return program_; }
+
+ private:
+  bool IsReadable(StorageId id, bool prepared) const;
+
+  const Graph& graph_;
+  Program program_;
+  std::vector<std::vector<StorageId>> of_value_;
+  std::map<std::string, std::uint32_t> constants_;  // Bytes -> number.
+};
+
+// The operands of one kernel: each storage once per dtype it is seen as.
+class KernelOperands {
+ public:
+  explicit KernelOperands(const ProgramBuilder& builder) : builder_(builder) {}
+
+  std::uint32_t Use(StorageId storage, DType dtype, bool written);
+
+  std::vector<Operand> operands;
+  std::vector<StorageId> buffers;
+
+ private:
+  const ProgramBuilder& builder_;
+};
+
+}  // namespace stoker

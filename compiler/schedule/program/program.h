@@ -1,0 +1,45 @@
+// Program: a scheduled graph. Steps in launch order over storages that have no address yet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/kernel_func.h"
+#include "compiler/schedule/program/layout.h"
+#include "protocol/artifact/launch_plan.h"
+
+namespace stoker {
+
+using StorageId = std::uint32_t;
+inline constexpr StorageId kNoStorage = 0xffffffffU;
+
+// A stretch of memory that holds one value, or a packed matrix.
+struct Storage {
+  BufferKind kind = BufferKind::kArena;
+  std::uint32_t index = 0;  // kInput, kOutput, kConstant.
+  DType dtype = DType::kF32;
+  Shape shape;  // Of a packed matrix: its number of elements.
+  Layout layout;
+  SymDim bytes;
+};
+
+struct Step {
+  KernelFunc func;
+  std::vector<StorageId> buffers;  // In operand order.
+  // Elements into buffer i where the kernel's operand starts; empty: 0 for all.
+  std::vector<SymDim> offsets;
+  bool prepared = false;
+  std::string label;
+  SymDim flops;
+  SymDim bytes;
+};
+
+struct Program {
+  std::vector<Storage> storages;
+  std::vector<Step> steps;  // Those of `prepare` and those of every call, each in order.
+  std::vector<std::string> constants;
+  std::vector<OutputSpec> outputs;
+};
+
+}  // namespace stoker

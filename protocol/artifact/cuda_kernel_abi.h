@@ -1,0 +1,13 @@
+// The calling convention of compiled CUDA kernels.
+//
+// A kernel takes one pointer for each operand of the launch, in its order, then one i64 for each of
+// the launch's dim expressions. It is launched with the block and grid that its schedule says,
+// along x, and without dynamic shared memory. A grid of 0 blocks is not launched.
+#pragma once
+
+namespace stoker {
+
+// The entry every kernel cubin has.
+inline constexpr char kCudaKernelSymbol[] = "stoker_cuda_kernel_1";
+
+}  // namespace stoker

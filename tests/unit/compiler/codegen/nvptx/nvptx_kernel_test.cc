@@ -1,0 +1,117 @@
+// PTX and cubins of pointwise loops. tests/golden/codegen/cuda_gelu.txt holds the PTX of one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "compiler/codegen/codegen.h"
+#include "protocol/artifact/cuda_kernel_abi.h"
+#include "tests/unit/compiler/codegen/body_builder.h"
+#include "tests/unit/compiler/codegen/sample_funcs.h"
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kArchitectures[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"};
+
+Target TargetOf(const std::string& arch) { return Target::Parse("cuda/" + arch).value(); }
+
+ScheduledKernel Scheduled(const LoopFunc& func, const std::string& arch) {
+  return ScheduleKernel(func, TargetOf(arch)).value();
+}
+
+std::string PtxOf(const LoopFunc& func, const std::string& arch = "sm_90a") {
+  return ListKernel(Scheduled(func, arch), TargetOf(arch)).value().assembly;
+}
+
+// One operation on x, which is read only where its index is below 5.
+LoopFunc PredicatedFunc(DType dtype, OpKind kind) {
+  LoopFunc func;
+  func.dims = {SymDim::Symbol(0)};
+  func.num_outer = 1;
+  func.operands = {{dtype, false, false}, {dtype, true, false}};
+  Stage stage;
+  BodyBuilder b(stage.body);
+  const std::uint32_t inside =
+      b.Compare(CompareDirection::kLt, b.Index(0), b.Constant(DType::kI64, 5));
+  const std::uint32_t x = b.Load(At(0, dtype, Affine({{0, 1}})), {inside});
+  b.SetPredicated(x, true);
+  stage.stores = {{b.Op(kind, {x}), At(1, dtype, Affine({{0, 1}}))}};
+  func.stages = {stage};
+  return func;
+}
+
+std::vector<LoopFunc> Samples() {
+  std::vector<LoopFunc> samples = {GeluErfFunc(33, 70, DType::kF32),
+                                   GeluTanhFunc(SymDim::Symbol(0), 768, DType::kBF16),
+                                   GeluErfFunc(1024, 1024, DType::kF16),
+                                   CopyFunc(7, 9, DType::kBool), CopyFunc(7, 9, DType::kF64)};
+  // Sines of large numbers have a function of their own and a table.
+  for (const OpKind kind : {OpKind::kNegate, OpKind::kSine, OpKind::kLog, OpKind::kRsqrt}) {
+    samples.push_back(PredicatedFunc(DType::kF32, kind));
+  }
+  return samples;
+}
+
+class NvptxKernelTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(NvptxKernelTest, Ptx_OfEverySample_IsWholeAndTheSameTwice) {
+  for (const LoopFunc& func : Samples()) {
+    const std::string ptx = PtxOf(func, GetParam());
+    EXPECT_THAT(ptx, HasSubstr(".target " + std::string(GetParam())));
+    EXPECT_THAT(ptx, HasSubstr(".visible .entry " + std::string(kCudaKernelSymbol)));
+    EXPECT_THAT(ptx, HasSubstr(".reqntid 256"));
+    EXPECT_THAT(ptx, Not(HasSubstr(".extern")));
+    EXPECT_EQ(ptx, PtxOf(func, GetParam()));
+  }
+}
+
+TEST_P(NvptxKernelTest, Cubin_OfEverySample_IsAnElfAndTheSameTwice) {
+  for (const LoopFunc& func : Samples()) {
+    const ScheduledKernel kernel = Scheduled(func, GetParam());
+    const auto code = GenerateKernel(kernel, TargetOf(GetParam()));
+    if (!code.ok() && code.error().code == ErrorCode::kUnavailable) {
+      std::fprintf(stderr, "NO CUBIN IS TESTED: %s\n", code.error().message.c_str());
+      GTEST_SKIP() << code.error().message;
+    }
+    ASSERT_TRUE(code.ok()) << code.error().message << "\n" << PtxOf(func, GetParam());
+    EXPECT_EQ(code->elf.substr(0, 4),
+              "\x7f"
+              "ELF");
+    EXPECT_THAT(code->elf, HasSubstr(kCudaKernelSymbol));
+    EXPECT_EQ(code->elf, GenerateKernel(kernel, TargetOf(GetParam())).value().elf);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, NvptxKernelTest, testing::ValuesIn(kArchitectures),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(NvptxPtxTest, Sums_AndProducts_AreNotFused) {
+  const std::string ptx = PtxOf(GeluTanhFunc(4, 4, DType::kF32));
+  EXPECT_THAT(ptx, HasSubstr("add.rn.f32"));
+  EXPECT_THAT(ptx, HasSubstr("mul.rn.f32"));
+  EXPECT_THAT(ptx, Not(HasSubstr(".ftz")));
+  EXPECT_THAT(ptx, Not(HasSubstr("approx")));
+}
+
+TEST(NvptxPtxTest, BF16_IsRoundedByOneInstruction) {
+  EXPECT_THAT(PtxOf(GeluErfFunc(4, 4, DType::kBF16), "sm_80"), HasSubstr("cvt.rn.bf16.f32"));
+}
+
+TEST(NvptxPtxTest, Memory_IsGlobal) {
+  const std::string ptx = PtxOf(GeluErfFunc(4, 4, DType::kF32));
+  EXPECT_THAT(ptx, HasSubstr("ld.global.b32"));
+  EXPECT_THAT(ptx, HasSubstr("st.global.b32"));
+}
+
+TEST(NvptxPtxTest, WholeBlocks_HaveNoBoundsCheck) {
+  EXPECT_THAT(PtxOf(CopyFunc(1024, 512, DType::kF32)), Not(HasSubstr("setp")));
+  EXPECT_THAT(PtxOf(CopyFunc(1025, 513, DType::kF32)), HasSubstr("setp"));
+}
+
+}  // namespace
+}  // namespace stoker
