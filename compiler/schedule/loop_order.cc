@@ -67,7 +67,7 @@ double CostOfLanes(const std::vector<Footprint>& footprints, const SymDim& exten
 bool HasArgReduction(const LoopFunc& func) {
   for (const Stage& stage : func.stages) {
     for (const Reduction& reduction : stage.reductions) {
-      if (IsArg(reduction.kind)) return true;
+      if (reduction.is_arg) return true;
     }
   }
   return false;

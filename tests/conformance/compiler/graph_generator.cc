@@ -4,12 +4,12 @@
 #include <iterator>
 #include <numeric>
 
+#include "protocol/graph/op_table.h"
+
 namespace stoker::test {
 namespace {
 
 constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16};
-
-bool IsSigned(DType dtype) { return dtype != DType::kU8 && dtype != DType::kBool; }
 
 // Ops whose result jumps where their operand hardly changes.
 bool Jumps(OpKind kind) {
@@ -215,6 +215,7 @@ GraphGenerator::Entry GraphGenerator::Bounded(const Entry& x) {
 }
 
 bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
+  if (!Contains(RowOf(kind).dtypes, dtype)) return false;
   const bool exact = Jumps(kind) || kind == OpKind::kSelect || kind == OpKind::kClamp;
   Entry x = AnyOperand(dtype, 0, 4, exact && chaining_);
   const std::vector<std::int64_t> sizes = SizesOf(x);
@@ -252,18 +253,10 @@ bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
     return Emit(kind, {predicate, x, Operand(dtype, sizes)}).id != kNoValue;
   }
   if (kind == OpKind::kClamp) {
-    if (dtype == DType::kBool) return false;
     return Emit(kind, {constant(dtype, 0), x, constant(dtype, 2)}).id != kNoValue;
   }
   if (NumOperands(kind) == 1) {
-    if (!IsFloat(dtype)) {
-      const bool fits = kind == OpKind::kNot ||
-                        (dtype != DType::kBool && (kind == OpKind::kAbs || kind == OpKind::kSign ||
-                                                   (kind == OpKind::kNegate && IsSigned(dtype))));
-      return fits && Emit(kind, {x}).id != kNoValue;
-    }
-    if (kind == OpKind::kNot) return false;
-    if (chaining_ && !KeepsExact(kind)) {
+    if (chaining_ && IsFloat(dtype) && !KeepsExact(kind)) {
       if (kind == OpKind::kTan || kind == OpKind::kAsin || kind == OpKind::kAcos) return false;
       x = Bounded(x);
       const bool positive = kind == OpKind::kLog || kind == OpKind::kLog2 ||
@@ -281,12 +274,6 @@ bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
     return Emit(kind, {x, y}, {{AttrName::kDirection, std::string(kDirections[Below(6)])}}).id !=
            kNoValue;
   }
-  const bool bitwise = kind == OpKind::kAnd || kind == OpKind::kOr || kind == OpKind::kXor;
-  const bool shift = kind >= OpKind::kShiftLeft && kind <= OpKind::kShiftRightLogical;
-  if (bitwise && IsFloat(dtype)) return false;
-  if (shift && (IsFloat(dtype) || dtype == DType::kBool)) return false;
-  if (kind == OpKind::kAtan2 && !IsFloat(dtype)) return false;
-  if (dtype == DType::kBool && !bitwise) return false;
   if (chaining_ && IsFloat(dtype) && !KeepsExact(kind)) {
     x = Bounded(x);
     y = Bounded(y);
@@ -643,8 +630,8 @@ bool GraphGenerator::Attend(DType dtype) {
 }
 
 bool GraphGenerator::Add(OpKind kind, DType dtype) {
-  switch (CategoryOf(kind)) {
-    case OpCategory::kNullary: {
+  switch (RowOf(kind).result) {
+    case ResultRule::kCreation: {
       if (kind == OpKind::kConstant) {
         const TensorType type{dtype, ShapeOf(Sizes(0, 3))};
         const std::size_t count = static_cast<std::size_t>(type.shape.NumElements().constant());
@@ -662,21 +649,19 @@ bool GraphGenerator::Add(OpKind kind, DType dtype) {
       return Emit(kind, {}, {{AttrName::kDim, dim}}, TensorType{dtype, ShapeOf(sizes)}, true).id !=
              kNoValue;
     }
-    case OpCategory::kUnary:
-    case OpCategory::kBinary:
-    case OpCategory::kTernary:
+    case ResultRule::kSame:
+    case ResultRule::kBool:
+    case ResultRule::kHinted:
       return Pointwise(kind, dtype);
-    case OpCategory::kShape:
+    case ResultRule::kShape:
       return View(kind, dtype);
-    case OpCategory::kReduce:
+    case ResultRule::kReduction:
       return Reduction(kind, dtype);
-    case OpCategory::kContraction:
-      return Contraction(kind, dtype);
-    case OpCategory::kIndex:
+    case ResultRule::kContraction:
+      return kind == OpKind::kAttention ? Attend(dtype) : Contraction(kind, dtype);
+    case ResultRule::kIndexing:
       return Indexing(kind, dtype);
-    case OpCategory::kComposite:
-      return Attend(dtype);
-    case OpCategory::kExtern:
+    case ResultRule::kExtern:
       return false;
   }
   return false;

@@ -115,17 +115,15 @@ class Interpreter {
         if (!best.any) {
           best = {true, value, position};
         } else {
-          Combine(reduction, best.value, best.position, value, position);
+          Merge(reduction, best.value, best.position, value, position);
         }
       }
     });
     for (std::size_t i = 0; i < stage.reductions.size(); ++i) {
       const Reduction& reduction = stage.reductions[i];
       row_dims_[reduction.id] = Kept(stage, reduction);
-      const bool arg =
-          reduction.kind == ReduceKind::kArgMaximum || reduction.kind == ReduceKind::kArgMinimum;
       for (const auto& [point, best] : accumulators[i]) {
-        rows_[reduction.id][point] = arg ? ScalarValue{0, best.position} : best.value;
+        rows_[reduction.id][point] = reduction.is_arg ? ScalarValue{0, best.position} : best.value;
       }
     }
   }
@@ -142,35 +140,32 @@ class Interpreter {
     return kept;
   }
 
-  static void Combine(const Reduction& reduction, ScalarValue& best, std::int64_t& best_position,
-                      const ScalarValue& value, std::int64_t position) {
+  static void Merge(const Reduction& reduction, ScalarValue& best, std::int64_t& best_position,
+                    const ScalarValue& value, std::int64_t position) {
     const bool real = IsFloat(reduction.dtype);
     const bool greater = real ? value.real > best.real : value.integer > best.integer;
     const bool less = real ? value.real < best.real : value.integer < best.integer;
     const auto wrapped = [](std::uint64_t x) { return static_cast<std::int64_t>(x); };
     switch (reduction.kind) {
-      case ReduceKind::kAdd:
+      case Combine::kAdd:
         best.real += value.real;
         best.integer = wrapped(static_cast<std::uint64_t>(best.integer) +
                                static_cast<std::uint64_t>(value.integer));
         return;
-      case ReduceKind::kMultiply:
+      case Combine::kMultiply:
         best.real *= value.real;
         best.integer = wrapped(static_cast<std::uint64_t>(best.integer) *
                                static_cast<std::uint64_t>(value.integer));
         return;
-      case ReduceKind::kAnd:
+      case Combine::kAnd:
         best.integer &= value.integer;
         return;
-      case ReduceKind::kOr:
+      case Combine::kOr:
         best.integer |= value.integer;
         return;
-      case ReduceKind::kMaximum:
-      case ReduceKind::kArgMaximum:
-      case ReduceKind::kMinimum:
-      case ReduceKind::kArgMinimum: {
-        const bool wants_greater =
-            reduction.kind == ReduceKind::kMaximum || reduction.kind == ReduceKind::kArgMaximum;
+      case Combine::kMaximum:
+      case Combine::kMinimum: {
+        const bool wants_greater = reduction.kind == Combine::kMaximum;
         const bool wins = wants_greater ? greater : less;
         const bool tie = !greater && !less;
         if (!wins && !(tie && position < best_position)) return;
@@ -178,6 +173,8 @@ class Interpreter {
         best_position = position;
         return;
       }
+      case Combine::kAssign:
+        CheckFailed("no reduction", __FILE__, __LINE__);
     }
   }
 

@@ -70,16 +70,16 @@ class Elements {
   GuardedBuffer buffer_;
 };
 
-double CombineValues(ReduceKind kind, double x, double y) {
-  if (kind == ReduceKind::kAdd) return x + y;
-  if (kind == ReduceKind::kMultiply) return x * y;
+double CombineValues(Combine kind, double x, double y) {
+  if (kind == Combine::kAdd) return x + y;
+  if (kind == Combine::kMultiply) return x * y;
   if (std::isnan(x) || std::isnan(y)) return kNaN;
-  return kind == ReduceKind::kMaximum ? std::max(x, y) : std::min(x, y);
+  return kind == Combine::kMaximum ? std::max(x, y) : std::min(x, y);
 }
 
 TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
   const std::int64_t rows = 5;
-  for (const ReduceKind kind : {ReduceKind::kAdd, ReduceKind::kMaximum, ReduceKind::kMinimum}) {
+  for (const Combine kind : {Combine::kAdd, Combine::kMaximum, Combine::kMinimum}) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kI64, DType::kBF16}) {
       for (int options = 0; options < 8; ++options) {
         const bool reverse = (options & 1) != 0;
@@ -106,7 +106,7 @@ TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
           ASSERT_NE(kernel, nullptr);
           if (!kernel->Runs()) continue;
           std::vector<double> in = Values(rows * extent, -3, 3);
-          if (IsFloat(dtype) && kind != ReduceKind::kAdd && extent > 20) in[17] = kNaN;
+          if (IsFloat(dtype) && kind != Combine::kAdd && extent > 20) in[17] = kNaN;
           const Elements x(dtype, in);
           const Elements y(dtype, rows * extent);
           kernel->Run({x.data(), y.data()}, {{0, extent}}, 2);
@@ -116,9 +116,7 @@ TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
           const double highest = dtype == DType::kI64 ? static_cast<double>(INT64_MAX)
                                                       : std::numeric_limits<double>::infinity();
           for (std::int64_t row = 0; row < rows; ++row) {
-            double sum = kind == ReduceKind::kAdd       ? 0
-                         : kind == ReduceKind::kMaximum ? lowest
-                                                        : highest;
+            double sum = kind == Combine::kAdd ? 0 : kind == Combine::kMaximum ? lowest : highest;
             for (std::int64_t p = 0; p < extent; ++p) {
               const std::int64_t i = reverse ? extent - 1 - p : p;
               const auto at = static_cast<std::size_t>(columns ? i * rows + row : row * extent + i);
@@ -217,9 +215,8 @@ TEST_P(OrderedTest, Scatter_RowsOfEveryKind_InOrder) {
   constexpr std::int64_t kPlaces = 7;
   for (const std::int64_t width : {1, 5, 16, 45}) {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI64, DType::kF64}) {
-      for (const auto kind :
-           {ScatterFunc::Kind::kAssign, ScatterFunc::Kind::kAdd, ScatterFunc::Kind::kMultiply,
-            ScatterFunc::Kind::kMaximum, ScatterFunc::Kind::kMinimum}) {
+      for (const auto kind : {Combine::kAssign, Combine::kAdd, Combine::kMultiply,
+                              Combine::kMaximum, Combine::kMinimum}) {
         ScatterFunc func;
         func.dims = {kUpdates, width};
         func.kind = kind;
@@ -246,11 +243,11 @@ TEST_P(OrderedTest, Scatter_RowsOfEveryKind_InOrder) {
           for (std::int64_t i = 0; i < width; ++i) {
             double& old = expected[static_cast<std::size_t>(row * width + i)];
             const double x = updates[static_cast<std::size_t>(u * width + i)];
-            if (kind == ScatterFunc::Kind::kAssign) old = x;
-            if (kind == ScatterFunc::Kind::kAdd) old += x;
-            if (kind == ScatterFunc::Kind::kMultiply) old *= x;
-            if (kind == ScatterFunc::Kind::kMaximum) old = std::max(old, x);
-            if (kind == ScatterFunc::Kind::kMinimum) old = std::min(old, x);
+            if (kind == Combine::kAssign) old = x;
+            if (kind == Combine::kAdd) old += x;
+            if (kind == Combine::kMultiply) old *= x;
+            if (kind == Combine::kMaximum) old = std::max(old, x);
+            if (kind == Combine::kMinimum) old = std::min(old, x);
           }
         }
         EXPECT_THAT(out.Read(), testing::ElementsAreArray(expected)) << ToString(func);
@@ -269,7 +266,7 @@ TEST_P(OrderedTest, Scatter_Windows_AreClipped) {
       {1, 1}, {5, 5}, {kHigh, 0}, {kLow, 0}, {0, kLow}, {0, kHigh}};
   const auto count = static_cast<std::int64_t>(places.size());
   for (const std::int64_t width : {1, 2, 16, 45}) {
-    for (const auto kind : {ScatterFunc::Kind::kAssign, ScatterFunc::Kind::kAdd}) {
+    for (const auto kind : {Combine::kAssign, Combine::kAdd}) {
       const std::int64_t columns = width + 4;
       ScatterFunc func;
       func.dims = {count, 3, width};
@@ -299,7 +296,7 @@ TEST_P(OrderedTest, Scatter_Windows_AreClipped) {
             const double x = updates[next++];
             if (far || top + i < 0 || top + i >= 5 || left + j < 0 || left + j >= columns) continue;
             double& old = expected[static_cast<std::size_t>((top + i) * columns + left + j)];
-            old = kind == ScatterFunc::Kind::kAssign ? x : old + x;
+            old = kind == Combine::kAssign ? x : old + x;
           }
         }
       }

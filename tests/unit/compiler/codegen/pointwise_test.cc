@@ -11,6 +11,7 @@
 #include "protocol/base/float16.h"
 #include "protocol/graph/graph_builder.h"
 #include "protocol/graph/interpreter.h"
+#include "protocol/graph/op_table.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/kernel_runner.h"
 
@@ -34,10 +35,6 @@ std::string NameOf(const Case& c) {
   return name;
 }
 
-bool IsFloatOnlyOp(OpKind kind) {
-  return (kind >= OpKind::kExponential && kind <= OpKind::kIsNan) || kind == OpKind::kAtan2;
-}
-
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (int code = 0; code < kNumOpKinds; ++code) {
@@ -59,18 +56,9 @@ std::vector<Case> AllCases() {
         }
         continue;
       }
-      const bool is_float = IsFloat(dtype);
-      const bool bitwise = kind == OpKind::kAnd || kind == OpKind::kOr || kind == OpKind::kXor ||
-                           kind == OpKind::kNot;
-      const bool shift = kind == OpKind::kShiftLeft || kind == OpKind::kShiftRightArithmetic ||
-                         kind == OpKind::kShiftRightLogical;
-      if (IsFloatOnlyOp(kind) && !is_float) continue;
-      if ((bitwise || shift) && is_float) continue;
-      if (dtype == DType::kBool && !bitwise && kind != OpKind::kSelect) continue;
-      if (dtype == DType::kU8 && kind == OpKind::kNegate) continue;
-      if (kind == OpKind::kBitcastConvert) continue;
-      const bool test = kind == OpKind::kIsFinite || kind == OpKind::kIsNan;
-      cases.push_back({kind, dtype, test ? DType::kBool : dtype});
+      const OpRow& row = RowOf(kind);
+      if (kind == OpKind::kBitcastConvert || !Contains(row.dtypes, dtype)) continue;
+      cases.push_back({kind, dtype, row.result == ResultRule::kBool ? DType::kBool : dtype});
     }
   }
   for (const auto& [from, to] : {std::pair{DType::kF32, DType::kI32},
@@ -137,7 +125,7 @@ std::vector<std::int64_t> Integers(DType dtype, std::size_t operand, std::size_t
 
 // How far a result may be from the interpreter's: units in the last place of `dtype`.
 double UlpLimit(const Case& c) {
-  const bool is_function = c.kind == OpKind::kPower || IsFloatOnlyOp(c.kind);
+  const bool is_function = c.kind == OpKind::kPower || RowOf(c.kind).dtypes == kFloats;
   if (!is_function || !IsFloat(c.from) || c.to != c.from) return 1;
   // The interpreter computes in f64.
   return codegen::LargestErrorUlps(c.kind, c.from) + (c.from == DType::kF64 ? 2 : 1);
@@ -205,7 +193,7 @@ LoopFunc FuncOf(const Case& c, std::int64_t size) {
     const bool from_half = c.from == DType::kF16 || c.from == DType::kBF16;
     instr.round_to = to_half ? c.to : from_half ? c.from : DType::kF32;
   }
-  if (to_half && IsComputedInF64(c.kind)) instr.round_to = c.to;
+  if (to_half && RowOf(c.kind).f32_in == DType::kF64) instr.round_to = c.to;
   const auto out = static_cast<std::uint32_t>(func.operands.size());
   func.operands.push_back({c.to, true, false});
   stage.stores = {{op, At(out, c.to, Affine({{0, 1}}))}};
@@ -328,7 +316,7 @@ std::vector<double> AllNumbers(DType dtype, bool periodic) {
 TEST_P(PointwiseTest, EveryNumberOf16Bits_ThroughF64_RoundsOnce) {
   for (const Case& c : AllCases()) {
     const bool is_half = c.from == DType::kF16 || c.from == DType::kBF16;
-    if (!is_half || !IsComputedInF64(c.kind) || NumOperands(c.kind) != 1) continue;
+    if (!is_half || RowOf(c.kind).f32_in != DType::kF64 || NumOperands(c.kind) != 1) continue;
     SCOPED_TRACE(NameOf(c));
     const bool periodic =
         c.kind == OpKind::kSine || c.kind == OpKind::kCosine || c.kind == OpKind::kTan;

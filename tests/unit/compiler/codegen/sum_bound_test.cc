@@ -110,7 +110,7 @@ class SumOfCase {
     IndexMap sums;
     SymDim stride = 1;
     Stage sum;
-    Reduction reduction = {0, 0, ReduceKind::kAdd, sum_type_, {}};
+    Reduction reduction = {0, 0, Combine::kAdd, sum_type_, {}};
     for (std::size_t i = 0; i < dims_.size(); ++i) {
       const int dim = static_cast<int>(i);
       func.dims.push_back(case_.symbolic ? SymDim::Symbol(static_cast<std::uint32_t>(i))
@@ -281,7 +281,7 @@ TEST_P(SumBoundTest, Sum_SpecialTerms_AreAsInIeee) {
 // Runs a scan of [rows, extent], or of [extent, rows] along the columns.
 class ScanRun {
  public:
-  ScanRun(ReduceKind kind, DType dtype, std::int64_t extent, bool columns)
+  ScanRun(Combine kind, DType dtype, std::int64_t extent, bool columns)
       : extent_(extent), columns_(columns), x_(dtype, kRows * extent), y_(dtype, kRows * extent) {
     func_.outer = {kRows};
     func_.extent = extent;
@@ -303,7 +303,7 @@ class ScanRun {
     }
     (*kernel)->Run({x_.data(), y_.data()});
     for (std::int64_t row = 0; row < kRows; ++row) {
-      const bool multiplies = func_.kind == ReduceKind::kMultiply;
+      const bool multiplies = func_.kind == Combine::kMultiply;
       double chain = multiplies ? 1 : 0;
       double magnitude = 0;
       for (std::int64_t i = 0; i < extent_; ++i) {
@@ -336,7 +336,7 @@ TEST_P(SumBoundTest, ScanOfSums_AnyTerms_EveryElementIsWithinItsBound) {
   for (Terms& terms : SpecialTerms()) all.push_back(std::move(terms));
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const bool columns : {false, true}) {
-      ScanRun scan(ReduceKind::kAdd, dtype, 4099, columns);
+      ScanRun scan(Combine::kAdd, dtype, 4099, columns);
       for (const Terms& terms : all) {
         scan.Check(GetParam(), terms,
                    [&](double found, double chain, double magnitude, double number) {
@@ -373,7 +373,7 @@ TEST_P(SumBoundTest, ScanOfProducts_FactorsBeyondTheRange_AreThoseOfOneChain) {
   };
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const bool columns : {false, true}) {
-      ScanRun scan(ReduceKind::kMultiply, dtype, 700, columns);
+      ScanRun scan(Combine::kMultiply, dtype, 700, columns);
       for (const Terms& terms : all) {
         scan.Check(GetParam(), terms, [&](double found, double chain, double, double number) {
           const bool single = dtype == DType::kF32;

@@ -247,7 +247,7 @@ TEST(InferTypes, Reductions) {
        "Operand 0 is bool[2]; expected float or integer."},
       {"f32[2] | reduce {dims=[0], kind=\"and\"} | f32[]", "Operand 0 is f32[2]; expected bool."},
       {"f32[2] | reduce {dims=[0], kind=\"mean\"} | f32[]",
-       "Attribute 'kind' is \"mean\"; expected one of add maximum minimum multiply and or."},
+       "Attribute 'kind' is \"mean\"; expected one of add multiply maximum minimum and or."},
       {"f32[2] | reduce {dims=[1], kind=\"add\"} | f32[2]",
        "Attribute 'dims' is [1]; expected distinct dimensions of a tensor of rank 1."},
       {"f32[2,s0] | arg_reduce {dim=1, kind=\"maximum\"} | i64[2]"},
