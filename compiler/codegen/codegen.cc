@@ -3,60 +3,27 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include "compiler/codegen/backend.h"
-#include "compiler/codegen/elf_image.h"
-#include "compiler/codegen/emit_kernels.h"
+#include "compiler/codegen/x86/elf_image.h"
+#include "compiler/codegen/x86/x86_kernel.h"
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker {
 namespace {
 
-template <typename... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <typename... F>
-Overloaded(F...) -> Overloaded<F...>;
-
 const SpanSink kNobody;
 
-// An optimized module that holds the kernel.
 Result<std::unique_ptr<codegen::Backend>> Build(const KernelFunc& func, const Target& target,
                                                 Laps& laps) {
   STOKER_RETURN_IF_ERROR(Verify(func));
-  STOKER_TRY(const codegen::Machine machine, codegen::MachineOf(target));
-  STOKER_TRY(auto backend, codegen::Backend::Create(machine));
-  llvm::Module& module = backend->module();
-  const auto emit = Overloaded{
-      [&](const LoopFunc& f) { return codegen::EmitLoop(f, target, module); },
-      [&](const ContractionFunc& f) { return codegen::EmitContraction(f, target, module); },
-      [&](const PackFunc& f) { return codegen::EmitPack(f, target, module); },
-      [&](const AttentionFunc& f) { return codegen::EmitAttention(f, target, module); },
-      [&](const ScanFunc& f) { return codegen::EmitScan(f, target, module); },
-      [&](const SortFunc& f) { return codegen::EmitSort(f, target, module); },
-      [&](const ScatterFunc& f) { return codegen::EmitScatter(f, target, module); },
-  };
-  STOKER_RETURN_IF_ERROR(std::visit(emit, func));
-  laps.End("emit");
-  STOKER_RETURN_IF_ERROR(backend->Optimize());
-  laps.End("optimize");
-  return backend;
+  STOKER_TRY(const CpuMachine machine, CpuMachineOf(target));
+  return codegen::BuildX86Kernel(func, machine, laps);
 }
 
 }  // namespace
 
 Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const Target& target) {
-  return std::visit(
-      Overloaded{
-          [&](const LoopFunc& f) { return codegen::LaunchShapeOfLoop(f, target); },
-          [&](const ContractionFunc& f) { return codegen::LaunchShapeOfContraction(f, target); },
-          [&](const PackFunc& f) { return codegen::LaunchShapeOfPack(f, target); },
-          [&](const AttentionFunc& f) { return codegen::LaunchShapeOfAttention(f, target); },
-          [&](const ScanFunc& f) { return codegen::LaunchShapeOfScan(f, target); },
-          [&](const SortFunc& f) { return codegen::LaunchShapeOfSort(f, target); },
-          [&](const ScatterFunc& f) { return codegen::LaunchShapeOfScatter(f, target); },
-      },
-      func);
+  STOKER_TRY(const CpuMachine machine, CpuMachineOf(target));
+  return codegen::LaunchShapeOf(func, machine);
 }
 
 Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target, Laps* laps) {

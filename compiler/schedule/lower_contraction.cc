@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/codegen.h"
 #include "compiler/ir/body_verifier.h"
+#include "compiler/schedule/cpu/product_layout.h"
 #include "compiler/schedule/loop_order.h"
 #include "compiler/schedule/remap_dims.h"
 

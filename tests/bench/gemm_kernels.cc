@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/schedule/cpu/product_layout.h"
 #include "protocol/key/target.h"
 #include "tests/bench/processor_peak.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
