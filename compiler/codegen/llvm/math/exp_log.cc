@@ -259,6 +259,10 @@ ExpLog::Double ExpLog::Log2Double(Value* x) {
   product_low = Add(product_low, Fma(high, K(kLog2ELow), Mul(low, K(kLog2E))));
   Value* sum = Add(exponent, product);
   Value* sum_low = Add(Sub(product, Sub(sum, exponent)), product_low);
+  // What is low holds the logarithm's tail: 10^-4 of it, which times an exponent would be no fraction.
+  Value* total = Add(sum, sum_low);
+  sum_low = Add(Sub(sum, total), sum_low);
+  sum = total;
   sum = Select(b_.CreateFCmpOEQ(x, K(0)), K(-kInfinity), sum);
   sum = Select(b_.CreateFCmpOEQ(x, K(kInfinity)), K(kInfinity), sum);
   return {Select(b_.CreateFCmpUNO(x, x), x, sum), sum_low};

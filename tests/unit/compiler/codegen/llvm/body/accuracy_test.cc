@@ -141,7 +141,7 @@ std::vector<double> OfEveryExponent(DType dtype, int each, std::mt19937_64& rand
   return values;
 }
 
-// Around 0 and +-1, where most functions bend; at multiples of pi/2, where the periodic ones do.
+// Around 0, +-1 and 2, where most functions bend; at multiples of pi/2, where the periodic ones do.
 void AddDifficult(DType dtype, int count, std::mt19937_64& random, std::vector<double>& values) {
   std::uniform_real_distribution<double> unit(-1, 1);
   const double ulp = std::ldexp(1.0, -FormatOf(dtype).digits);
@@ -149,7 +149,8 @@ void AddDifficult(DType dtype, int count, std::mt19937_64& random, std::vector<d
     const Real turns = std::floor(std::exp2(static_cast<Real>(63 * (1 + unit(random)) / 2)));
     for (const double x :
          {unit(random), 6 * unit(random), 30 * unit(random), 110 * unit(random), 800 * unit(random),
-          1 + 64 * ulp * unit(random), -1 + 64 * ulp * unit(random),
+          1 + 64 * ulp * unit(random), -1 + 64 * ulp * unit(random), 2 + 64 * ulp * unit(random),
+          1.5 + unit(random),
           static_cast<double>(turns * (acosl(-1.0L) / 2))}) {
       values.push_back(Rounded(dtype, x));
     }
