@@ -155,6 +155,9 @@ case("shift_left", torch.bitwise_left_shift, integers(5), integers(5, low=0, hig
 case("shift_right", torch.bitwise_right_shift, integers(5), integers(5, low=0, high=3))
 for exponent in (0, 1, 2, 3, 4, 0.5, -0.5, -1, -2, 2.5, 1.0, 3.0):
     case(f"pow_{exponent}", lambda x, e=exponent: torch.pow(x, e), floats(3, 7, low=0.1, high=3))
+for exponent in (0.5, -0.5):
+    case(f"pow_{exponent}_special", lambda x, e=exponent: x ** e, SPECIAL)
+    case(f"pow_{exponent}_special_half", lambda x, e=exponent: x.half() ** e, SPECIAL)
 case("pow_negative_base", lambda x: x ** 3, floats(3, 7))
 case("pow_int_exponent", lambda x: x ** 5, integers(5))
 case("pow_int_float", lambda x: x ** 0.5, integers(5, low=0))

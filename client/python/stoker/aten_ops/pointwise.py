@@ -509,10 +509,12 @@ def power_scalar(g, out, x, exponent):
         result = g.constant(1, x.dtype, x.shape)
     elif exponent in (1, 2, 3, 4):
         result = _integer_power(g, x, int(exponent))
-    elif exponent == 0.5 and x.is_float:
-        result = g.unary("sqrt", x)
-    elif exponent == -0.5:
-        result = g.unary("rsqrt", x)
+    elif exponent in (0.5, -0.5) and x.is_float:
+        # PyTorch takes the root, but in float16, where it is C's power: of -inf, and of -0 without its sign.
+        if out.dtype == "f16":
+            infinity = g.constant(math.inf, x.dtype)
+            x = g.select(g.compare("EQ", x, g.unary("negate", infinity)), infinity, g.with_scalar("add", x, 0))
+        result = g.unary("sqrt" if exponent > 0 else "rsqrt", x)
     elif exponent in (-1, -2) and x.is_float:
         result = reciprocal(g, _integer_power(g, x, int(-exponent)))
     else:
