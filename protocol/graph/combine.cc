@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "protocol/base/check.h"
@@ -72,6 +73,12 @@ constexpr Reference kReferences[] = {
      [](DType) { return Integer{1}; }},
     {Combine::kOr, nullptr, [](Integer a, Integer b) { return a | b; }, 0,
      [](DType) { return Integer{0}; }},
+    {Combine::kLogAddExp,
+     [](double a, double b) {
+       if (a == b) return a + std::log(2.0);  // Equal infinities have no distance.
+       return MaximumOf(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
+     },
+     nullptr, -kInfinity, nullptr},
 };
 
 constexpr bool IsInOrder() {

@@ -51,6 +51,12 @@ std::int64_t Shift(OpKind kind, DType dtype, std::int64_t x, std::int64_t by) {
   return static_cast<std::int64_t>(word >> by);
 }
 
+// std::lgamma notes a sign where all threads see it.
+double LogGamma(double x) {
+  int sign = 0;
+  return lgamma_r(x, &sign);
+}
+
 // f of the elements of one or two operands of one shape.
 template <typename R, typename T, typename F>
 void MapUnary(Evaluation& e, F f) {
@@ -204,6 +210,8 @@ constexpr Reference kReferences[] = {
     {kCompare, InterpretCompare<double>, InterpretCompare<Int>},
     {kSelect, InterpretSelect<double>, InterpretSelect<Int>},
     {kClamp, InterpretClamp<double>, InterpretClamp<Int>},
+    {kErfc, [](double x) { return std::erfc(x); }, kNone},
+    {kLogGamma, LogGamma, kNone},
 };
 
 static_assert(HasEveryPointwiseOp(kReferences));

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "protocol/graph/combine.h"
 #include "protocol/graph/op_table.h"
 
 namespace stoker::test {
@@ -261,7 +262,7 @@ bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
       x = Bounded(x);
       const bool positive = kind == OpKind::kLog || kind == OpKind::kLog2 ||
                             kind == OpKind::kLogPlusOne || kind == OpKind::kSqrt ||
-                            kind == OpKind::kRsqrt;
+                            kind == OpKind::kRsqrt || kind == OpKind::kLogGamma;
       if (positive) {
         x = Emit(OpKind::kAdd, {Emit(OpKind::kAbs, {x}), constant(dtype, 0.5)});
       }
@@ -381,7 +382,6 @@ bool GraphGenerator::View(OpKind kind, DType dtype) {
 }
 
 bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
-  const bool is_bool = dtype == DType::kBool;
   const bool jumps = Jumps(kind);
   // Long products vanish or overflow, on the way if not in the end.
   const bool additive = chaining_ || scale_ == Scale::kLarge;
@@ -389,31 +389,29 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   if (Coin(3)) x = Regrouped(x);
   const std::vector<std::int64_t> sizes = SizesOf(x);
   const auto rank = static_cast<std::int64_t>(sizes.size());
-  const auto pick = [&](std::initializer_list<const char*> kinds) {
-    return std::string(*(kinds.begin() + Below(static_cast<std::int64_t>(kinds.size()))));
-  };
+  std::vector<Combine> combines;
+  for (const Combine combine : CombinesOf(kind)) {
+    if (!Contains(DTypesOf(combine), dtype)) continue;
+    if (!additive || combine != Combine::kMultiply) combines.push_back(combine);
+  }
+  if (combines.empty()) return false;
+  const std::string how(
+      Name(combines[static_cast<std::size_t>(Below(static_cast<std::int64_t>(combines.size())))]));
   if (kind == OpKind::kReduce) {
     std::vector<std::int64_t> dims;
     for (std::int64_t i = 0; i < rank; ++i) {
       if (Coin(2)) dims.push_back(i);
     }
-    const std::string how = is_bool    ? pick({"and", "or"})
-                            : additive ? pick({"add", "maximum", "minimum"})
-                                       : pick({"add", "maximum", "minimum", "multiply"});
     return Emit(kind, {x}, {{AttrName::kDims, dims}, {AttrName::kKind, how}}).id != kNoValue;
   }
-  if (is_bool) return false;
   if (kind == OpKind::kArgReduce) {
     if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return false;
-    return Emit(kind, {x},
-                {{AttrName::kDim, Below(rank)}, {AttrName::kKind, pick({"maximum", "minimum"})}})
-               .id != kNoValue;
+    return Emit(kind, {x}, {{AttrName::kDim, Below(rank)}, {AttrName::kKind, how}}).id != kNoValue;
   }
   if (kind == OpKind::kCumulative) {
     return Emit(kind, {x},
                 {{AttrName::kDim, Below(rank)},
-                 {AttrName::kKind, additive ? pick({"add", "maximum", "minimum"})
-                                            : pick({"add", "maximum", "minimum", "multiply"})},
+                 {AttrName::kKind, how},
                  {AttrName::kReverse, Coin(2)},
                  {AttrName::kExclusive, Coin(2)}})
                .id != kNoValue;
@@ -439,7 +437,7 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   attributes.Set(AttrName::kPadLow, low);
   attributes.Set(AttrName::kPadHigh, high);
   attributes.Set(AttrName::kDilation, dilation);
-  attributes.Set(AttrName::kKind, pick({"add", "maximum", "minimum"}));
+  attributes.Set(AttrName::kKind, how);
   return Emit(kind, {x}, attributes).id != kNoValue;
 }
 

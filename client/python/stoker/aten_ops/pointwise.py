@@ -12,6 +12,7 @@ _UNARY = {
     "log2": "log2", "log1p": "log_plus_one", "sigmoid": "logistic", "sqrt": "sqrt",
     "rsqrt": "rsqrt", "sin": "sine", "cos": "cosine", "tan": "tan", "asin": "asin", "acos": "acos",
     "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "erf": "erf",
+    "erfc": "erfc", "special_erfc": "erfc", "lgamma": "log_gamma",
     "special_expm1": "exponential_minus_one", "special_erf": "erf", "neg": "negate",
 }
 # These leave integers as they are.

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "compiler/codegen/llvm/math/exp_log.h"
 #include "compiler/codegen/llvm/math/float_rounding.h"
 #include "compiler/codegen/llvm/math/vector_math.h"
 
@@ -109,6 +110,8 @@ Value* Arithmetic::IntegerPower(Value* base, Value* exponent) {
   inverse = b_.CreateSelect(b_.CreateICmpEQ(base, one), one, inverse);
   return b_.CreateSelect(b_.CreateICmpSLT(exponent, zero), inverse, state[0]);
 }
+
+Value* Arithmetic::LogAddExp(Value* x, Value* y) { return ExpLog(emitter_, type_).LogAddExp(x, y); }
 
 Value* Arithmetic::IsFinite(Value* x) {
   return b_.CreateFCmpOLT(Abs(x), Float(std::numeric_limits<double>::infinity()));

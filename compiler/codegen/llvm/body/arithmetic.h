@@ -41,6 +41,7 @@ class Arithmetic {
   Value* Divide(Value* x, Value* y);
   Value* Remainder(Value* x, Value* y);
   Value* Clamp(Value* low, Value* x, Value* high) { return Minimum(Maximum(x, low), high); }
+  Value* LogAddExp(Value* x, Value* y);  // Of f64.
   Value* IsFinite(Value* x);
   Value* IsNan(Value* x) { return b_.CreateFCmpUNO(x, x); }
 

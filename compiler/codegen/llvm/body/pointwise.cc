@@ -20,6 +20,7 @@ constexpr CombineEmitter kCombineEmitters[] = {
     {Combine::kMinimum, &Arithmetic::Minimum},
     {Combine::kAnd, &Arithmetic::And},
     {Combine::kOr, &Arithmetic::Or},
+    {Combine::kLogAddExp, &Arithmetic::LogAddExp},
 };
 
 constexpr bool IsInOrder() {

@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/llvm/math/exp_log.h"
 #include "compiler/codegen/llvm/math/float_rounding.h"
+#include "compiler/codegen/llvm/math/log_gamma.h"
 #include "compiler/codegen/llvm/math/trigonometry.h"
 #include "protocol/graph/op_table.h"
 
@@ -131,6 +132,8 @@ constexpr PointwiseEmitter kEmitters[] = {
     {OpKind::kCompare, Compare, 0, 0},
     {OpKind::kSelect, Basic<&Arithmetic::Select>, 0, 0},
     {OpKind::kClamp, Basic<&Arithmetic::Clamp>, 0, 0},
+    {OpKind::kErfc, Function<&ExpLog::Erfc>, 4.5, 4.75},
+    {OpKind::kLogGamma, Function<&LogGammaLanes::LogGamma>, 0.51, 8},
 };
 static_assert(HasEveryPointwiseOp(kEmitters));
 

@@ -143,39 +143,21 @@ class Interpreter {
   static void Merge(const Reduction& reduction, ScalarValue& best, std::int64_t& best_position,
                     const ScalarValue& value, std::int64_t position) {
     const bool real = IsFloat(reduction.dtype);
+    if (reduction.kind != Combine::kMaximum && reduction.kind != Combine::kMinimum) {
+      if (real) {
+        best.real = Apply(reduction.kind, best.real, value.real);
+      } else {
+        best.integer = Apply(reduction.kind, best.integer, value.integer);
+      }
+      return;
+    }
     const bool greater = real ? value.real > best.real : value.integer > best.integer;
     const bool less = real ? value.real < best.real : value.integer < best.integer;
-    const auto wrapped = [](std::uint64_t x) { return static_cast<std::int64_t>(x); };
-    switch (reduction.kind) {
-      case Combine::kAdd:
-        best.real += value.real;
-        best.integer = wrapped(static_cast<std::uint64_t>(best.integer) +
-                               static_cast<std::uint64_t>(value.integer));
-        return;
-      case Combine::kMultiply:
-        best.real *= value.real;
-        best.integer = wrapped(static_cast<std::uint64_t>(best.integer) *
-                               static_cast<std::uint64_t>(value.integer));
-        return;
-      case Combine::kAnd:
-        best.integer &= value.integer;
-        return;
-      case Combine::kOr:
-        best.integer |= value.integer;
-        return;
-      case Combine::kMaximum:
-      case Combine::kMinimum: {
-        const bool wants_greater = reduction.kind == Combine::kMaximum;
-        const bool wins = wants_greater ? greater : less;
-        const bool tie = !greater && !less;
-        if (!wins && !(tie && position < best_position)) return;
-        best = value;
-        best_position = position;
-        return;
-      }
-      case Combine::kAssign:
-        CheckFailed("no reduction", __FILE__, __LINE__);
-    }
+    const bool wins = reduction.kind == Combine::kMaximum ? greater : less;
+    const bool tie = !greater && !less;
+    if (!wins && !(tie && position < best_position)) return;
+    best = value;
+    best_position = position;
   }
 
   std::vector<ScalarValue> Evaluate(const Body& body) {

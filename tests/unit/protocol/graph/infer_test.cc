@@ -281,7 +281,9 @@ TEST(InferTypes, Reductions) {
       {"f32[2] | cumulative {dim=1, kind=\"add\", reverse=false, exclusive=true} | f32[2]",
        "Attribute 'dim' is 1; expected a dimension of a tensor of rank 1."},
       {"f32[2] | cumulative {dim=0, kind=\"or\", reverse=false, exclusive=true} | f32[2]",
-       "Attribute 'kind' is \"or\"; expected one of add multiply maximum minimum."},
+       "Attribute 'kind' is \"or\"; expected one of add multiply maximum minimum log_add_exp."},
+      {"i32[2] | cumulative {dim=0, kind=\"log_add_exp\", reverse=false, exclusive=true} | i32[2]",
+       "Operand 0 is i32[2]; expected float."},
       {"bool[2] | cumulative {dim=0, kind=\"add\", reverse=false, exclusive=true} | bool[2]",
        "Operand 0 is bool[2]; expected float or integer."},
   };

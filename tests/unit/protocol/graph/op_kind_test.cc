@@ -27,6 +27,8 @@ TEST(OpKind, Codes_OfShippedOps_DoNotMove) {
   EXPECT_EQ(static_cast<int>(OpKind::kGather), 64);
   EXPECT_EQ(static_cast<int>(OpKind::kAttention), 70);
   EXPECT_EQ(static_cast<int>(OpKind::kExternCall), 71);
+  EXPECT_EQ(static_cast<int>(OpKind::kErfc), 72);
+  EXPECT_EQ(static_cast<int>(OpKind::kLogGamma), 73);
 }
 
 TEST(OpKind, Roles_DecidePointwiseAndViews) {
