@@ -12,24 +12,19 @@ namespace {
 
 const SpanSink kNobody;
 
-Result<std::unique_ptr<codegen::Backend>> Build(const KernelFunc& func, const Target& target,
+Result<std::unique_ptr<codegen::Backend>> Build(const ScheduledKernel& kernel, const Target& target,
                                                 Laps& laps) {
-  STOKER_RETURN_IF_ERROR(Verify(func));
   STOKER_TRY(const CpuMachine machine, CpuMachineOf(target));
-  return codegen::BuildX86Kernel(func, machine, laps);
+  return codegen::BuildX86Kernel(kernel.func, std::get<CpuSchedule>(kernel.schedule), machine,
+                                 laps);
 }
 
 }  // namespace
 
-Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const Target& target) {
-  STOKER_TRY(const CpuMachine machine, CpuMachineOf(target));
-  return codegen::LaunchShapeOf(func, machine);
-}
-
-Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target, Laps* laps) {
+Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target, Laps* laps) {
   Laps untimed(kNobody);
   Laps& timed = laps == nullptr ? untimed : *laps;
-  STOKER_TRY(auto backend, Build(func, target, timed));
+  STOKER_TRY(auto backend, Build(kernel, target, timed));
   STOKER_TRY(const std::string object, backend->EmitObject());
   timed.End("assemble");
   STOKER_TRY(std::string elf, codegen::LinkSharedObject(object, kKernelSymbol));
@@ -37,9 +32,9 @@ Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target, 
   return KernelCode{std::move(elf)};
 }
 
-Result<KernelListing> ListKernel(const KernelFunc& func, const Target& target) {
+Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& target) {
   Laps untimed(kNobody);
-  STOKER_TRY(auto backend, Build(func, target, untimed));
+  STOKER_TRY(auto backend, Build(kernel, target, untimed));
   KernelListing listing;
   llvm::raw_string_ostream stream(listing.llvm_ir);
   backend->module().print(stream, nullptr);

@@ -1,10 +1,9 @@
-// Code generation: KernelFunc -> machine code. The only folder that sees LLVM.
+// Code generation: ScheduledKernel -> machine code. The only folder that sees LLVM.
 #pragma once
 
 #include <string>
 
-#include "compiler/ir/kernel_func.h"
-#include "compiler/schedule/cpu/launch_shape.h"
+#include "compiler/kernel/scheduled_kernel.h"
 #include "compiler/timing/laps.h"
 #include "protocol/base/result.h"
 #include "protocol/key/target.h"
@@ -20,12 +19,10 @@ struct KernelListing {
   std::string assembly;
 };
 
-// Follows from the function and the target alone, without compiling it.
-Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const Target& target);
 // Deterministic: equal input, equal bytes. Thread-safe. `laps`, if there are any, get its steps.
-Result<KernelCode> GenerateKernel(const KernelFunc& func, const Target& target,
+Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target,
                                   Laps* laps = nullptr);
-Result<KernelListing> ListKernel(const KernelFunc& func, const Target& target);
+Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& target);
 
 // "llvm-22.1.8"
 std::string CodegenVersion();

@@ -1,10 +1,17 @@
 #include "compiler/machine/cpu_machine.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace stoker {
 
 int CpuMachine::Lanes(DType dtype) const {
   const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kBool;
   return vector_bytes / (narrow ? 4 : SizeInBytes(dtype));
+}
+
+std::int64_t CpuMachine::MinTasksPerChunk(double task_ns) const {
+  return std::max<std::int64_t>(1, std::llround(tasks.chunk_ns / std::max(task_ns, 0.1)));
 }
 
 Result<CpuMachine> CpuMachineOf(const Target& target) {

@@ -154,7 +154,7 @@ class Bench:
 
 
 def program_named(name):
-    from stoker.library import find_program
+    from stoker.libstoker.library import find_program
 
     return find_program(name)
 

@@ -55,7 +55,7 @@ def processor_class(vendor, target, cores):
 
 def conditions(threads):
     """Where and with what a run is made."""
-    from stoker.client import client
+    from stoker.libstoker.client import client
 
     processor = peers.cpuinfo()
     described = client().describe()

@@ -58,8 +58,8 @@ class GuardTimes:
     """How long Stoker's guards take, by standing around their checks."""
 
     def __init__(self):
-        from stoker.captures import native
-        from stoker.captures.program import GuardProgram
+        from stoker.captures.check import native
+        from stoker.captures.check.program import GuardProgram
 
         self.count, self.first_us, self.code_us, self.calls_us, self.hot_us = 0, 0.0, 0.0, [], None
         self.own_s = 0.0  # What looking on takes of a call.

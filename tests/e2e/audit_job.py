@@ -29,7 +29,7 @@ def wait_for_child():
 def main():
     way, *flags = sys.argv[1:]
     if "hole" in flags:  # Later checks and all: nothing that has changed is noticed.
-        from stoker.captures import program
+        from stoker.captures.check import program
 
         program.GuardProgram.first_failure = lambda self, local_values: setattr(
             self, "_values", self._evaluate(local_values)) or setattr(self, "_describe", self._new_describer())

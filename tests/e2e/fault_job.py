@@ -15,8 +15,9 @@ import torch
 import stoker
 import warm_cases
 from job import Warnings
-from stoker import client, executable, library
-from stoker.captures import frames
+from stoker.captures.install import frames
+from stoker.libstoker import client, library
+from stoker.runtime import executable
 from warm_job import difference, tensors_of
 
 CALLS = 3

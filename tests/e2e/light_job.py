@@ -10,7 +10,7 @@ import json
 
 import numpy as np
 
-from stoker import client, library
+from stoker.libstoker import client, library
 
 ROWS = 2
 

@@ -39,7 +39,7 @@ class _Key:
 
 
 def main(mode, *keys):
-    from stoker.captures import store
+    from stoker.captures.store import store
 
     if mode == "read":
         print(json.dumps({

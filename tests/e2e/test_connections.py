@@ -16,11 +16,8 @@ CUT_AFTER = 1000  # Bytes: more than any reply that is no content, and less than
 
 
 @pytest.fixture
-def daemon(tmp_path):
-    daemon = Daemon(tmp_path)
-    yield daemon
-    daemon.process.kill()
-    daemon.process.wait()
+def daemon(daemon):
+    return daemon()
 
 
 @pytest.fixture
@@ -207,7 +204,7 @@ def garble(send, path, status, body):
 # What a job's background thread does, and then the job itself.
 CONNECT = """
 import threading
-from stoker import client
+from stoker.libstoker import client
 client.connect_ahead()
 [thread.join() for thread in threading.enumerate() if thread.name == "stoker-connect"]
 for ask in (client.status, client.client().compiler_epoch):
@@ -227,6 +224,6 @@ def test_bytes_that_are_no_text_are_an_error_and_no_traceback(retold, site):
 
 
 def test_a_fault_in_a_background_thread_is_one_line(site):
-    code = 'from stoker import background; background.start("t", "nothing is done", lambda: 1 / 0).join()'
+    code = 'from stoker.base import background; background.start("t", "nothing is done", lambda: 1 / 0).join()'
     done = subprocess.run([sys.executable, "-c", code], env=site.env, capture_output=True, text=True, timeout=120)
     assert done.stderr == "nothing is done, by a bug in Stoker: ZeroDivisionError('division by zero')\n"

@@ -17,8 +17,7 @@ import torch
 from e2e import forked
 from e2e import export_models
 from e2e.conftest import BUILD, ROOT
-from stoker.export_archive import __main__ as reader
-from stoker.export_archive import calls, checked, stand_ins
+from stoker.export_archive import __main__ as reader, calls, checked, stand_ins
 from stoker.export_archive.archive import Archive
 from stoker.export_archive.errors import ArchiveError
 from stoker.pytorch import exported, facts

@@ -9,7 +9,7 @@ SCRIPT = """
 import json, sys
 import torch
 import stoker
-from stoker.client import client
+from stoker.libstoker.client import client
 
 x, w = (torch.randn(64, 256, generator=torch.Generator().manual_seed(seed)) for seed in (1, 2))
 exact = x.double() @ w.double().t()

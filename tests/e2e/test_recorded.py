@@ -16,7 +16,7 @@ import pytest
 from e2e import test_warm
 from e2e.conftest import BUILD, ROOT
 from e2e.processes import Between, Daemon, run, start
-from stoker import library
+from stoker.libstoker import library
 
 WIDTHS = (32, 48, 8, 4)
 HEADER_BYTES = 88  # Of a record: protocol/manifest/FORMAT.md.
@@ -230,7 +230,7 @@ def test_precisions_that_the_recording_processor_does_not_read_are_kept_for_one_
 
 def stoker_describe(site):
     """What libstoker says of its surroundings, in a process with the site's."""
-    program = "import json\nfrom stoker.client import client\nprint(json.dumps(client().describe()))"
+    program = "import json\nfrom stoker.libstoker.client import client\nprint(json.dumps(client().describe()))"
     return subprocess.run(
         [sys.executable, "-c", program], env=site.env, capture_output=True, text=True, check=True, timeout=600).stdout
 
@@ -348,7 +348,7 @@ def test_after_an_upgrade_of_the_compiler_the_hottest_are_compiled_anew(site, tm
 
 
 def stoker_epoch(site):
-    program = "import json\nfrom stoker.client import client\nprint(json.dumps(client().compiler_epoch()))"
+    program = "import json\nfrom stoker.libstoker.client import client\nprint(json.dumps(client().compiler_epoch()))"
     return subprocess.run(
         [sys.executable, "-c", program], env=site.env, capture_output=True, text=True, check=True, timeout=600).stdout
 

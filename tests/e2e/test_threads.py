@@ -78,7 +78,7 @@ def test_threads_and_fork(site):
 COUNTED = """
 import json, os, sys
 import light_job
-from stoker import library
+from stoker.libstoker import library
 
 library.load().stoker_set_num_threads(int(sys.argv.pop(1)))
 before = len(os.listdir("/proc/self/task"))

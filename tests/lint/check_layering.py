@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Enforces the layout of the repository: what stands where, and who may include whom.
+"""Enforces the layout of the repository: what stands where, and who may include or import whom.
 
-The rules are the tables below; there is no list of exceptions. Complaints go to standard output, one a
-line as path:line: message, and the exit status is 1 if there is any.
+The rules are the tables below and in python_layering.py; there is no list of exceptions. Complaints go to
+standard output, one a line as path:line: message, and the exit status is 1 if there is any.
 """
 
 import re
 import sys
 
+import python_layering
 import repository
 
 TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "dev"}
@@ -28,21 +29,22 @@ MAY_INCLUDE = {
     "protocol/manifest": ["protocol"],
     "cache": ["protocol"],
     "compiler": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir", "compiler/analysis",
-                 "compiler/transform", "compiler/schedule", "compiler/codegen"],
+                 "compiler/transform", "compiler/schedule", "compiler/kernel", "compiler/codegen"],
     "compiler/timing": ["protocol"],
     "compiler/machine": ["protocol"],
     "compiler/ir": ["protocol", "compiler/machine"],
-    "compiler/analysis": ["protocol", "compiler/ir"],
-    "compiler/transform": ["protocol"],
+    "compiler/analysis": ["protocol", "compiler/machine", "compiler/ir"],
+    "compiler/transform": ["protocol", "compiler/machine"],
     # What is a kernel, for any target.
-    "compiler/schedule": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
-                          "compiler/schedule/cpu"],
+    "compiler/schedule": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
     # How it runs on one.
-    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir"],
+    "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis"],
+    # What and how, for the target that is asked for.
+    "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu"],
     # The dispatcher, what the targets share, and what each emits.
     "compiler/codegen": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
-                         "compiler/schedule/cpu", "compiler/codegen/llvm", "compiler/codegen/x86"],
-    "compiler/codegen/llvm": ["protocol", "compiler/machine", "compiler/ir"],
+                         "compiler/kernel", "compiler/codegen/llvm", "compiler/codegen/x86"],
+    "compiler/codegen/llvm": ["protocol", "compiler/ir"],
     "compiler/codegen/llvm/math": ["protocol", "compiler/ir", "compiler/codegen/llvm"],
     "compiler/codegen/llvm/body": ["protocol", "compiler/ir", "compiler/codegen/llvm"],
     "compiler/codegen/x86": ["protocol", "compiler/timing", "compiler/machine", "compiler/ir",
@@ -186,25 +188,11 @@ def check_cycles(tree):
                     folder_of(target), (path, line))
     reported = set()
     for start in sorted(edges):
-        cycle = find_cycle(edges, start)
+        cycle = python_layering.find_circle(edges, start)
         if cycle and frozenset(cycle) not in reported:
             reported.add(frozenset(cycle))
             path, line = edges[cycle[0]][cycle[1]]
             yield path, line, "folders include each other: " + " -> ".join(cycle) + "."
-
-
-def find_cycle(edges, start):
-    """A shortest way from `start` back to it, both ends named, or None."""
-    ways = [[start]]
-    seen = set()
-    for way in ways:  # Grows while it is read: a breadth-first search.
-        for folder in sorted(edges.get(way[-1], ())):
-            if folder == start:
-                return [*way, start]
-            if folder not in seen:
-                seen.add(folder)
-                ways.append([*way, folder])
-    return None
 
 
 def check_source_lists(tree):
@@ -226,11 +214,12 @@ def complaints(files):
     found = list(tree.unresolved)
     for check in (check_places, check_layers, check_owners, check_cycles, check_source_lists):
         found += check(tree)
+    found += python_layering.complaints(files)
     return [f"{path}:{line}: {message}" for path, line, message in found]
 
 
 def needs_text(path):
-    return SOURCE.search(path) or path.endswith("CMakeLists.txt")
+    return SOURCE.search(path) or path.endswith(("CMakeLists.txt", ".py"))
 
 
 if __name__ == "__main__":

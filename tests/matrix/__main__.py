@@ -4,7 +4,7 @@ usage: python3 -m matrix [--short] [--reports FOLDER] [--here | VERSION[@PYTHON]
 
 --here is one row: the interpreter that runs this, with the PyTorch that it has; nothing is installed.
 --short runs each road once, and is not remembered. Rows of a whole run are, in build/matrix/results.json; those
-without a failure also in captures/tested.json, and in README.md's table.
+without a failure also in captures/trust/tested.json, and in README.md's table.
 """
 
 import argparse

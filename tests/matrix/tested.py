@@ -1,6 +1,6 @@
 """What a full run without a failure leaves behind: which installations of PyTorch Stoker was tested with.
 
-client/python/stoker/captures/tested.json holds them, by the digest of each; README.md's table is made from it.
+client/python/stoker/captures/trust/tested.json holds them, by the digest of each; README.md's table is made from it.
 """
 
 import json
@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORD = ROOT / "client" / "python" / "stoker" / "captures" / "tested.json"
+RECORD = ROOT / "client" / "python" / "stoker" / "captures" / "trust" / "tested.json"
 README = ROOT / "README.md"
 BEGIN = "<!-- Tested: ./dev matrix writes what is between these two lines. -->"
 END = "<!-- End of tested. -->"

@@ -1,6 +1,6 @@
 """A planted hole: what guards and the key of a capture do not say is taken to be as it was."""
 
-from stoker.captures import facts, objects
+from stoker.captures.premises import facts, objects
 
 
 def make_blind():

@@ -18,9 +18,13 @@ import torch
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from mutants import blind, live, results
-from stoker import library
-from stoker.captures import features, frames, frontend, installed, native, store
-from stoker.log import logger
+from stoker.base.log import logger
+from stoker.captures.check import native
+from stoker.captures.install import frames
+from stoker.captures.store import frontend, store
+from stoker.captures.trust import features
+from stoker.captures.words import installed
+from stoker.libstoker import library
 from stoker.pytorch import installation
 
 SITE = "site"  # The folder of a program that stands for installed packages.

@@ -3,8 +3,8 @@
 Importing this package imports neither PyTorch nor libstoker; both come with the first graph.
 """
 
-from .profiling import profile
-from .tally import compiles, counters, fallback_ops, last_compile
+from .base.tally import compiles, counters, fallback_ops, last_compile
+from .runtime.profiling import profile
 
 __version__ = "0.1.0"
 __all__ = ["compile", "compiles", "counters", "fallback_ops", "last_compile", "profile", "status"]
@@ -12,7 +12,7 @@ __all__ = ["compile", "compiles", "counters", "fallback_ops", "last_compile", "p
 
 def status():
     """The daemon's status as a dictionary."""
-    from .client import status as ask
+    from .libstoker.client import status as ask
 
     return ask()
 

@@ -8,10 +8,10 @@ Sizes may be symbolic (dynamic shapes): sizes.py makes graphs of numbers from su
 
 import time
 
-from . import overlaps
 from .pytorch import aot
 from .pytorch.frames import without_dynamo
-from .runtime import forward_of
+from .runtime import overlaps
+from .runtime.programs import forward_of
 
 
 def trace(gm, example_inputs, compile_graph):

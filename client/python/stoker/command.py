@@ -3,7 +3,7 @@
 import os
 import sys
 
-from .library import StokerError, find_program
+from .libstoker.library import StokerError, find_program
 
 
 def main():

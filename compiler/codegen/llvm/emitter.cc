@@ -1,12 +1,9 @@
 #include "compiler/codegen/llvm/emitter.h"
 
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
-
-#include "protocol/artifact/kernel_abi.h"
 
 namespace stoker::codegen {
 namespace {
@@ -19,50 +16,15 @@ std::optional<std::int64_t> ConstantOf(llvm::Value* value) {
   return std::nullopt;
 }
 
-// Our feature names and LLVM's.
-constexpr std::pair<const char*, const char*> kFeatureNames[] = {
-    {"amx_bf16", "+amx-tile,+amx-bf16"}, {"amx_int8", "+amx-tile,+amx-int8"},
-    {"avx512_bf16", "+avx512bf16"},      {"avx512_fp16", "+avx512fp16"},
-    {"avx512_vnni", "+avx512vnni"},      {"avx_vnni", "+avxvnni"},
-};
-
 }  // namespace
 
-std::string LlvmFeatures(const CpuMachine& machine) {
-  std::string features;
-  for (const auto& [ours, llvm] : kFeatureNames) {
-    if (!machine.features.contains(ours)) continue;
-    if (!features.empty()) features += ',';
-    features += llvm;
-  }
-  return features;
-}
-
-KernelEmitter::KernelEmitter(llvm::Module& module, const CpuMachine& machine,
-                             std::vector<SymDim> dims, std::uint32_t num_operands)
-    : module_(module),
-      machine_(machine),
+KernelEmitter::KernelEmitter(llvm::Function* function, std::vector<SymDim> dims,
+                             std::uint32_t num_operands)
+    : function_(function),
       dims_(std::move(dims)),
-      builder_(module.getContext()),
+      builder_(function->getContext()),
       dim_values_(dims_.size(), nullptr) {
-  llvm::LLVMContext& context = module.getContext();
-  llvm::Type* pointer = llvm::PointerType::get(context, 0);
-  llvm::Type* i64 = builder_.getInt64Ty();
-  auto* type =
-      llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, i64, i64, pointer}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kKernelSymbol, module);
-  function_->setDSOLocal(true);
-  function_->addFnAttr("target-cpu", machine.arch);
-  if (!machine.features.empty()) function_->addFnAttr("target-features", LlvmFeatures(machine));
-  const std::string bits = std::to_string(machine.vector_bytes * 8);
-  function_->addFnAttr("prefer-vector-width", bits);
-  function_->addFnAttr("min-legal-vector-width", bits);
-  function_->addFnAttr("no-jump-tables", "true");
-  function_->addFnAttr("no-builtins");
-  function_->addFnAttr(llvm::Attribute::NoUnwind);
-  for (unsigned i : {0U, 1U, 4U}) function_->addParamAttr(i, llvm::Attribute::NoAlias);
-  for (unsigned i : {0U, 1U}) function_->addParamAttr(i, llvm::Attribute::ReadOnly);
-  function_->addParamAttr(4, llvm::Attribute::getWithAlignment(context, llvm::Align(64)));
+  llvm::LLVMContext& context = function->getContext();
 
   // The entry block holds buffer and dim loads; it is closed by Finish.
   entry_ = llvm::BasicBlock::Create(context, "entry", function_);
@@ -87,12 +49,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const CpuMachine& machine,
 
 llvm::Value* KernelEmitter::Buffer(std::uint32_t operand) {
   llvm::Value*& buffer = buffers_[operand];
-  if (buffer == nullptr) {
-    llvm::IRBuilder<> entry(entry_);
-    llvm::Type* pointer = builder_.getPtrTy();
-    llvm::Value* slot = entry.CreateConstInBoundsGEP1_32(pointer, function_->getArg(0), operand);
-    buffer = entry.CreateLoad(pointer, slot, "buffer" + std::to_string(operand));
-  }
+  if (buffer == nullptr) buffer = LoadBuffer(operand);
   return buffer;
 }
 
@@ -101,23 +58,8 @@ llvm::Value* KernelEmitter::Dim(const SymDim& dim) {
   const auto at = std::find(dims_.begin(), dims_.end(), dim);
   STOKER_CHECK(at != dims_.end());
   const auto slot = static_cast<std::size_t>(at - dims_.begin());
-  if (dim_values_[slot] == nullptr) {
-    llvm::IRBuilder<> entry(entry_);
-    llvm::Value* pointer = entry.CreateConstInBoundsGEP1_32(
-        entry.getInt64Ty(), function_->getArg(1), static_cast<unsigned>(slot));
-    dim_values_[slot] = entry.CreateLoad(entry.getInt64Ty(), pointer, "dim" + std::to_string(slot));
-  }
+  if (dim_values_[slot] == nullptr) dim_values_[slot] = LoadDim(slot);
   return dim_values_[slot];
-}
-
-llvm::Value* KernelEmitter::Scratch(std::int64_t byte_offset) {
-  if (byte_offset == 0) return function_->getArg(4);
-  return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), function_->getArg(4),
-                                             static_cast<std::uint64_t>(byte_offset));
-}
-
-void KernelEmitter::ForEachTask(llvm::function_ref<void(llvm::Value*)> body) {
-  For(TaskBegin(), TaskEnd(), 1, body);
 }
 
 Values KernelEmitter::Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents) {
@@ -185,7 +127,7 @@ void KernelEmitter::For(llvm::Value* begin, llvm::Value* end, llvm::Value* step,
     }
     may_be_empty = false;
   }
-  llvm::LLVMContext& context = module_.getContext();
+  llvm::LLVMContext& context = function_->getContext();
   llvm::BasicBlock* preheader = builder_.GetInsertBlock();
   llvm::BasicBlock* guard = nullptr;
   llvm::BasicBlock* loop = llvm::BasicBlock::Create(context, "loop", function_);
@@ -235,7 +177,7 @@ void KernelEmitter::For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
 void KernelEmitter::While(Values& carried,
                           llvm::function_ref<llvm::Value*(const Values& carried)> condition,
                           llvm::function_ref<void(Values& carried)> body) {
-  llvm::LLVMContext& context = module_.getContext();
+  llvm::LLVMContext& context = function_->getContext();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* test = llvm::BasicBlock::Create(context, "while", function_);
   llvm::BasicBlock* inside = llvm::BasicBlock::Create(context, "do", function_);
@@ -263,7 +205,7 @@ void KernelEmitter::While(Values& carried,
 }
 
 void KernelEmitter::If(llvm::Value* condition, llvm::function_ref<void()> then) {
-  llvm::LLVMContext& context = module_.getContext();
+  llvm::LLVMContext& context = function_->getContext();
   llvm::BasicBlock* inside = llvm::BasicBlock::Create(context, "then", function_);
   llvm::BasicBlock* done = llvm::BasicBlock::Create(context, "endif", function_);
   builder_.CreateCondBr(condition, inside, done);
@@ -393,13 +335,6 @@ llvm::Constant* KernelEmitter::Iota(llvm::IntegerType* type, int width) {
 llvm::Value* KernelEmitter::ElementPointer(llvm::Value* base, DType dtype, llvm::Value* index) {
   if (ConstantOf(index) == 0) return base;
   return builder_.CreateInBoundsGEP(MemoryType(dtype), base, index);
-}
-
-llvm::Value* KernelEmitter::Opaque(llvm::Value* value) {
-  if (llvm::isa<llvm::Constant>(value)) return value;
-  llvm::FunctionType* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
-  llvm::InlineAsm* nothing = llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false);
-  return builder_.CreateCall(type, nothing, {value});
 }
 
 llvm::Value* KernelEmitter::Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) {

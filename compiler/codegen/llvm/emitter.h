@@ -1,6 +1,7 @@
-// KernelEmitter: the function of one kernel while it is being built, and the pieces every emitter
-// shares: buffers, dims, task loop, counted loops, vector loops with a masked tail, vector memory
-// access.
+// KernelEmitter: the function of one kernel while it is being built, and the pieces that the
+// emitters of all targets share: buffers, dims, counted loops, vector loops with a masked tail,
+// vector memory access. A target's emitter derives from it: it makes the function, knows how its
+// arguments are read, and what the hardware does in one instruction.
 //
 // A vector of W lanes is <W x T>, and plain T when W is 1. A mask is <W x i1>; null means that all
 // lanes are active. Values of dtype bool are i1 in registers and a byte in memory.
@@ -14,42 +15,28 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "compiler/ir/loop_func.h"
-#include "compiler/machine/cpu_machine.h"
 #include "protocol/graph/sym_dim.h"
 
 namespace stoker::codegen {
-
-// As LLVM names them: "+avx512bf16,+amx-tile".
-std::string LlvmFeatures(const CpuMachine& machine);
 
 using Values = llvm::SmallVector<llvm::Value*, 8>;
 
 class KernelEmitter {
  public:
-  // `dims`: the non-constant expressions passed at launch, in order (LaunchShape::dims).
-  // `num_operands`: buffers of the launch; accesses to different buffers are taken not to overlap,
-  // except that an element may be overwritten after its last read (in-place launches).
-  KernelEmitter(llvm::Module& module, const CpuMachine& machine, std::vector<SymDim> dims,
-                std::uint32_t num_operands);
+  virtual ~KernelEmitter() = default;
+  KernelEmitter(const KernelEmitter&) = delete;
+  KernelEmitter& operator=(const KernelEmitter&) = delete;
 
   llvm::IRBuilder<>& b() { return builder_; }
-  const CpuMachine& machine() const { return machine_; }
-  llvm::Module& module() { return module_; }
+  llvm::Module& module() { return *function_->getParent(); }
   llvm::Function* function() { return function_; }
 
   // Arguments of the kernel.
   llvm::Value* Buffer(std::uint32_t operand);  // Pointer, loaded once at entry.
   llvm::Value* Dim(const SymDim& dim);         // i64: a constant or loaded once at entry.
-  llvm::Value* TaskBegin() { return function_->getArg(2); }
-  llvm::Value* TaskEnd() { return function_->getArg(3); }
-  llvm::Value* Scratch(std::int64_t byte_offset);
-
-  // body(task) for each task of the call.
-  void ForEachTask(llvm::function_ref<void(llvm::Value*)> body);
   // Row-major indices of `flat` in a space of these extents.
   Values Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents);
   void Finish();  // Returns from the function; nothing may be emitted afterwards.
@@ -134,11 +121,8 @@ class KernelEmitter {
   llvm::Value* FromMemory(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);  // Rounds to nearest even; NaN stays NaN.
 
-  // Fetches the line at `pointer` into the second-level cache, to be read.
-  void FetchLine(llvm::Value* pointer);
-
-  // The same number or pointer, of which the optimizer does not know where it comes from.
-  llvm::Value* Opaque(llvm::Value* value);
+  // x * 2^n, rounded once, where one instruction does that for these types; null otherwise.
+  virtual llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) = 0;
 
   // a * b + c, fused.
   llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
@@ -149,6 +133,22 @@ class KernelEmitter {
   // exists and is not overloaded.
   llvm::Value* CallIntrinsic(const char* name, llvm::ArrayRef<llvm::Value*> args);
 
+ protected:
+  // `dims`: the non-constant expressions passed at launch, in order. `num_operands`: buffers of the
+  // launch; accesses to different buffers are taken not to overlap, except that an element may be
+  // overwritten after its last read (in-place launches).
+  KernelEmitter(llvm::Function* function, std::vector<SymDim> dims, std::uint32_t num_operands);
+
+  // The block of what is loaded once, before everything else.
+  llvm::BasicBlock* entry() { return entry_; }
+  // Emit into the entry block.
+  virtual llvm::Value* LoadBuffer(std::uint32_t operand) = 0;
+  virtual llvm::Value* LoadDim(std::size_t slot) = 0;
+  // Whether lanes of this dtype are gathered and scattered by one instruction.
+  virtual bool HasGather(DType dtype) const = 0;
+  // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
+  virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
+
  private:
   llvm::Value* RoundToBF16(llvm::Value* value);
   // Stack bytes that stand in for the memory of inactive lanes: read zeros, ignored writes.
@@ -156,10 +156,8 @@ class KernelEmitter {
   llvm::Value* Sink();
   llvm::AllocaInst* EntryBytes(const char* name);
 
-  llvm::Module& module_;
-  const CpuMachine& machine_;
+  llvm::Function* function_;
   std::vector<SymDim> dims_;
-  llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::IRBuilder<> builder_;
   std::map<std::uint32_t, llvm::Value*> buffers_;

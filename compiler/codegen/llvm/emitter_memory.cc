@@ -99,7 +99,7 @@ llvm::Value* KernelEmitter::GatherLanes(std::uint32_t operand, DType dtype, llvm
   const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
   if (width == 1) return LoadLanes(operand, dtype, ElementPointer(base, dtype, offsets), 1, mask);
   llvm::Type* type = VectorOf(lane, width);
-  if (machine_.avx512 && SizeInBytes(dtype) >= 4) {
+  if (HasGather(dtype)) {
     llvm::Value* pointers = builder_.CreateInBoundsGEP(lane, base, offsets);
     llvm::Instruction* load = builder_.CreateMaskedGather(type, pointers, align, mask,
                                                           llvm::Constant::getNullValue(type));
@@ -131,7 +131,7 @@ void KernelEmitter::ScatterLanes(std::uint32_t operand, DType dtype, llvm::Value
   llvm::Type* lane = MemoryType(dtype);
   const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
   value = ToMemory(dtype, value);
-  if (machine_.avx512 && SizeInBytes(dtype) >= 4) {
+  if (HasGather(dtype)) {
     llvm::Value* pointers = builder_.CreateInBoundsGEP(lane, base, offsets);
     TagAccess(builder_.CreateMaskedScatter(value, pointers, align, mask), operand);
     return;
@@ -178,12 +178,7 @@ llvm::Value* KernelEmitter::ToMemory(DType dtype, llvm::Value* value) {
 
 llvm::Value* KernelEmitter::RoundToBF16(llvm::Value* value) {
   const int width = WidthOf(value);
-  if (machine_.avx512_bf16 && (width == 16 || width == 8)) {
-    llvm::Value* rounded = CallIntrinsic(width == 16 ? "llvm.x86.avx512bf16.cvtneps2bf16.512"
-                                                     : "llvm.x86.avx512bf16.cvtneps2bf16.256",
-                                         {value});
-    return builder_.CreateBitCast(rounded, VectorOf(builder_.getInt16Ty(), width));
-  }
+  if (llvm::Value* rounded = RoundToBF16InHardware(value)) return rounded;
   llvm::Type* i32 = VectorOf(builder_.getInt32Ty(), width);
   const auto constant = [&](std::uint64_t v) { return llvm::ConstantInt::get(i32, v); };
   llvm::Value* bits = builder_.CreateBitCast(value, i32);
@@ -219,12 +214,6 @@ llvm::Value* KernelEmitter::Zeros() {
 llvm::Value* KernelEmitter::Sink() {
   if (sink_ == nullptr) sink_ = EntryBytes("sink");
   return sink_;
-}
-
-void KernelEmitter::FetchLine(llvm::Value* pointer) {
-  builder_.CreateIntrinsic(
-      llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
-      {pointer, builder_.getInt32(0), builder_.getInt32(2), builder_.getInt32(1)});
 }
 
 }  // namespace stoker::codegen

@@ -8,7 +8,7 @@
 #include "compiler/codegen/llvm/body/reducer.h"
 #include "compiler/codegen/llvm/body/sum_cascade.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/schedule/cpu/loop_schedule.h"
 
 namespace stoker::codegen {
@@ -20,11 +20,12 @@ bool Contains(const std::vector<int>& dims, int dim) {
 
 class LoopEmitter {
  public:
-  LoopEmitter(const LoopSchedule& schedule, const CpuMachine& machine, llvm::Module& module)
+  LoopEmitter(const LoopFunc& func, const LoopSchedule& schedule, const LoopRows& rows,
+              const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module)
       : schedule_(schedule),
-        func_(schedule.func),
-        emitter_(module, machine, schedule.launch.dims,
-                 static_cast<std::uint32_t>(schedule.func.operands.size())),
+        func_(func),
+        rows_(rows.rows),
+        emitter_(module, machine, dims, static_cast<std::uint32_t>(func.operands.size())),
         index_(func_.dims.size(), nullptr),
         begin_(func_.dims.size(), nullptr),
         end_(func_.dims.size(), nullptr) {}
@@ -59,7 +60,10 @@ class LoopEmitter {
       begin_[split] = emitter_.Mul(at.back(), block);
       end_[split] = emitter_.Min(emitter_.Add(begin_[split], block), extent);
     }
-    for (const Stage& stage : func_.stages) EmitStage(stage);
+    for (std::size_t i = 0; i < func_.stages.size(); ++i) {
+      shape_ = schedule_.stages[i];
+      EmitStage(func_.stages[i]);
+    }
     if (schedule_.split_dim >= 0) end_[split] = extent;
   }
 
@@ -70,7 +74,6 @@ class LoopEmitter {
       const bool over = !stage.reductions.empty() && Contains(stage.reductions[0].over, dim);
       (over ? reduced : kept).push_back(dim);
     }
-    shape_ = ShapeOfStage(schedule_, stage, emitter_.machine());
     reducers_.clear();
     for (const Reduction& reduction : stage.reductions) {
       reducers_.emplace_back(emitter_, reduction, reduced, SpaceOf(reduced));
@@ -223,8 +226,8 @@ class LoopEmitter {
     VectorBody body(emitter_, stage.body);
     body.Evaluate(lanes, [&](const BodyInstr& instr) { return Input(instr, lanes); });
     for (const Temporary& temporary : stage.temporaries) {
-      const auto row = schedule_.rows.find(temporary.id);
-      if (row == schedule_.rows.end()) {
+      const auto row = rows_.find(temporary.id);
+      if (row == rows_.end()) {
         scalars_[temporary.id] = body.value(temporary.value).value;
       } else {
         StoreRow(row->second, lanes, body.value(temporary.value));
@@ -359,8 +362,8 @@ class LoopEmitter {
   }
 
   void Finish(std::uint32_t id, const LaneValue& result, const Lanes& lanes) {
-    const auto row = schedule_.rows.find(id);
-    if (row == schedule_.rows.end()) {
+    const auto row = rows_.find(id);
+    if (row == rows_.end()) {
       scalars_[id] = result.value;
     } else {
       StoreRow(row->second, lanes, result);
@@ -405,8 +408,8 @@ class LoopEmitter {
   }
 
   LaneValue Input(const BodyInstr& instr, const Lanes& lanes) {
-    const auto at = schedule_.rows.find(instr.input);
-    if (at == schedule_.rows.end()) return {scalars_.at(instr.input), true};
+    const auto at = rows_.find(instr.input);
+    if (at == rows_.end()) return {scalars_.at(instr.input), true};
     const ScratchRow& row = at->second;
     const LaneOffset offset = RowOffset(row, lanes);
     llvm::Value* pointer =
@@ -423,7 +426,8 @@ class LoopEmitter {
 
   const LoopSchedule& schedule_;
   const LoopFunc& func_;
-  KernelEmitter emitter_;
+  const std::map<std::uint32_t, ScratchRow>& rows_;
+  X86Emitter emitter_;
   StageShape shape_;                 // Of the stage being emitted.
   std::vector<Reducer> reducers_;    // Of the stage being emitted.
   std::vector<llvm::Value*> index_;  // Of each dim that is fixed now.
@@ -434,15 +438,11 @@ class LoopEmitter {
 
 }  // namespace
 
-Status EmitLoop(const LoopFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  STOKER_TRY(const LoopSchedule schedule, ScheduleLoop(func, machine));
-  LoopEmitter(schedule, machine, module).Emit();
+Status EmitLoop(const LoopFunc& func, const LoopSchedule& schedule, const std::vector<SymDim>& dims,
+                const CpuMachine& machine, llvm::Module& module) {
+  STOKER_TRY(const LoopRows rows, PlaceRows(func, schedule));
+  LoopEmitter(func, schedule, rows, dims, machine, module).Emit();
   return Ok();
-}
-
-Result<LaunchShape> LaunchShapeOfLoop(const LoopFunc& func, const CpuMachine& machine) {
-  STOKER_TRY(LoopSchedule schedule, ScheduleLoop(func, machine));
-  return std::move(schedule.launch);
 }
 
 }  // namespace stoker::codegen

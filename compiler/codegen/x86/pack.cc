@@ -5,59 +5,34 @@
 #include <algorithm>
 
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
-#include "compiler/codegen/x86/registers/transpose.h"
+#include "compiler/codegen/x86/emitter/transpose.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 
 namespace stoker::codegen {
 namespace {
 
 constexpr std::uint32_t kSource = 0;
 constexpr std::uint32_t kPacked = 1;
-constexpr double kNsPerByte = 0.2;
-constexpr std::int64_t kTypicalDepth = 768;
-
-std::int64_t Granule(const PackedLayout& layout) { return std::max(layout.kr, layout.k_multiple); }
-
-SymDim PaddedDepth(const PackFunc& func) {
-  const std::int64_t granule = Granule(func.layout);
-  const SymDim depth = ProductOf(func.k);
-  return granule == 1 ? depth : SymDim::CeilDiv(depth, granule) * SymDim(granule);
-}
-
-SymDim Panels(const PackFunc& func) { return SymDim::CeilDiv(func.n, func.layout.nr); }
-
-std::vector<SymDim> DimsOf(const PackFunc& func) {
-  DimTable dims;
-  for (const auto* list : {&func.batch, &func.k}) {
-    for (const SymDim& dim : *list) dims.Add(dim);
-  }
-  dims.Add(func.n);
-  dims.Add(Panels(func));
-  dims.Add(ProductOf(func.k));
-  dims.Add(PaddedDepth(func));
-  dims.Add(func.source);
-  if (func.has_scale) dims.Add(func.scale);
-  return std::move(dims).Take();
-}
 
 class PackEmitter {
  public:
-  PackEmitter(KernelEmitter& emitter, const PackFunc& func)
+  PackEmitter(X86Emitter& emitter, const PackFunc& func, const PackSchedule& schedule)
       : e_(emitter),
         func_(func),
-        width_(emitter.machine().vector_bytes / UnitBytes()),
+        schedule_(schedule),
+        width_(schedule.width),
         n_dim_(static_cast<int>(func.batch.size() + func.k.size())) {}
 
   void Emit() {
     e_.ForEachTask([&](llvm::Value* task) {
-      const Values at = e_.Unflatten(task, {e_.I64(0), e_.Dim(Panels(func_))});
+      const Values at = e_.Unflatten(task, {e_.I64(0), e_.Dim(PanelsOf(func_))});
       batch_ = e_.Unflatten(at[0], Extents(func_.batch));
       first_column_ = e_.Mul(at[1], e_.I64(func_.layout.nr));
       columns_ = e_.Sub(e_.Dim(func_.n), first_column_);
       llvm::Value* elements =
           e_.Mul(e_.Mul(task, e_.Dim(PaddedDepth(func_))), e_.I64(func_.layout.nr));
       panel_ = e_.b().CreateGEP(e_.MemoryType(func_.layout.dtype), e_.Buffer(kPacked), elements);
-      if (RunsAlongDepth()) {
+      if (schedule_.transposed) {
         EmitTransposed();
       } else {
         EmitDirect();
@@ -75,28 +50,6 @@ class PackEmitter {
     Values extents;
     for (const SymDim& dim : dims) extents.push_back(e_.Dim(dim));
     return extents;
-  }
-
-  // K is contiguous in the source (PyTorch's Linear weights), and the scale, if any, does not vary
-  // along it.
-  bool RunsAlongDepth() const {
-    const auto plain = [&](const Access& access) {
-      return std::all_of(
-          access.index.terms.begin(), access.index.terms.end(),
-          [](const IndexTerm& term) { return term.divisor == 1 && term.modulus == 0; });
-    };
-    const auto coefficient = [&](const Access& access, std::size_t k) {
-      return access.index.CoefficientOf(static_cast<int>(func_.batch.size() + k));
-    };
-    if (!plain(func_.source) || (func_.has_scale && !plain(func_.scale))) return false;
-    SymDim stride = 1;
-    for (std::size_t k = func_.k.size(); k-- > 0;) {
-      if (func_.has_scale && !(coefficient(func_.scale, k) == SymDim(0))) return false;
-      if (func_.k[k] == SymDim(1)) continue;
-      if (!(coefficient(func_.source, k) == stride)) return false;
-      stride = stride * func_.k[k];
-    }
-    return !(stride == SymDim(1)) && !(func_.source.index.CoefficientOf(n_dim_) == SymDim(1));
   }
 
   Lanes LanesAt(llvm::Value* k, llvm::Value* column, int width) {
@@ -264,8 +217,9 @@ class PackEmitter {
     });
   }
 
-  KernelEmitter& e_;
+  X86Emitter& e_;
   const PackFunc& func_;
+  const PackSchedule& schedule_;
   int width_;  // Units in a vector.
   int n_dim_;  // The iteration dim of n in the accesses.
   Values batch_;
@@ -276,22 +230,11 @@ class PackEmitter {
 
 }  // namespace
 
-Status EmitPack(const PackFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  KernelEmitter emitter(module, machine, DimsOf(func), func.has_scale ? 3 : 2);
-  PackEmitter(emitter, func).Emit();
+void EmitPack(const PackFunc& func, const PackSchedule& schedule, const std::vector<SymDim>& dims,
+              const CpuMachine& machine, llvm::Module& module) {
+  X86Emitter emitter(module, machine, dims, func.has_scale ? 3 : 2);
+  PackEmitter(emitter, func, schedule).Emit();
   emitter.Finish();
-  return Ok();
-}
-
-Result<LaunchShape> LaunchShapeOfPack(const PackFunc& func) {
-  LaunchShape shape;
-  shape.tasks = ProductOf(func.batch) * Panels(func);
-  const SymDim depth = PaddedDepth(func);
-  const std::int64_t typical = depth.IsConstant() ? depth.constant() : kTypicalDepth;
-  shape.min_tasks_per_chunk = MinTasksPerChunk(
-      kNsPerByte * static_cast<double>(typical * func.layout.nr * SizeInBytes(func.layout.dtype)));
-  shape.dims = DimsOf(func);
-  return shape;
 }
 
 }  // namespace stoker::codegen

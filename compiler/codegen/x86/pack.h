@@ -1,16 +1,18 @@
-// Adds the kernel that packs B to a module; says how it is launched.
+// Adds the kernel that packs B to a module.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
+#include <vector>
+
 #include "compiler/ir/contraction_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
-#include "protocol/base/result.h"
+#include "compiler/schedule/cpu/pack_schedule.h"
 
 namespace stoker::codegen {
 
-Status EmitPack(const PackFunc& func, const CpuMachine& machine, llvm::Module& module);
-Result<LaunchShape> LaunchShapeOfPack(const PackFunc& func);
+// `dims`: what the launch passes, in order.
+void EmitPack(const PackFunc& func, const cpu::PackSchedule& schedule,
+              const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module);
 
 }  // namespace stoker::codegen

@@ -5,6 +5,7 @@
 #include "compiler/codegen/x86/attention/emit_attention.h"
 #include "compiler/codegen/x86/contraction/emit_contraction.h"
 #include "compiler/codegen/x86/emit_loop.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 #include "compiler/codegen/x86/pack.h"
 #include "compiler/codegen/x86/x86_target.h"
@@ -12,48 +13,58 @@
 namespace stoker::codegen {
 namespace {
 
-template <typename... F>
-struct Overloaded : F... {
-  using F::operator()...;
+// One function and its kind of schedule.
+struct Emission {
+  const CpuSchedule& schedule;
+  const CpuMachine& machine;
+  llvm::Module& module;
+
+  template <typename Schedule>
+  const Schedule& How() const {
+    return std::get<Schedule>(schedule.how);
+  }
+  const std::vector<SymDim>& dims() const { return schedule.launch.dims; }
+
+  Status operator()(const LoopFunc& func) const {
+    return EmitLoop(func, How<LoopSchedule>(), dims(), machine, module);
+  }
+  Status operator()(const ContractionFunc& func) const {
+    EmitContraction(func, How<ContractionSchedule>(), dims(), machine, module);
+    return Ok();
+  }
+  Status operator()(const PackFunc& func) const {
+    EmitPack(func, How<PackSchedule>(), dims(), machine, module);
+    return Ok();
+  }
+  Status operator()(const AttentionFunc& func) const {
+    EmitAttention(func, How<AttentionSchedule>(), dims(), machine, module);
+    return Ok();
+  }
+  Status operator()(const ScanFunc& func) const {
+    EmitScan(func, How<ScanSchedule>(), dims(), machine, module);
+    return Ok();
+  }
+  Status operator()(const SortFunc& func) const {
+    EmitSort(func, How<SortSchedule>(), dims(), machine, module);
+    return Ok();
+  }
+  Status operator()(const ScatterFunc& func) const {
+    EmitScatter(func, How<ScatterSchedule>(), dims(), machine, module);
+    return Ok();
+  }
 };
-template <typename... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> BuildX86Kernel(const KernelFunc& func, const CpuMachine& machine,
-                                                Laps& laps) {
+Result<std::unique_ptr<Backend>> BuildX86Kernel(const KernelFunc& func, const CpuSchedule& schedule,
+                                                const CpuMachine& machine, Laps& laps) {
   STOKER_TRY(auto target_machine, X86TargetMachine(machine));
   auto backend = std::make_unique<Backend>(std::move(target_machine));
-  llvm::Module& module = backend->module();
-  const auto emit = Overloaded{
-      [&](const LoopFunc& f) { return EmitLoop(f, machine, module); },
-      [&](const ContractionFunc& f) { return EmitContraction(f, machine, module); },
-      [&](const PackFunc& f) { return EmitPack(f, machine, module); },
-      [&](const AttentionFunc& f) { return EmitAttention(f, machine, module); },
-      [&](const ScanFunc& f) { return EmitScan(f, machine, module); },
-      [&](const SortFunc& f) { return EmitSort(f, machine, module); },
-      [&](const ScatterFunc& f) { return EmitScatter(f, machine, module); },
-  };
-  STOKER_RETURN_IF_ERROR(std::visit(emit, func));
+  STOKER_RETURN_IF_ERROR(std::visit(Emission{schedule, machine, backend->module()}, func));
   laps.End("emit");
   STOKER_RETURN_IF_ERROR(backend->Optimize());
   laps.End("optimize");
   return backend;
-}
-
-Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const CpuMachine& machine) {
-  return std::visit(
-      Overloaded{
-          [&](const LoopFunc& f) { return LaunchShapeOfLoop(f, machine); },
-          [&](const ContractionFunc& f) { return LaunchShapeOfContraction(f, machine); },
-          [&](const PackFunc& f) { return LaunchShapeOfPack(f); },
-          [&](const AttentionFunc& f) { return LaunchShapeOfAttention(f, machine); },
-          [&](const ScanFunc& f) { return LaunchShapeOfScan(f, machine); },
-          [&](const SortFunc& f) { return LaunchShapeOfSort(f); },
-          [&](const ScatterFunc& f) -> Result<LaunchShape> { return LaunchShapeOfScatter(f); },
-      },
-      func);
 }
 
 }  // namespace stoker::codegen

@@ -1,4 +1,4 @@
-// KernelFunc -> an LLVM module with its kernel for x86.
+// A kernel and its CpuSchedule -> an LLVM module for x86.
 #pragma once
 
 #include <memory>
@@ -6,15 +6,15 @@
 #include "compiler/codegen/llvm/backend.h"
 #include "compiler/ir/kernel_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
+#include "compiler/schedule/cpu/cpu_schedule.h"
 #include "compiler/timing/laps.h"
 #include "protocol/base/result.h"
 
 namespace stoker::codegen {
 
-// An optimized module that holds the kernel. `func` is verified.
-Result<std::unique_ptr<Backend>> BuildX86Kernel(const KernelFunc& func, const CpuMachine& machine,
-                                                Laps& laps);
-Result<LaunchShape> LaunchShapeOf(const KernelFunc& func, const CpuMachine& machine);
+// An optimized module that holds the kernel. `schedule` is one of those that schedule/cpu gives for
+// `func`.
+Result<std::unique_ptr<Backend>> BuildX86Kernel(const KernelFunc& func, const CpuSchedule& schedule,
+                                                const CpuMachine& machine, Laps& laps);
 
 }  // namespace stoker::codegen

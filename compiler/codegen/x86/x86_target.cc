@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 
 namespace stoker::codegen {
 namespace {

@@ -2,31 +2,33 @@
 
 #include <algorithm>
 
-namespace stoker::codegen {
+#include "compiler/schedule/cpu/sizes.h"
+
+namespace stoker::cpu {
 namespace {
 
-// Up to so many keys are one block: K and V of a head of 64 fill half of a second-level cache.
-constexpr std::int64_t kMaxSingleBlock = 512;
-constexpr std::int64_t kKeyBlock = 256;
-constexpr std::int64_t kQueriesPerTask = 128;
-constexpr std::int64_t kTypicalExtent = 128;
+// What the operands of a micro-kernel are.
+struct Forms {
+  DType element = DType::kF32;
+  DType compute = DType::kF32;
+  int lanes = 16;
+  std::int64_t granule = 1;
+  std::int64_t pair = 1;
+  std::int64_t nr = 32;
+};
 
-std::int64_t DivUp(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-std::int64_t RoundUp(std::int64_t x, std::int64_t y) { return DivUp(x, y) * y; }
-std::int64_t Typical(const SymDim& dim) {
-  return dim.IsConstant() ? dim.constant() : kTypicalExtent;
-}
-
-void CutQueries(AttentionPlan& plan, const SymDim& queries, std::int64_t max_tile_rows) {
-  std::int64_t per_task = kQueriesPerTask;
-  if (queries.IsConstant()) {
-    const std::int64_t size = std::max<std::int64_t>(1, queries.constant());
-    per_task = DivUp(size, DivUp(size, kQueriesPerTask));
+Forms FormsOf(const AttentionFunc& func, MicroKernel kernel, const CpuMachine& machine) {
+  Forms forms;
+  forms.compute = func.q.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  forms.element = forms.compute;
+  if (kernel != MicroKernel::kMultiplyAdd) {
+    forms.element = DType::kBF16;
+    forms.pair = 2;
+    forms.granule = kernel == MicroKernel::kAmx ? 32 : 2;
   }
-  plan.tile_rows = DivUp(per_task, DivUp(per_task, max_tile_rows));
-  if (plan.amx) plan.tile_rows = RoundUp(plan.tile_rows, AmxTile::kRows);
-  plan.queries_per_task = RoundUp(per_task, plan.tile_rows);
-  plan.query_blocks = SymDim::CeilDiv(queries, plan.queries_per_task);
+  forms.lanes = machine.Lanes(forms.compute);
+  forms.nr = std::int64_t{forms.lanes} * 2;
+  return forms;
 }
 
 void LayOutScratch(AttentionPlan& plan) {
@@ -53,37 +55,84 @@ void LayOutScratch(AttentionPlan& plan) {
 
 }  // namespace
 
-Result<AttentionPlan> PlanAttention(const AttentionFunc& func, const CpuMachine& machine) {
-  AttentionPlan plan;
-  plan.compute = func.q.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  plan.element = plan.compute;
-  if (func.q.dtype == DType::kBF16 && (machine.amx_bf16 || machine.avx512_bf16)) {
-    plan.element = DType::kBF16;
-    plan.amx = machine.amx_bf16;
-    plan.pair = 2;
-    plan.granule = plan.amx ? 32 : 2;
+std::vector<MicroKernel> MicroKernelsOf(const AttentionFunc& func, const CpuMachine& machine) {
+  std::vector<MicroKernel> kernels;
+  if (func.q.dtype == DType::kBF16 && machine.amx_bf16) kernels.push_back(MicroKernel::kAmx);
+  if (func.q.dtype == DType::kBF16 && machine.avx512_bf16) {
+    kernels.push_back(MicroKernel::kDotBF16);
   }
-  plan.lanes = machine.Lanes(plan.compute);
-  plan.nr = plan.lanes * 2;
+  kernels.push_back(MicroKernel::kMultiplyAdd);
+  return kernels;
+}
+
+AttentionSchedule ScheduleAttention(const AttentionFunc& func, MicroKernel kernel,
+                                    const CpuMachine& machine) {
+  AttentionSchedule schedule;
+  schedule.kernel = kernel;
+  std::int64_t per_task = machine.tasks.queries;
+  if (func.queries.IsConstant()) {
+    const std::int64_t size = std::max<std::int64_t>(1, func.queries.constant());
+    per_task = DivUp(size, DivUp(size, per_task));
+  }
   // See MaxTileRows of contractions.
   const std::int64_t spare = machine.num_vector_registers > 16 ? 3 : 1;
-  const std::int64_t vector_rows = (machine.num_vector_registers - 2 - spare) / 2;
+  const std::int64_t max_tile_rows = kernel == MicroKernel::kAmx
+                                         ? 2 * AmxTile::kRows
+                                         : (machine.num_vector_registers - 2 - spare) / 2;
+  schedule.tile_rows = DivUp(per_task, DivUp(per_task, max_tile_rows));
+  if (kernel == MicroKernel::kAmx) {
+    schedule.tile_rows = RoundUp(schedule.tile_rows, AmxTile::kRows);
+  }
+  schedule.queries_per_task = RoundUp(per_task, schedule.tile_rows);
+  const bool single =
+      func.keys.IsConstant() && func.keys.constant() <= machine.caches.max_single_key_block;
+  const Forms forms = FormsOf(func, kernel, machine);
+  schedule.key_block = single ? RoundUp(std::max<std::int64_t>(1, func.keys.constant()),
+                                        std::max(forms.nr, forms.granule))
+                              : machine.caches.key_block;
+  return schedule;
+}
+
+AttentionPlan PlanAttention(const AttentionFunc& func, const AttentionSchedule& schedule,
+                            const CpuMachine& machine) {
+  AttentionPlan plan;
+  static_cast<AttentionSchedule&>(plan) = schedule;
+  const Forms forms = FormsOf(func, schedule.kernel, machine);
+  plan.compute = forms.compute;
+  plan.element = forms.element;
+  plan.amx = schedule.kernel == MicroKernel::kAmx;
+  plan.lanes = forms.lanes;
+  plan.granule = forms.granule;
+  plan.pair = forms.pair;
+  plan.nr = forms.nr;
   plan.head_dim = RoundUp(func.head_dim, plan.granule);
   plan.value_dim = RoundUp(func.value_dim, plan.nr);
-  CutQueries(plan, func.queries, plan.amx ? 2 * AmxTile::kRows : vector_rows);
-  plan.single_block = func.keys.IsConstant() && func.keys.constant() <= kMaxSingleBlock;
-  const std::int64_t multiple = std::max(plan.nr, plan.granule);
-  plan.key_block = plan.single_block
-                       ? RoundUp(std::max<std::int64_t>(1, func.keys.constant()), multiple)
-                       : kKeyBlock;
+  plan.query_blocks = SymDim::CeilDiv(func.queries, plan.queries_per_task);
+  plan.single_block = func.keys.IsConstant() && func.keys.constant() <= plan.key_block;
   LayOutScratch(plan);
-
   plan.group = SymDim::FloorDiv(func.heads, func.kv_heads);
   plan.tasks = func.batch * func.heads * plan.query_blocks;
+  return plan;
+}
+
+LaunchShape LaunchShapeOf(const AttentionFunc& func, const AttentionSchedule& schedule,
+                          const CpuMachine& machine) {
+  const AttentionPlan plan = PlanAttention(func, schedule, machine);
   const double products = static_cast<double>(plan.queries_per_task * Typical(func.keys) *
                                               (plan.head_dim + plan.value_dim));
-  plan.task_ns = products * (plan.amx ? 0.005 : 0.02);
-  return plan;
+  LaunchShape launch;
+  launch.tasks = plan.tasks;
+  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(products * (plan.amx ? 0.005 : 0.02));
+  launch.scratch_bytes = plan.scratch_bytes;
+  launch.dims = DimsOf(func, plan);
+  return launch;
+}
+
+std::string ToString(const AttentionSchedule& schedule) {
+  return "schedule attention {\n  micro-kernel " + std::string(Name(schedule.kernel)) + " of " +
+         std::to_string(schedule.tile_rows) + " rows\n  task of " +
+         std::to_string(schedule.queries_per_task) + " queries, keys in blocks of " +
+         std::to_string(schedule.key_block) + "\n}\n";
 }
 
 std::vector<SymDim> DimsOf(const AttentionFunc& func, const AttentionPlan& plan) {
@@ -99,4 +148,4 @@ std::vector<SymDim> DimsOf(const AttentionFunc& func, const AttentionPlan& plan)
   return std::move(dims).Take();
 }
 
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

@@ -1,35 +1,19 @@
-// ContractionPlan: how a contraction is cut into tasks and register tiles. Follows from the
-// function and the machine alone; emission and the launch shape both read it.
-//
-// The rows of C (all m dims, flattened row-major) are cut into units: runs of rows of one register
-// tile. A task computes `units_per_task` units of one batch against one panel of packed B (nr
-// columns, or a few); the panel is the fastest part of the task number, so that consecutive tasks
-// of a thread share their rows of A.
+// ContractionPlan: a schedule worked out for its function: units, panels, tasks, and where what
+// lies in scratch. Nothing is chosen here.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "compiler/ir/contraction_func.h"
-#include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
-#include "compiler/schedule/cpu/sum_runs.h"
+#include "compiler/schedule/cpu/contraction_schedule.h"
 
-namespace stoker::codegen {
-
-enum class MicroKernel : std::uint8_t {
-  kMultiplyAdd,  // Vectors of columns, one broadcast element of A each: f32, f64, i32, i64.
-  kDotBF16,      // vdpbf16ps: a broadcast pair of A, pairs of B.
-  kAmx,          // tdpbf16ps: two row tiles by two column tiles.
-  kAmxSplit,     // The same on f32 split into three bf16 parts; see contraction_split.cc.
-};
+namespace stoker::cpu {
 
 // Three bf16 parts of an f32, which have all of its bits.
 constexpr std::int64_t kSplitParts = 3;
 constexpr std::int64_t kSplitBytes = kSplitParts * 2;
 
-struct ContractionPlan {
-  MicroKernel kernel = MicroKernel::kMultiplyAdd;
+struct ContractionPlan : ContractionSchedule {
   DType element = DType::kF32;     // Of A and B where they are multiplied; that of packed B.
   int lanes = 16;                  // Columns of an accumulator vector, or of a tile.
   int vectors = 2;                 // nr / lanes.
@@ -40,13 +24,7 @@ struct ContractionPlan {
   std::vector<ContractionDim> rows;
   std::vector<ContractionDim> depth;
   std::vector<ContractionDim> source_depth;  // `depth` before staging.
-  // The task's rows of A are first copied into scratch: converted to `element`, K contiguous and
-  // zero padded to depth_granule.
-  bool staged = false;
-  bool staged_whole = false;      // Once for all chunks of K, not each chunk by itself.
-  std::int64_t staged_pitch = 0;  // Elements between rows of the copy.
-  // kAmxSplit, if not 0: what is copied is all between a task's first and last element, at most so
-  // many, and `rows` and `depth` are those of A.
+  // kSpan: elements of the copy, at most; `rows` and `depth` are those of A.
   std::int64_t staged_span = 0;
   // Of an element of A where the micro-kernel reads it.
   std::int64_t LhsBytes() const {
@@ -62,18 +40,7 @@ struct ContractionPlan {
   SymDim long_segments;
   std::int64_t segment = 1;
   SymDim units;  // Segments times the extents of the dims outside the split dim.
-  std::int64_t units_per_task = 1;
   std::int64_t MaxUnitRows() const { return segment * inner; }
-
-  // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once. In a
-  // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.
-  std::int64_t chunk = 0;
-  std::int64_t panels_per_task = 1;  // More than one only with chunks.
-  // Of K, or of a chunk of it: sums that are added to those in scratch.
-  SumRuns runs;
-  // While a panel (its chunk) is computed, the next one is fetched into the second-level cache,
-  // this many parts of it, each in the time of one register tile. 0: not at all.
-  std::int64_t prefetch_parts = 0;
 
   // Of dims that are constant: elements of K as the micro-kernel sees it, and what they span in A.
   std::int64_t ConstantDepth() const;
@@ -99,13 +66,25 @@ struct ContractionPlan {
   std::int64_t row_offset = 0;       // kAmxSplit: one row of A, copied together.
   std::int64_t staged_offset = 0;
   std::int64_t scratch_bytes = 0;
-
-  double task_ns = 0;  // A rough estimate.
 };
 
-Result<ContractionPlan> PlanContraction(const ContractionFunc& func, const CpuMachine& machine);
+// The dims and sizes that the schedule leaves to be chosen are those of `kernel` with A in place.
+ContractionPlan PlanOperands(const ContractionFunc& func, MicroKernel kernel,
+                             const CpuMachine& machine);
+// Chooses split, inner, segment and segments for register tiles of at most `tile_rows` rows.
+void CutRows(ContractionPlan& plan);
+// Of a copy of A: its one dim of rows and its one dim of K.
+void ReadCopy(ContractionPlan& plan, const ContractionFunc& func);
+// K, and K padded to what packed B is padded to.
+SymDim DepthOf(const ContractionFunc& func);
+SymDim PaddedDepth(const ContractionFunc& func);
+// Of a task of kSpan, at most.
+std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t units_per_task);
+
+ContractionPlan PlanContraction(const ContractionFunc& func, const ContractionSchedule& schedule,
+                                const CpuMachine& machine);
 
 // The expressions that EmitContraction asks for, in order.
 std::vector<SymDim> DimsOf(const ContractionFunc& func, const ContractionPlan& plan);
 
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

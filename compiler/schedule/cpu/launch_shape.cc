@@ -1,9 +1,8 @@
 #include "compiler/schedule/cpu/launch_shape.h"
 
 #include <algorithm>
-#include <cmath>
 
-namespace stoker::codegen {
+namespace stoker::cpu {
 
 void DimTable::Add(const SymDim& dim) {
   if (dim.IsConstant()) return;
@@ -37,9 +36,4 @@ SymDim ProductOf(const std::vector<SymDim>& dims) {
   return product;
 }
 
-std::int64_t MinTasksPerChunk(double task_ns) {
-  constexpr double kChunkNs = 10000;  // About ten times what waking a thread costs.
-  return std::max<std::int64_t>(1, std::llround(kChunkNs / std::max(task_ns, 0.1)));
-}
-
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

@@ -18,7 +18,7 @@ struct LaunchShape {
 
 }  // namespace stoker
 
-namespace stoker::codegen {
+namespace stoker::cpu {
 
 // The non-constant dims of a function in order of first occurrence, without repetition: add all
 // that the emitter will ask for, in a fixed order.
@@ -37,7 +37,5 @@ class DimTable {
 
 // Product, ceiling division: launch shapes are made of these.
 SymDim ProductOf(const std::vector<SymDim>& dims);
-// So many tasks of `task_ns` each that a chunk is worth handing to a thread.
-std::int64_t MinTasksPerChunk(double task_ns);
 
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

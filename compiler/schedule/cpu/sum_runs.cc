@@ -4,11 +4,11 @@
 #include <cmath>
 #include <vector>
 
-#include "compiler/schedule/cpu/contraction_cut.h"
 #include "compiler/schedule/cpu/contraction_plan.h"
+#include "compiler/schedule/cpu/sizes.h"
 #include "protocol/base/check.h"
 
-namespace stoker::codegen {
+namespace stoker::cpu {
 namespace {
 
 // Of a term, over the square root of K: what NUMERICS.md allows. Vector micro-kernels have shorter
@@ -87,4 +87,4 @@ SumRuns CutSums(const ContractionPlan& plan, std::int64_t terms) {
   return runs;
 }
 
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

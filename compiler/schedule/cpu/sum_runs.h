@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace stoker::codegen {
+namespace stoker::cpu {
 
 struct ContractionPlan;
 
@@ -28,4 +28,4 @@ std::int64_t RoundingsOf(const ContractionPlan& plan, std::int64_t granules);
 // `terms`: K without padding; read only where all of its dims are constant.
 SumRuns CutSums(const ContractionPlan& plan, std::int64_t terms);
 
-}  // namespace stoker::codegen
+}  // namespace stoker::cpu

@@ -4,9 +4,10 @@ import torch
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from graph_evaluator import evaluate
-from stoker import library, runtime
-from stoker.lowering import lower
-from stoker.program import Segment, check_indices
+from stoker.graph.program import Segment, check_indices
+from stoker.libstoker import library
+from stoker.lowering.lower import lower
+from stoker.runtime import programs
 
 
 class EvaluatedSegment:
@@ -52,7 +53,7 @@ def run_program(gm, program, arguments):
         c_library.stoker_graph_free(
             library.make_handle(c_library.stoker_graph_parse, text, len(text)))
     segments = [EvaluatedSegment(segment) for segment in segments_of(program)]
-    return runtime.compiled(gm, program, segments)([None] * tokens + list(arguments))[tokens:]
+    return programs.compiled(gm, program, segments)([None] * tokens + list(arguments))[tokens:]
 
 
 class _Function(torch.nn.Module):

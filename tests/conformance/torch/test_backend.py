@@ -8,8 +8,10 @@ import torch
 
 import stoker
 from lowered import EvaluatedSegment
-from stoker import backend, binding
-from stoker.library import StokerError
+from stoker import backend
+from stoker.lowering import compiling
+from stoker.libstoker.library import StokerError
+from stoker.runtime import binding
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +24,8 @@ def evaluated(monkeypatch):
         compiled.append((segment, options))
         return EvaluatedSegment(segment)
 
-    monkeypatch.setattr(backend, "_executable", make)
-    monkeypatch.setattr(backend, "_report", lambda fallbacks: None)
+    monkeypatch.setattr(compiling, "_executable", make)
+    monkeypatch.setattr(compiling, "_report", lambda fallbacks: None)
     return compiled
 
 
@@ -42,7 +44,7 @@ def warnings(monkeypatch):
 
     handler = Keep(logging.WARNING)
     logging.getLogger("stoker").addHandler(handler)
-    monkeypatch.setattr("stoker.log._said", set())
+    monkeypatch.setattr("stoker.base.log._said", set())
     yield messages
     logging.getLogger("stoker").removeHandler(handler)
 
@@ -83,14 +85,14 @@ def test_inference_mode(evaluated):
     ("max-autotune-no-cudagraphs", []), ("faster", ["mode 'faster' is unknown and ignored."])])
 def test_modes_of_pytorch_are_taken_and_change_nothing(evaluated, warnings, mode, said):
     compiled(lambda x: x + 1, mode=mode)(X)
-    assert evaluated[0][1] == backend.Options()
+    assert evaluated[0][1] == compiling.Options()
     assert warnings == said
 
 
 @torch.no_grad()
 def test_options_are_passed_on(evaluated, warnings):
     compiled(lambda x: x + 1, options={"verify": True, "speed": 11})(X)
-    assert evaluated[0][1] == backend.Options(verify=True)
+    assert evaluated[0][1] == compiling.Options(verify=True)
     assert warnings == ["option 'speed' is unknown and ignored."]
 
 
@@ -105,8 +107,8 @@ def test_options_that_are_no_dictionary_are_ignored(evaluated, warnings):
 @torch.no_grad()
 def test_operator_without_rule_is_named_once(evaluated, warnings, monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(backend, "_executable", lambda s, o, r: EvaluatedSegment(s))
-    monkeypatch.setattr("stoker.log._said", set())
+    monkeypatch.setattr(compiling, "_executable", lambda s, o, r: EvaluatedSegment(s))
+    monkeypatch.setattr("stoker.base.log._said", set())
     before = stoker.fallback_ops().get("aten._fft_r2c.default", 0)
     function = compiled(lambda x: (torch.fft.rfft(x * 2).abs() + 1, torch.fft.rfft(x).abs()))
     for size in (8, 6):
@@ -202,7 +204,7 @@ def test_marked_sizes_stay_dynamic(evaluated):
 
 @torch.no_grad()
 def test_versions_of_a_graph_are_bounded(evaluated, monkeypatch):
-    monkeypatch.setattr("stoker.sizes.MAX_VERSIONS", 2)
+    monkeypatch.setattr("stoker.runtime.sizes.MAX_VERSIONS", 2)
     function = compiled(lambda x: x + x.shape[0], dynamic=True)
     for rows in (2, 3, 4, 4, 3, 2):  # 4 pushes 2 out.
         torch.testing.assert_close(function(torch.ones(rows, 4)), torch.ones(rows, 4) + rows)
@@ -238,7 +240,7 @@ def test_failed_compile_runs_in_eager(monkeypatch, warnings, error):
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(backend, "_executable", fail)
+    monkeypatch.setattr(compiling, "_executable", fail)
     model = Network().eval()
     torch.testing.assert_close(compiled(model)(X), model(X))
     assert len(warnings) == 1 and str(error.args[0]) in warnings[0]
@@ -252,7 +254,7 @@ def test_failed_run_changes_to_eager(monkeypatch, warnings):
         calls.append(slots)
         raise StokerError(9, "a bug")
 
-    monkeypatch.setattr(backend, "_executable", lambda *_: fail)
+    monkeypatch.setattr(compiling, "_executable", lambda *_: fail)
     model = Network().eval()
     run = compiled(model)
     for _ in range(3):
@@ -265,7 +267,7 @@ def test_bug_in_a_rule_runs_in_eager(monkeypatch, warnings):
     def broken(g, out, x):
         raise AssertionError("broken")
 
-    monkeypatch.setitem(backend.lower.__globals__["RULES"], "aten.relu.default", broken)
+    monkeypatch.setitem(compiling.lower.__globals__["RULES"], "aten.relu.default", broken)
     torch.testing.assert_close(compiled(lambda x: x.relu() + 1)(X), X.relu() + 1)
     assert len(warnings) == 1 and "bug" in warnings[0]
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lowered import lowered, run_program, segments_of
-from stoker.program import Copy, EagerCall
+from stoker.graph.program import Copy, EagerCall
 
 
 def steps_of(program):
@@ -88,6 +88,69 @@ def test_random_numbers_keep_their_order():
     torch.manual_seed(3)
     result, = run_program(gm, program, [X])
     torch.testing.assert_close(result, expected)
+
+
+# ---- Random numbers -------------------------------------------------------------------------------
+
+
+def check_drawn(function, *inputs, segments, atol=1e-5):
+    """As check, with one seed: the generator gives the same numbers."""
+    gm, program = lowered(function, *inputs)
+    torch.manual_seed(7)
+    expected = function(*inputs)
+    expected = [expected] if isinstance(expected, torch.Tensor) else expected
+    torch.manual_seed(7)
+    results = run_program(gm, program, inputs)
+    for result, one in zip(results, expected, strict=True):
+        torch.testing.assert_close(result, one, atol=atol, rtol=1e-3, equal_nan=True)
+    assert steps_of(program).count("Segment") == segments
+    return program
+
+
+def dropout(x, rate=0.3, train=True):
+    return torch.ops.aten.native_dropout(x, rate, train)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: dropout((x / 10).exp())[0].sin(),
+    lambda x: dropout(dropout(x + 1)[0].sin(), 0.5)[0] + torch.rand_like(x * 2),
+    lambda x: dropout((x + 1).T)[0] * 2,
+    lambda x: dropout(x + 1),
+    lambda x: dropout(x + 1, 1.0),
+    lambda x: dropout(x / 0, 0.5, None)[0] + 1,
+    lambda x: torch.nn.functional.dropout(x + 1, 0.4) * torch.nn.functional.dropout(x + 2, 0.4),
+    lambda x: torch.rand_like((x + 1).T).T + torch.randn_like(x * 3),
+    lambda x: (x + 1).clone().uniform_(0, 1) * 2,
+    lambda x: torch.empty_like(x * 2).exponential_() + x,
+    lambda x: torch.nn.functional.gumbel_softmax(x * 2),
+])
+def test_draws_that_need_no_elements_come_before_the_one_segment(function):
+    program = check_drawn(function, X, segments=1)
+    assert set(program.fallbacks.values()) == {"random numbers"}
+
+
+def test_dropout_of_images_draws_as_they_lie():
+    x = torch.arange(48.0).reshape(2, 2, 3, 4).to(memory_format=torch.channels_last)
+    check_drawn(lambda x: dropout(x + 1)[0] * 2, x, segments=1)
+
+
+def test_dropout_of_narrow_floats_scales_as_eager_does():
+    check_drawn(lambda x: dropout(x + 1)[0] * 2, X.bfloat16(), segments=1, atol=0.1)
+
+
+def test_draws_that_follow_values_split_and_keep_their_order():
+    check_drawn(
+        lambda x: torch.bernoulli(torch.sigmoid(x + 1)) + torch.rand_like(x + 1) + torch.randn_like(x * 3), X, segments=2)
+
+
+def test_dropout_of_nothing_and_without_training_draws_nothing():
+    check(lambda x: dropout((x + 1)[:, :0])[0] + 1, X)
+    program = check(lambda x: dropout(x + 1, 0.3, False)[0] * 2, X)
+    assert steps_of(program) == ["Segment"] and not program.fallbacks
+
+
+def test_a_draw_of_what_has_gaps_is_like_it():
+    check_drawn(lambda x: torch.rand_like((x + 1)[:, ::2].expand(4, 3, 2)) * x[:, :1], X, segments=2)
 
 
 # ---- Parameters -----------------------------------------------------------------------------------

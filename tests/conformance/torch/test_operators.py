@@ -10,7 +10,7 @@ import torch
 
 from cases import CASES
 from lowered import lowered, run_program
-from stoker.layout import layout_of
+from stoker.graph.layout import layout_of
 
 # What PyTorch itself may be off by, in the dtype of the result.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}

@@ -1,6 +1,6 @@
 """Operators that look at the bits of floats."""
 
-from ..graph_text import INTEGER_LIMITS
+from ..graph.text import INTEGER_LIMITS
 from .pointwise import both
 from .registry import Unsupported, rule
 

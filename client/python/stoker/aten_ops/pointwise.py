@@ -2,7 +2,7 @@
 
 import math
 
-from ..graph_text import FLOATS, INTEGER_LIMITS, Value, element_of
+from ..graph.text import FLOATS, INTEGER_LIMITS, Value, element_of
 from .registry import Unsupported, as_value, compute_dtype, promote, rule
 
 # ---- One operand, one node: computed in the dtype of the result ------------------------------------

@@ -2,7 +2,7 @@
 
 from math import inf, prod
 
-from ..graph_text import INTEGER_LIMITS
+from ..graph.text import INTEGER_LIMITS
 from .indexing import taken_at
 from .registry import Unsupported, compute_dtype, pair, rule
 

@@ -3,7 +3,7 @@
 import math
 from math import prod
 
-from ..graph_text import FLOATS, INTEGER_LIMITS
+from ..graph.text import FLOATS, INTEGER_LIMITS
 from .registry import Unsupported, compute_dtype, dim_of, dims_of, rule
 
 

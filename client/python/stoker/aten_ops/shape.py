@@ -2,7 +2,7 @@
 
 from math import prod
 
-from ..graph_text import Value
+from ..graph.text import Value
 from .padding import apart, bounds
 from .registry import Unsupported, dim_of, rule
 

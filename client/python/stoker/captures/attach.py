@@ -2,7 +2,8 @@
 
 from ..pytorch import frames as dynamo_frames
 from ..pytorch.frames import without_dynamo
-from . import features, key
+from .store import key
+from .trust import features
 
 
 def attach(is_ours):
@@ -14,7 +15,7 @@ def attach(is_ours):
 
 def _find(frame, keywords, dynamic):
     """(Installed or None, Start or None): what takes the frame's place, or what to record it for."""
-    from . import frames
+    from .install import frames
 
     if features.needs_graph(keywords.get("options")):
         return None, None
@@ -24,13 +25,13 @@ def _find(frame, keywords, dynamic):
 
 
 def _audit(start, trace):
-    from . import frames
+    from .install import frames
 
     frames.audit_beside(start, trace)
 
 
 def _record(start, frame):
-    from .recorder import Recorder
+    from .record.recorder import Recorder
 
     return Recorder(start, frame.f_code, dict(frame.f_locals), frame.f_globals).frame()
 

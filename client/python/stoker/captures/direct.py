@@ -11,10 +11,11 @@ import types
 
 import torch
 
-from ..log import warn_of_bug
+from ..base.log import warn_of_bug
+from ..pytorch.modules import CompiledModule
 from ..pytorch.names import DIRECT
-from . import features
-from .key import digest_ahead, options_text
+from .store.key import digest_ahead, options_text
+from .trust import features
 
 MAX_INSTALLED = 8  # Captures of one function; further kinds of calls go through torch.compile.
 
@@ -25,7 +26,7 @@ def compile(model=None, *, mode=None, options=None, dynamic=None, fullgraph=Fals
     if model is None:
         return functools.partial(compile, **settings)
     if isinstance(model, torch.nn.Module):
-        return CompiledModule(model, settings)
+        return CompiledModule(model, _Call(model, settings))
     call = _Call(model, settings)
 
     @functools.wraps(model)
@@ -33,63 +34,6 @@ def compile(model=None, *, mode=None, options=None, dynamic=None, fullgraph=Fals
         return call(*arguments, **keywords)
 
     return compiled
-
-
-class CompiledModule(torch.nn.Module):
-    """As torch.compile's: the module is `_orig_mod`; what is read, set or deleted here is its."""
-
-    def __init__(self, module, settings):
-        super().__init__()
-        self._hold(module, settings)
-
-    def _hold(self, module, settings):
-        self._modules["_orig_mod"] = module
-        self.__dict__["_call"] = _Call(module, settings)
-
-    def forward(self, *arguments, **keywords):
-        return self._call(*arguments, **keywords)
-
-    @property
-    def training(self):
-        return self._orig_mod.training
-
-    @training.setter
-    def training(self, mode):
-        if "_modules" in self.__dict__:  # Not while torch.nn.Module makes it.
-            self._orig_mod.training = mode
-
-    def train(self, mode=True):
-        self._orig_mod.train(mode)
-        return self
-
-    def __getattr__(self, name):
-        if name == "_orig_mod":
-            return self._modules["_orig_mod"]
-        return getattr(self._orig_mod, name)
-
-    def __setattr__(self, name, value):
-        if name == "_orig_mod":
-            self._hold(value, self._call.settings)
-        elif name in _OF_MODULES:
-            super().__setattr__(name, value)
-        else:
-            setattr(self._orig_mod, name, value)
-
-    def __delattr__(self, name):
-        delattr(self._orig_mod, name)
-
-    def __len__(self):
-        return len(self._orig_mod)
-
-    def __bool__(self):
-        return bool(self._orig_mod)
-
-    def __dir__(self):
-        return sorted({*super().__dir__(), *dir(self._orig_mod)})
-
-
-# What torch.nn.Module keeps in every module.
-_OF_MODULES = frozenset(vars(torch.nn.Module()))
 
 
 class _Definition:
@@ -131,6 +75,10 @@ class _Call:
         self._options = options_text(settings["dynamic"])
         if features.may_be_on(DIRECT):
             digest_ahead()
+
+    def of(self, target):
+        """Calls of another one, compiled as this."""
+        return _Call(target, self.settings)
 
     def __getstate__(self):
         return self._target, self.settings
@@ -199,7 +147,7 @@ class _Call:
                 return run
         if len(definition.installed) >= MAX_INSTALLED or self._compiled is not None:
             return None
-        from . import frames
+        from .install import frames
 
         installed, start = frames.find(
             code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,

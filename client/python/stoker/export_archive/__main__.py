@@ -19,7 +19,7 @@ def main(words=None):
     # PyTorch's remarks about a program are for who exports it.
     warnings.simplefilter("ignore")
     logging.getLogger("torch").setLevel(logging.CRITICAL)
-    from ..library import StokerError
+    from ..libstoker.library import StokerError
     from .errors import ArchiveError
 
     try:
@@ -111,7 +111,7 @@ def tell(text, most=2000):
 
 def _first_stoker_error(error):
     """What Dynamo has wrapped."""
-    from ..library import StokerError
+    from ..libstoker.library import StokerError
 
     while error is not None:
         if isinstance(error, StokerError):

@@ -2,7 +2,7 @@
 
 import torch
 
-from ..not_portable import NotPortable
+from ..base.not_portable import NotPortable
 from . import facts
 from .names import GRAPHS, WEIGHTS
 from .unknown import require_defaults
@@ -114,7 +114,7 @@ _OUTPUT = frozenset((
 
 
 def runtime_words(found, inputs, results):
-    """What captures/graphs.py's InferenceGraph reads, from the metadata of an inference graph. `inputs`, `results`:
+    """What captures/install/inference.py reads, from the metadata of an inference graph. `inputs`, `results`:
     the traced values of what the graph takes and gives."""
     require_defaults(found, _METADATA, "a graph")
     if found.tokens or found.num_graphsafe_rng_states:

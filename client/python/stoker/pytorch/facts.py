@@ -1,4 +1,4 @@
-"""Whether a PyTorch has the private names that a feature uses, as names.py says."""
+"""Whether a PyTorch has the private names that a feature uses, as names/ says."""
 
 import functools
 import importlib
@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 
 import torch
 
-from ..log import warn_once
+from ..base.log import warn_once
 from . import versions
 from .names import CAPTURES, DIRECT, NAMES
 
@@ -86,4 +86,4 @@ def _takes(function, names):
 def _fields_of(cls):
     if is_dataclass(cls):
         return {field.name for field in fields(cls)}
-    return set(getattr(cls, "_fields", ()))
+    return {*getattr(cls, "_fields", ()), *inspect.get_annotations(cls)}

@@ -3,7 +3,7 @@
 import functools
 from typing import Any, NamedTuple
 
-from ..not_portable import NotPortable
+from ..base.not_portable import NotPortable
 from . import versions
 from .unknown import require_defaults
 

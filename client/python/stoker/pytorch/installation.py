@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from .. import source_digest
+from ..libstoker import source_digest
 
 # Of the package torch, what has no part in a trace: it is imported by programs alone, or not in Python.
 _WITHOUT = frozenset(("testing", "onnx", "_inductor", "include", "lib", "share", "bin"))

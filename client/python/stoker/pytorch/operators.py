@@ -10,6 +10,7 @@ from . import installation
 _MAX_DEPTH = 8  # Of functions in closures.
 OpOverload = type(torch.ops.aten.add.Tensor)
 OpOverloadPacket = type(torch.ops.aten.add)
+CONVERT = torch.ops.aten._to_copy.default
 
 
 def look_at_real_tensors():
@@ -60,6 +61,11 @@ def operator_of(name):
         return getattr(getattr(torch.ops, namespace), name)
     except AttributeError:
         return None
+
+
+def schema_of(operator):
+    """What an operator's arguments and results are; None where it has none, or is no operator."""
+    return getattr(operator, "_schema", None)
 
 
 def operators_in(namespace):

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from torch._dynamo import source as dynamo
 
-from ..not_portable import NotPortable
+from ..base.not_portable import NotPortable
 from .unknown import require_defaults
 
 

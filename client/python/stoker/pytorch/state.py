@@ -7,14 +7,13 @@ import torch
 from torch._C._dynamo.guards import GlobalStateGuard
 from torch.autograd import forward_ad
 
-from ..not_portable import NotPortable
+from ..base.not_portable import NotPortable
+from .modules import CALLED_HOOKS
 
 _HOOKS = (
     "_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_pre_hooks",
     "_global_forward_hooks", "_global_parameter_registration_hooks",
     "_global_module_registration_hooks", "_global_buffer_registration_hooks")
-# Dictionaries of a module that calling it looks into.
-_OWN_HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_pre_hooks", "_forward_hooks")
 # What a call goes through, if a module has one of its own.
 _CALLED = ("forward", "_call_impl", "_wrapped_call_impl")
 # Dispatch keys whose kernels a trace for the CPU runs; PyTorch registers none under them in Python.
@@ -93,7 +92,7 @@ def runs_more_than_forward(module):
         kind.__call__ is not torch.nn.Module.__call__
         or kind._call_impl is not torch.nn.Module._call_impl
         or not vars(module).keys().isdisjoint(_CALLED) or module._compiled_call_impl is not None
-        or any(getattr(module, name) for name in _OWN_HOOKS)
+        or any(getattr(module, name) for name in CALLED_HOOKS)
         or any(getattr(_MODULE, name) for name in _HOOKS))
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from ..not_portable import NotPortable
+from ..base.not_portable import NotPortable
 
 
 def require_defaults(value, known, what):

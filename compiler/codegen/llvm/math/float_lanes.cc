@@ -3,14 +3,7 @@
 namespace stoker::codegen {
 
 Value* FloatLanes::Scale(Value* x, Value* n) {
-  const int width = KernelEmitter::WidthOf(x);
-  if (emitter_.machine().avx512 && width * static_cast<int>(type_->getScalarSizeInBits()) == 512) {
-    Value* rounding = b_.getInt32(4);  // The current mode.
-    Value* all = single_ ? static_cast<Value*>(b_.getInt16(0xffff)) : b_.getInt8(0xff);
-    const char* name =
-        single_ ? "llvm.x86.avx512.mask.scalef.ps.512" : "llvm.x86.avx512.mask.scalef.pd.512";
-    return emitter_.CallIntrinsic(name, {x, n, x, all, rounding});
-  }
+  if (Value* scaled = emitter_.ScaleInHardware(x, n)) return scaled;
   Value* half = Add(Mul(n, K(0.5)), K(magic_));
   Value* rest = Add(Sub(n, Sub(half, K(magic_))), K(magic_));
   return Mul(Mul(x, PowerOfTwo(half)), PowerOfTwo(rest));

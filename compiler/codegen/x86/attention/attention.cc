@@ -179,22 +179,13 @@ void AttentionEmitter::EmitOutput(const Task& task) {
   });
 }
 
-Status EmitAttention(const AttentionFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  STOKER_TRY(const AttentionPlan plan, PlanAttention(func, machine));
-  KernelEmitter emitter(module, machine, DimsOf(func, plan), func.has_mask ? 5 : 4);
+void EmitAttention(const AttentionFunc& func, const AttentionSchedule& schedule,
+                   const std::vector<SymDim>& dims, const CpuMachine& machine,
+                   llvm::Module& module) {
+  const AttentionPlan plan = PlanAttention(func, schedule, machine);
+  X86Emitter emitter(module, machine, dims, func.has_mask ? 5 : 4);
   AttentionEmitter(emitter, func, plan).Emit();
   emitter.Finish();
-  return Ok();
-}
-
-Result<LaunchShape> LaunchShapeOfAttention(const AttentionFunc& func, const CpuMachine& machine) {
-  STOKER_TRY(const AttentionPlan plan, PlanAttention(func, machine));
-  LaunchShape shape;
-  shape.tasks = plan.tasks;
-  shape.min_tasks_per_chunk = MinTasksPerChunk(plan.task_ns);
-  shape.scratch_bytes = plan.scratch_bytes;
-  shape.dims = DimsOf(func, plan);
-  return shape;
 }
 
 }  // namespace stoker::codegen

@@ -1,15 +1,15 @@
 // AttentionEmitter: the attention kernel under construction.
 #pragma once
 
-#include "compiler/codegen/llvm/emitter.h"
-#include "compiler/codegen/x86/registers/amx_tiles.h"
+#include "compiler/codegen/x86/emitter/amx_tiles.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/schedule/cpu/attention_plan.h"
 
 namespace stoker::codegen {
 
 class AttentionEmitter {
  public:
-  AttentionEmitter(KernelEmitter& emitter, const AttentionFunc& func, const AttentionPlan& plan)
+  AttentionEmitter(X86Emitter& emitter, const AttentionFunc& func, const AttentionPlan& plan)
       : e_(emitter), func_(func), plan_(plan), tiles_(emitter, plan.config_offset) {}
 
   void Emit();
@@ -85,7 +85,7 @@ class AttentionEmitter {
   llvm::Type* ComputeVector() { return KernelEmitter::VectorOf(ComputeLane(), plan_.lanes); }
   llvm::Constant* Number(double value) { return llvm::ConstantFP::get(ComputeLane(), value); }
 
-  KernelEmitter& e_;
+  X86Emitter& e_;
   const AttentionFunc& func_;
   const AttentionPlan& plan_;
   AmxTiles tiles_;

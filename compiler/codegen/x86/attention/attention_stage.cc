@@ -1,6 +1,6 @@
 // Copies of Q, K and V in scratch, converted to the element type of the products and zero padded.
 #include "compiler/codegen/x86/attention/attention_emitter.h"
-#include "compiler/codegen/x86/registers/transpose.h"
+#include "compiler/codegen/x86/emitter/transpose.h"
 
 namespace stoker::codegen {
 namespace {

@@ -3,9 +3,7 @@
 
 #include "compiler/codegen/llvm/body/vector_body.h"
 #include "compiler/codegen/x86/contraction/contraction_emitter.h"
-#include "compiler/codegen/x86/contraction/emit_contraction.h"
-#include "compiler/schedule/cpu/contraction_cut.h"
-#include "compiler/schedule/cpu/contraction_plan.h"
+#include "compiler/schedule/cpu/sizes.h"
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker::codegen {
@@ -38,24 +36,15 @@ llvm::Value* ContractionEmitter::AddBytes(llvm::Value* pointer, llvm::Value* byt
 }
 
 void ContractionEmitter::Emit() {
-  const bool amx = IsAmx(plan_.kernel);
-  if (amx) tiles_.Begin();
-  if (plan_.kernel == MicroKernel::kAmxSplit) BeginSplitPanels();
+  Begin();
   e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
-  if (DefersEpilogue()) FlushDeferred();
-  if (amx) tiles_.End();
+  End();
 }
 
 void ContractionEmitter::EmitTask(llvm::Value* number) {
   ContractionTask task = TaskAt(number);
-  if (plan_.staged_whole) {
-    llvm::Value* fresh = NoteBlock(e_.Sub(number, task.group));
-    if (plan_.staged_span != 0) {
-      task = StagedSpan(task, fresh);
-    } else {
-      e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
-      task = Staged(task);
-    }
+  if (ReadsWholeCopy()) {
+    task = ReadCopy(task, NoteBlock(e_.Sub(number, task.group)));
   }
   if (plan_.chunk != 0) {
     EmitChunks(task);
@@ -100,7 +89,6 @@ llvm::Value* ContractionEmitter::NoteBlock(llvm::Value* block) {
 
 // Chunks are multiples of the granule, and staged rows are padded to it.
 void ContractionEmitter::EmitChunks(const ContractionTask& task) {
-  llvm::IRBuilder<>& b = e_.b();
   STOKER_CHECK(plan_.depth.size() == 1);
   llvm::Value* depth = e_.Dim(plan_.depth.back().extent);
   llvm::Value* first = e_.Mul(task.group, e_.I64(plan_.panels_per_task));
@@ -113,37 +101,20 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
   e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* k) {
     llvm::Value* next_k = e_.Min(e_.Add(k, e_.I64(plan_.chunk)), depth);
     ContractionTask part = task;
-    if (plan_.staged && !plan_.staged_whole) {
+    if (plan_.lhs == LhsCopy::kChunks) {
       StageRows(task, k, e_.Min(next_k, e_.Dim(plan_.source_depth.back().extent)));
       part = Staged(task);
     } else {
       part.lhs = AddBytes(task.lhs, e_.Mul(k, e_.I64(plan_.LhsBytes())));
     }
+    const ChunkRange range = {k, next_k, depth, first, end};
     e_.For(first, end, 1, [&](llvm::Value* panel) {
-      PanelChunk chunk;
-      chunk.panel = panel;
-      chunk.partial = true;
-      chunk.depth = e_.Sub(next_k, k);
-      if (plan_.depth.back().extent.IsConstant() &&
-          plan_.depth.back().extent.constant() % plan_.chunk == 0) {
-        chunk.depth = e_.I64(plan_.chunk);
-      }
-      chunk.rhs = PanelAt(task, panel, k);
-      chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * ElementBytes()));
-      // Then the next panel's part of this chunk, or the first panel's of the next chunk. What
-      // follows the last chunk is the next group.
-      llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), end);
-      llvm::Value* over = b.CreateAnd(last, b.CreateICmpEQ(next_k, depth));
-      llvm::Value* next_panel = b.CreateSelect(last, first, e_.Add(panel, e_.I64(1)));
-      next_panel =
-          b.CreateSelect(over, e_.Min(end, e_.Sub(e_.Dim(plan_.panels), e_.I64(1))), next_panel);
-      llvm::Value* next_depth = b.CreateSelect(over, e_.I64(0), b.CreateSelect(last, next_k, k));
-      chunk.next = PanelAt(task, next_panel, next_depth);
+      PanelChunk chunk = ChunkAt(task, range, panel);
       chunk.sums = sums_of(panel);
       EmitUnits(part, chunk);
     });
   });
-  const ContractionTask done = plan_.staged ? Staged(task) : task;
+  const ContractionTask done = plan_.lhs != LhsCopy::kNone ? Staged(task) : task;
   e_.For(first, end, 1, [&](llvm::Value* panel) {
     PanelChunk chunk;
     chunk.sums = sums_of(panel);
@@ -151,6 +122,32 @@ void ContractionEmitter::EmitChunks(const ContractionTask& task) {
       EmitEpilogue(done, panel, UnitAt(done, unit), SumsAt(done, chunk, unit));
     });
   });
+}
+
+PanelChunk ContractionEmitter::ChunkAt(const ContractionTask& task, const ChunkRange& range,
+                                       llvm::Value* panel) {
+  llvm::IRBuilder<>& b = e_.b();
+  PanelChunk chunk;
+  chunk.panel = panel;
+  chunk.partial = true;
+  chunk.depth = e_.Sub(range.end, range.begin);
+  if (plan_.depth.back().extent.IsConstant() &&
+      plan_.depth.back().extent.constant() % plan_.chunk == 0) {
+    chunk.depth = e_.I64(plan_.chunk);
+  }
+  chunk.rhs = PanelAt(task, panel, range.begin);
+  chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * ElementBytes()));
+  // Then the next panel's part of this chunk, or the first panel's of the next chunk. What
+  // follows the last chunk is the next group.
+  llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), range.end_panel);
+  llvm::Value* over = b.CreateAnd(last, b.CreateICmpEQ(range.end, range.depth));
+  llvm::Value* next_panel = b.CreateSelect(last, range.first_panel, e_.Add(panel, e_.I64(1)));
+  next_panel = b.CreateSelect(
+      over, e_.Min(range.end_panel, e_.Sub(e_.Dim(plan_.panels), e_.I64(1))), next_panel);
+  llvm::Value* next_depth =
+      b.CreateSelect(over, e_.I64(0), b.CreateSelect(last, range.end, range.begin));
+  chunk.next = PanelAt(task, next_panel, next_depth);
+  return chunk;
 }
 
 llvm::Value* ContractionEmitter::PanelAt(const ContractionTask& task, llvm::Value* panel,
@@ -183,6 +180,11 @@ ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
   task.lhs = AddBytes(e_.Buffer(kLhs), e_.Mul(lhs, e_.I64(SizeInBytes(func_.lhs_dtype))));
   task.lhs_row = e_.I64(0);
   return task;
+}
+
+ContractionTask ContractionEmitter::ReadCopy(const ContractionTask& task, llvm::Value* fresh) {
+  e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
+  return Staged(task);
 }
 
 ContractionTask ContractionEmitter::Staged(ContractionTask task) {
@@ -259,18 +261,6 @@ void ContractionEmitter::ZeroSums() {
   });
 }
 
-void ContractionEmitter::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
-  if (IsAmx(plan_.kernel)) {
-    EmitAmxUnits(task, chunk);
-    return;
-  }
-  e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
-    EmitUnit(task, chunk, unit);
-    if (chunk.partial) return;
-    EmitEpilogue(task, chunk.panel, UnitAt(task, unit), SumsAt(task, chunk, unit));
-  });
-}
-
 void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
                                       const RowUnit& unit, llvm::Value* sums) {
   const std::int64_t nr = func_.rhs.nr;
@@ -324,27 +314,6 @@ void ContractionEmitter::EmitEpilogueRow(const Values& batch, llvm::Value* row, 
   } else {
     e_.For(e_.I64(0), e_.I64(nr), width, emit_vector);
   }
-}
-
-Status EmitContraction(const ContractionFunc& func, const CpuMachine& machine,
-                       llvm::Module& module) {
-  STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
-  KernelEmitter emitter(module, machine, DimsOf(func, plan),
-                        static_cast<std::uint32_t>(func.operands.size()));
-  ContractionEmitter(emitter, func, plan).Emit();
-  emitter.Finish();
-  return Ok();
-}
-
-Result<LaunchShape> LaunchShapeOfContraction(const ContractionFunc& func,
-                                             const CpuMachine& machine) {
-  STOKER_TRY(const ContractionPlan plan, PlanContraction(func, machine));
-  LaunchShape shape;
-  shape.tasks = plan.batch * plan.blocks * plan.panel_groups;
-  shape.min_tasks_per_chunk = MinTasksPerChunk(plan.task_ns);
-  shape.scratch_bytes = plan.scratch_bytes;
-  shape.dims = DimsOf(func, plan);
-  return shape;
 }
 
 }  // namespace stoker::codegen

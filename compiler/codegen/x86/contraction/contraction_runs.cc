@@ -4,6 +4,11 @@
 #include "compiler/codegen/x86/contraction/contraction_emitter.h"
 
 namespace stoker::codegen {
+namespace {
+
+constexpr std::int64_t kCacheLine = 64;
+
+}  // namespace
 
 bool ContractionEmitter::CountsRuns() const {
   return plan_.runs.IsCounted() && plan_.depth.size() > 1;
@@ -86,6 +91,60 @@ void ContractionEmitter::ForRuns(std::size_t dim, llvm::Value* count, int unroll
       ended.back() = e_.I64(0);
     });
   });
+}
+
+void ContractionEmitter::EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll,
+                                   Values& carried, DepthStep step, RunEnd end_run) {
+  if (CountsRuns()) carried.push_back(e_.I64(0));
+  WalkDepth(0, lhs, chunk, unroll, carried, step, end_run);
+  if (!CountsRuns()) return;
+  end_run(carried);
+  carried.pop_back();
+}
+
+void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk,
+                                   int unroll, Values& carried, DepthStep step, RunEnd end_run) {
+  const ContractionDim& depth = plan_.depth[dim];
+  const std::int64_t granule = plan_.depth_granule;
+  if (dim + 1 < plan_.depth.size()) {
+    llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(ElementBytes()));
+    ForRuns(
+        dim, e_.Dim(depth.extent), 1, carried,
+        [&](llvm::Value* i, int, Values& values) {
+          WalkDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), chunk, unroll, values, step, end_run);
+        },
+        end_run);
+    return;
+  }
+  const auto advance = [&](llvm::Value* at, int granules, Values& values) {
+    llvm::Value* rhs = values[0];
+    const std::int64_t lines = PrefetchLines(granules);
+    for (std::int64_t line = 0; line < lines; ++line) {
+      e_.FetchLine(AddBytes(values[1], e_.I64(line * kCacheLine)));
+    }
+    values[1] = AddBytes(values[1], e_.I64(lines * kCacheLine));
+    step(AddBytes(lhs, e_.Mul(at, e_.I64(granule * ElementBytes()))), rhs, granules, values);
+    values[0] = AddBytes(rhs, e_.I64(granules * GranuleBytes()));
+  };
+  llvm::Value* extent = chunk.depth != nullptr ? chunk.depth : e_.Dim(depth.extent);
+  llvm::Value* granules = granule == 1 ? extent : e_.b().CreateUDiv(extent, e_.I64(granule));
+  ForRuns(dim, granules, unroll, carried, advance, end_run);
+}
+
+std::int64_t ContractionEmitter::PrefetchLines(int granules) const {
+  if (plan_.prefetch_parts == 0) return 0;
+  const std::int64_t bytes_per_line = kCacheLine * plan_.prefetch_parts;
+  return (granules * GranuleBytes() + bytes_per_line - 1) / bytes_per_line;
+}
+
+llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, const PanelChunk& chunk,
+                                             llvm::Value* unit) {
+  if (plan_.prefetch_parts == 0) return chunk.next;
+  const std::int64_t units_per_part = plan_.kernel == MicroKernel::kAmx ? 2 : 1;
+  llvm::Value* part = e_.Sub(unit, task.first_unit);
+  if (units_per_part != 1) part = e_.b().CreateUDiv(part, e_.I64(units_per_part));
+  llvm::Value* bytes = e_.b().CreateUDiv(chunk.bytes, e_.I64(plan_.prefetch_parts));
+  return AddBytes(chunk.next, e_.Mul(part, bytes));
 }
 
 }  // namespace stoker::codegen

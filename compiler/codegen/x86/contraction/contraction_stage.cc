@@ -17,14 +17,11 @@ DType CopyDType(DType from, DType to) {
 
 void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* begin,
                                    llvm::Value* end) {
-  llvm::IRBuilder<>& b = e_.b();
   llvm::Value* first_row = FirstRowOf(task.first_unit);
   llvm::Value* end_row = e_.Min(FirstRowOf(task.last_unit), e_.Dim(plan_.rows[0].extent));
   Values extents;
   for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
-  const std::int64_t pitch_bytes = plan_.staged_pitch * plan_.LhsBytes();
-  llvm::Type* zeros = KernelEmitter::VectorOf(b.getInt8Ty(), e_.machine().vector_bytes);
-
+  const std::int64_t pitch_bytes = plan_.lhs_pitch * plan_.LhsBytes();
   e_.For(first_row, end_row, 1, [&](llvm::Value* row) {
     llvm::Value* source = e_.I64(0);
     const Values at = e_.Unflatten(row, extents);
@@ -34,19 +31,20 @@ void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* beg
     llvm::Value* target = AddBytes(e_.Scratch(plan_.staged_offset),
                                    e_.Mul(e_.Sub(row, first_row), e_.I64(pitch_bytes)));
     source = AddBytes(task.lhs, e_.Mul(source, e_.I64(SizeInBytes(func_.lhs_dtype))));
-    if (plan_.kernel == MicroKernel::kAmxSplit) {
-      StageSplitRow(source, target, begin, end);
-      return;
-    }
-    Values cursor = {target};
-    StageDepth(0, source, begin, end, cursor);
-    // K is padded with zeros to a granule, less than which always fits into one vector. What runs
-    // over lies in the next row, which is copied later.
-    if (plan_.depth_granule > 1) {
-      e_.b().CreateAlignedStore(llvm::Constant::getNullValue(zeros), cursor[0],
-                                llvm::Align(static_cast<std::uint64_t>(ElementBytes())));
-    }
+    CopyRow(source, target, begin, end);
   });
+}
+
+void ContractionEmitter::CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
+                                 llvm::Value* end) {
+  Values cursor = {target};
+  StageDepth(0, source, begin, end, cursor);
+  // K is padded with zeros to a granule, less than which always fits into one vector. What runs
+  // over lies in the next row, which is copied later.
+  if (plan_.depth_granule == 1) return;
+  llvm::Type* zeros = KernelEmitter::VectorOf(e_.b().getInt8Ty(), e_.machine().vector_bytes);
+  e_.b().CreateAlignedStore(llvm::Constant::getNullValue(zeros), cursor[0],
+                            llvm::Align(static_cast<std::uint64_t>(ElementBytes())));
 }
 
 void ContractionEmitter::StageDepth(std::size_t dim, llvm::Value* source, llvm::Value* begin,
@@ -62,42 +60,6 @@ void ContractionEmitter::StageDepth(std::size_t dim, llvm::Value* source, llvm::
   llvm::Value* count = e_.Sub(end != nullptr ? end : e_.Dim(depth.extent), begin);
   CopyRun(AddBytes(source, e_.Mul(begin, stride)), target[0], count);
   target[0] = AddBytes(target[0], e_.Mul(count, e_.I64(ElementBytes())));
-}
-
-ContractionEmitter::RowRun ContractionEmitter::RunOf(llvm::Value* source, llvm::Value* begin,
-                                                     llvm::Value* end) {
-  const ContractionDim& last = plan_.source_depth.back();
-  if (plan_.source_depth.size() == 1 && last.lhs_stride == SymDim(1)) {
-    return {kLhs, func_.lhs_dtype,
-            AddBytes(source, e_.Mul(begin, e_.I64(SizeInBytes(func_.lhs_dtype)))),
-            e_.Sub(end != nullptr ? end : e_.Dim(last.extent), begin)};
-  }
-  llvm::Value* row = e_.Scratch(plan_.row_offset);
-  Values cursor = {row};
-  StageDepth(0, source, begin, end, cursor);
-  const int bytes = e_.machine().vector_bytes;
-  llvm::Type* vector = KernelEmitter::VectorOf(e_.b().getInt8Ty(), bytes);
-  for (std::int64_t at = 0; at < plan_.depth_granule * ElementBytes(); at += bytes) {
-    e_.b().CreateAlignedStore(llvm::Constant::getNullValue(vector), AddBytes(cursor[0], e_.I64(at)),
-                              llvm::Align(4));
-  }
-  llvm::Value* count = e_.Dim(plan_.depth.back().extent);  // Padded to a granule.
-  const std::int64_t granule = plan_.depth_granule;
-  if (end != nullptr) count = e_.Mul(e_.DivUp(e_.Sub(end, begin), granule), e_.I64(granule));
-  return {KernelEmitter::kScratch, plan_.element, row, count};
-}
-
-void ContractionEmitter::ForEachRunGranule(
-    const RowRun& run, llvm::function_ref<void(llvm::Value*, llvm::Value*)> emit) {
-  llvm::IRBuilder<>& b = e_.b();
-  llvm::ConstantInt* granule = e_.I64(plan_.depth_granule);
-  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(run.count);
-  llvm::Value* whole = constant != nullptr ? e_.I64(constant->getSExtValue() / plan_.depth_granule)
-                                           : b.CreateUDiv(run.count, granule);
-  e_.For(e_.I64(0), whole, 1, [&](llvm::Value* i) { emit(i, nullptr); });
-  llvm::Value* rest = e_.Sub(run.count, e_.Mul(whole, granule));
-  if (constant != nullptr && constant->getSExtValue() % plan_.depth_granule == 0) return;
-  e_.If(b.CreateICmpSGT(rest, e_.I64(0)), [&] { emit(whole, rest); });
 }
 
 void ContractionEmitter::CopyRun(llvm::Value* source, llvm::Value* target, llvm::Value* count) {

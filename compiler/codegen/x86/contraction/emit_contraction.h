@@ -1,18 +1,19 @@
-// Adds the kernel of a contraction to a module; says how it is launched.
+// Adds the kernel of a contraction to a module.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
+#include <vector>
+
 #include "compiler/ir/contraction_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
-#include "protocol/base/result.h"
+#include "compiler/schedule/cpu/contraction_schedule.h"
 
 namespace stoker::codegen {
 
-Status EmitContraction(const ContractionFunc& func, const CpuMachine& machine,
-                       llvm::Module& module);
-Result<LaunchShape> LaunchShapeOfContraction(const ContractionFunc& func,
-                                             const CpuMachine& machine);
+// `dims`: what the launch passes, in order.
+void EmitContraction(const ContractionFunc& func, const cpu::ContractionSchedule& schedule,
+                     const std::vector<SymDim>& dims, const CpuMachine& machine,
+                     llvm::Module& module);
 
 }  // namespace stoker::codegen

@@ -1,20 +1,22 @@
-// Kernels whose work along one dim is ordered: adds each to a module; says how it is launched.
+// Adds kernels whose work along one dim is ordered to a module.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
+#include <vector>
+
 #include "compiler/ir/ordered_func.h"
 #include "compiler/machine/cpu_machine.h"
-#include "compiler/schedule/cpu/launch_shape.h"
-#include "protocol/base/result.h"
+#include "compiler/schedule/cpu/ordered_schedule.h"
 
 namespace stoker::codegen {
 
-Status EmitScan(const ScanFunc& func, const CpuMachine& machine, llvm::Module& module);
-Result<LaunchShape> LaunchShapeOfScan(const ScanFunc& func, const CpuMachine& machine);
-Status EmitSort(const SortFunc& func, const CpuMachine& machine, llvm::Module& module);
-Result<LaunchShape> LaunchShapeOfSort(const SortFunc& func);
-Status EmitScatter(const ScatterFunc& func, const CpuMachine& machine, llvm::Module& module);
-Result<LaunchShape> LaunchShapeOfScatter(const ScatterFunc& func);
+// `dims`: what the launch passes, in order.
+void EmitScan(const ScanFunc& func, const cpu::ScanSchedule& schedule,
+              const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module);
+void EmitSort(const SortFunc& func, const cpu::SortSchedule& schedule,
+              const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module);
+void EmitScatter(const ScatterFunc& func, const cpu::ScatterSchedule& schedule,
+                 const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module);
 
 }  // namespace stoker::codegen

@@ -2,66 +2,35 @@
 
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
 #include "compiler/codegen/llvm/math/float_rounding.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 
 namespace stoker::codegen {
 namespace {
 
-constexpr std::int64_t kLaneBlock = 64;  // Outer points of a task that scans many at once.
-constexpr int kUnroll = 4;               // Vectors of them: of f64, half a line each.
-
-// Lanes along the last outer dim (each lane scans by itself), or along the scanned dim.
-bool LanesAreOuter(const ScanFunc& func) {
-  if (func.outer.empty()) return false;
-  const int last = static_cast<int>(func.outer.size()) - 1;
-  const SymDim one = 1;
-  return func.input.index.CoefficientOf(last) == one &&
-         func.output.index.CoefficientOf(last) == one;
-}
-
-LaunchShape ShapeOf(const ScanFunc& func, const CpuMachine& machine) {
-  LaunchShape launch;
-  launch.tasks = ProductOf(func.outer);
-  double task_ns = (func.extent.IsConstant() ? static_cast<double>(func.extent.constant()) : 256) *
-                   12 / machine.Lanes(func.dtype);
-  if (LanesAreOuter(func)) {
-    const std::vector<SymDim> others(func.outer.begin(), func.outer.end() - 1);
-    launch.tasks = ProductOf(others) * SymDim::CeilDiv(func.outer.back(), kLaneBlock);
-    task_ns *= 4;
-  }
-  launch.min_tasks_per_chunk = MinTasksPerChunk(task_ns);
-  DimTable dims;
-  for (const SymDim& dim : func.outer) dims.Add(dim);
-  dims.Add(func.extent);
-  dims.Add(func.input);
-  dims.Add(func.output);
-  launch.dims = std::move(dims).Take();
-  return launch;
-}
-
 class ScanEmitter {
  public:
-  ScanEmitter(const ScanFunc& func, const LaunchShape& launch, const CpuMachine& machine,
-              llvm::Module& module)
+  ScanEmitter(const ScanFunc& func, const ScanSchedule& schedule, const std::vector<SymDim>& dims,
+              const CpuMachine& machine, llvm::Module& module)
       : func_(func),
-        emitter_(module, machine, launch.dims, 2),
-        width_(machine.Lanes(func.dtype)),
+        schedule_(schedule),
+        emitter_(module, machine, dims, 2),
+        width_(schedule.width),
         dim_(func.outer.size()) {}
 
   void Emit() {
     emitter_.ForEachTask([&](llvm::Value* task) {
       Values extents;
       for (const SymDim& dim : func_.outer) extents.push_back(emitter_.Dim(dim));
-      const bool outer_lanes = LanesAreOuter(func_);
+      const bool outer_lanes = schedule_.lanes_are_outer;
       llvm::Value* last = outer_lanes ? extents.back() : nullptr;
-      if (outer_lanes) extents.back() = emitter_.DivUp(last, kLaneBlock);
+      if (outer_lanes) extents.back() = emitter_.DivUp(last, schedule_.lane_block);
       const Values at = emitter_.Unflatten(task, extents);
       index_.assign(at.begin(), at.end());
       index_.push_back(nullptr);
       if (outer_lanes) {
-        EmitOuterLanes(emitter_.Mul(at.back(), emitter_.I64(kLaneBlock)), last);
+        EmitOuterLanes(emitter_.Mul(at.back(), emitter_.I64(schedule_.lane_block)), last);
       } else {
         EmitAlong();
       }
@@ -102,9 +71,10 @@ class ScanEmitter {
 
   // Every lane scans its own row.
   void EmitOuterLanes(llvm::Value* begin, llvm::Value* extent) {
-    llvm::Value* end = emitter_.Min(emitter_.Add(begin, emitter_.I64(kLaneBlock)), extent);
+    llvm::Value* end =
+        emitter_.Min(emitter_.Add(begin, emitter_.I64(schedule_.lane_block)), extent);
     Values none;
-    emitter_.ForLanes(begin, end, width_, kUnroll, none,
+    emitter_.ForLanes(begin, end, width_, schedule_.unroll, none,
                       [&](llvm::Value* first, int copies, llvm::Value* mask, Values&) {
                         Values carried(static_cast<std::size_t>(copies), Identity(width_));
                         emitter_.For(emitter_.I64(0), emitter_.Dim(func_.extent), 1, carried,
@@ -202,7 +172,8 @@ class ScanEmitter {
   }
 
   const ScanFunc& func_;
-  KernelEmitter emitter_;
+  const ScanSchedule& schedule_;
+  X86Emitter emitter_;
   int width_;
   std::size_t dim_;  // The scanned one.
   std::vector<llvm::Value*> index_;
@@ -210,13 +181,9 @@ class ScanEmitter {
 
 }  // namespace
 
-Status EmitScan(const ScanFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  ScanEmitter(func, ShapeOf(func, machine), machine, module).Emit();
-  return Ok();
-}
-
-Result<LaunchShape> LaunchShapeOfScan(const ScanFunc& func, const CpuMachine& machine) {
-  return ShapeOf(func, machine);
+void EmitScan(const ScanFunc& func, const ScanSchedule& schedule, const std::vector<SymDim>& dims,
+              const CpuMachine& machine, llvm::Module& module) {
+  ScanEmitter(func, schedule, dims, machine, module).Emit();
 }
 
 }  // namespace stoker::codegen

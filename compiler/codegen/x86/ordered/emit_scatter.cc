@@ -2,47 +2,20 @@
 
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 
 namespace stoker::codegen {
 namespace {
 
-bool Uses(const Access& access, int dim) {
-  return std::any_of(access.index.terms.begin(), access.index.terms.end(),
-                     [&](const IndexTerm& term) { return term.dim == dim; });
-}
-
-// The last dim is one of the window: all its points go to one place, side by side.
-bool LastDimIsWindow(const ScatterFunc& func) {
-  if (func.dims.empty()) return false;
-  const int last = static_cast<int>(func.dims.size()) - 1;
-  const bool indexed = std::any_of(func.indices.begin(), func.indices.end(),
-                                   [&](const Access& index) { return Uses(index, last); });
-  return !indexed && func.output.index.CoefficientOf(last) == SymDim(1);
-}
-
-LaunchShape ShapeOf(const ScatterFunc& func) {
-  LaunchShape launch;
-  launch.tasks = 1;  // Two updates may go to one place.
-  DimTable dims;
-  for (const SymDim& dim : func.dims) dims.Add(dim);
-  dims.Add(func.update);
-  for (const Access& index : func.indices) dims.Add(index);
-  for (const SymDim& dim : func.index_limits) dims.Add(dim);
-  for (const SymDim& dim : func.index_strides) dims.Add(dim);
-  dims.Add(func.output);
-  launch.dims = std::move(dims).Take();
-  return launch;
-}
-
 class ScatterEmitter {
  public:
-  ScatterEmitter(const ScatterFunc& func, const LaunchShape& launch, const CpuMachine& machine,
-                 llvm::Module& module)
+  ScatterEmitter(const ScatterFunc& func, const ScatterSchedule& schedule,
+                 const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module)
       : func_(func),
-        emitter_(module, machine, launch.dims, 3),
-        width_(LastDimIsWindow(func) ? machine.Lanes(func.dtype) : 1) {}
+        emitter_(module, machine, dims, 3),
+        width_(schedule.width),
+        unroll_(schedule.unroll) {}
 
   void Emit() {
     emitter_.ForEachTask([&](llvm::Value*) {
@@ -109,7 +82,7 @@ class ScatterEmitter {
         return;
       }
       Values none;
-      emitter_.ForLanes(begin, end, width_, 2, none,
+      emitter_.ForLanes(begin, end, width_, unroll_, none,
                         [&](llvm::Value* first, int copies, llvm::Value* mask, Values&) {
                           for (int copy = 0; copy < copies; ++copy) {
                             index_.back() =
@@ -135,18 +108,17 @@ class ScatterEmitter {
   }
 
   const ScatterFunc& func_;
-  KernelEmitter emitter_;
+  X86Emitter emitter_;
   int width_;
+  int unroll_;
   std::vector<llvm::Value*> index_;
 };
 
 }  // namespace
 
-Status EmitScatter(const ScatterFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  ScatterEmitter(func, ShapeOf(func), machine, module).Emit();
-  return Ok();
+void EmitScatter(const ScatterFunc& func, const ScatterSchedule& schedule,
+                 const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module) {
+  ScatterEmitter(func, schedule, dims, machine, module).Emit();
 }
-
-Result<LaunchShape> LaunchShapeOfScatter(const ScatterFunc& func) { return ShapeOf(func); }
 
 }  // namespace stoker::codegen

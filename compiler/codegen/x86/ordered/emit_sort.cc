@@ -4,63 +4,23 @@
 #include <array>
 
 #include "compiler/codegen/llvm/body/vector_body.h"
-#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 
 namespace stoker::codegen {
 namespace {
 
-struct SortPlan {
-  bool insertion = false;
-  // Keys of 32 bits are sorted together with their positions, as key << 32 | position; others in
-  // an array beside that of the positions.
-  bool packed = true;
-  bool has_work = false;         // The last operand is memory to sort in.
-  std::int64_t array_bytes = 0;  // Of one array of u64 in scratch.
-  LaunchShape launch;
-};
-
-Result<SortPlan> PlanSort(const SortFunc& func) {
-  SortPlan plan;
-  constexpr std::int64_t kMaxExtent = INT64_C(1) << 31;
-  const bool is_constant = func.extent.IsConstant();
-  const std::int64_t extent = is_constant ? func.extent.constant() : kMaxExtent;
-  if (is_constant && extent >= kMaxExtent) {
-    return ResourceExhausted("Sort of " + std::to_string(extent) +
-                             " elements exceeds the limit of " + std::to_string(kMaxExtent) + ".");
-  }
-  plan.packed = SizeInBytes(func.key.dtype) <= 4;
-  plan.insertion = func.keep >= 0 && func.keep <= kMaxInsertedResults && func.keep < extent;
-  plan.has_work = SortWorkElements(func).has_value();
-  if (!plan.has_work) {
-    const std::int64_t items = plan.insertion ? func.keep + 1 : extent;
-    plan.array_bytes = (items * 8 + 63) / 64 * 64;
-    plan.launch.scratch_bytes = plan.array_bytes * (plan.insertion ? 1 : 2) * (plan.packed ? 1 : 2);
-  }
-  LaunchShape& launch = plan.launch;
-  launch.tasks = ProductOf(func.outer);
-  constexpr std::int64_t kAssumedExtent = 1024;
-  launch.min_tasks_per_chunk = MinTasksPerChunk(
-      static_cast<double>(is_constant ? extent : kAssumedExtent) * (plan.insertion ? 2 : 40));
-  DimTable dims;
-  for (const SymDim& dim : func.outer) dims.Add(dim);
-  dims.Add(func.extent);
-  dims.Add(func.key);
-  for (const Access& value : func.values) dims.Add(value);
-  for (const Access& output : func.outputs) dims.Add(output);
-  launch.dims = std::move(dims).Take();
-  return plan;
-}
-
 class SortEmitter {
  public:
-  SortEmitter(const SortFunc& func, const SortPlan& plan, const CpuMachine& machine,
-              llvm::Module& module)
+  SortEmitter(const SortFunc& func, const SortSchedule& schedule, const std::vector<SymDim>& dims,
+              const CpuMachine& machine, llvm::Module& module)
       : func_(func),
-        plan_(plan),
-        emitter_(module, machine, plan.launch.dims,
+        schedule_(schedule),
+        has_work_(SortWorkElements(func).has_value()),
+        array_bytes_(SortArrayBytes(func, schedule)),
+        emitter_(module, machine, dims,
                  static_cast<std::uint32_t>(1 + func.values.size() + func.outputs.size() +
-                                            (plan.has_work ? 1 : 0))),
+                                            (has_work_ ? 1 : 0))),
         b_(emitter_.b()),
         extent_(emitter_.Dim(func.extent)),
         keep_(func.keep < 0 ? extent_ : emitter_.I64(func.keep)) {}
@@ -73,7 +33,7 @@ class SortEmitter {
       index_.assign(at.begin(), at.end());
       index_.push_back(nullptr);
       FindBuffers(task);
-      Sorted sorted = plan_.insertion ? EmitInsertion() : EmitMergeSort();
+      Sorted sorted = schedule_.insertion ? EmitInsertion() : EmitMergeSort();
       EmitOutputs(sorted);
     });
     emitter_.Finish();
@@ -94,15 +54,15 @@ class SortEmitter {
   // Arrays side by side: in scratch, or in this task's part of the work operand.
   void FindBuffers(llvm::Value* task) {
     std::vector<llvm::Value**> arrays;
-    for (std::size_t i = 0; i < (plan_.insertion ? 1U : 2U); ++i) {
+    for (std::size_t i = 0; i < (schedule_.insertion ? 1U : 2U); ++i) {
       arrays.push_back(&buffers_[i].items);
-      if (!plan_.packed) arrays.push_back(&buffers_[i].positions);
+      if (!schedule_.packed) arrays.push_back(&buffers_[i].positions);
     }
     const auto count = static_cast<std::int64_t>(arrays.size());
     for (std::int64_t i = 0; i < count; ++i) {
       llvm::Value*& array = *arrays[static_cast<std::size_t>(i)];
-      if (!plan_.has_work) {
-        array = emitter_.Scratch(plan_.array_bytes * i);
+      if (!has_work_) {
+        array = emitter_.Scratch(array_bytes_ * i);
         continue;
       }
       llvm::Value* before = emitter_.Add(emitter_.Mul(task, emitter_.I64(count)), emitter_.I64(i));
@@ -115,14 +75,14 @@ class SortEmitter {
     return static_cast<std::uint32_t>(1 + func_.values.size() + func_.outputs.size());
   }
   // What accesses to the arrays are tagged with.
-  std::uint32_t Memory() const { return plan_.has_work ? WorkOperand() : KernelEmitter::kScratch; }
+  std::uint32_t Memory() const { return has_work_ ? WorkOperand() : KernelEmitter::kScratch; }
 
   Item Load(const Sorted& array, llvm::Value* i) {
     const auto load = [&](llvm::Value* base) {
       llvm::Value* pointer = emitter_.ElementPointer(base, DType::kI64, i);
       return emitter_.LoadLanes(Memory(), DType::kI64, pointer, 1, nullptr);
     };
-    return {load(array.items), plan_.packed ? nullptr : load(array.positions)};
+    return {load(array.items), schedule_.packed ? nullptr : load(array.positions)};
   }
 
   void Store(const Sorted& array, llvm::Value* i, const Item& item) {
@@ -131,12 +91,12 @@ class SortEmitter {
       emitter_.StoreLanes(Memory(), DType::kI64, pointer, value, nullptr);
     };
     store(array.items, item.key);
-    if (!plan_.packed) store(array.positions, item.position);
+    if (!schedule_.packed) store(array.positions, item.position);
   }
 
   Item Choose(llvm::Value* condition, const Item& x, const Item& y) {
     return {b_.CreateSelect(condition, x.key, y.key),
-            plan_.packed ? nullptr : b_.CreateSelect(condition, x.position, y.position)};
+            schedule_.packed ? nullptr : b_.CreateSelect(condition, x.position, y.position)};
   }
 
   Lanes At(llvm::Value* position) {
@@ -173,7 +133,7 @@ class SortEmitter {
       }
     }
     if (func_.descending) key = b_.CreateNot(key);
-    if (!plan_.packed) return {key, position};
+    if (!schedule_.packed) return {key, position};
     key = b_.CreateShl(b_.CreateZExt(key, b_.getInt64Ty()), emitter_.I64(32));
     return {b_.CreateOr(key, position), nullptr};
   }
@@ -186,11 +146,11 @@ class SortEmitter {
     Values pass = {emitter_.I64(1)};
     for (const Sorted& buffer : buffers_) {
       pass.push_back(buffer.items);
-      if (!plan_.packed) pass.push_back(buffer.positions);
+      if (!schedule_.packed) pass.push_back(buffer.positions);
     }
     const auto buffer_of = [&](const Values& values, std::size_t i) {
-      return plan_.packed ? Sorted{values[1 + i], nullptr}
-                          : Sorted{values[1 + 2 * i], values[2 + 2 * i]};
+      return schedule_.packed ? Sorted{values[1 + i], nullptr}
+                              : Sorted{values[1 + 2 * i], values[2 + 2 * i]};
     };
     emitter_.While(
         pass, [&](const Values& values) { return b_.CreateICmpSLT(values[0], extent_); },
@@ -270,7 +230,7 @@ class SortEmitter {
     emitter_.For(emitter_.I64(0), keep_, 1, [&](llvm::Value* i) {
       const Item item = Load(sorted, i);
       llvm::Value* position =
-          plan_.packed ? b_.CreateAnd(item.key, emitter_.I64(0xffffffff)) : item.position;
+          schedule_.packed ? b_.CreateAnd(item.key, emitter_.I64(0xffffffff)) : item.position;
       for (std::size_t k = 0; k < func_.outputs.size(); ++k) {
         LaneValue value = {position, true};
         if (k == 0) value = LoadAt(emitter_, func_.key, At(position));
@@ -283,8 +243,10 @@ class SortEmitter {
   }
 
   const SortFunc& func_;
-  const SortPlan& plan_;
-  KernelEmitter emitter_;
+  const SortSchedule& schedule_;
+  bool has_work_;             // The last operand is memory to sort in.
+  std::int64_t array_bytes_;  // Of one array of u64 in scratch.
+  X86Emitter emitter_;
   llvm::IRBuilder<>& b_;
   llvm::Value* extent_;
   llvm::Value* keep_;
@@ -294,15 +256,9 @@ class SortEmitter {
 
 }  // namespace
 
-Status EmitSort(const SortFunc& func, const CpuMachine& machine, llvm::Module& module) {
-  STOKER_TRY(const SortPlan plan, PlanSort(func));
-  SortEmitter(func, plan, machine, module).Emit();
-  return Ok();
-}
-
-Result<LaunchShape> LaunchShapeOfSort(const SortFunc& func) {
-  STOKER_TRY(SortPlan plan, PlanSort(func));
-  return std::move(plan.launch);
+void EmitSort(const SortFunc& func, const SortSchedule& schedule, const std::vector<SymDim>& dims,
+              const CpuMachine& machine, llvm::Module& module) {
+  SortEmitter(func, schedule, dims, machine, module).Emit();
 }
 
 }  // namespace stoker::codegen

@@ -8,8 +8,8 @@ from collections import OrderedDict
 
 import pytest
 
-from stoker.captures import attribute_reads
-from stoker.captures.attribute_reads import reads_of
+from stoker.captures.bytecode import attribute_reads
+from stoker.captures.bytecode.attribute_reads import reads_of
 
 MARK = object()
 

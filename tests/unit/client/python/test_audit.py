@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from stoker.captures import audit
-from stoker.captures.paths import ROOT
+from stoker.captures.audit import audit
+from stoker.captures.words.paths import ROOT
 
 RECORD = {
     "nodes": [[ROOT, "local", "x"], [ROOT, "local", "self"], [1, "attr", "scale"]],

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stoker.binding import Stamp
+from stoker.runtime.binding import Stamp
 
 
 def parameters():

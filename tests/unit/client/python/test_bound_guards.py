@@ -5,11 +5,11 @@ import types
 import pytest
 import torch
 
-from stoker.captures.bound import compile_check
-from stoker.captures.checks import keys_of, tensor_words
-from stoker.captures.identity import Describer
-from stoker.captures.paths import ROOT, Paths, Scope, evaluate
-from stoker.captures.values import encode
+from stoker.captures.check.bound import compile_check
+from stoker.captures.premises.checks import keys_of, tensor_words
+from stoker.captures.words.identity import Describer
+from stoker.captures.words.paths import ROOT, Paths, Scope, evaluate
+from stoker.captures.words.values import encode
 
 
 class Thing:

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from stoker.captures.code import attributes_of_global, decode_code, encode_code, global_names
-from stoker.captures.reads import chains_of
+from stoker.captures.bytecode.reads import chains_of
+from stoker.captures.words.code import attributes_of_global, decode_code, encode_code, global_names
 
 
 def of(source):

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from stoker.captures import direct, frames
+from stoker.captures import direct
+from stoker.captures.install import frames
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import threading
 
-from stoker.gate import Gate
+from stoker.runtime.gate import Gate
 
 
 def test_alone_waits_for_those_inside():

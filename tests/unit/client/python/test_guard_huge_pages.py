@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from stoker.captures import native
+from stoker.captures.check import native
 
 _COLLAPSE = 25  # MADV_COLLAPSE of Linux 6.1.
 _HUGE_PAGE = 2 << 20

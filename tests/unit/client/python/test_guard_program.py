@@ -14,12 +14,12 @@ import weakref
 import pytest
 import torch
 
-from stoker.captures import native
-from stoker.captures.checks import keys_of, tensor_words
-from stoker.captures.identity import Describer
-from stoker.captures.paths import ROOT, Paths, Scope, evaluate, text
-from stoker.captures.program import GuardProgram
-from stoker.captures.values import encode
+from stoker.captures.check import native
+from stoker.captures.check.program import GuardProgram
+from stoker.captures.premises.checks import keys_of, tensor_words
+from stoker.captures.words.identity import Describer
+from stoker.captures.words.paths import ROOT, Paths, Scope, evaluate, text
+from stoker.captures.words.values import encode
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
 

@@ -9,12 +9,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from stoker.captures import native
-from stoker.captures.identity import Describer
-from stoker.captures.paths import ROOT, Paths
-from stoker.captures.program import GuardProgram
-from stoker.captures.values import NotPortable
-from stoker.pytorch import state
+from stoker.captures.check import native
+from stoker.captures.check.program import GuardProgram
+from stoker.captures.words.identity import Describer
+from stoker.captures.words.paths import ROOT, Paths
+from stoker.captures.words.values import NotPortable
+from stoker.pytorch import modules, state
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
 
@@ -64,7 +64,7 @@ def model_guarded():
     guarded = Guarded(self=Model())
     inner = guarded.paths.add(guarded.paths.add(guarded.roots["self"], "attr", "_modules"), "item", "inner")
     guarded.add(guarded.paths.add(inner, "attr", "in_features"), "equals", 2)
-    for name in native._HOOKS:
+    for name in modules.HOOKS:
         guarded.add(guarded.paths.add(inner, "attr", name), "length", 0)
     return guarded.warm()
 

@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from stoker.captures.held import held
+from stoker.captures.words.held import held
 
 
 class Answers:

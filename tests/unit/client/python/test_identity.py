@@ -48,7 +48,7 @@ class Thing:
 
 REPORT = """
 import json, sys
-from stoker.captures.identity import Describer, code_digest
+from stoker.captures.words.identity import Describer, code_digest
 import subject
 describe = Describer()
 print(json.dumps({
@@ -93,7 +93,7 @@ def of(source):
     ("return self", "return self.x"), ("return A", "return A()"), ("class A:", "class A(list):"),
     ("def g", "def h"), ("x = 1", "x = 1 if a else 2")])
 def test_code_of_a_nested_class_counts(old, new):
-    from stoker.captures.identity import code_digest
+    from stoker.captures.words.identity import code_digest
 
     source = """
     def f(a):
@@ -114,7 +114,7 @@ _MANY = "\n".join(f"    b = ({n}.5, b, None)" for n in range(400))  # More than 
 
 @pytest.mark.parametrize("body", ["    return None", "    b = 7.5\n    return b, a(1.5, key='text'), None, 7.5"])
 def test_documentation_of_a_function_does_not_count(body):
-    from stoker.captures.identity import code_digest
+    from stoker.captures.words.identity import code_digest
 
     plain = code_digest(of(f"def f(a, b=0):\n{body}\n"))
     for text in ("Text.", "Other text.", "7.5"):
@@ -125,7 +125,7 @@ def test_documentation_of_a_function_does_not_count(body):
     ("(1.5, 2.5)", "(2.5, 1.5)"), ("a(0, -0.0)", "a(-0.0, 0)"), ("key=3.5", "word=3.5"), ("lambda: 4.5", "lambda: 5.5"),
     ("6.5 + a", "a + 6.5"), ("b = 9.5, 8.5, a", "b = 8.5, 9.5, a"), ("300.75", "299.5"), ("'text'", "'other'")])
 def test_constants_of_a_function_count(old, new):
-    from stoker.captures.identity import code_digest
+    from stoker.captures.words.identity import code_digest
 
     source = f"""def f(a, b=0):
 {_MANY}
@@ -139,7 +139,7 @@ def test_constants_of_a_function_count(old, new):
 
 
 def test_methods_of_a_class_count_and_its_plain_data_do_not():
-    from stoker.captures.identity import Describer
+    from stoker.captures.words.identity import Describer
 
     def define(text):
         scope = {"__name__": "subject"}
@@ -152,7 +152,7 @@ def test_methods_of_a_class_count_and_its_plain_data_do_not():
 
 
 def test_a_method_that_its_own_object_holds_is_described():
-    from stoker.captures.identity import Describer
+    from stoker.captures.words.identity import Describer
 
     class Thing:
         def scaled(self, amount):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from stoker.layout import layout_of, row_major
+from stoker.graph.layout import layout_of, row_major
 
 X = torch.empty(2, 3, 4)
 

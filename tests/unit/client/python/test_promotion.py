@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from stoker.aten_ops.registry import promote
-from stoker.graph_text import Value
-from stoker.layout import DTYPES
+from stoker.graph.layout import DTYPES
+from stoker.graph.text import Value
 
 TENSORS = [(dtype, shape) for dtype in DTYPES for shape in ((2,), ())]
 

@@ -7,10 +7,10 @@ import os
 import pytest
 import torch
 
-from stoker.captures import features, verdicts
-from stoker.captures.trial import MARK
-from stoker.library import StokerError
-from stoker.not_portable import NotPortable
+from stoker.base.not_portable import NotPortable
+from stoker.captures.trust import features, verdicts
+from stoker.captures.trust.verdicts import MARK
+from stoker.libstoker.library import StokerError
 from stoker.pytorch import facts, guards, installation, names, versions
 from stoker.pytorch.names import NAMES, Name
 from stoker.pytorch.unknown import require_defaults
@@ -47,6 +47,10 @@ class Fields:
     third: list = dataclasses.field(default_factory=list)
 
 
+class Holds:
+    first: int
+
+
 @pytest.mark.parametrize("path, parameters, fields, expected", [
     ("two", ("first", "second"), None, None),
     ("two", ("first",), None, "does not take"),
@@ -58,6 +62,8 @@ class Fields:
     ("two.attribute", None, None, "is not there"),
     ("Fields", None, ("first", "third"), None),
     ("Fields", None, ("fourth",), "has no fourth"),
+    ("Holds", None, ("first",), None),
+    ("Holds", None, ("second",), "has no second"),
 ])
 def test_a_name_is_as_it_must_be_or_said_to_differ(path, parameters, fields, expected):
     found = facts.difference_of(Name(f"{__name__}:{path}", (), "", parameters, fields))

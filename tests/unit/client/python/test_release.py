@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from stoker import library, release
-from stoker.binding import Stamp
-from stoker.executable import Executable as CompiledExecutable
+from stoker.libstoker import library
+from stoker.runtime import release
+from stoker.runtime.binding import Stamp
+from stoker.runtime.executable import Executable as CompiledExecutable
 
 
 class Executable:

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from stoker import runtime
-from stoker.library import StokerError
-from stoker.layout import row_major
-from stoker.program import Copy, EagerCall, Program, Slot
+from stoker.graph.layout import row_major
+from stoker.graph.program import Copy, EagerCall, Program, Slot
+from stoker.libstoker.library import StokerError
+from stoker.runtime import programs
 
 
 def program_of(function, result):
@@ -17,14 +17,14 @@ def program_of(function, result):
 
 @pytest.mark.parametrize("result", [None, (torch.float32, (2, 3))])
 def test_a_result_as_it_was_traced_is_passed_on(result):
-    given, = runtime.run_of(program_of(torch.neg, result), [])([torch.ones(2, 3)])
+    given, = programs.run_of(program_of(torch.neg, result), [])([torch.ones(2, 3)])
     assert torch.equal(given, -torch.ones(2, 3))
 
 
 def test_a_result_that_pytorch_alone_reads_may_be_another():
     program = Program(
         2, {}, [EagerCall(lambda x: x.double(), (Slot(0),), {}, 1, (torch.float32, (2, 3)))], [Slot(1)], {})
-    given, = runtime.run_of(program, [])([torch.ones(2, 3)])
+    given, = programs.run_of(program, [])([torch.ones(2, 3)])
     assert given.dtype == torch.float64
 
 
@@ -34,7 +34,7 @@ def test_a_result_that_pytorch_alone_reads_may_be_another():
     (lambda x: x.tolist(), "list")])
 def test_another_result_is_refused_with_what_it_is(function, found):
     with pytest.raises(StokerError, match=f"gave {found}, not"):
-        runtime.run_of(program_of(function, (torch.float32, (2, 3))), [])([torch.ones(2, 3)])
+        programs.run_of(program_of(function, (torch.float32, (2, 3))), [])([torch.ones(2, 3)])
 
 
 def test_a_graph_whose_operator_returns_another_shape_runs_in_eager():
@@ -45,7 +45,7 @@ def test_a_graph_whose_operator_returns_another_shape_runs_in_eager():
         errors.append(error)
         return lambda arguments: [arguments[0] * 0]
 
-    run = runtime.rescued(runtime.run_of(program, []), in_eager)
+    run = programs.rescued(programs.run_of(program, []), in_eager)
     assert run([torch.ones(2, 3)])[0].sum() == 0 and run([torch.ones(2, 3)])[0].sum() == 0
     assert len(errors) == 1
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stoker.captures.reads import takes_exceptions
-from stoker.captures.set_order import shows_order
+from stoker.captures.bytecode.reads import takes_exceptions
+from stoker.captures.bytecode.set_order import shows_order
 
 KNOWN = frozenset(("a", "b"))
 

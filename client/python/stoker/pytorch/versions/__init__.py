@@ -17,7 +17,7 @@ def number_of(version):
 
 @functools.cache
 def adapter():
-    """The module for this PyTorch. One that is too old gets the oldest's; features.py turns it down."""
+    """The module for this PyTorch. One that is too old gets the oldest's; facts.py turns it down."""
     found = number_of(torch.__version__)
     name = next((name for first, name in _ADAPTERS if found >= first), _ADAPTERS[-1][1])
     return importlib.import_module(f"{__name__}.{name}")

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "compiler/schedule/cpu/product_layout.h"
+#include "compiler/machine/machine.h"
 
 namespace stoker {
 namespace {
@@ -227,7 +227,7 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
   pack.n = n;
   pack.source = {0, c.dtype, MapOf(pack_strides), {}};
   const ProductLayout product =
-      ChooseProductLayout(c.dtype, c.numerics, m_total, n, k_total, target);
+      MachineOf(target).value()->LayoutOf({c.dtype, c.numerics, m_total, n, k_total});
   pack.layout = product.rhs;
   contraction.parts = product.parts;
   flushes =

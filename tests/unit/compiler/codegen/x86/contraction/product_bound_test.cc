@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/schedule/cpu/product_layout.h"
+#include "compiler/machine/machine.h"
 #include "tests/unit/compiler/codegen/x86/contraction/contraction_case.h"
 
 namespace stoker {
@@ -241,11 +241,11 @@ TEST_P(ProductBoundTest, Matmul_LowerNumerics_LoseNoMoreThanTheyMay) {
     for (const Size& size : {Size{1, 96}, Size{17, 33}, Size{65, 257}}) {
       ContractionCase c = Matmul(DType::kF32, size.m, kColumns, size.k);
       c.numerics = numerics;
-      if (ChooseProductLayout(DType::kF32, numerics, size.m, kColumns, size.k, GetParam()) ==
-          ChooseProductLayout(DType::kF32, Numerics::kHighest, size.m, kColumns, size.k,
-                              GetParam())) {
-        continue;
-      }
+      const auto machine = MachineOf(GetParam()).value();
+      const auto layout_with = [&](Numerics asked) {
+        return machine->LayoutOf({DType::kF32, asked, size.m, kColumns, size.k});
+      };
+      if (layout_with(numerics) == layout_with(Numerics::kHighest)) continue;
       const bool is_rounded = numerics == Numerics::kMedium;
       Check(c, GetParam(), is_rounded ? OfBF16(FiniteTerms()) : FiniteTerms());
       Check(c, GetParam(), is_rounded ? OfBF16(SpecialTerms()) : SpecialTerms());

@@ -1,0 +1,1 @@
+"""Starts that are traced all the same, and compared with the capture."""

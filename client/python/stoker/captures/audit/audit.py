@@ -1,0 +1,151 @@
+"""Audits: the frame of a start that is or could be warm is traced all the same, and the trace compared with the capture.
+
+Where PyTorch is none that Stoker was tested with, the first starts of every capture are traced in place of being warm:
+nothing of one that differs has run. Elsewhere a share of the warm starts is traced beside the job (beside.py): one in
+64, and the first with other installed packages than it was recorded with. A capture that differs goes out of the store,
+for everyone, with one line that names the first difference.
+"""
+
+import functools
+import json
+import os
+import re
+import secrets
+
+from ...base.log import logger, warn_once
+from ...libstoker.library import StokerError
+from ..store import store
+from ..store.key import key_of_fields, recorder_text
+from ..store.notes import note
+from ..trust import features
+from ..words import installed
+from ..words.digests import digest_of
+from ..words.paths import text
+
+FIRST_STARTS = 3  # Of each capture.
+ONE_IN = "STOKER_AUDIT_ONE_IN"  # Warm starts; 0: none is drawn.
+DEFAULT_ONE_IN = 64
+
+_PREFIX = re.compile(r"__stoker_[0-9a-f]+_")
+
+
+def is_due(stored):
+    """Is this start of a capture that holds to be audited?"""
+    return not features.is_trusted() and _passed(stored) < FIRST_STARTS
+
+
+def is_drawn(stored, record):
+    """Is this warm start to be audited beside the job?"""
+    if features.mode() == "audit":
+        return True
+    if not _one_in() or features.mode() == "trial":
+        return False
+    packages = installed.packages()
+    changed = record["packages"] != packages and _audits(stored).get("packages") != packages
+    return changed or secrets.randbelow(_one_in()) == 0  # The program's random numbers stay its own.
+
+
+@functools.cache
+def _one_in():
+    text = os.environ.get(ONE_IN, str(DEFAULT_ONE_IN))
+    if text.isdecimal():
+        return int(text)
+    warn_once(ONE_IN, "%s is '%s', which is no number of starts; %d is used.", ONE_IN, text, DEFAULT_ONE_IN)
+    return DEFAULT_ONE_IN
+
+
+def stands_for(key, stored, record):
+    """Does the capture say what was traced anew, `record`? Notes how its audit went; one that is wrong is dropped."""
+    expected, found = stored.record(), json.loads(json.dumps(record))
+    different = first_difference(expected, found)
+    if different is not None and _symbolic_dims(expected) == _symbolic_dims(found):
+        what, before, now = different
+        store.drop(key, stored)
+        note(key.entry, "differing", what, f"{now}, not {before}")
+        warn_once(
+            ("differing", key.entry),
+            "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
+            key.entry, what, now, before)
+        return False
+    # One of symbolic sizes and one of these sizes alone are both right, and nothing is to be compared.
+    if different is None:
+        note(key.entry, "audited")
+    store.put(_key(stored), f"audits of {key.entry}", {
+        "passed": _passed(stored) + 1, "packages": installed.packages()})
+    return different is None
+
+
+def first_difference(one, other):
+    """(what, of one, of the other) of two records of the same start, or None."""
+    for what, read in _PARTS:
+        expected, found = read(one), read(other)
+        if expected != found:
+            return what, _first_of(expected, found), _first_of(found, expected)
+    return None
+
+
+def _symbolic_dims(record):
+    """Of each guarded tensor: which of its dims are symbolic."""
+    nodes = record["nodes"]
+    return sorted(
+        f"{text(nodes, place)} {[size is None for size in expected['size']]}"
+        for place, kind, expected, _ in record["guards"] if kind == "tensor")
+
+
+def _guards(record):
+    return sorted(
+        f"{text(record['nodes'], place)} {kind} "
+        f"{text(record['nodes'], expected) if kind == 'same' else expected}"
+        for place, kind, expected, _ in record["guards"])
+
+
+def _bytecode(record):
+    return [*_instructions(record["code"]), *(
+        f"{kind} {_instructions(body) if kind == 'function' else body}"
+        for _, kind, body in record["globals"])]
+
+
+def _instructions(code):
+    """What the code does, without lines, and without names of locals: Dynamo numbers them."""
+    constants = [
+        _instructions(constant["code"]) if isinstance(constant, dict) and "code" in constant
+        else constant for constant in code["co_consts"]]
+    names = [_PREFIX.sub("", name) for name in code["co_names"]]
+    return [
+        f"instructions with digest {digest_of(code['co_code'])}", f"constants {constants}",
+        f"names {names}", f"{len(code['co_varnames'])} locals"]
+
+
+_PARTS = (
+    ("a guard", _guards),
+    ("a guard on sizes", lambda record: sorted(record["shapes"])),
+    ("code", lambda record: record["facts"]["codes"]),
+    ("the bytecode", _bytecode),
+    ("a graph", lambda record: [graph["eager"] for graph in record["graphs"]]),
+    ("what happens around a graph", lambda record: [graph["runtime"] for graph in record["graphs"]]),
+)
+
+
+def _first_of(these, others):
+    """What is in one list alone, for people."""
+    return str(next((item for item in these if item not in others), "nothing"))[:300]
+
+
+def _passed(stored):
+    passed = _audits(stored).get("passed")
+    return passed if isinstance(passed, int) else 0
+
+
+def _audits(stored):
+    """What is known of its audits so far."""
+    try:
+        for found in store.find(_key(stored)).captures:
+            known = found.record()
+            return known if isinstance(known, dict) else {}
+    except (StokerError, ValueError) as error:
+        logger.info("captures: no audit is known: %r", error)
+    return {}
+
+
+def _key(stored):
+    return key_of_fields((("entry", f"audits of {stored.digest}"), ("frontend", recorder_text())))

@@ -1,0 +1,1 @@
+"""What CPython's bytecode may read: code objects in, names out."""

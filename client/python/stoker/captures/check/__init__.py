@@ -1,0 +1,1 @@
+"""The guards of a capture, checked against a live program."""

@@ -1,0 +1,200 @@
+"""The guards of a capture, checked against a live program.
+
+The first check compares everything by value, import path and digest. What it finds equal is then bound to
+the live objects, so that later checks compare objects by identity.
+"""
+
+import importlib
+import sys
+from typing import NamedTuple
+
+from ...pytorch import state
+from ...pytorch.marks import COMPILER
+from ..bytecode.reads import ALL
+from ..premises import checks, environment, facts, members, objects, sameness, trees
+from ..premises.shapes import compile_expressions
+from ..words.identity import Describer
+from ..words.paths import ROOT, Scope, Unreachable, evaluate, text
+from . import native
+from .bound import compile_check
+
+
+ALL_HOLD = -1  # What the extension says.
+
+
+class Failure(NamedTuple):
+    """Why a capture does not hold."""
+
+    reason: str  # One of few words, for counting.
+    what: str  # Source expression, or what else differs.
+    expected: str
+    found: str
+    where: str = ""  # The user's line that made the guard.
+
+    def __str__(self):
+        line = f" ({self.where})" if self.where else ""
+        return f"{self.what} is {self.found}, not {self.expected}{line}"
+
+
+class GuardProgram:
+    def __init__(self, record, global_values, plain=None):
+        """`plain`: a Describer without names, of the moment of the first check."""
+        self._record = record
+        self._plain = plain
+        self._nodes = record["nodes"]
+        self._guards = record["guards"]
+        self._globals = global_values
+        self._first_shape_failure = compile_expressions(record["shapes"])
+        self._values = None
+        self._native = None
+        self._describe = None
+
+    def first_failure(self, local_values):
+        """None if all guards hold."""
+        different = state.difference(self._record["state"])
+        if different:
+            name, expected, found = different
+            return Failure("state", f"torch state {name}", str(expected), str(found))
+        plain = None if _load_modules(self._nodes) else self._plain  # Modules may change what they find.
+        self._describe = self._new_describer(plain)
+        different = (
+            facts.first_difference(self._record["facts"], self._describe)
+            or environment.first_difference(self._record["environment"])
+            or trees.first_difference(self._record["trees"]))
+        if different:
+            what, expected, found = different
+            return Failure("code", what, str(expected), str(found))
+        self._native = native.program(self._record, self._globals, self._ask)
+        if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
+            return self._rest_failure(local_values)
+        return self._first_failure_in_python(local_values)
+
+    def _first_failure_in_python(self, local_values):
+        """The reference, and the text of what the extension found."""
+        self._values = self._evaluate(local_values)
+        for guard in self._guards:
+            if not self._holds(guard, self._describe):
+                return self._failure(guard, self._describe)
+        return self._relation_failure() or self._rest_failure(local_values)
+
+    def _ask(self, number, value):
+        _, kind, expected, _ = self._guards[number]
+        return checks.matches(kind, value, expected, self._describe)
+
+    def _holds(self, guard, describe):
+        place, kind, expected, _ = guard
+        if kind == "same":
+            return self._values[place] is self._values[expected]
+        return checks.matches(kind, self._values[place], expected, describe)
+
+    def _failure(self, guard, describe):
+        place, kind, expected, where = guard
+        what = text(self._nodes, place)
+        if kind == "same":
+            return Failure(
+                "sameness", what, text(self._nodes, expected), "another object", where)
+        return Failure(
+            _REASONS.get(kind, "value"), what, f"{kind} {expected}",
+            checks.found_text(kind, self._values[place], describe), where)
+
+    def _relation_failure(self):
+        seen = {}
+        for place in self._record["distinct"]:
+            other = seen.setdefault(id(self._values[place]), place)
+            if other != place:
+                return Failure(
+                    "sameness", text(self._nodes, place), "an object of its own",
+                    text(self._nodes, other))
+        return None
+
+    def _rest_failure(self, local_values):
+        if self._record["apart"] and not _lie_apart(
+                self._evaluate(local_values), self._record["distinct"]):
+            return Failure("sameness", "inputs", "tensors with memory of their own", "shared memory")
+        expression = self._first_shape_failure(local_values)
+        if expression is not None:
+            return Failure("shape", expression, "true", "false")
+        different = objects.first_difference(
+            self._nodes, self._record["objects"], self._describe, local_values, self._globals
+        ) or objects.first_tensor_difference(
+            self._nodes, self._record["tensors"], self._describe, local_values, self._globals
+        ) or objects.first_kind_difference(
+            self._nodes, self._record["kinds"], local_values, self._globals
+        ) or members.first_difference(self._nodes, self._record["members"], local_values, self._globals)
+        if different:
+            return Failure("attributes", *different)
+        different = sameness.first_difference(
+            self._nodes, self._record["identities"], local_values, self._globals)
+        return Failure("sameness", *different) if different else None
+
+    def _new_describer(self, plain=None):
+        names = self._record["names"]
+        return Describer(names if names is ALL else frozenset(names), plain, self._record["enumerates"])
+
+    def _evaluate(self, local_values):
+        return evaluate(self._nodes, Scope(local_values, self._globals))
+
+    def bind(self):
+        """After first_failure gave None: a function of the locals that tells whether all still holds."""
+        record, first_shape_failure = self._record, self._first_shape_failure
+        apart = record["distinct"] if record["apart"] else ()
+        has_rest = bool(apart or record["shapes"])
+        guards_hold = self._native.holds if self._native is not None else self._bind_in_python()
+        # What the first check described may change from now on.
+        self._values, self._plain, self._describe = None, None, self._new_describer()
+        if self._native is None or not self._native.bind_state(*state.parts()):
+            guards_hold = _both(state.watcher(), guards_hold)
+        if not has_rest:
+            return guards_hold
+
+        def check(local_values):
+            return (
+                guards_hold(local_values)
+                and (not apart or _lie_apart(self._evaluate(local_values), apart))
+                and first_shape_failure(local_values) is None)
+
+        return check
+
+    def _bind_in_python(self):
+        bound, compiled = [self._values], []
+
+        def guards_hold(local_values):
+            if not compiled:  # Not before the second call: a start must not wait for it.
+                compiled.append(compile_check(
+                    self._nodes, self._guards, self._record["distinct"], bound.pop(), self._globals,
+                    self._describe))
+            return compiled[0](local_values)
+
+        return guards_hold
+
+
+def _both(state_unchanged, guards_hold):
+    return lambda local_values: state_unchanged() and guards_hold(local_values)
+
+
+def _lie_apart(values, places):
+    """Do these tensors share no memory? A graph that changes an input in place relies on it."""
+    memory = {values[place].untyped_storage().data_ptr() for place in places}
+    return len(memory) == len(places)
+
+
+_REASONS = {
+    "is": "object", "type": "type", "tensor": "tensor", "length": "length", "keys": "keys",
+    "dynamic": "shape", "contains": "keys", "lacks": "keys"}
+
+
+def _load_modules(nodes):
+    """Modules that the trace loaded on its way; guards look into them. True if one was missing."""
+    missing = [
+        name for parent, step, name in nodes
+        if parent == ROOT and step == "module" and name not in sys.modules
+        and not name.startswith(COMPILER)]
+    for name in missing:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            pass  # Its guards fail, and name it.
+    return bool(missing)
+
+
+__all__ = ["Failure", "GuardProgram", "Unreachable"]

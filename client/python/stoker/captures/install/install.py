@@ -1,0 +1,93 @@
+"""From a capture's JSON to something that runs: bytecode, the globals it expects, and its guard."""
+
+import builtins
+import importlib
+import types
+from typing import Any, NamedTuple
+
+from ...base import tally
+from ...base.log import warn_once
+from ...libstoker.library import StokerError
+from ...pytorch.bytecode import WithoutDynamo
+from ...pytorch.marks import COMPILER
+from ..check.program import Failure, GuardProgram
+from ..store.notes import note
+from ..words.code import decode_code
+from ..words.values import decode
+from . import sized
+from .inference import make_callable
+from .loading import load_program
+
+
+class Installed(NamedTuple):
+    code: types.CodeType
+    check: Any  # f(locals) -> bool
+    guards: int
+    graphs: int
+
+
+def install(record, local_values, global_values, file_name, wrap, describe):
+    """An Installed, or the Failure that says why not. `wrap`: what the graphs' callables are passed through
+    before bytecode calls them; None where Dynamo is not there to run resume functions; `describe`: that of the key,
+    a Describer without names. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
+    program = GuardProgram(record, global_values, describe)
+    failure = program.first_failure(local_values)
+    if failure is not None:
+        return failure
+    if wrap is None and any(map(_needs_dynamo, record["globals"])):
+        return Failure("needs Dynamo", "the bytecode", "free of graph breaks", "not")
+    code = decode_code(record["code"], file_name)
+    functions = []
+    for words in record["graphs"]:
+        try:
+            function = _load(words, record["key"][0][1])
+        except StokerError as error:
+            return Failure("artifact", "an artifact", "in the store", str(error))
+        functions.append(function if wrap is None else wrap(function))
+    made = {
+        name: _global(kind, body, functions, global_values, file_name)
+        if wrap is not None or kind != "dynamo" else WithoutDynamo
+        for name, kind, body in record["globals"]}
+    for name, value in made.items():
+        # Where both ways meet in one process, what works under Dynamo works without it too.
+        if wrap is not None or name not in global_values:
+            global_values[name] = value
+    return Installed(code, program.bind(), len(record["guards"]), len(functions))
+
+
+def _needs_dynamo(words):
+    _, kind, body = words
+    if kind == "dynamo":
+        return not all(name and hasattr(WithoutDynamo, name) for name in body)
+    return kind == "function" or kind == "module" and body.startswith(COMPILER)
+
+
+def _load(words, entry):
+    """The callable of a graph, over the artifacts of its request keys."""
+
+    def failed(error):
+        warn_once(
+            "captured graph failed", "a captured graph failed and runs in eager from now on: %s",
+            error)
+        tally.count("graphs_eager")
+        note(entry, "failed", error.kind, str(error))
+
+    run = load_program(words["program"]) if "program" in words else sized.run_of(words)
+    return make_callable(words, run, failed)
+
+
+def _global(kind, body, functions, global_values, file_name):
+    if kind == "module":
+        return importlib.import_module(body)
+    if kind == "dynamo":
+        return importlib.import_module(f"{COMPILER}.utils")
+    if kind == "builtins":
+        return vars(builtins)
+    if kind == "graph":
+        return functions[body]
+    if kind == "function":
+        code = decode_code(body, file_name)
+        return types.FunctionType(code, global_values, code.co_name)
+    if kind == "value":
+        return decode(body)
+    raise ValueError(f"a global of kind {kind}")

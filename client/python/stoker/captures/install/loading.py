@@ -1,0 +1,47 @@
+"""A stored program, over the artifacts of its request keys."""
+
+import time
+
+from ...base import tally
+from ...base.log import warn_once
+from ...graph.program import Segment
+from ...libstoker.client import client
+from ...pytorch import state
+from ...runtime import programs
+from ...runtime.executable import Executable
+from ..words.graphs import decode_program
+
+# What libstoker says about an executable and is added up over a program.
+_SUMS = ("lookup_s", "load_s", "kernels_unique", "launches")
+
+
+def load_program(words):
+    """A function of the list of inputs. StokerError when an artifact is not there or does not load."""
+    program = decode_program(words)
+    started = time.perf_counter()
+    record = {
+        "captured": True, "nodes": 0, "capture_s": 0.0, "mapping_s": 0.0, "compile_s": 0.0,
+        "bind_s": 0.0, "fallback_ops": dict(program.fallbacks),
+        "sources": [], "request_keys": []}
+
+    def on_bind(seconds, prepared_from):
+        record["bind_s"] += seconds
+        record["prepared_from"] = prepared_from
+
+    executables = []
+    for segment in (step for step in program.steps if isinstance(step, Segment)):
+        executable = Executable(client().load(segment.text, state.numerics()), segment, on_bind)
+        executables.append(executable)
+        description = executable.describe()
+        for name in _SUMS:
+            record[name] = record.get(name, 0) + (description.get(name) or 0)
+        record["sources"].append(description.get("source"))
+        record["request_keys"].append(description.get("request_key"))
+    record["segments"] = len(executables)
+    record["ready_s"] = time.perf_counter() - started
+    tally.count("graphs")
+    tally.remember_compile(record)
+    for operator, reason in program.fallbacks.items():
+        tally.count_fallback(operator)
+        warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
+    return programs.run_of(program, executables)

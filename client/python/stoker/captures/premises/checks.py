@@ -1,0 +1,113 @@
+"""The kinds of portable guards: what each compares. A guard is [node, kind, expected, where].
+
+matches(kind, value, expected, describe) tells whether a live value is what it was. Types count: True is
+not 1, and a subclass is not its base.
+"""
+
+import math
+
+import torch
+
+from ...pytorch.tensors import dynamic_dims, keys_number
+from ..words.paths import Unreachable
+from ..words.values import NotPortable, data_of, decode, encode
+
+_NOT_THERE = object()
+
+
+def tensor_words(tensor, size, stride):
+    """What kernels and eager operators are specialized to. A dim is None where it is symbolic."""
+    return {
+        "dtype": str(tensor.dtype), "device": tensor.device.type,
+        "requires_grad": tensor.requires_grad, "size": size, "stride": stride,
+        "keys": keys_number(tensor)}
+
+
+def keys_of(mapping):
+    if not isinstance(mapping, dict):
+        raise NotPortable(f"the keys of a {type(mapping).__name__}")
+    return [encode(key) for key in dict.keys(mapping)]
+
+
+def _equals(value, expected, describe):
+    wanted = decode(expected)
+    if type(value) is not type(wanted):
+        return False
+    if type(value) is float and math.isnan(wanted):
+        return math.isnan(value)
+    return value == wanted and encode(value) == expected
+
+
+def _tensor(value, expected, describe):
+    if not isinstance(value, torch.Tensor) or value.dim() != len(expected["size"]):
+        return False
+    size = [
+        None if wanted is None else found for wanted, found in zip(expected["size"], value.shape)]
+    stride = [
+        None if wanted is None else found
+        for wanted, found in zip(expected["stride"], value.stride())]
+    return tensor_words(value, size, stride) == expected
+
+
+def _type(value, expected, describe):
+    return list(describe.class_words(type(value))) == expected
+
+
+def _length(value, expected, describe):
+    return len(value) == expected
+
+
+_KINDS = {
+    "equals": _equals,
+    "is": lambda value, expected, describe: describe(value) == expected,
+    "type": _type,
+    "tensor": _tensor,
+    "length": _length,
+    "data": lambda value, expected, describe: repr(data_of(value)) == repr(expected),
+    "keys": lambda value, expected, describe: repr(keys_of(value)) == repr(expected),  # True is not 1.
+    "contains": lambda value, expected, describe: decode(expected) in value,
+    "lacks": lambda value, expected, describe: decode(expected) not in value,
+    "has attribute": lambda value, expected, describe: hasattr(value, expected),
+    "has no attribute": lambda value, expected, describe: not hasattr(value, expected),
+    "own attributes lack": lambda value, expected, describe: (
+        expected not in object.__getattribute__(value, "__dict__")),
+    "dynamic": lambda value, expected, describe: (
+        dynamic_dims(value).issubset(expected)),
+}
+
+
+def matches(kind, value, expected, describe):
+    holds = _KINDS[kind]  # KeyError for a capture that is damaged.
+    if type(value) is Unreachable:
+        return False
+    try:
+        return holds(value, expected, describe)
+    except Exception:  # Of another type, which has no such thing, or whatever its methods raise.
+        return False
+
+
+def found_text(kind, value, describe):
+    """What a failed guard found, for people."""
+    try:
+        return _text(kind, value, describe)
+    except Exception as error:  # Whatever its methods raise.
+        return f"something that raises {type(error).__name__}"
+
+
+def _text(kind, value, describe):
+    if type(value) is Unreachable:
+        return f"nothing ({value.why})"
+    if kind == "tensor" and isinstance(value, torch.Tensor):
+        return str(tensor_words(value, list(value.shape), list(value.stride())))
+    if kind == "length":
+        return f"length {len(value)}"
+    if kind == "type":
+        return str(describe.class_words(type(value)))
+    if kind == "keys":
+        return str(list(value))
+    if kind == "is":
+        try:
+            return str(describe(value))
+        except NotPortable:
+            pass
+    return repr(value)[:200]

@@ -1,0 +1,114 @@
+"""What code may read outside of the program's objects: environment variables, which rank this is, hashes and the order
+of sets, which the seed of hashes decides, and which packages and modules there are.
+"""
+
+import importlib.machinery
+import os
+import sys
+
+from ...pytorch.state import rank
+from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
+from ..words.held import module_name_of
+from ..words.installed import packages_now
+from ..words.process import is_run_for_its_result
+from ..words.values import NotPortable
+
+_MAPPINGS = ("environ", "environb")
+_FUNCTIONS = ("getenv", "getenvb")
+_NAMES = frozenset((*_MAPPINGS, *_FUNCTIONS))
+_HASHED = "stoker"
+_DISTRIBUTED = "torch.distributed"
+# What is asked there follows from which packages are installed; of a module by itself, from where it is looked for.
+_OF_PACKAGES = ("importlib.metadata", "importlib.resources", "importlib_metadata", "importlib_resources", "pkg_resources")
+_OF_MODULES = ("importlib.util", "importlib._bootstrap", "importlib.machinery", "_frozen_importlib", "pkgutil")
+
+
+def environment_of(reached, texts, nodes, values, constants, described):
+    """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `nodes`, `values`: of guarded objects;
+    `constants`: texts of the trace; `described`: names of the process's functions that descriptions hold. NotPortable where code makes names, or reads them from what it does not call the environment."""
+    readers = [
+        code for outer in reached.codes for code in code_inside(outer) if not _NAMES.isdisjoint(code.co_names)]
+    variables = texts.union(*(_variables_read(code, reached) for code in readers if not _is_of_os(code)))
+    met = [(names[-1], value) for (_, names), value in reached.chains.items()]
+    met += [(argument, value) for (_, _, argument), value in zip(nodes, values)]
+    if any(_is_environment(value) and name not in _NAMES for name, value in met):
+        raise NotPortable("environment variables under another name")
+    asked = sorted(reached.asked_of_the_process(constants).union(
+        described, (value.__name__ for value in values if is_run_for_its_result(value))))
+    if asked:
+        raise NotPortable(f"what only this process can say, {asked[0]}()")
+    makes_sets, sets = reached.shown_sets(values)
+    if any(map(is_ordered_by_address, sets)):
+        raise NotPortable("a set of objects, which addresses order")
+    return {
+        "variables": [[name, os.environ.get(name)] for name in sorted(variables)] if readers else [],
+        "packages": packages_now() if _asks_of(reached, _OF_PACKAGES + _OF_MODULES) else None,
+        "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))]
+        if _asks_of(reached, _OF_MODULES) else [],
+        "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
+        "rank": rank() if any(map(_asks_for_ranks, reached.chains.values())) else None}
+
+
+def first_difference(words):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    for name, expected in words["variables"]:
+        if os.environ.get(name) != expected:
+            return f"os.environ[{name!r}]", str(expected), str(os.environ.get(name))
+    if words["packages"] not in (None, packages_now()):
+        return "installed packages", "those that were", "others"
+    for name, expected in words["modules"]:
+        if _is_found(name) != expected:
+            return f"module {name}", *(("there", "not there") if expected else ("not there", "there"))
+    if words["hash"] not in (None, hash(_HASHED)):
+        return "the seed of hashes", "that of another process", "another"
+    if words["rank"] is not None and rank() != words["rank"]:
+        return "torch.distributed", str(words["rank"]), str(rank())
+    return None
+
+
+def _variables_read(code, reached):
+    """Names that are no identifiers, too."""
+    keys = keys_read(code, _MAPPINGS, _FUNCTIONS)
+    if keys is None:
+        raise NotPortable("environment variables whose names are made")
+    constants, names = keys
+    values = {*constants, *(reached.value_of(code, name) for name in names)}
+    return {os.fsdecode(value) for value in values if isinstance(value, (str, bytes))}
+
+
+def _is_environment(value):
+    return any(value is getattr(os, name) for name in _NAMES)
+
+
+def _is_of_os(code):
+    """Of the module os: its callers give the names."""
+    return code.co_filename == os.__file__
+
+
+def _asks_of(reached, modules):
+    """Does code of the program ask one of these? Of installed packages, what was traced."""
+    imported = {name for name in reached.imports if name.startswith(modules)}
+    return bool(imported) or any(module_name_of(value).startswith(modules) for value in reached.chains.values())
+
+
+def _names_in(constants):
+    return {text for text in constants if all(part.isidentifier() for part in text.split("."))}
+
+
+def _is_found(name):
+    """Is there such a module? Nothing is imported for that."""
+    if name in sys.modules:
+        return True
+    path, found = None, None
+    for part in name.split("."):
+        try:
+            found = importlib.machinery.PathFinder.find_spec(part, path)
+        except (ImportError, ValueError):
+            return False
+        if found is None or (path := found.submodule_search_locations) is None:
+            break
+    return found is not None and found.name == name.rpartition(".")[2]
+
+
+def _asks_for_ranks(value):
+    return module_name_of(value).startswith(_DISTRIBUTED)

@@ -1,0 +1,183 @@
+"""The code behind a trace: every function that Dynamo inlined, and what its code reads by name.
+
+Guards trust that functions and classes stay what they are while the process lives. Between two processes
+sources change, so a capture holds a digest of each piece of code that was traced, what each chain of global names
+in it and in what it refers to (np.pi, F.gelu, helpers.scale) stands for, and of each class that any of these refers
+to. They are checked once, when a capture is installed.
+"""
+
+import sys
+import types
+
+from ...pytorch.operators import operator_of, python_functions
+from ..bytecode.reads import ALL, together
+from ..words.digests import code_digest
+from ..words.held import held
+from ..words.plain_data import PlainData, is_code_like, method_words
+from ..words.values import NotPortable, look_up
+from .module_names import present_names
+from .reach import ABSENT, LAZY, PARTLY, look_along
+
+_MAX_WRAPPERS = 16
+_AS_TEXTS = "texts"
+_LAZY = ["lazy"]
+_ABSENT = ["absent"]
+_DATA = ["data"]  # Guards compare it,
+_VALUE = "value"  # or its words do, where code that was not traced reads it.
+
+
+def facts_of(reached, modules, describe, texts, entry_code):
+    """JSON. `reached`: a reach.Reached; `texts`: what code may ask one of the `modules` for, or ALL, besides what it asks
+    of those that it imports. NotPortable for code that is not found by its name, or what has no words."""
+    codes, chains = {}, []
+    for code in reached.traced:
+        if code is not entry_code and id(code) not in describe.covered:
+            path, digest = _found_as(code, reached.module_of(code))
+            codes[path] = digest
+    for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
+        words = _words_of(value, describe)
+        if words == _DATA and (module, names) in reached.unguarded:
+            words = [_VALUE, PlainData(describe).words(value)]
+        if words is not None and words != _LAZY:
+            chains.append([module, list(names), words])
+    asked = {module.__name__: texts for module in modules if texts is ALL or texts}
+    for name, names in (*reached.imports.items(), *reached.lazy_names):
+        asked[name] = together((names, asked.get(name, frozenset())))
+    return {
+        "codes": sorted(map(list, codes.items())), "chains": chains,
+        "operators": [[name, _operator_words(name, describe)] for name in sorted(reached.operators)],
+        "classes": _classes_of(describe),
+        "texts": texts if texts is ALL else sorted(texts),
+        "modules": [
+            [name, _AS_TEXTS if names == texts else names if names is ALL else sorted(names), present_names(name, names)]
+            for name, names in sorted(asked.items())]}
+
+
+def _operator_words(name, describe):
+    """Of the Python functions that say what a custom operator gives."""
+    operator = operator_of(name)
+    return None if operator is None else [
+        _or_why(lambda: describe(function)) for function in python_functions(operator) or ()]
+
+
+def _classes_of(describe):
+    """[[path, digest]] of the classes that descriptions refer to, and of those that these do."""
+    found = {}
+    while len(found) < len(describe.referred):
+        for path, cls in sorted(describe.referred.items()):
+            if path not in found:
+                if look_up(path) is not cls:
+                    raise NotPortable("a class that is not found under its name")
+                found[path] = describe.class_words(cls)[1]
+    return sorted(map(list, found.items()))
+
+
+def first_difference(facts, describe):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    for path, digest in facts["codes"]:
+        code = _find(path)
+        found = "nothing" if code is None else code_digest(code)
+        if found != digest:
+            return f"code of {path}", digest, found
+    for module_name, names, words in facts["chains"]:
+        module = sys.modules.get(module_name)
+        found = _or_why(
+            lambda: None if module is None else _words_of(look_along(module, names), describe))
+        if words[0] == _VALUE and found == _DATA:
+            found = _or_why(lambda: [_VALUE, PlainData(describe).words(look_along(module, names))])
+        if found not in (words, _LAZY):
+            return f"{module_name}.{'.'.join(names)}", words, found
+    for name, words in facts["operators"]:
+        found = _operator_words(name, describe)
+        if found != words:
+            return f"operator {name}", words, found
+    texts = ALL if facts["texts"] is ALL else frozenset(facts["texts"])
+    for name, names, present in facts["modules"]:
+        names = texts if names == _AS_TEXTS else names if names is ALL else frozenset(names)
+        found = present_names(name, names)
+        if found != present:
+            return f"names in {name}", str(present), str(found)
+    for path, digest in facts["classes"]:
+        cls = look_up(path)
+        found = _or_why(lambda: describe.class_words(cls)[1] if isinstance(cls, type) else "nothing")
+        if found != digest:
+            return f"class {path}", digest, found
+    return None
+
+
+def _or_why(words_of):
+    """What words_of() gives; why it has none: it is not portable, or the program's own methods raise something."""
+    try:
+        return words_of()
+    except NotPortable as error:
+        return str(error)
+    except Exception as error:
+        return repr(error)
+
+
+def _words_of(value, describe):
+    """What a chain of names stands for; None where that is said elsewhere."""
+    if value is PARTLY:
+        return None
+    if value is ABSENT:
+        return _ABSENT
+    if value is LAZY:
+        return _LAZY
+    if isinstance(value, types.ModuleType):
+        return describe(value)
+    if is_code_like(value, describe):
+        return method_words(value, describe)
+    if callable(value):
+        return ["callable", describe.refer_to(type(value))]
+    return _DATA
+
+
+def _found_as(code, module):
+    """(path, digest) of the function with this code, or of the outer one whose code contains it."""
+    name = "" if module is None else code.co_qualname
+    while name:
+        path = f"{module.__name__}:{name}"
+        found = _find(path)
+        if found is code or _contains(found, code):
+            return path, code_digest(found)
+        name = name.rpartition(".<locals>.")[0]
+    raise NotPortable("code that is not found under its name")
+
+
+def _contains(outer, code):
+    if outer is None:
+        return False
+    return any(
+        constant is code or _contains(constant, code) for constant in outer.co_consts
+        if isinstance(constant, types.CodeType))
+
+
+def _find(path):
+    """The code of the function under a path, below what wraps it."""
+    module, _, name = path.partition(":")
+    found = look_up(path)
+    for _ in range(_MAX_WRAPPERS):
+        if isinstance(found, property):
+            found = found.fget
+        elif isinstance(found, types.MethodType):
+            found = found.__func__
+        code = held(found, "__code__")
+        if isinstance(code, types.CodeType) and code.co_qualname == name:
+            return code
+        inner = held(found, "__wrapped__") or _enclosed(found, name)
+        if inner is None:
+            return code if isinstance(code, types.CodeType) else None
+        found = inner
+    return None
+
+
+def _enclosed(function, name):
+    """The function of that qualified name in a closure: Dynamo itself wraps torch.nn.Module.__init__ so."""
+    for cell in held(function, "__closure__") or ():
+        try:
+            inner = cell.cell_contents
+        except ValueError:
+            continue
+        if isinstance(inner, types.FunctionType) and inner.__code__.co_qualname == name:
+            return inner
+    return None

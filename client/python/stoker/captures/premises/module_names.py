@@ -1,0 +1,42 @@
+"""What modules hold under names that code may ask them for."""
+
+import sys
+import types
+
+from ...pytorch.operators import operators_in
+from ..bytecode.reads import ALL
+from ..words.held import held
+from ..words.installed import is_installed_module
+
+_OPERATORS = "torch.ops."  # Modules that are namespaces of operators, and no modules of a file.
+_OF_PYTORCH = frozenset(("aten", "prims", "prim", "higher_order"))
+
+
+def present_names(module_name, names):
+    """Sorted, which of the names (or ALL) there is something under: in a program's module anything, in a package's what
+    does not follow from its version. [] for a module that is not loaded."""
+    if module_name.startswith(_OPERATORS):
+        namespace = module_name.removeprefix(_OPERATORS)
+        return [] if namespace in _OF_PYTORCH else _among(operators_in(namespace), names)
+    module = sys.modules.get(module_name)
+    if module is None:
+        return []
+    found = _among(vars(module), names)
+    # What a package holds follows from its version. A lazy module gets what it is asked for, sooner or later.
+    if is_installed_module(module) and (names is ALL or held(module, "__getattr__")):
+        return [name for name in found if not _is_own(module, name, vars(module)[name])]
+    return found
+
+
+def _among(there, names):
+    if names is ALL:
+        return sorted(name for name in there if not name.startswith("__"))  # Those are Python's, or Dynamo's.
+    return sorted(names.intersection(there))
+
+
+def _is_own(module, name, value):
+    """Is it a function, a class or a module of the package, under its own name?"""
+    owner = value.__name__ if isinstance(value, types.ModuleType) else held(value, "__module__")
+    own_name = held(value, "__name__")
+    return isinstance(owner, str) and isinstance(own_name, str) and own_name.rpartition(".")[2] == name and (
+        owner.partition(".")[0] == module.__name__.partition(".")[0])

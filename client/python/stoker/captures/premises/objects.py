@@ -1,0 +1,153 @@
+"""What the objects that guards reach hold, besides what guards compare: which of the names that code may read are
+there, so that none has come or gone, the functions, methods and classes among their attributes, and the order of an
+OrderedDict; where code enumerates attributes, all names in their order. And what code asks of tensors.
+"""
+
+import abc
+import collections
+import types
+
+import torch
+
+from ...pytorch.marks import LEFT_ON_MODULES
+from ...pytorch.modules import HELD
+from ...pytorch.tensors import QUESTIONS
+from ..words.installed import is_installed
+from ..words.paths import Scope, Unreachable, evaluate_at, text
+from ..words.plain_data import HEAPTYPE, is_code_like, method_words
+from ..words.values import class_path, encode, look_up
+
+_NONE = [[], [], []]
+# Classes that any program has objects of.
+_OF_EVERYBODY = {class_path(cls): cls for cls in (
+    bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, type, object,
+    collections.OrderedDict, torch.Tensor, torch.nn.Parameter, torch.nn.Module, torch.Size, torch.dtype, torch.device)}
+_OF_EVERYBODY |= {f"types:{name}": getattr(types, name) for name in (
+    "FunctionType", "MethodType", "BuiltinFunctionType", "ModuleType", "NoneType")}
+
+
+def objects_of(values, describe):
+    """[[node, [names], [[name, words]]]], each object once."""
+    found, seen = [], set()
+    for place, value in enumerate(values):
+        if id(value) not in seen and _has_attributes(value, describe):
+            seen.add(id(value))
+            found.append([place, *_words(value, describe)])
+    return found
+
+
+def tensors_of(values, describe):
+    """[[node, what is asked of it]] of tensors, where code asks."""
+    asked = _asked_of_tensors(describe)
+    return [
+        [place, [ask(value) for ask in asked]] for place, value in enumerate(values)
+        if isinstance(value, torch.Tensor)] if asked else []
+
+
+def first_tensor_difference(nodes, tensors, describe, local_values, global_values):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    asked = _asked_of_tensors(describe)
+    values = evaluate_at(nodes, [place for place, _ in tensors], Scope(local_values, global_values))
+    for (place, expected), value in zip(tensors, values):
+        found = [ask(value) for ask in asked] if isinstance(value, torch.Tensor) else None
+        if found != expected:
+            return f"state of {text(nodes, place)}", str(expected), str(found)
+    return None
+
+
+def _asked_of_tensors(describe):
+    return [ask for names, ask in QUESTIONS if any(map(describe.reads, names))]
+
+
+def first_difference(nodes, objects, describe, local_values, global_values):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    values = evaluate_at(nodes, [place for place, *_ in objects], Scope(local_values, global_values))
+    for (place, *expected), value in zip(objects, values):
+        found = _words(value, describe) if _has_attributes(value, describe) else _NONE
+        if found != expected:
+            names, code, order = expected
+            if found[2] != order:
+                return f"the order of {text(nodes, place)}", str(order), str(found[2])
+            if found[0] != names:
+                changed = sorted(set(names).symmetric_difference(found[0]))
+                if not changed:
+                    return f"the order in {text(nodes, place)}", str(names), str(found[0])
+                return f"{text(nodes, place)}.{changed[0] if changed else names}", *(
+                    ("there", "not there") if changed and changed[0] in names else ("not there", "there"))
+            name, words = next(pair for pair, other in zip(code, [*found[1], None]) if pair != other)
+            return f"{text(nodes, place)}.{name}", str(words), str(dict(found[1]).get(name))
+    return None
+
+
+def _has_attributes(value, describe=None):
+    if type(value) is collections.OrderedDict:
+        return True
+    if describe is not None and describe.enumerates and isinstance(value, types.FunctionType):
+        return True
+    return (type(value).__flags__ & HEAPTYPE or type(value).__dictoffset__) and not isinstance(
+        value, (type, types.FunctionType, types.ModuleType, torch.Tensor, Unreachable))
+
+
+def kinds_of(nodes, values, classes):
+    """[[path of an abstract class, [[node, is it one?]], [[path of a class, is it one?]]]]: registering a class changes
+    no class. `classes`: that code may ask for, or about."""
+    places = {}
+    for place, value in reversed(list(enumerate(values))):
+        if isinstance(value, type) or _has_attributes(value):
+            places[_kind_of(value)] = place
+    asked = {class_path(cls): cls for cls in classes if isinstance(cls, abc.ABCMeta)}
+    own = {class_path(cls): cls for cls in classes if asked and not is_installed(cls)}
+    of_anybody = {**own, **_OF_EVERYBODY}
+    return [
+        [path, [[place, _is_kind(kind, cls)] for kind, place in places.items()],
+         [[other, _is_kind(kind, cls)]
+          for other, kind in sorted((own if is_installed(cls) else of_anybody).items())]]
+        for path, cls in sorted(asked.items())]
+
+
+def first_kind_difference(nodes, kinds, local_values, global_values):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    scope = Scope(local_values, global_values)
+    for path, answers, of_classes in kinds:
+        cls = look_up(path)
+        values = evaluate_at(nodes, [place for place, _ in answers], scope)
+        for (place, expected), value in zip(answers, values):
+            found = _is_kind(_kind_of(value), cls)
+            if found != expected:
+                return f"isinstance({text(nodes, place)}, {path})", str(expected), str(found)
+        for other, expected in of_classes:
+            found = _is_kind(look_up(other), cls)
+            if found != expected:
+                return f"issubclass({other}, {path})", str(expected), str(found)
+    return None
+
+
+def _kind_of(value):
+    return value if isinstance(value, type) else type(value)
+
+
+def _is_kind(kind, cls):
+    """Whether it is; what it raises where a class cannot be asked."""
+    try:
+        return issubclass(kind, cls)
+    except Exception as error:
+        return type(error).__name__
+
+
+def _words(value, describe):
+    order = [repr(encode(key)) for key in value] if isinstance(value, collections.OrderedDict) else []
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except (AttributeError, TypeError):
+        own = {}
+    if type(own) is not dict:
+        own = {}
+    names = [
+        name for name in own if (describe.enumerates or describe.reads(name)) and name not in LEFT_ON_MODULES]
+    code = [
+        [name, method_words(own[name], describe)] for name in sorted(names)
+        if describe.reads(name) and is_code_like(own[name], describe)]
+    if isinstance(value, torch.nn.Module):
+        for held in HELD:
+            names += [name for name in own.get(held) or () if describe.enumerates or describe.reads(name)]
+    return [names if describe.enumerates else sorted(names), code, order]

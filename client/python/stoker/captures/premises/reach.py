@@ -1,0 +1,346 @@
+"""The code that a frame may run, from the code that was traced.
+
+Dynamo traces most of it and runs some: a method that compares two constants, a function whose result it takes for
+constant. What it ran leaves no mark. So the code of a program's own functions and classes that traced code refers
+to counts as if it had been traced, and what that refers to; of installed packages, which are versions of
+themselves, the code that was traced.
+"""
+
+import enum
+import sys
+import types
+
+from ...pytorch import installation
+from ...pytorch.marks import COMPILER
+from ..bytecode.reads import (
+    asks_by_text, asks_for_hashes, catches, chains_of, code_inside, compares_identity, enumerates,
+    has_no_order, imports_of, makes_sets, names_of, takes_exceptions, texts_in, texts_in_code,
+    together)
+from ..bytecode.set_order import shows_order
+from ..words import process
+from ..words.held import held
+from ..words.installed import is_installed_file, is_installed_module, is_pythons_file
+from ..words.values import NotPortable
+
+_MAX_CODES = 20_000
+_MAX_WRAPPERS = 16
+_MAX_NESTING = 8  # Of containers in containers.
+_MISSING = object()
+_OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
+_RUN_OF_ANY_CLASS = ("__class_getitem__", "__init_subclass__", "__set_name__")  # Methods that Python calls by itself.
+_ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
+
+
+class Mark:
+    """In place of what a name stands for."""
+
+    def __init__(self, meaning):
+        self.meaning = meaning
+
+
+PARTLY = Mark("code reads on from an object, which is what its class and guards say")
+ABSENT = Mark("a builtin, or a name that raises")
+LAZY = Mark("a module makes it when it is asked")
+
+
+class Modules:
+    """Loaded modules by source file."""
+
+    def __init__(self):
+        self._by_file = {}
+        for module in list(sys.modules.values()):
+            path = held(module, "__file__")
+            if isinstance(path, str):
+                self._by_file.setdefault(path, module)
+
+    def of(self, code):
+        return self._by_file.get(code.co_filename)
+
+
+class Reached:
+    """`codes`: what was traced, without PyTorch's compiler, and what that refers to. `chains`: {(module's name,
+    names): what they stand for}."""
+
+    def __init__(self, traced, leaves, types_met):
+        """`leaves`: functions that were run in place of being traced; `types_met`: classes of guarded objects.
+        NotPortable if there is more code than can be looked into."""
+        self._modules = Modules()
+        self.chains = {}
+        self._pending, self._codes, self._classes = [], {}, set()
+        self._programs = {}  # id of a code object -> whether it is no code of PyTorch's.
+        self._leaves = set()  # Ids of code objects that a leaf may run.
+        self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
+        for code in traced:
+            if not self._is_compilers(code):
+                self._add(code)
+        self.traced = list(self._codes.values())
+        self.operators = {leaf for leaf in leaves if isinstance(leaf, str)}  # Custom ones.
+        for function in leaves:
+            if not isinstance(function, str):
+                self._add_leaf(function)
+        for cls in types_met:
+            self._add_class(cls)
+        while self._pending:
+            self._look_into(self._pending.pop())
+        self.unguarded = self._read_unseen()
+
+    def _read_unseen(self):
+        """Keys of those chains that such code reads, and what it calls: no guard knows their values."""
+        found, pending, seen = set(), list(self._run_unseen), set()
+        while pending:
+            code = pending.pop()
+            module = self._modules.of(code)
+            if id(code) in seen or module is None:  # Code objects of two modules may be equal.
+                continue
+            seen.add(id(code))
+            for names in chains_of(code):
+                found.add((module.__name__, names))
+                value = self.chains.get((module.__name__, names))
+                if isinstance(value, types.FunctionType) and not is_installed_file(value.__code__.co_filename):
+                    pending.append(value.__code__)
+        return found
+
+    def module_of(self, code):
+        return self._modules.of(code)
+
+    def value_of(self, code, name):
+        """What a global name in the code stands for; None if that is not known."""
+        module = self._modules.of(code)
+        return None if module is None else self.chains.get((module.__name__, (name,)))
+
+    @property
+    def classes(self):
+        """Those that the code's globals hold, also in containers."""
+        return set().union(*map(_classes_in, self.chains.values()))
+
+    @property
+    def modules(self):
+        """Those that the code's globals hold."""
+        return {value for value in self.chains.values() if isinstance(value, types.ModuleType)}
+
+    @property
+    def imports(self):
+        """{name of a module that code of the program imports on its way: names in that code, or ALL}."""
+        found = {}
+        for code in self._of_programs():
+            module = self._modules.of(code)
+            for imported in imports_of(code, held(module, "__package__") or ""):
+                found[imported] = together((names_of(code, is_pytorchs=False), found.get(imported, frozenset())))
+        return found
+
+    @property
+    def lazy_names(self):
+        """[(name of a module, {a name})] of those that a lazy module of a package makes when it is asked, or does not."""
+        found = []
+        for (module, names), value in self.chains.items():
+            owner = look_along(sys.modules.get(module), names[:-1]) if value is LAZY else None
+            if isinstance(owner, types.ModuleType):
+                found.append((owner.__name__, frozenset(names[-1:])))
+        return found
+
+    @property
+    def asks_for_hashes(self):
+        return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self._of_programs()))
+
+    def asked_of_the_process(self, texts):
+        """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in.
+        `texts`: constants of the trace. What Python's own library asks (how deep may this nest?) is its own affair."""
+        found, pythons = set(), set()
+        for code in self._of_programs():
+            named = texts_in_code(code).union(*(each.co_names for each in code_inside(code)))
+            (pythons if is_pythons_file(code.co_filename) else found).update(process.NAMES & named)
+        found |= process.NAMES & texts - pythons
+        for code in self.traced:
+            module = self._modules.of(code)
+            if module is not None and not is_installed_file(code.co_filename):
+                for names in chains_of(code):
+                    value = self.chains.get((module.__name__, names))
+                    if names in _OF_ADDRESSES and value is ABSENT:
+                        found.add(names[0])
+                    if process.is_of_process(value):
+                        found.add(value.__name__)
+        return found
+
+    @property
+    def codes(self):
+        return self._codes.values()
+
+    def names(self):
+        """What the code may read by name."""
+        return together(names_of(code, not self._is_programs(code)) for code in self.codes)
+
+    @property
+    def asks_by_text(self):
+        """May it read what bears a name that comes to it as a value?"""
+        return any(asks_by_text(code, not self._is_programs(code)) for code in self.codes)
+
+    @property
+    def enumerates(self):
+        """May code of the program go through the attributes of something?"""
+        return any(map(enumerates, self._of_programs()))
+
+    @property
+    def catches(self):
+        """May code of the program go on after something was raised?"""
+        return any(map(catches, self._of_programs()))
+
+    @property
+    def compares_identity(self):
+        """May code of the program ask whether two values are one object?"""
+        return any(map(compares_identity, self._of_programs()))
+
+    def shown_sets(self, values):
+        """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
+        guarded objects. PyTorch's own code depends on no such order."""
+        makes, existing = False, [value for value in values if has_no_order(value)]
+        raised = any(map(takes_exceptions, self._of_programs()))
+        for code in self._of_programs():
+            read = self._sets_read(code)
+            if (read or makes_sets(code)) and shows_order(code, frozenset(name for name, _ in read), raised):
+                makes = True
+                existing += [value for _, value in read]
+        return makes, existing
+
+    def _sets_read(self, code):
+        """[(name, set)] of those that its globals hold."""
+        module = self._modules.of(code)
+        if module is None:
+            return []
+        found = [(names[-1], self.chains.get((module.__name__, names))) for names in chains_of(code)]
+        return [(name, value) for name, value in found if has_no_order(value)]
+
+    def _of_programs(self):
+        return list(filter(self._is_programs, self.codes))
+
+    def _is_programs(self, code):
+        """Or an installed package's, but not PyTorch's."""
+        if id(code) not in self._programs:
+            self._programs[id(code)] = installation.place_of(code) is None
+        return self._programs[id(code)]
+
+    def texts(self):
+        """Texts in the code, or that its globals hold, that may be names."""
+        return set().union(*map(texts_in_code, self.codes), *map(texts_in, self.chains.values()))
+
+    def _is_compilers(self, code):
+        module = self._modules.of(code)
+        return module is not None and module.__name__.startswith(COMPILER)
+
+    def _add(self, code):
+        if id(code) in self._codes:
+            return
+        if len(self._codes) >= _MAX_CODES:
+            raise NotPortable(f"a frame whose code refers to more than {_MAX_CODES} functions")
+        self._codes[id(code)] = code
+        self._pending.append(code)
+
+    def _look_into(self, code):
+        module = self._modules.of(code)
+        if module is None:
+            return
+        self._add_answers(module)
+        for names in chains_of(code):
+            if (module.__name__, names) not in self.chains:
+                value = self._add_chain(module, names)
+                if id(code) in self._leaves and isinstance(value, types.FunctionType):
+                    self._add_leaf(value)
+
+    def _add_chain(self, module, names):
+        value = look_along(module, names)
+        self.chains[module.__name__, names] = value
+        self._add_value(value)
+        if isinstance(value, types.ModuleType):
+            self._add_answers(value)
+        return value
+
+    def _add_answers(self, module):
+        if not is_installed_module(module) and (module.__name__, _ANSWERS) not in self.chains:
+            self._add_chain(module, _ANSWERS)
+
+    def _add_value(self, value):
+        for _ in range(_MAX_WRAPPERS):
+            if isinstance(value, type):
+                self._add_class(value)
+                return
+            if isinstance(value, types.FunctionType):
+                self._add_function(value)
+            value = held(value, "__func__") or held(value, "__wrapped__")
+            if value is None:
+                return
+
+    def _add_leaf(self, function):
+        """Of an installed package, too: a program may have put something else in the place of what it calls."""
+        self._leaves.add(id(function.__code__))
+        self._add(function.__code__)
+        if not is_installed_file(function.__code__.co_filename):
+            self._run_unseen.append(function.__code__)
+
+    def _add_function(self, function):
+        if is_installed_file(function.__code__.co_filename):
+            return
+        self._add(function.__code__)
+        for cell in function.__closure__ or ():
+            try:
+                inner = cell.cell_contents
+            except ValueError:
+                continue
+            if isinstance(inner, types.FunctionType) and id(inner.__code__) not in self._codes:
+                self._add_function(inner)
+
+    def _add_class(self, cls):
+        if cls in self._classes:
+            return
+        self._classes.add(cls)
+        for base in (*cls.__mro__, *type(cls).__mro__):
+            is_constant = issubclass(base, (enum.Enum, type))
+            for name, value in list(vars(base).items()):
+                if isinstance(value, (staticmethod, classmethod)):
+                    value = value.__func__
+                is_run = is_constant and _is_run_by_python(name) or name in _RUN_OF_ANY_CLASS
+                if is_run and isinstance(value, types.FunctionType):
+                    if not is_installed_file(value.__code__.co_filename):
+                        self._run_unseen.append(value.__code__)
+                for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):
+                    if isinstance(part, types.FunctionType):
+                        self._add_function(part)
+
+
+def _is_run_by_python(name):
+    """A method that operations on constants run: on members of enumerations, and on classes."""
+    return name.startswith("_") and name.endswith("_") and name not in ("__init__", "__new__")
+
+
+def _classes_in(value, depth=0):
+    kind = type(value)
+    if isinstance(value, type):
+        return {value}
+    if kind is types.UnionType:
+        value, kind = value.__args__, tuple
+    if kind is dict:
+        value, kind = (*value, *value.values()), tuple
+    if kind not in (tuple, list, set, frozenset) or depth == _MAX_NESTING:
+        return set()
+    return set().union(*(_classes_in(item, depth + 1) for item in value))
+
+
+def look_along(module, names):
+    """What a global name, and attributes of modules read from it one after the other, stand for, or a Mark."""
+    found = module
+    for place, name in enumerate(names):
+        if not isinstance(found, types.ModuleType):
+            return PARTLY
+        owner, found = found, vars(found).get(name, _MISSING)
+        if found is _MISSING:
+            return _made_by(owner, name) if place and held(owner, "__getattr__") else ABSENT
+    return found
+
+
+def _made_by(module, name):
+    """What a module makes when it is asked for an attribute, which a global name does not do. Of an installed package,
+    that follows from its version; and asking might import half of it."""
+    if is_installed_module(module):
+        return LAZY
+    try:
+        return getattr(module, name)
+    except Exception:  # Whatever a program's function raises.
+        return ABSENT

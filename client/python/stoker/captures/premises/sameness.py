@@ -1,0 +1,89 @@
+"""Which of the objects that code reaches are one: what it changes through one path it reads through another."""
+
+import enum
+import sys
+import types
+
+import torch
+
+from ..words.paths import Scope, Unreachable, evaluate_at, text
+from .reach import Mark, look_along
+
+# What has guards of its own for being one, or is no object of the program's.
+_WITHOUT_IDENTITY = (
+    type(None), bool, type(...), type, enum.Enum, types.ModuleType, types.BuiltinFunctionType, types.MethodType,
+    types.MappingProxyType, types.CodeType, torch.dtype, torch.device, Unreachable, Mark)
+# What is as good as any other that equals it, but for `is`,
+_VALUES = (int, float, complex, str, bytes, tuple, frozenset, range, slice)
+# and of these, what Python has once.
+_KEPT_ONCE = (*range(-5, 257), "", b"", (), frozenset(), *map(chr, range(256)), *(bytes([n]) for n in range(256)))
+_KEPT_ONCE = {(type(value), value) for value in _KEPT_ONCE}
+
+
+def identities_of(values, chains, compares_identity):
+    """[[place of a node, or [module, names], or [either, number of a cell]]]: of each object all that lead to it.
+    `chains`: of reach.Reached; what code reads of a module may be an object that it changes as an argument.
+    `compares_identity`: whether code may ask of two values whether they are one."""
+    found = {}
+    leading = [*enumerate(values), *(
+        ([module, list(names)], value) for (module, names), value in sorted(chains.items(), key=lambda item: item[0]))]
+    for path, value in leading:
+        if _has_identity(value, compares_identity):
+            found.setdefault(id(value), []).append(path)
+        if isinstance(value, types.FunctionType):
+            for number, cell in enumerate(value.__closure__ or ()):
+                found.setdefault(id(cell), []).append([path, number])
+    return list(found.values())
+
+
+def _place_of(path):
+    """Of the node in which a path of an identity begins, if it does."""
+    while type(path) is list and type(path[1]) is int:
+        path = path[0]
+    return path if type(path) is int else None
+
+
+def _has_identity(value, compares_identity):
+    if isinstance(value, _WITHOUT_IDENTITY):
+        return False
+    if type(value) not in _VALUES:
+        return True
+    if value != value:  # Containers find a NaN by what it is.
+        return True
+    return compares_identity and (type(value) in (slice, tuple) and value != () or (
+        type(value) not in (slice, tuple) and (type(value), value) not in _KEPT_ONCE))
+
+
+def first_difference(nodes, identities, local_values, global_values):
+    """(what, expected, found) of the first one that is another object than it was, or None."""
+    places = {_place_of(path) for paths in identities for path in paths} - {None}
+    values = dict(zip(places, evaluate_at(nodes, places, Scope(local_values, global_values))))
+
+    def value_of(path):
+        if type(path) is int:
+            return values[path]
+        if type(path[1]) is int:
+            cells = getattr(value_of(path[0]), "__closure__", None) or ()
+            return cells[path[1]] if path[1] < len(cells) else None
+        return look_along(sys.modules.get(path[0]), path[1])
+
+    def text_of(path):
+        if type(path) is int:
+            return text(nodes, path)
+        if type(path[1]) is int:
+            return f"{text_of(path[0])}.__closure__[{path[1]}]"
+        return ".".join((path[0], *path[1]))
+
+    met, kept = {}, []  # Objects made on the way live on: another one might take their place.
+    for paths in identities:
+        first = value_of(paths[0])
+        kept.append(first)
+        if isinstance(first, _WITHOUT_IDENTITY):
+            continue  # Another kind of thing, which others compare.
+        other = met.setdefault(id(first), paths)
+        if other is not paths:
+            return text_of(paths[0]), "an object of its own", text_of(other[0])
+        for path in paths[1:]:
+            if value_of(path) is not first:
+                return text_of(path), text_of(paths[0]), "another object"
+    return None

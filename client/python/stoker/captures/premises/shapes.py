@@ -1,0 +1,64 @@
+"""Guards over symbolic sizes: Dynamo's expressions, in Python's grammar, over the frame's locals `L`."""
+
+import ast
+import math
+
+from ...pytorch.tensors import as_tensor_in_full_precision
+from ..words.values import NotPortable
+
+MAX_LENGTH = 10000
+_METHODS = frozenset(("size", "stride", "storage_offset", "item"))
+_NODES = (
+    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.USub, ast.Not, ast.BinOp, ast.Add,
+    ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.Pow, ast.Compare, ast.Eq, ast.NotEq,
+    ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Name,
+    ast.Load, ast.IfExp)
+FUNCTIONS = {
+    "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Mod": lambda a, b: a % b,
+    "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b, "Max": max, "Min": min,
+    "max": max, "min": min, "___as_tensor": as_tensor_in_full_precision, "int": int,
+    "ceil": math.ceil, "floor": math.floor}
+
+
+def check_expression(expression):
+    """NotPortable unless it only compares sizes, strides and numbers that the locals hold."""
+    if len(expression) > MAX_LENGTH:
+        raise NotPortable("a long guard on sizes")
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except (SyntaxError, RecursionError):
+        raise NotPortable("a guard on sizes that does not parse") from None
+    for node in ast.walk(tree):
+        if not isinstance(node, _NODES):
+            raise NotPortable(f"a guard on sizes with {type(node).__name__}")
+        if isinstance(node, ast.Name) and node.id != "L" and node.id not in FUNCTIONS:
+            raise NotPortable(f"a guard on sizes with the name {node.id}")
+        if isinstance(node, ast.Call) and not _is_allowed(node.func):
+            raise NotPortable(f"a guard on sizes that calls {ast.unparse(node.func)}")
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
+            raise NotPortable("a guard on sizes with an internal attribute")
+    return tree
+
+
+def _is_allowed(function):
+    if isinstance(function, ast.Attribute):
+        return function.attr in _METHODS
+    return isinstance(function, ast.Name) and function.id in FUNCTIONS
+
+
+def compile_expressions(expressions):
+    """A function of the locals: the first expression that does not hold, or None."""
+    compiled = [
+        (text, compile(check_expression(text), "<shape guard>", "eval")) for text in expressions]
+
+    def first_failure(local_values):
+        names = {**FUNCTIONS, "L": local_values, "__builtins__": {}}
+        for text, code in compiled:
+            try:
+                if not eval(code, names):
+                    return text
+            except Exception:  # The locals do not have what the expression reads.
+                return text
+        return None
+
+    return first_failure

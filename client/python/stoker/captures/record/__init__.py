@@ -1,0 +1,1 @@
+"""From a frame that Dynamo traced to a capture."""

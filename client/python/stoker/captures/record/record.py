@@ -1,0 +1,157 @@
+"""From a frame that Dynamo has just transformed to a capture, as JSON."""
+
+import abc
+import json
+import re
+import types
+
+from ...pytorch.marks import COMPILER
+from ...pytorch.state import asked_for
+from ..bytecode.reads import ALL, texts_in
+from ..premises.environment import environment_of
+from ..premises.facts import facts_of
+from ..premises.members import members_of
+from ..premises.objects import kinds_of, objects_of, tensors_of
+from ..premises.reach import Reached
+from ..premises.sameness import identities_of
+from ..premises.trees import trees_of
+from ..store.key import FORMAT
+from ..words.code import attributes_of_global, encode_code, global_names
+from ..words.digests import digest_of
+from ..words.identity import Describer
+from ..words.installed import packages
+from ..words.values import NotPortable, encode
+from .guards import GuardWriter
+from .recording import record_of
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")  # As in the default text of an object.
+_MAX_NAME = 200  # Characters of a text that may name something.
+_DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", "__resume_at")
+
+
+def build(key, scope, state, trace, leaves, new_code, entry_code):
+    """`scope`, `state`: as they were when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
+    recording.frame. NotPortable says what keeps the capture in this process."""
+    writer = GuardWriter(scope, trace)
+    reached = Reached(trace.traced_code, leaves, set(map(type, writer.values)))
+    names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
+    asked = set()  # By text.
+    if reached.asks_by_text:
+        asked = texts.union(text for text in trace.texts if len(text) <= _MAX_NAME)
+    if names is not ALL:
+        names |= asked
+    enumerates = reached.enumerates
+    describe = Describer(names, enumerates=enumerates)
+    writer.write(describe)
+    objects = objects_of(writer.values, describe)
+    # Last of what describes: the classes that all others refer to.
+    facts = facts_of(
+        reached, reached.modules | _modules_met(writer), describe,
+        ALL if names is ALL else asked, entry_code)
+    classes = reached.classes | set(describe.referred.values())
+    record = {
+        "format": FORMAT,
+        "key": [list(field) for field in key.fields],
+        "nodes": writer.paths.nodes,
+        "guards": writer.guards,
+        "distinct": writer.distinct,
+        "shapes": writer.shapes,
+        "names": names if names is ALL else sorted(names),
+        "enumerates": enumerates,
+        "objects": objects,
+        "tensors": tensors_of(writer.values, describe),
+        "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],
+        "identities": identities_of(writer.values, reached.chains, reached.compares_identity),
+        "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
+        "facts": facts,
+        "packages": packages(),
+        "environment": environment_of(
+            reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process),
+        "trees": trees_of(reached, classes | _classes_met(writer)),
+    }
+    prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
+    installed = _Globals(scope.global_values, trace.installed_globals, prefix)
+    installed.collect(new_code)
+    _require_no_addresses(new_code)
+    record["code"] = encode_code(new_code, installed.renamed)
+    record["globals"] = installed.words
+    record["graphs"] = installed.graphs
+    record["state"] = asked_for(
+        state, lambda name: names is ALL or name in names,
+        any(graph["reads_numerics"] for graph in installed.graphs))
+    record["apart"] = any(graph["runtime"]["mutated"] for graph in installed.graphs)
+    if record["apart"]:
+        _require_separate_memory(writer)
+    return record
+
+
+def _require_no_addresses(code):
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _require_no_addresses(constant)
+        elif isinstance(constant, str) and _ADDRESS.search(constant):
+            raise NotPortable("a text that holds an address")
+
+
+def _modules_met(writer):
+    """Those that objects hold: code has them as values."""
+    return {
+        value for (_, step, _), value in zip(writer.paths.nodes, writer.values)
+        if isinstance(value, types.ModuleType) and step != "module"}
+
+
+def _classes_met(writer):
+    return {value for value in writer.values if isinstance(value, abc.ABCMeta)}
+
+
+def _texts_in_guards(writer):
+    """Texts that guards compare, or that are keys: code gets them as values."""
+    writer.write(Describer())
+    return texts_in([expected for _, _, expected, _ in writer.guards])
+
+
+class _Globals:
+    """What Dynamo put into the frame's globals for the new code: graphs, resume functions, modules, values.
+    They get names of their own, so that no later trace puts something else under them."""
+
+    def __init__(self, global_values, installed, prefix):
+        self.words = []  # [name, kind, body]
+        self.renamed = {}
+        self.graphs = []
+        self._global_values = global_values
+        self._installed = installed
+        self._prefix = prefix
+
+    def collect(self, code):
+        for name in sorted(global_names(code)):
+            if name in self.renamed or name not in self._global_values:
+                continue
+            if name in self._installed or name.startswith(_DYNAMO_NAMES):
+                self._collect_name(code, name, self._global_values[name])
+
+    def _collect_name(self, code, name, value):
+        self.renamed[name] = new_name = f"{self._prefix}{len(self.renamed)}"
+        if isinstance(value, types.ModuleType) and value.__name__ == f"{COMPILER}.utils":
+            self.words.append([new_name, "dynamo", attributes_of_global(code, name)])
+        elif isinstance(value, types.ModuleType):
+            self.words.append([new_name, "module", value.__name__])
+        elif name.startswith("__builtins_dict__"):
+            self.words.append([new_name, "builtins", None])
+        elif name.startswith("__compiled_fn"):
+            graph = record_of(value)
+            if graph.words is None:
+                raise NotPortable(graph.reason)
+            self.words.append([new_name, "graph", len(self.graphs)])
+            self.graphs.append(graph.words)
+        elif name.startswith("__resume_at") and isinstance(value, types.FunctionType):
+            if value.__closure__ or value.__defaults__ or value.__kwdefaults__:
+                raise NotPortable("a resume function with state")
+            self.words.append([new_name, "function", encode_code(value.__code__, {})])
+        else:
+            self.words.append([new_name, "value", encode(value)])
+
+
+def _require_separate_memory(writer):
+    storages = [writer.values[place].untyped_storage().data_ptr() for place in writer.distinct]
+    if len(set(storages)) != len(storages):
+        raise NotPortable("inputs that change in place and share memory")

@@ -1,0 +1,77 @@
+"""Around one run of Dynamo on a frame: what it traces becomes a capture."""
+
+import functools
+from contextlib import contextmanager
+
+from ...base.log import logger, warn_of_bug
+from ...libstoker.library import StokerError
+from ...pytorch import state
+from ...pytorch.names import SIZES
+from ..audit import audit, beside
+from ..store import store
+from ..store.notes import note
+from ..trust import features
+from ..words.paths import Scope
+from ..words.values import NotPortable
+from . import recording
+from .record import build
+
+_CONSEQUENCE = "a capture is not stored"
+
+
+class Recorder:
+
+    def __init__(self, start, code, local_values, global_values):
+        """`start`: a frames.Start."""
+        self._key, self._audited, self._code = start.key, start.audited, code
+        self._scope = Scope(local_values, global_values)
+        self._state, self._reason = None, None
+        try:
+            self._state = state.current()
+        except NotPortable as error:
+            self._reason = str(error)
+
+    @contextmanager
+    def frame(self):
+        """Around Dynamo's work on the frame. Gives what is called when it is done."""
+        with recording.frame() as leaves:
+            yield functools.partial(self._finish, leaves)
+
+    def _finish(self, leaves, recorded):
+        """Stores what was traced. `leaves`: of recording.frame; `recorded`: a pytorch.frames.Recorded, or None. Never
+        raises."""
+        if recorded is None:
+            self._reason = "a frame of which Dynamo compiles nothing"
+        try:
+            if self._reason is None and features.may_be_on():
+                record = build(
+                    self._key, self._scope, self._state, recorded.trace, leaves, recorded.code, self._code)
+                features.when_decided(lambda: self._store(record))
+        except NotPortable as error:
+            self._reason = str(error)
+        except Exception as error:
+            warn_of_bug(_CONSEQUENCE, error)
+        if beside.is_child():
+            beside.end()
+        if self._reason is not None:
+            note(self._key.entry, "local", self._reason)
+
+    def _store(self, record):
+        """Never raises."""
+        try:
+            self._put(record)
+        except StokerError as error:
+            logger.info("captures: the daemon does not take one: %s", error)
+        except Exception as error:
+            warn_of_bug(_CONSEQUENCE, error)
+
+    def _put(self, record):
+        if any("symbolic" in graph for graph in record["graphs"]) and not features.are_on(SIZES):
+            note(self._key.entry, "local", "symbolic sizes, which are off")
+            return
+        if self._audited is not None and (
+                audit.stands_for(self._key, self._audited, record) or beside.is_child()):
+            return
+        summary = f"{len(record['guards'])} guards, {len(record['graphs'])} graphs"
+        store.put(self._key, f"{self._key.entry}, {summary}", record)
+        note(self._key.entry, "recorded", detail=summary)

@@ -1,0 +1,150 @@
+"""What the backend tells about the graphs of a frame that is being recorded.
+
+A frame is recorded on one thread, and Dynamo holds a lock meanwhile; frames nest when tracing calls code
+that is compiled too.
+"""
+
+import threading
+import types
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+
+from ...pytorch import aot
+from ...pytorch.marks import innermost
+from ...pytorch.operators import OpOverload, OpOverloadPacket, python_functions
+from ..words.graphs import encode_eager, encode_program
+from ..words.installed import is_installed_file
+from ..words.values import NotPortable
+
+_recorded = threading.local()
+
+_OF_PYTORCH = frozenset(("aten", "prims", "prim", "_c10d_functional", "torchvision"))
+ATTRIBUTE = "_stoker_graph"  # Of a compiled function: its GraphRecord.
+
+
+class GraphRecord(NamedTuple):
+    words: Any  # JSON, or None where the graph is not portable,
+    reason: str  # and why.
+
+
+class _Graph:
+    """One graph on its way through AOTAutograd."""
+
+    def __init__(self, gm, input_count):
+        self.input_count = input_count
+        self.records = []
+        self._called = _called(gm)
+
+    def require_portable(self, functional):
+        """NotPortable where Dynamo's graph calls code of the program, which made the functional graph what it is."""
+        left = {str(target).rpartition(".")[0] for target in _called(functional)}
+        for target in self._called:
+            if isinstance(target, types.FunctionType):
+                if not is_installed_file(target.__code__.co_filename):
+                    raise NotPortable(f"a function that stays in the graph, {target.__qualname__}")
+            elif isinstance(target, OpOverload | OpOverloadPacket):
+                name = str(target if isinstance(target, OpOverloadPacket) else target.overloadpacket)
+                if name.partition(".")[0] in _OF_PYTORCH:
+                    continue
+                if name not in left:
+                    raise NotPortable(f"an operator that is made of others, {name}")
+                functions = python_functions(target)
+                if functions is None:
+                    raise NotPortable(f"an operator that says in no Python function what it gives, {name}")
+                _recorded.leaves += [name, *functions]
+
+    def mark(self, function):
+        """The function that Dynamo gets for the graph, with its record."""
+        if len(self.records) == 1:
+            record = self.records[0]
+        else:
+            record = GraphRecord(None, "a graph that runs in eager")
+        setattr(innermost(function), ATTRIBUTE, record)
+        return function
+
+
+@contextmanager
+def frame():
+    """Graphs compiled inside belong to a frame that is being recorded. Gives a list, to which the functions in them
+    come: AOTAutograd has run these, and all that they call. So do the names of custom operators, and what they run."""
+    outer = getattr(_recorded, "graphs", None), getattr(_recorded, "leaves", None)
+    _recorded.graphs, _recorded.leaves = [], []
+    try:
+        yield _recorded.leaves
+    finally:
+        _recorded.graphs, _recorded.leaves = outer
+
+
+@contextmanager
+def graph(gm, example_inputs):
+    """The graph that is compiled inside. `gm`: as Dynamo has it."""
+    opened = _Graph(gm, len(example_inputs))
+    graphs = getattr(_recorded, "graphs", None)
+    if graphs is not None:
+        graphs.append(opened)
+        _recorded.leaves += [target for target in _called(gm) if isinstance(target, types.FunctionType)]
+    try:
+        yield opened
+    finally:
+        if graphs is not None:
+            graphs.remove(opened)
+
+
+def note_program(gm, program, compiled, is_training):
+    """Called with each graph that was compiled, while AOTAutograd's metadata is at hand. `compiled`: of
+    lowering.compiling.Compiled."""
+    _note(gm, is_training, lambda: {
+        "program": encode_program(program, compiled.request_keys), "reads_numerics": compiled.reads_numerics})
+
+
+def note_sized(gm, symbolic, parameters, options, is_training):
+    """The same for a graph with symbolic sizes, of which nothing is compiled yet. Its record, or None."""
+    return _note(gm, is_training, lambda: {
+        "symbolic": list(symbolic), "parameters": list(parameters), "options": list(options),
+        "reads_numerics": True})  # It may, for some sizes.
+
+
+def note_traced(gm, is_training):
+    """The same for a graph that is not to be compiled, as in an audit."""
+    _note(gm, is_training, lambda: {"reads_numerics": False})
+
+
+def _note(gm, is_training, words_of_kind):
+    graphs = getattr(_recorded, "graphs", None)
+    if not graphs:
+        return None
+    opened = graphs[-1]
+    try:
+        if is_training:
+            raise NotPortable("a graph for training")
+        opened.require_portable(gm)
+        inputs = [node.meta.get("val") for node in gm.graph.find_nodes(op="placeholder")]
+        if len(inputs) != opened.input_count:
+            raise NotPortable("a graph whose inputs are not the frame's")
+        words = {
+            **words_of_kind(),
+            "eager": encode_eager(gm),
+            "runtime": aot.runtime_words(aot.metadata(), inputs, _results(gm))}
+        opened.records.append(GraphRecord(words, ""))
+        return words
+    except NotPortable as error:
+        opened.records.append(GraphRecord(None, str(error)))
+        return None
+
+
+def _called(gm):
+    return [node.target for node in gm.graph.nodes if node.op == "call_function"]
+
+
+def _results(gm):
+    output, = gm.graph.find_nodes(op="output")
+    return [
+        result.meta.get("val") if isinstance(result, torch.fx.Node) else result for result in output.args[0]]
+
+
+def record_of(function):
+    """The record of a compiled function, below what Dynamo wrapped it in."""
+    return getattr(innermost(function), ATTRIBUTE, None) or GraphRecord(
+        None, "a graph of another kind")

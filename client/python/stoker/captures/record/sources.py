@@ -1,0 +1,59 @@
+"""Dynamo's sources as paths."""
+
+import types
+
+from ...pytorch.sources import is_source, step_of
+from ..words.paths import ROOT, Paths, node_argument
+from ..words.values import NotPortable, encode
+
+_ITEMS = ("item", "dict", "list")
+
+
+class SourcePaths(Paths):
+    """Paths of the sources of one frame. `global_values`: the frame's; `installed`: names in them that Dynamo
+    made for modules and other objects."""
+
+    def __init__(self, global_values, installed):
+        super().__init__()
+        self._installed = installed
+        self._global_values = global_values
+        self._known = {}
+
+    def of(self, source):
+        place = self._known.get(source)
+        if place is None:
+            place = self._known[source] = self._convert(step_of(source))
+        return place
+
+    def root_module(self, place):
+        """The module in which a path starts, by name; None for locals, globals and builtins."""
+        while self.nodes[place][0] != ROOT:
+            place = self.nodes[place][0]
+        return self.nodes[place][2] if self.nodes[place][1] == "module" else None
+
+    def _convert(self, step):
+        if step.base is None:
+            return self._root(step.kind, step.argument)
+        base = self.of(step.base)
+        if step.kind == "same":
+            return base
+        argument = step.argument
+        if is_source(argument):
+            argument = node_argument(self.of(argument))
+        elif step.kind in _ITEMS:
+            argument = encode(argument)
+        return self.add(base, step.kind, argument)
+
+    def _root(self, kind, name):
+        if kind == "local":
+            return self.add(ROOT, "local", name)
+        if kind == "import":
+            return self.add(ROOT, "module", name)
+        if name.startswith("__builtins_dict__"):
+            return self.add(ROOT, "builtins")
+        if name.startswith("__import_") or name in self._installed:
+            module = self._global_values[name]
+            if not isinstance(module, types.ModuleType):
+                raise NotPortable("a guard on an object that Dynamo keeps by address")
+            return self.add(ROOT, "module", module.__name__)
+        return self.add(ROOT, "global", name)

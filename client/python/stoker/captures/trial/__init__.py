@@ -1,0 +1,1 @@
+"""A trial of a PyTorch that was not tested, in a child process."""

@@ -1,0 +1,1 @@
+"""Whether captures are used with this PyTorch."""

@@ -1,0 +1,93 @@
+"""Digests of texts and of code objects. Line numbers and file names do not count: moving code changes nothing."""
+
+import dis
+import hashlib
+import re
+import types
+
+from ...pytorch import installation
+
+_DIGITS = 24
+
+# What the body of a class stores about its source from CPython 3.13 on: where it begins, and names in an order
+# that the hash seed decides in the first releases.
+_SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
+
+_HAS_DOCUMENTATION = 1 << 26  # CO_HAS_DOCSTRING, of co_flags from CPython 3.13 on.
+_LOADS_CONSTANT = re.compile(b"[%s]" % b"".join(re.escape(bytes((opcode,))) for opcode in dis.hasconst if opcode < 256))
+
+_code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
+
+
+def digest_of(*parts):
+    """Of texts and bytes, each preceded by its length."""
+    pieces = []
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        pieces += b"%d:" % len(data), data
+    return hashlib.sha256(b"".join(pieces)).hexdigest()[:_DIGITS]
+
+
+def code_digest(code):
+    known = _code_digests.get(id(code))
+    if known is not None:
+        return known[1]
+    place = installation.place_of(code)  # PyTorch's own digest is in the key, and takes no time.
+    if place is not None:
+        _code_digests[id(code)] = (code, place)
+        return place
+    if _SOURCE_NAMES.isdisjoint(code.co_names):
+        instructions, constants = _by_use(code)
+    else:
+        instructions, constants = repr(_class_body(code)), ()
+    digest = digest_of(
+        instructions, code.co_exceptiontable, repr(constants),
+        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
+        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCUMENTATION)))
+    _code_digests[id(code)] = (code, digest)
+    return digest
+
+
+def _by_use(code):
+    """(its instructions, without places of constants; the constants, where they load them). A text that none of them
+    loads is its documentation, which moves the places of others: what reads that asks a function for it."""
+    operations, arguments = code.co_code[::2], bytearray(code.co_code[1::2])
+    words, constants = {}, []
+    for found in _LOADS_CONSTANT.finditer(operations):
+        at, place, shift = found.start(), 0, 0
+        while True:
+            place += arguments[at] << shift
+            arguments[at] = 0
+            if not at or operations[at - 1] != dis.EXTENDED_ARG:
+                break
+            at, shift = at - 1, shift + 8
+        if place not in words:
+            words[place] = _constant(code.co_consts[place])
+        constants.append(words[place])
+    return operations + arguments, constants
+
+
+def _class_body(code):
+    """Its instructions, without the values that it stores about its source. Constants stand where they are used:
+    such a value may be one that something else uses too."""
+    words = []
+    for instruction in dis.get_instructions(code):
+        name, argument = instruction.opname, instruction.arg
+        if name == "EXTENDED_ARG":
+            continue
+        if name == "STORE_NAME" and instruction.argval in _SOURCE_NAMES:
+            words.pop()
+        if instruction.opcode in dis.hasconst:
+            argument = _constant(instruction.argval)
+        words.append((name, argument))
+    return words
+
+
+def _constant(constant):
+    if isinstance(constant, types.CodeType):
+        return code_digest(constant)
+    if isinstance(constant, frozenset):  # Its order depends on the hash seed.
+        return ("frozenset", sorted(repr(_constant(item)) for item in constant))
+    if isinstance(constant, tuple):
+        return tuple(map(_constant, constant))
+    return (type(constant).__name__, repr(constant))

@@ -1,0 +1,184 @@
+"""A graph's steps around its artifacts, and the graph itself, operator by operator: portable, and back."""
+
+import json
+import math
+import operator
+
+import torch
+
+from ...graph.layout import Layout
+from ...graph.program import (
+    Copy, EagerCall, IndexCheck, Program, Segment, SegmentInput, SegmentOutput, Slot, filled)
+from ...pytorch.operators import OpOverload
+from .values import NotPortable, decode, encode
+
+
+def encode_program(program, request_keys):
+    keys = iter(request_keys)
+    return {
+        "slots": program.slots,
+        "constants": [[slot, _encode_constant(tensor)] for slot, tensor in program.constants.items()],
+        "steps": [_encode_step(step, keys) for step in program.steps],
+        "outputs": [_encode_argument(output) for output in program.outputs],
+        "fallbacks": {str(operator): reason for operator, reason in program.fallbacks.items()},
+    }
+
+
+def encode_eager(gm):
+    """The graph itself, operator by operator, as the text of a program without segments."""
+    slots, constants, steps, outputs = {}, {}, [], ()
+
+    def argument(node):
+        return Slot(slots[node])
+
+    for node in gm.graph.nodes:
+        if node.op == "output":
+            outputs = torch.fx.node.map_arg(node.args[0], argument)
+            continue
+        if node.op == "get_attr":
+            constants[len(slots)] = operator.attrgetter(node.target)(gm)
+        if node.op == "call_function":
+            arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), argument)
+            steps.append(EagerCall(node.target, arguments, keywords, len(slots)))
+        slots[node] = len(slots)
+    program = Program(len(slots), constants, steps, list(outputs), {})
+    return json.dumps(encode_program(program, ()), separators=(",", ":"))
+
+
+def decode_eager(text):
+    return decode_program(json.loads(text))
+
+
+def module_of(program, inputs):
+    """What encode_eager was given, without values of nodes."""
+    graph, root = torch.fx.Graph(), torch.nn.Module()
+    values = {place: graph.placeholder(f"input_{place}") for place in range(inputs)}
+    for slot, tensor in program.constants.items():
+        setattr(root, f"constant_{slot}", tensor)
+        values[slot] = graph.get_attr(f"constant_{slot}")
+    for step in program.steps:
+        values[step.slot] = graph.call_function(
+            step.target, filled(values, step.arguments),
+            filled(values, step.keywords))
+    graph.output([filled(values, output) for output in program.outputs])
+    return torch.fx.GraphModule(root, graph)
+
+
+def decode_program(words):
+    steps = [_STEPS[kind](body) for kind, body in words["steps"]]
+    constants = {int(slot): _decode_constant(body) for slot, body in words["constants"]}
+    return Program(
+        int(words["slots"]), constants, steps, [_decode_argument(output) for output in words["outputs"]],
+        words["fallbacks"])
+
+
+def _encode_constant(tensor):
+    """Where elements come from that a graph holds, nothing says: an empty tensor has none."""
+    if type(tensor) is not torch.Tensor or tensor.numel() or tensor.device.type != "cpu" or (
+            tensor.layout != torch.strided or tensor.requires_grad):
+        raise NotPortable("a graph that holds tensors")
+    return [encode(tensor.dtype), list(tensor.shape), list(tensor.stride())]
+
+
+def _decode_constant(words):
+    dtype, shape, strides = words
+    return torch.empty_strided(shape, strides, dtype=decode(dtype), device="cpu")
+
+
+def _encode_step(step, keys):
+    if isinstance(step, Segment):
+        return ["segment", {
+            "key": next(keys),
+            "inputs": [
+                [source.slot, _encode_layout(source.layout), source.parameter]
+                for source in step.inputs],
+            "outputs": [
+                [output.slot, str(output.dtype), _encode_layout(output.layout)]
+                for output in step.outputs],
+            "checks": [list(check) for check in step.checks]}]
+    if isinstance(step, Copy):
+        return ["copy", [
+            step.source, list(step.source_order), step.target, _encode_layout(step.layout)]]
+    return ["eager", {
+        "target": _encode_target(step.target), "arguments": _encode_argument(step.arguments),
+        "keywords": _encode_argument(step.keywords), "slot": step.slot,
+        "result": step.result and [str(step.result[0]), list(step.result[1])]}]
+
+
+def _encode_target(target):
+    if isinstance(target, OpOverload):
+        return encode(target)
+    for name, function in _FUNCTIONS.items():
+        if function is target:
+            return {"function": name}
+    raise NotPortable("an eager function that is no operator")
+
+
+def _decode_target(words):
+    if "function" in words:
+        return _FUNCTIONS[words["function"]]
+    return decode(words)
+
+
+# What graphs call besides operators.
+_FUNCTIONS = {
+    **{name: getattr(operator, name) for name in (
+        "getitem", "add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "neg", "eq", "ne", "lt",
+        "le", "gt", "ge", "and_", "or_")},
+    **{name: getattr(torch, name) for name in (
+        "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite")},
+    **{name: getattr(math, name) for name in ("ceil", "floor", "trunc")}}
+
+
+def _decode_segment(body):
+    return Segment(  # Its text is what the request key stands for.
+        body["key"], [SegmentInput(slot, _decode_layout(layout), parameter)
+             for slot, layout, parameter in body["inputs"]],
+        [SegmentOutput(slot, decode({"torch": dtype}), _decode_layout(layout))
+         for slot, dtype, layout in body["outputs"]],
+        tuple(IndexCheck(*check) for check in body["checks"]))
+
+
+_STEPS = {
+    "segment": _decode_segment,
+    "copy": lambda body: Copy(body[0], tuple(body[1]), body[2], _decode_layout(body[3])),
+    "eager": lambda body: EagerCall(
+        _decode_target(body["target"]), _decode_argument(body["arguments"]),
+        _decode_argument(body["keywords"]), body["slot"], _decode_result(body["result"])),
+}
+
+
+def _decode_result(words):
+    return words and (decode({"torch": words[0]}), tuple(words[1]))
+
+
+def _encode_layout(layout):
+    return [list(layout.shape), list(layout.strides), layout.order and list(layout.order)]
+
+
+def _decode_layout(words):
+    shape, strides, order = words
+    return Layout(tuple(shape), tuple(strides), None if order is None else tuple(order))
+
+
+def _encode_argument(argument):
+    """An argument that may contain Slots."""
+    if isinstance(argument, Slot):
+        return {"slot": argument.index}
+    if isinstance(argument, (list, tuple)):
+        name = "list" if isinstance(argument, list) else "tuple"
+        return {name: [_encode_argument(item) for item in argument]}
+    if isinstance(argument, dict):
+        return {"keywords": [[name, _encode_argument(item)] for name, item in argument.items()]}
+    return {"value": encode(argument)}
+
+
+def _decode_argument(words):
+    (tag, body), = words.items()
+    if tag == "slot":
+        return Slot(int(body))
+    if tag == "value":
+        return decode(body)
+    if tag == "keywords":
+        return {name: _decode_argument(item) for name, item in body}
+    return {"list": list, "tuple": tuple}[tag](map(_decode_argument, body))

@@ -1,0 +1,330 @@
+"""What functions, classes, modules and builtins ARE, in words that hold in another process.
+
+A function is its import path and the digest of its code, defaults and closure; a class its import path and
+the digest of every function that it and its bases define. Of a capture, plain data belongs to both, under the
+names that its code may read (reads.py). Line numbers and file names do not count: moving code changes nothing.
+"""
+
+import abc
+import enum
+import functools
+import types
+from typing import NamedTuple
+
+
+from ...pytorch.marks import LEFT_ON_FUNCTIONS, REPLACED, counts_as_constant
+from ...pytorch.operators import OpOverload, OpOverloadPacket
+from ..bytecode.reads import ALL
+from .digests import code_digest, digest_of
+from .held import held
+from .installed import is_installed
+from .plain_data import HEAPTYPE, PlainData, own_attributes, undecorated
+from .process import is_run_for_its_result
+from .values import NotPortable, encode
+
+_MAX_DEPTH = 24  # Of closures in closures.
+_BUILTINS = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.MethodWrapperType)
+_lru_cache_wrapper = type(functools.lru_cache(lambda: None))
+_CODE_LIKE = (
+    types.FunctionType, types.CodeType, types.MethodType, staticmethod, classmethod, property, functools.partial,
+    functools.partialmethod, functools.cached_property, _lru_cache_wrapper, OpOverload, OpOverloadPacket)
+# Metaclasses that belong to Python.
+_METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
+
+# Of a class, what Python itself keeps there, or what follows from the rest.
+_KEPT_BY_PYTHON = frozenset((
+    "__dict__", "__weakref__", "__module__", "__qualname__", "_abc_impl", "__firstlineno__",
+    "__static_attributes__", "__abstractmethods__", "__annotations_cache__", "__classdictcell__"))
+# What operations read that do not name it, besides special methods,
+_READ_UNNAMED = frozenset(("_fields", "_field_defaults"))
+# and what has such a name, and is read under it alone.
+_READ_BY_NAME = frozenset((
+    "__doc__", "__annotations__", "__orig_bases__", "__parameters__", "__type_params__", "__dataclass_fields__",
+    "__dataclass_params__"))
+# Of a class, from CPython 3.14 on: a function, where earlier versions have plain data.
+_ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
+
+
+class _Own(NamedTuple):
+    """What a class defines itself."""
+
+    digest: str  # Of what decides how its attributes behave.
+    data: tuple  # Names of its plain data.
+    is_fixed: bool  # Is the digest the same whichever names are read?
+
+
+class Describer:
+    """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
+
+    def __init__(self, names=frozenset(), plain=None, enumerates=False):
+        """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data.
+        `enumerates`: whether code may go through the attributes of something, in their order.
+        `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
+        them. What they cover and refer to is not known then."""
+        self._names = names
+        self.enumerates = enumerates
+        if self.reads("__doc__") or enumerates:  # Which digests without names leave out.
+            plain = None
+        self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
+        self._fixed = {}  # Those of them that are the same whichever names are read.
+        self._owns = {} if plain is None else {cls: own for cls, own in plain._owns.items() if own.is_fixed}
+        self._data = {}  # Class -> lines of its own plain data.
+        self._classes = {}
+        self._variable = 0  # How often a description depended on the names, or on what is being described.
+        self._open = set()  # Ids of functions, and of owners of methods, being described: they may contain each other.
+        self.covered = {}  # id of a code object that a digest contains -> the object
+        self.of_process = set()  # Names of functions that tell of this process, in classes, defaults and cells.
+        self.referred = {}  # Path -> class, of those that stand in plain data or in closures.
+
+    def reads(self, name):
+        return self._names is ALL or name in self._names
+
+    @property
+    def _with_data(self):
+        return self._names is ALL or bool(self._names)
+
+    def __call__(self, value):
+        """A JSON description; NotPortable if there is none. Equal descriptions: the same thing."""
+        if isinstance(value, types.ModuleType):
+            return ["module", value.__name__]
+        if isinstance(value, type):
+            return ["class", *self.class_words(value)]
+        if isinstance(value, types.FunctionType):
+            if counts_as_constant(value):
+                raise NotPortable("a function whose result counts as constant")
+            value = undecorated(value)
+            if isinstance(value, types.MethodType):
+                return self(value)
+            return ["function", _path(value), self.function_digest(value)]
+        if isinstance(value, types.CodeType):
+            self._cover(value)
+            return ["code", code_digest(value)]
+        if isinstance(value, _BUILTINS):
+            return ["builtin", type(value).__name__, _path(value), self._owner(value)]
+        if isinstance(value, types.MethodType):
+            return ["method", self(value.__func__), self._owner(value)]
+        if isinstance(value, (staticmethod, classmethod, _lru_cache_wrapper)):
+            return [type(value).__name__, self(value.__wrapped__)]
+        if isinstance(value, functools.partial):
+            return [
+                "partial", self(value.func), [self._part(part) for part in value.args],
+                [[name, self._part(part)] for name, part in sorted(value.keywords.items())]]
+        if isinstance(value, property):
+            return ["property", self._member(value)]
+        if isinstance(value, functools.partialmethod):
+            return ["partialmethod", self(functools.partial(value.func, *value.args, **value.keywords))]
+        if isinstance(value, functools.cached_property):
+            return ["cached property", self(value.func)]
+        if isinstance(value, OpOverloadPacket):
+            return ["operator", str(value)]
+        return ["value", encode(value)]
+
+    def function_digest(self, function):
+        known = self._functions.get(id(function))
+        if known is not None:
+            return known[1]
+        if id(function) in self._open or len(self._open) > _MAX_DEPTH:
+            self._variable += 1
+            return code_digest(function.__code__)
+        variable = self._variable
+        self._open.add(id(function))
+        try:
+            self._cover(function.__code__)
+            keywords = sorted((function.__kwdefaults__ or {}).items())
+            digest = digest_of(
+                code_digest(function.__code__),
+                repr([self._part(value) for value in function.__defaults__ or ()]),
+                repr([(name, self._part(value)) for name, value in keywords]),
+                repr([self._cell(cell) for cell in function.__closure__ or ()]),
+                *self._own_data(function))
+        finally:
+            self._open.discard(id(function))
+        self._functions[id(function)] = (function, digest)
+        if self._variable == variable:
+            self._fixed[id(function)] = (function, digest)
+        return digest
+
+    @staticmethod
+    def is_code(value):
+        """Is it something that __call__ describes by its code?"""
+        return isinstance(value, (*_BUILTINS, *_CODE_LIKE))
+
+    def refer_to(self, cls):
+        """The path of a class, whose digest then belongs to `referred`."""
+        path = _path(cls)
+        if self._with_data and cls.__flags__ & HEAPTYPE and path not in self.referred:
+            self.referred[path] = cls
+        return path
+
+    def class_words(self, cls):
+        """(import path, digest of what it and its bases define)."""
+        self._variable += 1
+        known = self._classes.get(cls)
+        if known is None:
+            parts = [part for base in cls.__mro__ for part in (_path(base), *self._parts(base))]
+            known = self._classes[cls] = (_path(cls), digest_of(*parts))
+        return known
+
+    def _parts(self, cls):
+        if not cls.__flags__ & HEAPTYPE:
+            return
+        own = self._own(cls)
+        yield own.digest
+        if self._with_data:
+            if cls not in self._data:
+                self._data[cls] = list(self._data_of(cls, own.data))
+            yield from self._data[cls]
+
+    def _data_of(self, cls, names):
+        for name in names:
+            if self._is_data(cls, name):
+                yield f"{name} {self._data_words(cls, vars(cls)[name])}"
+        for name, member in _members(cls).items():
+            yield f"member {name} {self._enum_member(member)}"
+
+    def _own(self, cls):
+        known = self._owns.get(cls)
+        if known is not None:
+            return known
+        variable = self._variable
+        lines, data = [], []
+        if type(cls) not in _METACLASSES:
+            lines.append(f"metaclass {self.class_words(type(cls))}")
+        skipped = (*_members(cls), *REPLACED.get(cls, ()))
+        for name, value in sorted(vars(cls).items()):
+            if name not in skipped:
+                words = self._annotate(value) if name in _ANNOTATE else self._member(value)
+                data.append(name) if words is None else lines.append(f"{name} {words}")
+        if self.enumerates and not is_installed(cls):
+            lines.append(f"order {[name for name in vars(cls) if name not in _KEPT_BY_PYTHON]}")
+        known = self._owns[cls] = _Own(digest_of(*lines), tuple(data), self._variable == variable)
+        return known
+
+    def _data_words(self, cls, value):
+        """Of an installed package, what has no words is of the package's version; of a program, it has none."""
+        try:
+            return PlainData(self).words(value)
+        except NotPortable:
+            if not is_installed(cls):
+                raise
+            return ["instance", _path(type(value))]
+
+    def _is_data(self, cls, name):
+        if name in _KEPT_BY_PYTHON or (isinstance(cls, enum.EnumMeta) and _is_sunder(name)):
+            return False
+        is_special = name.startswith("__") and name.endswith("__") and name not in _READ_BY_NAME
+        return is_special or name in _READ_UNNAMED or self.reads(name)
+
+    def _enum_member(self, member):
+        own = {
+            name: value for name, value in own_attributes(member).items()
+            if not _is_sunder(name) and name != "__objclass__" and self.reads(name)}
+        data = PlainData(self)
+        return [member.name, data.words(member._value_), *(
+            [name, data.words(value)] for name, value in sorted(own.items()))]
+
+    def _member(self, value):
+        """What decides how an attribute of a class behaves; None for plain data."""
+        if isinstance(value, types.FunctionType):
+            function = undecorated(value)
+            return self.function_digest(function) if isinstance(function, types.FunctionType) else f"{self(function)}"
+        if isinstance(value, (staticmethod, classmethod)):
+            return f"{type(value).__name__} {self._member(value.__wrapped__)}"
+        if isinstance(value, property):
+            return f"property {[self._part(f) for f in (value.fget, value.fset, value.fdel)]}"
+        if isinstance(value, _BUILTINS):
+            self._note_process(value)
+            return f"builtin {value.__qualname__}"
+        if held(type(value), "__get__") is not None:
+            return f"descriptor {self._descriptor(value)}"
+        return None
+
+    def _note_process(self, value):
+        if is_run_for_its_result(value):
+            self.of_process.add(value.__name__)
+            self._variable += 1  # Whoever describes it again is to meet it again.
+
+    def _descriptor(self, value):
+        if not type(value).__flags__ & HEAPTYPE:
+            return _path(type(value))
+        self._variable += 1
+        return PlainData(self).words(value) if self._with_data else _path(type(value))
+
+    def _own_data(self, function):
+        """What code may read of a function's own attributes."""
+        if self.reads("__doc__"):
+            yield f"__doc__ {function.__doc__!r}"
+        for name, value in sorted(vars(function).items()):
+            if not name.startswith(LEFT_ON_FUNCTIONS):
+                self._variable += 1
+                if self.reads(name):
+                    yield f"{name} {PlainData(self).words(value)}"
+
+    def _annotate(self, value):
+        """Not its closure: that holds the class's own dictionary."""
+        code = getattr(value, "__code__", None)
+        return None if code is None else code_digest(code)
+
+    def _part(self, value):
+        """A default, a cell or an argument of partial: described if it can be, else its type."""
+        if isinstance(value, type):  # Not its digest: methods have their own class in a cell.
+            return ["class", self.refer_to(value)]
+        self._note_process(value)
+        try:
+            return self(value)
+        except NotPortable:
+            return ["instance", _path(type(value))]
+
+    def _cell(self, cell):
+        try:
+            return self._part(cell.cell_contents)
+        except ValueError:
+            return ["empty"]
+
+    def _owner(self, value):
+        owner = getattr(value, "__self__", None)
+        if owner is None:
+            return None
+        if isinstance(owner, types.ModuleType):
+            return ["module", owner.__name__]
+        if isinstance(owner, type):
+            return ["class", _path(owner)]
+        if type(owner).__name__.startswith("pybind11_"):  # An extension's own record of a function.
+            return None
+        self._variable += 1
+        if self._with_data:
+            return self._owner_words(owner)
+        raise NotPortable(f"a bound method of {type(owner).__name__}")
+
+    def _owner_words(self, owner):
+        if id(owner) in self._open:  # It holds the method itself.
+            return ["outer"]
+        self._open.add(id(owner))
+        try:
+            return PlainData(self).words(owner)
+        finally:
+            self._open.discard(id(owner))
+
+    def _cover(self, code):
+        if id(code) not in self.covered:
+            self.covered[id(code)] = code
+            for constant in code.co_consts:
+                if isinstance(constant, types.CodeType):
+                    self._cover(constant)
+
+
+def _members(cls):
+    """{name: member} of an enumeration."""
+    return cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
+
+
+def _is_sunder(name):
+    """A name that enumerations keep for themselves."""
+    return name.startswith("_") and name.endswith("_") and not name.startswith("__")
+
+
+def _path(value):
+    return f"{held(value, '__module__')}:{held(value, '__qualname__')}"

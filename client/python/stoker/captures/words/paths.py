@@ -1,0 +1,142 @@
+"""Source expressions: how a guard reaches an object from the locals, the globals and loaded modules.
+
+A path is a node of a tree, [parent, step, argument]; equal prefixes are one node, evaluated once.
+"""
+
+import builtins
+import sys
+
+from .values import NotPortable, decode, encode
+
+ROOT = -1
+
+
+class Unreachable:
+    """Stands for a node that has no value; `why` says what happened."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why):
+        self.why = why
+
+
+class Paths:
+    """Collects nodes, each once."""
+
+    def __init__(self):
+        self.nodes = []
+        self._places = {}
+
+    def add(self, parent, step, argument=None):
+        key = (parent, step, repr(argument))
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = len(self.nodes)
+            self.nodes.append([parent, step, argument])
+        return place
+
+    def constant(self, parent, step, value):
+        return self.add(parent, step, encode(value))
+
+
+class Scope:
+    """What roots are looked up in."""
+
+    def __init__(self, local_values, global_values):
+        self.local_values = local_values
+        self.global_values = global_values
+
+
+def _key(container, place):
+    return list(dict.keys(container))[place]
+
+
+# Step -> f(parent's value, decoded argument).
+STEPS = {
+    "attr": getattr,
+    "generic": object.__getattribute__,
+    "item": lambda value, index: value[index],
+    "dict": dict.__getitem__,
+    "list": list.__getitem__,
+    "key": _key,
+    "type": lambda value, _: type(value),
+    "typedict": lambda value, _: vars(value),
+    "default": lambda value, index: value.__defaults__[index],
+    "keyword": lambda value, name: value.__kwdefaults__[name],
+}
+
+
+def evaluate(nodes, scope):
+    """The value of every node, in order."""
+    values = []
+    for parent, step, argument in nodes:
+        try:
+            values.append(_value(values, parent, step, argument, scope))
+        except Exception as error:  # Whatever a user's attribute raises: there is no value.
+            values.append(Unreachable(f"{type(error).__name__}: {error}"))
+    return values
+
+
+def evaluate_at(nodes, places, scope):
+    """The values of these nodes."""
+    wanted, pending = set(), list(places)
+    while pending:
+        place = pending.pop()
+        if place != ROOT and place not in wanted:
+            wanted.add(place)
+            parent, _, argument = nodes[place]
+            pending.append(parent)
+            if type(argument) is dict and "node" in argument:
+                pending.append(argument["node"])
+    values = {}
+    for place in sorted(wanted):
+        try:
+            values[place] = _value(values, *nodes[place], scope)
+        except Exception as error:
+            values[place] = Unreachable(f"{type(error).__name__}: {error}")
+    return [values[place] for place in places]
+
+
+def _value(values, parent, step, argument, scope):
+    if parent == ROOT:
+        if step == "local":
+            return scope.local_values[argument]
+        if step == "global":
+            return scope.global_values[argument]
+        if step == "module":
+            return sys.modules[argument]
+        return vars(builtins)
+    base = values[parent]
+    if type(base) is Unreachable:
+        return base
+    if type(argument) is dict:
+        argument = values[argument["node"]] if "node" in argument else decode(argument)
+        if type(argument) is Unreachable:
+            return argument
+    return STEPS[step](base, argument)
+
+
+_TEXTS = {
+    "local": "{1}", "global": "{1}", "module": "{1}", "builtins": "builtins",
+    "attr": "{0}.{1}", "generic": "{0}.{1}", "type": "type({0})", "typedict": "vars({0})",
+    "key": "list({0})[{1}]", "default": "{0}.__defaults__[{1}]",
+    "keyword": "{0}.__kwdefaults__[{1!r}]",
+}
+
+
+def text(nodes, place):
+    """The node as an expression for people."""
+    parent, step, argument = nodes[place]
+    if isinstance(argument, dict):
+        argument = text(nodes, argument["node"]) if "node" in argument else decode(argument)
+    base = "" if parent == ROOT else text(nodes, parent)
+    return _TEXTS.get(step, "{0}[{1!r}]").format(base, argument)
+
+
+def node_argument(place):
+    """An argument that is the value of another node."""
+    return {"node": place}
+
+
+__all__ = [
+    "NotPortable", "Paths", "ROOT", "Scope", "Unreachable", "evaluate", "evaluate_at", "node_argument", "text"]

@@ -1,0 +1,174 @@
+"""Values in a form that means the same in every process: JSON, with a tag where JSON has no such type.
+
+encode() takes exact types alone: a subclass may behave in ways that its value does not tell.
+"""
+
+import base64
+import enum
+import importlib
+import sys
+import types
+
+import torch
+
+from ...base.not_portable import NotPortable
+from ...pytorch.operators import OpOverload
+
+# What these are without what a subclass makes of them.
+DATA_TYPES = {
+    int: int.__int__, str: str.__str__, float: float.__float__, complex: complex.__complex__,
+    bytes: lambda value: bytes(memoryview(value)), tuple: lambda value: tuple(tuple.__iter__(value))}
+MAX_ITEMS = 4096  # Of one container: a longer one is data, not a constant.
+_EXACT_IN_JSON = 1 << 53
+_TORCH_TYPES = (torch.dtype, torch.layout, torch.memory_format)
+
+
+def encode(value):
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value
+    encoder = _ENCODERS.get(kind)
+    if encoder is not None:
+        return encoder(value)
+    if isinstance(value, enum.Enum):
+        return {"enum": [class_path(kind), value.name, *_data_of_member(value)]}
+    if isinstance(value, type):
+        return {"class": class_path(value)}
+    if isinstance(value, OpOverload):
+        return {"op": operator_path(value)}
+    raise NotPortable(f"a value of type {kind.__module__}.{kind.__qualname__}")
+
+
+def data_of(value):
+    """[what Python's operations compute with on an instance of a subclass of int, str ...]; [] for others."""
+    for base, plain in DATA_TYPES.items():
+        if isinstance(value, base):
+            return [encode(plain(value))]
+    return []
+
+
+def _data_of_member(member):
+    """Of an enumeration with a data type (IntEnum, StrEnum)."""
+    found = data_of(member)
+    if not found and type(member)._member_type_ is not object:
+        raise NotPortable("a member of an enumeration with a data type of its own")
+    return found
+
+
+def _member(body):
+    found = getattr(_class(body[0]), body[1])
+    if encode(found) != {"enum": body}:
+        raise LookupError(f"{found} is another value")
+    return found
+
+
+def decode(portable):
+    """Raises what the look-up of a class, an operator or an enumeration raises when it is not there."""
+    if not isinstance(portable, dict):
+        if portable is None or isinstance(portable, (bool, str, int)):
+            return portable
+        raise ValueError(f"{type(portable).__name__} is no portable value")
+    (tag, body), = portable.items()
+    return _DECODERS[tag](body)
+
+
+def class_path(cls):
+    path = f"{cls.__module__}:{cls.__qualname__}"
+    if look_up(path) is not cls:
+        raise NotPortable("a class that its module does not hold under its name")
+    return path
+
+
+def look_up(path):
+    """What "module:qualified.name" stands for among the modules that are loaded; None if nothing."""
+    module, _, name = path.partition(":")
+    found = sys.modules.get(module)
+    try:
+        for part in name.split("."):
+            found = getattr(found, part, None)
+    except Exception:  # A program's __getattr__ may raise anything.
+        return None
+    return found
+
+
+def operator_path(operator):
+    return str(operator)  # aten.add.Tensor
+
+
+def _operator(path):
+    namespace, name, overload = path.split(".")
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload)
+
+
+def _class(path):
+    found = look_up(path)
+    if not isinstance(found, type):
+        importlib.import_module(path.partition(":")[0])
+        found = look_up(path)
+    if not isinstance(found, type):
+        raise LookupError(f"{path} is no class")
+    return found
+
+
+def _items(values):
+    if len(values) > MAX_ITEMS:
+        raise NotPortable("a container of many items")
+    return [encode(value) for value in values]
+
+
+def _in_order(values):
+    """The items of a set, which has no order of its own."""
+    return sorted(_items(values), key=repr)
+
+
+def _encode_int(value):
+    return value if abs(value) < _EXACT_IN_JSON else {"int": hex(value)}
+
+
+def _torch_constant(name):
+    value = getattr(torch, name.removeprefix("torch."))
+    if not isinstance(value, _TORCH_TYPES):
+        raise ValueError(f"{name} is no constant")
+    return value
+
+
+_ENCODERS = {
+    int: _encode_int,
+    float: lambda value: {"float": value.hex()},
+    complex: lambda value: {"complex": [value.real.hex(), value.imag.hex()]},
+    bytes: lambda value: {"bytes": base64.b64encode(value).decode()},
+    tuple: lambda value: {"tuple": _items(value)},
+    list: lambda value: {"list": _items(value)},
+    set: lambda value: {"set": _in_order(value)},
+    frozenset: lambda value: {"frozenset": _in_order(value)},
+    dict: lambda value: {"dict": _items([pair for pair in value.items()])},
+    torch.Size: lambda value: {"size": _items(tuple(value))},
+    slice: lambda value: {"slice": _items((value.start, value.stop, value.step))},
+    range: lambda value: {"range": _items((value.start, value.stop, value.step))},
+    type(Ellipsis): lambda value: {"ellipsis": None},
+    torch.device: lambda value: {"device": str(value)},
+    types.ModuleType: lambda value: {"module": value.__name__},
+    **dict.fromkeys(_TORCH_TYPES, lambda value: {"torch": str(value)}),
+}
+
+_DECODERS = {
+    "int": lambda body: int(body, 16),
+    "float": float.fromhex,
+    "complex": lambda body: complex(*map(float.fromhex, body)),
+    "bytes": lambda body: base64.b64decode(body, validate=True),
+    "tuple": lambda body: tuple(map(decode, body)),
+    "list": lambda body: list(map(decode, body)),
+    "set": lambda body: set(map(decode, body)),
+    "frozenset": lambda body: frozenset(map(decode, body)),
+    "dict": lambda body: dict(map(decode, body)),
+    "size": lambda body: torch.Size(map(decode, body)),
+    "slice": lambda body: slice(*map(decode, body)),
+    "range": lambda body: range(*map(decode, body)),
+    "ellipsis": lambda body: Ellipsis,
+    "device": torch.device,
+    "module": importlib.import_module,
+    "torch": _torch_constant,
+    "enum": _member,
+    "class": _class,
+    "op": _operator,
+}

@@ -1,0 +1,1 @@
+"""Graphs in Stoker's text form, and the programs around them."""

@@ -1,0 +1,117 @@
+"""What a graph is lowered to: steps over numbered slots, the first of which are the graph's inputs."""
+
+from typing import Any, NamedTuple
+
+
+class SegmentInput(NamedTuple):
+    slot: int
+    layout: Any  # How the segment reads it; a tensor that lies otherwise is copied first.
+    parameter: bool
+
+
+class SegmentOutput(NamedTuple):
+    slot: int
+    dtype: Any  # torch.dtype
+    layout: Any  # With order None the segment writes row-major, and a copy takes these strides.
+
+
+class IndexCheck(NamedTuple):
+    """Indices that a segment reads or writes at: `low` <= index < `size`, `low` <= 0."""
+
+    place: int  # Of their limits among those that the segment gives.
+    low: int
+    size: int
+    message: str  # Of the exception; holds "{index}" where that is an index, and no other number that must be in range.
+
+
+class Segment(NamedTuple):
+    """A graph for Stoker. After its outputs it gives limits of the indices to check, as i64: for each place the
+    least index or 0, and the largest or 0."""
+
+    text: str
+    inputs: list
+    outputs: list
+    checks: tuple = ()
+
+    @property
+    def limits(self):
+        """How many limits it gives."""
+        return 2 * len({check.place for check in self.checks})
+
+
+class IndexOutOfBounds(IndexError, RuntimeError):
+    """PyTorch raises the one or the other, by operator and by how its tensors lie."""
+
+
+def check_indices(checks, limits):
+    """IndexOutOfBounds, or RuntimeError of what is no index, for the first that fails; `limits` are what a segment
+    gave."""
+    for check in checks:
+        least, largest = limits[2 * check.place], limits[2 * check.place + 1]
+        if least < check.low or largest >= check.size:
+            index = least if least < check.low else largest
+            kind = IndexOutOfBounds if "{index}" in check.message else RuntimeError
+            raise kind(check.message.format(index=index))
+
+
+class EagerCall(NamedTuple):
+    """An operator that PyTorch runs; its arguments may contain Slots."""
+
+    target: Any
+    arguments: tuple
+    keywords: dict
+    slot: int
+    result: Any = None  # (torch.dtype, shape) that steps after it were made for; None: no tensor of known shape.
+
+
+class Copy(NamedTuple):
+    """Slot `target` becomes a tensor of its own with the elements of slot `source`, taken with its dims in
+    the order `source_order` and laid out in the order of `layout`."""
+
+    source: int
+    source_order: tuple
+    target: int
+    layout: Any
+
+
+class Slot(NamedTuple):
+    index: int
+
+
+class Program(NamedTuple):
+    slots: int
+    constants: dict  # slot -> what the graph module holds.
+    steps: list
+    outputs: list  # Slots, or the values themselves where they are no tensors.
+    fallbacks: dict  # Operator that PyTorch runs -> why.
+
+
+def slots_in(argument):
+    """The slots inside an argument of an EagerCall."""
+    if isinstance(argument, Slot):
+        yield argument.index
+    elif isinstance(argument, (list, tuple)):
+        for item in argument:
+            yield from slots_in(item)
+    elif isinstance(argument, dict):
+        for item in argument.values():
+            yield from slots_in(item)
+
+
+def slots_read(step):
+    if isinstance(step, Segment):
+        return [source.slot for source in step.inputs]
+    if isinstance(step, Copy):
+        return [step.source]
+    return [*slots_in(step.arguments), *slots_in(step.keywords)]
+
+
+def filled(slots, argument):
+    """The argument with tensors in place of Slots."""
+    if isinstance(argument, Slot):
+        return slots[argument.index]
+    if isinstance(argument, (list, tuple)):
+        return type(argument)(filled(slots, item) for item in argument)
+    if isinstance(argument, dict):
+        return {name: filled(slots, item) for name, item in argument.items()}
+    return argument

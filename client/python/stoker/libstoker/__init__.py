@@ -1,0 +1,1 @@
+"""libstoker, and this process's connection to the daemon."""

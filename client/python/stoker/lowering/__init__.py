@@ -1,0 +1,1 @@
+"""From functional ATen graphs to programs."""

@@ -1,0 +1,115 @@
+"""From a functional ATen graph to what runs it: compiled segments, or eager PyTorch where that does not work."""
+
+import time
+from typing import Any, NamedTuple
+
+from ..aten_ops import Unsupported
+from ..base import tally
+from ..base.log import logger, warn_of_bug, warn_once
+from ..graph.program import Segment
+from ..libstoker.client import client, report
+from ..libstoker.library import StokerError
+from ..runtime import programs, sizes
+from ..runtime.executable import Executable
+from ..runtime.numerics import by_numerics
+from . import record_only
+from .lower import lower
+
+
+class Options(NamedTuple):
+    numerics: str = "highest"  # "high", "medium": of the moment; see runtime/numerics.py.
+    verify: bool = False
+
+
+class Compiled(NamedTuple):
+    """What a graph became."""
+
+    function: Any  # Boxed.
+    request_keys: tuple = ()
+    reads_numerics: bool = False  # Would other numerics have made other code?
+
+
+def compile_for_sizes(gm, arguments, parameters, options, note):
+    """As compile_graph, for the graph with the sizes of the arguments."""
+    started = time.perf_counter()
+    version = sizes.with_numbers(gm, arguments)
+    return compile_graph(version, parameters, options, time.perf_counter() - started, note)
+
+
+def compile_graph(gm, parameters, options, traced_s, note):
+    """A boxed callable for a functional ATen graph; never raises. note(program, Compiled) is told what was
+    compiled."""
+    compiled = _compile_once(gm, parameters, options, traced_s, note)
+    if not compiled.reads_numerics:
+        return compiled.function
+
+    def compile_again(numerics):
+        changed = options._replace(numerics=numerics)
+        return _compile_once(gm, parameters, changed, 0.0, lambda *_: None).function
+
+    return by_numerics(options.numerics, compiled.function, compile_again)
+
+
+def _compile_once(gm, parameters, options, traced_s, note):
+    """A Compiled; never raises, unless requests are only recorded."""
+    if record_only.is_on():
+        return Compiled(record_only.record(gm, parameters, options.numerics))
+    record = {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
+    try:
+        return _compile_segments(gm, parameters, options, record, note)
+    except (StokerError, Unsupported) as error:
+        request = getattr(error, "request_id", None)
+        warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s%s", error,
+                  f" (request {request})" if request else "")
+    except Exception as error:
+        warn_of_bug("a graph runs in eager", error)
+    tally.count("graphs_eager")
+    return Compiled(programs.eager(gm))
+
+
+def _compile_segments(gm, parameters, options, record, note):
+    started = time.perf_counter()
+    program = lower(gm, parameters)
+    record["mapping_s"] = time.perf_counter() - started
+    segments = [step for step in program.steps if isinstance(step, Segment)]
+    executables = [_executable(segment, options, record) for segment in segments]
+    record["ready_s"] = time.perf_counter() - started
+    record["segments"] = len(segments)
+    record["fallback_ops"] = dict(program.fallbacks)
+    tally.count("graphs")
+    tally.remember_compile(record)
+    _report(program.fallbacks)
+    logger.info("compiled a graph: %s", record)
+    function = programs.compiled(gm, program, executables) if segments else programs.eager(gm)
+    compiled = Compiled(function, record.get("request_keys", ()), record.get("reads_numerics", False))
+    note(program, compiled)
+    return compiled
+
+
+# What libstoker says about an executable and we add up over the segments of a graph.
+_SUMS = ("lookup_s", "compile_s", "load_s", "kernels_unique", "launches")
+
+
+def _executable(segment, options, record):
+    logger.debug("graph:\n%s", segment.text)
+
+    def on_bind(seconds, prepared_from):
+        record["bind_s"] += seconds
+        record["prepared_from"] = prepared_from
+
+    handle = client().compile(segment.text, options.numerics, options.verify)
+    executable = Executable(handle, segment, on_bind, options.verify)
+    description = executable.describe()
+    for name in _SUMS:
+        record[name] = record.get(name, 0) + (description.get(name) or 0)
+    record["reads_numerics"] = record.get("reads_numerics", False) or description["reads_numerics"]
+    record.setdefault("sources", []).append(description.get("source"))
+    record.setdefault("request_keys", []).append(description.get("request_key"))
+    return executable
+
+
+def _report(fallbacks):
+    for operator, reason in fallbacks.items():
+        tally.count_fallback(operator)
+        warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
+    report({"graphs": 1, "graphs_with_fallback": int(bool(fallbacks))}, fallbacks)

@@ -1,0 +1,419 @@
+"""From an ATen graph to a Program: segments that Stoker compiles, operators that PyTorch runs.
+
+Every node has a level. Segment k holds the mapped nodes of level k; it runs after the eager operators
+of level k, which need only segments before k. So a graph without eager operators is one segment, and
+eager operators that do not depend on each other split it once. Reordering is sound because the graph is
+functional; operators that draw random numbers keep their order.
+"""
+
+import operator
+
+import torch
+
+from ..aten_ops import RULES, Unsupported, require_kernel
+from ..graph.layout import DTYPES, layout_of, row_major
+from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
+from ..graph.text import GraphText, Type, Value
+from ..pytorch.operators import look_at_real_tensors, schema_of
+from .draws import drawn_ahead
+
+# Largest tensor that is computed while compiling, to recognize a mask.
+MAX_KNOWN_ELEMENTS = 1 << 22
+
+# A segment of these alone computes nothing: PyTorch makes views of them.
+_MOVES = frozenset(("reshape", "transpose", "slice", "broadcast_in_dim", "constant", "iota"))
+
+# What PyTorch checks while a graph runs: for PyTorch to say, and no work that a kernel could take over.
+_ASSERTIONS = frozenset((
+    "aten._assert_async.msg", "aten._assert_async.default", "aten._linalg_check_errors.default"))
+
+_NUMBERS = (bool, int, float)
+
+
+def lower(gm, parameters):
+    """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers."""
+    # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
+    with torch.no_grad(), look_at_real_tensors():
+        gm, forced = drawn_ahead(gm)
+        while True:
+            lowering = _Lowering(gm, set(parameters), forced)
+            idle = lowering.idle_nodes()
+            if not idle:
+                return lowering.program()
+            forced |= idle
+
+
+def type_of(value):
+    """The Type of a tensor, a tuple of them for a list, None for anything else."""
+    if isinstance(value, torch.Tensor):
+        dtype = DTYPES.get(value.dtype)
+        if dtype is None or value.device.type != "cpu" or value.layout != torch.strided:
+            raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
+        return Type(dtype, tuple(value.shape))
+    if isinstance(value, (list, tuple)):
+        return tuple(map(type_of, value))
+    return None
+
+
+def _operator_of(node):
+    """The operator that a call_function node runs; of one in a chain of effects, what is in the chain."""
+    is_effect = str(node.target) == "with_effects"  # (token, operator, its arguments...)
+    return str(node.args[1] if is_effect else node.target)
+
+
+def _draws(node):
+    """Does the operator take numbers from PyTorch's generator?"""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+def _dtypes_given(node):
+    """Of the tensors that it is given, each time that it is given one."""
+    given = []
+    torch.fx.node.map_arg((node.args, node.kwargs), given.append)
+    values = [source.meta.get("val") for source in given]
+    return [DTYPES.get(value.dtype, str(value.dtype)) for value in values if isinstance(value, torch.Tensor)]
+
+
+class _Level:
+    """One segment in the making."""
+
+    def __init__(self, lowering):
+        self.lowering = lowering
+        self.text = GraphText()
+        self.text.evaluate = self._evaluate
+        self.values = {}  # fx node -> Value, or list of what a rule gave.
+        self.imports = []  # (fx node, Layout), in the order of the text's inputs.
+        self.exports = {}  # fx node -> None: what is needed outside, in order.
+
+    def argument(self, argument):
+        """An fx argument as rules take it."""
+        if isinstance(argument, torch.fx.Node):
+            return self._node_argument(argument)
+        if isinstance(argument, (list, tuple)):
+            return [self.argument(item) for item in argument]
+        if isinstance(argument, complex):
+            raise Unsupported("complex numbers")
+        return argument
+
+    def _node_argument(self, node):
+        value = self.values.get(node)
+        if value is not None:
+            return value
+        known = node.meta.get("val")
+        if isinstance(known, _NUMBERS):
+            return known
+        if not isinstance(known, torch.Tensor):
+            raise Unsupported(f"an argument that is no tensor: {node}")
+        return self._import(node, known)
+
+    def _import(self, node, known):
+        dtype = type_of(known).dtype
+        layout = layout_of(known)
+        if layout.order is None:
+            layout = row_major(layout.shape)
+        value = self.text.input(dtype, layout.physical_shape, self.lowering.is_parameter(node))
+        self.imports.append((node, layout))
+        self.values[node] = result = self.text.transpose(value, layout.places)
+        self.lowering.need(node)
+        return result
+
+    def _evaluate(self, value):
+        """The tensor that a Value stands for if shapes alone decide it."""
+        for node, known in self.values.items():
+            if known is value and node in self.lowering.closed:
+                return self.lowering.known_tensor(node)
+        return None
+
+    def map(self, node, rule):
+        out = type_of(node.meta["val"])
+        arguments = [self.argument(argument) for argument in node.args]
+        keywords = {name: self.argument(value) for name, value in node.kwargs.items()}
+        result = rule(self.text, out, *arguments, **keywords)
+        if isinstance(out, Type):
+            if not isinstance(result, Value):
+                raise Unsupported("a form with several results")
+            _check(node, result, out)
+        else:
+            result = list(result)
+            for user in node.users:
+                if user.target is not operator.getitem:
+                    raise Unsupported("a list of tensors used as a whole")
+                index = user.args[1]
+                if callable(result[index]):
+                    result[index] = result[index]()
+                _check(node, result[index], out[index])
+        self.values[node] = result
+
+    def live(self):
+        """(positions of needed inputs, nodes, values to return, {fx node: its Value})."""
+        exported = {node: self.values[node] for node in self.exports}
+        physical = (self._physical(node, value) for node, value in exported.items())
+        returned = list(dict.fromkeys(value for value in physical if value.node is not None))
+        return *self.text.live(returned), returned, exported
+
+    def checked(self, inputs, nodes, returned):
+        """What live() found, with the limits of those nodes' indices after the rest: (inputs, nodes, values to
+        return, checks)."""
+        checks, limits = self.text.checks_of(nodes)
+        if not checks:
+            return inputs, nodes, returned, checks
+        returned = [*returned, *limits]
+        return *self.text.live(returned), returned, checks
+
+    def _physical(self, node, value):
+        layout = layout_of(node.meta["val"])
+        return self.text.transpose(value, layout.order) if layout.order else value
+
+    def steps(self, slot_of):
+        inputs, nodes, returned, exported = self.live()
+        inputs, nodes, returned, checks = self.checked(inputs, nodes, returned)
+        outputs, copies = [], []
+        # Value -> (slot, order of its dims) of a tensor whose elements lie like the value's.
+        lies = {
+            value: (slot_of(node), layout.order)
+            for (value, _), (node, layout) in zip(self.text.inputs, self.imports)}
+        for node, value in exported.items():
+            layout = layout_of(node.meta["val"])
+            order = layout.order or row_major(layout.shape).order
+            physical = self._physical(node, value)
+            if physical in lies:
+                copies.append(Copy(*lies[physical], slot_of(node), layout))
+            else:
+                lies[physical] = slot_of(node), order
+                outputs.append(SegmentOutput(slot_of(node), node.meta["val"].dtype, layout))
+        segment_inputs = [
+            SegmentInput(slot_of(node), layout, self.text.inputs[position][1])
+            for position in inputs for node, layout in [self.imports[position]]]
+        if outputs:
+            yield Segment(
+                self.text.text(inputs, nodes, returned), segment_inputs, outputs, checks)
+        yield from copies
+
+
+def _check(node, value, out):
+    """A rule must give what PyTorch derived: anything else is not this operator."""
+    if value is None or out is None or value.dtype != out.dtype or value.shape != out.shape:
+        found = None if value is None else value.type
+        raise Unsupported(f"the mapping gives {found} where PyTorch has {out}")
+
+
+def _viewed(node):
+    """The node of which this one is a view, or one of several views; None if it has memory of its own."""
+    if node.op != "call_function":
+        return None
+    if node.target is operator.getitem:
+        source = node.args[0]
+        return source if isinstance(source, torch.fx.Node) and _viewed(source) is not None else None
+    schema = schema_of(node.target)
+    if schema is None or not schema.arguments:
+        return None
+    alias = schema.arguments[0].alias_info
+    return node.args[0] if alias is not None and not alias.is_write else None
+
+
+def _views_up_to(node, roots):
+    """The views that lead from one of the roots to this node, in order; empty if none do."""
+    chain = []
+    while (source := _viewed(node)) is not None:
+        chain.append(node)
+        node = source
+        if node in roots:
+            return chain[::-1]
+    return []
+
+
+def _owner_of(node):
+    """The node whose memory a view shows."""
+    while (source := _viewed(node)) is not None:
+        node = source
+    return node
+
+
+class _Lowering:
+    def __init__(self, gm, parameters, forced):
+        self.gm = gm
+        self.parameters = parameters
+        self.forced = forced
+        self.levels = []
+        self.level_of = {}  # fx node -> level.
+        self.outside = set()  # fx nodes that no segment makes: inputs, constants, eager results.
+        self.slots = {node: place for place, node in enumerate(
+            node for node in gm.graph.nodes if node.op == "placeholder")}
+        self.constants = {}
+        self.eager = {}  # level -> fx nodes.
+        self.fallbacks = {}
+        self.closed = set()  # fx nodes that shapes alone decide.
+        self.known = {}
+        self.last_random_level = 0
+        self.outputs = []
+        self.views = []  # fx nodes of outputs that view inputs or other outputs: PyTorch makes them.
+        for node in gm.graph.nodes:
+            getattr(self, f"_visit_{node.op}")(node)
+
+    # ---- Visiting nodes in order ----------------------------------------------------------------
+
+    def _visit_placeholder(self, node):
+        self.level_of[node] = 0
+        self.outside.add(node)
+
+    def _visit_get_attr(self, node):
+        value = self.gm
+        for name in node.target.split("."):
+            value = getattr(value, name)
+        self.constants[self.slot_of(node)] = value
+        self.level_of[node] = 0
+        self.outside.add(node)
+        if isinstance(value, torch.Tensor):
+            node.meta.setdefault("val", value)
+
+    def _visit_call_function(self, node):
+        value = node.meta.get("val")
+        if isinstance(value, _NUMBERS):
+            self.level_of[node] = 0
+            return
+        if node.target is operator.getitem and node.args[0] not in self.outside:
+            self._visit_item(node)
+            return
+        rule = None if node in self.forced else RULES.get(str(node.target))
+        reason = "random numbers" if _draws(node) else "it has no mapping"
+        if rule is not None:
+            try:
+                require_kernel(str(node.target), _dtypes_given(node))
+                self._map(node, rule)
+                return
+            except Unsupported as unsupported:
+                reason = str(unsupported)
+            except (TypeError, ValueError, KeyError, IndexError) as error:
+                # A form of the operator that its rule was not written for.
+                reason = f"{type(error).__name__}: {error}"
+        name = _operator_of(node)
+        is_fallback = node.target is not operator.getitem and name not in _ASSERTIONS
+        if node not in self.forced and is_fallback:
+            self.fallbacks.setdefault(name, reason)
+        self._run_eagerly(node)
+
+    def _visit_output(self, node):
+        tensors = dict.fromkeys(
+            value for value in node.args[0] if isinstance(value, torch.fx.Node)
+            and isinstance(value.meta.get("val"), torch.Tensor)).keys()
+        roots = tensors | self.outside
+        hidden = self._hidden_owners(tensors, roots)
+        for owner in hidden:
+            self.need(owner)
+        for value in node.args[0]:
+            if value in tensors:
+                chain = _views_up_to(value, roots.union(hidden))
+                self.views += [view for view in chain if view not in self.views]
+                if not chain:
+                    self.need(value)
+                self.outputs.append(value)
+            elif isinstance(value, torch.fx.Node):
+                self.outputs.append(value.meta.get("val"))
+            else:
+                self.outputs.append(value)
+
+    def _hidden_owners(self, tensors, roots):
+        """What is no output but has the memory of several, or of one whose elements overlap."""
+        viewers = {}
+        for value in tensors:
+            if _viewed(value) is not None and not _views_up_to(value, roots):
+                viewers.setdefault(_owner_of(value), []).append(value)
+        return [
+            owner for owner, values in viewers.items()
+            if len(values) > 1 or layout_of(values[0].meta["val"]).overlaps]
+
+    def _visit_item(self, node):
+        source, index = node.args
+        level = self.level_of[node] = self.level_of[source]
+        values = self.levels[level].values
+        values[node] = values[source][index]
+        if source in self.closed:
+            self.closed.add(node)
+
+    def _map(self, node, rule):
+        sources = node.all_input_nodes
+        level = max((self.level_of[source] for source in sources), default=0)
+        while level >= len(self.levels):
+            self.levels.append(_Level(self))
+        self.levels[level].map(node, rule)
+        self.level_of[node] = level
+        if all(source in self.closed for source in sources):
+            self.closed.add(node)
+
+    def _run_eagerly(self, node):
+        level = 0
+        for source in node.all_input_nodes:
+            inside = source not in self.outside and not isinstance(
+                source.meta.get("val"), _NUMBERS)
+            level = max(level, self.level_of[source] + inside)
+            self.need(source)
+        if _draws(node):
+            level = self.last_random_level = max(level, self.last_random_level)
+        self.level_of[node] = level
+        self.outside.add(node)
+        self.eager.setdefault(level, []).append(node)
+
+    # ---- What the levels ask --------------------------------------------------------------------
+
+    def slot_of(self, node):
+        return self.slots.setdefault(node, len(self.slots))
+
+    def is_parameter(self, node):
+        return self.slots.get(node) in self.parameters or node.op == "get_attr"
+
+    def need(self, node):
+        """Somebody outside the node's segment reads it."""
+        if node not in self.outside and isinstance(node.meta.get("val"), torch.Tensor):
+            self.levels[self.level_of[node]].exports[node] = None
+
+    def known_tensor(self, node):
+        if node not in self.known:
+            value = None
+            size = node.meta["val"].numel() if isinstance(node.meta["val"], torch.Tensor) else 0
+            sources = {source: self.known_tensor(source) for source in node.all_input_nodes}
+            if size <= MAX_KNOWN_ELEMENTS and all(x is not None for x in sources.values()):
+                arguments, keywords = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
+                value = node.target(*arguments, **keywords)
+            self.known[node] = value
+        return self.known[node]
+
+    # ---- Results --------------------------------------------------------------------------------
+
+    def idle_nodes(self):
+        """fx nodes of segments that only move elements."""
+        idle = set()
+        for level in self.levels:
+            _, nodes, returned, _ = level.live()
+            if returned and all(node.op in _MOVES for node in nodes):
+                idle |= {node for node in level.values if node not in self.outside}
+        return idle - self.forced
+
+    def program(self):
+        steps = []
+        for place in range(max([len(self.levels), *(level + 1 for level in self.eager)])):
+            steps.extend(map(self._eager_call, self.eager.get(place, ())))
+            if place < len(self.levels):
+                steps.extend(self.levels[place].steps(self.slot_of))
+        steps.extend(
+            self._eager_call(node) for node in self.views if node not in self.outside)
+        outputs = [
+            Slot(self.slot_of(value)) if isinstance(value, torch.fx.Node) else value
+            for value in self.outputs]
+        return Program(len(self.slots), self.constants, steps, outputs, self.fallbacks)
+
+    def _eager_call(self, node):
+        arguments, keywords = torch.fx.node.map_arg(
+            (node.args, dict(node.kwargs)), self._eager_argument)
+        return EagerCall(
+            node.target, arguments, keywords, self.slot_of(node), _result_of(node.meta.get("val")))
+
+    def _eager_argument(self, node):
+        value = node.meta.get("val")
+        return value if isinstance(value, _NUMBERS) else Slot(self.slot_of(node))
+
+
+def _result_of(value):
+    """What an operator is to return, of its meta value: EagerCall.result."""
+    if isinstance(value, torch.Tensor) and all(type(size) is int for size in value.shape):
+        return value.dtype, tuple(value.shape)
+    return None

@@ -1,0 +1,34 @@
+"""What PyTorch's compiler leaves on modules, functions and classes of programs."""
+
+import torch
+
+# The module: part of PyTorch, and so of the version in a key. Nothing guards it, and stoker.compile never loads it.
+COMPILER = "torch._dynamo"
+# Files of it below the package torch: what it wraps functions in, PyTorch's own among them, computes nothing.
+COMPILERS_FILES = ("_compile.py:", "_dynamo/")
+
+# Of a function, what decorators leave and nobody's result depends on: beginnings of names.
+LEFT_ON_FUNCTIONS = ("_torchdynamo", "_torchdispatch", "__wrapped__")
+LEFT_ON_MODULES = ("_is_torch_compile",)  # By torch.compile(); stoker.compile() does not.
+# What it replaces in classes when it is imported, or when its first compiled function is entered.
+REPLACED = {
+    torch.nn.Module: ("__init__", "__setstate__", "___has_generation_tag_patch"),
+    torch.distributions.Distribution: ("_validate_args",)}
+
+
+def counts_as_constant(function):
+    """Has the program said that its result does?"""
+    return getattr(function, "_dynamo_marked_constant", False)
+
+
+def innermost(function):
+    """Below what the compiler wrapped it in."""
+    while hasattr(function, "_torchdynamo_orig_callable"):
+        function = function._torchdynamo_orig_callable
+    return function
+
+
+def boxed(function):
+    """Marks a function of one list, which it empties, for AOTAutograd."""
+    function._boxed_call = True
+    return function

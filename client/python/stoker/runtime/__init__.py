@@ -1,0 +1,1 @@
+"""Runs programs: compiled segments, and operators of PyTorch between them."""

@@ -1,0 +1,209 @@
+"""Executable: one compiled segment, called with tensors."""
+
+import ctypes
+import json
+import operator
+import time
+
+import torch
+
+from ..base import tally
+from ..base.log import warn_once
+from ..graph.layout import row_major
+from ..graph.program import check_indices
+from ..libstoker import library
+from ..libstoker.client import report
+from . import release
+from .binding import Stamp
+from .gate import Gate
+from .profiling import collectors
+
+
+class _Handle:
+    """libstoker's handle, freed when its executable cannot be reached any more. A `__del__` of the executable itself
+    would be too early: while that runs, weak references still give the executable to other threads."""
+
+    def __init__(self, handle):
+        self._as_parameter_ = handle  # What ctypes passes.
+        self._free = library.load().stoker_executable_free
+
+    def __del__(self):
+        self._free(self)
+
+
+class Executable:
+    """Calls are safe from any thread. `verifies`: libstoker compares the first one with the interpreter. `on_bind` is
+    told how many seconds a binding took, and where packed weights came from: "parameters" or "file"."""
+
+    _threads_in_use = None  # What libstoker was told last: a setting of the process.
+
+    def __init__(self, handle, segment, on_bind, verifies=False):
+        self._on_bind = on_bind
+        self._verifies = verifies
+        self._library = library.load()
+        self._handle = _Handle(handle)
+        self._segment = segment
+        inputs = segment.inputs
+        self._parameter_slots = [source.slot for source in inputs if source.parameter]
+        self._take_parameters = _taker(self._parameter_slots)
+        self._parameters_layout = [source.layout for source in inputs if source.parameter]
+        self._activations = [
+            (place, source.slot, source.layout) for place, source in enumerate(inputs)
+            if not source.parameter]
+        self._pointers = ctypes.c_void_p * len(inputs)
+        self._no_pointers = bytes(ctypes.sizeof(self._pointers))
+        self._outputs = [
+            (output.dtype, output.layout, *_buffer_of(output.layout))
+            for output in segment.outputs]
+        self._checks = segment.checks
+        self._limits = ctypes.c_int64 * segment.limits
+        self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
+        self._gate = Gate()
+        self._stamp = None
+        self._binding = None  # A release.Binding: what is bound, while there is a stamp.
+        self._repairs = 0
+
+    def describe(self):
+        return json.loads(
+            library.take_text(self._library.stoker_executable_describe, self._handle))
+
+    def __call__(self, slots):
+        """The output tensors, given the tensor of each slot. IndexOutOfBounds when an index is, and then what was
+        computed from it is nobody's."""
+        self._use_threads()  # A binding computes too.
+        parameters = self._take_parameters(slots)
+        pointers = self._pointers.from_buffer_copy(self._no_pointers)
+        kept = []
+        for place, slot, layout in self._activations:
+            tensor = _as_laid_out(slots[slot], layout)
+            pointers[place] = tensor.data_ptr()
+            kept.append(tensor)
+        buffers = [
+            torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
+            for dtype, _, shape, strides in self._outputs]
+        results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
+        if self._checks:
+            limits = self._limits()
+            first = ctypes.addressof(limits)
+            for place in range(len(limits)):
+                results[len(buffers) + place] = first + 8 * place
+        if collectors or not self._run_if_bound(parameters, pointers, results):
+            with self._gate.alone():
+                self._bind(parameters)
+                (self._profile if collectors else self._run)(pointers, results)
+        if parameters and self._library.stoker_executable_repairs(self._handle) != self._repairs:
+            self._note_repairs(parameters)
+        if self._checks:
+            check_indices(self._checks, limits)
+        return [
+            buffer if layout.order is not None else _with_strides(buffer, layout)
+            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+
+    def _run_if_bound(self, parameters, pointers, results):
+        """False, and nothing is done, if something else is bound: only whoever is inside the gate knows that it stays."""
+        gate = self._gate
+        gate.enter()
+        try:
+            if parameters and (self._stamp is None or not self._stamp.fits(parameters)):
+                return False
+            self._run(pointers, results)
+            return True
+        finally:
+            gate.leave()
+
+    def _run(self, pointers, results):
+        status = self._library.stoker_executable_run(
+            self._handle, pointers, len(pointers), None, 0, results, len(results))
+        if self._verifies:
+            self._count_verification()
+        if status:
+            library.check(status)
+
+    def _count_verification(self):
+        outcome = self.describe()["verification"]
+        if outcome == "pending":
+            return  # The call failed for another reason.
+        self._verifies = False
+        tally.count(f"artifacts_{outcome}")
+        report({f"artifacts_{outcome}": 1})
+
+    def _profile(self, pointers, results):
+        launches = json.loads(library.take_text(
+            self._library.stoker_executable_profile, self._handle, pointers, len(pointers), None, 0, results,
+            len(results)))
+        for collector in collectors:
+            collector.extend(launches)
+
+    def _note_repairs(self, parameters):
+        description = self.describe()
+        tally.count("repairs", description["repairs"] - self._repairs)
+        self._repairs = description["repairs"]
+        place = description["repaired_parameter"]
+        changed = parameters[place]
+        warn_once(
+            "repaired", "parameter %d of a graph, %s %s, was changed behind PyTorch's back (through .data, NumPy, or "
+            "as an inference tensor); it is packed anew, from this call on.",
+            place, str(changed.dtype).removeprefix("torch."), list(changed.shape))
+
+    def _use_threads(self):
+        threads = torch.get_num_threads()
+        if threads != Executable._threads_in_use:
+            self._library.stoker_set_num_threads(threads)
+            Executable._threads_in_use = threads
+
+    def release(self, binding):
+        """Lets go of the weights of a binding, packed or not, if it is still the one."""
+        with self._gate.alone():
+            if self._binding is binding:
+                self._stamp = None
+                self._library.stoker_executable_unbind(self._handle)
+                binding.forget()
+
+    def _bind(self, parameters):
+        """Alone in the gate."""
+        if not parameters or (self._stamp is not None and self._stamp.fits(parameters)):
+            return  # Another thread may have been first.
+        started = time.perf_counter()
+        self._stamp = None
+        stamp = Stamp(parameters)
+        laid_out = list(map(_as_laid_out, stamp.memory, self._parameters_layout))
+        count = len(laid_out)
+        data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
+        versions = (ctypes.c_int64 * count)(*stamp.numbers)
+        library.check(self._library.stoker_executable_bind(self._handle, data, versions, count))
+        self._binding = release.Binding(self, laid_out, stamp.contents)
+        self._stamp = stamp
+        tally.count("bindings")
+        self._on_bind(time.perf_counter() - started, self.describe()["prepared_from"])
+
+
+def _taker(places):
+    """A function from a sequence to the tuple of its elements at `places`."""
+    if len(places) == 1:
+        return lambda slots: (slots[places[0]],)
+    return operator.itemgetter(*places) if places else lambda slots: ()
+
+
+def _as_laid_out(tensor, layout):
+    """The tensor, or a copy of it whose elements lie as the layout says, and are what they stand for."""
+    if tensor.is_neg():  # The imaginary part of a conjugate: its memory holds what is to be negated.
+        tensor = tensor.resolve_neg()
+    if tensor.stride() == layout.strides:
+        return tensor
+    if layout.order == tuple(range(len(layout.order))):
+        return tensor.contiguous()
+    return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype, device="cpu").copy_(tensor)
+
+
+def _buffer_of(layout):
+    """(shape, strides) of the memory that a kernel writes for an output."""
+    if layout.order is not None:
+        return layout.shape, layout.strides
+    plain = row_major(layout.shape)
+    return plain.shape, plain.strides
+
+
+def _with_strides(buffer, layout):
+    if layout.overlaps:
+        return buffer
+    return torch.empty_strided(layout.shape, layout.strides, dtype=buffer.dtype, device="cpu").copy_(buffer)

@@ -1,0 +1,19 @@
+"""What products of float32 matrices may lose for speed: a setting of PyTorch's that may change between calls."""
+
+from ..pytorch import state
+from ..pytorch.marks import boxed
+
+
+def by_numerics(numerics, function, make):
+    """A boxed function that runs what make(numerics) gives for those that hold when it is called; `function` is that
+    for `numerics`."""
+    versions = {numerics: function}
+
+    @boxed
+    def run(arguments):
+        now = state.numerics()
+        if now not in versions:
+            versions[now] = make(now)
+        return versions[now](arguments)
+
+    return run

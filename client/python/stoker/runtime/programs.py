@@ -1,0 +1,172 @@
+"""Runs a Program: the compiled segments and the eager operators between them."""
+
+import torch
+
+from ..base import tally
+from ..base.log import logger, warn_once
+from ..graph.program import Copy, EagerCall, Segment, Slot, filled, slots_read
+from ..libstoker.library import FAILED_PRECONDITION, StokerError
+from ..pytorch.marks import boxed
+from ..pytorch.state import in_forward_mode
+from ..pytorch.tensors import has_memory
+
+
+def forward_of(gm):
+    """What computes the graph, without hooks that a program has put on all modules."""
+    _ = gm.code  # Until a graph module made lazily has code, its forward is a call of the module.
+    return gm.forward
+
+
+def eager(gm):
+    """The graph as PyTorch runs it."""
+    forward = forward_of(gm)
+
+    @boxed
+    def run(arguments):
+        taken = tuple(arguments)
+        arguments.clear()
+        return forward(*taken)
+
+    return run
+
+
+def compiled(gm, program, executables):
+    """The program as a function of one list. A segment that fails hands the graph to PyTorch for good."""
+
+    def in_eager(error):
+        warn_once(
+            ("run", id(gm)), "a compiled graph failed and runs in eager from now on: %s", error)
+        logger.debug("graph:\n%s", gm.code)
+        tally.count("graphs_eager")
+        forward = forward_of(gm)
+        return lambda taken: forward(*taken)
+
+    run_or_eager = rescued(run_of(program, executables), in_eager, lambda taken: forward_of(gm)(*taken))
+
+    @boxed
+    def run(arguments):
+        if in_forward_mode():  # Kernels know nothing of tangents, and nothing guards that there are none.
+            results = forward_of(gm)(*arguments)
+        else:
+            results = run_or_eager(arguments)
+        arguments.clear()
+        return results
+
+    return run
+
+
+def rescued(run, in_eager, once=None):
+    """`run`, until it raises a StokerError: from then on what in_eager(error) gives. Graphs are functional,
+    so starting over with the same arguments is safe. `once`: for a call with tensors that no kernel can read, as
+    when gradients are asked for in a batch."""
+    current = run
+
+    def run_or_eager(arguments):
+        nonlocal current
+        try:
+            return current(arguments)
+        except StokerError as error:
+            current = in_eager(error)
+        except RuntimeError:
+            if once is None or all(map(has_memory, arguments)):
+                raise
+            return once(arguments)
+        return current(arguments)
+
+    return run_or_eager
+
+
+def run_of(program, executables):
+    """A function from the list of inputs to the outputs; StokerError when a segment fails."""
+    return _single(program, executables[0]) if _is_single(program) else _steps(
+        program, executables)
+
+
+def _is_single(program):
+    return (
+        len(program.steps) == 1 and isinstance(program.steps[0], Segment) and not program.constants
+        and all(isinstance(output, Slot) for output in program.outputs))
+
+
+def _single(program, executable):
+    """One segment that gives all outputs."""
+    places = {output.slot: place for place, output in enumerate(program.steps[0].outputs)}
+    if not all(output.index in places for output in program.outputs):
+        return _steps(program, [executable])
+    order = [places[output.index] for output in program.outputs]
+    if order == list(range(len(places))):
+        return executable
+
+    def run_in_order(arguments):
+        results = executable(arguments)
+        return [results[place] for place in order]
+
+    return run_in_order
+
+
+def _steps(program, executables):
+    """Any program. Slots are emptied after their last reader."""
+    segments = iter(executables)
+    kept = {output.index for output in program.outputs if isinstance(output, Slot)}
+    last_reader = {}
+    for step in program.steps:
+        for slot in slots_read(step):
+            last_reader[slot] = id(step)
+    inputs = program.slots
+    # What a kernel or a copy was made for; what PyTorch alone reads may be whatever it is.
+    relied_on = {
+        slot for step in program.steps if not isinstance(step, EagerCall) for slot in slots_read(step)}
+    plan = []
+    for step in program.steps:
+        run = {Segment: _run_segment, EagerCall: _run_eager, Copy: _run_copy}[type(step)]
+        if isinstance(step, EagerCall) and step.result is not None and step.slot in relied_on:
+            run = _run_checked
+        worker = next(segments) if isinstance(step, Segment) else None
+        drops = [
+            slot for slot in dict.fromkeys(slots_read(step))
+            if last_reader[slot] == id(step) and slot not in kept]
+        plan.append((run, step, worker, drops))
+
+    def execute(arguments):
+        slots = list(arguments) + [None] * (inputs - len(arguments))
+        for slot, value in program.constants.items():
+            slots[slot] = value
+        for run, step, worker, drops in plan:
+            run(slots, step, worker)
+            for slot in drops:
+                slots[slot] = None
+        return [
+            slots[output.index] if isinstance(output, Slot) else output
+            for output in program.outputs]
+
+    return execute
+
+
+def _run_segment(slots, segment, executable):
+    for output, tensor in zip(segment.outputs, executable(slots)):
+        slots[output.slot] = tensor
+
+
+def _run_eager(slots, call, _):
+    slots[call.slot] = call.target(
+        *filled(slots, call.arguments), **filled(slots, call.keywords))
+
+
+def _run_checked(slots, call, _):
+    """StokerError for another tensor than the steps after it were made for: a kernel would read beside it."""
+    _run_eager(slots, call, _)
+    result = slots[call.slot]
+    found = (result.dtype, tuple(result.shape)) if isinstance(result, torch.Tensor) else type(result).__name__
+    if found != call.result:
+        raise StokerError(
+            FAILED_PRECONDITION, f"{call.target} gave {found}, not {call.result} as when it was traced.")
+
+
+def _run_copy(slots, copy, _):
+    layout, elements = copy.layout, slots[copy.source].permute(copy.source_order)
+    if layout.overlaps:
+        slots[copy.target] = elements.clone(memory_format=torch.contiguous_format)
+        return
+    slots[copy.target] = result = torch.empty_strided(
+        layout.shape, layout.strides, dtype=elements.dtype, device="cpu")
+    (result if layout.order is None else result.permute(layout.order)).copy_(elements)

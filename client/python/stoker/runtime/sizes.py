@@ -1,0 +1,83 @@
+"""Graphs with symbolic sizes: compiled once for each set of sizes that calls bring, traced only once.
+
+No guard is added for the sizes met: Dynamo's graph stays valid for all of them, so that neither its
+recompile limit nor mark_dynamic's promise is broken.
+"""
+
+import threading
+
+import torch
+
+from ..pytorch.marks import boxed
+
+# Of one graph; the oldest give way, and are compiled again, out of the cache, when they are needed.
+MAX_VERSIONS = 64
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def symbolic_inputs(gm):
+    """Positions of the inputs that have a symbolic size, or are one."""
+    values = [node.meta.get("val") for node in gm.graph.nodes if node.op == "placeholder"]
+    return [place for place, value in enumerate(values) if _has_symbols(value)]
+
+
+def by_sizes(symbolic, make):
+    """A boxed function; it asks make(arguments) for another one whenever the sizes at the positions `symbolic`
+    are new."""
+    versions = {}
+    lock = threading.Lock()
+
+    def make_for(sizes, arguments):
+        with lock:
+            if sizes not in versions:
+                function = make(arguments)
+                if len(versions) == MAX_VERSIONS:
+                    del versions[next(iter(versions))]
+                versions[sizes] = function
+            return versions[sizes]
+
+    @boxed
+    def run(arguments):
+        sizes = tuple([_sizes_of(arguments[place]) for place in symbolic])
+        function = versions.get(sizes) or make_for(sizes, arguments)
+        return function(arguments)
+
+    return run
+
+
+def _has_symbols(value):
+    if isinstance(value, torch.Tensor):
+        return any(isinstance(size, torch.SymInt) for size in (*value.shape, *value.stride()))
+    return isinstance(value, _SYMBOLIC)
+
+
+def _sizes_of(argument):
+    """What an argument adds to the name of a version."""
+    if isinstance(argument, torch.Tensor):
+        return tuple(argument.shape), argument.stride()
+    return argument.hex() if isinstance(argument, float) else argument  # 0.0 is not -0.0.
+
+
+def with_numbers(gm, arguments):
+    """A copy of the graph whose values have the sizes that follow from the arguments."""
+    # Not at the top: a process that only runs what is compiled does not wait for them.
+    from ..pytorch.operators import fake_mode, look_at_real_tensors
+
+    class Propagation(torch.fx.Interpreter):
+        """Notes the value of every node."""
+
+        def run_node(self, node):
+            node.meta["val"] = value = super().run_node(node)
+            return value
+
+    graph = torch.fx.Graph()
+    graph.output(graph.graph_copy(gm.graph, {}))
+    copied = torch.fx.GraphModule(gm, graph)
+    with torch.no_grad(), look_at_real_tensors():
+        mode = fake_mode()
+        inputs = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x
+                  for x in arguments]
+        with mode:
+            Propagation(copied).run(*inputs)
+    return copied
