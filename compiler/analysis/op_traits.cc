@@ -1,6 +1,6 @@
 #include "compiler/analysis/op_traits.h"
 
-#include "compiler/analysis/view_index.h"
+#include <array>
 
 namespace stoker {
 namespace {
@@ -19,34 +19,8 @@ bool IsLoopConvolution(const Graph& graph, const Node& node) {
 }  // namespace
 
 OpRole RoleOf(const Graph& graph, const Node& node) {
-  if (IsView(node.kind)) return OpRole::kView;
-  if (IsPointwise(node.kind)) return OpRole::kPointwise;
-  switch (CategoryOf(node.kind)) {
-    case OpCategory::kNullary:
-      return OpRole::kVirtual;
-    case OpCategory::kUnary:
-    case OpCategory::kBinary:
-    case OpCategory::kTernary:
-      return OpRole::kPointwise;
-    case OpCategory::kShape:
-      return OpRole::kAssemble;
-    case OpCategory::kReduce:
-      return node.kind == OpKind::kCumulative ? OpRole::kOrdered : OpRole::kReduce;
-    case OpCategory::kContraction:
-      return node.kind == OpKind::kConvolution && IsLoopConvolution(graph, node)
-                 ? OpRole::kReduce
-                 : OpRole::kContraction;
-    case OpCategory::kIndex:
-      return node.kind == OpKind::kScatter || node.kind == OpKind::kSort ||
-                     node.kind == OpKind::kTopK
-                 ? OpRole::kOrdered
-                 : OpRole::kIndexed;
-    case OpCategory::kComposite:
-      return OpRole::kAttention;
-    case OpCategory::kExtern:
-      return OpRole::kExtern;
-  }
-  CheckFailed("unknown category", __FILE__, __LINE__);
+  if (node.kind == OpKind::kConvolution && IsLoopConvolution(graph, node)) return OpRole::kReduce;
+  return RowOf(node.kind).role;
 }
 
 bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand) {
@@ -78,35 +52,9 @@ bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand) {
 }
 
 int CostOf(const Node& node) {
-  constexpr int kCheap = 1;
-  constexpr int kDivision = 4;
-  constexpr int kTranscendental = 12;
-  switch (CategoryOf(node.kind)) {
-    case OpCategory::kNullary:
-    case OpCategory::kShape:
-      return 0;
-    case OpCategory::kReduce:
-    case OpCategory::kContraction:
-    case OpCategory::kIndex:
-    case OpCategory::kComposite:
-    case OpCategory::kExtern:
-      return kTranscendental;
-    case OpCategory::kUnary:
-    case OpCategory::kBinary:
-    case OpCategory::kTernary:
-      break;
-  }
-  const OpKind kind = node.kind;
-  if (kind == OpKind::kDivide || kind == OpKind::kRemainder || kind == OpKind::kSqrt ||
-      kind == OpKind::kRsqrt) {
-    return kDivision;
-  }
-  if ((kind >= OpKind::kExponential && kind <= OpKind::kLogistic) ||
-      (kind >= OpKind::kSine && kind <= OpKind::kErf) || kind == OpKind::kPower ||
-      kind == OpKind::kAtan2) {
-    return kTranscendental;
-  }
-  return kCheap;
+  constexpr std::array<int, kNumOpCosts> kCosts = {0,  1,  4, 12,
+                                                   12, 12, 12};  // In the order of OpCost.
+  return kCosts[static_cast<std::size_t>(RowOf(node.kind).cost)];
 }
 
 }  // namespace stoker

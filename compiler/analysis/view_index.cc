@@ -23,11 +23,6 @@ ElementIndex ReverseIndex(const Graph& graph, const Node& view, ElementIndex ind
 
 }  // namespace
 
-bool IsView(OpKind kind) {
-  return kind == OpKind::kBroadcastInDim || kind == OpKind::kReshape ||
-         kind == OpKind::kTranspose || kind == OpKind::kSlice || kind == OpKind::kReverse;
-}
-
 std::optional<ElementIndex> Reindex(const IndexSpace& space, const ElementIndex& index,
                                     std::span<const SymDim> from, std::span<const SymDim> to) {
   ElementIndex result(to.size());

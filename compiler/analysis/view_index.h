@@ -10,10 +10,6 @@
 
 namespace stoker {
 
-// broadcast_in_dim, reshape, transpose, slice, reverse: every element is one element of the
-// operand.
-bool IsView(OpKind kind);
-
 // The operand's element that the view's element `result` is. Nothing when a reshape in between is
 // not an index expression over `space`.
 std::optional<ElementIndex> PullThroughView(const Graph& graph, const Node& view,

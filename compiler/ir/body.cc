@@ -1,9 +1,7 @@
 #include "compiler/ir/body.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "compiler/ir/text.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker {
 namespace {
@@ -56,7 +54,7 @@ std::string InstrText(const BodyInstr& instr) {
       if (instr.pointwise == OpKind::kCompare) text += " " + std::string(Name(instr.direction));
       const bool rounds = instr.pointwise == OpKind::kConvert ||
                           instr.pointwise == OpKind::kBitcastConvert ||
-                          IsComputedInF64(instr.pointwise);
+                          RowOf(instr.pointwise).f32_in == DType::kF64;
       if (rounds && (instr.round_to == DType::kF16 || instr.round_to == DType::kBF16)) {
         text += " " + std::string(stoker::Name(instr.round_to));
       }
@@ -66,25 +64,7 @@ std::string InstrText(const BodyInstr& instr) {
   return "?";
 }
 
-constexpr OpKind kComputedInF64[] = {OpKind::kExponentialMinusOne,
-                                     OpKind::kLogPlusOne,
-                                     OpKind::kSine,
-                                     OpKind::kCosine,
-                                     OpKind::kTan,
-                                     OpKind::kAsin,
-                                     OpKind::kAcos,
-                                     OpKind::kAtan,
-                                     OpKind::kSinh,
-                                     OpKind::kCosh,
-                                     OpKind::kPower,
-                                     OpKind::kAtan2};
-
 }  // namespace
-
-bool IsComputedInF64(OpKind kind) {
-  return std::find(std::begin(kComputedInF64), std::end(kComputedInF64), kind) !=
-         std::end(kComputedInF64);
-}
 
 std::string ToString(const Body& body) {
   std::string text;

@@ -30,7 +30,7 @@ struct BodyInstr {
 
   OpKind pointwise = OpKind::kAdd;                     // kPointwise
   CompareDirection direction = CompareDirection::kEq;  // kPointwise compare
-  // kPointwise convert: kF16/kBF16 rounds to it, once. Functions that are computed in f64:
+  // kPointwise convert: kF16/kBF16 rounds to it, once. Functions of f32 that are computed in f64:
   // kF16/kBF16 is what the result is rounded to next, and it is right for that.
   DType round_to = DType::kF32;
   double constant = 0;            // kConstant, float dtypes
@@ -45,9 +45,6 @@ struct BodyInstr {
 struct Body {
   std::vector<BodyInstr> instrs;
 };
-
-// Functions of f32 whose code is that of f64.
-bool IsComputedInF64(OpKind kind);
 
 // A value of a body written to memory, rounded to access.dtype.
 struct Store {

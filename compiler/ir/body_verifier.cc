@@ -1,77 +1,35 @@
 #include "compiler/ir/body_verifier.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "compiler/ir/text.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker {
 namespace {
 
 Error Bad(const std::string& message) { return InvalidArgument(message); }
 
-constexpr OpKind kFloatOnly[] = {OpKind::kExponential,
-                                 OpKind::kExponential2,
-                                 OpKind::kExponentialMinusOne,
-                                 OpKind::kLog,
-                                 OpKind::kLog2,
-                                 OpKind::kLogPlusOne,
-                                 OpKind::kLogistic,
-                                 OpKind::kSqrt,
-                                 OpKind::kRsqrt,
-                                 OpKind::kSine,
-                                 OpKind::kCosine,
-                                 OpKind::kTan,
-                                 OpKind::kAsin,
-                                 OpKind::kAcos,
-                                 OpKind::kAtan,
-                                 OpKind::kSinh,
-                                 OpKind::kCosh,
-                                 OpKind::kTanh,
-                                 OpKind::kErf,
-                                 OpKind::kFloor,
-                                 OpKind::kCeil,
-                                 OpKind::kTrunc,
-                                 OpKind::kRoundNearestEven,
-                                 OpKind::kIsFinite,
-                                 OpKind::kIsNan,
-                                 OpKind::kAtan2};
-
-bool IsFloatOnly(OpKind kind) {
-  return std::find(std::begin(kFloatOnly), std::end(kFloatOnly), kind) != std::end(kFloatOnly);
-}
-
 // The dtypes of one pointwise instruction.
 Status VerifyPointwise(const BodyInstr& instr, const std::vector<DType>& args) {
   const OpKind kind = instr.pointwise;
-  const std::string name(Name(kind));
+  const OpRow& row = RowOf(kind);
+  const std::string name(row.name);
   if (!IsPointwise(kind)) return Bad(name + " is not a pointwise operation.");
-  if (args.size() != static_cast<std::size_t>(NumOperands(kind))) {
+  if (args.size() != static_cast<std::size_t>(row.operands)) {
     return Bad(name + " has " + std::to_string(args.size()) + " arguments.");
   }
   const DType dtype = args.back();
-  if (IsFloatOnly(kind) && !IsFloat(dtype))
-    return Bad(name + " of " + std::string(Name(dtype)) + ".");
+  if (!Contains(row.dtypes, dtype)) return Bad(name + " of " + std::string(Name(dtype)) + ".");
   const std::size_t first = kind == OpKind::kSelect ? 1 : 0;
   for (std::size_t i = first; i < args.size(); ++i) {
     if (args[i] != dtype) return Bad("arguments of " + name + " differ in dtype.");
   }
   if (kind == OpKind::kSelect && args[0] != DType::kBool) return Bad("select by no bool.");
-  DType result = dtype;
-  if (kind == OpKind::kCompare || kind == OpKind::kIsNan || kind == OpKind::kIsFinite) {
-    result = DType::kBool;
-  }
-  if (kind == OpKind::kConvert || kind == OpKind::kBitcastConvert) result = instr.dtype;
+  const DType result = row.result == ResultRule::kBool     ? DType::kBool
+                       : row.result == ResultRule::kHinted ? instr.dtype
+                                                           : dtype;
   if (result != instr.dtype) return Bad("result of " + name + " has the wrong dtype.");
-  const bool bitwise =
-      kind == OpKind::kNot || kind == OpKind::kAnd || kind == OpKind::kOr || kind == OpKind::kXor;
-  if (bitwise && IsFloat(dtype)) return Bad(name + " of " + std::string(Name(dtype)) + ".");
-  const bool arithmetic = !bitwise && kind != OpKind::kCompare && kind != OpKind::kSelect &&
-                          kind != OpKind::kConvert && kind != OpKind::kBitcastConvert &&
-                          kind != OpKind::kMaximum && kind != OpKind::kMinimum &&
-                          kind != OpKind::kClamp;
-  if (arithmetic && dtype == DType::kBool) return Bad(name + " of bool.");
   return Ok();
 }
 

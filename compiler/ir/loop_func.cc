@@ -83,8 +83,11 @@ Status VerifyStage(const LoopFunc& func, const Stage& stage, std::map<std::uint3
         stage.body.instrs[reduction.value].dtype != reduction.dtype) {
       return InvalidArgument(name + " has no such value.");
     }
+    if (!Has(reduction.is_arg ? OpKind::kArgReduce : OpKind::kReduce, reduction.kind)) {
+      return InvalidArgument(name + " has kind " + std::string(Name(reduction.kind)) + ".");
+    }
     Row row;
-    row.dtype = IsArg(reduction.kind) ? DType::kI64 : reduction.dtype;
+    row.dtype = reduction.is_arg ? DType::kI64 : reduction.dtype;
     for (const int dim : reduction.over) {
       if (!Contains(stage.loops, dim)) {
         return InvalidArgument(name + " is over dim " + std::to_string(dim) + ", not a loop.");
@@ -108,8 +111,9 @@ std::string StageText(const Stage& stage) {
   }
   for (const Reduction& reduction : stage.reductions) {
     text += "  reduction " + std::to_string(reduction.id) + " = " +
-            std::string(Name(reduction.dtype)) + " " + std::string(Name(reduction.kind)) + " %" +
-            std::to_string(reduction.value) + " over " + ListText(reduction.over) + "\n";
+            std::string(Name(reduction.dtype)) + " " + (reduction.is_arg ? "arg_" : "") +
+            std::string(Name(reduction.kind)) + " %" + std::to_string(reduction.value) + " over " +
+            ListText(reduction.over) + "\n";
   }
   return text + "}\n";
 }

@@ -22,31 +22,19 @@
 
 #include "compiler/ir/body.h"
 #include "protocol/base/result.h"
+#include "protocol/graph/combine.h"
 
 namespace stoker {
-
-enum class ReduceKind : std::uint8_t {
-  kAdd,
-  kMultiply,
-  kMaximum,
-  kMinimum,
-  kAnd,
-  kOr,
-  kArgMaximum,
-  kArgMinimum,  // Result i64: first index (row-major over the reduced dims) of the extreme; NaN
-                // counts as the extreme.
-};
-
-constexpr bool IsArg(ReduceKind kind) {
-  return kind == ReduceKind::kArgMaximum || kind == ReduceKind::kArgMinimum;
-}
 
 struct Reduction {
   std::uint32_t id = 0;     // Unique among reductions and temporaries of the function.
   std::uint32_t value = 0;  // Body instruction.
-  ReduceKind kind = ReduceKind::kAdd;
+  Combine kind = Combine::kAdd;
   DType dtype = DType::kF32;  // Accumulator; f32 for f16/bf16/f32 inputs.
   std::vector<int> over;      // Inner dims, a subset of the stage's loops.
+  // Result i64: first index (row-major over the reduced dims) of the extreme; NaN counts as the
+  // extreme.
+  bool is_arg = false;
 };
 
 struct Temporary {

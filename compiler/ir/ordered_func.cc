@@ -6,22 +6,6 @@
 namespace stoker {
 namespace {
 
-std::string_view Name(ScatterFunc::Kind kind) {
-  switch (kind) {
-    case ScatterFunc::Kind::kAssign:
-      return "assign";
-    case ScatterFunc::Kind::kAdd:
-      return "add";
-    case ScatterFunc::Kind::kMultiply:
-      return "multiply";
-    case ScatterFunc::Kind::kMaximum:
-      return "maximum";
-    case ScatterFunc::Kind::kMinimum:
-      return "minimum";
-  }
-  return "?";
-}
-
 // An access of operand `operand` over `num_dims` dims, without data-dependent parts.
 Status VerifyDirect(const Access& access, std::uint32_t operand, std::size_t num_dims,
                     const char* what) {
@@ -50,14 +34,12 @@ std::string ToString(const ScanFunc& func) {
          "\n}\n";
 }
 
-DType ScanType(ReduceKind kind, DType element) {
-  const bool rounds = kind == ReduceKind::kAdd || kind == ReduceKind::kMultiply;
-  return IsFloat(element) && rounds ? DType::kF64 : ComputeType(element);
+DType ScanType(Combine kind, DType element) {
+  return IsFloat(element) && Rounds(kind) ? DType::kF64 : ComputeType(element);
 }
 
 Status Verify(const ScanFunc& func) {
-  if (func.kind != ReduceKind::kAdd && func.kind != ReduceKind::kMultiply &&
-      func.kind != ReduceKind::kMaximum && func.kind != ReduceKind::kMinimum) {
+  if (!Has(OpKind::kCumulative, func.kind)) {
     return InvalidArgument("scan: kind " + std::string(stoker::Name(func.kind)) + ".");
   }
   const std::size_t num_dims = func.outer.size() + 1;
@@ -134,6 +116,9 @@ Status Verify(const ScatterFunc& func) {
   if (func.index_limits.size() != num_indices || func.window_dims.size() != num_indices ||
       func.index_strides.size() != num_indices) {
     return InvalidArgument("scatter: limits, windows or strides are missing.");
+  }
+  if (!Has(OpKind::kScatter, func.kind)) {
+    return InvalidArgument("scatter: kind " + std::string(Name(func.kind)) + ".");
   }
   const std::size_t num_dims = func.dims.size();
   STOKER_RETURN_IF_ERROR(VerifyDirect(func.output, 0, num_dims, "scatter: output"));

@@ -15,15 +15,15 @@ namespace stoker {
 struct ScanFunc {
   std::vector<SymDim> outer;
   SymDim extent;
-  ReduceKind kind = ReduceKind::kAdd;  // kAdd kMultiply kMaximum kMinimum
-  DType dtype = DType::kF64;           // Of the accumulator: ScanType.
+  Combine kind = Combine::kAdd;  // One that cumulative has.
+  DType dtype = DType::kF64;     // Of the accumulator: ScanType.
   bool exclusive = false;
   Access input;   // Operand 0.
   Access output;  // Operand 1.
 };
 
-// Floats are summed up and multiplied in f64: a scan has to be one chain.
-DType ScanType(ReduceKind kind, DType element);
+// Where combining floats rounds, it is done in f64: a scan has to be one chain.
+DType ScanType(Combine kind, DType element);
 
 // Stable sort of a key along one dim, carrying other values; or its first `keep` results (top_k).
 // Kernels sort in scratch, which has to have a size when they are compiled: where that is not known
@@ -44,9 +44,8 @@ struct SortFunc {
 // along a scattered dim is out of bounds is skipped. Iteration dims: those of the updates,
 // outermost first.
 struct ScatterFunc {
-  enum class Kind : std::uint8_t { kAssign, kAdd, kMultiply, kMaximum, kMinimum };
-  std::vector<SymDim> dims;  // Of the updates.
-  Kind kind = Kind::kAssign;
+  std::vector<SymDim> dims;         // Of the updates.
+  Combine kind = Combine::kAssign;  // One that scatter has.
   DType dtype = DType::kF32;
   Access update;  // Operand 1.
   // Per scattered dim.

@@ -41,28 +41,6 @@ std::string AccessText(const Access& access) {
   return text + "]";
 }
 
-std::string_view Name(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::kAdd:
-      return "add";
-    case ReduceKind::kMultiply:
-      return "multiply";
-    case ReduceKind::kMaximum:
-      return "maximum";
-    case ReduceKind::kMinimum:
-      return "minimum";
-    case ReduceKind::kAnd:
-      return "and";
-    case ReduceKind::kOr:
-      return "or";
-    case ReduceKind::kArgMaximum:
-      return "arg_maximum";
-    case ReduceKind::kArgMinimum:
-      return "arg_minimum";
-  }
-  return "?";
-}
-
 std::string OperandsText(const std::vector<Operand>& operands) {
   std::string text;
   for (std::size_t i = 0; i < operands.size(); ++i) {

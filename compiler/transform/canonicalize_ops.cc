@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <limits>
 
 #include "compiler/transform/passes.h"
 #include "compiler/transform/rewriter.h"
+#include "protocol/graph/combine.h"
+#include "protocol/graph/elements.h"
 
 namespace stoker {
 namespace {
@@ -13,43 +14,11 @@ bool IsEmpty(const Shape& shape) {
 }
 
 // What combining no elements gives.
-double IdentityOf(std::string_view kind, DType dtype) {
-  if (kind == "add" || kind == "or") return 0;
-  if (kind == "multiply" || kind == "and") return 1;
-  const bool is_maximum = kind == "maximum";
-  if (IsFloat(dtype)) {
-    return is_maximum ? -std::numeric_limits<double>::infinity()
-                      : std::numeric_limits<double>::infinity();
-  }
-  switch (dtype) {
-    case DType::kBool:
-      return is_maximum ? 0 : 1;
-    case DType::kU8:
-      return is_maximum ? 0 : 255;
-    case DType::kI8:
-      return is_maximum ? -128 : 127;
-    case DType::kI16:
-      return is_maximum ? -32768 : 32767;
-    case DType::kI32:
-      return is_maximum ? -2147483648.0 : 2147483647.0;
-    case DType::kI64:
-    case DType::kF64:
-    case DType::kF32:
-    case DType::kF16:
-    case DType::kBF16:
-      break;
-  }
-  return is_maximum ? -9223372036854775808.0 : 9223372036854774784.0;
-}
-
-ValueId IdentityConstant(Rewriter& rewriter, std::string_view kind, const TensorType& type) {
-  // The largest i64 is no double.
-  if (type.dtype == DType::kI64 && kind == "minimum") {
-    const std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-    return rewriter.Constant(type,
-                             std::string(reinterpret_cast<const char*>(&largest), sizeof largest));
-  }
-  return rewriter.Scalar(type, IdentityOf(kind, type.dtype));
+ValueId IdentityConstant(Rewriter& rewriter, Combine combine, const TensorType& type) {
+  if (IsFloat(type.dtype)) return rewriter.Scalar(type, FloatIdentity(combine));
+  std::string element(static_cast<std::size_t>(SizeInBytes(type.dtype)), '\0');
+  WriteIntElement(type.dtype, IntIdentity(combine, type.dtype), element.data());
+  return rewriter.Constant(type, element);
 }
 
 std::optional<ValueId> Convolution(Rewriter& rewriter, const Node& node,
@@ -104,7 +73,7 @@ std::optional<ValueId> OfNothing(Rewriter& rewriter, const Node& node,
   if (!any_empty) return std::nullopt;
   const OpKind kind = node.kind;
   if (kind == OpKind::kReduce || kind == OpKind::kReduceWindow) {
-    return IdentityConstant(rewriter, node.attributes.String(AttrName::kKind), type);
+    return IdentityConstant(rewriter, CombineOf(node.attributes), type);
   }
   if (kind == OpKind::kDotGeneral || kind == OpKind::kConvolution || kind == OpKind::kAttention) {
     return rewriter.Scalar(type, 0);

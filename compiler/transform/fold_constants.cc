@@ -24,11 +24,6 @@ std::optional<std::string> Compute(const Rewriter& rewriter, const Node& node,
   return tensors->front().ToBytes();
 }
 
-bool IsViewOfAll(OpKind kind) {
-  return kind == OpKind::kBroadcastInDim || kind == OpKind::kReshape ||
-         kind == OpKind::kTranspose || kind == OpKind::kSlice || kind == OpKind::kReverse;
-}
-
 }  // namespace
 
 Result<Graph> FoldConstants(const Graph& graph) {
@@ -43,7 +38,7 @@ Result<Graph> FoldConstants(const Graph& graph) {
     }
     const bool all_splats = std::all_of(operands.begin(), operands.end(),
                                         [&](ValueId operand) { return rewriter.IsSplat(operand); });
-    if (all_splats && IsViewOfAll(node.kind)) {
+    if (all_splats && IsView(node.kind)) {
       return rewriter.Constant(type, rewriter.Find(operands[0])->constant);
     }
     std::vector<TensorType> types;

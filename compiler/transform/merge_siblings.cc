@@ -9,11 +9,6 @@
 namespace stoker {
 namespace {
 
-bool IsView(OpKind kind) {
-  return kind == OpKind::kReshape || kind == OpKind::kTranspose || kind == OpKind::kSlice ||
-         kind == OpKind::kBroadcastInDim;
-}
-
 // One matrix product that could be part of a larger one.
 struct Sibling {
   const Node* dot = nullptr;

@@ -30,22 +30,13 @@ class Simplifier {
 
   std::optional<ValueId> operator()(const Node& node, std::span<const ValueId> operands) {
     if (const auto view = SimplifyView(r_, node, operands)) return view;
-    switch (CategoryOf(node.kind)) {
-      case OpCategory::kUnary:
-        return Unary(node, operands[0]);
-      case OpCategory::kBinary:
-        return Binary(node, operands[0], operands[1]);
-      case OpCategory::kTernary:
-        return Ternary(node, operands);
-      case OpCategory::kReduce:
-        return Reduction(node, operands[0]);
-      case OpCategory::kNullary:
-      case OpCategory::kShape:
-      case OpCategory::kContraction:
-      case OpCategory::kIndex:
-      case OpCategory::kComposite:
-      case OpCategory::kExtern:
-        return std::nullopt;
+    if (IsPointwise(node.kind)) {
+      if (operands.size() == 1) return Unary(node, operands[0]);
+      if (operands.size() == 2) return Binary(node, operands[0], operands[1]);
+      return Ternary(node, operands);
+    }
+    if (node.kind == OpKind::kReduce || node.kind == OpKind::kArgReduce) {
+      return Reduction(node, operands[0]);
     }
     return std::nullopt;
   }

@@ -3,33 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/graph/combine.h"
+
 namespace stoker {
 namespace {
 
 constexpr std::string_view kTypeNames[] = {
     "integer", "boolean", "float", "string", "list of integers", "list of dims", "list of floats"};
-
-DTypeSet SetOf(DType dtype) {
-  if (IsFloat(dtype)) return kFloats;
-  if (dtype == DType::kBool) return kBools;
-  return dtype == DType::kU8 ? kUnsigned : kSigned;
-}
-
-std::string Describe(DTypeSet set) {
-  std::string out;
-  const auto add = [&](std::string_view word) {
-    if (!out.empty()) out += " or ";
-    out += word;
-  };
-  if (set & kFloats) add("float");
-  if ((set & kIntegers) == kIntegers) {
-    add("integer");
-  } else if (set & kSigned) {
-    add("signed integer");
-  }
-  if (set & kBools) add("bool");
-  return out;
-}
 
 Status CheckOperandCount(const NodeTypes& node) {
   const auto expected = NumOperands(node.kind);
@@ -39,7 +19,7 @@ Status CheckOperandCount(const NodeTypes& node) {
 }
 
 Status CheckAttributeNames(const NodeTypes& node) {
-  const std::span<const AttrName> expected = AttributesOf(node.kind);
+  const std::span<const AttrName> expected = RowOf(node.kind).attributes.names();
   const auto& entries = node.attributes.entries();
   for (const AttrName name : expected) {
     const AttrValue* value = node.attributes.Find(name);
@@ -70,38 +50,39 @@ Result<std::vector<TensorType>> InferExternCall(const NodeTypes& node) {
   return std::vector<TensorType>(node.hints.begin(), node.hints.end());
 }
 
-Result<std::vector<TensorType>> InferNullary(const NodeTypes& node) {
+Result<std::vector<TensorType>> InferCreation(const NodeTypes& node) {
   STOKER_TRY(TensorType type, ExpectHint(node));
+  const DTypeSet dtypes = RowOf(node.kind).dtypes;
+  if (!Contains(dtypes, type.dtype)) {
+    return InvalidArgument("The result is " + std::string(Name(type.dtype)) + "; expected " +
+                           ToString(dtypes) + ".");
+  }
   if (node.kind == OpKind::kIota) {
     STOKER_RETURN_IF_ERROR(ExpectDim(node, AttrName::kDim, type.shape.rank()));
-    if (type.dtype == DType::kBool) {
-      return InvalidArgument("The result is bool; expected float or integer.");
-    }
   }
   return std::vector<TensorType>{std::move(type)};
 }
 
-Result<std::vector<TensorType>> InferByCategory(const NodeTypes& node) {
-  switch (CategoryOf(node.kind)) {
-    case OpCategory::kNullary:
-      return InferNullary(node);
-    case OpCategory::kUnary:
-    case OpCategory::kBinary:
-    case OpCategory::kTernary:
+Result<std::vector<TensorType>> InferByRule(const NodeTypes& node) {
+  switch (RowOf(node.kind).result) {
+    case ResultRule::kSame:
+    case ResultRule::kBool:
+    case ResultRule::kHinted:
       return InferPointwise(node);
-    case OpCategory::kShape:
+    case ResultRule::kCreation:
+      return InferCreation(node);
+    case ResultRule::kShape:
       return InferShapeOp(node);
-    case OpCategory::kReduce:
+    case ResultRule::kReduction:
       return InferReduction(node);
-    case OpCategory::kContraction:
-    case OpCategory::kComposite:
+    case ResultRule::kContraction:
       return InferContraction(node);
-    case OpCategory::kIndex:
+    case ResultRule::kIndexing:
       return InferIndexing(node);
-    case OpCategory::kExtern:
+    case ResultRule::kExtern:
       return InferExternCall(node);
   }
-  return Internal("Op without a category.");
+  return Internal("Op without a rule.");
 }
 
 }  // namespace
@@ -112,7 +93,10 @@ Result<std::vector<TensorType>> InferTypes(OpKind kind, std::span<const TensorTy
   const NodeTypes node{kind, operands, attributes, result_hints};
   STOKER_RETURN_IF_ERROR(CheckOperandCount(node));
   STOKER_RETURN_IF_ERROR(CheckAttributeNames(node));
-  STOKER_TRY(std::vector<TensorType> types, InferByCategory(node));
+  if (!operands.empty() && kind != OpKind::kSelect) {  // Its first is the predicate.
+    STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, RowOf(kind).dtypes));
+  }
+  STOKER_TRY(std::vector<TensorType> types, InferByRule(node));
   if (!result_hints.empty()) {
     if (result_hints.size() != types.size()) {
       return InvalidArgument("It is given " + std::to_string(result_hints.size()) +
@@ -168,8 +152,8 @@ Error AttributeError(AttrName name, const AttrValue& value, std::string_view exp
 
 Status ExpectDType(const NodeTypes& node, std::size_t operand, DTypeSet set) {
   const TensorType& type = node.operands[operand];
-  if ((SetOf(type.dtype) & set) != 0) return Ok();
-  return OperandError(operand, type, Describe(set));
+  if (Contains(set, type.dtype)) return Ok();
+  return OperandError(operand, type, ToString(set));
 }
 
 Status ExpectSameType(const NodeTypes& node, std::size_t operand, std::size_t as_operand) {
@@ -221,8 +205,16 @@ Status ExpectDim(const NodeTypes& node, AttrName name, int rank) {
   return AttributeError(name, dim, "a dimension of a tensor of rank " + std::to_string(rank));
 }
 
+Status ExpectCombine(const NodeTypes& node) {
+  const std::vector<Combine> combines = CombinesOf(node.kind);
+  std::vector<std::string_view> names;
+  for (const Combine combine : combines) names.push_back(Name(combine));
+  STOKER_RETURN_IF_ERROR(ExpectOneOf(node, AttrName::kKind, names));
+  return ExpectDType(node, 0, DTypesOf(CombineOf(node.attributes)));
+}
+
 Status ExpectOneOf(const NodeTypes& node, AttrName name,
-                   std::initializer_list<std::string_view> allowed) {
+                   std::span<const std::string_view> allowed) {
   const std::string& value = node.attributes.String(name);
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return Ok();
   std::string expected = "one of";

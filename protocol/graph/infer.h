@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "protocol/graph/graph_builder.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker {
 
-// A node to verify: the number of operands and the names and types of the attributes are right.
+// A node to verify: the number of operands, the names and types of the attributes and the dtype of
+// operand 0 are right.
 struct NodeTypes {
   OpKind kind;
   std::span<const TensorType> operands;
@@ -24,23 +26,8 @@ Result<std::vector<TensorType>> InferReduction(const NodeTypes& node);
 Result<std::vector<TensorType>> InferContraction(const NodeTypes& node);  // And attention.
 Result<std::vector<TensorType>> InferIndexing(const NodeTypes& node);
 
-// The attributes that a node of this kind has, all of them and no others, in order.
-std::span<const AttrName> AttributesOf(OpKind kind);
-
 // A type that a Value may have: rank and size within limits, no dim that is negative or overflow.
 Status CheckType(const TensorType& type);
-
-// Sets of dtypes an op takes.
-enum DTypeSet : unsigned {
-  kFloats = 1,
-  kSigned = 2,
-  kUnsigned = 4,
-  kBools = 8,
-  kIntegers = kSigned | kUnsigned,
-  kNumbers = kFloats | kIntegers,
-  kBits = kIntegers | kBools,
-  kAnyDType = kNumbers | kBools,
-};
 
 // "Operand 1 is f32[3]; expected <expected>."
 Error OperandError(std::size_t operand, const TensorType& type, std::string_view expected);
@@ -61,8 +48,9 @@ Status ExpectIncreasingDims(const NodeTypes& node, AttrName name, int rank);
 // The Int attribute is a dimension of a tensor of this rank.
 Status ExpectDim(const NodeTypes& node, AttrName name, int rank);
 // The String attribute is one of these.
-Status ExpectOneOf(const NodeTypes& node, AttrName name,
-                   std::initializer_list<std::string_view> allowed);
+Status ExpectOneOf(const NodeTypes& node, AttrName name, std::span<const std::string_view> allowed);
+// The attribute `kind` is one of the op's, and takes the dtype of operand 0.
+Status ExpectCombine(const NodeTypes& node);
 
 // True only when it holds for every choice of sizes.
 bool ProvablyLess(const SymDim& a, const SymDim& b);

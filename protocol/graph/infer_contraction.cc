@@ -31,7 +31,6 @@ Status ExpectEqualDims(const NodeTypes& node, AttrName lhs_name, AttrName rhs_na
 
 Result<TensorType> InferDotGeneral(const NodeTypes& node) {
   const Attributes& attributes = node.attributes;
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kNumbers));
   if (node.operands[1].dtype != node.operands[0].dtype) {
     return OperandError(1, node.operands[1],
                         std::string(Name(node.operands[0].dtype)) + " as operand 0");
@@ -83,7 +82,6 @@ Result<TensorType> InferConvolution(const NodeTypes& node) {
   const TensorType& w = node.operands[1];
   const Attributes& attributes = node.attributes;
   const int spatial = x.shape.rank() - 2;
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kFloats));
   if (spatial < 1 || spatial > kMaxSpatialDims) return OperandError(0, x, "a rank of 3 to 5");
   if (w.dtype != x.dtype || w.shape.rank() != x.shape.rank()) {
     return OperandError(1, w, "the dtype and rank of operand 0, " + x.ToString());
@@ -125,7 +123,6 @@ Result<TensorType> InferAttention(const NodeTypes& node) {
     return InvalidArgument("It has " + std::to_string(node.operands.size()) +
                            " operands; expected 3 or 4.");
   }
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kFloats));
   const TensorType& q = node.operands[0];
   for (std::size_t i = 0; i < 3; ++i) {
     const TensorType& operand = node.operands[i];

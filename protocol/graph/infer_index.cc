@@ -118,10 +118,7 @@ Status CheckScatterWindow(const NodeTypes& node) {
 Result<TensorType> InferScatter(const NodeTypes& node) {
   const TensorType& operand = node.operands[0];
   const TensorType& updates = node.operands[2];
-  STOKER_RETURN_IF_ERROR(
-      ExpectOneOf(node, AttrName::kKind, {"assign", "add", "multiply", "maximum", "minimum"}));
-  const bool assign = node.attributes.String(AttrName::kKind) == "assign";
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, assign ? kAnyDType : kNumbers));
+  STOKER_RETURN_IF_ERROR(ExpectCombine(node));
   if (updates.dtype != operand.dtype) {
     return OperandError(2, updates, std::string(Name(operand.dtype)) + " as operand 0");
   }
@@ -186,7 +183,6 @@ Result<std::vector<TensorType>> InferSort(const NodeTypes& node) {
 
 Result<std::vector<TensorType>> InferTopK(const NodeTypes& node) {
   const TensorType& operand = node.operands[0];
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kNumbers));
   if (operand.shape.rank() == 0) return OperandError(0, operand, "a rank of at least 1");
   const std::int64_t k = node.attributes.Int(AttrName::kK);
   const SymDim& size = operand.shape[operand.shape.rank() - 1];

@@ -6,10 +6,7 @@ namespace {
 
 Result<TensorType> InferReduce(const NodeTypes& node) {
   const TensorType& operand = node.operands[0];
-  STOKER_RETURN_IF_ERROR(
-      ExpectOneOf(node, AttrName::kKind, {"add", "maximum", "minimum", "multiply", "and", "or"}));
-  const std::string& kind = node.attributes.String(AttrName::kKind);
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kind == "and" || kind == "or" ? kBools : kNumbers));
+  STOKER_RETURN_IF_ERROR(ExpectCombine(node));
   STOKER_RETURN_IF_ERROR(ExpectDims(node, AttrName::kDims, operand.shape.rank()));
   const std::vector<std::int64_t>& dims = node.attributes.Ints(AttrName::kDims);
   std::vector<SymDim> shape;
@@ -21,8 +18,7 @@ Result<TensorType> InferReduce(const NodeTypes& node) {
 
 Result<TensorType> InferArgReduce(const NodeTypes& node) {
   const TensorType& operand = node.operands[0];
-  STOKER_RETURN_IF_ERROR(ExpectOneOf(node, AttrName::kKind, {"maximum", "minimum"}));
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kNumbers));
+  STOKER_RETURN_IF_ERROR(ExpectCombine(node));
   STOKER_RETURN_IF_ERROR(ExpectDim(node, AttrName::kDim, operand.shape.rank()));
   const auto dim = static_cast<std::ptrdiff_t>(node.attributes.Int(AttrName::kDim));
   if (operand.shape[static_cast<int>(dim)] == SymDim(0)) {
@@ -36,8 +32,7 @@ Result<TensorType> InferArgReduce(const NodeTypes& node) {
 Result<TensorType> InferReduceWindow(const NodeTypes& node) {
   const TensorType& operand = node.operands[0];
   const int rank = operand.shape.rank();
-  STOKER_RETURN_IF_ERROR(ExpectOneOf(node, AttrName::kKind, {"add", "maximum", "minimum"}));
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kNumbers));
+  STOKER_RETURN_IF_ERROR(ExpectCombine(node));
   STOKER_RETURN_IF_ERROR(ExpectInts(node, AttrName::kWindow, rank, 1));
   STOKER_RETURN_IF_ERROR(ExpectInts(node, AttrName::kStrides, rank, 1));
   STOKER_RETURN_IF_ERROR(ExpectInts(node, AttrName::kDilation, rank, 1));
@@ -56,9 +51,7 @@ Result<TensorType> InferReduceWindow(const NodeTypes& node) {
 }
 
 Result<TensorType> InferCumulative(const NodeTypes& node) {
-  STOKER_RETURN_IF_ERROR(
-      ExpectOneOf(node, AttrName::kKind, {"add", "multiply", "maximum", "minimum"}));
-  STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, kNumbers));
+  STOKER_RETURN_IF_ERROR(ExpectCombine(node));
   STOKER_RETURN_IF_ERROR(ExpectDim(node, AttrName::kDim, node.operands[0].shape.rank()));
   return node.operands[0];
 }

@@ -24,12 +24,11 @@ struct Evaluation {
   const Attributes& attributes() const { return node.attributes; }
 };
 
-Status InterpretNullary(Evaluation& e);
+Status InterpretCreation(Evaluation& e);
 Status InterpretPointwise(Evaluation& e);
 Status InterpretShapeOp(Evaluation& e);
 Status InterpretReduction(Evaluation& e);
-Status InterpretContraction(Evaluation& e);
-Status InterpretAttention(Evaluation& e);
+Status InterpretContraction(Evaluation& e);  // And attention.
 Status InterpretIndexing(Evaluation& e);
 
 // Float dtypes hold doubles, the others int64.

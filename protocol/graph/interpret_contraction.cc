@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "protocol/graph/combine.h"
 #include "protocol/graph/infer.h"
 #include "protocol/graph/interpret.h"
+#include "protocol/graph/reference_arithmetic.h"
 
 namespace stoker {
 namespace {
@@ -205,19 +205,6 @@ void Attend(const std::vector<std::optional<double>>& scores, const double* v, s
   for (std::int64_t d = 0; d < width; ++d) out[d] /= sum;
 }
 
-}  // namespace
-
-Status InterpretContraction(Evaluation& e) {
-  if (e.node.kind == OpKind::kConvolution) {
-    InterpretConvolution(e);
-  } else if (IsFloat(e.results[0].dtype)) {
-    InterpretDotGeneral<double>(e);
-  } else {
-    InterpretDotGeneral<std::int64_t>(e);
-  }
-  return Ok();
-}
-
 Status InterpretAttention(Evaluation& e) {
   const Sizes& q_shape = e.operand(0).shape;
   const Sizes& v_shape = e.operand(2).shape;
@@ -250,6 +237,20 @@ Status InterpretAttention(Evaluation& e) {
     q += depth;
     out += width;
   });
+  return Ok();
+}
+
+}  // namespace
+
+Status InterpretContraction(Evaluation& e) {
+  if (e.node.kind == OpKind::kAttention) return InterpretAttention(e);
+  if (e.node.kind == OpKind::kConvolution) {
+    InterpretConvolution(e);
+  } else if (IsFloat(e.results[0].dtype)) {
+    InterpretDotGeneral<double>(e);
+  } else {
+    InterpretDotGeneral<std::int64_t>(e);
+  }
   return Ok();
 }
 

@@ -90,7 +90,7 @@ Status InterpretGather(Evaluation& e) {
 
 template <typename T>
 void InterpretScatter(Evaluation& e) {
-  const Combine combine = ParseCombine(e.attributes().String(AttrName::kKind));
+  const Combine combine = CombineOf(e.attributes());
   const Sizes& shape = e.operand(0).shape;
   const Sizes& window_dims = e.attributes().Ints(AttrName::kUpdateWindowDims);
   const Sizes& inserted = e.attributes().Ints(AttrName::kInsertedWindowDims);

@@ -1,20 +1,18 @@
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
+#include <variant>
 
-#include "protocol/graph/combine.h"
 #include "protocol/graph/elements.h"
 #include "protocol/graph/interpret.h"
+#include "protocol/graph/op_table.h"
+#include "protocol/graph/reference_arithmetic.h"
 
 namespace stoker {
 namespace {
 
-using FloatUnary = double (*)(double);
-using FloatBinary = double (*)(double, double);
-using IntUnary = std::int64_t (*)(std::int64_t);
-using IntBinary = std::int64_t (*)(std::int64_t, std::int64_t);
-
-double Sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }  // NaN and zeros stay.
-double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
+using enum OpKind;
+using Int = std::int64_t;
 
 std::int64_t DivideInt(std::int64_t a, std::int64_t b) {
   if (b == 0) return -1;
@@ -40,74 +38,6 @@ std::int64_t PowerInt(std::int64_t base, std::int64_t exponent) {
   return result;
 }
 
-// nullptr: not an op on floats.
-FloatUnary FloatUnaryOf(OpKind kind) {
-  if (kind == OpKind::kAbs) return [](double x) { return std::fabs(x); };
-  if (kind == OpKind::kNegate) return [](double x) { return -x; };
-  if (kind == OpKind::kSign) return Sign;
-  if (kind == OpKind::kExponential) return [](double x) { return std::exp(x); };
-  if (kind == OpKind::kExponential2) return [](double x) { return std::exp2(x); };
-  if (kind == OpKind::kExponentialMinusOne) return [](double x) { return std::expm1(x); };
-  if (kind == OpKind::kLog) return [](double x) { return std::log(x); };
-  if (kind == OpKind::kLog2) return [](double x) { return std::log2(x); };
-  if (kind == OpKind::kLogPlusOne) return [](double x) { return std::log1p(x); };
-  if (kind == OpKind::kLogistic) return Logistic;
-  if (kind == OpKind::kSqrt) return [](double x) { return std::sqrt(x); };
-  if (kind == OpKind::kRsqrt) return [](double x) { return 1 / std::sqrt(x); };
-  if (kind == OpKind::kSine) return [](double x) { return std::sin(x); };
-  if (kind == OpKind::kCosine) return [](double x) { return std::cos(x); };
-  if (kind == OpKind::kTan) return [](double x) { return std::tan(x); };
-  if (kind == OpKind::kAsin) return [](double x) { return std::asin(x); };
-  if (kind == OpKind::kAcos) return [](double x) { return std::acos(x); };
-  if (kind == OpKind::kAtan) return [](double x) { return std::atan(x); };
-  if (kind == OpKind::kSinh) return [](double x) { return std::sinh(x); };
-  if (kind == OpKind::kCosh) return [](double x) { return std::cosh(x); };
-  if (kind == OpKind::kTanh) return [](double x) { return std::tanh(x); };
-  if (kind == OpKind::kErf) return [](double x) { return std::erf(x); };
-  if (kind == OpKind::kFloor) return [](double x) { return std::floor(x); };
-  if (kind == OpKind::kCeil) return [](double x) { return std::ceil(x); };
-  if (kind == OpKind::kTrunc) return [](double x) { return std::trunc(x); };
-  if (kind == OpKind::kRoundNearestEven) return [](double x) { return std::nearbyint(x); };
-  return nullptr;
-}
-
-IntUnary IntUnaryOf(OpKind kind) {
-  if (kind == OpKind::kAbs) return [](std::int64_t x) { return x < 0 ? WrapSubtract(0, x) : x; };
-  if (kind == OpKind::kNegate) return [](std::int64_t x) { return WrapSubtract(0, x); };
-  if (kind == OpKind::kSign) {
-    return [](std::int64_t x) { return std::int64_t{x > 0} - std::int64_t{x < 0}; };
-  }
-  return nullptr;
-}
-
-FloatBinary FloatBinaryOf(OpKind kind) {
-  if (kind == OpKind::kAdd) return [](double a, double b) { return a + b; };
-  if (kind == OpKind::kSubtract) return [](double a, double b) { return a - b; };
-  if (kind == OpKind::kMultiply) return [](double a, double b) { return a * b; };
-  if (kind == OpKind::kDivide) return [](double a, double b) { return a / b; };
-  if (kind == OpKind::kRemainder) return [](double a, double b) { return std::fmod(a, b); };
-  if (kind == OpKind::kMaximum) return MaximumOf;
-  if (kind == OpKind::kMinimum) return MinimumOf;
-  if (kind == OpKind::kPower) return [](double a, double b) { return std::pow(a, b); };
-  if (kind == OpKind::kAtan2) return [](double a, double b) { return std::atan2(a, b); };
-  return nullptr;
-}
-
-IntBinary IntBinaryOf(OpKind kind) {
-  if (kind == OpKind::kAdd) return WrapAdd;
-  if (kind == OpKind::kSubtract) return WrapSubtract;
-  if (kind == OpKind::kMultiply) return WrapMultiply;
-  if (kind == OpKind::kDivide) return DivideInt;
-  if (kind == OpKind::kRemainder) return RemainderInt;
-  if (kind == OpKind::kMaximum) return MaximumOf;
-  if (kind == OpKind::kMinimum) return MinimumOf;
-  if (kind == OpKind::kPower) return PowerInt;
-  if (kind == OpKind::kAnd) return [](std::int64_t a, std::int64_t b) { return a & b; };
-  if (kind == OpKind::kOr) return [](std::int64_t a, std::int64_t b) { return a | b; };
-  if (kind == OpKind::kXor) return [](std::int64_t a, std::int64_t b) { return a ^ b; };
-  return nullptr;
-}
-
 std::int64_t Shift(OpKind kind, DType dtype, std::int64_t x, std::int64_t by) {
   const int bits = SizeInBytes(dtype) * 8;
   const bool beyond = by < 0 || by >= bits;  // A negative count is a large unsigned one.
@@ -119,6 +49,12 @@ std::int64_t Shift(OpKind kind, DType dtype, std::int64_t x, std::int64_t by) {
   if (kind == OpKind::kShiftLeft) return static_cast<std::int64_t>(word << by);
   if (bits < 64) word &= (std::uint64_t{1} << bits) - 1;
   return static_cast<std::int64_t>(word >> by);
+}
+
+// std::lgamma notes a sign where all threads see it.
+double LogGamma(double x) {
+  int sign = 0;
+  return lgamma_r(x, &sign);
 }
 
 // f of the elements of one or two operands of one shape.
@@ -170,74 +106,142 @@ void InterpretBitcast(Evaluation& e) {
 }
 
 template <typename T>
-void InterpretTernary(Evaluation& e) {
+void InterpretSelect(Evaluation& e) {
   std::vector<T>& out = ElementsOf<T>(e.results[0]);
-  const std::vector<T>& b = ElementsOf<T>(e.operand(1));
-  const std::vector<T>& c = ElementsOf<T>(e.operand(2));
-  if (e.node.kind == OpKind::kSelect) {
-    const std::vector<std::int64_t>& predicate = ElementsOf<std::int64_t>(e.operand(0));
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = predicate[i] != 0 ? b[i] : c[i];
-  } else {
-    const std::vector<T>& low = ElementsOf<T>(e.operand(0));
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = MinimumOf(MaximumOf(b[i], low[i]), c[i]);
-  }
+  const std::vector<std::int64_t>& predicate = ElementsOf<std::int64_t>(e.operand(0));
+  const std::vector<T>& on_true = ElementsOf<T>(e.operand(1));
+  const std::vector<T>& on_false = ElementsOf<T>(e.operand(2));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = predicate[i] != 0 ? on_true[i] : on_false[i];
 }
 
-void InterpretFloat(Evaluation& e) {
-  const OpKind kind = e.node.kind;
-  if (kind == OpKind::kIsFinite) {
-    MapUnary<std::int64_t, double>(e, [](double x) { return std::isfinite(x) ? 1 : 0; });
-  } else if (kind == OpKind::kIsNan) {
-    MapUnary<std::int64_t, double>(e, [](double x) { return std::isnan(x) ? 1 : 0; });
-  } else if (const FloatUnary unary = FloatUnaryOf(kind)) {
-    MapUnary<double, double>(e, unary);
-  } else {
-    const FloatBinary binary = FloatBinaryOf(kind);
-    STOKER_CHECK(binary != nullptr);
-    MapBinary<double, double>(e, binary);
-  }
+template <typename T>
+void InterpretClamp(Evaluation& e) {
+  std::vector<T>& out = ElementsOf<T>(e.results[0]);
+  const std::vector<T>& low = ElementsOf<T>(e.operand(0));
+  const std::vector<T>& x = ElementsOf<T>(e.operand(1));
+  const std::vector<T>& high = ElementsOf<T>(e.operand(2));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = MinimumOf(MaximumOf(x[i], low[i]), high[i]);
 }
 
-void InterpretInt(Evaluation& e) {
-  const OpKind kind = e.node.kind;
-  const DType dtype = e.operand(0).dtype;
-  if (kind == OpKind::kNot) {
-    const bool logical = dtype == DType::kBool;
-    MapUnary<std::int64_t, std::int64_t>(
-        e, [&](std::int64_t x) { return logical ? std::int64_t{x == 0} : ~x; });
-  } else if (kind == OpKind::kShiftLeft || kind == OpKind::kShiftRightArithmetic ||
-             kind == OpKind::kShiftRightLogical) {
-    MapBinary<std::int64_t, std::int64_t>(
-        e, [&](std::int64_t x, std::int64_t by) { return Shift(kind, dtype, x, by); });
-  } else if (const IntUnary unary = IntUnaryOf(kind)) {
-    MapUnary<std::int64_t, std::int64_t>(e, unary);
+void InterpretNot(Evaluation& e) {
+  const bool logical = e.operand(0).dtype == DType::kBool;
+  MapUnary<Int, Int>(e, [&](Int x) { return logical ? Int{x == 0} : ~x; });
+}
+
+void InterpretShift(Evaluation& e) {
+  MapBinary<Int, Int>(e,
+                      [&](Int x, Int by) { return Shift(e.node.kind, e.operand(0).dtype, x, by); });
+}
+
+// How an op is computed: of one or two elements, or as a whole; monostate: not of that type.
+template <typename T>
+using Rule = std::variant<std::monostate, T (*)(T), T (*)(T, T), void (*)(Evaluation&)>;
+
+struct Reference {
+  OpKind kind;
+  Rule<double> of_floats;  // Of the last operand.
+  Rule<Int> of_integers;   // And bool.
+};
+
+constexpr std::monostate kNone;
+
+// The reference of every pointwise op, one row each.
+constexpr Reference kReferences[] = {
+    {kAbs, [](double x) { return std::fabs(x); },
+     [](Int x) { return x < 0 ? WrapSubtract(0, x) : x; }},
+    {kNegate, [](double x) { return -x; }, [](Int x) { return WrapSubtract(0, x); }},
+    {kSign, [](double x) { return x > 0   ? 1.0
+                                  : x < 0 ? -1.0
+                                          : x; },  // NaN and zeros stay.
+     [](Int x) { return Int{x > 0} - Int{x < 0}; }},
+    {kExponential, [](double x) { return std::exp(x); }, kNone},
+    {kExponential2, [](double x) { return std::exp2(x); }, kNone},
+    {kExponentialMinusOne, [](double x) { return std::expm1(x); }, kNone},
+    {kLog, [](double x) { return std::log(x); }, kNone},
+    {kLog2, [](double x) { return std::log2(x); }, kNone},
+    {kLogPlusOne, [](double x) { return std::log1p(x); }, kNone},
+    {kLogistic, [](double x) { return 1 / (1 + std::exp(-x)); }, kNone},
+    {kSqrt, [](double x) { return std::sqrt(x); }, kNone},
+    {kRsqrt, [](double x) { return 1 / std::sqrt(x); }, kNone},
+    {kSine, [](double x) { return std::sin(x); }, kNone},
+    {kCosine, [](double x) { return std::cos(x); }, kNone},
+    {kTan, [](double x) { return std::tan(x); }, kNone},
+    {kAsin, [](double x) { return std::asin(x); }, kNone},
+    {kAcos, [](double x) { return std::acos(x); }, kNone},
+    {kAtan, [](double x) { return std::atan(x); }, kNone},
+    {kSinh, [](double x) { return std::sinh(x); }, kNone},
+    {kCosh, [](double x) { return std::cosh(x); }, kNone},
+    {kTanh, [](double x) { return std::tanh(x); }, kNone},
+    {kErf, [](double x) { return std::erf(x); }, kNone},
+    {kFloor, [](double x) { return std::floor(x); }, kNone},
+    {kCeil, [](double x) { return std::ceil(x); }, kNone},
+    {kTrunc, [](double x) { return std::trunc(x); }, kNone},
+    {kRoundNearestEven, [](double x) { return std::nearbyint(x); }, kNone},
+    {kIsFinite,
+     [](Evaluation& e) {
+       MapUnary<Int, double>(e, [](double x) { return Int{std::isfinite(x)}; });
+     },
+     kNone},
+    {kIsNan,
+     [](Evaluation& e) { MapUnary<Int, double>(e, [](double x) { return Int{std::isnan(x)}; }); },
+     kNone},
+    {kNot, kNone, InterpretNot},
+    {kConvert, InterpretConvert, InterpretConvert},
+    {kBitcastConvert, InterpretBitcast, InterpretBitcast},
+    {kAdd, [](double a, double b) { return a + b; }, [](Int a, Int b) { return WrapAdd(a, b); }},
+    {kSubtract, [](double a, double b) { return a - b; }, WrapSubtract},
+    {kMultiply, [](double a, double b) { return a * b; },
+     [](Int a, Int b) { return WrapMultiply(a, b); }},
+    {kDivide, [](double a, double b) { return a / b; }, DivideInt},
+    {kRemainder, [](double a, double b) { return std::fmod(a, b); }, RemainderInt},
+    {kMaximum, [](double a, double b) { return MaximumOf(a, b); },
+     [](Int a, Int b) { return MaximumOf(a, b); }},
+    {kMinimum, [](double a, double b) { return MinimumOf(a, b); },
+     [](Int a, Int b) { return MinimumOf(a, b); }},
+    {kPower, [](double a, double b) { return std::pow(a, b); }, PowerInt},
+    {kAtan2, [](double a, double b) { return std::atan2(a, b); }, kNone},
+    {kAnd, kNone, [](Int a, Int b) { return a & b; }},
+    {kOr, kNone, [](Int a, Int b) { return a | b; }},
+    {kXor, kNone, [](Int a, Int b) { return a ^ b; }},
+    {kShiftLeft, kNone, InterpretShift},
+    {kShiftRightArithmetic, kNone, InterpretShift},
+    {kShiftRightLogical, kNone, InterpretShift},
+    {kCompare, InterpretCompare<double>, InterpretCompare<Int>},
+    {kSelect, InterpretSelect<double>, InterpretSelect<Int>},
+    {kClamp, InterpretClamp<double>, InterpretClamp<Int>},
+    {kErfc, [](double x) { return std::erfc(x); }, kNone},
+    {kLogGamma, LogGamma, kNone},
+};
+
+static_assert(HasEveryPointwiseOp(kReferences));
+
+template <typename T>
+void Evaluate(const Rule<T>& rule, Evaluation& e) {
+  STOKER_CHECK(rule.index() != 0);
+  if (const auto* unary = std::get_if<T (*)(T)>(&rule)) {
+    MapUnary<T, T>(e, *unary);
+  } else if (const auto* binary = std::get_if<T (*)(T, T)>(&rule)) {
+    MapBinary<T, T>(e, *binary);
   } else {
-    const IntBinary binary = IntBinaryOf(kind);
-    STOKER_CHECK(binary != nullptr);
-    MapBinary<std::int64_t, std::int64_t>(e, binary);
+    std::get<void (*)(Evaluation&)>(rule)(e);
   }
 }
 
 }  // namespace
 
 Status InterpretPointwise(Evaluation& e) {
-  const OpKind kind = e.node.kind;
-  const bool floats = IsFloat(e.operand(0).dtype);
-  if (kind == OpKind::kConvert) {
-    InterpretConvert(e);
-  } else if (kind == OpKind::kBitcastConvert) {
-    InterpretBitcast(e);
-  } else if (kind == OpKind::kCompare) {
-    floats ? InterpretCompare<double>(e) : InterpretCompare<std::int64_t>(e);
-  } else if (CategoryOf(kind) == OpCategory::kTernary) {
-    IsFloat(e.results[0].dtype) ? InterpretTernary<double>(e) : InterpretTernary<std::int64_t>(e);
+  const auto* reference = std::ranges::find(kReferences, e.node.kind, &Reference::kind);
+  STOKER_CHECK(reference != std::end(kReferences));
+  if (IsFloat(e.operands.back()->dtype)) {
+    Evaluate(reference->of_floats, e);
   } else {
-    floats ? InterpretFloat(e) : InterpretInt(e);
+    Evaluate(reference->of_integers, e);
   }
   return Ok();
 }
 
-Status InterpretNullary(Evaluation& e) {
+Status InterpretCreation(Evaluation& e) {
   InterpreterTensor& result = e.results[0];
   if (e.node.kind == OpKind::kConstant) {
     const std::string& bytes = e.node.constant;

@@ -9,6 +9,15 @@ namespace stoker {
 namespace {
 
 template <typename T>
+T IdentityOf(Combine combine, DType dtype) {
+  if constexpr (std::is_same_v<T, double>) {
+    return FloatIdentity(combine);
+  } else {
+    return IntIdentity(combine, dtype);
+  }
+}
+
+template <typename T>
 void InterpretReduce(Evaluation& e, Combine combine) {
   const Sizes& dims = e.attributes().Ints(AttrName::kDims);
   const Sizes& shape = e.operand(0).shape;
@@ -40,7 +49,7 @@ bool Replaces(T candidate, T best, bool maximum) {
 
 template <typename T>
 Status InterpretArgReduce(Evaluation& e) {
-  const bool maximum = e.attributes().String(AttrName::kKind) == "maximum";
+  const bool maximum = CombineOf(e.attributes()) == Combine::kMaximum;
   const Split split = SplitAt(e.operand(0).shape, e.attributes().Int(AttrName::kDim));
   const std::vector<T>& x = ElementsOf<T>(e.operand(0));
   std::vector<std::int64_t>& out = ElementsOf<std::int64_t>(e.results[0]);
@@ -114,7 +123,7 @@ void InterpretCumulative(Evaluation& e, Combine combine) {
 Status InterpretReduction(Evaluation& e) {
   return ForElementType(e.operand(0).dtype, [&](auto zero) -> Status {
     using T = decltype(zero);
-    const Combine combine = ParseCombine(e.attributes().String(AttrName::kKind));
+    const Combine combine = CombineOf(e.attributes());
     if (e.node.kind == OpKind::kArgReduce) return InterpretArgReduce<T>(e);
     if (e.node.kind == OpKind::kReduce) {
       InterpretReduce<T>(e, combine);

@@ -4,6 +4,7 @@
 
 #include "protocol/graph/elements.h"
 #include "protocol/graph/interpret.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker {
 namespace {
@@ -96,24 +97,22 @@ Result<InterpreterTensor> EmptyResult(const TensorType& type, const SymBindings&
 }
 
 Status EvaluateNode(Evaluation& e) {
-  switch (CategoryOf(e.node.kind)) {
-    case OpCategory::kNullary:
-      return InterpretNullary(e);
-    case OpCategory::kUnary:
-    case OpCategory::kBinary:
-    case OpCategory::kTernary:
+  switch (RowOf(e.node.kind).result) {
+    case ResultRule::kSame:
+    case ResultRule::kBool:
+    case ResultRule::kHinted:
       return InterpretPointwise(e);
-    case OpCategory::kShape:
+    case ResultRule::kCreation:
+      return InterpretCreation(e);
+    case ResultRule::kShape:
       return InterpretShapeOp(e);
-    case OpCategory::kReduce:
+    case ResultRule::kReduction:
       return InterpretReduction(e);
-    case OpCategory::kContraction:
+    case ResultRule::kContraction:
       return InterpretContraction(e);
-    case OpCategory::kIndex:
+    case ResultRule::kIndexing:
       return InterpretIndexing(e);
-    case OpCategory::kComposite:
-      return InterpretAttention(e);
-    case OpCategory::kExtern:
+    case ResultRule::kExtern:
       return Unimplemented("'" + e.attributes().String(AttrName::kTarget) +
                            "' runs in the host framework, not in the interpreter.");
   }

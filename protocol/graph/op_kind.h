@@ -1,4 +1,4 @@
-// OpKind: the operations of a Graph, generated from op_kind.def.
+// OpKind: the operations of a Graph, generated from op_kind.def. What else a row says: op_table.h.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,13 @@
 namespace stoker {
 
 enum class OpKind : std::uint16_t {
-#define STOKER_OP(kind, name, operands, category) k##kind,
+#define STOKER_OP(kind, ...) k##kind,
 #include "protocol/graph/op_kind.def"
 #undef STOKER_OP
 };
 
-enum class OpCategory {
-  kNullary,
-  kUnary,
-  kBinary,
-  kTernary,
-  kShape,
-  kReduce,
-  kContraction,
-  kIndex,
-  kComposite,
-  kExtern,
-};
-
 inline constexpr int kNumOpKinds = 0
-#define STOKER_OP(kind, name, operands, category) +1
+#define STOKER_OP(...) +1
 #include "protocol/graph/op_kind.def"
 #undef STOKER_OP
     ;
@@ -35,8 +22,8 @@ inline constexpr int kNumOpKinds = 0
 std::string_view Name(OpKind kind);
 std::optional<OpKind> ParseOpKind(std::string_view name);
 std::optional<OpKind> OpKindFromCode(std::uint16_t code);
-OpCategory CategoryOf(OpKind kind);
-int NumOperands(OpKind kind);   // -1: variadic.
-bool IsPointwise(OpKind kind);  // Unary, Binary or Ternary.
+int NumOperands(OpKind kind);  // -1: variadic.
+bool IsPointwise(OpKind kind);
+bool IsView(OpKind kind);  // Every element is one element of the operand.
 
 }  // namespace stoker

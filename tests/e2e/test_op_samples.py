@@ -34,10 +34,10 @@ FORMS = {
     "float32": """
 index_select index_add index_copy index_fill gather scatter_add take_along_dim nn_functional_embedding
 nn_functional_cross_entropy nn_functional_nll_loss nn_functional_logsigmoid nn_functional_max_pool2d
-nn_functional_conv2d nn_functional_layer_norm nn_functional_batch_norm
+nn_functional_conv2d nn_functional_layer_norm nn_functional_batch_norm erfc lgamma logcumsumexp
 """.split(),
     "bfloat16": """
-sin tan acosh asinh atanh log10 logit erf erfc sinc xlogy hypot nn_functional_gelu nn_functional_mish
+sin tan acosh asinh atanh log10 logit erf erfc lgamma logcumsumexp sinc xlogy hypot nn_functional_gelu nn_functional_mish
 nn_functional_conv_transpose3d
 """.split()}
 DTYPES = ("float32", "float64", "bfloat16")

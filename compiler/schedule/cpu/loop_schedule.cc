@@ -1,6 +1,7 @@
 #include "compiler/schedule/cpu/loop_schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "compiler/schedule/cpu/loop_passes.h"
 #include "compiler/schedule/cpu/loop_rewrites.h"
 #include "compiler/schedule/loops/collapse_loops.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker::cpu {
 namespace {
@@ -58,30 +60,10 @@ void ChooseLanes(LoopFunc& func, const FusionLimits& limits) {
 // ---------------------------------------------------------------------------------------
 
 double PointwiseCost(const BodyInstr& instr) {
+  constexpr std::array<double, kNumOpCosts> kCosts = {0,  1,  10, 15,
+                                                      20, 60, 0};  // In the order of OpCost.
   const double wide = SizeInBytes(instr.dtype) == 8 ? 2 : 1;
-  switch (CategoryOf(instr.pointwise)) {
-    case OpCategory::kUnary:
-    case OpCategory::kBinary:
-    case OpCategory::kTernary:
-      break;
-    case OpCategory::kNullary:
-    case OpCategory::kShape:
-    case OpCategory::kReduce:
-    case OpCategory::kContraction:
-    case OpCategory::kIndex:
-    case OpCategory::kComposite:
-    case OpCategory::kExtern:
-      return 0;
-  }
-  const OpKind kind = instr.pointwise;
-  if (kind >= OpKind::kExponential && kind <= OpKind::kLogistic) return 15 * wide;
-  if (kind >= OpKind::kSine && kind <= OpKind::kErf) return 20 * wide;
-  if (kind == OpKind::kPower || kind == OpKind::kAtan2) return 60 * wide;
-  if (kind == OpKind::kDivide || kind == OpKind::kRemainder || kind == OpKind::kSqrt ||
-      kind == OpKind::kRsqrt) {
-    return 10 * wide;
-  }
-  return wide;
+  return kCosts[static_cast<std::size_t>(RowOf(instr.pointwise).cost)] * wide;
 }
 
 // Vector instructions of one vector of points, roughly.
@@ -225,7 +207,7 @@ Result<LoopRows> PlaceRows(const LoopFunc& func, const LoopSchedule& schedule) {
         if (!Contains(reduction.over, dim)) kept.push_back(dim);
       }
       if (kept.empty()) continue;
-      const DType dtype = IsArg(reduction.kind) ? DType::kI64 : reduction.dtype;
+      const DType dtype = reduction.is_arg ? DType::kI64 : reduction.dtype;
       STOKER_RETURN_IF_ERROR(
           PlaceRow(func, schedule, placed, reduction.id, dtype, std::move(kept)));
     }

@@ -107,20 +107,13 @@ std::uint32_t BodyBuilder::EmitInt(std::int64_t value, DType dtype) {
 
 std::uint32_t BodyBuilder::EmitZero(DType dtype) { return EmitInt(0, ComputeType(dtype)); }
 
-std::uint32_t BodyBuilder::EmitIdentity(std::string_view kind, DType dtype) {
+std::uint32_t BodyBuilder::EmitIdentity(Combine combine, DType dtype) {
   BodyInstr instr;
   instr.dtype = ComputeType(dtype);
-  if (kind == "add") return Emit(std::move(instr));
-  const bool is_maximum = kind == "maximum";
   if (IsFloat(dtype)) {
-    instr.constant = is_maximum ? -std::numeric_limits<double>::infinity()
-                                : std::numeric_limits<double>::infinity();
-  } else if (dtype == DType::kU8 || dtype == DType::kBool) {
-    instr.int_constant = is_maximum ? 0 : (dtype == DType::kBool ? 1 : 255);
+    instr.constant = FloatIdentity(combine);
   } else {
-    const int bits = SizeInBytes(dtype) * 8;
-    const std::int64_t lowest = std::numeric_limits<std::int64_t>::min() >> (64 - bits);
-    instr.int_constant = is_maximum ? lowest : -(lowest + 1);
+    instr.int_constant = IntIdentity(combine, dtype);
   }
   return Emit(std::move(instr));
 }
@@ -272,7 +265,8 @@ Result<std::uint32_t> BodyBuilder::Pointwise(const Node& node, const ElementInde
   if (node.kind == OpKind::kConvert) return EmitConvert(args[0], from, to);
   const std::uint32_t result = EmitPointwise(node.kind, ComputeType(to), std::move(args));
   if (node.kind == OpKind::kCompare) body_.instrs[result].direction = DirectionOf(node);
-  if (Is16BitFloat(to) && IsComputedInF64(node.kind)) body_.instrs[result].round_to = to;
+  if (Is16BitFloat(to) && RowOf(node.kind).f32_in == DType::kF64)
+    body_.instrs[result].round_to = to;
   return result;
 }
 

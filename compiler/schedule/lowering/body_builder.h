@@ -62,7 +62,7 @@ class BodyBuilder {
   std::uint32_t EmitZero(DType dtype);
   std::uint32_t EmitIndex(const IndexMap& map);
   std::uint32_t EmitConvert(std::uint32_t arg, DType from, DType to);
-  std::uint32_t EmitIdentity(std::string_view kind, DType dtype);
+  std::uint32_t EmitIdentity(Combine combine, DType dtype);
   std::uint32_t EmitAnd(std::optional<std::uint32_t> a, std::uint32_t b);
   std::uint32_t EmitCompare(CompareDirection direction, const IndexMap& a, const SymDim& b);
   // A dim whose index is the value of an i64 instruction in [0, extent).

@@ -227,7 +227,7 @@ Result<std::uint32_t> BodyBuilder::Window(const Node& node, const ElementIndex& 
     }
   }
   const std::optional<std::uint32_t> inside = Inside(element, type.shape.dims());
-  const std::uint32_t identity = EmitIdentity(attributes.String(AttrName::kKind), type.dtype);
+  const std::uint32_t identity = EmitIdentity(CombineOf(attributes), type.dtype);
   return EvaluateIf(inside, node.operands[0], element, identity);
 }
 

@@ -10,20 +10,8 @@
 namespace stoker {
 namespace {
 
-ReduceKind KindOf(const Node& node) {
-  if (node.kind == OpKind::kConvolution) return ReduceKind::kAdd;
-  const std::string& kind = node.attributes.String(AttrName::kKind);
-  if (node.kind == OpKind::kArgReduce) {
-    return kind == "maximum" ? ReduceKind::kArgMaximum : ReduceKind::kArgMinimum;
-  }
-  constexpr std::pair<std::string_view, ReduceKind> kKinds[] = {
-      {"add", ReduceKind::kAdd},         {"multiply", ReduceKind::kMultiply},
-      {"maximum", ReduceKind::kMaximum}, {"minimum", ReduceKind::kMinimum},
-      {"and", ReduceKind::kAnd},         {"or", ReduceKind::kOr}};
-  for (const auto& [name, value] : kKinds) {
-    if (kind == name) return value;
-  }
-  CheckFailed("unknown reduction", __FILE__, __LINE__);
+Combine KindOf(const Node& node) {
+  return node.kind == OpKind::kConvolution ? Combine::kAdd : CombineOf(node.attributes);
 }
 
 }  // namespace
@@ -181,8 +169,9 @@ Status LoopBuilder::BuildStage(const StageItems& items, LoopFunc& func) {
     const Result<std::uint32_t> value = body.EvaluateReduced(node, kept, group_.reduced_index);
     if (!value.ok()) return fail(value.error());
     const DType dtype = body.dtype_of(*value);
-    stage.reductions.push_back({next_id_, *value, KindOf(node), dtype, group_.reduced});
-    const DType result = node.kind == OpKind::kArgReduce ? DType::kI64 : dtype;
+    const bool is_arg = node.kind == OpKind::kArgReduce;
+    stage.reductions.push_back({next_id_, *value, KindOf(node), dtype, group_.reduced, is_arg});
+    const DType result = is_arg ? DType::kI64 : dtype;
     given_[node.results[0]] = {next_id_, result, kept};
     given_level_[node.results[0]] = items.level + 1;
     ++next_id_;

@@ -23,7 +23,7 @@ std::vector<Footprint> FootprintsOf(const LoopFunc& func) {
 bool HasArgReduction(const LoopFunc& func) {
   for (const Stage& stage : func.stages) {
     for (const Reduction& reduction : stage.reductions) {
-      if (IsArg(reduction.kind)) return true;
+      if (reduction.is_arg) return true;
     }
   }
   return false;

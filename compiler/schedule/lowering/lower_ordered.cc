@@ -27,21 +27,6 @@ ScanSpace ScanSpaceOf(const Shape& shape, int last) {
   return result;
 }
 
-ReduceKind KindOf(const Node& node) {
-  const std::string& kind = node.attributes.String(AttrName::kKind);
-  if (kind == "add") return ReduceKind::kAdd;
-  if (kind == "multiply") return ReduceKind::kMultiply;
-  return kind == "maximum" ? ReduceKind::kMaximum : ReduceKind::kMinimum;
-}
-
-ScatterFunc::Kind ScatterKindOf(const Node& node) {
-  const std::string& kind = node.attributes.String(AttrName::kKind);
-  if (kind == "assign") return ScatterFunc::Kind::kAssign;
-  if (kind == "add") return ScatterFunc::Kind::kAdd;
-  if (kind == "multiply") return ScatterFunc::Kind::kMultiply;
-  return kind == "maximum" ? ScatterFunc::Kind::kMaximum : ScatterFunc::Kind::kMinimum;
-}
-
 }  // namespace
 
 Status Lowering::LowerOrdered(const Group& group) {
@@ -92,7 +77,7 @@ Status Lowering::LowerCumulative(const Node& node, bool prepared) {
   ScanFunc func;
   func.outer = scan.outer;
   func.extent = scan.space.extents().back();
-  func.kind = KindOf(node);
+  func.kind = CombineOf(node.attributes);
   func.dtype = ScanType(func.kind, type.dtype);
   func.exclusive = node.attributes.Bool(AttrName::kExclusive);
   STOKER_TRY(const Address input,
@@ -208,7 +193,7 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
 
   ScatterFunc func;
   func.dims = updates;
-  func.kind = ScatterKindOf(node);
+  func.kind = CombineOf(node.attributes);
   func.dtype = ComputeType(type.dtype);
   STOKER_TRY(const Address update, AddressOrCopy(node.operands[2], update_index, space, prepared));
   func.update = {1, type.dtype, update.index, {}};

@@ -4,12 +4,13 @@
 #include <iterator>
 #include <numeric>
 
+#include "protocol/graph/combine.h"
+#include "protocol/graph/op_table.h"
+
 namespace stoker::test {
 namespace {
 
 constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16};
-
-bool IsSigned(DType dtype) { return dtype != DType::kU8 && dtype != DType::kBool; }
 
 // Ops whose result jumps where their operand hardly changes.
 bool Jumps(OpKind kind) {
@@ -215,6 +216,7 @@ GraphGenerator::Entry GraphGenerator::Bounded(const Entry& x) {
 }
 
 bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
+  if (!Contains(RowOf(kind).dtypes, dtype)) return false;
   const bool exact = Jumps(kind) || kind == OpKind::kSelect || kind == OpKind::kClamp;
   Entry x = AnyOperand(dtype, 0, 4, exact && chaining_);
   const std::vector<std::int64_t> sizes = SizesOf(x);
@@ -252,23 +254,15 @@ bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
     return Emit(kind, {predicate, x, Operand(dtype, sizes)}).id != kNoValue;
   }
   if (kind == OpKind::kClamp) {
-    if (dtype == DType::kBool) return false;
     return Emit(kind, {constant(dtype, 0), x, constant(dtype, 2)}).id != kNoValue;
   }
   if (NumOperands(kind) == 1) {
-    if (!IsFloat(dtype)) {
-      const bool fits = kind == OpKind::kNot ||
-                        (dtype != DType::kBool && (kind == OpKind::kAbs || kind == OpKind::kSign ||
-                                                   (kind == OpKind::kNegate && IsSigned(dtype))));
-      return fits && Emit(kind, {x}).id != kNoValue;
-    }
-    if (kind == OpKind::kNot) return false;
-    if (chaining_ && !KeepsExact(kind)) {
+    if (chaining_ && IsFloat(dtype) && !KeepsExact(kind)) {
       if (kind == OpKind::kTan || kind == OpKind::kAsin || kind == OpKind::kAcos) return false;
       x = Bounded(x);
       const bool positive = kind == OpKind::kLog || kind == OpKind::kLog2 ||
                             kind == OpKind::kLogPlusOne || kind == OpKind::kSqrt ||
-                            kind == OpKind::kRsqrt;
+                            kind == OpKind::kRsqrt || kind == OpKind::kLogGamma;
       if (positive) {
         x = Emit(OpKind::kAdd, {Emit(OpKind::kAbs, {x}), constant(dtype, 0.5)});
       }
@@ -281,12 +275,6 @@ bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
     return Emit(kind, {x, y}, {{AttrName::kDirection, std::string(kDirections[Below(6)])}}).id !=
            kNoValue;
   }
-  const bool bitwise = kind == OpKind::kAnd || kind == OpKind::kOr || kind == OpKind::kXor;
-  const bool shift = kind >= OpKind::kShiftLeft && kind <= OpKind::kShiftRightLogical;
-  if (bitwise && IsFloat(dtype)) return false;
-  if (shift && (IsFloat(dtype) || dtype == DType::kBool)) return false;
-  if (kind == OpKind::kAtan2 && !IsFloat(dtype)) return false;
-  if (dtype == DType::kBool && !bitwise) return false;
   if (chaining_ && IsFloat(dtype) && !KeepsExact(kind)) {
     x = Bounded(x);
     y = Bounded(y);
@@ -394,7 +382,6 @@ bool GraphGenerator::View(OpKind kind, DType dtype) {
 }
 
 bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
-  const bool is_bool = dtype == DType::kBool;
   const bool jumps = Jumps(kind);
   // Long products vanish or overflow, on the way if not in the end.
   const bool additive = chaining_ || scale_ == Scale::kLarge;
@@ -402,31 +389,29 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   if (Coin(3)) x = Regrouped(x);
   const std::vector<std::int64_t> sizes = SizesOf(x);
   const auto rank = static_cast<std::int64_t>(sizes.size());
-  const auto pick = [&](std::initializer_list<const char*> kinds) {
-    return std::string(*(kinds.begin() + Below(static_cast<std::int64_t>(kinds.size()))));
-  };
+  std::vector<Combine> combines;
+  for (const Combine combine : CombinesOf(kind)) {
+    if (!Contains(DTypesOf(combine), dtype)) continue;
+    if (!additive || combine != Combine::kMultiply) combines.push_back(combine);
+  }
+  if (combines.empty()) return false;
+  const std::string how(
+      Name(combines[static_cast<std::size_t>(Below(static_cast<std::int64_t>(combines.size())))]));
   if (kind == OpKind::kReduce) {
     std::vector<std::int64_t> dims;
     for (std::int64_t i = 0; i < rank; ++i) {
       if (Coin(2)) dims.push_back(i);
     }
-    const std::string how = is_bool    ? pick({"and", "or"})
-                            : additive ? pick({"add", "maximum", "minimum"})
-                                       : pick({"add", "maximum", "minimum", "multiply"});
     return Emit(kind, {x}, {{AttrName::kDims, dims}, {AttrName::kKind, how}}).id != kNoValue;
   }
-  if (is_bool) return false;
   if (kind == OpKind::kArgReduce) {
     if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return false;
-    return Emit(kind, {x},
-                {{AttrName::kDim, Below(rank)}, {AttrName::kKind, pick({"maximum", "minimum"})}})
-               .id != kNoValue;
+    return Emit(kind, {x}, {{AttrName::kDim, Below(rank)}, {AttrName::kKind, how}}).id != kNoValue;
   }
   if (kind == OpKind::kCumulative) {
     return Emit(kind, {x},
                 {{AttrName::kDim, Below(rank)},
-                 {AttrName::kKind, additive ? pick({"add", "maximum", "minimum"})
-                                            : pick({"add", "maximum", "minimum", "multiply"})},
+                 {AttrName::kKind, how},
                  {AttrName::kReverse, Coin(2)},
                  {AttrName::kExclusive, Coin(2)}})
                .id != kNoValue;
@@ -452,7 +437,7 @@ bool GraphGenerator::Reduction(OpKind kind, DType dtype) {
   attributes.Set(AttrName::kPadLow, low);
   attributes.Set(AttrName::kPadHigh, high);
   attributes.Set(AttrName::kDilation, dilation);
-  attributes.Set(AttrName::kKind, pick({"add", "maximum", "minimum"}));
+  attributes.Set(AttrName::kKind, how);
   return Emit(kind, {x}, attributes).id != kNoValue;
 }
 
@@ -643,8 +628,8 @@ bool GraphGenerator::Attend(DType dtype) {
 }
 
 bool GraphGenerator::Add(OpKind kind, DType dtype) {
-  switch (CategoryOf(kind)) {
-    case OpCategory::kNullary: {
+  switch (RowOf(kind).result) {
+    case ResultRule::kCreation: {
       if (kind == OpKind::kConstant) {
         const TensorType type{dtype, ShapeOf(Sizes(0, 3))};
         const std::size_t count = static_cast<std::size_t>(type.shape.NumElements().constant());
@@ -662,21 +647,19 @@ bool GraphGenerator::Add(OpKind kind, DType dtype) {
       return Emit(kind, {}, {{AttrName::kDim, dim}}, TensorType{dtype, ShapeOf(sizes)}, true).id !=
              kNoValue;
     }
-    case OpCategory::kUnary:
-    case OpCategory::kBinary:
-    case OpCategory::kTernary:
+    case ResultRule::kSame:
+    case ResultRule::kBool:
+    case ResultRule::kHinted:
       return Pointwise(kind, dtype);
-    case OpCategory::kShape:
+    case ResultRule::kShape:
       return View(kind, dtype);
-    case OpCategory::kReduce:
+    case ResultRule::kReduction:
       return Reduction(kind, dtype);
-    case OpCategory::kContraction:
-      return Contraction(kind, dtype);
-    case OpCategory::kIndex:
+    case ResultRule::kContraction:
+      return kind == OpKind::kAttention ? Attend(dtype) : Contraction(kind, dtype);
+    case ResultRule::kIndexing:
       return Indexing(kind, dtype);
-    case OpCategory::kComposite:
-      return Attend(dtype);
-    case OpCategory::kExtern:
+    case ResultRule::kExtern:
       return false;
   }
   return false;

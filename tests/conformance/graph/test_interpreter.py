@@ -129,7 +129,8 @@ UNARY = {
     "log_plus_one": torch.log1p, "logistic": torch.sigmoid, "sqrt": torch.sqrt,
     "rsqrt": torch.rsqrt, "sine": torch.sin, "cosine": torch.cos, "tan": torch.tan,
     "asin": torch.asin, "acos": torch.acos, "atan": torch.atan, "sinh": torch.sinh,
-    "cosh": torch.cosh, "tanh": torch.tanh, "erf": torch.erf, "floor": torch.floor,
+    "cosh": torch.cosh, "tanh": torch.tanh, "erf": torch.erf,
+    "erfc": torch.erfc, "log_gamma": torch.lgamma, "floor": torch.floor,
     "ceil": torch.ceil, "trunc": torch.trunc, "round_nearest_even": torch.round,
     "is_finite": torch.isfinite, "is_nan": torch.isnan,
 }
@@ -290,7 +291,7 @@ def test_arg_reduce_and_cumulative(interpreter):
         for dim, x in itertools.product(range(len(shape)), [floats(shape), floats(shape, False)]):
             interpreter.check("arg_reduce", [x], x.argmax(dim), f'dim={dim}, kind="maximum"')
             interpreter.check("arg_reduce", [x], x.argmin(dim), f'dim={dim}, kind="minimum"')
-            for kind, scan in [("add", torch.cumsum), ("multiply", torch.cumprod),
+            for kind, scan in [("add", torch.cumsum), ("multiply", torch.cumprod), ("log_add_exp", torch.logcumsumexp),
                                ("maximum", lambda t, d: t.cummax(d).values),
                                ("minimum", lambda t, d: t.cummin(d).values)]:
                 attributes = f'dim={dim}, kind="{kind}", exclusive=false, reverse='

@@ -93,6 +93,7 @@ _UNARY = {
     "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "sine": torch.sin, "cosine": torch.cos,
     "tan": torch.tan, "asin": torch.asin, "acos": torch.acos, "atan": torch.atan,
     "sinh": torch.sinh, "cosh": torch.cosh, "tanh": torch.tanh, "erf": torch.erf,
+    "erfc": torch.erfc, "log_gamma": torch.lgamma,
     "floor": torch.floor, "ceil": torch.ceil, "trunc": torch.trunc,
     "round_nearest_even": torch.round, "is_finite": torch.isfinite, "is_nan": torch.isnan,
     "not": torch.bitwise_not}
@@ -299,7 +300,8 @@ class _Evaluator:
         if self.kind in ("maximum", "minimum"):
             scanned = (torch.cummax if self.kind == "maximum" else torch.cummin)(x, self.dim)[0]
         else:
-            scanned = (torch.cumsum if self.kind == "add" else torch.cumprod)(x, self.dim)
+            scan = {"add": torch.cumsum, "multiply": torch.cumprod, "log_add_exp": torch.logcumsumexp}[self.kind]
+            scanned = scan(x, self.dim)
         assert not self.exclusive
         return scanned.flip(self.dim) if self.reverse else scanned
 

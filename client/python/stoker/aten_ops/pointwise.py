@@ -12,6 +12,7 @@ _UNARY = {
     "log2": "log2", "log1p": "log_plus_one", "sigmoid": "logistic", "sqrt": "sqrt",
     "rsqrt": "rsqrt", "sin": "sine", "cos": "cosine", "tan": "tan", "asin": "asin", "acos": "acos",
     "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "erf": "erf",
+    "erfc": "erfc", "special_erfc": "erfc", "lgamma": "log_gamma",
     "special_expm1": "exponential_minus_one", "special_erf": "erf", "neg": "negate",
 }
 # These leave integers as they are.
@@ -509,10 +510,12 @@ def power_scalar(g, out, x, exponent):
         result = g.constant(1, x.dtype, x.shape)
     elif exponent in (1, 2, 3, 4):
         result = _integer_power(g, x, int(exponent))
-    elif exponent == 0.5 and x.is_float:
-        result = g.unary("sqrt", x)
-    elif exponent == -0.5:
-        result = g.unary("rsqrt", x)
+    elif exponent in (0.5, -0.5) and x.is_float:
+        # PyTorch takes the root, but in float16, where it is C's power: of -inf, and of -0 without its sign.
+        if out.dtype == "f16":
+            infinity = g.constant(math.inf, x.dtype)
+            x = g.select(g.compare("EQ", x, g.unary("negate", infinity)), infinity, g.with_scalar("add", x, 0))
+        result = g.unary("sqrt" if exponent > 0 else "rsqrt", x)
     elif exponent in (-1, -2) and x.is_float:
         result = reciprocal(g, _integer_power(g, x, int(-exponent)))
     else:

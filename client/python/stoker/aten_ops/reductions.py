@@ -318,6 +318,7 @@ def _scan(kind):
 
 rule("cumsum")(_scan("add"))
 rule("cumprod")(_scan("multiply"))
+rule("logcumsumexp")(_scan("log_add_exp"))
 
 
 def _extreme_scan(kind):
@@ -342,32 +343,6 @@ def _extreme_scan(kind):
 
 rule("cummax")(_extreme_scan("maximum"))
 rule("cummin")(_extreme_scan("minimum"))
-
-
-# Elements that a running sum of exponentials is made of one by one.
-MAX_EXPONENTIALS = 64
-
-
-@rule("logcumsumexp")
-def logcumsumexp(g, out, x, dim):
-    """For each place the whole sum up to it, about a peak of its own: with one for all, small ones would vanish."""
-    if not x.rank or not prod(x.shape):
-        return g.convert(x, out.dtype)
-    dim = dim_of(dim, x.rank)
-    count = x.shape[dim]
-    if count > MAX_EXPONENTIALS:
-        raise Unsupported(f"running sums of {count} exponentials")
-    wide = g.convert(x, compute_dtype(x.dtype))
-    peak = g.cumulative("maximum", wide, dim)
-    peak = g.select(g.predicate("is_finite", peak), peak, g.constant(0, peak.dtype))
-    shape = (*x.shape[:dim + 1], count, *x.shape[dim + 1:])
-    kept = [*range(dim), *range(dim + 1, len(shape))]
-    behind = [place for place in range(len(shape)) if place != dim + 1]
-    powers = g.unary("exponential", g.binary(
-        "subtract", g.broadcast_in_dim(wide, kept, shape), g.broadcast_in_dim(peak, behind, shape)))
-    before = g.compare("LE", g.iota(dim + 1, "i64", shape), g.iota(dim, "i64", shape))
-    total = g.reduce("add", g.select(before, powers, g.constant(0, powers.dtype)), [dim + 1])
-    return g.convert(g.binary("add", g.unary("log", total), peak), out.dtype)
 
 
 # ---- What softmax's gradients reduce ----------------------------------------------------------------

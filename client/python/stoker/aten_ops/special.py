@@ -69,15 +69,6 @@ def _bell(g, x):
     return g.unary("exponential", g.unary("negate", g.binary("multiply", x, x)))
 
 
-@formula("erfc", "special_erfc")
-def erfc(g, x):
-    size = g.unary("abs", x)
-    tail = g.binary("multiply", _bell(g, size), _scaled_complement(g, size))
-    far = _choose(g, _is(g, "LT", x, 0), g.binary("subtract", g.constant(2, x.dtype), tail), tail, x)
-    near = g.binary("subtract", g.constant(1, x.dtype), g.unary("erf", x))
-    return g.select(_is(g, "LT", size, 0.5), near, far)
-
-
 @formula("special_erfcx")
 def erfcx(g, x):
     size = g.unary("abs", x)
@@ -93,7 +84,7 @@ def log_ndtr(g, x):
     far = g.binary(
         "subtract", g.unary("log", _times(g, erfcx(g, g.unary("negate", scaled)), 0.5)),
         g.binary("multiply", scaled, scaled))
-    near = g.unary("log_plus_one", _times(g, erfc(g, scaled), -0.5))
+    near = g.unary("log_plus_one", _times(g, g.unary("erfc", scaled), -0.5))
     return g.select(_is(g, "LT", x, -1), far, near)
 
 
@@ -120,7 +111,7 @@ def erfinv(g, y):
         near = _newton(g, near, g.binary("subtract", g.unary("erf", near), y))
         # Of the complement, whose digits are all there where erf is nearly 1.
         rest = g.binary("subtract", g.constant(1, y.dtype), size)
-        far = _newton(g, far, g.binary("subtract", rest, erfc(g, far)))
+        far = _newton(g, far, g.binary("subtract", rest, g.unary("erfc", far)))
     far = g.select(_is(g, "LT", y, 0), g.unary("negate", far), far)
     x = g.select(_is(g, "LE", size, 0.7), near, far)
     edge = g.binary("multiply", y, g.constant(math.inf, y.dtype))
@@ -320,44 +311,11 @@ def _reflected(g, x):
     return tuple(g.unary("sine", _times(g, turn, math.pi)) for turn in (rest, part))
 
 
-def _log_gamma_above(g, x):
-    """Of x >= 1 / 2."""
-    shifted = g.select(_is(g, "LT", x, 1), g.with_scalar("add", x, 1), x)
-    low = g.binary("multiply", g.binary(
-        "multiply", g.with_scalar("subtract", shifted, 1), g.with_scalar("subtract", shifted, 2)),
-        _series(g, g.with_scalar("subtract", shifted, 2), series.LGAMMA_LOW))
-    low = g.select(_is(g, "LT", x, 1), g.binary("subtract", low, g.unary("log", x)), low)
-    middle = _series(g, _times(g, g.with_scalar("subtract", x, 5.5), 0.4), series.LGAMMA_MIDDLE)
-    over = _over(g, 1, x)
-    terms = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI, 1)]
-    rest = g.binary("multiply", _polynomial(g, g.binary("multiply", over, over), terms), over)
-    # (x - 1 / 2) (log(x) - 1) + ...: infinity stays infinity.
-    slope = g.binary(
-        "multiply", g.with_scalar("subtract", x, 0.5), g.with_scalar("subtract", g.unary("log", x), 1))
-    far = g.binary("add", g.with_scalar("add", slope, 0.5 * math.log(2 * math.pi) - 0.5), rest)
-    return g.select(_is(g, "LT", x, 3), low, g.select(_is(g, "LT", x, 8), middle, far))
-
-
-@formula("lgamma")
-def lgamma(g, x):
-    below = _is(g, "LT", x, 0.5)
-    one_less = g.binary("subtract", g.constant(1, x.dtype), x)
-    above = _log_gamma_above(g, g.select(below, one_less, x))
-    _, sine = _reflected(g, x)
-    mirrored = g.binary(
-        "subtract", g.with_scalar("subtract", g.unary("negate", g.unary("log", g.unary("abs", sine))),
-                                  -math.log(math.pi)), above)
-    result = g.select(below, mirrored, above)
-    pole = g.binary("and", _is(g, "LE", x, 0), g.compare("EQ", x, g.unary("floor", x)))
-    pole = g.binary("or", pole, _is(g, "EQ", g.unary("abs", x), math.inf))
-    return _choose(g, pole, math.inf, result, x)
-
-
 @formula("mvlgamma")
 def mvlgamma(g, x, p):
     result = g.constant(0.25 * p * (p - 1) * math.log(math.pi), x.dtype, x.shape)
     for place in range(p):
-        result = g.binary("add", result, lgamma(g, g.with_scalar("subtract", x, place / 2)))
+        result = g.binary("add", result, g.unary("log_gamma", g.with_scalar("subtract", x, place / 2)))
     return result
 
 

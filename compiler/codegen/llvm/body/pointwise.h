@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/ir/body.h"
+#include "protocol/graph/combine.h"
 
 namespace stoker::codegen {
 
@@ -11,10 +12,10 @@ namespace stoker::codegen {
 llvm::Value* EmitPointwise(KernelEmitter& emitter, const BodyInstr& instr, DType arg_dtype,
                            llvm::ArrayRef<llvm::Value*> args);
 
-// Combines two values of a reduction (not the arg kinds); `dtype` is that of the accumulator.
-llvm::Value* EmitCombine(KernelEmitter& emitter, ReduceKind kind, DType dtype, llvm::Value* x,
+// Combines two values; `dtype` is that of both.
+llvm::Value* EmitCombine(KernelEmitter& emitter, Combine combine, DType dtype, llvm::Value* x,
                          llvm::Value* y);
 // The value that changes nothing: a constant of lane type `dtype`.
-llvm::Constant* ReduceIdentity(KernelEmitter& emitter, ReduceKind kind, DType dtype);
+llvm::Constant* CombineIdentity(KernelEmitter& emitter, Combine combine, DType dtype);
 
 }  // namespace stoker::codegen

@@ -8,12 +8,12 @@ Reducer::Reducer(KernelEmitter& emitter, const Reduction& reduction, std::vector
     : emitter_(&emitter),
       kind_(reduction.kind),
       dtype_(reduction.dtype),
-      is_arg_(IsArg(reduction.kind)),
+      is_arg_(reduction.is_arg),
       dims_(std::move(dims)),
       extents_(std::move(extents)) {}
 
 Values Reducer::Start(int width) {
-  Values state = {emitter_->Splat(ReduceIdentity(*emitter_, kind_, dtype_), width)};
+  Values state = {emitter_->Splat(CombineIdentity(*emitter_, kind_, dtype_), width)};
   // Position 0 is right for lanes that see nothing but the identity.
   if (is_arg_) state.push_back(emitter_->Splat(emitter_->I64(0), width));
   return state;
@@ -87,8 +87,7 @@ llvm::Value* Reducer::Beats(llvm::Value* value, llvm::Value* best) {
   BodyInstr compare;
   compare.dtype = DType::kBool;
   compare.pointwise = OpKind::kCompare;
-  compare.direction =
-      kind_ == ReduceKind::kArgMaximum ? CompareDirection::kGt : CompareDirection::kLt;
+  compare.direction = kind_ == Combine::kMaximum ? CompareDirection::kGt : CompareDirection::kLt;
   llvm::Value* beats = EmitPointwise(*emitter_, compare, dtype_, {value, best});
   if (!IsFloat(dtype_)) return beats;
   llvm::Value* nan = b.CreateAnd(b.CreateFCmpUNO(value, value), b.CreateFCmpORD(best, best));

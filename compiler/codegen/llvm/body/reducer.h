@@ -19,7 +19,7 @@ class Reducer {
 
   std::size_t StateSize() const { return is_arg_ ? 2 : 1; }
   // Whether it rounds: a long chain of such sums loses what EmitSumCascade keeps.
-  bool SumsUp() const { return kind_ == ReduceKind::kAdd && IsFloat(dtype_); }
+  bool SumsUp() const { return kind_ == Combine::kAdd && IsFloat(dtype_); }
   Values Start(int width);
   // Adds `value` of the points `lanes`; inactive lanes of `mask` are left as they are.
   void Accumulate(llvm::MutableArrayRef<llvm::Value*> state, llvm::Value* value, const Lanes& lanes,
@@ -37,7 +37,7 @@ class Reducer {
   llvm::Value* Beats(llvm::Value* value, llvm::Value* best);
 
   KernelEmitter* emitter_;
-  ReduceKind kind_;
+  Combine kind_;
   DType dtype_;
   bool is_arg_;
   std::vector<int> dims_;

@@ -60,6 +60,28 @@ constexpr Coefficients kErfcx64 = {
     -0.0026423659396241235,   0.00087591514503342354,    0.000228379670417491452,
     -0.000128873448431469692, -0.0000341726345388477757, 0.0000185902645281513657,
     7.48468362932753553e-6,   -2.22111521179240571e-6,   -1.55980508246857968e-6};  // 3.8e-19
+// erf(x) / x over x^2, |x| <= 1/2.
+constexpr Coefficients kErfNear32 = {1.1283791655675424, -0.37612608574230283, 0.11282822824487847,
+                                     -0.026757184654804325, 0.004717990067210741};  // 1.4e-9
+constexpr Coefficients kErfNear64 = {
+    1.1283791670955126,     -0.37612638903183465,    0.11283791670924816,
+    -0.026866170632716322,  0.005223977370332408,    -0.0008548297524748163,
+    0.00012053324323886661, -1.4845583855143466e-05, 1.4723215353508247e-06};  // 3.9e-18
+// exp(x^2) erfc(x) (x + c) over t = (x - c) / (x + c), for c = 3 and x up to 10.2.
+constexpr Coefficients kErfc32 = {
+    1.0740069077678664,     -0.8833944864565285,    0.5902282985036238,    -0.3104660083052016,
+    0.11952906848397744,    -0.02683982727911487,   -0.001226431614719417, 0.0030803292621002635,
+    -0.0004831749149650231, -0.00032533267250607444};  // 2.1e-9
+// The same for c = 3.5 and x up to 27.4.
+constexpr Coefficients kErfc64 = {
+    1.08705558926226,       -0.9377997245671119,     0.6941136466346453,
+    -0.43525602671689945,   0.22573862164736838,     -0.09231870663818034,
+    0.026518619882540867,   -0.0031770503466461847,  -0.0013053547011654958,
+    0.0007145317138336492,  -4.206210630981514e-05,  -7.477720466102597e-05,
+    1.8646964097377958e-05, 7.244429166450131e-06,   -3.3914779954319453e-06,
+    -7.9668882990317e-07,   5.497198761655873e-07,   1.1622262275018492e-07,
+    -8.284998329631585e-08, -2.1611103662520436e-08, 8.812776737292056e-09,
+    3.1959203751562478e-09};  // 7e-18
 
 }  // namespace
 
@@ -71,10 +93,14 @@ Value* ExpLog::ExpOfReduced(Value* r) {
 Value* ExpLog::Exp(Value* x) {
   x = AtLeast(AtMost(x, single_ ? 89 : 710), single_ ? -104 : -746);
   Value* n = Sub(Fma(x, K(kLog2E), K(magic_)), K(magic_));
+  return Scale(ExpOfReduced(ReducedBy(n, x)), n);
+}
+
+// x - n ln(2)
+Value* ExpLog::ReducedBy(Value* n, Value* x) {
   const double high = single_ ? static_cast<double>(static_cast<float>(kLn2)) : kLn2;
   const double low = single_ ? kLn2 - high : 2.3190468138462996e-17;
-  Value* r = Fma(n, K(-low), Fma(n, K(-high), x));
-  return Scale(ExpOfReduced(r), n);
+  return Fma(n, K(-low), Fma(n, K(-high), x));
 }
 
 Value* ExpLog::ExpFast(Value* x) {
@@ -112,19 +138,21 @@ Value* ExpLog::Expm1(Value* x) {
 }
 
 ExpLog::Exponent ExpLog::Split(Value* x) {
-  Value* subnormal = b_.CreateFCmpOLT(x, K(least_normal_));
-  const double scale = single_ ? 0x1p23 : 0x1p54;
-  Value* normal = Select(subnormal, Mul(x, K(scale)), x);
+  const double base = single_ ? 0x1p23 : 0x1p52;
+  Value* normal = x;
+  Value* offset = K(base + static_cast<double>(bias_));
+  if (!for_single_) {  // What comes of floats is no subnormal double.
+    Value* subnormal = b_.CreateFCmpOLT(x, K(least_normal_));
+    normal = Select(subnormal, Mul(x, K(single_ ? 0x1p23 : 0x1p54)), x);
+    offset = Select(subnormal, K(base + static_cast<double>(bias_) + (single_ ? 23 : 54)), offset);
+  }
   // The bits of sqrt(1/2), moved to where the exponent field counts.
   const std::int64_t root = single_ ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
   const std::int64_t one = bias_ << mantissa_bits_;
   Value* moved = b_.CreateAdd(Bits(normal), I(one - root));
   Value* field = b_.CreateLShr(moved, I(mantissa_bits_));
   // field as a number: placed in the low bits of 2^mantissa_bits.
-  const double base = single_ ? 0x1p23 : 0x1p52;
   Value* number = FromBits(b_.CreateOr(field, I((bias_ + mantissa_bits_) << mantissa_bits_)));
-  Value* offset = Select(subnormal, K(base + static_cast<double>(bias_) + (single_ ? 23 : 54)),
-                         K(base + static_cast<double>(bias_)));
   const std::int64_t mask = (std::int64_t{1} << mantissa_bits_) - 1;
   Value* mantissa = FromBits(b_.CreateAdd(b_.CreateAnd(moved, I(mask)), I(root)));
   return {Sub(number, offset), Sub(mantissa, K(1))};
@@ -183,6 +211,14 @@ Value* ExpLog::Log1p(Value* x) {
   return Select(b_.CreateFCmpOEQ(x, K(kInfinity)), x, result);
 }
 
+// Of the larger, and how far it is from the smaller.
+Value* ExpLog::LogAddExp(Value* x, Value* y) {
+  Value* distance = Neg(Abs(Sub(x, y)));
+  distance = Select(b_.CreateFCmpOEQ(x, y), K(0), distance);  // Equal infinities have none.
+  Value* larger = Select(b_.CreateFCmpOGT(x, y), x, y);
+  return Add(larger, Log1p(Exp(distance)));
+}
+
 Value* ExpLog::Logistic(Value* x) {
   Value* e = Exp(Neg(Abs(x)));
   Value* numerator = Select(b_.CreateFCmpOGE(x, K(0)), K(1), e);
@@ -233,6 +269,23 @@ Value* ExpLog::Erf(Value* x) {
   return Select(b_.CreateFCmpOLE(Abs(x), K(1)), near, Select(b_.CreateFCmpUNO(x, x), x, far));
 }
 
+Value* ExpLog::Erfc(Value* x) {
+  Value* magnitude = AtMost(Abs(x), single_ ? 10.2 : 27.4);  // Beyond it is 0, or 2.
+  const double center = single_ ? 3 : 3.5;
+  Value* over = Div(K(1), Add(magnitude, K(center)));
+  Value* t = Mul(Sub(magnitude, K(center)), over);
+  Value* scaled = Mul(Polynomial(t, single_ ? kErfc32 : kErfc64), over);
+  // exp(-x^2): what x^2 loses by rounding counts as much as x^2 is large.
+  Value* square = Mul(magnitude, magnitude);
+  Value* lost = Fma(magnitude, magnitude, Neg(square));
+  Value* n = Sub(Fma(square, K(-kLog2E), K(magic_)), K(magic_));
+  Value* r = Sub(ReducedBy(n, Neg(square)), lost);
+  Value* tail = Scale(Mul(ExpOfReduced(r), scaled), n);
+  Value* far = Select(b_.CreateFCmpOLT(x, K(0)), Sub(K(2), tail), tail);
+  Value* near = Fma(Neg(x), Polynomial(square, single_ ? kErfNear32 : kErfNear64), K(1));
+  return Select(b_.CreateFCmpOLT(magnitude, K(0.5)), near, far);
+}
+
 // log2 of a positive number to about 2^-66 of its fraction.
 ExpLog::Double ExpLog::Log2Double(Value* x) {
   const auto [exponent, f] = Split(x);
@@ -259,6 +312,11 @@ ExpLog::Double ExpLog::Log2Double(Value* x) {
   product_low = Add(product_low, Fma(high, K(kLog2ELow), Mul(low, K(kLog2E))));
   Value* sum = Add(exponent, product);
   Value* sum_low = Add(Sub(product, Sub(sum, exponent)), product_low);
+  // What is low holds the logarithm's tail: 10^-4 of it, which times an exponent would be no
+  // fraction.
+  Value* total = Add(sum, sum_low);
+  sum_low = Add(Sub(sum, total), sum_low);
+  sum = total;
   sum = Select(b_.CreateFCmpOEQ(x, K(0)), K(-kInfinity), sum);
   sum = Select(b_.CreateFCmpOEQ(x, K(kInfinity)), K(kInfinity), sum);
   return {Select(b_.CreateFCmpUNO(x, x), x, sum), sum_low};

@@ -17,6 +17,7 @@ class ExpLog : public FloatLanes {
   Value* Logistic(Value* x);
   Value* Tanh(Value* x);
   Value* Erf(Value* x);
+  Value* Erfc(Value* x);
 
   // f32, where EmitExpNonPositive is enough.
   Value* ExpFast(Value* x);
@@ -27,6 +28,7 @@ class ExpLog : public FloatLanes {
   Value* Sinh(Value* x);
   Value* Cosh(Value* x);
   Value* Power(Value* x, Value* y);
+  Value* LogAddExp(Value* x, Value* y);
 
  private:
   // A value and what was lost by rounding it.
@@ -39,6 +41,7 @@ class ExpLog : public FloatLanes {
     Value* fraction;  // mantissa - 1, mantissa in [sqrt(1/2), sqrt(2)).
   };
 
+  Value* ReducedBy(Value* n, Value* x);
   Value* ExpOfReduced(Value* r);
   Value* Exp2Of(Value* x, Value* low);
   Exponent Split(Value* x);

@@ -19,11 +19,13 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 class FloatLanes {
  public:
-  FloatLanes(KernelEmitter& emitter, llvm::Type* type)
+  // `for_single`: results of f64 will be rounded to f32.
+  FloatLanes(KernelEmitter& emitter, llvm::Type* type, bool for_single = false)
       : emitter_(emitter),
         b_(emitter.b()),
         type_(type),
         single_(type->getScalarType()->isFloatTy()),
+        for_single_(for_single),
         mantissa_bits_(single_ ? 23 : 52),
         bias_(single_ ? 127 : 1023),
         int_type_(IntegersOf(type)),
@@ -75,6 +77,7 @@ class FloatLanes {
   llvm::IRBuilder<>& b_;
   llvm::Type* type_;
   bool single_;
+  bool for_single_;
   std::int64_t mantissa_bits_;
   std::int64_t bias_;
   llvm::Type* int_type_;

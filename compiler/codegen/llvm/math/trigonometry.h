@@ -7,9 +7,7 @@ namespace stoker::codegen {
 
 class Trigonometry : public FloatLanes {
  public:
-  // `for_single`: the result will be rounded to f32.
-  Trigonometry(KernelEmitter& emitter, llvm::Type* type, bool for_single)
-      : FloatLanes(emitter, type), for_single_(for_single) {}
+  using FloatLanes::FloatLanes;
 
   Value* Sin(Value* x) { return SinCos(x, false); }
   Value* Cos(Value* x) { return SinCos(x, true); }
@@ -33,8 +31,6 @@ class Trigonometry : public FloatLanes {
   Value* SinOf(Value* r);
   Value* CosOf(Value* r);
   Value* SinCos(Value* x, bool cosine);
-
-  bool for_single_;
 };
 
 }  // namespace stoker::codegen

@@ -69,7 +69,7 @@ llvm::Value* AttentionEmitter::MaskAt(const Task& task, llvm::Value* query, llvm
 // exp(x) for x <= 0; 0 for NaN.
 llvm::Value* AttentionEmitter::Exp(llvm::Value* x) {
   if (plan_.compute == DType::kF32) return EmitExpNonPositive(e_, x);
-  llvm::Value* result = EmitTranscendental(e_, OpKind::kExponential, {x});
+  llvm::Value* result = EmitExp(e_, x);
   return e_.b().CreateSelect(e_.b().CreateFCmpORD(x, x), result,
                              llvm::Constant::getNullValue(x->getType()));
 }

@@ -39,11 +39,11 @@ class ScanEmitter {
   }
 
  private:
-  llvm::Value* Combine(llvm::Value* x, llvm::Value* y) {
+  llvm::Value* Merge(llvm::Value* x, llvm::Value* y) {
     return EmitCombine(emitter_, func_.kind, func_.dtype, x, y);
   }
   llvm::Value* Identity(int width) {
-    return emitter_.Splat(ReduceIdentity(emitter_, func_.kind, func_.dtype), width);
+    return emitter_.Splat(CombineIdentity(emitter_, func_.kind, func_.dtype), width);
   }
   Lanes LanesAlong(std::size_t dim, llvm::Value* mask) {
     Lanes lanes;
@@ -84,7 +84,7 @@ class ScanEmitter {
                                          const auto lane = static_cast<std::int64_t>(copy) * width_;
                                          index_[dim_ - 1] = emitter_.Add(first, emitter_.I64(lane));
                                          const Lanes lanes = LanesAlong(dim_ - 1, mask);
-                                         llvm::Value* next = Combine(sums[copy], Load(lanes));
+                                         llvm::Value* next = Merge(sums[copy], Load(lanes));
                                          Store(lanes, func_.exclusive ? sums[copy] : next);
                                          sums[copy] = next;
                                        }
@@ -105,7 +105,7 @@ class ScanEmitter {
     llvm::IRBuilder<>& b = emitter_.b();
     llvm::Value* last = b.CreateExtractElement(total, std::uint64_t{0});
     for (std::uint64_t lane = 0; lane < static_cast<std::uint64_t>(width_); ++lane) {
-      last = Combine(last, b.CreateExtractElement(value, lane));
+      last = Merge(last, b.CreateExtractElement(value, lane));
       value = b.CreateInsertElement(value, last, lane);
     }
     return value;
@@ -124,7 +124,7 @@ class ScanEmitter {
   llvm::Value* ScanProducts(llvm::Value* total, llvm::Value* value) {
     llvm::IRBuilder<>& b = emitter_.b();
     llvm::Value* partial = ScanByDoubling(Identity(width_), value);
-    llvm::Value* result = Combine(total, partial);
+    llvm::Value* result = Merge(total, partial);
     llvm::Value* zero = llvm::Constant::getNullValue(total->getType());
     llvm::Value* is_final =
         b.CreateOr(b.CreateFCmpUEQ(total, zero),
@@ -144,9 +144,9 @@ class ScanEmitter {
   llvm::Value* ScanByDoubling(llvm::Value* total, llvm::Value* value) {
     llvm::Value* identity = Identity(width_);
     for (int distance = 1; distance < width_; distance *= 2) {
-      value = Combine(ShiftLanes(value, identity, distance), value);
+      value = Merge(ShiftLanes(value, identity, distance), value);
     }
-    return Combine(total, value);
+    return Merge(total, value);
   }
 
   // The lanes scan neighbours.
@@ -161,7 +161,7 @@ class ScanEmitter {
           llvm::Value* value = Load(lanes);
           llvm::Value* identity = Identity(width_);
           if (mask != nullptr) value = b.CreateSelect(mask, value, identity);
-          value = func_.kind == ReduceKind::kMultiply && IsFloat(func_.dtype)
+          value = func_.kind == Combine::kMultiply && IsFloat(func_.dtype)
                       ? ScanProducts(totals[0], value)
                       : ScanByDoubling(totals[0], value);
           llvm::Value* out = func_.exclusive ? ShiftLanes(value, totals[0], 1) : value;

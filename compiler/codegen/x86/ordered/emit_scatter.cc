@@ -93,33 +93,16 @@ class ScatterEmitter {
     });
   }
 
-  llvm::Value* Combine(llvm::Value* old, llvm::Value* update) {
-    switch (func_.kind) {
-      case ScatterFunc::Kind::kAssign:
-        return update;
-      case ScatterFunc::Kind::kAdd:
-        return EmitCombine(emitter_, ReduceKind::kAdd, func_.dtype, old, update);
-      case ScatterFunc::Kind::kMultiply:
-        return EmitCombine(emitter_, ReduceKind::kMultiply, func_.dtype, old, update);
-      case ScatterFunc::Kind::kMaximum:
-        return EmitCombine(emitter_, ReduceKind::kMaximum, func_.dtype, old, update);
-      case ScatterFunc::Kind::kMinimum:
-        return EmitCombine(emitter_, ReduceKind::kMinimum, func_.dtype, old, update);
-    }
-    STOKER_CHECK(false);
-    return nullptr;
-  }
-
   void EmitLanes(const Lanes& lanes, llvm::Value* position) {
     const LaneValue update = LoadAt(emitter_, func_.update, lanes);
     llvm::Value* value = update.uniform ? emitter_.Splat(update.value, lanes.width) : update.value;
     const LaneOffset offset = OffsetOf(emitter_, func_.output.index, lanes);
     llvm::Value* pointer = emitter_.ElementPointer(emitter_.Buffer(0), func_.output.dtype,
                                                    emitter_.Add(offset.scalar, position));
-    if (func_.kind != ScatterFunc::Kind::kAssign) {
+    if (func_.kind != Combine::kAssign) {
       llvm::Value* old =
           emitter_.LoadLanes(0, func_.output.dtype, pointer, lanes.width, lanes.mask);
-      value = Combine(old, value);
+      value = EmitCombine(emitter_, func_.kind, func_.dtype, old, value);
     }
     emitter_.StoreLanes(0, func_.output.dtype, pointer, value, lanes.mask);
   }

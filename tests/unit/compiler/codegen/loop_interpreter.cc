@@ -115,17 +115,15 @@ class Interpreter {
         if (!best.any) {
           best = {true, value, position};
         } else {
-          Combine(reduction, best.value, best.position, value, position);
+          Merge(reduction, best.value, best.position, value, position);
         }
       }
     });
     for (std::size_t i = 0; i < stage.reductions.size(); ++i) {
       const Reduction& reduction = stage.reductions[i];
       row_dims_[reduction.id] = Kept(stage, reduction);
-      const bool arg =
-          reduction.kind == ReduceKind::kArgMaximum || reduction.kind == ReduceKind::kArgMinimum;
       for (const auto& [point, best] : accumulators[i]) {
-        rows_[reduction.id][point] = arg ? ScalarValue{0, best.position} : best.value;
+        rows_[reduction.id][point] = reduction.is_arg ? ScalarValue{0, best.position} : best.value;
       }
     }
   }
@@ -142,43 +140,24 @@ class Interpreter {
     return kept;
   }
 
-  static void Combine(const Reduction& reduction, ScalarValue& best, std::int64_t& best_position,
-                      const ScalarValue& value, std::int64_t position) {
+  static void Merge(const Reduction& reduction, ScalarValue& best, std::int64_t& best_position,
+                    const ScalarValue& value, std::int64_t position) {
     const bool real = IsFloat(reduction.dtype);
+    if (reduction.kind != Combine::kMaximum && reduction.kind != Combine::kMinimum) {
+      if (real) {
+        best.real = Apply(reduction.kind, best.real, value.real);
+      } else {
+        best.integer = Apply(reduction.kind, best.integer, value.integer);
+      }
+      return;
+    }
     const bool greater = real ? value.real > best.real : value.integer > best.integer;
     const bool less = real ? value.real < best.real : value.integer < best.integer;
-    const auto wrapped = [](std::uint64_t x) { return static_cast<std::int64_t>(x); };
-    switch (reduction.kind) {
-      case ReduceKind::kAdd:
-        best.real += value.real;
-        best.integer = wrapped(static_cast<std::uint64_t>(best.integer) +
-                               static_cast<std::uint64_t>(value.integer));
-        return;
-      case ReduceKind::kMultiply:
-        best.real *= value.real;
-        best.integer = wrapped(static_cast<std::uint64_t>(best.integer) *
-                               static_cast<std::uint64_t>(value.integer));
-        return;
-      case ReduceKind::kAnd:
-        best.integer &= value.integer;
-        return;
-      case ReduceKind::kOr:
-        best.integer |= value.integer;
-        return;
-      case ReduceKind::kMaximum:
-      case ReduceKind::kArgMaximum:
-      case ReduceKind::kMinimum:
-      case ReduceKind::kArgMinimum: {
-        const bool wants_greater =
-            reduction.kind == ReduceKind::kMaximum || reduction.kind == ReduceKind::kArgMaximum;
-        const bool wins = wants_greater ? greater : less;
-        const bool tie = !greater && !less;
-        if (!wins && !(tie && position < best_position)) return;
-        best = value;
-        best_position = position;
-        return;
-      }
-    }
+    const bool wins = reduction.kind == Combine::kMaximum ? greater : less;
+    const bool tie = !greater && !less;
+    if (!wins && !(tie && position < best_position)) return;
+    best = value;
+    best_position = position;
   }
 
   std::vector<ScalarValue> Evaluate(const Body& body) {

@@ -72,14 +72,14 @@ LoopFunc SoftmaxFunc(SymDim rows, SymDim columns, DType dtype) {
   LoopFunc func = RowFunc(std::move(rows), std::move(columns), dtype);
   Stage max = ColumnStage();
   BodyBuilder m(max.body);
-  max.reductions = {{0, m.Load(Row(func, 0)), ReduceKind::kMaximum, DType::kF32, {1}}};
+  max.reductions = {{0, m.Load(Row(func, 0)), Combine::kMaximum, DType::kF32, {1}}};
   Stage sum = ColumnStage();
   BodyBuilder s(sum.body);
   const std::uint32_t x = s.Load(Row(func, 0));
   const std::uint32_t shifted = s.Op(OpKind::kSubtract, {x, s.Input(0, DType::kF32)});
   const std::uint32_t e = s.Op(OpKind::kExponential, {shifted});
   sum.temporaries = {{1, e, DType::kF32}};
-  sum.reductions = {{2, e, ReduceKind::kAdd, DType::kF32, {1}}};
+  sum.reductions = {{2, e, Combine::kAdd, DType::kF32, {1}}};
   Stage divide = ColumnStage();
   BodyBuilder d(divide.body);
   const std::uint32_t t = d.Input(1, DType::kF32);
@@ -96,7 +96,7 @@ LoopFunc LayerNormFunc(SymDim rows, std::int64_t columns, DType dtype) {
   const auto count = static_cast<double>(columns);
   Stage sum = ColumnStage();
   BodyBuilder s(sum.body);
-  sum.reductions = {{0, s.Load(Row(func, 0)), ReduceKind::kAdd, DType::kF32, {1}}};
+  sum.reductions = {{0, s.Load(Row(func, 0)), Combine::kAdd, DType::kF32, {1}}};
   const auto centered = [&](BodyBuilder& b) {
     const std::uint32_t x = b.Load(Row(func, 0));
     const std::uint32_t total = b.Input(0, DType::kF32);
@@ -107,7 +107,7 @@ LoopFunc LayerNormFunc(SymDim rows, std::int64_t columns, DType dtype) {
   BodyBuilder v(squares.body);
   const std::uint32_t difference = centered(v);
   const std::uint32_t square = v.Op(OpKind::kMultiply, {difference, difference});
-  squares.reductions = {{1, square, ReduceKind::kAdd, DType::kF32, {1}}};
+  squares.reductions = {{1, square, Combine::kAdd, DType::kF32, {1}}};
   Stage normalize = ColumnStage();
   BodyBuilder n(normalize.body);
   const std::uint32_t c = centered(n);
@@ -131,7 +131,7 @@ LoopFunc ColumnSumFunc(std::int64_t reduced, std::int64_t columns, DType dtype) 
   sum.loops = {0, 1};
   BodyBuilder s(sum.body);
   const DType compute = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  sum.reductions = {{0, s.Load(Row(func, 0)), ReduceKind::kAdd, compute, {0}}};
+  sum.reductions = {{0, s.Load(Row(func, 0)), Combine::kAdd, compute, {0}}};
   Stage store;
   store.loops = {1};
   BodyBuilder t(store.body);

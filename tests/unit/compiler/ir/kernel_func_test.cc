@@ -42,7 +42,8 @@ TEST(KernelFuncTest, LoopText_EveryField_Shows) {
        [](LoopFunc& f) { f.stages[0].body.instrs[0].access.index.terms[1].modulus = 2; },
        [](LoopFunc& f) { f.stages[0].body.instrs[0].access.indirect = {7}; },
        [](LoopFunc& f) { f.stages[0].body.instrs[0].has_predicate = true; },
-       [](LoopFunc& f) { f.stages[0].reductions[0].kind = ReduceKind::kArgMaximum; },
+       [](LoopFunc& f) { f.stages[0].reductions[0].kind = Combine::kMinimum; },
+       [](LoopFunc& f) { f.stages[0].reductions[0].is_arg = true; },
        [](LoopFunc& f) { f.stages[0].reductions[0].over.clear(); },
        [](LoopFunc& f) { f.stages[0].reductions[0].dtype = DType::kF64; },
        [](LoopFunc& f) { f.stages[1].body.instrs[1].input = 1; },
@@ -94,11 +95,11 @@ TEST(KernelFuncTest, OrderedText_EveryField_Shows) {
   scan.output = At(1, DType::kF32, Affine({{0, 9}, {1, 1}}));
   EXPECT_TRUE(Verify(KernelFunc(scan)).ok());
   ExpectEachChangeShows<ScanFunc>(
-      scan, {[](ScanFunc& f) { f.outer = {5}; }, [](ScanFunc& f) { f.extent = 8; },
-             [](ScanFunc& f) { f.kind = ReduceKind::kMaximum; },
-             [](ScanFunc& f) { f.dtype = DType::kF32; }, [](ScanFunc& f) { f.exclusive = true; },
-             [](ScanFunc& f) { f.input.index.offset = 3; },
-             [](ScanFunc& f) { f.output.index.offset = 3; }});
+      scan,
+      {[](ScanFunc& f) { f.outer = {5}; }, [](ScanFunc& f) { f.extent = 8; },
+       [](ScanFunc& f) { f.kind = Combine::kMaximum; }, [](ScanFunc& f) { f.dtype = DType::kF32; },
+       [](ScanFunc& f) { f.exclusive = true; }, [](ScanFunc& f) { f.input.index.offset = 3; },
+       [](ScanFunc& f) { f.output.index.offset = 3; }});
   SortFunc sort;
   sort.outer = {4};
   sort.extent = 9;
@@ -122,8 +123,7 @@ TEST(KernelFuncTest, OrderedText_EveryField_Shows) {
   EXPECT_TRUE(Verify(KernelFunc(scatter)).ok());
   ExpectEachChangeShows<ScatterFunc>(
       scatter,
-      {[](ScatterFunc& f) { f.dims[0] = 5; },
-       [](ScatterFunc& f) { f.kind = ScatterFunc::Kind::kAdd; },
+      {[](ScatterFunc& f) { f.dims[0] = 5; }, [](ScatterFunc& f) { f.kind = Combine::kAdd; },
        [](ScatterFunc& f) { f.dtype = DType::kF64; },
        [](ScatterFunc& f) { f.update.index.offset = 3; },
        [](ScatterFunc& f) { f.indices[0].index.offset = 3; },

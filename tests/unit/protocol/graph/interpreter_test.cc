@@ -124,6 +124,12 @@ TEST(Interpreter, FloatUnary_EdgeValues) {
       {"cosh", DType::kF32, {{0, 1}}, {1, (e + 1 / e) / 2}},
       {"tanh", DType::kF32, {{0, kInf, -kInf}}, {0, 1, -1}},
       {"erf", DType::kF32, {{0, kInf, 0.5}}, {0, 1, 0.5204998778130465}},
+      {"erfc", DType::kF32, {{0, kInf, -kInf, 0.5}}, {1, 0, 2, 0.4795001221869535}},
+      {"log_gamma",
+       DType::kF32,
+       {{1, 2, 5, 0, -0.0, -3, kInf, -kInf, kNan, 0.5, -0.5}},
+       {0, 0, std::log(24), kInf, kInf, kInf, kInf, kInf, kNan, std::log(pi) / 2,
+        std::log(4 * pi) / 2}},
       {"floor", DType::kF32, {{-1.5, 1.5, -0.0}}, {-2, 1, -0.0}},
       {"ceil", DType::kF32, {{-1.5, 1.5}}, {-1, 2}},
       {"trunc", DType::kF32, {{-1.5, 1.5}}, {-1, 1}},
@@ -352,6 +358,14 @@ TEST(Interpreter, Reductions) {
         {15, 15, 3, kNan, kNan, 6},
         {-kInf, 1, 5, -kInf, 4, kNan},
         {1, 5, 3, 1, kNan, 3}}},
+      {"graph @g(%x: f32[4,2]) {"
+       " %r = cumulative(%x) {dim=0, kind=\"log_add_exp\", reverse=false, exclusive=false} : "
+       "f32[4,2]"
+       " %s = cumulative(%x) {dim=0, kind=\"log_add_exp\", reverse=true, exclusive=true} : f32[4,2]"
+       " return %r, %s }",
+       {{DType::kF32, {4, 2}, {-kInf, 1000, -kInf, 1000, 0, kInf, 0, -kInf}}},
+       {{-kInf, 1000, -kInf, 1000 + std::log(2), 0, kInf, std::log(2), kInf},
+        {std::log(2), kInf, std::log(2), kInf, 0, -kInf, -kInf, -kInf}}},
   };
   for (const Row& row : rows) ExpectRow(row);
 }

@@ -27,13 +27,17 @@ TEST(OpKind, Codes_OfShippedOps_DoNotMove) {
   EXPECT_EQ(static_cast<int>(OpKind::kGather), 64);
   EXPECT_EQ(static_cast<int>(OpKind::kAttention), 70);
   EXPECT_EQ(static_cast<int>(OpKind::kExternCall), 71);
+  EXPECT_EQ(static_cast<int>(OpKind::kErfc), 72);
+  EXPECT_EQ(static_cast<int>(OpKind::kLogGamma), 73);
 }
 
-TEST(OpKind, Categories_DecidePointwise) {
+TEST(OpKind, Roles_DecidePointwiseAndViews) {
   EXPECT_TRUE(IsPointwise(OpKind::kConvert));
   EXPECT_TRUE(IsPointwise(OpKind::kClamp));
   EXPECT_FALSE(IsPointwise(OpKind::kIota));
   EXPECT_FALSE(IsPointwise(OpKind::kReshape));
+  EXPECT_TRUE(IsView(OpKind::kReshape));
+  EXPECT_FALSE(IsView(OpKind::kPad));
   EXPECT_EQ(NumOperands(OpKind::kSelect), 3);
   EXPECT_EQ(NumOperands(OpKind::kConcatenate), -1);
 }

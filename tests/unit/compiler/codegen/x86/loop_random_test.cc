@@ -143,9 +143,12 @@ class RandomLoop {
       Reduction reduction;
       reduction.id = next_id_++;
       reduction.value = value;
-      reduction.kind = Pick<ReduceKind>({ReduceKind::kAdd, ReduceKind::kAdd, ReduceKind::kMaximum,
-                                         ReduceKind::kMinimum, ReduceKind::kArgMaximum,
-                                         ReduceKind::kArgMinimum, ReduceKind::kAnd});
+      reduction.kind =
+          Pick<Combine>({Combine::kAdd, Combine::kAdd, Combine::kMaximum, Combine::kMinimum,
+                         Combine::kMaximum, Combine::kMinimum, Combine::kAnd});
+      const bool is_extreme =
+          reduction.kind == Combine::kMaximum || reduction.kind == Combine::kMinimum;
+      reduction.is_arg = is_extreme && Chance(50);
       std::vector<int> kept;
       for (const int dim : stage.loops) {
         // Kept dims of unknown extent have no place in scratch.
@@ -158,13 +161,11 @@ class RandomLoop {
       if (reduction.over.empty()) continue;
       reduction.over = Shuffled(reduction.over);
       DType dtype = DType::kF32;
-      if (reduction.kind == ReduceKind::kAnd) {
+      if (reduction.kind == Combine::kAnd) {
         reduction.value = body.Compare(CompareDirection::kNe, value, 0);
         reduction.dtype = dtype = DType::kBool;
       }
-      if (reduction.kind == ReduceKind::kArgMaximum || reduction.kind == ReduceKind::kArgMinimum) {
-        dtype = DType::kI64;
-      }
+      if (reduction.is_arg) dtype = DType::kI64;
       new_rows_.push_back({reduction.id, dtype, kept});
       stage.reductions.push_back(std::move(reduction));
     }

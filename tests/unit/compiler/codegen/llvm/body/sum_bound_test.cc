@@ -110,7 +110,7 @@ class SumOfCase {
     IndexMap sums;
     SymDim stride = 1;
     Stage sum;
-    Reduction reduction = {0, 0, ReduceKind::kAdd, sum_type_, {}};
+    Reduction reduction = {0, 0, Combine::kAdd, sum_type_, {}};
     for (std::size_t i = 0; i < dims_.size(); ++i) {
       const int dim = static_cast<int>(i);
       func.dims.push_back(case_.symbolic ? SymDim::Symbol(static_cast<std::uint32_t>(i))
@@ -281,7 +281,7 @@ TEST_P(SumBoundTest, Sum_SpecialTerms_AreAsInIeee) {
 // Runs a scan of [rows, extent], or of [extent, rows] along the columns.
 class ScanRun {
  public:
-  ScanRun(ReduceKind kind, DType dtype, std::int64_t extent, bool columns)
+  ScanRun(Combine kind, DType dtype, std::int64_t extent, bool columns)
       : extent_(extent), columns_(columns), x_(dtype, kRows * extent), y_(dtype, kRows * extent) {
     func_.outer = {kRows};
     func_.extent = extent;
@@ -292,7 +292,8 @@ class ScanRun {
     func_.output = At(1, dtype, index);
   }
 
-  // check(found, chain in f64, sum of magnitudes, number) for each element of a row of such terms.
+  // check(found, chain in f64, size, number) for each element of a row of such terms; size: the sum
+  // of magnitudes, of log_add_exp the largest result.
   void Check(const Target& target, const Terms& terms,
              const std::function<void(double, double, double, double)>& check) {
     const auto kernel = LoadedKernel::Make(func_, target);
@@ -303,15 +304,15 @@ class ScanRun {
     }
     (*kernel)->Run({x_.data(), y_.data()});
     for (std::int64_t row = 0; row < kRows; ++row) {
-      const bool multiplies = func_.kind == ReduceKind::kMultiply;
-      double chain = multiplies ? 1 : 0;
-      double magnitude = 0;
+      double chain = FloatIdentity(func_.kind);
+      double size = 0;
       for (std::int64_t i = 0; i < extent_; ++i) {
         const double x = x_.Get(PlaceOf(row, i));
-        chain = multiplies ? chain * x : chain + x;
-        magnitude += std::abs(x);
+        chain = Apply(func_.kind, chain, x);
+        size = func_.kind == Combine::kLogAddExp ? std::fmax(size, std::abs(chain))
+                                                 : size + std::abs(x);
         SCOPED_TRACE(terms.name + ", element " + std::to_string(i));
-        check(y_.Get(PlaceOf(row, i)), chain, magnitude, static_cast<double>(i + 1));
+        check(y_.Get(PlaceOf(row, i)), chain, size, static_cast<double>(i + 1));
         if (testing::Test::HasFailure()) return;
       }
     }
@@ -336,7 +337,7 @@ TEST_P(SumBoundTest, ScanOfSums_AnyTerms_EveryElementIsWithinItsBound) {
   for (Terms& terms : SpecialTerms()) all.push_back(std::move(terms));
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const bool columns : {false, true}) {
-      ScanRun scan(ReduceKind::kAdd, dtype, 4099, columns);
+      ScanRun scan(Combine::kAdd, dtype, 4099, columns);
       for (const Terms& terms : all) {
         scan.Check(GetParam(), terms,
                    [&](double found, double chain, double magnitude, double number) {
@@ -349,6 +350,28 @@ TEST_P(SumBoundTest, ScanOfSums_AnyTerms_EveryElementIsWithinItsBound) {
                      if (dtype == DType::kF32) bound += 0x1p-24 * std::abs(chain) + 0x1p-150;
                      EXPECT_LE(std::abs(found - chain), bound);
                    });
+      }
+    }
+  }
+}
+
+TEST_P(SumBoundTest, ScanOfExponentials_AnyTerms_EveryElementIsWithinItsBound) {
+  std::vector<Terms> all = FiniteTerms();
+  for (Terms& terms : SpecialTerms()) all.push_back(std::move(terms));
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const bool columns : {false, true}) {
+      ScanRun scan(Combine::kLogAddExp, dtype, 1031, columns);
+      for (const Terms& terms : all) {
+        scan.Check(GetParam(), terms, [&](double found, double chain, double size, double number) {
+          if (!std::isfinite(chain)) {
+            EXPECT_TRUE(std::isnan(chain) ? std::isnan(found) : found == chain);
+            return;
+          }
+          // The chain errs as well.
+          double bound = number * 0x1p-51 * (size + 2);
+          if (dtype == DType::kF32) bound += 0x1p-24 * std::abs(chain);
+          EXPECT_LE(std::abs(found - chain), bound);
+        });
       }
     }
   }
@@ -373,7 +396,7 @@ TEST_P(SumBoundTest, ScanOfProducts_FactorsBeyondTheRange_AreThoseOfOneChain) {
   };
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const bool columns : {false, true}) {
-      ScanRun scan(ReduceKind::kMultiply, dtype, 700, columns);
+      ScanRun scan(Combine::kMultiply, dtype, 700, columns);
       for (const Terms& terms : all) {
         scan.Check(GetParam(), terms, [&](double found, double chain, double, double number) {
           const bool single = dtype == DType::kF32;

@@ -70,17 +70,19 @@ class Elements {
   GuardedBuffer buffer_;
 };
 
-double CombineValues(ReduceKind kind, double x, double y) {
-  if (kind == ReduceKind::kAdd) return x + y;
-  if (kind == ReduceKind::kMultiply) return x * y;
-  if (std::isnan(x) || std::isnan(y)) return kNaN;
-  return kind == ReduceKind::kMaximum ? std::max(x, y) : std::min(x, y);
+// Equal, NaN and infinities among it, or within the tolerance.
+MATCHER_P(NearOrEqual, tolerance, "") {
+  const auto [found, expected] = arg;
+  if (std::isnan(expected)) return std::isnan(found);
+  return found == expected || std::abs(found - expected) <= tolerance;
 }
 
 TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
   const std::int64_t rows = 5;
-  for (const ReduceKind kind : {ReduceKind::kAdd, ReduceKind::kMaximum, ReduceKind::kMinimum}) {
+  for (const Combine kind :
+       {Combine::kAdd, Combine::kMaximum, Combine::kMinimum, Combine::kLogAddExp}) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kI64, DType::kBF16}) {
+      if (!Contains(DTypesOf(kind), dtype)) continue;
       for (int options = 0; options < 8; ++options) {
         const bool reverse = (options & 1) != 0;
         const bool exclusive = (options & 2) != 0;
@@ -106,28 +108,28 @@ TEST_P(OrderedTest, Scan_KindsDirectionsLayouts_MatchesSerialScan) {
           ASSERT_NE(kernel, nullptr);
           if (!kernel->Runs()) continue;
           std::vector<double> in = Values(rows * extent, -3, 3);
-          if (IsFloat(dtype) && kind != ReduceKind::kAdd && extent > 20) in[17] = kNaN;
+          if (IsFloat(dtype) && kind != Combine::kAdd && extent > 20) in[17] = kNaN;
           const Elements x(dtype, in);
           const Elements y(dtype, rows * extent);
           kernel->Run({x.data(), y.data()}, {{0, extent}}, 2);
           std::vector<double> expected(in.size());
-          const double lowest = dtype == DType::kI64 ? static_cast<double>(INT64_MIN)
-                                                     : -std::numeric_limits<double>::infinity();
-          const double highest = dtype == DType::kI64 ? static_cast<double>(INT64_MAX)
-                                                      : std::numeric_limits<double>::infinity();
           for (std::int64_t row = 0; row < rows; ++row) {
-            double sum = kind == ReduceKind::kAdd       ? 0
-                         : kind == ReduceKind::kMaximum ? lowest
-                                                        : highest;
+            double sum = IsFloat(dtype) ? FloatIdentity(kind)
+                                        : static_cast<double>(IntIdentity(kind, dtype));
             for (std::int64_t p = 0; p < extent; ++p) {
               const std::int64_t i = reverse ? extent - 1 - p : p;
               const auto at = static_cast<std::size_t>(columns ? i * rows + row : row * extent + i);
-              const double next = CombineValues(kind, sum, in[at]);
+              const double next = Apply(kind, sum, in[at]);
               expected[at] = exclusive ? sum : next;
               sum = next;
             }
           }
-          EXPECT_THAT(y.Read(), testing::Pointwise(testing::NanSensitiveDoubleEq(), expected))
+          // What is exact is equal.
+          const double ulp = dtype == DType::kF64   ? 0x1p-49
+                             : dtype == DType::kF32 ? 0x1p-22
+                                                    : 0x1p-7;
+          const double tolerance = kind == Combine::kLogAddExp ? 8 * ulp : 0;
+          EXPECT_THAT(y.Read(), testing::Pointwise(NearOrEqual(tolerance), expected))
               << ToString(func);
         }
       }
@@ -217,9 +219,8 @@ TEST_P(OrderedTest, Scatter_RowsOfEveryKind_InOrder) {
   constexpr std::int64_t kPlaces = 7;
   for (const std::int64_t width : {1, 5, 16, 45}) {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI64, DType::kF64}) {
-      for (const auto kind :
-           {ScatterFunc::Kind::kAssign, ScatterFunc::Kind::kAdd, ScatterFunc::Kind::kMultiply,
-            ScatterFunc::Kind::kMaximum, ScatterFunc::Kind::kMinimum}) {
+      for (const auto kind : {Combine::kAssign, Combine::kAdd, Combine::kMultiply,
+                              Combine::kMaximum, Combine::kMinimum}) {
         ScatterFunc func;
         func.dims = {kUpdates, width};
         func.kind = kind;
@@ -246,11 +247,11 @@ TEST_P(OrderedTest, Scatter_RowsOfEveryKind_InOrder) {
           for (std::int64_t i = 0; i < width; ++i) {
             double& old = expected[static_cast<std::size_t>(row * width + i)];
             const double x = updates[static_cast<std::size_t>(u * width + i)];
-            if (kind == ScatterFunc::Kind::kAssign) old = x;
-            if (kind == ScatterFunc::Kind::kAdd) old += x;
-            if (kind == ScatterFunc::Kind::kMultiply) old *= x;
-            if (kind == ScatterFunc::Kind::kMaximum) old = std::max(old, x);
-            if (kind == ScatterFunc::Kind::kMinimum) old = std::min(old, x);
+            if (kind == Combine::kAssign) old = x;
+            if (kind == Combine::kAdd) old += x;
+            if (kind == Combine::kMultiply) old *= x;
+            if (kind == Combine::kMaximum) old = std::max(old, x);
+            if (kind == Combine::kMinimum) old = std::min(old, x);
           }
         }
         EXPECT_THAT(out.Read(), testing::ElementsAreArray(expected)) << ToString(func);
@@ -269,7 +270,7 @@ TEST_P(OrderedTest, Scatter_Windows_AreClipped) {
       {1, 1}, {5, 5}, {kHigh, 0}, {kLow, 0}, {0, kLow}, {0, kHigh}};
   const auto count = static_cast<std::int64_t>(places.size());
   for (const std::int64_t width : {1, 2, 16, 45}) {
-    for (const auto kind : {ScatterFunc::Kind::kAssign, ScatterFunc::Kind::kAdd}) {
+    for (const auto kind : {Combine::kAssign, Combine::kAdd}) {
       const std::int64_t columns = width + 4;
       ScatterFunc func;
       func.dims = {count, 3, width};
@@ -299,7 +300,7 @@ TEST_P(OrderedTest, Scatter_Windows_AreClipped) {
             const double x = updates[next++];
             if (far || top + i < 0 || top + i >= 5 || left + j < 0 || left + j >= columns) continue;
             double& old = expected[static_cast<std::size_t>((top + i) * columns + left + j)];
-            old = kind == ScatterFunc::Kind::kAssign ? x : old + x;
+            old = kind == Combine::kAssign ? x : old + x;
           }
         }
       }

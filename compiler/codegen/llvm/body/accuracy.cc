@@ -1,0 +1,25 @@
+#include "compiler/codegen/llvm/body/accuracy.h"
+
+#include <cmath>
+
+#include "compiler/codegen/llvm/body/pointwise_table.h"
+
+namespace stoker::codegen {
+namespace {
+
+// The error of f32, where it is computed, in the last place of a format of fewer digits, and that
+// of the one rounding. What is 0 gives a value of the format.
+double AfterRounding(double f32, int digits) {
+  return f32 == 0 ? 0 : 0.5 + std::ldexp(f32, digits - 24);
+}
+
+}  // namespace
+
+double LargestErrorUlps(OpKind kind, DType dtype) {
+  const PointwiseEmitter& row = EmitterOf(kind);
+  if (dtype == DType::kF64) return row.f64_ulps;
+  if (dtype == DType::kF32) return row.f32_ulps;
+  return AfterRounding(row.f32_ulps, dtype == DType::kF16 ? 11 : 8);
+}
+
+}  // namespace stoker::codegen

@@ -1,0 +1,19 @@
+// How each pointwise op is emitted and how far from exact that is: one row each.
+#pragma once
+
+#include "compiler/codegen/llvm/body/arithmetic.h"
+#include "protocol/graph/op_kind.h"
+
+namespace stoker::codegen {
+
+struct PointwiseEmitter {
+  OpKind kind;
+  Value* (*emit)(Arithmetic& lanes, const BodyInstr& instr, llvm::ArrayRef<Value*> args);
+  // The largest error in f32 and f64, as in accuracy.h; 0 also of what gives no floats.
+  double f32_ulps;
+  double f64_ulps;
+};
+
+const PointwiseEmitter& EmitterOf(OpKind kind);
+
+}  // namespace stoker::codegen
