@@ -11,11 +11,11 @@
 
 #include "cache/blob.h"
 #include "protocol/base/digest.h"
+#include "protocol/base/namespace.h"
 #include "protocol/base/result.h"
 
 namespace stoker {
 
-inline constexpr std::size_t kMaxNamespaceBytes = 64;
 inline constexpr std::size_t kMaxLabelBytes = 4096;
 inline constexpr std::size_t kMaxMetadataBytes = 64 * 1024;
 inline constexpr std::size_t kMaxReferences = 65536;
@@ -64,8 +64,6 @@ class ActionIndex {
   virtual Status Visit(std::string_view name_space, const Visitor& visit) = 0;
 };
 
-// 1 to kMaxNamespaceBytes characters out of a-z 0-9 . _ -
-Status CheckNamespace(std::string_view name_space);
 // The limits above.
 Status CheckActionEntry(const ActionEntry& entry);
 

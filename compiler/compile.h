@@ -41,7 +41,8 @@ struct CompileOutput {
 Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks& hooks = {});
 
 // Readable sections of a compile: "graph", "groups" (why each node joined or was refused), "loops"
-// (loop IR), "plan" (launches, buffers, bytes and flops), "llvm", "asm".
+// (loop IR), "schedules" (loop IR as it is emitted, and how), "plan" (launches, buffers, bytes and
+// flops), "llvm", "asm".
 struct Listing {
   std::string name;
   std::string text;

@@ -29,8 +29,10 @@ Result<std::vector<Listing>> Inspect(const CompileRequest& request,
       text = ToString(pipeline.grouping, pipeline.graph);
     } else if (section == "plan") {
       text = ToString(planned.plan) + ToString(pipeline.memory, pipeline.program);
-    } else if (section == "loops" || section == "llvm" || section == "asm") {
+    } else if (section == "loops" || section == "schedules" || section == "llvm" ||
+               section == "asm") {
       for (std::size_t i = 0; i < planned.kernels.size(); ++i) {
+        const ScheduledKernel& kernel = pipeline.kernels.kernels[i];
         const Step& step = pipeline.program.steps[planned.kernels[i].step];
         text += "# kernel " + std::to_string(i) + " " + planned.kernels[i].key.ToHex() + ": " +
                 step.label + "\n";
@@ -38,12 +40,16 @@ Result<std::vector<Listing>> Inspect(const CompileRequest& request,
           text += ToString(step.func);
           continue;
         }
-        STOKER_TRY(const KernelListing listing, ListKernel(step.func, request.target));
+        if (section == "schedules") {
+          text += ToString(kernel);
+          continue;
+        }
+        STOKER_TRY(const KernelListing listing, ListKernel(kernel, request.target));
         text += section == "llvm" ? listing.llvm_ir : listing.assembly;
       }
     } else {
       return InvalidArgument("There is no section '" + section +
-                             "'; there are graph, groups, loops, plan, llvm, asm.");
+                             "'; there are graph, groups, loops, schedules, plan, llvm, asm.");
     }
     listings.push_back({section, std::move(text)});
   }

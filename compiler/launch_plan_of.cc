@@ -1,8 +1,5 @@
 #include "compiler/launch_plan_of.h"
 
-#include <map>
-
-#include "compiler/codegen/codegen.h"
 #include "protocol/key/kernel_key.h"
 
 namespace stoker {
@@ -47,23 +44,18 @@ Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Targe
   plan.prepared_bytes = pipeline.memory.prepared_bytes;
   plan.prepare_arena_bytes = pipeline.memory.prepare_arena_bytes;
 
-  std::map<std::string, std::uint32_t> numbers;
-  std::vector<LaunchShape> shapes;
+  const ScheduledProgram& scheduled = pipeline.kernels;
   for (std::size_t i = 0; i < pipeline.program.steps.size(); ++i) {
     const Step& step = pipeline.program.steps[i];
-    const std::string text = ToString(step.func);
-    const auto next = static_cast<std::uint32_t>(planned.kernels.size());
-    const auto [entry, is_new] = numbers.emplace(text, next);
-    if (is_new) {
-      const Result<LaunchShape> shape = LaunchShapeOf(step.func, target);
-      if (!shape.ok()) return shape.error().WithContext(step.label);
-      shapes.push_back(*shape);
+    const ScheduledKernel& kernel = scheduled.kernels[scheduled.kernel_of[i]];
+    if (scheduled.kernel_of[i] == planned.kernels.size()) {
+      const std::string text = ToString(kernel);
       planned.kernels.push_back(
-          {KernelKeyOf(text, target, epoch), i, CompileCost(step.func, text.size())});
+          {KernelKeyOf(text, target, epoch), i, CompileCost(kernel.func, text.size())});
     }
-    const LaunchShape& shape = shapes[entry->second];
+    const LaunchShape& shape = kernel.launch();
     Launch launch;
-    launch.kernel = entry->second;
+    launch.kernel = scheduled.kernel_of[i];
     launch.tasks = shape.tasks;
     launch.min_tasks_per_chunk = shape.min_tasks_per_chunk;
     launch.scratch_bytes = shape.scratch_bytes;

@@ -13,13 +13,13 @@ namespace stoker {
 // A kernel that some launches share.
 struct UniqueKernel {
   Digest key;             // Of the canonical text, the target and the epoch.
-  std::size_t step = 0;   // A step that has it.
+  std::size_t step = 0;   // The first that has it.
   std::int64_t cost = 0;  // Rough share of the compile time.
 };
 
 struct PlannedLaunches {
-  LaunchPlan plan;  // Launch::kernel is an index into kernels.
-  std::vector<UniqueKernel> kernels;
+  LaunchPlan plan;                    // Launch::kernel is an index into kernels.
+  std::vector<UniqueKernel> kernels;  // Those of the pipeline, in its order.
 };
 
 Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Target& target,

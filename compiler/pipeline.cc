@@ -2,6 +2,7 @@
 
 #include "compiler/analysis/parameter_analysis.h"
 #include "compiler/analysis/reads.h"
+#include "compiler/machine/machine.h"
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/lowering.h"
 #include "compiler/schedule/order_groups.h"
@@ -12,6 +13,8 @@ namespace stoker {
 
 Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
                                    const CompileOptions& options, const SpanSink& span) {
+  STOKER_TRY(const std::unique_ptr<const Machine> machine, MachineOf(target));
+  const FusionLimits& limits = machine->fusion_limits();
   Graph graph = input;
   Laps laps(span);
   const auto Pass = [&](auto pass, std::string_view name) -> Status {
@@ -29,27 +32,30 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
   STOKER_RETURN_IF_ERROR(Pass(FoldScaling, "fold scaling"));
   // After scaling: merged weights take no scale.
   STOKER_RETURN_IF_ERROR(Pass(MergeSiblings, "merge siblings"));
-  STOKER_RETURN_IF_ERROR(Pass(SplitReductions, "split reductions"));
+  const auto split_reductions = [&](const Graph& g) { return SplitReductions(g, limits); };
+  STOKER_RETURN_IF_ERROR(Pass(split_reductions, "split reductions"));
   STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify again"));  // What the passes above leave behind.
 
   // Graph to groups.
   const Reads reads(graph);
   const std::vector<bool> prepared = FindPrepared(graph);
   laps.End("analyze");
-  Grouping grouping = FuseNodes(graph, reads, prepared);
+  Grouping grouping = FuseNodes(graph, reads, prepared, limits);
   laps.End("fuse");
-  const StoredValues values = FindStoredValues(graph, reads, grouping);
+  const StoredValues values = FindStoredValues(graph, reads, grouping, limits);
 
   // Groups to kernels.
   const ScheduledGraph scheduled{graph,    reads,  prepared,
                                  grouping, values, OrderGroups(graph, reads, grouping)};
   laps.End("order groups");
-  STOKER_TRY(Program program, LowerGroups(scheduled, target, options.numerics));
+  STOKER_TRY(Program program, LowerGroups(scheduled, *machine, options.numerics));
   laps.End("lower");
+  STOKER_TRY(ScheduledProgram kernels, ScheduleSteps(program, target));
+  laps.End("schedule kernels");
   MemoryPlan memory = PlanMemory(program);
   laps.End("plan memory");
   return PipelineResult{std::move(graph), std::move(grouping), std::move(program),
-                        std::move(memory)};
+                        std::move(kernels), std::move(memory)};
 }
 
 }  // namespace stoker

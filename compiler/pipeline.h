@@ -6,6 +6,7 @@
 #include "compiler/schedule/group.h"
 #include "compiler/schedule/memory_plan.h"
 #include "compiler/schedule/program.h"
+#include "compiler/scheduled_program.h"
 #include "compiler/timing/laps.h"
 #include "protocol/graph/graph.h"
 #include "protocol/key/compile_options.h"
@@ -17,6 +18,7 @@ struct PipelineResult {
   Graph graph;        // After the graph passes.
   Grouping grouping;  // Of its nodes.
   Program program;
+  ScheduledProgram kernels;
   MemoryPlan memory;
 };
 

@@ -345,8 +345,12 @@ Values ReadEnvironment(const std::function<const char*(const char*)>& environmen
   return values;
 }
 
-// The configuration prints as TOML, which holds no other text.
-Status CheckUtf8(const std::string& text) {
+// The configuration prints as TOML, which holds no other text; to the system a path would end at a
+// zero.
+Status CheckText(const std::string& text) {
+  if (text.find('\0') != std::string::npos) {
+    return InvalidArgument("'" + text + "' has a zero byte.");
+  }
   if (wire::IsValidUtf8(text)) return Ok();
   return InvalidArgument("'" + wire::ToValidUtf8(text) + "' is not valid UTF-8.");
 }
@@ -354,7 +358,7 @@ Status CheckUtf8(const std::string& text) {
 Status Apply(Config& config, const Option& option, const std::vector<std::string>& values,
              const std::string& source) {
   for (const std::string& value : values) {
-    Status status = CheckUtf8(value);
+    Status status = CheckText(value);
     if (status.ok()) status = option.set(config, value);
     if (!status.ok()) return status.error().WithContext(source);
   }
@@ -490,7 +494,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments,
     STOKER_TRY(command.config.cache_dir, DefaultCacheDir(environment));
   }
   command.config.cache_dir = std::filesystem::absolute(command.config.cache_dir).string();
-  if (const Status status = CheckUtf8(command.config.cache_dir); !status.ok()) {
+  if (const Status status = CheckText(command.config.cache_dir); !status.ok()) {
     return status.error().WithContext("The cache folder");
   }
   if (command.config.listen.empty()) {

@@ -19,6 +19,11 @@ constexpr std::chrono::milliseconds kEndOfAKilledOne{500};
 constexpr std::string_view kServing = "serving";
 constexpr std::string_view kDraining = "draining";
 
+std::string LockIn(const std::string& folder) { return folder + "/stokerd.lock"; }
+std::string StoreIn(const std::string& folder) { return folder + "/store"; }
+
+bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
 void WriteState(int fd, std::string_view state) {
   const std::string text = std::to_string(getpid()) + " " + std::string(state) + "\n";
   // What it says only shortens the wait of others: a full disk may keep it from being said.
@@ -58,10 +63,10 @@ Status CheckFolder(const std::string& folder) {
 Result<std::unique_ptr<FolderClaim>> FolderClaim::Take(const std::string& folder,
                                                        std::chrono::milliseconds patience) {
   STOKER_RETURN_IF_ERROR(CheckFolder(folder));
-  if (const std::string store = folder + "/store"; access(store.c_str(), F_OK) == 0) {
+  if (const std::string store = StoreIn(folder); IsThere(store)) {
     STOKER_RETURN_IF_ERROR(CheckFolder(store));
   }
-  const std::string path = folder + "/stokerd.lock";
+  const std::string path = LockIn(folder);
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
     return FailedPrecondition("Lock file '" + path + "' cannot be opened: " +
@@ -81,7 +86,7 @@ Result<std::unique_ptr<FolderClaim>> FolderClaim::Take(const std::string& folder
     std::this_thread::sleep_for(kPollInterval);
   }
   WriteState(fd, kServing);
-  return std::unique_ptr<FolderClaim>(new FolderClaim(fd));
+  return std::unique_ptr<FolderClaim>(new FolderClaim(folder, fd));
 }
 
 FolderClaim::~FolderClaim() {
@@ -90,5 +95,14 @@ FolderClaim::~FolderClaim() {
 }
 
 void FolderClaim::SayDraining() { WriteState(fd_, kDraining); }
+
+bool FolderClaim::IsGone() const {
+  struct stat held {};
+  struct stat found {};
+  if (fstat(fd_, &held) != 0) return false;  // Nothing can be told.
+  if (lstat(LockIn(folder_).c_str(), &found) != 0) return errno == ENOENT || errno == ENOTDIR;
+  if (held.st_dev != found.st_dev || held.st_ino != found.st_ino) return true;
+  return !IsThere(StoreIn(folder_)) && errno == ENOENT;
+}
 
 }  // namespace stoker

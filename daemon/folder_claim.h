@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "protocol/base/result.h"
 
@@ -23,9 +24,14 @@ class FolderClaim {
   // From now on others wait.
   void SayDraining();
 
- private:
-  explicit FolderClaim(int fd) : fd_(fd) {}
+  // Whether somebody has removed the folder, or what is stored in it, or put another one in its
+  // place: what is written now nobody finds again.
+  bool IsGone() const;
 
+ private:
+  FolderClaim(std::string folder, int fd) : folder_(std::move(folder)), fd_(fd) {}
+
+  const std::string folder_;
   const int
       fd_;  // Of "<folder>/stokerd.lock", locked; it says "<pid> serving" or "<pid> draining".
 };

@@ -2,6 +2,7 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
+#include <utility>
 
 #include "daemon/log.h"
 
@@ -98,10 +99,14 @@ void Housekeeper::Tick() {
     const bool maintain = ticks_ >= kTicksPerMaintenance;
     if (maintain) ticks_ = 0;
     asio::post(blocking_, [this, maintain] {
-      WriteCounters(maintain);
+      LookAtFolder();
+      // Nothing is put where the folder was: it may be an empty mount point now.
+      if (!folder_is_gone_) {
+        WriteCounters(maintain);
+        ReadKeys();
+      }
       ReadTokens(/*at_once=*/false);
       ReadCertificate(/*at_once=*/false);
-      ReadKeys();
       writing_ = false;
     });
   }
@@ -150,6 +155,20 @@ void Housekeeper::ReadCertificate(bool at_once) {
   } else if (*changed) {
     LogInfo("TLS certificate {}", tls_->Describe());
   }
+}
+
+// One that clients start makes place: the next of them starts another, with a folder.
+void Housekeeper::LookAtFolder() {
+  const bool is_gone = claim_.IsGone();
+  if (is_gone == std::exchange(folder_is_gone_, is_gone)) return;
+  pages_.SetFolderGone(is_gone);
+  if (!is_gone) {
+    LogInfo("the cache folder '{}' is there again", config_.cache_dir);
+    return;
+  }
+  LogError("the cache folder '{}' is gone: what is stored now is lost with this process",
+           config_.cache_dir);
+  if (config_.idle_timeout_s > 0) Drain("its cache folder is gone");
 }
 
 bool Housekeeper::IsIdle() {

@@ -1,6 +1,6 @@
 // Housekeeper: what the daemon does by the clock. Once a second counters go to disk, idleness, the
-// files of tokens, certificates and signing keys and the program's file are looked at; every few
-// minutes the cache is maintained; it ends the process when draining is done.
+// files of tokens, certificates and signing keys, the cache folder and the program's file are
+// looked at; every few minutes the cache is maintained; it ends the process when draining is done.
 #pragma once
 
 #include <atomic>
@@ -56,6 +56,7 @@ class Housekeeper {
   void ReadTokens(bool at_once);
   void ReadCertificate(bool at_once);
   void ReadKeys();
+  void LookAtFolder();
   bool IsIdle();
   bool IsDrained() const;
 
@@ -80,6 +81,7 @@ class Housekeeper {
   Trouble maintenance_trouble_;
   Trouble history_trouble_;
   Trouble key_trouble_;
+  bool folder_is_gone_ = false;
   const ProgramWatch program_;
   // Everything below runs on it.
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;

@@ -24,6 +24,10 @@ constexpr const char* kJsonPattern = "{\"time\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"leve
 constexpr char kSeparator = '\x1f';
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+// U+0080 to U+009F, which steer terminals as well, are C2 80 to C2 9F in UTF-8.
+bool IsLateControl(std::string_view utf8) {
+  return utf8.size() > 1 && utf8[0] == '\xC2' && static_cast<unsigned char>(utf8[1]) < 0xA0;
+}
 
 std::string Escape(char c) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -34,9 +38,13 @@ std::string Escape(char c) {
 // Control characters and these are escaped, as JSON has it.
 std::string Escaped(std::string_view text, std::string_view special) {
   std::string escaped;
-  for (const char c : wire::ToValidUtf8(text)) {
+  const std::string valid = wire::ToValidUtf8(text);
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const char c = valid[i];
     if (IsControl(c)) {
       escaped += Escape(c);
+    } else if (IsLateControl(std::string_view(valid).substr(i))) {
+      escaped += Escape(valid[++i]);
     } else {
       if (special.find(c) != std::string_view::npos) escaped += '\\';
       escaped += c;
@@ -48,7 +56,8 @@ std::string Escaped(std::string_view text, std::string_view special) {
 // Quoted where a reader could take it for more than one value.
 std::string TextValue(std::string_view value) {
   const bool is_plain = !value.empty() && std::none_of(value.begin(), value.end(), [](char c) {
-    return IsControl(c) || c == ' ' || c == '\'' || c == '"' || c == '=' || c == '\\';
+    return IsControl(c) || c == '\xC2' || c == ' ' || c == '\'' || c == '"' || c == '=' ||
+           c == '\\';
   });
   return is_plain ? wire::ToValidUtf8(value) : "'" + Escaped(value, "'\\") + "'";
 }

@@ -15,6 +15,7 @@
 #include "daemon/admin/version.h"
 #include "daemon/app.h"
 #include "daemon/config.h"
+#include "daemon/log.h"
 #include "daemon/service/worker_main.h"
 #include "daemon/service/worker_sandbox.h"
 
@@ -29,6 +30,11 @@ void HoldStandardStreams() {
     if (held >= 0) close(held);
     return;
   }
+}
+
+// One line, whatever the words are that it quotes.
+void Say(const std::string& why) {
+  std::fprintf(stderr, "stokerd: %s\n", stoker::TextOfPayload(why).c_str());
 }
 
 constexpr const char* kNoRoom =
@@ -54,7 +60,7 @@ std::string WhyOf(const std::exception& failure) {
       why = "an exception of no known type";
     }
   }
-  std::fprintf(stderr, "stokerd: ends at once: %s\n", why.c_str());
+  Say("ends at once: " + why);
   std::abort();
 }
 
@@ -63,7 +69,7 @@ int Run(int argc, char** argv) {
   const auto command = stoker::ParseCommandLine(
       arguments, [](const char* name) -> const char* { return std::getenv(name); });
   if (!command.ok()) {
-    std::fprintf(stderr, "stokerd: %s\n", command.error().message.c_str());
+    Say(command.error().message);
     return 2;
   }
   switch (command->mode) {
@@ -86,7 +92,7 @@ int Run(int argc, char** argv) {
   const stoker::Status status =
       serves ? stoker::RunApp(command->config) : stoker::RotateKeyOf(command->config);
   if (!status.ok()) {
-    std::fprintf(stderr, "stokerd: %s\n", status.error().message.c_str());
+    Say(status.error().message);
     return 1;
   }
   return 0;
@@ -101,9 +107,9 @@ int main(int argc, char** argv) try {
   std::set_terminate(SayWhyItEnds);
   const int code = Run(argc, argv);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  std::fprintf(stderr, "stokerd: Standard output cannot be written.\n");
+  Say("Standard output cannot be written.");
   return 1;
 } catch (const std::exception& e) {
-  std::fprintf(stderr, "stokerd: %s\n", WhyOf(e).c_str());
+  Say(WhyOf(e));
   return 1;
 }

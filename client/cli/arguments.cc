@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/cli/format.h"
+#include "stoker/stoker.hpp"
 
 namespace stoker::cli {
 namespace {
@@ -50,15 +51,14 @@ CLI::Validator Age() {
 }
 
 CLI::Validator NamespaceName() {
-  static constexpr std::size_t kMaxBytes = 64;
   return CLI::Validator(
       [](const std::string& text) -> std::string {
-        const bool is_name =
-            !text.empty() && text.size() <= kMaxBytes &&
-            text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
-        if (is_name) return "";
-        return fmt::format("'{}' is not a namespace: 1 to {} of a-z 0-9 . _ -", Printable(text),
-                           kMaxBytes);
+        try {
+          detail::Check(stoker_check_namespace(text.c_str()));
+          return "";
+        } catch (const Error& error) {
+          return error.what();
+        }
       },
       "NAMESPACE");
 }

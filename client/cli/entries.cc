@@ -121,8 +121,9 @@ void AddInspect(CLI::App& app, Command& command) {
   auto sections = std::make_shared<std::vector<std::string>>();
   sub->add_option("key", *key, "Request key or capture key, or its first hexadecimal digits")
       ->required();
-  sub->add_option("--section", *sections, "graph, groups, loops, plan, llvm, asm (default: all)")
-      ->check(CLI::IsMember({"graph", "groups", "loops", "plan", "llvm", "asm"}));
+  sub->add_option("--section", *sections,
+                  "graph, groups, loops, schedules, plan, llvm, asm (default: all)")
+      ->check(CLI::IsMember({"graph", "groups", "loops", "schedules", "plan", "llvm", "asm"}));
   sub->callback([&command, key, sections] {
     command = [key, sections](Client& client) { return RunInspect(client, *key, *sections); };
   });

@@ -23,9 +23,19 @@ void RefuseEmptyValues(const CLI::App& app) {
   for (const CLI::App* sub : app.get_subcommands()) RefuseEmptyValues(*sub);
 }
 
+// One line, whatever the words are that it quotes.
+std::string UsageError(const CLI::App* app, const CLI::Error& error) {
+  std::string name = app->get_name();
+  for (const CLI::App* sub : app->get_subcommands()) name += " " + sub->get_name();
+  std::string message = stoker::cli::Printable(error.what());
+  while (message.ends_with('.')) message.pop_back();
+  return "stoker: " + message + ". See '" + name + " --help'.\n";
+}
+
 // The exit code.
 int Run(int argc, char** argv) {
-  CLI::App app{"Stoker: a compiler-as-a-service with a remote compile cache"};
+  CLI::App app{"Stoker: a compiler-as-a-service with a remote compile cache", "stoker"};
+  app.failure_message(UsageError);
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("stoker ") + stoker_version());
   std::string url;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "client/cli/commands.h"
-#include "client/cli/standard_streams.h"
 
 namespace stoker::cli {
 namespace {
@@ -57,11 +56,8 @@ void AddRecord(CLI::App& app, Command& command) {
                   "The manifest, to which the job's requests are added (default: stoker.manifest)");
   sub->add_option("command", *words, "The job: -- python train.py ...");
   sub->positionals_at_end();
-  sub->callback([&app, &command, sub, output, words] {
-    if (words->empty()) {
-      Tell("{}", sub->help());
-      throw CLI::RuntimeError(2);
-    }
+  sub->callback([&app, &command, output, words] {
+    if (words->empty()) throw CLI::RequiredError("The job (-- python train.py ...)");
     command = [&app, output, words](Client&) {
       return RunRecord(*output, app.get_option("--url")->as<std::string>(), *words);
     };

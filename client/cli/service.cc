@@ -25,7 +25,7 @@ int RunStop(Client& client) {
   try {
     detail::Check(stoker_client_stop(client.get()));
   } catch (const Error& error) {
-    if (error.code() != STOKER_UNAVAILABLE) throw;
+    if (error.code() != STOKER_NOT_FOUND) throw;
     fmt::print("No daemon is running.\n");
     return 0;
   }
@@ -86,11 +86,12 @@ void CheckDaemon(Report& report, Client& client, const json::value& setup) {
                  (same ? "" : "; this client has " + text_of("client_version")));
   report.Say(true, "compiler", text_of("compiler_epoch"));
   const json::value status = ParseReply(client.Get("/status"));
-  report.Say(status.at("ready").as_bool(), "requests",
-             status.at("ready").as_bool() ? fmt::format("{} running, {} waiting",
-                                                        status.at("queue").at("running").as_int64(),
-                                                        status.at("queue").at("waiting").as_int64())
-                                          : "the daemon is stopping");
+  const bool is_ready = status.at("ready").as_bool();
+  report.Say(
+      is_ready, "requests",
+      is_ready ? fmt::format("{} running, {} waiting", status.at("queue").at("running").as_int64(),
+                             status.at("queue").at("waiting").as_int64())
+               : "not taken: " + std::string(status.at("not_ready").as_string()));
   const json::value& bytes = status.at("stats").at("bytes");
   report.Say(true, "stored",
              fmt::format("{} of {}, {} blobs, {} quarantined",
@@ -149,7 +150,9 @@ void AddHealthcheck(CLI::App& app, Command& command) {
   static bool ready = false;
   CLI::App* healthcheck = app.add_subcommand(
       "healthcheck", "Exit 0 if the daemon answers, 1 if not; starts none. For containers");
-  healthcheck->add_flag("--ready", ready, "Whether it takes requests: not while it drains");
+  healthcheck->add_flag(
+      "--ready", ready,
+      "Whether it takes requests: not while it drains, nor without its cache folder");
   healthcheck->callback(
       [&command] { command = [](Client& client) { return RunHealthcheck(client, ready); }; });
 }

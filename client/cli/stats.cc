@@ -46,6 +46,33 @@ void PrintGroups(std::string_view title, const json::value& stats, const char* k
   }
 }
 
+// Jobs or models, the busiest first.
+void PrintBusy(std::string_view what, const json::value& busy, const char* key) {
+  const json::value* rows = busy.as_object().if_contains(key);
+  if (rows == nullptr || !rows->is_array() || rows->as_array().empty()) return;
+  fmt::print("{:<40} {:>10} {:>10} {:>10} {:>12}\n",
+             fmt::format("{}, last {:.0f} min", what, Number(busy, {"minutes"})), "hits", "misses",
+             "compiles", "spent");
+  for (const json::value& row : rows->as_array()) {
+    const auto text = [&](const char* name) { return std::string(row.at(name).as_string()); };
+    const std::string name = text("name").empty() ? "-" : text("name");
+    fmt::print("  {:<38} {:>10.0f} {:>10.0f} {:>10.0f} {:>12}\n", text("namespace") + ": " + name,
+               Number(row, {"hits"}), Number(row, {"misses"}), Number(row, {"compiles"}),
+               FormatSeconds(Number(row, {"compile_seconds"})));
+  }
+}
+
+// How much of it there was in a time that has a beginning and an end.
+void PrintRates(const json::value& window, const json::value& stats) {
+  const double seconds = Number(window, {"end"}) - Number(window, {"begin"});
+  fmt::print("since         {}\n", FormatAge(Number(window, {"begin"})));
+  if (seconds <= 0) return;
+  const double requests = Number(stats, {"hits", "total"}) + Number(stats, {"misses", "total"});
+  constexpr double kMinute = 60;
+  fmt::print("rates         {:.2f} requests/s, {:.2f} compiles/min\n", requests / seconds,
+             kMinute * Number(stats, {"compiles"}) / seconds);
+}
+
 void PrintStats(const json::value& stats) {
   const double hits = Number(stats, {"hits", "total"});
   const double misses = Number(stats, {"misses", "total"});
@@ -101,14 +128,20 @@ void PrintOnce(Client& client, const StatsOptions& options) {
     path += "?since=" + std::to_string(*ParseDuration(options.since));
   }
   const json::value status = ParseReply(client.Get(path.c_str()));
+  const json::value* busy = status.as_object().if_contains("busy");
   if (options.as_json) {
-    fmt::print("{}\n", json::serialize(status.at("stats")));
+    json::object stats = status.at("stats").as_object();
+    if (busy != nullptr) stats["busy"] = *busy;
+    fmt::print("{}\n", json::serialize(stats));
     return;
   }
   if (const json::value* window = status.as_object().if_contains("window")) {
-    fmt::print("since         {}\n", FormatAge(Number(*window, {"begin"})));
+    PrintRates(*window, status.at("stats"));
   }
   PrintStats(status.at("stats"));
+  if (busy == nullptr) return;
+  PrintBusy("job", *busy, "jobs");
+  PrintBusy("model", *busy, "models");
 }
 
 int RunStats(Client& client, const StatsOptions& options) {

@@ -101,10 +101,12 @@ Lines Head(const TopFrame& frame) {
   };
   const bool is_ready =
       status.as_object().contains("ready") && status.as_object().at("ready") == json::value(true);
+  const std::string why = TextOf(status, "not_ready");
   Lines lines;
   lines.push_back(fmt::format("stokerd {}, process {:.0f}, up {}{}{}", TextOf(status, "version"),
                               number({"pid"}), FormatSeconds(number({"uptime_s"})),
-                              is_ready ? "" : ", STOPPING", frame.is_paused ? "  [paused]" : ""));
+                              is_ready ? "" : ", NOT READY: " + why,
+                              frame.is_paused ? "  [paused]" : ""));
   if (!frame.error.empty()) lines.push_back("NOT ANSWERING: " + Printable(frame.error));
   lines.push_back(fmt::format("hit rate     now {}   1 min {}   5 min {}   15 min {}",
                               HitRateNow(frame), HitRateOf(frame.now.last_minute),

@@ -6,6 +6,7 @@
 
 #include "client/core/c_handles.h"
 #include "client/core/file_listing.h"
+#include "protocol/base/namespace.h"
 #include "protocol/base/regular_file.h"
 
 namespace stoker {
@@ -306,6 +307,13 @@ stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text) 
     STOKER_TRY(const wire::Hello hello, client->session.daemon().Hello());
     *text = CopyText(hello.compiler_epoch);
     return Ok();
+  });
+}
+
+stoker_status* stoker_check_namespace(const char* name_space) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(name_space, "name_space"));
+    return CheckNamespace(name_space);
   });
 }
 

@@ -4,9 +4,7 @@
 #include <filesystem>
 
 #include "client/core/environment.h"
-#include "protocol/wire/checked_fields.h"
-#include "protocol/wire/limits.h"
-#include "protocol/wire/utf8.h"
+#include "protocol/base/namespace.h"
 
 namespace stoker {
 namespace {
@@ -61,11 +59,7 @@ Result<ClientConfig> ResolveClientConfig(const ClientSettings& settings) {
   }
   config.name_space =
       FirstOf(settings.name_space, "STOKER_NAMESPACE", std::string(wire::kDefaultNamespace));
-  if (config.name_space.size() > wire::kMaxNamespaceBytes ||
-      !wire::IsOfNamespaces(config.name_space)) {
-    return InvalidArgument("Namespace '" + wire::ToValidUtf8(config.name_space) + "' is not 1 to " +
-                           std::to_string(wire::kMaxNamespaceBytes) + " of a-z 0-9 . _ -");
-  }
+  STOKER_RETURN_IF_ERROR(CheckNamespace(config.name_space));
   if (settings.connect_timeout_ms > 0) {
     config.daemon.connect_timeout = std::chrono::milliseconds(settings.connect_timeout_ms);
   }

@@ -86,9 +86,10 @@ Result<std::unique_ptr<HttpConnection>> DaemonClient::Acquire(bool may_start) {
   }
   const Clock::time_point start = Clock::now();
   auto connection = Connect(may_start);
+  if (connection.ok()) return connection;
   // Whether one of ours can be started is found out by starting it.
-  if (!connection.ok() && options_.private_daemon) RestAfter(start, connection.error());
-  if (!connection.ok() && !options_.private_daemon) GiveUp(start, connection.error());
+  options_.private_daemon ? RestAfter(start, connection.error())
+                          : GiveUp(start, connection.error());
   return connection;
 }
 
@@ -104,7 +105,7 @@ std::chrono::milliseconds DaemonClient::ConnectTimeout() const {
 }
 
 bool DaemonClient::Answers() const {
-  auto connection = HttpConnection::Connect(options_.url, ConnectTimeout(), options_.trust);
+  auto connection = Reach(ConnectTimeout());
   // One of ours that is gone is started by the next call.
   if (!connection.ok()) return options_.private_daemon.has_value();
   return (*connection)->Call("GET", "/v1/hello", "", ConnectTimeout()).ok();
@@ -118,14 +119,21 @@ void DaemonClient::RestAfter(Clock::time_point start, const Error& error) {
   rest_until_ = end + kRestFactor * (end - start);
 }
 
+Result<std::unique_ptr<HttpConnection>> DaemonClient::Reach(
+    std::chrono::milliseconds timeout) const {
+  auto connection = HttpConnection::Connect(options_.url, timeout, options_.trust);
+  if (connection.ok() || connection.error().code != ErrorCode::kNotFound) return connection;
+  return Unavailable(connection.error().message);
+}
+
 Result<std::unique_ptr<HttpConnection>> DaemonClient::Connect(bool may_start) {
-  auto connection = HttpConnection::Connect(options_.url, ConnectTimeout(), options_.trust);
+  auto connection = Reach(ConnectTimeout());
   if (connection.ok() || !options_.private_daemon || !may_start) return connection;
   // Somebody else's daemon is no reason to start one, whose place is taken.
   if (connection.error().code == ErrorCode::kFailedPrecondition) return connection;
   STOKER_RETURN_IF_ERROR(
       EnsurePrivateDaemon(*options_.private_daemon, options_.url, options_.connect_timeout));
-  return HttpConnection::Connect(options_.url, options_.connect_timeout, options_.trust);
+  return Reach(options_.connect_timeout);
 }
 
 void DaemonClient::Release(std::unique_ptr<HttpConnection> connection) {
@@ -185,7 +193,9 @@ Result<DaemonClient::Greeting> DaemonClient::Greet() {
 }
 
 Status DaemonClient::Replace() {
-  STOKER_RETURN_IF_ERROR(Stop());
+  if (Status stopped = Stop(); !stopped.ok() && stopped.error().code != ErrorCode::kNotFound) {
+    return stopped;
+  }
   ForgetDaemon();
   const Clock::time_point deadline = Clock::now() + options_.connect_timeout;
   while (Connect(/*may_start=*/false).ok()) {
@@ -466,7 +476,8 @@ Status DaemonClient::PutBlob(const Digest& digest, std::string_view bytes) {
 }
 
 Status DaemonClient::Stop() {
-  STOKER_TRY(auto connection, Acquire(/*may_start=*/false));
+  STOKER_TRY(const auto connection,
+             HttpConnection::Connect(options_.url, ConnectTimeout(), options_.trust));
   STOKER_TRY(const HttpResponse response,
              connection->Call("POST", "/-/quit", "", options_.call_timeout));
   if (response.status / 100 != 2) return ErrorOfResponse(response, "/-/quit");

@@ -89,7 +89,7 @@ class DaemonClient {
   // Verified. NotFound: it is not stored.
   Result<std::string> GetBlob(const Digest& digest);
   Status PutBlob(const Digest& digest, std::string_view bytes);
-  // Asks the daemon to drain and stop. Never starts one.
+  // Asks the daemon to drain and stop. NotFound: nobody listens there. Never starts one.
   Status Stop();
   // Body of GET `path`.
   Result<std::string> Get(const std::string& path);
@@ -100,6 +100,8 @@ class DaemonClient {
   using Patience = HttpConnection::Patience;
   Result<std::unique_ptr<HttpConnection>> Acquire(bool may_start);
   Result<std::unique_ptr<HttpConnection>> Connect(bool may_start);
+  // One that runs. Unavailable: none is there, or none answers.
+  Result<std::unique_ptr<HttpConnection>> Reach(std::chrono::milliseconds timeout) const;
   void RestAfter(std::chrono::steady_clock::time_point start, const Error& error);
   // Has waited since `start` for an answer or a connection.
   void GiveUp(std::chrono::steady_clock::time_point start, const Error& error);

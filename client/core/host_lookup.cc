@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "protocol/base/freed_by.h"
+
 namespace stoker {
 namespace {
 
@@ -26,9 +28,7 @@ int AskSystem(const std::string& host, int flags, addrinfo** list) {
 }
 
 Addresses Owned(addrinfo* list) {
-  return {list, [](addrinfo* owned) {
-            if (owned != nullptr) freeaddrinfo(owned);
-          }};
+  return std::unique_ptr<addrinfo, FreedBy<freeaddrinfo>>(list);
 }
 
 Error Unresolved(const std::string& host, const std::string& why) {

@@ -37,8 +37,8 @@ class HttpConnection {
   // and after it, bodies move at the rate that a ProgressDeadline with this window asks.
   using Patience = std::chrono::milliseconds;
 
-  // Unavailable when nobody listens there. FailedPrecondition: somebody who is not trusted does, or
-  // one who speaks something else.
+  // NotFound: nobody listens there. Unavailable: nobody was reached in time. FailedPrecondition:
+  // somebody listens who is not trusted, or speaks something else.
   static Result<std::unique_ptr<HttpConnection>> Connect(const DaemonUrl& url,
                                                          std::chrono::milliseconds timeout,
                                                          const DaemonTrust& trust = {});

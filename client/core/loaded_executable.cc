@@ -48,14 +48,14 @@ int NumThreads() { return g_num_threads.load(std::memory_order_relaxed); }
 
 Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
     Obtained obtained, std::optional<Graph> verified_against,
-    std::shared_ptr<cpu::PreparedStore> prepared) {
+    std::shared_ptr<PreparedStore> prepared) {
   const Clock::time_point start = Clock::now();
-  STOKER_TRY(cpu::Device * device, ProcessDevice());
   std::unique_ptr<LoadedExecutable> loaded(new LoadedExecutable);
+  STOKER_TRY(loaded->device_, ProcessDevice());
   const ArtifactBundle& bundle = *obtained.bundle;
   STOKER_TRY(loaded->executable_,
-             cpu::Executable::Load(
-                 *device, bundle.artifact_bytes, obtained.request_key,
+             Executable::Load(
+                 *loaded->device_, bundle.artifact_bytes, obtained.request_key,
                  [&bundle](const Digest& blob) -> Result<std::string> {
                    const auto it = bundle.blobs.find(blob);
                    if (it != bundle.blobs.end()) return *it->second;
@@ -110,7 +110,8 @@ Status LoadedExecutable::Bind(std::span<const void* const> data,
   for (std::size_t i = 0; i < data.size(); ++i) {
     parameters_[i] = {data[i], static_cast<std::uint64_t>(versions[i])};
   }
-  return executable_->BindParameters(parameters_, NumThreads(), &binding_);
+  cpu::Queue queue(*device_, NumThreads());
+  return executable_->BindParameters(parameters_, queue, &binding_);
 }
 
 void LoadedExecutable::Unbind() {
@@ -118,7 +119,7 @@ void LoadedExecutable::Unbind() {
   if (!parameter_inputs_.empty()) binding_.reset();
 }
 
-Result<std::shared_ptr<const cpu::Binding>> LoadedExecutable::CurrentBinding() {
+Result<std::shared_ptr<const Binding>> LoadedExecutable::CurrentBinding() {
   const std::lock_guard lock(binding_mutex_);
   if (binding_ == nullptr) return FailedPrecondition("The parameters could not be bound again.");
   if (const auto changed = binding_->prepared->Changed()) {
@@ -126,7 +127,8 @@ Result<std::shared_ptr<const cpu::Binding>> LoadedExecutable::CurrentBinding() {
     ++repairs_;
   }
   if (binding_->prepared->IsStale()) {
-    STOKER_RETURN_IF_ERROR(executable_->BindParameters(parameters_, NumThreads(), &binding_));
+    cpu::Queue queue(*device_, NumThreads());
+    STOKER_RETURN_IF_ERROR(executable_->BindParameters(parameters_, queue, &binding_));
   }
   return binding_;
 }
@@ -195,8 +197,8 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
     return FailedPrecondition(
         "A guard does not hold: " + executable_->guards().Explain(frame->views).value_or("") + ".");
   }
-  if (frame->sizes == nullptr) {
-    STOKER_TRY(frame->sizes, executable_->Sizes(frame->views));
+  if (frame->plan == nullptr) {
+    STOKER_TRY(frame->plan, executable_->PlanFor(frame->views));
   }
   return frame;
 }
@@ -206,8 +208,9 @@ Status LoadedExecutable::Run(std::span<const void* const> inputs,
                              std::span<void* const> outputs) {
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   STOKER_TRY(const auto binding, CurrentBinding());
-  STOKER_RETURN_IF_ERROR(
-      executable_->Run(*frame->sizes, *binding, {frame->inputs, outputs, NumThreads()}));
+  cpu::Queue queue(*device_, NumThreads());
+  STOKER_RETURN_IF_ERROR(executable_->Run(*frame->plan, *binding, {frame->inputs, outputs}, queue));
+  STOKER_RETURN_IF_ERROR(queue.Wait());
   CopyInputsThatAreOutputs(*frame, outputs);
   if (Verifies()) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
   ReturnFrame(std::move(frame));
@@ -253,7 +256,7 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (outputs[i] == nullptr) continue;  // The input itself.
     const InterpreterTensor actual =
-        TensorOf(plan.outputs[i].type, frame.sizes->output_sizes[i], outputs[i]);
+        TensorOf(plan.outputs[i].type, frame.plan->sizes.output_sizes[i], outputs[i]);
     STOKER_RETURN_IF_ERROR(VerifyOutput(i, actual, expected[i], obtained_.numerics));
   }
   return Ok();
@@ -283,10 +286,11 @@ Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> i
                                                   std::span<void* const> outputs) {
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   STOKER_TRY(const auto binding, CurrentBinding());
+  cpu::Queue queue(*device_, NumThreads());
   STOKER_TRY(const auto profile,
-             executable_->Profile(*frame->sizes, *binding, {frame->inputs, outputs, NumThreads()}));
+             executable_->Profile(*frame->plan, *binding, {frame->inputs, outputs}, queue));
   CopyInputsThatAreOutputs(*frame, outputs);
-  const std::vector<SizedLaunch>& launched = frame->sizes->launches;
+  const std::vector<SizedLaunch>& launched = frame->plan->sizes.launches;
   json::array launches;
   for (std::size_t i = 0; i < profile.size(); ++i) {
     launches.push_back({{"label", profile[i].label},

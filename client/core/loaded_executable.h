@@ -14,7 +14,9 @@
 
 #include "client/core/session.h"
 #include "protocol/graph/graph.h"
-#include "runtime/cpu/executable.h"
+#include "runtime/cpu/device.h"
+#include "runtime/cpu/queue.h"
+#include "runtime/executable.h"
 
 namespace stoker {
 
@@ -28,9 +30,9 @@ class LoadedExecutable {
  public:
   // `verified_against`: the graph whose interpretation calls are compared with until one is right.
   // `prepared`: where the parameters may be found packed; may be null.
-  static Result<std::unique_ptr<LoadedExecutable>> Load(
-      Obtained obtained, std::optional<Graph> verified_against,
-      std::shared_ptr<cpu::PreparedStore> prepared);
+  static Result<std::unique_ptr<LoadedExecutable>> Load(Obtained obtained,
+                                                        std::optional<Graph> verified_against,
+                                                        std::shared_ptr<PreparedStore> prepared);
 
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions);
   void Unbind();
@@ -58,7 +60,7 @@ class LoadedExecutable {
     Geometry geometry;
     std::vector<const void*> inputs;
     std::vector<InputView> views;  // Of `geometry` and `inputs`.
-    std::shared_ptr<const SizedPlan> sizes;
+    std::shared_ptr<const ReadyPlan> plan;
   };
   static constexpr std::size_t kMaxFrames = 64;
 
@@ -69,7 +71,7 @@ class LoadedExecutable {
   bool Verifies() const;                  // Until a call has been as the interpreter says.
   std::string_view VerificationText() const;
   // The binding for one call.
-  Result<std::shared_ptr<const cpu::Binding>> CurrentBinding();
+  Result<std::shared_ptr<const Binding>> CurrentBinding();
   Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
   Result<std::unique_ptr<Frame>> TakeFrame(std::span<const std::int64_t> symbols);
   void ReturnFrame(std::unique_ptr<Frame> frame);
@@ -85,12 +87,13 @@ class LoadedExecutable {
 
   Obtained obtained_;
   double load_seconds_ = 0;
-  std::unique_ptr<cpu::Executable> executable_;
+  cpu::Device* device_ = nullptr;
+  std::unique_ptr<Executable> executable_;
   mutable std::mutex binding_mutex_;
-  std::shared_ptr<const cpu::Binding> binding_;  // Guarded by it while calls run.
+  std::shared_ptr<const Binding> binding_;  // Guarded by it while calls run.
   std::atomic<std::int64_t> repairs_{0};
   std::atomic<std::int64_t> repaired_parameter_{-1};  // The last one.
-  std::vector<cpu::Parameter> parameters_;
+  std::vector<Parameter> parameters_;
   std::vector<std::uint32_t> parameter_inputs_;  // Input number of each parameter.
   bool is_static_ = true;                        // No input has a symbol.
 

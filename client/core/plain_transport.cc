@@ -21,6 +21,13 @@ constexpr std::chrono::milliseconds kBacklogPause{5};
 
 Error ErrnoError(int number) { return Unavailable(std::generic_category().message(number) + "."); }
 
+// Of a connection that is not made.
+Error ConnectError(int number) {
+  // Whoever has an address says that nothing listens there, or no socket has this path.
+  const bool is_nobody = number == ECONNREFUSED || number == ENOENT;
+  return is_nobody ? NotFound(std::generic_category().message(number) + ".") : ErrnoError(number);
+}
+
 Error TooLate() { return DeadlineExceeded("Nothing moves."); }
 
 class Plain : public Transport {
@@ -63,12 +70,12 @@ Result<FileDescriptor> ConnectTo(int family, const sockaddr* address, socklen_t 
       std::this_thread::sleep_for(kBacklogPause);
       continue;
     }
-    if (errno != EINPROGRESS && errno != EINTR) return ErrnoError(errno);
+    if (errno != EINPROGRESS && errno != EINTR) return ConnectError(errno);
     if (!WaitFor(fd.get(), POLLOUT, moment)) return ErrnoError(ETIMEDOUT);
     int failure = 0;
     socklen_t failure_size = sizeof failure;
     getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &failure_size);
-    if (failure != 0) return ErrnoError(failure);
+    if (failure != 0) return ConnectError(failure);
     break;
   }
   if (family != AF_UNIX) {

@@ -32,7 +32,8 @@ class Transport {
   virtual bool IsQuiet() = 0;
 };
 
-// A connected socket, which does not block. Unavailable: nobody listens there, or not by `moment`.
+// A connected socket, which does not block. NotFound: nobody listens there. Unavailable: nobody was
+// reached by `moment`.
 Result<FileDescriptor> ConnectSocket(const DaemonUrl& url, Transport::Clock::time_point moment);
 
 std::unique_ptr<Transport> PlainTransport(FileDescriptor socket);

@@ -6,11 +6,11 @@
 #include <limits>
 #include <utility>
 
+#include "compiler/analysis/index_instrs.h"
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/reads.h"
 #include "compiler/analysis/view_index.h"
 #include "compiler/ir/body_verifier.h"
-#include "compiler/schedule/index_instrs.h"
 #include "protocol/base/float16.h"
 
 namespace stoker {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/analysis/index_instrs.h"
 #include "compiler/ir/body_verifier.h"
 #include "compiler/schedule/body_builder.h"
-#include "compiler/schedule/index_instrs.h"
 
 namespace stoker {
 

@@ -14,8 +14,9 @@ bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const Reads& reads, const std::vector<bool>& prepared)
-      : graph_(graph), reads_(reads), prepared_(prepared), cycles_(graph, reads) {
+  Fuser(const Graph& graph, const Reads& reads, const std::vector<bool>& prepared,
+        const FusionLimits& limits)
+      : graph_(graph), reads_(reads), prepared_(prepared), limits_(limits), cycles_(graph, reads) {
     grouping_.group_of.assign(graph.nodes().size(), kNoGroup);
   }
 
@@ -45,7 +46,7 @@ class Fuser {
     std::vector<int> dims;
     std::vector<IndexMap> index;
   };
-  static bool HasEnoughRows(const Rows& rows);
+  bool HasEnoughRows(const Rows& rows) const;
 
   // nullptr: `node` joins the group at `placement`. Otherwise why it does not.
   // `over`: for a reduction whose operand is a member, its indices along the reduced dims.
@@ -63,6 +64,7 @@ class Fuser {
   const Graph& graph_;
   const Reads& reads_;
   const std::vector<bool>& prepared_;
+  const FusionLimits& limits_;
   GroupCycles cycles_;
   Grouping grouping_;
   std::vector<NodeId> frontier_;  // Members whose neighbours have not been looked at.
@@ -239,7 +241,7 @@ bool Fuser::HasRowReduction(NodeId node_id, const std::vector<SymDim>& extents, 
   return false;
 }
 
-bool Fuser::HasEnoughRows(const Rows& rows) {
+bool Fuser::HasEnoughRows(const Rows& rows) const {
   std::int64_t num_rows = 1;
   std::int64_t row_size = 1;
   for (int dim = 0; dim < rows.space.rank(); ++dim) {
@@ -247,7 +249,7 @@ bool Fuser::HasEnoughRows(const Rows& rows) {
     const bool is_row = std::find(rows.dims.begin(), rows.dims.end(), dim) != rows.dims.end();
     (is_row ? row_size : num_rows) *= rows.space.extent(dim).constant();
   }
-  return num_rows > 1 || row_size < kMinSplitElements;
+  return num_rows > 1 || row_size < limits_.min_split_reduction;
 }
 
 const char* Fuser::ReadsAgree(const Group& group, NodeId node_id,
@@ -275,7 +277,7 @@ const char* Fuser::ReadsAgree(const Group& group, NodeId node_id,
 const char* Fuser::Refusal(std::uint32_t group_id, NodeId node_id, const ElementIndex& placement,
                            const std::vector<IndexMap>& over) {
   Group& group = grouping_.groups[group_id];
-  if (group.nodes.size() >= kMaxGroupNodes) return "the group is full";
+  if (group.nodes.size() >= limits_.max_group_nodes) return "the group is full";
   const Node& node = graph_.node(node_id);
   const bool is_reduce = RoleOf(graph_, node) == OpRole::kReduce;
   const std::vector<int> unused = UnusedDims(group, placement);
@@ -419,8 +421,9 @@ void Fuser::TryPush(std::uint32_t group_id, const Read& read) {
 
 }  // namespace
 
-Grouping FuseNodes(const Graph& graph, const Reads& reads, const std::vector<bool>& prepared) {
-  return Fuser(graph, reads, prepared).Run();
+Grouping FuseNodes(const Graph& graph, const Reads& reads, const std::vector<bool>& prepared,
+                   const FusionLimits& limits) {
+  return Fuser(graph, reads, prepared, limits).Run();
 }
 
 }  // namespace stoker

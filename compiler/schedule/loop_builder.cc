@@ -30,7 +30,7 @@ ReduceKind KindOf(const Node& node) {
 
 LoopBuilder::LoopBuilder(const Graph& graph, const Reads& reads, ProgramBuilder& program,
                          const Group& group, std::vector<Root> roots, std::vector<int> order,
-                         int num_outer)
+                         int num_outer, const FusionLimits& limits)
     : graph_(graph),
       reads_(reads),
       program_(program),
@@ -38,6 +38,7 @@ LoopBuilder::LoopBuilder(const Graph& graph, const Reads& reads, ProgramBuilder&
       roots_(std::move(roots)),
       order_(std::move(order)),
       num_outer_(num_outer),
+      limits_(limits),
       operands_(program) {}
 
 int LoopBuilder::LevelAfter(NodeId node) const {
@@ -96,7 +97,7 @@ bool LoopBuilder::FitsTemporary(NodeId node) const {
     const SymDim& extent = group_.space.extent(dim);
     if (!extent.IsConstant()) return false;  // Scratch has a constant size.
     elements *= extent.constant();
-    if (elements > kMaxTemporaryElements) return false;
+    if (elements > limits_.max_kept_elements) return false;
   }
   return true;
 }
@@ -118,7 +119,7 @@ void LoopBuilder::FindTemporaries() {
       sum += own != cost.end() ? own->second : (is_virtual ? 0 : 1);
     }
     cost[id] = std::min(sum, 1 << 20);
-    if (sum < kMinTemporaryCost) continue;
+    if (sum < limits_.min_kept_cost) continue;
     bool is_used_later = false;
     for (const ValueId result : node.results) {
       for (const std::uint32_t index : reads_.OfSource(result)) {

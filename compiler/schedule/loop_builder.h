@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/analysis/reads.h"
+#include "compiler/machine/fusion_limits.h"
 #include "compiler/schedule/body_builder.h"
 
 namespace stoker {
@@ -16,16 +17,12 @@ struct Root {
   std::vector<StorageId> storages;
 };
 
-// A value is kept in a row temporary for later stages, rather than computed again, from this many
-// loads and operations on, as long as the row has no more elements than that.
-inline constexpr int kMinTemporaryCost = 3;
-inline constexpr std::int64_t kMaxTemporaryElements = 1 << 17;
-
 class LoopBuilder {
  public:
   // `order`: the dims of the group's space, outermost loop first. `num_outer` of them are parallel.
   LoopBuilder(const Graph& graph, const Reads& reads, ProgramBuilder& program, const Group& group,
-              std::vector<Root> roots, std::vector<int> order, int num_outer);
+              std::vector<Root> roots, std::vector<int> order, int num_outer,
+              const FusionLimits& limits);
 
   // Dims keep the numbers they have in the group's space, so that the function is not valid before
   // they are renumbered. NotFound with missing() set: that value must be in memory first.
@@ -59,6 +56,7 @@ class LoopBuilder {
   std::vector<Root> roots_;
   std::vector<int> order_;
   int num_outer_;
+  const FusionLimits& limits_;
   KernelOperands operands_;
   std::vector<NodeId> needed_;          // Ascending.
   std::map<NodeId, int> levels_;        // Of the needed nodes' operands.

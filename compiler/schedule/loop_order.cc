@@ -1,65 +1,21 @@
 #include "compiler/schedule/loop_order.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
-#include "compiler/schedule/remap_dims.h"
+#include "compiler/analysis/footprint.h"
+#include "compiler/analysis/remap_dims.h"
 
 namespace stoker {
 namespace {
 
-// Stands for a size that is not known.
-constexpr std::int64_t kTypicalExtent = 128;
-// How much slower lanes are that are no neighbours in memory.
-constexpr double kStridedCost = 4;
-constexpr double kVectorLanes = 16;
-
-std::int64_t SizeOf(const SymDim& extent) {
-  return extent.IsConstant() ? extent.constant() : kTypicalExtent;
-}
-
-// What is known of one access.
-struct Footprint {
-  const Access* access = nullptr;
-  bool is_store = false;
-  double bytes = 0;  // It touches.
-
-  // Elements between neighbours along `dim`; -1 when that differs from place to place.
-  std::int64_t StrideOf(int dim) const {
-    std::int64_t stride = 0;
-    for (const IndexTerm& term : access->index.terms) {
-      if (term.dim != dim) continue;
-      if (term.divisor != 1 || term.modulus != 0) return -1;
-      stride += std::abs(SizeOf(term.coefficient));
-    }
-    return stride;
-  }
-};
-
-std::vector<Footprint> FootprintsOf(const IndexSpace& space, const LoopFunc& func) {
+std::vector<Footprint> FootprintsOf(const LoopFunc& func) {
   std::vector<Footprint> footprints;
   for (const Stage& stage : func.stages) {
-    ForEachAccess(stage.body, stage.stores, [&](const Access& access, bool is_store) {
-      double bytes = SizeInBytes(access.dtype);
-      for (const int dim : DimsOf(std::span(&access.index, 1))) {
-        bytes *= static_cast<double>(SizeOf(space.extent(dim)));
-      }
-      footprints.push_back({&access, is_store, bytes});
-    });
+    const std::vector<Footprint> more = FootprintsOf(func.dims, stage);
+    footprints.insert(footprints.end(), more.begin(), more.end());
   }
   return footprints;
-}
-
-double CostOfLanes(const std::vector<Footprint>& footprints, const SymDim& extent, int dim) {
-  double cost = 0;
-  for (const Footprint& footprint : footprints) {
-    const std::int64_t stride = footprint.StrideOf(dim);
-    cost += footprint.bytes * (stride == 0 || stride == 1 ? 1 : kStridedCost);
-  }
-  // Lanes that are not there.
-  const double used = std::min(kVectorLanes, static_cast<double>(SizeOf(extent)));
-  return cost * kVectorLanes / used;
 }
 
 // Does it give places? They count row by row over the reduced dims, and the first of equal ones
@@ -75,8 +31,8 @@ bool HasArgReduction(const LoopFunc& func) {
 
 }  // namespace
 
-LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
-  const std::vector<Footprint> footprints = FootprintsOf(group.space, func);
+LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func, const FusionLimits& limits) {
+  const std::vector<Footprint> footprints = FootprintsOf(func);
   const auto is_reduced = [&](int dim) {
     return std::find(group.reduced.begin(), group.reduced.end(), dim) != group.reduced.end();
   };
@@ -95,7 +51,7 @@ LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func) {
     if (counts_places && is_reduced(dim) && dim != last_reduced) continue;
     // Lanes that a reduction keeps lie in scratch, whose size is constant.
     if (!group.reduced.empty() && !is_reduced(dim) && !extent.IsConstant()) continue;
-    const double cost = CostOfLanes(footprints, extent, dim);
+    const double cost = CostOfLanes(footprints, func.dims, dim, limits);
     if (lanes < 0 || cost < best) {
       lanes = dim;
       best = cost;

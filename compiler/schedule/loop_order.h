@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/loop_func.h"
+#include "compiler/machine/fusion_limits.h"
 #include "compiler/schedule/group.h"
 
 namespace stoker {
@@ -15,7 +16,7 @@ struct LoopOrder {
 
 // From the accesses of `func`, built over the group's dims in any order: the lanes are where most
 // bytes are contiguous, the others follow the strides of the largest access.
-LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func);
+LoopOrder ChooseLoopOrder(const Group& group, const LoopFunc& func, const FusionLimits& limits);
 
 // A dim that some access divides or takes the remainder of, and by what, such that splitting the
 // dim there makes the access affine; nothing when all are, or no split helps.

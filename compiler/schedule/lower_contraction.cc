@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/codegen.h"
+#include "compiler/analysis/remap_dims.h"
 #include "compiler/ir/body_verifier.h"
 #include "compiler/schedule/loop_order.h"
-#include "compiler/schedule/remap_dims.h"
 
 namespace stoker {
 namespace {
 
 constexpr int kMaxAttempts = 16;
-// Shorter runs of neighbours along k are not worth reading an image in place.
-constexpr std::int64_t kMinContiguousRun = 8;
 
 DType AccumulatorOf(DType dtype) {
   if (dtype == DType::kF64) return DType::kF64;
@@ -384,6 +381,7 @@ Status Lowering::LowerConvolution(Group& group, ContractionParts& parts) {
     parts.k = std::move(k);
     return true;
   };
+  const std::int64_t min_run_in_place = machine_.fusion_limits().min_contiguous_run;
   const Layout wanted = ConvolutionInputLayout(graph_, node);
   for (const StorageId id : builder_.FindAll(input, group.prepared)) {
     const Layout& layout = builder_.storage(id).layout;
@@ -394,11 +392,11 @@ Status Lowering::LowerConvolution(Group& group, ContractionParts& parts) {
     if (!has_halo) continue;
     const Address address{id, PhysicalIndex(parts.space, layout, shape, index)};
     const bool is_channels_last = layout.order == wanted.order;
-    if (fits(address, is_channels_last ? 1 : kMinContiguousRun)) return Ok();
+    if (fits(address, is_channels_last ? 1 : min_run_in_place)) return Ok();
   }
   if (!is_padded) {
     const std::optional<Address> address = AddressOf(input, index, parts.space, group.prepared);
-    if (address && fits(*address, kMinContiguousRun)) return Ok();
+    if (address && fits(*address, min_run_in_place)) return Ok();
   }
   const std::optional<Layout>& shared = scheduled_.values.wanted[input];
   STOKER_TRY(const StorageId copy, Copy(input, shared ? *shared : wanted, group.prepared));
@@ -418,9 +416,8 @@ Status Lowering::FinishContraction(Group& group, ContractionParts& parts) {
   func.lhs_dtype = dtype;
   func.accumulator = AccumulatorOf(dtype);
   // Convolutions lose nothing: torch.set_float32_matmul_precision is not about them.
-  const ProductLayout product = ChooseProductLayout(
-      dtype, parts.node.kind == OpKind::kDotGeneral ? numerics_ : Numerics::kHighest, m, n, k,
-      target_);
+  const Numerics numerics = parts.node.kind == OpKind::kDotGeneral ? numerics_ : Numerics::kHighest;
+  const ProductLayout product = machine_.LayoutOf({dtype, numerics, m, n, k});
   func.rhs = product.rhs;
   func.parts = product.parts;
   func.lhs_offset = parts.lhs.index.offset;

@@ -1,9 +1,8 @@
 #include <algorithm>
 
+#include "compiler/analysis/remap_dims.h"
 #include "compiler/schedule/loop_order.h"
-#include "compiler/schedule/loop_passes.h"
 #include "compiler/schedule/lowering.h"
-#include "compiler/schedule/remap_dims.h"
 
 namespace stoker {
 namespace {
@@ -127,7 +126,8 @@ Status Lowering::BuildLoop(Group& group, std::vector<Root>& roots, bool may_add_
   for (int splits = 0;;) {
     order = {};
     for (int dim = 0; dim < group.space.rank(); ++dim) order.dims.push_back(dim);
-    LoopBuilder trial(graph_, scheduled_.reads, builder_, group, roots, order.dims, 0);
+    LoopBuilder trial(graph_, scheduled_.reads, builder_, group, roots, order.dims, 0,
+                      machine_.fusion_limits());
     const Result<LoopFunc> func = trial.Build();
     if (!func.ok()) {
       if (!trial.missing()) return func.error();
@@ -140,7 +140,7 @@ Status Lowering::BuildLoop(Group& group, std::vector<Root>& roots, bool may_add_
       for (Root& root : roots) indices.push_back(&root.index);
       if (SplitDim(group, split->dim, split->inner, indices)) continue;
     }
-    order = ChooseLoopOrder(group, *func);
+    order = ChooseLoopOrder(group, *func, machine_.fusion_limits());
     break;
   }
   if (may_add_storages) {
@@ -150,11 +150,10 @@ Status Lowering::BuildLoop(Group& group, std::vector<Root>& roots, bool may_add_
                                            NaturalLayout(root.index, order.dims)));
     }
   }
-  LoopBuilder loops(graph_, scheduled_.reads, builder_, group, roots, order.dims, order.num_outer);
+  LoopBuilder loops(graph_, scheduled_.reads, builder_, group, roots, order.dims, order.num_outer,
+                    machine_.fusion_limits());
   STOKER_TRY(LoopFunc func, loops.Build());
   RenumberDims(func, group, order);
-  CollapseLoops(func);
-  SplitLoops(func);
   Step step;
   step.flops = FlopsOf(func);
   step.bytes = BytesOf(func, loops.buffers(), builder_);

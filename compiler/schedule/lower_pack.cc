@@ -182,6 +182,11 @@ Result<StorageId> Lowering::PackRhs(ContractionParts& parts, bool prepared) {
   const auto known = packed_.find(name);
   if (known != packed_.end()) {
     steps.resize(first);
+    // What only `prepare` has read so far is kept for the calls too.
+    Storage& storage = builder_.program().storages[known->second];
+    if (!prepared && storage.kind == BufferKind::kPrepareArena) {
+      storage.kind = BufferKind::kPrepared;
+    }
     return known->second;
   }
   const StorageId id = builder_.AddPacked(

@@ -7,10 +7,10 @@
 
 namespace stoker {
 
-Lowering::Lowering(const ScheduledGraph& scheduled, const Target& target, Numerics numerics)
+Lowering::Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics)
     : scheduled_(scheduled),
       graph_(scheduled.graph),
-      target_(target),
+      machine_(machine),
       numerics_(numerics),
       builder_(scheduled.graph),
       output_written_(scheduled.graph.outputs().size(), false) {}
@@ -132,9 +132,9 @@ Result<Address> Lowering::AddressOrCopy(ValueId value, const ElementIndex& index
   return *address;
 }
 
-Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Target& target,
+Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Machine& machine,
                             Numerics numerics) {
-  return Lowering(scheduled, target, numerics).Run();
+  return Lowering(scheduled, machine, numerics).Run();
 }
 
 }  // namespace stoker

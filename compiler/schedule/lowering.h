@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "compiler/analysis/reads.h"
+#include "compiler/machine/machine.h"
 #include "compiler/schedule/loop_builder.h"
 #include "compiler/schedule/program_builder.h"
 #include "compiler/schedule/stored_values.h"
 #include "protocol/key/compile_options.h"
-#include "protocol/key/target.h"
 
 namespace stoker {
 
@@ -26,7 +26,7 @@ struct ScheduledGraph {
 };
 
 // Unimplemented, naming node and dim, where a size would have to be known.
-Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Target& target,
+Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Machine& machine,
                             Numerics numerics);
 
 // Where an operand is: element `index` of its storage, over the dims of some space.
@@ -37,7 +37,7 @@ struct Address {
 
 class Lowering {
  public:
-  Lowering(const ScheduledGraph& scheduled, const Target& target, Numerics numerics);
+  Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics);
   Result<Program> Run() &&;
 
  private:
@@ -111,7 +111,7 @@ class Lowering {
 
   const ScheduledGraph& scheduled_;
   const Graph& graph_;
-  const Target& target_;
+  const Machine& machine_;
   const Numerics numerics_;
   ProgramBuilder builder_;
   std::vector<bool> output_written_;

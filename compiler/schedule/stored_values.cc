@@ -12,8 +12,13 @@ constexpr int kMaxConvertCost = 2;  // A load and the conversion.
 
 class StorageDecision {
  public:
-  StorageDecision(const Graph& graph, const Reads& reads, const Grouping& grouping)
-      : graph_(graph), reads_(reads), grouping_(grouping), cost_(graph.values().size(), 1) {
+  StorageDecision(const Graph& graph, const Reads& reads, const Grouping& grouping,
+                  const FusionLimits& limits)
+      : graph_(graph),
+        reads_(reads),
+        grouping_(grouping),
+        limits_(limits),
+        cost_(graph.values().size(), 1) {
     values_.stored.assign(graph.values().size(), false);
     values_.read_by_call.assign(graph.values().size(), false);
     values_.wanted.resize(graph.values().size());
@@ -31,6 +36,7 @@ class StorageDecision {
   const Graph& graph_;
   const Reads& reads_;
   const Grouping& grouping_;
+  const FusionLimits& limits_;
   std::vector<int> cost_;  // Of getting one element where it is needed.
   std::vector<bool> is_output_;
   StoredValues values_;
@@ -70,7 +76,7 @@ bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
       (graph_.node(node_id).kind != OpKind::kConvert || cost_[read.source] > kMaxConvertCost)) {
     return false;
   }
-  return cost_[read.source] <= kMaxRecomputeCost;
+  return cost_[read.source] <= limits_.max_recompute_cost;
 }
 
 // Are the node's operands in memory, or cheap to have there? Those of its own group may be neither.
@@ -79,7 +85,7 @@ bool StorageDecision::ReadsOnlyMemory(NodeId node_id) const {
   for (const Read& read : reads_.OfReader(node_id)) {
     const NodeId producer = graph_.value(read.source).producer;
     const bool is_own = producer != kNoNode && grouping_.group_of[producer] == group;
-    if (is_own && cost_[read.source] > kMaxRecomputeCost) return false;
+    if (is_own && cost_[read.source] > limits_.max_recompute_cost) return false;
   }
   return true;
 }
@@ -133,8 +139,9 @@ void StorageDecision::Decide(NodeId node_id) {
 
 }  // namespace
 
-StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping) {
-  return StorageDecision(graph, reads, grouping).Run();
+StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping,
+                              const FusionLimits& limits) {
+  return StorageDecision(graph, reads, grouping, limits).Run();
 }
 
 Layout ConvolutionInputLayout(const Graph& graph, const Node& node) {

@@ -6,15 +6,11 @@
 #include <vector>
 
 #include "compiler/analysis/reads.h"
+#include "compiler/machine/fusion_limits.h"
 #include "compiler/schedule/group.h"
 #include "compiler/schedule/layout.h"
-#include "protocol/key/target.h"
 
 namespace stoker {
-
-// A value is computed again in the kernel that reads it, rather than stored and loaded, while that
-// takes no more than this many loads and operations.
-inline constexpr int kMaxRecomputeCost = 3;
 
 struct StoredValues {
   std::vector<bool> stored;        // Per value; results of views and constants never are.
@@ -22,7 +18,8 @@ struct StoredValues {
   std::vector<std::optional<Layout>> wanted;  // Per value: the layout its convolutions want.
 };
 
-StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping);
+StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping,
+                              const FusionLimits& limits);
 
 // The layout in which convolution `node` reads its input: channels last, with the zeros its padding
 // needs around it. Requires constant spatial sizes, no negative padding, no dilation of the input.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "compiler/machine/fusion_limits.h"
 #include "protocol/graph/graph.h"
 
 namespace stoker {
@@ -29,9 +30,8 @@ Result<Graph> FoldScaling(const Graph& graph);
 // bias or none, become one with the weights side by side, of which the others are slices.
 Result<Graph> MergeSiblings(const Graph& graph);
 
-// Reductions of at least kMinSplitReduction elements to one run in two phases, so that every core
-// has a part of the first.
-inline constexpr std::int64_t kMinSplitReduction = 1 << 18;
-Result<Graph> SplitReductions(const Graph& graph);
+// Reductions to one element of as many as `limits` says run in two phases, so that every core has a
+// part of the first.
+Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits);
 
 }  // namespace stoker

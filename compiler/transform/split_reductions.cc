@@ -4,12 +4,9 @@
 namespace stoker {
 namespace {
 
-// Parts of the first phase: several per core, so that a slow one does not hold up the others.
-constexpr std::int64_t kMinParts = 8;
-constexpr std::int64_t kMaxParts = 256;
-
-std::int64_t PartsOf(std::int64_t count) {
-  for (std::int64_t parts = kMaxParts; parts >= kMinParts; --parts) {
+std::int64_t PartsOf(std::int64_t count, const FusionLimits& limits) {
+  for (std::int64_t parts = limits.max_reduction_parts; parts >= limits.min_reduction_parts;
+       --parts) {
     if (count % parts == 0) return parts;
   }
   return 1;
@@ -17,7 +14,7 @@ std::int64_t PartsOf(std::int64_t count) {
 
 }  // namespace
 
-Result<Graph> SplitReductions(const Graph& graph) {
+Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits) {
   Rewriter rewriter(graph);
   return rewriter.Run(
       [&](const Node& node, std::span<const ValueId> operands) -> std::optional<ValueId> {
@@ -26,8 +23,8 @@ Result<Graph> SplitReductions(const Graph& graph) {
         const Shape shape = rewriter.shape(operands[0]);
         if (!shape.IsStatic() || ElementCount(type.shape) != 1) return std::nullopt;
         const std::int64_t count = ElementCount(shape);
-        const std::int64_t parts = PartsOf(count);
-        if (count < kMinSplitReduction || parts == 1) return std::nullopt;
+        const std::int64_t parts = PartsOf(count, limits);
+        if (count < limits.min_split_reduction || parts == 1) return std::nullopt;
         const std::string kind = node.attributes.String(AttrName::kKind);
         // Partial sums of 16-bit floats are kept in f32.
         const bool is_narrow = type.dtype == DType::kF16 || type.dtype == DType::kBF16;

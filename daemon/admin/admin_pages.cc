@@ -43,10 +43,16 @@ net::HttpReply AdminPages::Healthy() const {
 net::HttpReply AdminPages::Ready() const {
   net::HttpReply reply;
   reply.content_type = "text/plain";
-  reply.status = service_.draining() ? 503 : 200;
-  reply.body = service_.draining() ? "draining\n" : "ready\n";
+  const std::string_view why = NotReady();
+  reply.status = why.empty() ? 200 : 503;
+  reply.body = why.empty() ? "ready\n" : std::string(why) + "\n";
   if (reply.status == 503) reply.retry_after_s = 1;
   return reply;
+}
+
+std::string_view AdminPages::NotReady() const {
+  if (service_.draining()) return "draining";
+  return folder_is_gone_ ? "the cache folder is gone" : "";
 }
 
 boost::asio::awaitable<net::HttpReply> AdminPages::Status(const std::string& query,

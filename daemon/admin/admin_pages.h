@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/access/grant.h"
@@ -33,11 +34,14 @@ class AdminPages {
              std::vector<std::string> insecure = {});
 
   net::HttpReply Healthy() const;  // Takes no lock.
-  net::HttpReply Ready() const;    // 503 while draining. Takes no lock.
+  net::HttpReply Ready() const;    // 503 and why, where it is not ready. Takes no lock.
   // JSON; STATUS.md has its fields. `query` of the request: "since=SECONDS". Compiles, jobs and
   // models are those of namespaces that the sender may read.
   boost::asio::awaitable<net::HttpReply> Status(const std::string& query, const Grant& grant);
   boost::asio::awaitable<net::HttpReply> Metrics();  // Prometheus text format 0.0.4.
+
+  // Found out by who looks after the folder.
+  void SetFolderGone(bool is_gone) { folder_is_gone_ = is_gone; }
 
   void CountRequest();
   std::uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }
@@ -46,6 +50,8 @@ class AdminPages {
   // `since_s`: statistics of the last so many seconds; else of all time.
   std::string StatusJson(std::optional<std::int64_t> since_s, const Grant& grant);
   std::string MetricsText();
+  // Why no requests should come here; empty: they may.
+  std::string_view NotReady() const;
 
   boost::asio::thread_pool& blocking_;
   Statistics& statistics_;
@@ -58,6 +64,7 @@ class AdminPages {
   const std::vector<std::string> insecure_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> requests_{0};
+  std::atomic<bool> folder_is_gone_{false};
 };
 
 }  // namespace stoker

@@ -83,6 +83,21 @@ class Families {
     }
   }
 
+  // The same of "<prefix><label>.<last>": there may be dots in a label, and none in what is
+  // counted.
+  void AddBetween(const Counters& counters, std::string_view prefix, std::string_view last,
+                  const std::string& name, const std::string& help, const std::string& label) {
+    Begin(MetricType::kCounter, name, help);
+    for (auto it = counters.lower_bound(prefix); it != counters.end(); ++it) {
+      if (!it->first.starts_with(prefix)) break;
+      const std::string_view rest = std::string_view(it->first).substr(prefix.size());
+      const std::size_t dot = rest.rfind('.');
+      if (dot == std::string_view::npos || rest.substr(dot + 1) != last) continue;
+      Add(MetricType::kCounter, name, help, it->second,
+          {{label, std::string(rest.substr(0, dot))}});
+    }
+  }
+
   std::string Text() && { return std::move(text_); }
 
  private:
@@ -161,6 +176,25 @@ void AddKeptUploads(Families& families, const net::KeptUploads& kept) {
                static_cast<double>(kept.bytes));
 }
 
+// What is counted of kinds of entries and of namespaces.
+void AddByKindAndNamespace(Families& families, const Counters& counters) {
+  struct Counted {
+    std::string name;  // Of the counter, and of the metric.
+    std::string help;
+  };
+  const Counted kCounted[] = {{"hits", "Found"},
+                              {"misses", "Not found"},
+                              {"compiles", "Compiled"},
+                              {"compile_seconds", "Time spent in compiles"},
+                              {"seconds_saved", "Compile time that hits saved"}};
+  for (const auto& [name, help] : kCounted) {
+    families.AddBetween(counters, "kind.", name, "stoker_kind_" + name + "_total",
+                        help + ", by kind of entry", "kind");
+    families.AddBetween(counters, "ns.", name, "stoker_namespace_" + name + "_total",
+                        help + ", by namespace", "namespace");
+  }
+}
+
 double ValueOf(const Counters& counters, std::string_view name) {
   const auto it = counters.find(name);
   return it == counters.end() ? 0 : it->second;
@@ -175,6 +209,7 @@ std::string AdminPages::MetricsText() {
   families.AddBelow(counters, "hits.", "stoker_hits_total", "Requests found, by tier", "tier");
   families.AddBelow(counters, "misses.reason.", "stoker_misses_total",
                     "Requests not found, by reason", "reason");
+  AddByKindAndNamespace(families, counters);
   const auto counter = [&](const std::string& name, const std::string& help, std::string_view key) {
     families.Add(MetricType::kCounter, name, help, ValueOf(counters, key));
   };

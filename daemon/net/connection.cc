@@ -63,7 +63,7 @@ class ChunkedStream : public HttpStream {
 
   asio::awaitable<Status> Send(std::string_view piece) override {
     if (failed_) co_return Unavailable("The client is gone.");
-    std::string head = started_ ? std::string() : HeaderText(HttpReply{}, options_);
+    std::string head = started_ ? std::exchange(owed_, {}) : HeaderText(HttpReply{}, options_);
     started_ = true;
     if (!piece.empty()) {
       std::array<char, 16> digits;
@@ -72,8 +72,8 @@ class ChunkedStream : public HttpStream {
       head.append(digits.data(), end).append("\r\n");
       if (piece.size() <= kJoinedBytes) head.append(std::exchange(piece, {})).append("\r\n");
     }
-    auto code = co_await stream_.Write(head, piece, timeout_);
-    if (!code && !piece.empty()) code = co_await stream_.Write("\r\n", "", timeout_);
+    if (!piece.empty()) owed_ = "\r\n";
+    const auto code = co_await stream_.Write(head, piece, timeout_);
     failed_ = static_cast<bool>(code);
     if (failed_) co_return Unavailable("Sending to the client fails: " + code.message() + ".");
     co_return Ok();
@@ -83,7 +83,7 @@ class ChunkedStream : public HttpStream {
 
   asio::awaitable<bool> Finish() {
     if (failed_) co_return false;
-    const auto code = co_await stream_.Write("0\r\n\r\n", "", timeout_);
+    const auto code = co_await stream_.Write(owed_ + "0\r\n\r\n", "", timeout_);
     co_return !code;
   }
 
@@ -91,6 +91,7 @@ class ChunkedStream : public HttpStream {
   TimedStream& stream_;
   const std::chrono::milliseconds timeout_;
   HeaderOptions options_;
+  std::string owed_;  // The end of a chunk, which goes out with what follows it.
   bool started_ = false;
   bool failed_ = false;
 };

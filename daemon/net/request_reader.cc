@@ -112,7 +112,9 @@ class RequestReader::Parsing {
     incoming.announced_bytes = parser_.content_length().value_or(0);
     incoming.is_chunked = parser_.chunked();
     incoming.expects_100 = beast::iequals(message[http::field::expect], "100-continue");
-    if (incoming.announced_bytes > 0) incoming.upload = Upload();
+    if (incoming.announced_bytes > 0 || message.method() == http::verb::patch) {
+      incoming.upload = Upload();
+    }
     // What is stored has no validators: a condition on one does not hold (RFC 9110, 13.1.5).
     if (message.method() == http::verb::get && message.count(http::field::if_range) == 0) {
       incoming.range = text_of(http::field::range);

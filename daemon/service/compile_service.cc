@@ -70,7 +70,7 @@ wire::CompileEvent StoredReplyOf(const LandedArtifact& artifact, const std::stri
 }
 
 // Namespaces in which the daemon keeps what is no artifact.
-Status CheckNamespace(std::string_view field, const std::string& ns) {
+Status CheckNotReserved(std::string_view field, const std::string& ns) {
   if (ns != kKernelNamespace && ns != kBazelNamespace) return Ok();
   return InvalidArgument("Field '" + std::string(field) + "' is '" + ns +
                          "', which the daemon keeps for itself.");
@@ -78,7 +78,7 @@ Status CheckNamespace(std::string_view field, const std::string& ns) {
 
 // What can be said of a call without its graph.
 Status CheckCall(const wire::CompileCall& call) {
-  STOKER_RETURN_IF_ERROR(CheckNamespace("compile.namespace", call.ns));
+  STOKER_RETURN_IF_ERROR(CheckNotReserved("compile.namespace", call.ns));
   if (call.compiler_epoch != CompilerEpoch()) {
     return FailedPrecondition("Field 'compile.compiler_epoch' is '" + call.compiler_epoch +
                               "'; this daemon compiles with '" + CompilerEpoch() + "'.");
@@ -183,7 +183,7 @@ void CompileService::CountCompile(const wire::CompileCall& call, const CompiledA
 asio::awaitable<Result<std::variant<wire::Bundle, wire::Miss>>> CompileService::Lookup(
     wire::LookupRequest request, Caller caller) {
   using Answer = std::variant<wire::Bundle, wire::Miss>;
-  if (Status status = CheckNamespace("lookup.namespace", request.ns); !status.ok()) {
+  if (Status status = CheckNotReserved("lookup.namespace", request.ns); !status.ok()) {
     co_return status.error();
   }
   // One trip to the blocking threads: this is what a warm start waits for.
@@ -367,8 +367,12 @@ asio::awaitable<Status> CompileService::Accompany(Seat seat, const wire::Compile
       CountHit(call.ns, call.request_key, source, landed.compile_seconds());
     }
     if (call.store_only) co_return co_await send(FrameOf(StoredReplyOf(landed, source)));
-    const auto frame =
-        co_await RunBlocking(blocking_, [&] { return landed.FrameFor(call.have_kernels, source); });
+    // Of a thousand who waited, one has it made.
+    auto frame = landed.KeptFrameFor(call.have_kernels, source);
+    if (frame == nullptr) {
+      frame = co_await RunBlocking(blocking_,
+                                   [&] { return landed.FrameFor(call.have_kernels, source); });
+    }
     co_return co_await send(*frame);
   }
 }

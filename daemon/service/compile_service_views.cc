@@ -50,7 +50,8 @@ asio::awaitable<Result<wire::InspectReply>> CompileService::Inspect(wire::Inspec
   worker_request.request_id = caller.request_id;
   worker_request.inspect_sections = std::move(request.sections);
   if (worker_request.inspect_sections.empty()) {
-    worker_request.inspect_sections = {"graph", "groups", "loops", "plan", "llvm", "asm"};
+    worker_request.inspect_sections = {"graph", "groups", "loops", "schedules",
+                                       "plan",  "llvm",   "asm"};
   }
   wire::InspectReply reply;
   WorkerPool::Handlers handlers = HandlersOf(watch);

@@ -5,13 +5,28 @@
 
 namespace stoker {
 
-std::shared_ptr<const std::string> LandedArtifact::FrameFor(const std::vector<Digest>& held,
-                                                            std::string_view source) const {
+LandedArtifact::Kind LandedArtifact::KindOf(const std::vector<Digest>& held,
+                                            std::string_view source) const {
   Kind kind;
   kind.second = source;
   for (const Digest& digest : held) {
     if (artifact_.blobs.contains(digest)) kind.first.insert(digest);
   }
+  return kind;
+}
+
+std::shared_ptr<const std::string> LandedArtifact::KeptFrameFor(const std::vector<Digest>& held,
+                                                                std::string_view source) const {
+  const Kind kind = KindOf(held, source);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return nullptr;  // One is being made.
+  const auto it = frames_.find(kind);
+  return it == frames_.end() ? nullptr : it->second;
+}
+
+std::shared_ptr<const std::string> LandedArtifact::FrameFor(const std::vector<Digest>& held,
+                                                            std::string_view source) const {
+  Kind kind = KindOf(held, source);
   const std::lock_guard lock(mutex_);
   if (const auto it = frames_.find(kind); it != frames_.end()) return it->second;
   auto frame = Encode(kind);

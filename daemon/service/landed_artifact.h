@@ -33,11 +33,15 @@ class LandedArtifact {
   // which may be many megabytes.
   std::shared_ptr<const std::string> FrameFor(const std::vector<Digest>& held,
                                               std::string_view source) const;
+  // The same, if it was made for another caller; else null. Neither waits nor copies.
+  std::shared_ptr<const std::string> KeptFrameFor(const std::vector<Digest>& held,
+                                                  std::string_view source) const;
 
  private:
   // What the caller holds of the artifact's own blobs, and the source.
   using Kind = std::pair<std::set<Digest>, std::string>;
 
+  Kind KindOf(const std::vector<Digest>& held, std::string_view source) const;
   std::shared_ptr<const std::string> Encode(const Kind& kind) const;
 
   const StoredArtifact artifact_;

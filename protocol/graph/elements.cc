@@ -33,41 +33,19 @@ float ToFloatRoundingToOdd(double value) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(rounded) | 1U);
 }
 
-template <typename T>
-std::int64_t Saturate(double value) {
-  // 2^63 - 1 is not a double: compare with the power of two above the largest value.
-  constexpr int kDigits = std::numeric_limits<T>::digits;
-  if (std::isnan(value)) return 0;
-  value = std::trunc(value);
-  if (value >= std::ldexp(1.0, kDigits)) return std::numeric_limits<T>::max();
-  if (value <= static_cast<double>(std::numeric_limits<T>::lowest())) {
-    return std::numeric_limits<T>::lowest();
-  }
-  return static_cast<std::int64_t>(value);
-}
-
 std::int64_t NearestInt(DType to, double value) {
-  switch (to) {
-    case DType::kI64:
-      return Saturate<std::int64_t>(value);
-    case DType::kI32:
-      return Saturate<std::int32_t>(value);
-    case DType::kI16:
-      return Saturate<std::int16_t>(value);
-    case DType::kI8:
-      return Saturate<std::int8_t>(value);
-    case DType::kU8:
-      return Saturate<std::uint8_t>(value);
-    case DType::kBool:
-      return value != 0 ? 1 : 0;
-    case DType::kF64:
-    case DType::kF32:
-    case DType::kF16:
-    case DType::kBF16:
-      break;
-  }
   STOKER_CHECK(!IsFloat(to));
-  return 0;
+  if (to == DType::kBool) return value != 0 ? 1 : 0;
+  if (std::isnan(value)) return 0;
+  const bool is_signed = to != DType::kU8;
+  const int digits = 8 * SizeInBytes(to) - (is_signed ? 1 : 0);
+  const std::int64_t highest = INT64_MAX >> (63 - digits);
+  const std::int64_t lowest = is_signed ? -highest - 1 : 0;
+  value = std::trunc(value);
+  // 2^63 - 1 is not a double: compare with the power of two above the highest.
+  if (value >= std::ldexp(1.0, digits)) return highest;
+  if (value <= static_cast<double>(lowest)) return lowest;
+  return static_cast<std::int64_t>(value);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "protocol/wire/checked_fields.h"
 
-#include <algorithm>
 #include <cmath>
 
+#include "protocol/base/namespace.h"
 #include "protocol/wire/limits.h"
 
 namespace stoker::wire {
@@ -101,14 +101,9 @@ Status TakeSeconds(std::string_view name, const ProtoField& field, double* out) 
 
 Status TakeNamespace(std::string_view name, const ProtoField& field, std::string* out) {
   STOKER_RETURN_IF_ERROR(TakeText(name, field, kMaxNamespaceBytes, out));
-  if (!IsOfNamespaces(*out)) return Wrong(name, "is '" + *out + "'; allowed are a-z 0-9 . _ -");
-  return Ok();
-}
-
-bool IsOfNamespaces(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-  });
+  // An empty one stands for another.
+  if (out->empty() || CheckNamespace(*out).ok()) return Ok();
+  return Wrong(name, "is '" + *out + "'; allowed are a-z 0-9 . _ -");
 }
 
 Status CheckKeyPrefix(std::string_view name, const std::string& text) {

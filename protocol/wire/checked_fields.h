@@ -38,8 +38,6 @@ Status AppendText(std::string_view name, const ProtoField& field, std::vector<st
 // A finite time that is not negative.
 Status TakeSeconds(std::string_view name, const ProtoField& field, double* out);
 // An empty namespace stays empty.
-// Whether all characters may stand in a namespace.
-bool IsOfNamespaces(std::string_view text);
 Status TakeNamespace(std::string_view name, const ProtoField& field, std::string* out);
 
 // 4 to 64 lowercase hexadecimal digits.

@@ -15,7 +15,6 @@ inline constexpr std::size_t kMaxMessageBytes = std::size_t{512} << 20;  // One 
 inline constexpr std::size_t kLongBodyBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxGraphBytes = std::size_t{256} << 20;
 inline constexpr std::size_t kMaxArtifactBytes = std::size_t{64} << 20;
-inline constexpr std::size_t kMaxNamespaceBytes = 64;
 inline constexpr std::size_t kMaxNameBytes = 4096;  // Graph names, labels, stages, tags.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;  // A section of inspect.
 inline constexpr std::size_t kMaxDigests = 1U << 17;  // have_kernels, kernel queries.

@@ -42,9 +42,15 @@ std::vector<Bytes> PiecesOf(std::span<const Bytes> regions) {
   return pieces;
 }
 
-std::vector<PieceHash> HashesOf(std::span<const Bytes> pieces, ThreadPool& pool, int threads) {
+std::int64_t HashTasksOf(std::span<const Bytes> regions) {
+  std::size_t bytes = 0;
+  for (const Bytes region : regions) bytes += region.size();
+  return static_cast<std::int64_t>(bytes / kPieceBytes) / kPiecesOfATask;
+}
+
+std::vector<PieceHash> HashesOf(std::span<const Bytes> pieces, ThreadPool::Team& team) {
   Work work{pieces, std::vector<PieceHash>(pieces.size())};
-  pool.Run(threads, static_cast<std::int64_t>(pieces.size()), kPiecesOfATask, &work, HashPieces);
+  team.Run(static_cast<std::int64_t>(pieces.size()), kPiecesOfATask, &work, HashPieces);
   return std::move(work.hashes);
 }
 
@@ -56,8 +62,8 @@ Digest ContentDigest(std::span<const Bytes> regions, std::span<const PieceHash> 
   return Sha256Of(out.str());
 }
 
-Digest ContentDigest(std::span<const Bytes> regions, ThreadPool& pool, int threads) {
-  return ContentDigest(regions, HashesOf(PiecesOf(regions), pool, threads));
+Digest ContentDigest(std::span<const Bytes> regions, ThreadPool::Team& team) {
+  return ContentDigest(regions, HashesOf(PiecesOf(regions), team));
 }
 
 }  // namespace stoker::cpu

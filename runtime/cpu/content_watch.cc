@@ -12,8 +12,8 @@ constexpr std::int64_t kLeastNs = 10'000;
 
 }  // namespace
 
-ContentWatch::ContentWatch(std::span<const Bytes> regions, ThreadPool& pool, int threads)
-    : pieces_(PiecesOf(regions)), hashes_(HashesOf(pieces_, pool, threads)) {
+ContentWatch::ContentWatch(std::span<const Bytes> regions, ThreadPool::Team& team)
+    : pieces_(PiecesOf(regions)), hashes_(HashesOf(pieces_, team)) {
   std::size_t first = 0;
   for (const Bytes region : regions) {
     first_pieces_.push_back(first);

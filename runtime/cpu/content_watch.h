@@ -1,5 +1,4 @@
-// ContentWatch: does memory still hold what it held? Who writes behind PyTorch's back (`.data`, a
-// shared NumPy array, a tensor made in inference mode) changes neither address nor version.
+// ContentWatch: compares memory with hashes of what it held, piece after piece.
 #pragma once
 
 #include <atomic>
@@ -11,29 +10,27 @@
 #include <vector>
 
 #include "protocol/base/digest.h"
+#include "runtime/content_watch.h"
 #include "runtime/cpu/content_digest.h"
 #include "runtime/cpu/thread_pool.h"
 
 namespace stoker::cpu {
 
-// Thread-safe. Holds no reference to the memory, which must be valid in each Look.
-class ContentWatch {
+class ContentWatch final : public stoker::ContentWatch {
  public:
   // Looking takes one part in so many of the calls' own time.
   static constexpr int kShare = 100;
 
-  // Reads all regions. `threads`: at most what pool.Prepare returned.
-  ContentWatch(std::span<const Bytes> regions, ThreadPool& pool, int threads);
+  // Reads all regions.
+  ContentWatch(std::span<const Bytes> regions, ThreadPool::Team& team);
 
-  // Of what was read.
-  const Digest& digest() const { return digest_; }
+  const Digest& digest() const override { return digest_; }
 
-  // After a call that took `elapsed`: looks at the pieces whose turn it is. All have had their turn
-  // when the calls have taken kShare times what reading all memory takes.
-  void Look(std::chrono::nanoseconds elapsed);
+  // Looks at the pieces whose turn it is. All have had their turn when the calls have taken kShare
+  // times what reading all memory takes.
+  void Look(std::chrono::nanoseconds elapsed) override;
 
-  // The region that was seen to hold something else.
-  std::optional<std::size_t> Changed() const;
+  std::optional<std::size_t> Changed() const override;
 
  private:
   std::vector<Bytes> pieces_;

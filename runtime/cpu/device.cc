@@ -1,23 +1,48 @@
 #include "runtime/cpu/device.h"
 
+#include <cstring>
 #include <utility>
 
-#include "runtime/cpu/device_state.h"
+#include "runtime/cpu/content_watch.h"
+#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/launch_list.h"
+#include "runtime/cpu/queue.h"
 
 namespace stoker::cpu {
 
 Result<std::unique_ptr<Device>> Device::Create() {
   // Host() also asks for the AMX permission, which kernels with amx_bf16 need.
   STOKER_TRY(Target host, Target::Host());
-  auto state = std::make_unique<State>();
-  state->host = std::move(host);
-  return std::unique_ptr<Device>(new Device(std::move(state)));
+  return std::unique_ptr<Device>(new Device(std::move(host)));
 }
 
-Device::Device(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Device::~Device() = default;
+Result<std::shared_ptr<const LoadedKernel>> Device::LoadKernel(const Digest& blob,
+                                                               std::string_view bytes) {
+  STOKER_TRY(std::shared_ptr<const LoadedKernel> kernel, Kernel::Load(blob, bytes));
+  return kernel;
+}
 
-const Target& Device::host() const { return state_->host; }
-std::vector<Digest> Device::LoadedKernels() const { return state_->kernels.Keys(); }
+Result<DeviceMemory> Device::Allocate(std::int64_t bytes) {
+  STOKER_TRY(Region region, Region::Allocate(bytes));
+  return SharedMemory(std::make_shared<const Region>(std::move(region)));
+}
+
+Result<DeviceMemory> Device::AllocateWith(std::string_view contents) {
+  STOKER_TRY(DeviceMemory memory, Allocate(static_cast<std::int64_t>(contents.size())));
+  std::memcpy(memory.data(), contents.data(), contents.size());
+  return memory;
+}
+
+std::unique_ptr<const stoker::LaunchList> Device::Ready(
+    std::span<const SizedLaunch> launches, const ArenaUse& arena, const AddressLayout& layout,
+    std::span<const std::shared_ptr<const LoadedKernel>> kernels) const {
+  return std::make_unique<const LaunchList>(launches, arena, layout, kernels);
+}
+
+std::unique_ptr<stoker::ContentWatch> Device::Watch(std::span<const Bytes> regions,
+                                                    stoker::Queue& queue) {
+  ThreadPool::Team team = static_cast<Queue&>(queue).Gather(HashTasksOf(regions));
+  return std::make_unique<ContentWatch>(regions, team);
+}
 
 }  // namespace stoker::cpu

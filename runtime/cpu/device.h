@@ -1,39 +1,37 @@
-// Device: this process's processor cores, and what executables on them share: the thread pool, the
-// loaded kernels and constants, the prepared parameters, the arenas.
+// Device: this process's processor cores.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
+#include <span>
+#include <string_view>
 
-#include "protocol/base/digest.h"
-#include "protocol/base/result.h"
-#include "protocol/key/target.h"
+#include "runtime/cpu/arena_pool.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/device.h"
 
 namespace stoker::cpu {
 
-// Gives the bytes of a blob; called only for blobs that are not loaded yet.
-using BlobSource = std::function<Result<std::string>(const Digest& blob)>;
-
-// Thread-safe. Must outlive the executables and bindings made on it. A process needs one.
-class Device {
+class Device final : public stoker::Device {
  public:
   // Threads are started by the first call that wants them.
   static Result<std::unique_ptr<Device>> Create();
 
-  ~Device();
-
-  const Target& host() const;
-  // Digests of the kernel blobs that are loaded, sorted: what need not be sent again.
-  std::vector<Digest> LoadedKernels() const;
+  Result<std::shared_ptr<const LoadedKernel>> LoadKernel(const Digest& blob,
+                                                         std::string_view bytes) override;
+  Result<DeviceMemory> Allocate(std::int64_t bytes) override;
+  Result<DeviceMemory> AllocateWith(std::string_view contents) override;
+  std::unique_ptr<const LaunchList> Ready(
+      std::span<const SizedLaunch> launches, const ArenaUse& arena, const AddressLayout& layout,
+      std::span<const std::shared_ptr<const LoadedKernel>> kernels) const override;
+  std::unique_ptr<stoker::ContentWatch> Watch(std::span<const Bytes> regions,
+                                              stoker::Queue& queue) override;
 
  private:
-  friend class Executable;
-  struct State;  // device_state.h
-  explicit Device(std::unique_ptr<State> state);
+  friend class Queue;
+  explicit Device(Target target) : stoker::Device(std::move(target)) {}
 
-  std::unique_ptr<State> state_;
+  ThreadPool threads_;
+  ArenaPool arenas_;
 };
 
 }  // namespace stoker::cpu

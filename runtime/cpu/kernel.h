@@ -7,10 +7,11 @@
 #include "protocol/artifact/kernel_abi.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
+#include "runtime/device.h"
 
 namespace stoker::cpu {
 
-class Kernel {
+class Kernel final : public LoadedKernel {
  public:
   // DataLoss, naming `blob`, when the bytes do not have that digest, are no x86-64 shared object,
   // or do not export kKernelSymbol.
@@ -18,7 +19,7 @@ class Kernel {
 
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
-  ~Kernel();
+  ~Kernel() override;
 
   CpuKernelFn function() const { return function_; }
 

@@ -16,6 +16,8 @@
 
 #include "protocol/base/file_descriptor.h"
 #include "runtime/cpu/content_digest.h"
+#include "runtime/cpu/queue.h"
+#include "runtime/cpu/region.h"
 
 namespace stoker::cpu {
 namespace {
@@ -73,7 +75,7 @@ bool HasRoom(const std::string& folder, std::uint64_t bytes) {
   return std::uint64_t{found.f_bavail} * found.f_frsize >= bytes + kSpareBytes;
 }
 
-Bytes BytesOf(const Region& memory) {
+Bytes BytesOf(const DeviceMemory& memory) {
   return {memory.data(), static_cast<std::size_t>(memory.size())};
 }
 
@@ -94,8 +96,8 @@ std::string PreparedStore::PathOf(const Digest& key) const {
   return options_.folder + "/" + key.ToHex() + kSuffix;
 }
 
-std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes, ThreadPool& pool,
-                                          int threads) {
+std::optional<DeviceMemory> PreparedStore::Find(const Digest& key, std::int64_t bytes,
+                                                stoker::Queue& queue) {
   if (!Takes(bytes)) return std::nullopt;
   const std::string path = PathOf(key);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -111,20 +113,27 @@ std::optional<Region> PreparedStore::Find(const Digest& key, std::int64_t bytes,
   Footer footer;
   if (status.st_size != bytes + static_cast<off_t>(sizeof footer)) return refuse();
   if (pread(file.get(), &footer, sizeof footer, bytes) != sizeof footer) return refuse();
-  Result<Region> memory = Region::MapFile(file.get(), bytes);
-  if (!memory.ok()) return std::nullopt;
-  const Bytes content = BytesOf(*memory);
-  const Footer expected = FooterOf(key, ContentDigest({&content, 1}, pool, threads));
+  Result<Region> mapped = Region::MapFile(file.get(), bytes);
+  if (!mapped.ok()) return std::nullopt;
+  const auto region = std::make_shared<const Region>(std::move(mapped).value());
+  DeviceMemory memory = SharedMemory(region);
+  const Bytes content = BytesOf(memory);
+  ThreadPool::Team team = static_cast<Queue&>(queue).Gather(HashTasksOf({&content, 1}));
+  const Footer expected = FooterOf(key, ContentDigest({&content, 1}, team));
   if (std::memcmp(&footer, &expected, sizeof footer) != 0) return refuse();
   futimens(file.get(), nullptr);  // Used now; eviction looks at it.
   Tell(PreparedOutcome::kFound);
-  return std::move(memory).value();
+  background_.Post([this, found = std::weak_ptr(region)] {
+    const std::shared_ptr<const Region> used = found.lock();
+    if (used != nullptr) used->LeaveFile([this] { return !background_.IsAwaited(); });
+  });
+  return memory;
 }
 
-void PreparedStore::Keep(const Digest& key, std::shared_ptr<const Prepared> prepared) {
+void PreparedStore::Keep(const Digest& key, DeviceMemory memory) {
   if (!is_local_) return;
-  background_.Post([this, key, prepared = std::move(prepared)] {
-    if (Write(key, prepared->memory())) Evict();
+  background_.Post([this, key, memory = std::move(memory)] {
+    if (Write(key, memory)) Evict();
   });
   Tell(PreparedOutcome::kMade);
 }
@@ -136,13 +145,6 @@ void PreparedStore::Tell(PreparedOutcome outcome) {
   });
 }
 
-void PreparedStore::Settle(std::weak_ptr<const Prepared> prepared) {
-  background_.Post([this, prepared = std::move(prepared)] {
-    const std::shared_ptr<const Prepared> found = prepared.lock();
-    if (found != nullptr) found->memory().LeaveFile([this] { return !background_.IsAwaited(); });
-  });
-}
-
 void PreparedStore::Flush(std::chrono::milliseconds timeout) {
   if (background_.Drain(timeout)) return;
   gives_up_ = true;
@@ -150,7 +152,7 @@ void PreparedStore::Flush(std::chrono::milliseconds timeout) {
   gives_up_ = false;
 }
 
-bool PreparedStore::Write(const Digest& key, const Region& memory) {
+bool PreparedStore::Write(const Digest& key, const DeviceMemory& memory) {
   std::error_code error;
   if (fs::create_directories(options_.folder, error)) {
     fs::permissions(options_.folder, fs::perms::owner_all, error);
@@ -174,8 +176,8 @@ bool PreparedStore::Write(const Digest& key, const Region& memory) {
       return abandon();
     }
   }
-  ThreadPool pool;
-  const Footer footer = FooterOf(key, ContentDigest({&content, 1}, pool, 1));
+  ThreadPool::Team alone = ThreadPool().Gather(1);
+  const Footer footer = FooterOf(key, ContentDigest({&content, 1}, alone));
   if (!WriteAll(file.get(), {reinterpret_cast<const char*>(&footer), sizeof footer}) ||
       rename(unfinished.c_str(), PathOf(key).c_str()) != 0) {
     return abandon();

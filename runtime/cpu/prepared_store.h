@@ -4,8 +4,7 @@
 // A file is named by what was done to which contents, never by a path or a model's name. It is
 // mapped read-only: processes share its pages. It is written in the background, under another name
 // until it is whole, and ends with a checksum that is looked at before each use; a damaged file is
-// deleted, and the weights are packed. Nothing here fails a call: without the store it takes
-// longer.
+// deleted, and the weights are packed.
 #pragma once
 
 #include <atomic>
@@ -20,9 +19,7 @@
 
 #include "protocol/base/digest.h"
 #include "runtime/cpu/background_thread.h"
-#include "runtime/cpu/prepared.h"
-#include "runtime/cpu/region.h"
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/prepared_store.h"
 
 namespace stoker::cpu {
 
@@ -31,8 +28,8 @@ enum class PreparedOutcome {
   kMade,   // There was no whole file: packed, to be kept in one.
 };
 
-// Thread-safe. In a child of a fork it finds and keeps nothing.
-class PreparedStore {
+// In a child of a fork it finds and keeps nothing.
+class PreparedStore final : public stoker::PreparedStore {
  public:
   struct Options {
     std::string folder;          // Made at the first Keep, readable by its user alone.
@@ -47,23 +44,21 @@ class PreparedStore {
   // Its end waits for what is being written.
   explicit PreparedStore(Options options, OnOutcome on_outcome = nullptr);
 
-  // Is prepared memory of this size kept? False also where the folder lies on a network, whose
-  // failures would end the process that has a file mapped.
-  bool Takes(std::int64_t bytes) const;
+  // False also where the folder lies on a network, whose failures would end the process that has a
+  // file mapped.
+  bool Takes(std::int64_t bytes) const override;
 
   const Options& options() const { return options_; }
   // Of all its files, now.
   std::int64_t BytesKept() const;
 
-  // The memory kept under `key`, if it has `bytes` bytes and is whole.
-  std::optional<Region> Find(const Digest& key, std::int64_t bytes, ThreadPool& pool, int threads);
-
-  // Writes it in the background if the disk has room; it is held until then.
-  void Keep(const Digest& key, std::shared_ptr<const Prepared> prepared);
-
-  // Moves what was found to huge pages in the background: a start need not wait for them, and later
+  // Moves what it finds to huge pages in the background: a start need not wait for them, and later
   // calls are faster with them.
-  void Settle(std::weak_ptr<const Prepared> prepared);
+  std::optional<DeviceMemory> Find(const Digest& key, std::int64_t bytes,
+                                   stoker::Queue& queue) override;
+
+  // Writes it in the background if the disk has room.
+  void Keep(const Digest& key, DeviceMemory memory) override;
 
   // Waits until everything is written; what is not by then is given up, and so is moving.
   void Flush(std::chrono::milliseconds timeout);
@@ -76,7 +71,7 @@ class PreparedStore {
   };
 
   void Tell(PreparedOutcome outcome);
-  bool Write(const Digest& key, const Region& memory);
+  bool Write(const Digest& key, const DeviceMemory& memory);
   std::vector<Entry> Entries() const;
   void Evict() const;
   std::string PathOf(const Digest& key) const;

@@ -110,4 +110,10 @@ Region::~Region() {
   }
 }
 
+DeviceMemory SharedMemory(std::shared_ptr<const Region> region) {
+  std::byte* const data = region->data();
+  const std::int64_t size = region->size();
+  return {data, size, std::move(region)};
+}
+
 }  // namespace stoker::cpu

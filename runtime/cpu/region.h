@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "protocol/base/result.h"
+#include "runtime/device_memory.h"
 
 namespace stoker::cpu {
 
@@ -37,5 +39,8 @@ class Region {
   std::int64_t size_ = 0;
   std::size_t mapped_ = 0;  // Bytes of the mapping; 0: from the heap.
 };
+
+// The same memory, to be shared.
+DeviceMemory SharedMemory(std::shared_ptr<const Region> region);
 
 }  // namespace stoker::cpu

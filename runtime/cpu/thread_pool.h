@@ -1,8 +1,10 @@
-// ThreadPool: spreads the tasks of a launch over the calling thread and a few persistent workers.
+// ThreadPool: spreads the tasks of launches over the calling threads and a few persistent workers.
 //
 // A launch on two threads costs about a microsecond of synchronization while launches follow each
 // other closely: workers spin for kSpinMicroseconds after the last one before they sleep.
 #pragma once
+
+#include <sched.h>
 
 #include <cstdint>
 #include <memory>
@@ -11,36 +13,66 @@
 namespace stoker::cpu {
 
 inline constexpr int kMaxThreads = 256;
+inline constexpr int kMaxTeams = 64;
 inline constexpr int kSpinMicroseconds = 50;
 // Each thread starts with its own share of the chunks and then takes over what others have not
 // begun, so that one that is held up delays at most its current chunk.
 inline constexpr std::int64_t kChunksPerThread = 4;
 
-// Thread-safe. A launch that finds the workers busy with another caller's runs on its own thread.
+// CPUs that the calling thread may run on.
+cpu_set_t AllowedCpus();
+
+// Thread-safe. Callers at the same time share the CPUs that they may run on: each gets as many
+// threads as it wants, or its part. Who arrives gets its workers as soon as they have finished the
+// chunks they are in; who stays gets those of one that has left with its next launch.
 class ThreadPool {
+  class Crew;
+
  public:
-  ThreadPool();
+  // Runs `body(context, begin, end, thread)` over disjoint ranges that cover the tasks, `thread`
+  // never being the same at the same time in one team.
+  using Body = void (*)(const void* context, std::int64_t begin, std::int64_t end, int thread);
+
+  // One caller's threads for a series of launches. Not thread-safe.
+  class Team {
+   public:
+    Team(Team&& other) noexcept;
+    Team& operator=(Team&&) = delete;
+    ~Team();  // Workers stay with the next team unless another needs them.
+
+    // Bodies are given numbers below this; at times fewer threads take part.
+    int threads() const { return threads_; }
+
+    // Covers [0, tasks) with ranges at least `min_tasks_per_chunk` long (if there are as many).
+    // Returns when all have run.
+    void Run(std::int64_t tasks, std::int64_t min_tasks_per_chunk, const void* context, Body body);
+
+   private:
+    friend class ThreadPool;
+    Team(Crew* crew, int squad, int threads) : crew_(crew), squad_(squad), threads_(threads) {}
+
+    Crew* crew_;  // Null: the caller alone.
+    int squad_;
+    int threads_;
+  };
+
+  // `allowed_cpus`: asked on the thread that gathers.
+  explicit ThreadPool(cpu_set_t (*allowed_cpus)() = AllowedCpus);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Call before a series of launches. Returns how many threads they may use: `wanted` (0: no wish),
-  // but no more than the CPUs the calling thread may run on. Starts missing workers, gives them the
-  // caller's affinity, and wakes them. After a fork, the child's first call starts workers anew.
-  int Prepare(int wanted);
-
-  // Runs `body(context, begin, end, thread)` over disjoint ranges that cover [0, tasks), each at
-  // least `min_tasks_per_chunk` long (if there are as many), with `thread` in [0, threads), never
-  // the same at the same time. Returns when all have run. `threads` is at most what Prepare
-  // returned.
-  using Body = void (*)(const void* context, std::int64_t begin, std::int64_t end, int thread);
-  void Run(int threads, std::int64_t tasks, std::int64_t min_tasks_per_chunk, const void* context,
-           Body body);
+  // Workers for the calling thread until the team's end: `wanted` threads (0: no wish), but no more
+  // than the CPUs the caller may run on, which workers are bound to as well. Starts those that are
+  // missing and wakes them. Callers beyond kMaxTeams compute on their own threads. After a fork,
+  // the child's first call starts workers anew.
+  Team Gather(int wanted);
 
  private:
-  class Crew;
+  Crew* CrewOfThisProcess();
 
-  std::mutex mutex_;  // Guards the making of crew_ and its size.
+  cpu_set_t (*const allowed_cpus_)();
+  std::mutex mutex_;  // Guards the making of crew_.
   std::unique_ptr<Crew> crew_;
 };
 

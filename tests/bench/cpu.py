@@ -17,6 +17,7 @@ import sys
 import torch
 
 import peers
+import processors
 import store
 import turns
 import without_amx
@@ -56,8 +57,9 @@ def starts_of(implementation, repeats):
     return repeats * (2 if implementation in CACHING else 1)
 
 
-def group_of(bench, turn, kept, model, dtype, batch, implementations, repeats):
-    """The rows of one model, dtype and batch, each cold start on an empty cache; what was kept is not measured."""
+def group_of(bench, turn, kept, model, dtype, batch, implementations, repeats, timed_on):
+    """The rows of one model, dtype and batch, each cold start on an empty cache; what was kept is not measured.
+    `timed_on`: the processors of timed calls, or None."""
     group = f"{model}-{dtype}-{batch}"
     if rows := kept.read(group):
         return rows
@@ -74,7 +76,10 @@ def group_of(bench, turn, kept, model, dtype, batch, implementations, repeats):
                     timed[name].append(bench.start_in_turns(*cases, name, cache, "warm" if name in CACHING else ""))
                     started.callback(timed[name][-1].close)
         with turn.alone():
-            turns.take([start for starts in timed.values() for start in starts], TURNS, SECONDS_PER_TURN)
+            all_starts = [start for starts in timed.values() for start in starts]
+            for start in all_starts if timed_on else []:
+                start.keep_to(timed_on)
+            turns.take(all_starts, TURNS, SECONDS_PER_TURN)
     rows = []
     for name, starts in timed.items():
         last = [start.figures for start in starts]
@@ -160,6 +165,8 @@ def main():
     parser.add_argument("--side-by-side", type=int, default=1, metavar="N",
                         help="start N models at once: first calls wait for each other, and are slower; each is timed"
                              " while no other computes (default: 1)")
+    parser.add_argument("--processors", type=processors.parse, metavar="LIST",
+                        help="time calls on these processors alone, one of each core (processors.py N finds them)")
     parser.add_argument("--keep", metavar="FOLDER",
                         help="keep what is measured there, and go on from what a run of this commit kept")
     store.add_arguments(parser)
@@ -181,7 +188,7 @@ def main():
         torch.set_num_threads(arguments.threads)
         os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     run = {**store.conditions(torch.get_num_threads()), "without_amx": arguments.without_amx,
-           "side_by_side": arguments.side_by_side}
+           "side_by_side": arguments.side_by_side, "processors": arguments.processors}
     kept = store.Kept(arguments.keep, {**run, "starts": arguments.starts, "of": chosen})
     say(f"{machine()}, {run['threads']} threads, {run['target']}, PyTorch {torch.__version__}")
     for why in absent.values():
@@ -197,7 +204,7 @@ def main():
     turn = Gate()
 
     def measure_group(group):
-        rows = group_of(bench, turn, kept, *group, arguments.starts)
+        rows = group_of(bench, turn, kept, *group, arguments.starts, arguments.processors)
         if arguments.side_by_side == 1:  # Beside others a thread has no core for itself.
             measure_peaks()
         return rows

@@ -5,7 +5,8 @@
 // All connect first; spread over SECONDS, each asks /v1/lookup, where that misses /v1/compile, and
 // again with the graph where the daemon asks for it. Prints for each client the moments of its
 // first request and of its last byte, in seconds since 1970, and 1 if it got an artifact. One
-// thread: it must not take the daemon's processors.
+// thread, and no memory that is first touched when an answer comes: clients are on hosts of their
+// own, and what this program takes of the processors the daemon does not have.
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -32,6 +34,7 @@ namespace http = boost::beast::http;
 using Errors = boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 64 << 10;
+constexpr std::size_t kAnswerBytes = 64 << 10;  // More has its place made when it comes.
 
 struct Bodies {
   std::string lookup;
@@ -63,11 +66,22 @@ bool EndsWithBundle(std::string_view body) {
   return event.ok() && std::holds_alternative<wire::Bundle>(*event);
 }
 
+using Parser = http::response_parser<http::string_body>;
+
+std::unique_ptr<Parser> MakeParser() {
+  auto parser = std::make_unique<Parser>();
+  parser->body_limit(wire::kMaxMessageBytes);
+  return parser;
+}
+
 class Visitor {
  public:
   Visitor(asio::io_context& context, const Bodies& bodies)
-      : socket_(context), timer_(context), bodies_(bodies) {
-    buffer_.reserve(kReadBytes);  // Beast reads what is reserved, at least 512 bytes.
+      : socket_(context), timer_(context), bodies_(bodies), answer_parser_(MakeParser()) {
+    // Beast reads what is reserved, at least 512 bytes.
+    std::memset(buffer_.prepare(kReadBytes).data(), 0, kReadBytes);
+    answer_parser_->get().body().assign(kAnswerBytes, '\0');
+    answer_parser_->get().body().clear();
   }
 
   void Connect(std::uint16_t port) {
@@ -77,8 +91,10 @@ class Visitor {
 
   void StartAfter(std::chrono::microseconds delay) {
     timer_.expires_after(delay);
-    timer_.async_wait(
-        [this](Errors) { Post("/v1/lookup", bodies_.lookup, [this] { HaveLookedUp(); }); });
+    timer_.async_wait([this](Errors) {
+      asked_s_ = Now();
+      Post("/v1/lookup", bodies_.lookup, MakeParser(), [this] { HaveLookedUp(); });
+    });
   }
 
   // Looks at what came only now: it would take the daemon's processors.
@@ -90,15 +106,14 @@ class Visitor {
  private:
   using Then = std::function<void()>;
 
-  void Post(const char* path, const std::string& body, Then then) {
+  void Post(const char* path, const std::string& body, std::unique_ptr<Parser> parser, Then then) {
+    parser_ = std::move(parser);
     request_ = {http::verb::post, path, 11, body};
     request_.set(http::field::host, "127.0.0.1");
     request_.set(http::field::content_type, "application/x-protobuf");
     request_.prepare_payload();
     http::async_write(socket_, request_, [this, then = std::move(then)](Errors error, std::size_t) {
       if (error) return End(false);
-      parser_ = std::make_unique<http::response_parser<http::string_body>>();
-      parser_->body_limit(wire::kMaxMessageBytes);
       http::async_read(socket_, buffer_, *parser_,
                        [this, then](Errors failed, std::size_t) { failed ? End(false) : then(); });
     });
@@ -106,12 +121,13 @@ class Visitor {
 
   void HaveLookedUp() {
     if (status() != http::status::not_found) return End(status() == http::status::ok);
-    Post("/v1/compile", bodies_.compile, [this] {
+    Post("/v1/compile", bodies_.compile, std::move(answer_parser_), [this] {
       // The field that the error names (WIRE.md).
       const bool wants_graph =
+          status() != http::status::ok &&
           parser_->get().body().find("compile.graph_digest") != std::string::npos;
       if (!wants_graph) return HaveCompiled();
-      Post("/v1/compile", bodies_.compile_with_graph, [this] { HaveCompiled(); });
+      Post("/v1/compile", bodies_.compile_with_graph, MakeParser(), [this] { HaveCompiled(); });
     });
   }
 
@@ -132,7 +148,8 @@ class Visitor {
   const Bodies& bodies_;
   http::request<http::string_body> request_;
   boost::beast::flat_buffer buffer_;
-  std::unique_ptr<http::response_parser<http::string_body>> parser_;
+  std::unique_ptr<Parser> parser_;
+  std::unique_ptr<Parser> answer_parser_;  // That of the artifact, as a rule.
   double asked_s_ = 0;
   double ended_s_ = 0;
   bool served_ = false;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/machine/machine.h"
 #include "protocol/key/target.h"
 #include "tests/bench/processor_peak.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
@@ -196,7 +197,7 @@ void MeasureContraction(const Row& row, DType dtype, Numerics numerics, const Ta
   func.k = row.k;
   func.n = row.n;
   func.lhs_dtype = dtype;
-  const ProductLayout product = ChooseProductLayout(dtype, numerics, m, row.n, k, target);
+  const ProductLayout product = MachineOf(target).value()->LayoutOf({dtype, numerics, m, row.n, k});
   func.rhs = product.rhs;
   func.parts = product.parts;
   func.operands = {{dtype, false, false},
@@ -278,7 +279,7 @@ void MeasurePack(std::int64_t n, std::int64_t k, bool nk, DType dtype, const Tar
   pack.k = {k};
   pack.n = n;
   pack.source = At(0, dtype, nk ? Affine({{0, 1}, {1, k}}) : Affine({{0, n}, {1, 1}}));
-  pack.layout = ChooseProductLayout(dtype, Numerics::kHighest, 128, n, k, target).rhs;
+  pack.layout = MachineOf(target).value()->LayoutOf({dtype, Numerics::kHighest, 128, n, k}).rhs;
   Memory source(dtype, n * k);
   Memory packed(pack.layout.dtype, PackedElements(pack).constant());
   // "Flops" here are bytes read and written.

@@ -7,8 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/cpu/executable.h"
 #include "runtime/cpu/kernel.h"
+#include "runtime/cpu/queue.h"
+#include "runtime/executable.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
 
 namespace stoker::cpu {
@@ -25,15 +26,17 @@ void RunChain(benchmark::State& state) {
   const auto executable =
       Executable::Load(*device, builder.Bytes(), builder.artifact.request_key, builder.Source())
           .value();
+  Queue queue(*device, threads);
   std::shared_ptr<const Binding> binding;
-  STOKER_CHECK(executable->BindParameters({}, threads, &binding).ok());
+  STOKER_CHECK(executable->BindParameters({}, queue, &binding).ok());
   const std::vector<float> in(static_cast<std::size_t>(n), 1.0F);
   std::vector<float> out(static_cast<std::size_t>(n));
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
   for (auto _ : state) {
-    const auto sizes = executable->Sizes({}).value();
-    STOKER_CHECK(executable->Run(*sizes, *binding, {inputs, outputs, threads}).ok());
+    const auto plan = executable->PlanFor({}).value();
+    Queue call(*device, threads);
+    STOKER_CHECK(executable->Run(*plan, *binding, {inputs, outputs}, call).ok());
   }
   state.counters["per_launch"] = benchmark::Counter(
       kLaunches, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);

@@ -183,6 +183,8 @@ def source(run, command="bench"):
     how = " (the kernel gave nobody AMX tiles: `--without-amx`)" if about.get("without_amx") else ""
     if about.get("side_by_side", 1) > 1:
         how += f" (first calls of {about['side_by_side']} models at once: `--side-by-side`)"
+    if about.get("processors"):
+        how += f" (calls on {len(about['processors'])} of the cores: `--processors`)"
     dirty = " with changes" if about["dirty"] else ""
     return (f"`./dev {command} {run['bench']}`: {about['processor']} ({about['processor_model']}), "
             f"`{about['target']}`{how}, {about['cores']} cores, {about['threads']} threads; {versions}; "

@@ -7,6 +7,8 @@ import sys
 import tempfile
 import threading
 
+import processors
+
 
 class Start:
     """A process whose first line of JSON is its figures, and which answers a number of seconds with a list of what
@@ -52,6 +54,11 @@ class Start:
             self.figures.setdefault("steady_samples_s", []).extend(calls)
         else:
             self.figures |= calls
+
+    def keep_to(self, chosen):
+        """Its threads run on these processors alone from now on."""
+        if "error" not in self.figures:
+            processors.keep_to(self._process.pid, chosen)
 
     def close(self):
         with contextlib.suppress(BrokenPipeError):  # What it was asked and has not read.

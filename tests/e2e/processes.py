@@ -142,7 +142,7 @@ class Between:
                 self.end_headers()
                 self.wfile.write(reply)
 
-            do_GET = do_POST
+            do_GET = do_PUT = do_POST
 
             def log_message(self, *arguments):
                 pass

@@ -170,11 +170,8 @@ def forbid(send, path, status, body):
 
 
 @pytest.fixture
-def daemon(tmp_path):
-    daemon = Daemon(tmp_path)
-    yield daemon
-    daemon.process.kill()
-    daemon.process.wait()
+def daemon(daemon):
+    return daemon()
 
 
 def retold(request, daemon, tells):

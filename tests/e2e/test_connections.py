@@ -16,11 +16,8 @@ CUT_AFTER = 1000  # Bytes: more than any reply that is no content, and less than
 
 
 @pytest.fixture
-def daemon(tmp_path):
-    daemon = Daemon(tmp_path)
-    yield daemon
-    daemon.process.kill()
-    daemon.process.wait()
+def daemon(daemon):
+    return daemon()
 
 
 @pytest.fixture

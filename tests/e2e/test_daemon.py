@@ -1,5 +1,6 @@
 """The daemon's process: addresses, limits, draining, damage, statistics, and the command line about them."""
 
+import contextlib
 import hashlib
 import http.client
 import http.server
@@ -241,6 +242,28 @@ def test_nonsense_and_idle_connections_leave_the_daemon_serving(daemon, site):
         connection.close()
 
 
+def test_a_daemon_whose_cache_folder_is_gone_is_not_ready(daemon, tmp_path):
+    served = daemon()
+    (tmp_path / "cache").rename(tmp_path / "aside")
+    wait_for(lambda: served.call("GET", "/-/ready") == (503, b"the cache folder is gone\n"))
+    assert served.call("GET", "/-/healthy") == (200, b"healthy\n")
+    status = served.status()
+    assert (status["ready"], status["not_ready"]) == (False, "the cache folder is gone")
+    assert served.log.read_text().count(f"the cache folder '{tmp_path}/cache' is gone") == 1
+    assert not (tmp_path / "cache").exists()  # What is mounted there may come back.
+    (tmp_path / "aside").rename(tmp_path / "cache")
+    wait_for(lambda: served.call("GET", "/-/ready") == (200, b"ready\n"))
+    assert served.status()["not_ready"] == ""
+
+
+def test_a_private_daemon_without_its_cache_folder_makes_place(site):
+    assert run(site, SMALL)["source"] == "compiled"
+    pid = site.daemon_pid()
+    shutil.rmtree(site.cache)
+    wait_for(lambda: not is_alive(pid))
+    assert run(site, SMALL)["source"] == "compiled"
+
+
 def test_a_token_file_that_is_written_anew_revokes_nobody_meanwhile(daemon, tmp_path):
     def entry(token):
         digest = hashlib.sha256(token.encode()).hexdigest()
@@ -435,7 +458,7 @@ def test_inspect_and_key_explain(site):
     b = run(site, (32, 64, 8, 4))["request_key"]
     text = site.tool("inspect", a[:12])
     sections = re.findall("^==== (.*) ====$", text, re.MULTILINE)
-    assert sections == ["graph", "groups", "loops", "plan", "llvm", "asm"]
+    assert sections == ["graph", "groups", "loops", "schedules", "plan", "llvm", "asm"]
     for shown in ("dot_general", "flops", "bytes", "define", "vfmadd"):
         assert shown in text
     assert "==== plan" not in site.tool("inspect", a, "--section", "asm")
@@ -465,8 +488,21 @@ def test_doctor_and_stop(site):
     assert "FAIL  daemon" in failure(site, "--url", "unix:/nonexistent/sock", "doctor")
     site.stop()
     assert site.tool("stop") == "No daemon is running.\n"
-    failure(site, "frobnicate", code=2)
-    failure(site, "stats", "--frobnicate", code=2)
+
+
+def test_stop_tells_a_daemon_that_is_not_there_from_one_that_does_not_answer(site):
+    assert site.tool("--url", "unix:/nonexistent/sock", "stop") == "No daemon is running.\n"
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        with contextlib.ExitStack() as queue:
+            for _ in range(4):  # Where there is no room for more, nobody answers.
+                waiting = queue.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex(full.getsockname())
+            for url in (f"http://127.0.0.1:{full.getsockname()[1]}", "http://nowhere.invalid:8471"):
+                said = failure(site, "--url", url, "stop")
+                assert said.startswith(f"stoker: Nobody answers at {url}: "), said
 
 
 OF_ANOTHER_VERSION = b"\x08\x01\x12\x050.0.9\x1a\x03old\x20\x01\x2a\x03cpu"  # protocol_version 1

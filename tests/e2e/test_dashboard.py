@@ -16,11 +16,8 @@ pytestmark = pytest.mark.skipif(not BROWSER, reason="chromium-headless-shell is 
 
 
 @pytest.fixture
-def daemon(tmp_path):
-    daemon = Daemon(tmp_path)
-    yield daemon
-    daemon.process.kill()
-    daemon.process.wait()
+def daemon(daemon):
+    return daemon()
 
 
 def browse(tmp_path, url, size, *arguments):

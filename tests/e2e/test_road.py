@@ -95,5 +95,5 @@ def test_listing_and_inspection_name_the_graph(site):
     listed = json.loads(site.tool("ls", "--json"))
     assert [entry["key"] for entry in listed] == [key]
     text = site.tool("inspect", key[:12])
-    for section in ("graph", "groups", "loops", "plan", "llvm", "asm"):
+    for section in ("graph", "groups", "loops", "schedules", "plan", "llvm", "asm"):
         assert f"==== {section} ====" in text

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from e2e.processes import BUILD, start, wait_for
+from e2e.processes import BUILD, WAIT_S, start, wait_for
 
 SOON_S = 60  # For what takes less than a second on a machine that does nothing else.
 WIDTHS = (8, 4)
@@ -86,6 +86,34 @@ def test_an_option_that_is_out_of_its_range_is_a_usage_error(site, arguments, ex
     assert done.returncode == 2 and expected in done.stderr, done.stderr
 
 
+HOSTILE_WORD = "a\nb\x1b[2J\udcff"  # Of bytes, as the system hands them on.
+
+
+@pytest.mark.parametrize("arguments", [
+    (), (HOSTILE_WORD,), ("stats", HOSTILE_WORD), ("stats", "--" + HOSTILE_WORD), ("stats", "--since"),
+    ("stats", "--since", HOSTILE_WORD), ("ls", "--limit", HOSTILE_WORD), ("ls", "--kind", HOSTILE_WORD),
+    ("purge", "--namespace", HOSTILE_WORD), ("gc", "--to=" + HOSTILE_WORD), ("inspect",), ("record",), ("stats", "--json=x"),
+    ("warm", "m", "--numerics", HOSTILE_WORD), ("pin", "a" * 8, HOSTILE_WORD), ("--url",), ("--url", "", "stats")])
+def test_a_usage_error_is_one_line_that_steers_no_terminal(site, arguments):
+    done = subprocess.run([BUILD / "bin" / "stoker", *arguments], env=site.env, capture_output=True, timeout=SOON_S)
+    said = done.stderr.decode(errors="replace")
+    assert done.returncode == 2 and not done.stdout, said
+    assert said.startswith("stoker: ") and said.endswith(" --help'.\n"), said
+    assert said[:-1].isprintable(), said
+
+
+@pytest.mark.parametrize("arguments", [
+    (HOSTILE_WORD,), ("--" + HOSTILE_WORD,), ("--workers", HOSTILE_WORD), ("--listen", HOSTILE_WORD),
+    ("--config", HOSTILE_WORD), ("--log-level", HOSTILE_WORD), ("--namespace-quota-bytes", HOSTILE_WORD),
+    ("--other-users", HOSTILE_WORD), ("--socket-mode", HOSTILE_WORD), ("--workers",), ("--trusted-signer", HOSTILE_WORD)])
+def test_what_the_daemon_does_not_start_with_is_one_line_that_steers_no_terminal(tmp_path, arguments):
+    done = subprocess.run(
+        [BUILD / "bin" / "stokerd", "--cache-dir", tmp_path / "cache", *arguments], capture_output=True, timeout=SOON_S)
+    said = done.stderr.decode()
+    assert done.returncode == 2 and not done.stdout, said
+    assert said.startswith("stokerd: ") and said[:-1].isprintable() and said.endswith("\n"), said
+
+
 @pytest.mark.parametrize("command", [("stats",), ("ls", "--captures"), ("--help",), ("stats", "--watch", "1s")])
 def test_an_answer_that_cannot_be_written_is_a_failure(daemon, command):
     env = {**os.environ, "STOKER_URL": daemon().url}
@@ -109,7 +137,7 @@ torch.compile(torch.sin, backend="stoker")(torch.ones(8))
 
 def errors_of_job(site, **env):
     done = subprocess.run(
-        [sys.executable, "-c", JOB], env={**site.env, **env}, capture_output=True, text=True, timeout=SOON_S)
+        [sys.executable, "-c", JOB], env={**site.env, **env}, capture_output=True, text=True, timeout=WAIT_S)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

@@ -1,6 +1,7 @@
 """stoker stats over time: what was counted when outlives the daemon, and can be watched."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -28,6 +29,19 @@ def test_since_counts_what_came_after_also_of_a_daemon_that_ended(site):
     recent = stats(site, "--since", "15min")
     assert (recent["compiles"], recent["hits"]["total"]) == (1, 1)
     assert recent["bytes"] == stats(site)["bytes"]
+
+
+def test_jobs_models_and_rates_are_shown(site):
+    run(site, SMALL, STOKER_JOB="train/7")
+    run(site, SMALL, STOKER_JOB="train/7")
+    text = site.tool("stats", "--since", "1h")
+    rows = dict(re.findall(r"^  default: (\S+) +(\d+ +\d+ +\d+) +\S", text, re.MULTILINE))
+    assert rows.pop("train/7").split() == ["1", "1", "1"], text
+    assert [row.split() for row in rows.values()] == [["1", "0", "1"]], text  # The model: who missed did not say which.
+    for title in ("job, last 15 min", "model, last 15 min", "rates  "):
+        assert re.search(f"^{title} ", text, re.MULTILINE), text
+    busy = stats(site)["busy"]
+    assert [job["name"] for job in busy["jobs"]] == ["train/7"]
 
 
 def test_a_history_that_is_damaged_is_begun_anew(site):

@@ -75,7 +75,7 @@ def test_a_namespace_that_is_none_is_no_other_ones(site, tmp_path):
     assert len(keys(site)) == 1
     site.env["STOKER_NAMESPACE"] = os.fsdecode(b"n\xff")
     code, _, error = tool(site, "stats")
-    assert code == 1 and error == "stoker: Namespace 'n?' is not 1 to 64 of a-z 0-9 . _ -\n", (code, error)
+    assert code == 1 and error == "stoker: Namespace 'n?' holds a character outside a-z 0-9 . _ -\n", (code, error)
     del site.env["STOKER_NAMESPACE"]
 
 

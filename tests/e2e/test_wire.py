@@ -8,11 +8,8 @@ OTHER_WIDTHS = (8, 16, 24)
 
 
 @pytest.fixture
-def daemon(tmp_path):
-    daemon = Daemon(tmp_path)
-    yield daemon
-    daemon.process.kill()
-    daemon.process.wait()
+def daemon(daemon):
+    return daemon()
 
 
 @pytest.fixture

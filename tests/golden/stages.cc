@@ -1,8 +1,11 @@
 #include "tests/golden/stages.h"
 
+#include <algorithm>
+
 #include "compiler/compile.h"
 #include "compiler/launch_plan_of.h"
 #include "compiler/launch_plan_text.h"
+#include "compiler/machine/machine.h"
 #include "compiler/pipeline.h"
 #include "compiler/transform/passes.h"
 
@@ -11,24 +14,43 @@ namespace {
 
 struct NamedPass {
   std::string_view name;
-  Result<Graph> (*pass)(const Graph&);
+  Result<Graph> (*pass)(const Graph&, const FusionLimits&);
 };
 
+template <Result<Graph> (*pass)(const Graph&)>
+Result<Graph> ForAny(const Graph& graph, const FusionLimits&) {
+  return pass(graph);
+}
+
 constexpr NamedPass kPasses[] = {
-    {"canonicalize_ops", CanonicalizeOps},
-    {"fold_constants", FoldConstants},
-    {"simplify", Simplify},
-    {"fold_scaling", FoldScaling},
-    {"merge_siblings", MergeSiblings},
+    {"canonicalize_ops", ForAny<CanonicalizeOps>},
+    {"fold_constants", ForAny<FoldConstants>},
+    {"simplify", ForAny<Simplify>},
+    {"fold_scaling", ForAny<FoldScaling>},
+    {"merge_siblings", ForAny<MergeSiblings>},
     {"split_reductions", SplitReductions},
 };
 
-// Kernels in order of their first launch, each once.
-std::string LoopsText(const PipelineResult& pipeline, const PlannedLaunches& planned) {
+// The algorithm of each kernel, in order of their first launch.
+std::string LoopsText(const PipelineResult& pipeline) {
+  std::string text;
+  std::vector<std::string> seen;
+  for (const Step& step : pipeline.program.steps) {
+    const std::string loops = ToString(step.func);
+    if (std::find(seen.begin(), seen.end(), loops) != seen.end()) continue;
+    text += "kernel " + std::to_string(seen.size()) + ": " + step.label + "\n" + loops;
+    seen.push_back(loops);
+  }
+  return text;
+}
+
+// Kernels as they are emitted.
+std::string SchedulesText(const PipelineResult& pipeline, const PlannedLaunches& planned) {
   std::string text;
   for (std::size_t i = 0; i < planned.kernels.size(); ++i) {
     const Step& step = pipeline.program.steps[planned.kernels[i].step];
-    text += "kernel " + std::to_string(i) + ": " + step.label + "\n" + ToString(step.func);
+    text += "kernel " + std::to_string(i) + ": " + step.label + "\n" +
+            ToString(pipeline.kernels.kernels[i]);
   }
   return text;
 }
@@ -51,15 +73,17 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   STOKER_TRY(const Target target, Target::Parse(target_name));
   for (const auto& [name, pass] : kPasses) {
     if (name != stage) continue;
-    STOKER_TRY(const Graph result, pass(graph));
+    STOKER_TRY(const auto machine, MachineOf(target));
+    STOKER_TRY(const Graph result, pass(graph, machine->fusion_limits()));
     return PrintGraph(result);
   }
   STOKER_TRY(const PipelineResult pipeline, RunPipeline(graph, target, options));
   if (stage == "graph") return PrintGraph(pipeline.graph);
+  if (stage == "loops") return LoopsText(pipeline);
   if (stage == "groups") return ToString(pipeline.grouping, pipeline.graph);
   if (stage == "memory") return ToString(pipeline.memory, pipeline.program);
   STOKER_TRY(const PlannedLaunches planned, PlanLaunches(pipeline, target, CompilerEpoch()));
-  if (stage == "loops") return LoopsText(pipeline, planned);
+  if (stage == "schedules") return SchedulesText(pipeline, planned);
   if (stage == "plan") return ToString(planned.plan);
   return InvalidArgument("There is no stage '" + std::string(stage) + "'.");
 }

@@ -79,6 +79,18 @@ BROKEN = {
         {"compiler/codegen/deep.h": '#include "compiler/codegen/emit.h"\n',
          "compiler/ir/loop.h": '#include "compiler/codegen/deep.h"\n'},
         "compiler/ir/loop.h:1: compiler/codegen/deep.h brings in LLVM"),
+    "ir_includes_schedule": (
+        {"compiler/ir/loop.h": '#include "compiler/schedule/group.h"\n',
+         "compiler/schedule/group.h": ""},
+        "compiler/ir/loop.h:1: compiler/ir may not include compiler/schedule/group.h"),
+    "shared_code_includes_a_target": (
+        {"compiler/codegen/llvm/lanes.h": '#include "compiler/codegen/x86/tile.h"\n',
+         "compiler/codegen/x86/tile.h": ""},
+        "compiler/codegen/llvm may not include compiler/codegen/x86/tile.h"),
+    "outer_includes_inner_unnamed": (
+        {"compiler/ir/loop.h": '#include "compiler/schedule/cpu/plan.h"\n',
+         "compiler/schedule/cpu/plan.h": ""},
+        "compiler/ir may not include compiler/schedule/cpu/plan.h"),
     "rocksdb_through_cache_header": (
         {"cache/store.h": "#include <rocksdb/db.h>\n",
          "daemon/service/s.h": '#include "cache/store.h"\n'},

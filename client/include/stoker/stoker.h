@@ -161,11 +161,14 @@ STOKER_API stoker_status* stoker_client_pin(stoker_client* client, const char* n
 /* {"pins": [as above], "bytes", "limit_bytes"} of one namespace; NULL or "": of all. */
 STOKER_API stoker_status* stoker_client_pins(stoker_client* client, const char* name_space,
                                              char** json);
-/* Drains and stops the daemon. UNAVAILABLE when none runs; never starts one. */
+/* Drains and stops the daemon. NOT_FOUND when nobody listens there, UNAVAILABLE when it cannot be
+ * told, as of a host that does not answer; never starts one. */
 STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
 /* The compiler of the daemon that compiles for this client: another one's artifacts are not served.
  * Starts a private daemon if need be. */
 STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text);
+/* INVALID_ARGUMENT, with the rule: no namespace has this name. */
+STOKER_API stoker_status* stoker_check_namespace(const char* name_space);
 /* What artifacts are compiled for on this machine. Asks nobody. */
 STOKER_API stoker_status* stoker_host_target(char** text);
 /* {"url", "tls", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",

@@ -12,8 +12,10 @@
 #include <random>
 #include <utility>
 
+#include "compiler/compile_pipeline.h"
 #include "runtime/cpu/device.h"
-#include "runtime/cpu/executable.h"
+#include "runtime/cpu/queue.h"
+#include "runtime/executable.h"
 #include "tests/unit/compiler/codegen/tile_emulation.h"
 #include "tests/unit/compiler/codegen/x86_targets.h"
 
@@ -79,11 +81,6 @@ std::string Compare(const InterpreterTensor& expected, const InterpreterTensor& 
   return "";
 }
 
-struct Loaded {
-  std::unique_ptr<cpu::Executable> executable;
-  std::shared_ptr<const cpu::Binding> binding;
-};
-
 std::vector<std::string> BytesOf(const std::vector<InterpreterTensor>& tensors) {
   std::vector<std::string> bytes;
   for (const InterpreterTensor& tensor : tensors) bytes.push_back(tensor.ToBytes());
@@ -96,13 +93,13 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
   std::map<Digest, std::string> blobs;
   for (const CompiledKernel& kernel : output.kernels) blobs[Sha256Of(kernel.elf)] = kernel.elf;
   for (const std::string& constant : output.constants) blobs[Sha256Of(constant)] = constant;
-  STOKER_TRY(const std::unique_ptr<cpu::Executable> executable,
-             cpu::Executable::Load(
+  STOKER_TRY(const std::unique_ptr<Executable> executable,
+             Executable::Load(
                  SharedDevice(), EncodeArtifact(output.artifact), output.artifact.request_key,
                  [&](const Digest& digest) -> Result<std::string> { return blobs.at(digest); }));
   const LaunchPlan& plan = executable->plan();
   const std::vector<std::string> bytes = BytesOf(inputs);
-  std::vector<cpu::Parameter> parameters;
+  std::vector<Parameter> parameters;
   std::vector<const void*> pointers;
   std::vector<InputView> views;
   std::vector<std::vector<std::int64_t>> strides(inputs.size());
@@ -120,9 +117,11 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
   if (const auto why = executable->guards().Explain(views)) {
     return FailedPrecondition("Guard: " + *why);
   }
-  std::shared_ptr<const cpu::Binding> binding;
-  STOKER_RETURN_IF_ERROR(executable->BindParameters(parameters, threads, &binding));
-  STOKER_TRY(const std::shared_ptr<const SizedPlan> sizes, executable->Sizes(views));
+  std::shared_ptr<const Binding> binding;
+  cpu::Queue prepares(SharedDevice(), threads);
+  STOKER_RETURN_IF_ERROR(executable->BindParameters(parameters, prepares, &binding));
+  STOKER_TRY(const std::shared_ptr<const ReadyPlan> ready, executable->PlanFor(views));
+  const auto& output_sizes = ready->sizes.output_sizes;
   std::vector<InterpreterTensor> results;
   std::vector<std::string> memory;
   // As many threads as were asked for, and one.
@@ -132,21 +131,22 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
     std::vector<void*> outputs;
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
       std::int64_t count = 1;
-      for (const std::int64_t size : sizes->output_sizes[i]) count *= size;
+      for (const std::int64_t size : output_sizes[i]) count *= size;
       const int element = SizeInBytes(plan.outputs[i].type.dtype);
       memory.emplace_back(static_cast<std::size_t>(count * element), '\x5a');
     }
     for (std::size_t i = 0; i < memory.size(); ++i) {
       outputs.push_back(plan.outputs[i].same_as_input >= 0 ? nullptr : memory[i].data());
     }
-    STOKER_RETURN_IF_ERROR(executable->Run(*sizes, *binding, {pointers, outputs, team}));
+    cpu::Queue queue(SharedDevice(), team);
+    STOKER_RETURN_IF_ERROR(executable->Run(*ready, *binding, {pointers, outputs}, queue));
     if (!before.empty() && memory != before) {
       return Internal("Another number of threads gives other bits.");
     }
     for (std::size_t i = 0; i < memory.size(); ++i) {
       const std::int32_t same = plan.outputs[i].same_as_input;
       results.push_back(InterpreterTensor::FromBytes(
-          plan.outputs[i].type.dtype, sizes->output_sizes[i],
+          plan.outputs[i].type.dtype, output_sizes[i],
           same >= 0 ? bytes[static_cast<std::size_t>(same)] : memory[i]));
     }
   }
@@ -183,7 +183,7 @@ Result<std::vector<Call>> InterpretCalls(const Graph& graph,
 
 // Makes what was compiled for a target run on this processor; see Execution.
 CompileOutput WithEmulatedTiles(CompileOutput output) {
-  output.artifact.target = SharedDevice().host();
+  output.artifact.target = SharedDevice().target();
   for (CompiledKernel& kernel : output.kernels) {
     const Digest digest = Sha256Of(kernel.elf);
     kernel.elf = stoker::WithEmulatedTiles(std::move(kernel.elf));
@@ -213,31 +213,64 @@ void PrintSectionOf(const CompileRequest& request, const std::string& section) {
               listings.ok() ? listings->front().text.c_str() : listings.error().message.c_str());
 }
 
-// Compiles for `target` and compares each call as far as this processor can; empty, or a
-// difference.
+// Runs what was compiled for `target` as far as this processor can; empty, or a difference.
+std::string CompareCompiled(const Target& target, CompileOutput compiled,
+                            const std::vector<Call>& calls, const Tolerance& tolerance,
+                            int threads) {
+  const Execution execution = ExecutionOf(target);
+  for (std::size_t i = 0; i < compiled.kernels.size(); ++i) ReportKernel(target, execution);
+  if (execution == Execution::kNone) return "";
+  if (execution == Execution::kEmulated) compiled = WithEmulatedTiles(std::move(compiled));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::string difference = CompareCall(compiled, calls[i], tolerance, threads);
+    if (difference.empty()) continue;
+    return calls.size() == 1 ? difference : "call " + std::to_string(i) + ": " + difference;
+  }
+  return "";
+}
+
+// Compiles for `target` and compares each call; empty, or a difference.
 std::string CompareFor(const Target& target, const Graph& graph, const std::vector<Call>& calls,
                        const Tolerance& tolerance, int threads, Outcome& outcome) {
-  const bool is_host = target == SharedDevice().host();
+  const bool is_host = target == SharedDevice().target();
   const CompileRequest request{graph, {}, target, {}, CompilerEpoch()};
   if (const char* section = std::getenv("STOKER_INSPECT"); section != nullptr && is_host) {
     PrintSectionOf(request, section);
   }
   CompileHooks hooks;
   hooks.threads = 2;
-  auto compiled = Compile(request, hooks);
+  const auto compiled = Compile(request, hooks);
   if (!compiled.ok()) return "compile: " + compiled.error().message;
   if (is_host) {
     outcome.artifact = compiled->artifact;
     outcome.kernels = compiled->artifact.kernels.size();
   }
-  const Execution execution = ExecutionOf(target);
-  for (std::size_t i = 0; i < compiled->kernels.size(); ++i) ReportKernel(target, execution);
-  if (execution == Execution::kNone) return "";
-  if (execution == Execution::kEmulated) *compiled = WithEmulatedTiles(std::move(*compiled));
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const std::string difference = CompareCall(*compiled, calls[i], tolerance, threads);
-    if (difference.empty()) continue;
-    return calls.size() == 1 ? difference : "call " + std::to_string(i) + ": " + difference;
+  return CompareCompiled(target, *compiled, calls, tolerance, threads);
+}
+
+// The same for each candidate of each kernel in place of the default one.
+std::string CompareCandidates(const Target& target, const Graph& graph,
+                              const std::vector<Call>& calls, Outcome& outcome) {
+  const CompileRequest request{graph, {}, target, {}, CompilerEpoch()};
+  const auto pipeline = RunPipeline(graph, target, request.options);
+  if (!pipeline.ok()) return "pipeline: " + pipeline.error().message;
+  for (const Step& step : pipeline->program.steps) {
+    const auto at = static_cast<std::size_t>(&step - pipeline->program.steps.data());
+    const auto candidates = Candidates(step.func, target);
+    if (!candidates.ok()) return "candidates: " + candidates.error().message;
+    const std::uint32_t kernel = pipeline->kernels.kernel_of[at];
+    if (ToString(candidates->front()) != ToString(pipeline->kernels.kernels[kernel])) {
+      return "the first candidate is not the default:\n" + ToString(candidates->front());
+    }
+    for (std::size_t i = 1; i < candidates->size(); ++i) {
+      PipelineResult other = *pipeline;
+      other.kernels.kernels[kernel] = (*candidates)[i];
+      const auto compiled = CompilePipeline(request, other, {});
+      if (!compiled.ok()) return "compile: " + compiled.error().message;
+      ++outcome.schedules;
+      const std::string difference = CompareCompiled(target, *compiled, calls, {}, 2);
+      if (!difference.empty()) return difference + "\nin\n" + ToString((*candidates)[i]);
+    }
   }
   return "";
 }
@@ -324,6 +357,28 @@ Outcome CheckText(std::string_view text, std::uint64_t seed, const Tolerance& to
     return outcome;
   }
   return CompareWithInterpreter(*graph, RandomInputs(*graph, seed), tolerance);
+}
+
+Outcome CheckCandidates(std::string_view text, std::uint64_t seed) {
+  Outcome outcome;
+  const auto graph = ParseGraph(text);
+  if (!graph.ok()) {
+    outcome.error = "parse: " + graph.error().message;
+    return outcome;
+  }
+  const auto expected = InterpretCalls(*graph, {RandomInputs(*graph, seed)});
+  if (!expected.ok()) {
+    outcome.error = "interpreter: " + expected.error().message;
+    return outcome;
+  }
+  for (const Target& target : X86Targets()) {
+    outcome.error = CompareCandidates(target, *graph, *expected, outcome);
+    if (!outcome.error.empty()) {
+      outcome.error = target.ToString() + ": " + outcome.error;
+      break;
+    }
+  }
+  return outcome;
 }
 
 std::vector<std::string> LabelsOf(const Artifact& artifact) {

@@ -23,9 +23,10 @@ struct Tolerance {
 };
 
 struct Outcome {
-  std::string error;        // Empty: every output is within the tolerance.
-  Artifact artifact;        // For this machine.
-  std::size_t kernels = 0;  // Unique.
+  std::string error;          // Empty: every output is within the tolerance.
+  Artifact artifact;          // For this machine.
+  std::size_t kernels = 0;    // Unique.
+  std::size_t schedules = 0;  // Of CheckCandidates: other than the default ones, over all targets.
 };
 
 // `inputs`: one per graph input. Each call of the executable is made twice, so that what one leaves
@@ -41,6 +42,10 @@ Outcome CompareCallsWithInterpreter(const Graph& graph,
 // The same for a graph in text form with inputs drawn from `seed`: floats from a normal
 // distribution, integers small and not negative, bools by a coin.
 Outcome CheckText(std::string_view text, std::uint64_t seed = 1, const Tolerance& tolerance = {});
+
+// The same for each schedule that Candidates gives for a kernel of the graph, one at a time, with
+// how many there were in `schedules`.
+Outcome CheckCandidates(std::string_view text, std::uint64_t seed = 1);
 
 // Inputs as CheckText draws them; symbols are bound to `symbols`.
 std::vector<InterpreterTensor> RandomInputs(const Graph& graph, std::uint64_t seed,

@@ -152,6 +152,8 @@ TEST_P(WrongConfig, Parse_Fails_NamingOptionValueAndSource) {
 INSTANTIATE_TEST_SUITE_P(
     Table, WrongConfig,
     testing::Values(
+        Wrong{
+            "ZeroByte", {}, {}, "cache_dir = \"/tmp/\\u0000x\"", {"cache_dir", "has a zero byte"}},
         Wrong{"UnknownFlag", {"--worker-count", "1"}, {}, "", {"'--worker-count'"}},
         Wrong{"StrayWord", {"serve"}, {}, "", {"'serve'"}},
         Wrong{"NoValue", {"--workers"}, {}, "", {"'--workers' needs a value"}},

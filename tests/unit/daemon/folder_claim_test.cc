@@ -36,6 +36,26 @@ TEST(FolderClaim, Take_LockIsALink_IsNotFollowed) {
   EXPECT_EQ(text, "somebody's");
 }
 
+TEST(FolderClaim, IsGone_OnceItsFolderOrWhatIsStoredIsNotThere) {
+  TempFolder outer;
+  const std::string folder = outer.path() + "/cache";
+  const std::string aside = outer.path() + "/aside";
+  std::filesystem::create_directories(folder + "/store");
+  const auto claim = FolderClaim::Take(folder, 0ms);
+  ASSERT_TRUE(claim.ok());
+  EXPECT_FALSE((*claim)->IsGone());
+  std::filesystem::rename(folder, aside);
+  EXPECT_TRUE((*claim)->IsGone());
+  std::filesystem::create_directories(folder + "/store");
+  std::ofstream(folder + "/stokerd.lock") << "another one's";
+  EXPECT_TRUE((*claim)->IsGone());
+  std::filesystem::remove_all(folder);
+  std::filesystem::rename(aside, folder);
+  EXPECT_FALSE((*claim)->IsGone());
+  std::filesystem::remove_all(folder + "/store");
+  EXPECT_TRUE((*claim)->IsGone());
+}
+
 TEST(FolderClaim, Take_FolderThatOthersMayWriteTo_IsRefused_ThatOfTheGroupIsClosed) {
   TempFolder folder;
   ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);

@@ -20,6 +20,9 @@ TEST(Log, Text_IsNameAndValue_OnOneLine) {
             R"(compiled request=7f-3 graph='a "b\'\u000ac\u0001?\\' empty='')");
   EXPECT_EQ(TextOfPayload("plain message"), "plain message");
   EXPECT_EQ(TextOfPayload("two\nlines \xff"), "two\\u000alines ?");
+  EXPECT_EQ(TextOfPayload("\xC2\x9B"
+                          "2J 20\xC2\xB0"),
+            "\\u009b2J 20\xC2\xB0");
 }
 
 TEST(Log, Json_IsEscaped) {

@@ -141,8 +141,9 @@ TEST(TopView, Pause_Stopping_AndErrors_Show) {
   frame.is_paused = true;
   frame.error = "Nobody answers.";
   frame.now.status.as_object()["ready"] = false;
+  frame.now.status.as_object()["not_ready"] = "draining";
   EXPECT_THAT(RenderTop(frame, 0, 0),
-              AllOf(HasSubstr("[paused]"), HasSubstr("p go on"), HasSubstr("STOPPING"),
+              AllOf(HasSubstr("[paused]"), HasSubstr("p go on"), HasSubstr("NOT READY: draining"),
                     HasSubstr("NOT ANSWERING: Nobody answers.")));
   frame.has_keys = false;
   EXPECT_THAT(RenderTop(frame, 0, 0), Not(HasSubstr("q quit")));

@@ -180,8 +180,8 @@ TEST_F(UnreachableDaemon, HostTarget_AsksNobody) {
   stoker_text_free(target);
 }
 
-TEST_F(UnreachableDaemon, Stop_IsUnavailable) {
-  EXPECT_EQ(Take(stoker_client_stop(client_)).code, STOKER_UNAVAILABLE);
+TEST_F(UnreachableDaemon, Stop_IsNotFound) {
+  EXPECT_EQ(Take(stoker_client_stop(client_)).code, STOKER_NOT_FOUND);
 }
 
 }  // namespace

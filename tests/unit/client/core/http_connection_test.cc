@@ -297,11 +297,17 @@ TEST(HttpConnection, Usable_BytesThatNobodyAskedForComeLater_IsFalse) {
   connection->reset();
 }
 
-TEST(HttpConnection, Connect_NobodyThere_IsUnavailable) {
-  const auto connection =
-      HttpConnection::Connect(*DaemonUrl::Parse("unix:/nonexistent/stokerd.sock"), 1s);
-  ASSERT_FALSE(connection.ok());
-  EXPECT_EQ(connection.error().code, ErrorCode::kUnavailable);
+TEST(HttpConnection, Connect_NobodyListens_IsNotFound_NobodyAnswers_IsUnavailable) {
+  const std::pair<const char*, ErrorCode> kCases[] = {
+      {"unix:/nonexistent/stokerd.sock", ErrorCode::kNotFound},
+      {"http://127.0.0.1:1", ErrorCode::kNotFound},
+      {"https://127.0.0.1:1", ErrorCode::kNotFound},
+      {"http://nowhere.invalid:8471", ErrorCode::kUnavailable}};
+  for (const auto& [url, code] : kCases) {
+    const auto connection = HttpConnection::Connect(*DaemonUrl::Parse(url), 1s);
+    ASSERT_FALSE(connection.ok()) << url;
+    EXPECT_EQ(connection.error().code, code) << url << ": " << connection.error().message;
+  }
 }
 
 }  // namespace

@@ -22,11 +22,18 @@ Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const KernelFunc& func,
 Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const KernelFunc& func,
                                                          const Target& target,
                                                          Execution execution) {
+  STOKER_TRY(const ScheduledKernel scheduled, ScheduleKernel(func, target));
+  return Make(scheduled, target, execution);
+}
+
+Result<std::unique_ptr<LoadedKernel>> LoadedKernel::Make(const ScheduledKernel& scheduled,
+                                                         const Target& target,
+                                                         Execution execution) {
   std::unique_ptr<LoadedKernel> kernel(new LoadedKernel);
   kernel->execution_ = execution;
-  STOKER_TRY(kernel->launch_, LaunchShapeOf(func, target));
+  kernel->launch_ = scheduled.launch();
   const auto start = std::chrono::steady_clock::now();
-  STOKER_TRY(KernelCode code, GenerateKernel(func, target));
+  STOKER_TRY(KernelCode code, GenerateKernel(scheduled, target));
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   kernel->compile_ms_ = took.count();
   kernel->elf_ = execution == Execution::kEmulated ? WithEmulatedTiles(std::move(code.elf))

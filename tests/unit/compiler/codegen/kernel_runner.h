@@ -13,9 +13,12 @@ namespace stoker {
 
 class LoadedKernel {
  public:
+  // With the best schedule known, or the one given.
   static Result<std::unique_ptr<LoadedKernel>> Make(const KernelFunc& func, const Target& target);
   static Result<std::unique_ptr<LoadedKernel>> Make(const KernelFunc& func, const Target& target,
                                                     Execution execution);
+  static Result<std::unique_ptr<LoadedKernel>> Make(const ScheduledKernel& scheduled,
+                                                    const Target& target, Execution execution);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel&) = delete;
   LoadedKernel& operator=(const LoadedKernel&) = delete;

@@ -82,6 +82,17 @@ TEST(AdminPages, Metrics_CountWhatHappened_LabelsAreEscaped) {
   const auto samples = SamplesOf(daemon.Call("GET", "/metrics").body);
   EXPECT_EQ(samples.at("stoker_hits_total{tier=\"memory\"}"), 1);
   EXPECT_EQ(samples.at("stoker_misses_total{reason=\"no entry\"}"), 1);
+  for (const std::string label : {"kind_", "namespace_"}) {
+    const auto of = [&](const std::string& name) {
+      return samples.at("stoker_" + label + name + "_total{" +
+                        (label == "kind_" ? "kind=\"artifact\"}" : "namespace=\"default\"}"));
+    };
+    EXPECT_EQ(of("hits"), 1);
+    EXPECT_EQ(of("misses"), 1);
+    EXPECT_EQ(of("compiles"), 1);
+    EXPECT_GT(of("compile_seconds"), 0);
+    EXPECT_GT(of("seconds_saved"), 0);
+  }
   EXPECT_EQ(samples.at("stoker_compiles_total"), 1);
   EXPECT_EQ(samples.at("stoker_compile_failures_total"), 1);
   EXPECT_EQ(samples.at("stoker_compile_failures_by_class_total{class=\"diagnostic\"}"), 1);

@@ -103,6 +103,11 @@ class UploadsTest : public testing::Test {
     WaitUntil("it is kept", [&] { return server_->kept_uploads().count > before; });
     return FieldOf(offer, "Location");
   }
+  // Where `part` of a body of `size` bytes is brought now.
+  static std::string Bring(TestPeer& peer, std::string_view part, std::size_t size) {
+    peer.Send(Head("POST", "/x", std::string(kUpload) + Length(size)) + std::string(part));
+    return FieldOf(peer.ReadUntil("\r\n\r\n"), "Location");
+  }
   static std::string Patch(const std::string& location, std::size_t offset, std::string_view rest,
                            const std::string& fields = "") {
     return Head("PATCH", location,
@@ -250,7 +255,7 @@ TEST_F(UploadsTest, WhatIsNoRest_ChangesNothing) {
       {"too much", Patch(location, 3, "defghijk"), "400"},
       {"too little", Patch(location, 3, "defghi"), "400"},
       {"another length", Patch(location, 3, "defghij", "Upload-Length: 11\r\n"), "400"},
-      {"no content", Patch(location, 3, ""), "415"},
+      {"no content", Patch(location, 3, ""), "400"},
       {"another type", Head("PATCH", location, rest + Length(7)) + "defghij", "415"},
       {"no offset",
        Head("PATCH", location, type + "Upload-Complete: ?1\r\n" + Length(7)) + "defghij", "400"},
@@ -258,7 +263,7 @@ TEST_F(UploadsTest, WhatIsNoRest_ChangesNothing) {
        Head("PATCH", location, type + "Upload-Complete: ?0\r\nUpload-Offset: 3\r\n" + Length(7)) +
            "defghij",
        "400"},
-      {"in chunks", Head("PATCH", location, type + rest + "Transfer-Encoding: chunked\r\n"), "4"},
+      {"in chunks", Head("PATCH", location, type + rest + "Transfer-Encoding: chunked\r\n"), "411"},
       {"another method", Head("POST", location, type + rest + Length(7)) + "defghij", "405"},
       {"another upload", Patch("/uploads/x", 3, "defghij"), "404"},
       {"a foreign page", Patch(location, 3, "defghij", "Origin: http://evil\r\n"), "403"},
@@ -274,8 +279,7 @@ TEST_F(UploadsTest, WhatIsNoRest_ChangesNothing) {
 TEST_F(UploadsTest, ConnectionThatNobodyKnowsIsDead_IsTakenOver) {
   Start();
   TestPeer dead(path());
-  dead.Send(Head("POST", "/x", std::string(kUpload) + Length(6)) + "abc");
-  const std::string location = FieldOf(dead.ReadUntil("\r\n\r\n"), "Location");
+  const std::string location = Bring(dead, "abc", 6);
   TestPeer peer(path());
   peer.Send(Head("HEAD", location));
   EXPECT_EQ(FieldOf(peer.ReadUntil("\r\n\r\n"), "Upload-Offset"), "3");
@@ -297,8 +301,7 @@ TEST_F(UploadsTest, Cancelled_IsGone_AndItsConnection) {
   EXPECT_THAT(Ask(Head("DELETE", kept)), StartsWith("HTTP/1.1 204 "));
   EXPECT_THAT(Ask(Head("DELETE", kept)), StartsWith("HTTP/1.1 404 "));
   TestPeer peer(path());
-  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(6)) + "abc");
-  const std::string brought = FieldOf(peer.ReadUntil("\r\n\r\n"), "Location");
+  const std::string brought = Bring(peer, "abc", 6);
   EXPECT_THAT(Ask(Head("DELETE", brought)), StartsWith("HTTP/1.1 204 "));
   EXPECT_EQ(peer.ReadAll(), "");
   EXPECT_THAT(Ask(Head("HEAD", brought)), StartsWith("HTTP/1.1 404 "));
@@ -308,8 +311,7 @@ TEST_F(UploadsTest, Cancelled_IsGone_AndItsConnection) {
 TEST_F(UploadsTest, Cancelled_WhileItsRestComes_IsNotHandled) {
   Start();
   TestPeer peer(path());
-  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(6)) + "abc");
-  const std::string brought = FieldOf(peer.ReadUntil("\r\n\r\n"), "Location");
+  const std::string brought = Bring(peer, "abc", 6);
   EXPECT_THAT(Ask(Head("DELETE", brought)), StartsWith("HTTP/1.1 204 "));
   peer.Send("def");  // Before anybody looks for connections to close.
   EXPECT_EQ(peer.ReadAll(), "");
@@ -376,15 +378,13 @@ TEST_F(UploadsTest, KeptBeyondTheirLimit_TheOldestGo) {
   const std::string first = Break("a", 10);
   const std::string second = Break("b", 10);
   TestPeer peer(path());
-  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(10)) + "c");
-  const std::string third = FieldOf(peer.ReadUntil("\r\n\r\n"), "Location");
+  const std::string third = Bring(peer, "c", 10);
   EXPECT_THAT(Ask(Head("HEAD", third)), StartsWith("HTTP/1.1 204 "));
   EXPECT_THAT(Ask(Head("HEAD", first)), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(Ask(Head("HEAD", second)), StartsWith("HTTP/1.1 204 "));
   EXPECT_EQ(server_->kept_uploads().bytes, 20U);
   TestPeer large(path());
-  large.Send(Head("POST", "/x", std::string(kUpload) + Length(21)) + "d");
-  const std::string fourth = FieldOf(large.ReadUntil("\r\n\r\n"), "Location");
+  const std::string fourth = Bring(large, "d", 21);
   EXPECT_THAT(Ask(Head("HEAD", fourth)), StartsWith("HTTP/1.1 404 "));
   EXPECT_EQ(server_->kept_uploads().count, 2U);
 }
@@ -395,8 +395,7 @@ TEST_F(UploadsTest, TooMany_TheOldestKeptMakesPlace) {
   Start(limits);
   const std::string kept = Break("a", 2);
   TestPeer peer(path());
-  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(2)) + "a");
-  EXPECT_NE(FieldOf(peer.ReadUntil("\r\n\r\n"), "Location"), "");
+  EXPECT_NE(Bring(peer, "a", 2), "");
   EXPECT_THAT(Ask(Head("HEAD", kept)), StartsWith("HTTP/1.1 404 "));
   EXPECT_EQ(server_->kept_uploads().count, 0U);
 }
@@ -406,8 +405,7 @@ TEST_F(UploadsTest, TooManyThatAreBrought_AreOrdinaryRequests) {
   limits.max_uploads = 1;
   Start(limits);
   TestPeer peer(path());
-  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(6)) + "abc");
-  peer.ReadUntil("\r\n\r\n");
+  Bring(peer, "abc", 6);
   EXPECT_THAT(Ask(Head("POST", "/x", std::string(kUpload) + Length(2)) + "ab"),
               AllOf(StartsWith("HTTP/1.1 200 "), EndsWith(" ab.")));
 }
@@ -426,8 +424,7 @@ TEST_F(UploadsTest, Stop_WithOnesThatAreKeptAndBrought_EndsAll) {
   Start();
   Break("a", 2);
   TestPeer peer(path());
-  peer.Send(Head("POST", "/x", std::string(kUpload) + Length(6)) + "abc");
-  peer.ReadUntil("\r\n\r\n");
+  Bring(peer, "abc", 6);
   server_.reset();
   EXPECT_EQ(peer.ReadAll(), "");
 }

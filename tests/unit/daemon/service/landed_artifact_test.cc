@@ -42,6 +42,14 @@ TEST_F(LandedArtifactTest, FrameFor_WhoHoldsNothing_HasAllOfIt_AndIsMadeOnce) {
   EXPECT_EQ(BundleIn(*landed_.FrameFor({}, "compiled")).source, "compiled");
 }
 
+TEST_F(LandedArtifactTest, KeptFrameFor_GivesWhatWasMadeForAnother_AndMakesNone) {
+  EXPECT_EQ(landed_.KeptFrameFor({}, "joined"), nullptr);
+  const auto frame = landed_.FrameFor({}, "joined");
+  EXPECT_EQ(landed_.KeptFrameFor({}, "joined"), frame);
+  EXPECT_EQ(landed_.KeptFrameFor({}, "compiled"), nullptr);
+  EXPECT_EQ(landed_.KeptFrameFor({Sha256Of("one")}, "joined"), nullptr);
+}
+
 TEST_F(LandedArtifactTest, FrameFor_WhatTheCallerHolds_IsLeftOut_InAnyOrder) {
   const std::vector<Digest> held = {Sha256Of("two"), Sha256Of("one")};
   const auto frame = landed_.FrameFor(held, "joined");

@@ -17,7 +17,8 @@ class ContentDigestTest : public testing::Test {
     for (const std::string& region : regions) {
       views.push_back(std::as_bytes(std::span(region.data(), region.size())));
     }
-    return ContentDigest(views, pool_, pool_.Prepare(threads));
+    ThreadPool::Team team = pool_.Gather(threads);
+    return ContentDigest(views, team);
   }
 
   ThreadPool pool_;

@@ -22,7 +22,8 @@ class ContentWatchTest : public testing::Test {
     for (const std::string& region : regions) {
       views.push_back(std::as_bytes(std::span(region.data(), region.size())));
     }
-    return ContentWatch(views, pool_, pool_.Prepare(2));
+    ThreadPool::Team team = pool_.Gather(2);
+    return ContentWatch(views, team);
   }
 
   ThreadPool pool_;

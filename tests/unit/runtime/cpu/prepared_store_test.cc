@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/cpu/device.h"
+#include "runtime/cpu/queue.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker::cpu {
@@ -37,21 +39,22 @@ class PreparedStoreTest : public testing::Test {
         PreparedStore::Options{Folder(), max_bytes, /*min_bytes=*/1});
   }
 
-  static std::shared_ptr<const Prepared> Memory(char fill) {
-    Region memory = Region::Allocate(kBytes).value();
+  DeviceMemory Memory(char fill) const {
+    DeviceMemory memory = device_->Allocate(kBytes).value();
     std::memset(memory.data(), fill, kBytes);
-    return std::make_shared<Prepared>(std::move(memory), nullptr);
+    return memory;
   }
 
   // What a process does that packs: the file is there afterwards.
   void KeepIn(PreparedStore& store, int key, char fill) const {
-    const std::shared_ptr<const Prepared> memory = Memory(fill);
-    store.Keep(Key(key), memory);
+    store.Keep(Key(key), Memory(fill));
     store.Flush(hours(1));
   }
 
-  std::optional<Region> FindIn(PreparedStore& store, int key, std::int64_t bytes = kBytes) {
-    return store.Find(Key(key), bytes, pool_, pool_.Prepare(2));
+  std::optional<DeviceMemory> FindIn(PreparedStore& store, int key,
+                                     std::int64_t bytes = kBytes) const {
+    Queue queue(*device_, 2);
+    return store.Find(Key(key), bytes, queue);
   }
 
   std::string Folder() const { return temp_.path() + "/prepared"; }
@@ -65,12 +68,12 @@ class PreparedStoreTest : public testing::Test {
   }
 
   TempFolder temp_;
-  ThreadPool pool_;
+  const std::unique_ptr<Device> device_ = Device::Create().value();
 };
 
 TEST_F(PreparedStoreTest, Find_WhatAnotherStoreKept_HasItsBytes) {
   KeepIn(*Store(), 1, 'x');
-  const std::optional<Region> found = FindIn(*Store(), 1);
+  const std::optional<DeviceMemory> found = FindIn(*Store(), 1);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->size(), kBytes);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(found->data()) % 64, 0U);
@@ -100,32 +103,30 @@ TEST_F(PreparedStoreTest, Keep_FilesAreTheirUsersAlone) {
 }
 
 TEST_F(PreparedStoreTest, Keep_DestructorWaitsForTheFile) {
-  const std::shared_ptr<const Prepared> memory = Memory('x');
-  Store()->Keep(Key(1), memory);
+  Store()->Keep(Key(1), Memory('x'));
   EXPECT_EQ(Files().size(), 1U);
   EXPECT_TRUE(FindIn(*Store(), 1).has_value());
 }
 
 TEST_F(PreparedStoreTest, Keep_HoldsTheMemoryUntilItIsWritten) {
   const auto store = Store();
-  std::shared_ptr<const Prepared> memory = Memory('x');
-  const std::weak_ptr<const Prepared> watched = memory;
-  store->Keep(Key(1), std::move(memory));
+  auto owner = std::make_shared<const std::string>(kBytes, 'x');
+  const std::weak_ptr<const std::string> watched = owner;
+  auto* const data = reinterpret_cast<std::byte*>(const_cast<char*>(owner->data()));
+  store->Keep(Key(1), DeviceMemory(data, kBytes, std::move(owner)));
   store->Flush(hours(1));
   EXPECT_TRUE(watched.expired());
   EXPECT_TRUE(fs::exists(FileOf(1)));
 }
 
-TEST_F(PreparedStoreTest, Settle_MemoryOfAFile_KeepsItsBytes) {
+TEST_F(PreparedStoreTest, Find_MemoryOfAFile_KeepsItsBytesWhereItLeavesTheFile) {
   const auto store = Store();
   KeepIn(*store, 1, 'x');
-  std::optional<Region> memory = FindIn(*store, 1);
-  ASSERT_TRUE(memory.has_value());
-  const auto found = std::make_shared<const Prepared>(std::move(*memory), nullptr, true);
-  store->Settle(found);
-  store->Settle(std::weak_ptr<const Prepared>());  // Nobody uses it any more.
+  const std::optional<DeviceMemory> found = FindIn(*store, 1);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(FindIn(*store, 1).has_value());  // Nobody uses it any more.
   store->Flush(hours(1));
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(found->memory().data()), kBytes),
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(found->data()), kBytes),
             std::string(kBytes, 'x'));
 }
 
@@ -195,7 +196,7 @@ TEST_F(PreparedStoreTest, Keep_MoreThanTheLimit_LeastRecentlyUsedGoesFirst) {
 TEST_F(PreparedStoreTest, Evict_MappedFile_StaysReadable) {
   const auto store = Store(kFileBytes);
   KeepIn(*store, 1, 'x');
-  const std::optional<Region> found = FindIn(*store, 1);
+  const std::optional<DeviceMemory> found = FindIn(*store, 1);
   ASSERT_TRUE(found.has_value());
   fs::last_write_time(FileOf(1), fs::file_time_type::clock::now() - hours(1));
   KeepIn(*store, 2, 'y');
@@ -261,9 +262,9 @@ TEST_F(PreparedStoreTest, Fork_ChildFindsAndKeepsNothing) {
   KeepIn(*store, 1, 'x');
   const pid_t child = fork();
   if (child == 0) {
-    const std::shared_ptr<const Prepared> memory = Memory('y');
-    const bool found = store->Find(Key(1), kBytes, pool_, 1).has_value();
-    store->Keep(Key(2), memory);
+    Queue alone(*device_, 1);
+    const bool found = store->Find(Key(1), kBytes, alone).has_value();
+    store->Keep(Key(2), Memory('y'));
     store->Flush(hours(1));
     _exit(found || fs::exists(FileOf(2)) ? 1 : 0);
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
 #include <thread>
@@ -46,24 +47,24 @@ int Cpus() {
   return CPU_COUNT(&set);
 }
 
-TEST(ThreadPool_Prepare, GivesNoMoreThanWantedAndThanCpus) {
+TEST(ThreadPool_Gather, GivesNoMoreThanWantedAndThanCpus) {
   ThreadPool pool;
-  EXPECT_EQ(pool.Prepare(1), 1);
-  EXPECT_EQ(pool.Prepare(2), std::min(2, Cpus()));
-  EXPECT_EQ(pool.Prepare(0), std::min(Cpus(), kMaxThreads));
-  EXPECT_EQ(pool.Prepare(100000), std::min(Cpus(), kMaxThreads));
+  EXPECT_EQ(pool.Gather(1).threads(), 1);
+  EXPECT_EQ(pool.Gather(2).threads(), std::min(2, Cpus()));
+  EXPECT_EQ(pool.Gather(0).threads(), std::min(Cpus(), kMaxThreads));
+  EXPECT_EQ(pool.Gather(100000).threads(), std::min(Cpus(), kMaxThreads));
 }
 
-TEST(ThreadPool_Prepare, FollowsTheCallersAffinity) {
+TEST(ThreadPool_Gather, FollowsTheCallersAffinity) {
   ThreadPool pool;
-  pool.Prepare(0);
+  (void)pool.Gather(0);
   int threads = 0;
   std::thread pinned([&] {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
-    threads = pool.Prepare(0);
+    threads = pool.Gather(0).threads();
   });
   pinned.join();
   EXPECT_EQ(threads, 1);
@@ -72,13 +73,13 @@ TEST(ThreadPool_Prepare, FollowsTheCallersAffinity) {
 TEST(ThreadPool_Run, EveryTaskOnce_AnyCountsAndThreads) {
   ThreadPool pool;
   for (const int wanted : {1, 2, 3, 8}) {
-    const int threads = pool.Prepare(wanted);
+    ThreadPool::Team team = pool.Gather(wanted);
     for (const std::int64_t tasks : {0, 1, 2, 3, 7, 8, 9, 1000, 100003}) {
       for (const std::int64_t min_chunk : {1, 3, 5000}) {
         Record record(tasks);
-        pool.Run(threads, tasks, min_chunk, &record, Record::Body);
-        EXPECT_TRUE(record.EachOnce()) << tasks << " tasks on " << threads;
-        EXPECT_LT(record.highest_thread, threads);
+        team.Run(tasks, min_chunk, &record, Record::Body);
+        EXPECT_TRUE(record.EachOnce()) << tasks << " tasks on " << team.threads();
+        EXPECT_LT(record.highest_thread, team.threads());
         if (tasks > 0) EXPECT_GE(record.shortest, std::min(tasks, min_chunk));
       }
     }
@@ -88,10 +89,10 @@ TEST(ThreadPool_Run, EveryTaskOnce_AnyCountsAndThreads) {
 TEST(ThreadPool_Run, ManyInARowAfterSleep_EveryTaskOnce) {
   ThreadPool pool;
   for (int round = 0; round < 20; ++round) {
-    const int threads = pool.Prepare(0);
+    ThreadPool::Team team = pool.Gather(0);
     for (int i = 0; i < 200; ++i) {
       Record record(64);
-      pool.Run(threads, 64, 1, &record, Record::Body);
+      team.Run(64, 1, &record, Record::Body);
       ASSERT_TRUE(record.EachOnce());
     }
     // Long enough for the workers to park.
@@ -99,22 +100,150 @@ TEST(ThreadPool_Run, ManyInARowAfterSleep_EveryTaskOnce) {
   }
 }
 
+// Eight CPUs, whatever this machine has: what counts here is who gets which workers.
+cpu_set_t EightCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int cpu = 0; cpu < 8; ++cpu) CPU_SET(cpu, &set);
+  return set;
+}
+
 TEST(ThreadPool_Run, SeveralCallersAtOnce_EveryTaskOnce) {
-  ThreadPool pool;
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> callers;
-  for (int caller = 0; caller < 3; ++caller) {
-    callers.emplace_back([&, caller] {
-      for (int i = 0; i < 300; ++i) {
-        const int threads = pool.Prepare(1 + (i + caller) % 4);
-        Record record(200);
-        pool.Run(threads, 200, 1, &record, Record::Body);
-        if (!record.EachOnce()) ++wrong;
-      }
-    });
+  for (auto* const cpus : {AllowedCpus, EightCpus}) {
+    ThreadPool pool(cpus);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 3; ++caller) {
+      callers.emplace_back([&, caller] {
+        for (int i = 0; i < 300; ++i) {
+          ThreadPool::Team team = pool.Gather(1 + (i + caller) % 4);
+          for (int launch = 0; launch < 3; ++launch) {
+            Record record(200);
+            team.Run(200, 1, &record, Record::Body);
+            if (!record.EachOnce()) ++wrong;
+          }
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(wrong, 0);
   }
-  for (std::thread& caller : callers) caller.join();
-  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadPool_Run, MoreCallersThanTeams_EveryTaskOnce) {
+  ThreadPool pool(EightCpus);
+  std::vector<ThreadPool::Team> teams;
+  for (int i = 0; i < kMaxTeams; ++i) teams.push_back(pool.Gather(2));
+  EXPECT_EQ(pool.Gather(2).threads(), 1);
+  teams.push_back(pool.Gather(2));
+  for (ThreadPool::Team& team : teams) {
+    Record record(200);
+    team.Run(200, 1, &record, Record::Body);
+    EXPECT_TRUE(record.EachOnce());
+  }
+  teams.clear();
+  EXPECT_EQ(pool.Gather(2).threads(), 2);
+}
+
+// A launch whose chunks wait in it until so many threads are inside at once, or for too long.
+class Meeting {
+ public:
+  explicit Meeting(int threads) : wanted_(threads) {}
+
+  static void Body(const void* context, std::int64_t, std::int64_t, int thread) {
+    auto& self = *const_cast<Meeting*>(static_cast<const Meeting*>(context));
+    if (!self.seen_[static_cast<std::size_t>(thread)].exchange(true)) ++self.met_;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (self.met_ < self.wanted_ && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+  }
+  int met() const { return met_; }
+
+ private:
+  const int wanted_;
+  std::array<std::atomic<bool>, kMaxThreads> seen_{};
+  std::atomic<int> met_{0};
+};
+
+int Meet(ThreadPool::Team& team, int threads) {
+  Meeting meeting(threads);
+  team.Run(1000, 1, &meeting, Meeting::Body);
+  return meeting.met();
+}
+
+TEST(ThreadPool_Gather, OneCaller_HasAllThreads) {
+  ThreadPool pool(EightCpus);
+  ThreadPool::Team team = pool.Gather(0);
+  EXPECT_EQ(Meet(team, 8), 8);
+  EXPECT_EQ(Meet(team, 8), 8);
+}
+
+TEST(ThreadPool_Gather, TwoCallers_HaveHalfOfTheThreadsEach) {
+  ThreadPool pool(EightCpus);
+  ThreadPool::Team first = pool.Gather(0);
+  EXPECT_EQ(Meet(first, 8), 8);
+  ThreadPool::Team second = pool.Gather(0);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Meet(second, 4), 4);
+    EXPECT_EQ(Meet(first, 4), 4);
+  }
+  std::thread other([&] { EXPECT_EQ(Meet(second, 4), 4); });
+  EXPECT_EQ(Meet(first, 4), 4);
+  other.join();
+}
+
+TEST(ThreadPool_Gather, WhoWantsLittle_LeavesTheRest) {
+  ThreadPool pool(EightCpus);
+  ThreadPool::Team much = pool.Gather(0);
+  ThreadPool::Team little = pool.Gather(2);
+  EXPECT_EQ(Meet(little, 2), 2);
+  EXPECT_EQ(Meet(much, 6), 6);
+}
+
+TEST(ThreadPool_Gather, WhoStays_GetsTheWorkersOfWhoHasLeft) {
+  ThreadPool pool(EightCpus);
+  ThreadPool::Team first = pool.Gather(0);
+  {
+    ThreadPool::Team second = pool.Gather(0);
+    EXPECT_EQ(Meet(second, 4), 4);
+    EXPECT_EQ(Meet(first, 4), 4);
+  }
+  // Not at once: who left a moment ago is expected back.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  bool has_all = false;
+  while (!has_all && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::microseconds(kSpinMicroseconds));
+    Record record(1000);
+    first.Run(1000, 1, &record, Record::Body);
+    has_all = record.highest_thread == 7;
+  }
+  EXPECT_TRUE(has_all);
+  EXPECT_EQ(Meet(first, 8), 8);
+}
+
+// The first caller is inside a long launch all the time.
+TEST(ThreadPool_Gather, DuringALongLaunch_WorkersComeAfterTheirChunks) {
+  struct Long {
+    std::atomic<int> begun{0};
+    std::atomic<bool> joined{false};
+    std::atomic<bool> over{false};
+  } state;
+  ThreadPool pool(EightCpus);
+  std::thread caller([&] {
+    ThreadPool::Team first = pool.Gather(0);
+    first.Run(1000, 1, &state, [](const void* context, std::int64_t, std::int64_t, int) {
+      auto& self = *const_cast<Long*>(static_cast<const Long*>(context));
+      const std::atomic<bool>& awaited = ++self.begun <= 8 ? self.joined : self.over;
+      while (!awaited) std::this_thread::yield();
+    });
+  });
+  while (state.begun < 8) std::this_thread::yield();
+  ThreadPool::Team second = pool.Gather(0);
+  state.joined = true;
+  EXPECT_EQ(Meet(second, 4), 4);
+  state.over = true;
+  caller.join();
 }
 
 TEST(ThreadPool_Fork, ChildStartsItsOwnWorkers) {
@@ -123,25 +252,25 @@ TEST(ThreadPool_Fork, ChildStartsItsOwnWorkers) {
 #endif
   const auto pool = std::make_unique<ThreadPool>();
   Record before(100);
-  pool->Run(pool->Prepare(0), 100, 1, &before, Record::Body);
+  pool->Gather(0).Run(100, 1, &before, Record::Body);
   const pid_t child = fork();
   if (child == 0) {
     Record record(10000);
-    pool->Run(pool->Prepare(0), 10000, 1, &record, Record::Body);
+    pool->Gather(0).Run(10000, 1, &record, Record::Body);
     _exit(record.EachOnce() ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   Record after(100);
-  pool->Run(pool->Prepare(0), 100, 1, &after, Record::Body);
+  pool->Gather(0).Run(100, 1, &after, Record::Body);
   EXPECT_TRUE(after.EachOnce());
 }
 
 TEST(ThreadPool_Fork, ChildDestroysThePoolWithoutCallingIt) {
   auto pool = std::make_unique<ThreadPool>();
   Record before(100);
-  pool->Run(pool->Prepare(0), 100, 1, &before, Record::Body);
+  pool->Gather(0).Run(100, 1, &before, Record::Body);
   const pid_t child = fork();
   if (child == 0) {
     pool.reset();

@@ -16,7 +16,7 @@ import torch
 
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
-from .values import NotPortable, encode
+from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
 _MAX_DEPTH = 32
@@ -29,9 +29,7 @@ _SETS = (set, frozenset)
 _HINTS = (
     typing.TypeVar, typing.ForwardRef, types.GenericAlias, types.UnionType, type(typing.List[int]),
     type(typing.Union[int, str]), type(typing.Any))
-_AS_BASE = {
-    str: str.__str__, int: int.__int__, float: float.__float__, bytes: lambda value: bytes(memoryview(value)),
-    **{base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}}
+_AS_BASE = DATA_TYPES | {base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}
 _BASES = (*_AS_BASE, *_MAPPINGS)
 _read_slot = types.MemberDescriptorType.__get__
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.

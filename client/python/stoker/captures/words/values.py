@@ -15,7 +15,7 @@ from ...base.not_portable import NotPortable
 from ...pytorch.operators import OpOverload
 
 # What these are without what a subclass makes of them.
-_DATA_TYPES = {
+DATA_TYPES = {
     int: int.__int__, str: str.__str__, float: float.__float__, complex: complex.__complex__,
     bytes: lambda value: bytes(memoryview(value)), tuple: lambda value: tuple(tuple.__iter__(value))}
 MAX_ITEMS = 4096  # Of one container: a longer one is data, not a constant.
@@ -41,7 +41,7 @@ def encode(value):
 
 def data_of(value):
     """[what Python's operations compute with on an instance of a subclass of int, str ...]; [] for others."""
-    for base, plain in _DATA_TYPES.items():
+    for base, plain in DATA_TYPES.items():
         if isinstance(value, base):
             return [encode(plain(value))]
     return []

@@ -1,0 +1,71 @@
+// VectorBody: evaluates a Body for a vector of iteration points.
+#pragma once
+
+#include <vector>
+
+#include "compiler/codegen/llvm/emitter.h"
+#include "compiler/ir/body.h"
+
+namespace stoker::codegen {
+
+// `width` iteration points that differ in one dim only.
+struct Lanes {
+  int width = 1;
+  int dim = -1;                     // The dim the lanes run along; -1 when width is 1.
+  std::vector<llvm::Value*> index;  // Per iteration dim, i64: the indices of lane 0.
+  llvm::Value* mask = nullptr;      // Null: all lanes are active.
+  bool aligned = false;             // index[dim] is a multiple of width.
+};
+
+// A value of every lane. A uniform one is kept as a scalar until a vector is needed.
+struct LaneValue {
+  llvm::Value* value = nullptr;
+  bool uniform = true;
+};
+
+// The value of a kInput instruction.
+using InputFn = llvm::function_ref<LaneValue(const BodyInstr&)>;
+
+class VectorBody {
+ public:
+  // `body` and `emitter` must outlive this.
+  VectorBody(KernelEmitter& emitter, const Body& body) : emitter_(emitter), body_(body) {}
+
+  // Evaluates every instruction at `lanes`.
+  void Evaluate(const Lanes& lanes, InputFn input);
+  // After Evaluate: the value of an instruction, in registers' form.
+  const LaneValue& value(std::uint32_t instr) const { return values_[instr]; }
+  llvm::Value* Vector(std::uint32_t instr);  // Splatted to the lanes' width if it is uniform.
+  // Writes stores' values at the lanes of the last Evaluate.
+  void Store(const std::vector<stoker::Store>& stores);
+
+ private:
+  LaneValue Load(const BodyInstr& instr);
+  // A division by what is one value for all lanes and comes from an earlier stage (the sum of a
+  // softmax) is a multiplication: within 1.5 ulp. Divisors that are constants or data stay exact,
+  // because people round such quotients down to integers.
+  bool DividesByRowValue(const BodyInstr& instr) const;
+  llvm::Value* ReciprocalOf(std::uint32_t instr);
+
+  KernelEmitter& emitter_;
+  const Body& body_;
+  Lanes lanes_;
+  std::vector<LaneValue> values_;
+};
+
+// Element offset of an access at `lanes`, without its indirect part: `scalar` is that of lane 0.
+// Contiguous lanes have stride 1, uniform ones 0; otherwise `offsets` are the lanes' distances from
+// `scalar`.
+struct LaneOffset {
+  llvm::Value* scalar = nullptr;
+  enum class Kind { kUniform, kContiguous, kOffsets } kind = Kind::kUniform;
+  llvm::Value* offsets = nullptr;  // <width x i64> or <width x i32>.
+};
+LaneOffset OffsetOf(KernelEmitter& emitter, const IndexMap& index, const Lanes& lanes);
+
+// Loads and stores at an index map, for kernels that have no Body.
+LaneValue LoadAt(KernelEmitter& emitter, const Access& access, const Lanes& lanes);
+void StoreAt(KernelEmitter& emitter, const Access& access, const Lanes& lanes,
+             const LaneValue& value);
+
+}  // namespace stoker::codegen

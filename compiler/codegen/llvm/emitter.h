@@ -1,0 +1,171 @@
+// KernelEmitter: the function of one kernel while it is being built, and the pieces that the
+// emitters of all targets share: buffers, dims, counted loops, vector loops with a masked tail,
+// vector memory access. A target's emitter derives from it: it makes the function, knows how its
+// arguments are read, and what the hardware does in one instruction.
+//
+// A vector of W lanes is <W x T>, and plain T when W is 1. A mask is <W x i1>; null means that all
+// lanes are active. Values of dtype bool are i1 in registers and a byte in memory.
+#pragma once
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "compiler/ir/loop_func.h"
+#include "protocol/graph/sym_dim.h"
+
+namespace stoker::codegen {
+
+using Values = llvm::SmallVector<llvm::Value*, 8>;
+
+class KernelEmitter {
+ public:
+  virtual ~KernelEmitter() = default;
+  KernelEmitter(const KernelEmitter&) = delete;
+  KernelEmitter& operator=(const KernelEmitter&) = delete;
+
+  llvm::IRBuilder<>& b() { return builder_; }
+  llvm::Module& module() { return *function_->getParent(); }
+  llvm::Function* function() { return function_; }
+
+  // Arguments of the kernel.
+  llvm::Value* Buffer(std::uint32_t operand);  // Pointer, loaded once at entry.
+  llvm::Value* Dim(const SymDim& dim);         // i64: a constant or loaded once at entry.
+  // Row-major indices of `flat` in a space of these extents.
+  Values Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents);
+  void Finish();  // Returns from the function; nothing may be emitted afterwards.
+
+  // i64 arithmetic that folds constants and identities.
+  llvm::ConstantInt* I64(std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  }
+  llvm::Value* Add(llvm::Value* x, llvm::Value* y);
+  llvm::Value* Sub(llvm::Value* x, llvm::Value* y);
+  llvm::Value* Mul(llvm::Value* x, llvm::Value* y);
+  llvm::Value* DivUp(llvm::Value* x, std::int64_t y);  // x >= 0, y > 0.
+  llvm::Value* Min(llvm::Value* x, llvm::Value* y);    // Signed.
+
+  using LoopBody = llvm::function_ref<void(llvm::Value* i, Values& carried)>;
+  // for (i = begin; i < end; i += step) body(i, carried). `carried` holds the loop-carried values:
+  // initial values on entry, replaced by the body with the next ones, final values on return. No
+  // loop is emitted for a constant trip count of 0 or 1.
+  void For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried, LoopBody body);
+  void For(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values& carried,
+           LoopBody body) {
+    For(begin, end, I64(step), carried, body);
+  }
+  void For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
+           llvm::function_ref<void(llvm::Value* i)> body);
+  // while (condition(carried)) body(carried).
+  void While(Values& carried, llvm::function_ref<llvm::Value*(const Values& carried)> condition,
+             llvm::function_ref<void(Values& carried)> body);
+  // if (condition) then(). The body must not carry values out.
+  void If(llvm::Value* condition, llvm::function_ref<void()> then);
+
+  // Covers lanes [begin, end), `width` a vector: blocks of `unroll` unmasked vectors, then single
+  // vectors, the last of them masked. body(first, copies, mask, carried) handles the vectors that
+  // start at first, first + width, ... (`copies` of them); mask is set only with copies == 1.
+  // Blocks start at begin + a multiple of width. `loop`: what runs over
+  // the blocks in place of For.
+  using LaneBody =
+      llvm::function_ref<void(llvm::Value* first, int copies, llvm::Value* mask, Values& carried)>;
+  using Loop = llvm::function_ref<void(llvm::Value* begin, llvm::Value* end, std::int64_t step,
+                                       Values& carried, LoopBody body)>;
+  void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
+                LaneBody body);
+  void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
+                Loop loop, LaneBody body);
+  // Lanes 0 .. active-1 of `width`, none when active <= 0; null if that is all of them for certain.
+  llvm::Value* TailMask(llvm::Value* active, int width);
+
+  // Lanes of a value: 1 for a scalar.
+  static int WidthOf(const llvm::Value* value);
+
+  // Types and values of lanes.
+  llvm::Type* LaneType(DType dtype);    // In registers: f16/bf16 are f32, bool is i1.
+  llvm::Type* MemoryType(DType dtype);  // In memory: f16 is half, bf16 is i16, bool is i8.
+  static llvm::Type* VectorOf(llvm::Type* lane, int width);
+  llvm::Value* Splat(llvm::Value* scalar, int width);
+  // An integer constant of a scalar type, or splatted for a vector type; wraps to the type.
+  static llvm::Constant* IntOf(llvm::Type* type, std::int64_t value);
+  // 0, 1, ..., width-1 of an integer type.
+  llvm::Constant* Iota(llvm::IntegerType* type, int width);
+
+  // Address of an element; `index` in elements.
+  llvm::Value* ElementPointer(llvm::Value* base, DType dtype, llvm::Value* index);
+  // Names the operand an access belongs to, so that the optimizer knows what cannot overlap.
+  // kScratch for the kernel's own scratch.
+  static constexpr std::uint32_t kScratch = 0xffffffff;
+  void TagAccess(llvm::Instruction* access, std::uint32_t operand);
+
+  // Vectors of `width` consecutive elements in registers' form (widened, bool as i1). Inactive
+  // lanes are not touched in memory and read as 0.
+  llvm::Value* LoadLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer, int width,
+                         llvm::Value* mask);
+  void StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer, llvm::Value* value,
+                  llvm::Value* mask);
+  // The same for elements at base[offsets[lane]]; offsets in elements, <width x i64> or <width x
+  // i32>.
+  llvm::Value* GatherLanes(std::uint32_t operand, DType dtype, llvm::Value* base,
+                           llvm::Value* offsets, llvm::Value* mask);
+  void ScatterLanes(std::uint32_t operand, DType dtype, llvm::Value* base, llvm::Value* offsets,
+                    llvm::Value* value, llvm::Value* mask);
+
+  // Between memory's form and registers' form, any width.
+  llvm::Value* FromMemory(DType dtype, llvm::Value* value);
+  llvm::Value* ToMemory(DType dtype, llvm::Value* value);  // Rounds to nearest even; NaN stays NaN.
+
+  // x * 2^n, rounded once, where one instruction does that for these types; null otherwise.
+  virtual llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) = 0;
+
+  // a * b + c, fused.
+  llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
+  // Of the lanes of a vector: one scalar. Identity for width 1.
+  llvm::Value* ReduceLanes(llvm::Value* vector,
+                           llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*)> combine);
+  // Calls an LLVM intrinsic by name, e.g. "llvm.x86.tdpbf16ps.internal"; STOKER_CHECKs that it
+  // exists and is not overloaded.
+  llvm::Value* CallIntrinsic(const char* name, llvm::ArrayRef<llvm::Value*> args);
+
+ protected:
+  // `dims`: the non-constant expressions passed at launch, in order. `num_operands`: buffers of the
+  // launch; accesses to different buffers are taken not to overlap, except that an element may be
+  // overwritten after its last read (in-place launches).
+  KernelEmitter(llvm::Function* function, std::vector<SymDim> dims, std::uint32_t num_operands);
+
+  // The block of what is loaded once, before everything else.
+  llvm::BasicBlock* entry() { return entry_; }
+  // Emit into the entry block.
+  virtual llvm::Value* LoadBuffer(std::uint32_t operand) = 0;
+  virtual llvm::Value* LoadDim(std::size_t slot) = 0;
+  // Whether lanes of this dtype are gathered and scattered by one instruction.
+  virtual bool HasGather(DType dtype) const = 0;
+  // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
+  virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
+
+ private:
+  llvm::Value* RoundToBF16(llvm::Value* value);
+  // Stack bytes that stand in for the memory of inactive lanes: read zeros, ignored writes.
+  llvm::Value* Zeros();
+  llvm::Value* Sink();
+  llvm::AllocaInst* EntryBytes(const char* name);
+
+  llvm::Function* function_;
+  std::vector<SymDim> dims_;
+  llvm::BasicBlock* entry_ = nullptr;
+  llvm::IRBuilder<> builder_;
+  std::map<std::uint32_t, llvm::Value*> buffers_;
+  std::vector<llvm::Value*> dim_values_;
+  llvm::Value* zeros_ = nullptr;
+  llvm::Value* sink_ = nullptr;
+  std::vector<llvm::MDNode*> alias_scopes_;    // Per operand, scratch last: its own scope.
+  std::vector<llvm::MDNode*> noalias_scopes_;  // The scopes of all others.
+};
+
+}  // namespace stoker::codegen

@@ -1,0 +1,219 @@
+// The part of KernelEmitter that reads and writes memory.
+#include <llvm/IR/Intrinsics.h>
+
+#include <optional>
+
+#include "compiler/codegen/llvm/emitter.h"
+
+namespace stoker::codegen {
+namespace {
+
+constexpr unsigned kInactiveBytes = 16;
+
+// The active lane of a constant mask that has exactly one.
+std::optional<unsigned> OnlyLane(llvm::Value* mask) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  if (constant == nullptr) return std::nullopt;
+  const auto width = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+  std::optional<unsigned> only;
+  for (unsigned i = 0; i < width; ++i) {
+    llvm::Constant* lane = constant->getAggregateElement(i);
+    if (lane == nullptr || lane->isNullValue()) continue;
+    if (only) return std::nullopt;
+    only = i;
+  }
+  return only;
+}
+
+// Whether a mask is known to leave lane 0 alone active.
+bool OnlyFirst(llvm::Value* mask) {
+  auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+  if (constant == nullptr || !constant->getType()->isVectorTy()) return false;
+  const int width = KernelEmitter::WidthOf(mask);
+  for (int lane = 0; lane < width; ++lane) {
+    const llvm::Constant* active = constant->getAggregateElement(static_cast<unsigned>(lane));
+    if (active == nullptr || active->isOneValue() != (lane == 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void KernelEmitter::TagAccess(llvm::Instruction* access, std::uint32_t operand) {
+  if (alias_scopes_.empty()) return;
+  const std::size_t slot = operand == kScratch ? alias_scopes_.size() - 1 : operand;
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, alias_scopes_[slot]);
+  access->setMetadata(llvm::LLVMContext::MD_noalias, noalias_scopes_[slot]);
+}
+
+llvm::Value* KernelEmitter::LoadLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer,
+                                      int width, llvm::Value* mask) {
+  llvm::Type* type = VectorOf(MemoryType(dtype), width);
+  const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
+  llvm::Instruction* load = nullptr;
+  if (mask == nullptr) {
+    load = builder_.CreateAlignedLoad(type, pointer, align);
+  } else if (width == 1) {
+    pointer = builder_.CreateSelect(mask, pointer, Zeros());
+    load = builder_.CreateAlignedLoad(type, pointer, align);
+    return FromMemory(dtype, load);  // Perhaps not of the operand: untagged.
+  } else {
+    load =
+        builder_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
+  }
+  TagAccess(load, operand);
+  return FromMemory(dtype, load);
+}
+
+void KernelEmitter::StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer,
+                               llvm::Value* value, llvm::Value* mask) {
+  value = ToMemory(dtype, value);
+  const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
+  llvm::Instruction* store = nullptr;
+  if (OnlyFirst(mask)) {
+    // LLVM 22 stores 32 bits of a truncated lane when a constant mask leaves just one.
+    value = builder_.CreateExtractElement(value, std::uint64_t{0});
+    mask = nullptr;
+  }
+  if (mask == nullptr) {
+    store = builder_.CreateAlignedStore(value, pointer, align);
+  } else if (WidthOf(value) == 1) {
+    builder_.CreateAlignedStore(value, builder_.CreateSelect(mask, pointer, Sink()), align);
+    return;
+  } else if (const std::optional<unsigned> lane = OnlyLane(mask)) {
+    // LLVM 22 stores too many bytes for a masked store of one known lane that it merges with the
+    // narrowing before it.
+    llvm::Value* element = builder_.CreateExtractElement(value, *lane);
+    pointer = builder_.CreateConstInBoundsGEP1_32(element->getType(), pointer, *lane);
+    store = builder_.CreateAlignedStore(element, pointer, align);
+  } else {
+    store = builder_.CreateMaskedStore(value, pointer, align, mask);
+  }
+  TagAccess(store, operand);
+}
+
+llvm::Value* KernelEmitter::GatherLanes(std::uint32_t operand, DType dtype, llvm::Value* base,
+                                        llvm::Value* offsets, llvm::Value* mask) {
+  const int width = WidthOf(offsets);
+  llvm::Type* lane = MemoryType(dtype);
+  const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
+  if (width == 1) return LoadLanes(operand, dtype, ElementPointer(base, dtype, offsets), 1, mask);
+  llvm::Type* type = VectorOf(lane, width);
+  if (HasGather(dtype)) {
+    llvm::Value* pointers = builder_.CreateInBoundsGEP(lane, base, offsets);
+    llvm::Instruction* load = builder_.CreateMaskedGather(type, pointers, align, mask,
+                                                          llvm::Constant::getNullValue(type));
+    TagAccess(load, operand);
+    return FromMemory(dtype, load);
+  }
+  // One scalar load a lane; inactive lanes read zeros.
+  llvm::Value* result = llvm::Constant::getNullValue(type);
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(width); ++i) {
+    llvm::Value* pointer =
+        builder_.CreateInBoundsGEP(lane, base, builder_.CreateExtractElement(offsets, i));
+    if (mask != nullptr) {
+      pointer = builder_.CreateSelect(builder_.CreateExtractElement(mask, i), pointer, Zeros());
+    }
+    llvm::Instruction* load = builder_.CreateAlignedLoad(lane, pointer, align);
+    if (mask == nullptr) TagAccess(load, operand);
+    result = builder_.CreateInsertElement(result, load, i);
+  }
+  return FromMemory(dtype, result);
+}
+
+void KernelEmitter::ScatterLanes(std::uint32_t operand, DType dtype, llvm::Value* base,
+                                 llvm::Value* offsets, llvm::Value* value, llvm::Value* mask) {
+  const int width = WidthOf(offsets);
+  if (width == 1) {
+    StoreLanes(operand, dtype, ElementPointer(base, dtype, offsets), value, mask);
+    return;
+  }
+  llvm::Type* lane = MemoryType(dtype);
+  const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
+  value = ToMemory(dtype, value);
+  if (HasGather(dtype)) {
+    llvm::Value* pointers = builder_.CreateInBoundsGEP(lane, base, offsets);
+    TagAccess(builder_.CreateMaskedScatter(value, pointers, align, mask), operand);
+    return;
+  }
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(width); ++i) {
+    llvm::Value* pointer =
+        builder_.CreateInBoundsGEP(lane, base, builder_.CreateExtractElement(offsets, i));
+    if (mask != nullptr) {
+      pointer = builder_.CreateSelect(builder_.CreateExtractElement(mask, i), pointer, Sink());
+    }
+    llvm::Instruction* store =
+        builder_.CreateAlignedStore(builder_.CreateExtractElement(value, i), pointer, align);
+    if (mask == nullptr) TagAccess(store, operand);
+  }
+}
+
+llvm::Value* KernelEmitter::FromMemory(DType dtype, llvm::Value* value) {
+  const int width = WidthOf(value);
+  if (dtype == DType::kF16) {
+    return builder_.CreateFPExt(value, VectorOf(builder_.getFloatTy(), width));
+  }
+  if (dtype == DType::kBF16) {
+    llvm::Value* bits = builder_.CreateZExt(value, VectorOf(builder_.getInt32Ty(), width));
+    bits = builder_.CreateShl(bits, llvm::ConstantInt::get(bits->getType(), 16));
+    return builder_.CreateBitCast(bits, VectorOf(builder_.getFloatTy(), width));
+  }
+  if (dtype == DType::kBool) {
+    return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+  }
+  return value;
+}
+
+llvm::Value* KernelEmitter::ToMemory(DType dtype, llvm::Value* value) {
+  const int width = WidthOf(value);
+  if (dtype == DType::kF16) {
+    return builder_.CreateFPTrunc(value, VectorOf(builder_.getHalfTy(), width));
+  }
+  if (dtype == DType::kBF16) return RoundToBF16(value);
+  if (dtype == DType::kBool) {
+    return builder_.CreateZExt(value, VectorOf(builder_.getInt8Ty(), width));
+  }
+  return value;
+}
+
+llvm::Value* KernelEmitter::RoundToBF16(llvm::Value* value) {
+  const int width = WidthOf(value);
+  if (llvm::Value* rounded = RoundToBF16InHardware(value)) return rounded;
+  llvm::Type* i32 = VectorOf(builder_.getInt32Ty(), width);
+  const auto constant = [&](std::uint64_t v) { return llvm::ConstantInt::get(i32, v); };
+  llvm::Value* bits = builder_.CreateBitCast(value, i32);
+  llvm::Value* upper = builder_.CreateLShr(bits, constant(16));
+  llvm::Value* odd = builder_.CreateAnd(upper, constant(1));
+  llvm::Value* rounded = builder_.CreateLShr(
+      builder_.CreateAdd(bits, builder_.CreateAdd(odd, constant(0x7fff))), constant(16));
+  llvm::Value* quiet = builder_.CreateOr(upper, constant(0x40));
+  llvm::Value* nan = builder_.CreateFCmpUNO(value, value);
+  return builder_.CreateTrunc(builder_.CreateSelect(nan, quiet, rounded),
+                              VectorOf(builder_.getInt16Ty(), width));
+}
+
+llvm::AllocaInst* KernelEmitter::EntryBytes(const char* name) {
+  llvm::IRBuilder<> entry(entry_);
+  llvm::Type* type = llvm::FixedVectorType::get(builder_.getInt8Ty(), kInactiveBytes);
+  llvm::AllocaInst* bytes = entry.CreateAlloca(type, nullptr, name);
+  bytes->setAlignment(llvm::Align(kInactiveBytes));
+  return bytes;
+}
+
+llvm::Value* KernelEmitter::Zeros() {
+  if (zeros_ == nullptr) {
+    llvm::AllocaInst* bytes = EntryBytes("zeros");
+    llvm::IRBuilder<> entry(entry_);
+    entry.CreateAlignedStore(llvm::Constant::getNullValue(bytes->getAllocatedType()), bytes,
+                             bytes->getAlign());
+    zeros_ = bytes;
+  }
+  return zeros_;
+}
+
+llvm::Value* KernelEmitter::Sink() {
+  if (sink_ == nullptr) sink_ = EntryBytes("sink");
+  return sink_;
+}
+
+}  // namespace stoker::codegen

@@ -1,0 +1,50 @@
+// Exponentials, logarithms and what is made of them, on lanes.
+#pragma once
+
+#include "compiler/codegen/llvm/math/float_lanes.h"
+
+namespace stoker::codegen {
+
+class ExpLog : public FloatLanes {
+ public:
+  using FloatLanes::FloatLanes;
+
+  // f32 and f64.
+  Value* Exp(Value* x);
+  Value* Exp2(Value* x) { return Exp2Of(x, nullptr); }
+  Value* Log(Value* x);
+  Value* Log2(Value* x);
+  Value* Logistic(Value* x);
+  Value* Tanh(Value* x);
+  Value* Erf(Value* x);
+
+  // f32, where EmitExpNonPositive is enough.
+  Value* ExpFast(Value* x);
+
+  // f64.
+  Value* Expm1(Value* x);
+  Value* Log1p(Value* x);
+  Value* Sinh(Value* x);
+  Value* Cosh(Value* x);
+  Value* Power(Value* x, Value* y);
+
+ private:
+  // A value and what was lost by rounding it.
+  struct Double {
+    Value* high;
+    Value* low;
+  };
+  struct Exponent {
+    Value* exponent;  // Integral.
+    Value* fraction;  // mantissa - 1, mantissa in [sqrt(1/2), sqrt(2)).
+  };
+
+  Value* ExpOfReduced(Value* r);
+  Value* Exp2Of(Value* x, Value* low);
+  Exponent Split(Value* x);
+  Value* LogOfFraction(Value* f);
+  Value* LogDomain(Value* x, Value* log);
+  Double Log2Double(Value* x);
+};
+
+}  // namespace stoker::codegen

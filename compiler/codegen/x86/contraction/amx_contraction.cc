@@ -1,0 +1,136 @@
+// The register tile of AMX: up to two row tiles of A by two column tiles of B.
+#include "compiler/codegen/x86/contraction/amx_contraction.h"
+
+#include <algorithm>
+
+namespace stoker::codegen {
+namespace {
+
+constexpr int kTileRows = AmxTiles::kRows;
+constexpr int kTileRowBytes = AmxTiles::kRowBytes;
+
+}  // namespace
+
+void AmxContraction::Begin() { tiles_.Begin(); }
+void AmxContraction::End() { tiles_.End(); }
+
+void AmxContraction::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
+  llvm::IRBuilder<>& b = e_.b();
+  const bool only_one = plan_.units == SymDim(1);
+  const bool only_pairs = plan_.units.IsConstant() && plan_.units.constant() % 2 == 0;
+  e_.For(task.first_unit, task.last_unit, 2, [&](llvm::Value* unit) {
+    if (only_one || only_pairs) {
+      EmitPair(task, chunk, unit, only_pairs);
+      return;
+    }
+    llvm::Value* pair = b.CreateICmpSLT(e_.Add(unit, e_.I64(1)), task.last_unit);
+    e_.If(pair, [&] { EmitPair(task, chunk, unit, true); });
+    e_.If(b.CreateNot(pair), [&] { EmitPair(task, chunk, unit, false); });
+  });
+}
+
+// One unit, or two.
+void AmxContraction::EmitPair(const ContractionTask& task, const PanelChunk& chunk,
+                              llvm::Value* number, bool two) {
+  const RowUnit first = UnitAt(task, number);
+  const RowUnit second = two ? UnitAt(task, e_.Add(number, e_.I64(1))) : first;
+  UnitPair pair{first, two ? &second : nullptr};
+  pair.sums = SumsAt(task, chunk, number);
+  pair.second_sums = AddBytes(pair.sums, e_.I64(plan_.unit_bytes));
+  tiles_.Configure(first.rows, second.rows);
+  EmitBlock(task, chunk, number, pair);
+  FinishBlock(task, chunk, pair);
+}
+
+void AmxContraction::FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
+                                 const UnitPair& pair) {
+  if (chunk.partial) return;
+  EmitEpilogue(task, chunk.panel, pair.first, pair.sums);
+  if (pair.second == nullptr) return;
+  EmitEpilogue(task, chunk.panel, *pair.second, pair.second_sums);
+}
+
+void AmxContraction::EmitBlock(const ContractionTask& task, const PanelChunk& chunk,
+                               llvm::Value* number, const UnitPair& pair) {
+  const RowUnit& first = pair.first;
+  const RowUnit* second = pair.second;
+  llvm::Value* prefetch = PrefetchFor(task, chunk, number);
+  const int row_tiles = second != nullptr ? 2 : 1;
+  const int column_tiles = plan_.vectors;
+  llvm::Value* sum_stride = e_.I64(SumBytes());
+  const auto for_each_tile = [&](llvm::Value* base,
+                                 llvm::function_ref<void(int, llvm::Value*)> use) {
+    for (int r = 0; r < row_tiles; ++r) {
+      for (int c = 0; c < column_tiles; ++c) {
+        use(r * 2 + c, AddBytes(base, e_.I64(r * kTileRows * SumBytes() + c * kTileRowBytes)));
+      }
+    }
+  };
+  const auto for_each_sum = [&](llvm::function_ref<void(int, llvm::Value*)> use) {
+    for_each_tile(pair.sums, use);
+  };
+  // A single run begins with the sums of the chunk before; others are added to them.
+  const bool one = plan_.runs.one;
+  for_each_sum([&](int tile, llvm::Value* pointer) {
+    if (one && chunk.partial) {
+      tiles_.Load(tile, pointer, sum_stride);
+    } else {
+      tiles_.Zero(tile);
+      if (!one && !chunk.partial) tiles_.Store(tile, pointer, sum_stride);
+    }
+  });
+  llvm::Value* run = e_.Scratch(plan_.run_offset);
+  const auto end_run = [&](Values&) {
+    for_each_tile(run, [&](int tile, llvm::Value* pointer) {
+      tiles_.Store(tile, pointer, sum_stride);
+      tiles_.Zero(tile);
+    });
+    AddTileRun(first, second, run, pair.sums);
+  };
+  // The second row tile is addressed from the first.
+  llvm::Value* distance = nullptr;
+  if (second != nullptr)
+    distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
+  llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(ElementBytes()));
+  llvm::Value* rhs_stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
+  Values carried = {chunk.rhs, prefetch};
+  EmitDepth(
+      first.lhs, chunk, /*unroll=*/1, carried,
+      [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values&) {
+        STOKER_CHECK(granules == 1);
+        for (int c = 0; c < column_tiles; ++c) {
+          tiles_.Load(AmxTiles::kRhs + c, AddBytes(rhs, e_.I64(c * kTileRowBytes)), rhs_stride);
+        }
+        for (int r = 0; r < row_tiles; ++r) {
+          tiles_.Load(AmxTiles::kLhs + r, r == 0 ? lhs : AddBytes(lhs, distance), lhs_stride);
+          for (int c = 0; c < column_tiles; ++c) {
+            tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
+          }
+        }
+      },
+      end_run);
+  if (!one) return;
+  for_each_sum([&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
+}
+
+// Adds the sums of a run of one or two units to others that lie like them.
+void AmxContraction::AddTileRun(const RowUnit& first, const RowUnit* second, llvm::Value* run,
+                                llvm::Value* sums) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), plan_.lanes);
+  const auto add = [&](const RowUnit& unit, std::int64_t offset) {
+    e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
+      for (int v = 0; v < plan_.vectors; ++v) {
+        llvm::Value* at =
+            e_.Add(e_.Mul(row, e_.I64(SumBytes())), e_.I64(offset + v * kTileRowBytes));
+        llvm::Value* of_run = b.CreateAlignedLoad(vector, AddBytes(run, at), llvm::Align(64));
+        llvm::Value* before = b.CreateAlignedLoad(vector, AddBytes(sums, at), llvm::Align(64));
+        b.CreateAlignedStore(b.CreateFAdd(before, of_run), AddBytes(sums, at), llvm::Align(64));
+      }
+    });
+  };
+  add(first, 0);
+  if (second != nullptr) add(*second, plan_.unit_bytes);
+}
+
+}  // namespace stoker::codegen

@@ -1,0 +1,319 @@
+#include <algorithm>
+#include <cstddef>
+
+#include "compiler/codegen/llvm/body/vector_body.h"
+#include "compiler/codegen/x86/contraction/contraction_emitter.h"
+#include "compiler/schedule/cpu/sizes.h"
+#include "protocol/artifact/kernel_abi.h"
+
+namespace stoker::codegen {
+namespace {
+
+constexpr std::uint32_t kLhs = 0;
+constexpr std::uint32_t kRhs = 1;
+// Epilogues up to this size are repeated for every vector of a row, longer ones looped over.
+constexpr std::size_t kMaxRepeatedInstrs = 12;
+
+llvm::ConstantInt* AsConstant(llvm::Value* value) {
+  return llvm::dyn_cast<llvm::ConstantInt>(value);
+}
+
+}  // namespace
+
+std::int64_t ContractionEmitter::GranuleBytes() const {
+  return func_.rhs.nr * plan_.depth_granule * ElementBytes();
+}
+
+std::int64_t ContractionEmitter::SumBytes() const {
+  return func_.rhs.nr * SizeInBytes(func_.accumulator);
+}
+
+llvm::Value* ContractionEmitter::AddBytes(llvm::Value* pointer, llvm::Value* bytes) {
+  if (llvm::ConstantInt* constant = AsConstant(bytes); constant != nullptr && constant->isZero()) {
+    return pointer;
+  }
+  return e_.b().CreateGEP(e_.b().getInt8Ty(), pointer, bytes);
+}
+
+void ContractionEmitter::Emit() {
+  Begin();
+  e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
+  End();
+}
+
+void ContractionEmitter::EmitTask(llvm::Value* number) {
+  ContractionTask task = TaskAt(number);
+  if (ReadsWholeCopy()) {
+    task = ReadCopy(task, NoteBlock(e_.Sub(number, task.group)));
+  }
+  if (plan_.chunk != 0) {
+    EmitChunks(task);
+    return;
+  }
+  PanelChunk chunk;
+  chunk.panel = task.group;
+  chunk.rhs = PanelAt(task, chunk.panel, e_.I64(0));
+  chunk.bytes = e_.Dim(plan_.panel_stride);
+  llvm::Value* next =
+      e_.Min(e_.Add(chunk.panel, e_.I64(1)), e_.Sub(e_.Dim(plan_.panels), e_.I64(1)));
+  chunk.next = PanelAt(task, next, e_.I64(0));
+  chunk.sums = e_.Scratch(0);
+  EmitUnits(task, chunk);
+}
+
+llvm::Value* ContractionEmitter::FlatBatch(const Values& batch) {
+  llvm::Value* flat = e_.I64(0);
+  for (std::size_t i = 0; i < func_.batch.size(); ++i) {
+    flat = e_.Add(e_.Mul(flat, e_.Dim(func_.batch[i].extent)), batch[i]);
+  }
+  return flat;
+}
+
+// Whether the thread has to stage the block of rows: it noted another one, or none yet.
+llvm::Value* ContractionEmitter::NoteBlock(llvm::Value* block) {
+  llvm::IRBuilder<>& b = e_.b();
+  const auto word = [&](std::size_t offset) {
+    return e_.Scratch(static_cast<std::int64_t>(offset) - kScratchHeaderBytes);
+  };
+  llvm::Value* is_noted = word(offsetof(ScratchHeader, is_noted));
+  llvm::Value* note = word(offsetof(ScratchHeader, note));
+  const auto load = [&](llvm::Value* pointer) {
+    return b.CreateAlignedLoad(b.getInt64Ty(), pointer, llvm::Align(8));
+  };
+  llvm::Value* fresh =
+      b.CreateOr(b.CreateICmpEQ(load(is_noted), e_.I64(0)), b.CreateICmpNE(load(note), block));
+  b.CreateAlignedStore(e_.I64(1), is_noted, llvm::Align(8));
+  b.CreateAlignedStore(block, note, llvm::Align(8));
+  return fresh;
+}
+
+// Chunks are multiples of the granule, and staged rows are padded to it.
+void ContractionEmitter::EmitChunks(const ContractionTask& task) {
+  STOKER_CHECK(plan_.depth.size() == 1);
+  llvm::Value* depth = e_.Dim(plan_.depth.back().extent);
+  llvm::Value* first = e_.Mul(task.group, e_.I64(plan_.panels_per_task));
+  llvm::Value* end = e_.Min(e_.Add(first, e_.I64(plan_.panels_per_task)), e_.Dim(plan_.panels));
+  const std::int64_t panel_sums = plan_.units_per_task * plan_.unit_bytes;
+  const auto sums_of = [&](llvm::Value* panel) {
+    return AddBytes(e_.Scratch(0), e_.Mul(e_.Sub(panel, first), e_.I64(panel_sums)));
+  };
+  ZeroSums();
+  e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* k) {
+    llvm::Value* next_k = e_.Min(e_.Add(k, e_.I64(plan_.chunk)), depth);
+    ContractionTask part = task;
+    if (plan_.lhs == LhsCopy::kChunks) {
+      StageRows(task, k, e_.Min(next_k, e_.Dim(plan_.source_depth.back().extent)));
+      part = Staged(task);
+    } else {
+      part.lhs = AddBytes(task.lhs, e_.Mul(k, e_.I64(plan_.LhsBytes())));
+    }
+    const ChunkRange range = {k, next_k, depth, first, end};
+    e_.For(first, end, 1, [&](llvm::Value* panel) {
+      PanelChunk chunk = ChunkAt(task, range, panel);
+      chunk.sums = sums_of(panel);
+      EmitUnits(part, chunk);
+    });
+  });
+  const ContractionTask done = plan_.lhs != LhsCopy::kNone ? Staged(task) : task;
+  e_.For(first, end, 1, [&](llvm::Value* panel) {
+    PanelChunk chunk;
+    chunk.sums = sums_of(panel);
+    e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
+      EmitEpilogue(done, panel, UnitAt(done, unit), SumsAt(done, chunk, unit));
+    });
+  });
+}
+
+PanelChunk ContractionEmitter::ChunkAt(const ContractionTask& task, const ChunkRange& range,
+                                       llvm::Value* panel) {
+  llvm::IRBuilder<>& b = e_.b();
+  PanelChunk chunk;
+  chunk.panel = panel;
+  chunk.partial = true;
+  chunk.depth = e_.Sub(range.end, range.begin);
+  if (plan_.depth.back().extent.IsConstant() &&
+      plan_.depth.back().extent.constant() % plan_.chunk == 0) {
+    chunk.depth = e_.I64(plan_.chunk);
+  }
+  chunk.rhs = PanelAt(task, panel, range.begin);
+  chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * ElementBytes()));
+  // Then the next panel's part of this chunk, or the first panel's of the next chunk. What
+  // follows the last chunk is the next group.
+  llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), range.end_panel);
+  llvm::Value* over = b.CreateAnd(last, b.CreateICmpEQ(range.end, range.depth));
+  llvm::Value* next_panel = b.CreateSelect(last, range.first_panel, e_.Add(panel, e_.I64(1)));
+  next_panel = b.CreateSelect(
+      over, e_.Min(range.end_panel, e_.Sub(e_.Dim(plan_.panels), e_.I64(1))), next_panel);
+  llvm::Value* next_depth =
+      b.CreateSelect(over, e_.I64(0), b.CreateSelect(last, range.end, range.begin));
+  chunk.next = PanelAt(task, next_panel, next_depth);
+  return chunk;
+}
+
+llvm::Value* ContractionEmitter::PanelAt(const ContractionTask& task, llvm::Value* panel,
+                                         llvm::Value* depth) {
+  llvm::Value* bytes = e_.Mul(panel, e_.Dim(plan_.panel_stride));
+  return AddBytes(task.rhs, e_.Add(bytes, e_.Mul(depth, e_.I64(func_.rhs.nr * ElementBytes()))));
+}
+
+ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
+  ContractionTask task;
+  const Values at =
+      e_.Unflatten(number, {e_.Dim(plan_.batch), e_.Dim(plan_.blocks), e_.Dim(plan_.panel_groups)});
+  Values extents;
+  for (const ContractionBatchDim& dim : func_.batch) extents.push_back(e_.Dim(dim.extent));
+  task.batch = e_.Unflatten(at[0], extents);
+  task.first_unit = e_.Mul(at[1], e_.I64(plan_.units_per_task));
+  task.last_unit =
+      e_.Min(e_.Add(task.first_unit, e_.I64(plan_.units_per_task)), e_.Dim(plan_.units));
+  task.group = at[2];
+
+  llvm::Value* lhs = e_.Dim(func_.lhs_offset);
+  llvm::Value* rhs = e_.I64(0);
+  for (std::size_t i = 0; i < func_.batch.size(); ++i) {
+    const ContractionBatchDim& dim = func_.batch[i];
+    lhs = e_.Add(lhs, e_.Mul(task.batch[i], e_.Dim(dim.lhs_stride)));
+    if (dim.rhs_has) rhs = e_.Add(e_.Mul(rhs, extents[i]), task.batch[i]);
+  }
+  rhs = e_.Mul(e_.Mul(rhs, e_.Dim(plan_.panels)), e_.Dim(plan_.panel_stride));
+  task.rhs = AddBytes(e_.Buffer(kRhs), rhs);
+  task.lhs = AddBytes(e_.Buffer(kLhs), e_.Mul(lhs, e_.I64(SizeInBytes(func_.lhs_dtype))));
+  task.lhs_row = e_.I64(0);
+  return task;
+}
+
+ContractionTask ContractionEmitter::ReadCopy(const ContractionTask& task, llvm::Value* fresh) {
+  e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
+  return Staged(task);
+}
+
+ContractionTask ContractionEmitter::Staged(ContractionTask task) {
+  task.lhs = e_.Scratch(plan_.staged_offset);
+  task.lhs_row = FirstRowOf(task.first_unit);
+  return task;
+}
+
+llvm::Value* ContractionEmitter::FirstRowOf(llvm::Value* unit) {
+  Values extents;
+  for (std::size_t i = 0; i < plan_.split; ++i) extents.push_back(e_.Dim(plan_.rows[i].extent));
+  extents.push_back(e_.Dim(plan_.segments));
+  const Values at = e_.Unflatten(unit, extents);
+  llvm::Value* row = e_.I64(0);
+  for (std::size_t i = 0; i < plan_.split; ++i) row = e_.Add(e_.Mul(row, extents[i]), at[i]);
+  row = e_.Mul(row, e_.Dim(plan_.rows[plan_.split].extent));
+  llvm::Value* segment = at.back();
+  row = e_.Add(row, e_.Mul(segment, e_.I64(plan_.segment)));
+  if (plan_.segments.IsConstant() && !(plan_.segments == plan_.long_segments)) {
+    llvm::Value* shorter = e_.Sub(segment, e_.Dim(plan_.long_segments));
+    row = e_.Sub(row, e_.b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, shorter, e_.I64(0)));
+  }
+  return e_.Mul(row, e_.I64(plan_.inner));
+}
+
+RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* unit) {
+  llvm::IRBuilder<>& b = e_.b();
+  RowUnit result;
+  result.first_row = FirstRowOf(unit);
+  llvm::Value* segment = unit;
+  if (plan_.split > 0) segment = b.CreateURem(unit, e_.Dim(plan_.segments));
+  if (plan_.segments == plan_.long_segments) {
+    result.rows = e_.I64(plan_.MaxUnitRows());
+  } else {
+    llvm::Value* is_long = b.CreateICmpSLT(segment, e_.Dim(plan_.long_segments));
+    llvm::Value* fewer = e_.I64((plan_.segment - 1) * plan_.inner);
+    if (!plan_.segments.IsConstant()) {
+      llvm::Value* extent = e_.Dim(plan_.rows[plan_.split].extent);
+      fewer = e_.Sub(extent, e_.Mul(segment, e_.I64(plan_.segment)));
+      fewer = e_.Mul(fewer, e_.I64(plan_.inner));
+    }
+    result.rows = b.CreateSelect(is_long, e_.I64(plan_.MaxUnitRows()), fewer);
+  }
+  // first_row lies at the start of an element of the split dim.
+  Values extents;
+  for (std::size_t i = 0; i <= plan_.split; ++i) extents.push_back(e_.Dim(plan_.rows[i].extent));
+  llvm::Value* flat = e_.Sub(result.first_row, task.lhs_row);
+  if (plan_.inner != 1) flat = b.CreateExactUDiv(flat, e_.I64(plan_.inner));
+  const Values at = e_.Unflatten(flat, extents);
+  llvm::Value* offset = e_.I64(0);
+  for (std::size_t i = 0; i <= plan_.split; ++i) {
+    offset = e_.Add(offset, e_.Mul(at[i], e_.Dim(plan_.rows[i].lhs_stride)));
+  }
+  result.lhs = AddBytes(task.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
+  if (IsAmx(plan_.kernel)) return result;
+  // How a unit's place follows from its number is no concern of the many loads of a vector tile: to
+  // look for cheaper addresses in it takes LLVM longer than all else.
+  result.lhs = e_.Opaque(result.lhs);
+  result.first_row = e_.Opaque(result.first_row);
+  return result;
+}
+
+llvm::Value* ContractionEmitter::SumsAt(const ContractionTask& task, const PanelChunk& chunk,
+                                        llvm::Value* unit) {
+  if (plan_.chunk == 0) return chunk.sums;
+  return AddBytes(chunk.sums, e_.Mul(e_.Sub(unit, task.first_unit), e_.I64(plan_.unit_bytes)));
+}
+
+void ContractionEmitter::ZeroSums() {
+  llvm::Type* type = KernelEmitter::VectorOf(e_.b().getInt32Ty(), 8);
+  e_.For(e_.I64(0), e_.I64(plan_.sums_bytes), 32, [&](llvm::Value* at) {
+    e_.b().CreateAlignedStore(llvm::Constant::getNullValue(type), AddBytes(e_.Scratch(0), at),
+                              llvm::Align(32));
+  });
+}
+
+void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
+                                      const RowUnit& unit, llvm::Value* sums) {
+  const std::int64_t nr = func_.rhs.nr;
+  if (func_.n.IsConstant() && func_.n.constant() % nr == 0) {
+    EmitEpilogueRows(task, panel, unit, sums, nullptr);
+    return;
+  }
+  llvm::Value* columns = e_.Sub(e_.Dim(func_.n), e_.Mul(panel, e_.I64(nr)));
+  llvm::Value* whole = e_.b().CreateICmpSGE(columns, e_.I64(nr));
+  e_.If(whole, [&] { EmitEpilogueRows(task, panel, unit, sums, nullptr); });
+  e_.If(e_.b().CreateNot(whole), [&] { EmitEpilogueRows(task, panel, unit, sums, columns); });
+}
+
+// `columns`: of the panel, when they are fewer than its own; null otherwise.
+void ContractionEmitter::EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel,
+                                          const RowUnit& unit, llvm::Value* sums,
+                                          llvm::Value* columns) {
+  e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
+    EmitEpilogueRow(task.batch, e_.Add(unit.first_row, row), panel,
+                    AddBytes(sums, e_.Mul(row, e_.I64(SumBytes()))), columns);
+  });
+}
+
+void ContractionEmitter::EmitEpilogueRow(const Values& batch, llvm::Value* row, llvm::Value* panel,
+                                         llvm::Value* sums, llvm::Value* columns) {
+  const int width = plan_.lanes;
+  const std::int64_t nr = func_.rhs.nr;
+  llvm::Value* first_column = e_.Mul(panel, e_.I64(nr));
+  Values extents;
+  for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
+  Lanes lanes;
+  lanes.width = width;
+  for (llvm::Value* index : batch) lanes.index.push_back(index);
+  for (llvm::Value* index : e_.Unflatten(row, extents)) lanes.index.push_back(index);
+  lanes.dim = static_cast<int>(lanes.index.size());
+  lanes.index.push_back(nullptr);
+  lanes.aligned = true;
+  const auto emit_vector = [&](llvm::Value* column) {
+    lanes.index.back() = e_.Add(first_column, column);
+    lanes.mask = columns == nullptr ? nullptr : e_.TailMask(e_.Sub(columns, column), width);
+    llvm::Value* pointer = AddBytes(sums, e_.Mul(column, e_.I64(SizeInBytes(func_.accumulator))));
+    VectorBody body(e_, func_.epilogue);
+    body.Evaluate(lanes, [&](const BodyInstr&) {
+      return LaneValue{
+          e_.LoadLanes(KernelEmitter::kScratch, func_.accumulator, pointer, width, nullptr), false};
+    });
+    body.Store(func_.stores);
+  };
+  if (func_.epilogue.instrs.size() <= kMaxRepeatedInstrs) {
+    for (int v = 0; v < plan_.vectors; ++v) emit_vector(e_.I64(std::int64_t{v} * width));
+  } else {
+    e_.For(e_.I64(0), e_.I64(nr), width, emit_vector);
+  }
+}
+
+}  // namespace stoker::codegen

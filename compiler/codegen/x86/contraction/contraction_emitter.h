@@ -1,0 +1,142 @@
+// ContractionEmitter: what the micro-kernels of a contraction share: where a task is, its rows of
+// A, its panel of B, its sums in scratch, loops over K, epilogues. Each micro-kernel derives from
+// it.
+#pragma once
+
+#include "compiler/codegen/x86/emitter/x86_emitter.h"
+#include "compiler/ir/contraction_func.h"
+#include "compiler/schedule/cpu/contraction_plan.h"
+
+namespace stoker::codegen {
+
+// A run of rows of one register tile.
+struct RowUnit {
+  llvm::Value* first_row = nullptr;  // Flat row of C.
+  llvm::Value* lhs = nullptr;        // Pointer to A at its first row, k = 0.
+  llvm::Value* rows = nullptr;       // A constant when all units have as many.
+};
+
+struct ContractionTask {
+  Values batch;  // Index of each batch dim.
+  llvm::Value* first_unit = nullptr;
+  llvm::Value* last_unit = nullptr;  // One past it.
+  llvm::Value* group = nullptr;      // Of panels_per_task panels.
+  llvm::Value* lhs = nullptr;        // Pointer to A at `lhs_row`, k = 0.
+  llvm::Value* lhs_row = nullptr;    // 0; staged: the task's first row.
+  llvm::Value* rhs = nullptr;        // Pointer to the batch's first panel.
+};
+
+// One panel of the task, over all of K or a chunk of it.
+struct PanelChunk {
+  llvm::Value* panel = nullptr;  // Its number.
+  bool partial = false;          // Sums in scratch are added to; otherwise they start at zero.
+  llvm::Value* depth = nullptr;  // Elements of the chunk; null: all.
+  llvm::Value* rhs = nullptr;    // Panel at its first k.
+  llvm::Value* next = nullptr;   // What is read after it.
+  llvm::Value* bytes = nullptr;  // Of the panel's part.
+  llvm::Value* sums = nullptr;   // Of the task's first unit.
+  llvm::Value* parts = nullptr;  // kAmxSplit: `rhs` in parts.
+};
+
+// A chunk of K, and the task's panels [first, end).
+struct ChunkRange {
+  llvm::Value* begin = nullptr;
+  llvm::Value* end = nullptr;
+  llvm::Value* depth = nullptr;  // K.
+  llvm::Value* first_panel = nullptr;
+  llvm::Value* end_panel = nullptr;
+};
+
+class ContractionEmitter {
+ public:
+  ContractionEmitter(X86Emitter& emitter, const ContractionFunc& func, const ContractionPlan& plan)
+      : e_(emitter), func_(func), plan_(plan) {}
+  virtual ~ContractionEmitter() = default;
+
+  void Emit();
+
+ protected:
+  // Before the first task and after the last one of a call.
+  virtual void Begin() {}
+  virtual void End() {}
+  // The units of a panel's chunk, and their epilogues unless sums are partial.
+  virtual void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) = 0;
+  // Copies the task's rows of A over all of K if `fresh`; the task then reads the copy.
+  virtual ContractionTask ReadCopy(const ContractionTask& task, llvm::Value* fresh);
+  // Copies elements [begin, end) of the flat k of a row of A; a null end is that of K.
+  virtual void CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
+                       llvm::Value* end);
+
+  llvm::Value* FlatBatch(const Values& batch);  // As one number, row-major.
+  RowUnit UnitAt(const ContractionTask& task, llvm::Value* unit);
+  llvm::Value* FirstRowOf(llvm::Value* unit);
+  // Sums of a unit: [rows][nr].
+  llvm::Value* SumsAt(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+
+  // contraction_stage.cc: copies of A.
+  void StageRows(const ContractionTask& task, llvm::Value* begin, llvm::Value* end);
+  void StageDepth(std::size_t dim, llvm::Value* source, llvm::Value* begin, llvm::Value* end,
+                  Values& target);
+
+  // contraction_runs.cc: loops over K.
+  // After a run: adds its sums to those in scratch and begins with zeros again.
+  using RunEnd = llvm::function_ref<void(Values& carried)>;
+  // step(at, number, carried) for iterations [0, count) of depth[dim], granules of the last one,
+  // `unroll` at a time while there are so many; end_run where the plan's runs end in this dim.
+  using RunStep = llvm::function_ref<void(llvm::Value* at, int number, Values& carried)>;
+  void ForRuns(std::size_t dim, llvm::Value* count, int unroll, Values& carried, RunStep step,
+               RunEnd end_run);
+  // Walks all of the chunk's k: step(lhs, rhs, granules, carried) consumes `granules` granules.
+  // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
+  using DepthStep =
+      llvm::function_ref<void(llvm::Value* lhs, llvm::Value* rhs, int granules, Values& carried)>;
+  void EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll, Values& carried,
+                 DepthStep step, RunEnd end_run);
+  // Where a unit's part of the next panel begins.
+  llvm::Value* PrefetchFor(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+
+  void EmitEpilogue(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
+                    llvm::Value* sums);
+  void EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
+                        llvm::Value* sums, llvm::Value* columns);
+  // `row`: of C, flat; `sums`: of this row.
+  void EmitEpilogueRow(const Values& batch, llvm::Value* row, llvm::Value* panel, llvm::Value* sums,
+                       llvm::Value* columns);
+
+  llvm::Value* AddBytes(llvm::Value* pointer, llvm::Value* bytes);
+  std::int64_t ElementBytes() const { return SizeInBytes(plan_.element); }
+  std::int64_t GranuleBytes() const;  // Of a panel, per granule of depth.
+  std::int64_t SumBytes() const;      // Of one row of sums.
+
+  X86Emitter& e_;
+  const ContractionFunc& func_;
+  const ContractionPlan& plan_;
+
+ private:
+  void EmitTask(llvm::Value* task);
+  ContractionTask TaskAt(llvm::Value* task);
+  llvm::Value* NoteBlock(llvm::Value* block);
+  ContractionTask Staged(ContractionTask task);  // Reads A from the copy in scratch.
+  void ZeroSums();
+  void EmitChunks(const ContractionTask& task);
+  PanelChunk ChunkAt(const ContractionTask& task, const ChunkRange& range, llvm::Value* panel);
+  llvm::Value* PanelAt(const ContractionTask& task, llvm::Value* panel, llvm::Value* depth);
+
+  void CopyRun(llvm::Value* source, llvm::Value* target, llvm::Value* count);
+  llvm::Value* LoadForCopy(llvm::Value* source, llvm::Value* at, int width, llvm::Value* mask);
+
+  void ForSteps(llvm::Value* begin, llvm::Value* count, int unroll, Values& carried, RunStep step);
+  // Whether the last carried value counts granules since the last run: in sizes of several dims
+  // that are known at run time. The caller then ends the last run.
+  bool CountsRuns() const;
+  llvm::Value* RunLength();
+  void WalkDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk, int unroll,
+                 Values& carried, DepthStep step, RunEnd end_run);
+  std::int64_t PrefetchLines(int granules) const;
+
+  bool ReadsWholeCopy() const {
+    return plan_.lhs == LhsCopy::kWhole || plan_.lhs == LhsCopy::kSpan;
+  }
+};
+
+}  // namespace stoker::codegen

@@ -1,0 +1,19 @@
+// Adds the kernel of a contraction to a module.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <vector>
+
+#include "compiler/ir/contraction_func.h"
+#include "compiler/machine/cpu_machine.h"
+#include "compiler/schedule/cpu/contraction_schedule.h"
+
+namespace stoker::codegen {
+
+// `dims`: what the launch passes, in order.
+void EmitContraction(const ContractionFunc& func, const cpu::ContractionSchedule& schedule,
+                     const std::vector<SymDim>& dims, const CpuMachine& machine,
+                     llvm::Module& module);
+
+}  // namespace stoker::codegen

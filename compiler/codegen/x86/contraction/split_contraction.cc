@@ -1,0 +1,493 @@
+// f32 on AMX: x = high + middle + low, three bf16 parts of 8 bits each, cut off and not rounded, so
+// that they have all 24 bits of x. Of the nine products of parts the six that reach 2^-24 of the
+// whole are added up in f32: as exact as fused multiply-adds in f32, at a sixth of the rate of
+// bf16. (The idea is that of Henry, Tang and Heinecke, "Leveraging the bfloat16 Artificial
+// Intelligence Datatype For Higher-Precision Computations", ARITH 2019.)
+//
+// Parts below 2^-126 count as zero, which AMX does with every denormal number: of an element
+// smaller than 2^-102 the last bits are lost. An infinite element has parts whose products are NaN;
+// sums that are not finite are therefore computed again, from whole elements.
+//
+// Under Numerics::kHigh the lowest parts take no part: three products, which are off by at most
+// 2^-13 of each term.
+//
+// Each granule of K adds six products to the sums, all of which round: runs of K are short.
+//
+// Tile products leave the vector units idle: while a block is multiplied, they split the next panel
+// into the other of two buffers and run the epilogue of the block before.
+//
+// Where parts lie: a row of A as [granule of 32][part][32], a panel of B as [granule][part][column
+// tile][16 pairs][16 columns][2].
+#include "compiler/codegen/x86/contraction/split_contraction.h"
+
+#include <algorithm>
+#include <span>
+
+namespace stoker::codegen {
+namespace {
+
+constexpr std::uint32_t kLhs = 0;
+constexpr std::uint32_t kRhs = 1;
+constexpr int kTileRows = AmxTiles::kRows;
+constexpr int kTileRowBytes = AmxTiles::kRowBytes;
+constexpr int kTileBytes = AmxTiles::kTileBytes;
+constexpr int kGranule = 32;
+constexpr int kLanes = 16;
+// A granule of one row of A, in parts.
+constexpr int kLhsGranuleBytes = kGranule * static_cast<int>(kSplitBytes);
+
+// What is ready where: the packed panel that lies in a buffer, and the buffer's offset.
+constexpr std::int64_t kReadySource = 0;
+constexpr std::int64_t kReadyBuffer = 8;
+
+enum Part : int { kHigh = 0, kMiddle = 1, kLow = 2 };
+
+// The small products first, so that they are not lost; each step loads no more than it must.
+struct Step {
+  int lhs, rhs;
+  bool loads_lhs, loads_rhs;
+};
+constexpr std::array<Step, 6> kOfThreeParts = {{{kLow, kHigh, true, true},
+                                                {kMiddle, kHigh, true, false},
+                                                {kMiddle, kMiddle, false, true},
+                                                {kHigh, kMiddle, true, false},
+                                                {kHigh, kLow, false, true},
+                                                {kHigh, kHigh, false, true}}};
+constexpr std::array<Step, 3> kOfTwoParts = {
+    {{kMiddle, kHigh, true, true}, {kHigh, kMiddle, true, true}, {kHigh, kHigh, false, true}}};
+
+}  // namespace
+
+std::array<llvm::Value*, kSplitParts> SplitContraction::PartsOf(llvm::Value* low, llvm::Value* high,
+                                                                bool keep_infinity) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Type* bits = KernelEmitter::VectorOf(b.getInt32Ty(), kLanes);
+  llvm::Type* halves = KernelEmitter::VectorOf(b.getInt16Ty(), 2 * kLanes);
+  llvm::Constant* upper = KernelEmitter::IntOf(bits, -0x10000);
+  llvm::SmallVector<int, 2 * kLanes> odd;
+  for (int i = 0; i < 2 * kLanes; ++i) odd.push_back(2 * i + 1);
+  std::array<llvm::Value*, 2> rest = {low, high};
+  std::array<llvm::Value*, kSplitParts> parts = {};
+  for (int part = kHigh; part <= kLow; ++part) {
+    std::array<llvm::Value*, 2> words = {};
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      llvm::Value* cut = b.CreateAnd(b.CreateBitCast(rest[i], bits), upper);
+      words[i] = b.CreateBitCast(cut, halves);
+      if (part == kLow) continue;
+      llvm::Value* x = rest[i];
+      rest[i] = b.CreateFSub(x, b.CreateBitCast(cut, x->getType()));
+      if (part == kHigh && keep_infinity) {
+        llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+        llvm::Value* infinite =
+            b.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(x->getType()));
+        rest[i] = b.CreateSelect(infinite, llvm::Constant::getNullValue(x->getType()), rest[i]);
+      }
+    }
+    parts[static_cast<std::size_t>(part)] = b.CreateShuffleVector(words[0], words[1], odd);
+  }
+  return parts;
+}
+
+// ---- Rows of A ----
+
+// Infinities of A stay whole: high is infinite, the others are zero.
+void SplitContraction::CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
+                               llvm::Value* end) {
+  const RowRun run = RunOf(source, begin, end);
+  ForEachRunGranule(run, [&](llvm::Value* granule, llvm::Value* active) {
+    SplitGranule(run.operand, run.dtype, run.source, target, granule, active);
+  });
+}
+
+SplitContraction::RowRun SplitContraction::RunOf(llvm::Value* source, llvm::Value* begin,
+                                                 llvm::Value* end) {
+  const ContractionDim& last = plan_.source_depth.back();
+  if (plan_.source_depth.size() == 1 && last.lhs_stride == SymDim(1)) {
+    return {kLhs, func_.lhs_dtype,
+            AddBytes(source, e_.Mul(begin, e_.I64(SizeInBytes(func_.lhs_dtype)))),
+            e_.Sub(end != nullptr ? end : e_.Dim(last.extent), begin)};
+  }
+  llvm::Value* row = e_.Scratch(plan_.row_offset);
+  Values cursor = {row};
+  StageDepth(0, source, begin, end, cursor);
+  const int bytes = e_.machine().vector_bytes;
+  llvm::Type* vector = KernelEmitter::VectorOf(e_.b().getInt8Ty(), bytes);
+  for (std::int64_t at = 0; at < plan_.depth_granule * ElementBytes(); at += bytes) {
+    e_.b().CreateAlignedStore(llvm::Constant::getNullValue(vector), AddBytes(cursor[0], e_.I64(at)),
+                              llvm::Align(4));
+  }
+  llvm::Value* count = e_.Dim(plan_.depth.back().extent);  // Padded to a granule.
+  const std::int64_t granule = plan_.depth_granule;
+  if (end != nullptr) count = e_.Mul(e_.DivUp(e_.Sub(end, begin), granule), e_.I64(granule));
+  return {KernelEmitter::kScratch, plan_.element, row, count};
+}
+
+void SplitContraction::ForEachRunGranule(
+    const RowRun& run, llvm::function_ref<void(llvm::Value*, llvm::Value*)> emit) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::ConstantInt* granule = e_.I64(plan_.depth_granule);
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(run.count);
+  llvm::Value* whole = constant != nullptr ? e_.I64(constant->getSExtValue() / plan_.depth_granule)
+                                           : b.CreateUDiv(run.count, granule);
+  e_.For(e_.I64(0), whole, 1, [&](llvm::Value* i) { emit(i, nullptr); });
+  llvm::Value* rest = e_.Sub(run.count, e_.Mul(whole, granule));
+  if (constant != nullptr && constant->getSExtValue() % plan_.depth_granule == 0) return;
+  e_.If(b.CreateICmpSGT(rest, e_.I64(0)), [&] { emit(whole, rest); });
+}
+
+// Granule `granule` of a run of A; `active`: how many of its elements there are, null for all.
+void SplitContraction::SplitGranule(std::uint32_t operand, DType from, llvm::Value* source,
+                                    llvm::Value* target, llvm::Value* granule,
+                                    llvm::Value* active) {
+  llvm::Value* first = e_.Mul(granule, e_.I64(kGranule));
+  std::array<llvm::Value*, 2> x = {};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto lane = static_cast<std::int64_t>(i) * kLanes;
+    llvm::Value* mask =
+        active == nullptr ? nullptr : e_.TailMask(e_.Sub(active, e_.I64(lane)), kLanes);
+    llvm::Value* pointer = e_.ElementPointer(source, from, e_.Add(first, e_.I64(lane)));
+    x[i] = e_.LoadLanes(operand, from, pointer, kLanes, mask);
+  }
+  const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/true);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    llvm::Value* pointer =
+        AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kLhsGranuleBytes)),
+                                e_.I64(static_cast<std::int64_t>(part) * kTileRowBytes)));
+    e_.TagAccess(e_.b().CreateAlignedStore(parts[part], pointer, llvm::Align(64)),
+                 KernelEmitter::kScratch);
+  }
+}
+
+llvm::Value* SplitContraction::OffsetOfRow(llvm::Value* row) {
+  Values extents;
+  for (const ContractionDim& dim : plan_.rows) extents.push_back(e_.Dim(dim.extent));
+  const Values at = e_.Unflatten(row, extents);
+  llvm::Value* offset = e_.I64(0);
+  for (std::size_t i = 0; i < plan_.rows.size(); ++i) {
+    offset = e_.Add(offset, e_.Mul(at[i], e_.Dim(plan_.rows[i].lhs_stride)));
+  }
+  return offset;
+}
+
+ContractionTask SplitContraction::ReadCopy(const ContractionTask& original, llvm::Value* fresh) {
+  if (plan_.lhs != LhsCopy::kSpan) return ContractionEmitter::ReadCopy(original, fresh);
+  ContractionTask task = original;
+  llvm::Value* first = OffsetOfRow(FirstRowOf(task.first_unit));
+  llvm::Value* last = OffsetOfRow(e_.Sub(FirstRowOf(task.last_unit), e_.I64(1)));
+  llvm::Value* target = e_.Scratch(plan_.staged_offset);
+  e_.If(fresh, [&] {
+    llvm::Value* source = AddBytes(task.lhs, e_.Mul(first, e_.I64(SizeInBytes(func_.lhs_dtype))));
+    llvm::Value* count = e_.Add(e_.Sub(last, first), e_.I64(plan_.ConstantDepthSpan()));
+    e_.For(e_.I64(0), e_.b().CreateUDiv(count, e_.I64(kGranule)), 1, [&](llvm::Value* granule) {
+      SplitGranule(kLhs, func_.lhs_dtype, source, target, granule, nullptr);
+    });
+  });
+  task.lhs = AddBytes(target, e_.Mul(first, e_.I64(-kSplitBytes)));
+  return task;
+}
+
+void SplitContraction::ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
+                                      SplitStep step, RunEnd end_run) {
+  carried.push_back(e_.I64(0));
+  WalkGranules(0, chunk, lhs, carried, step, end_run);
+  carried.pop_back();
+}
+
+// The last carried value counts.
+void SplitContraction::WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs,
+                                    Values& carried, SplitStep step, RunEnd end_run) {
+  const ContractionDim& depth = plan_.depth[dim];
+  if (dim + 1 < plan_.depth.size()) {
+    llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(kSplitBytes));
+    ForRuns(
+        dim, e_.Dim(depth.extent), 1, carried,
+        [&](llvm::Value* i, int, Values& values) {
+          WalkGranules(dim + 1, chunk, AddBytes(lhs, e_.Mul(i, bytes)), values, step, end_run);
+        },
+        end_run);
+    return;
+  }
+  const bool flat = plan_.depth.size() == 1;
+  llvm::Value* granules = flat ? GranulesOf(chunk) : e_.I64(depth.extent.constant() / kGranule);
+  ForRuns(
+      dim, granules, 1, carried,
+      [&](llvm::Value* i, int, Values& values) {
+        llvm::Value* number = flat ? i : values.back();
+        step(AddBytes(lhs, e_.Mul(i, e_.I64(kLhsGranuleBytes))), number, values);
+        values.back() = e_.Add(number, e_.I64(1));
+      },
+      end_run);
+}
+
+// ---- Panels of B ----
+
+void SplitContraction::Begin() {
+  AmxContraction::Begin();
+  llvm::IRBuilder<>& b = e_.b();
+  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
+  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
+  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.deferred_offset), llvm::Align(8));
+}
+
+void SplitContraction::End() {
+  if (DefersEpilogue()) FlushDeferred();
+  AmxContraction::End();
+}
+
+void SplitContraction::EmitUnits(const ContractionTask& task, const PanelChunk& whole) {
+  PanelChunk chunk = whole;
+  BeginSplitPanel(chunk);
+  AmxContraction::EmitUnits(task, chunk);
+  EndSplitPanel(task, chunk);
+}
+
+// Only where all chunks are equally long.
+bool SplitContraction::SplitsAhead() const {
+  return plan_.chunk == 0 || plan_.depth.back().extent.constant() % plan_.chunk == 0;
+}
+
+std::int64_t SplitContraction::SplitRowsPerBlock() const {
+  const std::int64_t blocks = (plan_.units_per_task + 1) / 2;
+  return (kTileRows + blocks - 1) / blocks;
+}
+
+llvm::Value* SplitContraction::GranulesOf(const PanelChunk& chunk) {
+  const std::int64_t granule = plan_.depth_granule;
+  if (chunk.depth == nullptr) return e_.I64(plan_.ConstantDepth() / granule);
+  llvm::Value* depth = chunk.depth;
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(depth)) {
+    return e_.I64(constant->getSExtValue() / granule);
+  }
+  return e_.b().CreateExactUDiv(depth, e_.I64(granule));
+}
+
+// One of the 16 rows of pairs of a granule; the same row of the panel after it is fetched.
+void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule,
+                                llvm::Value* row) {
+  llvm::IRBuilder<>& b = e_.b();
+  const std::int64_t tiles = plan_.vectors;
+  const std::int64_t row_bytes = tiles * 2 * kTileRowBytes;
+  source =
+      AddBytes(source, e_.Mul(e_.Add(e_.Mul(granule, e_.I64(kTileRows)), row), e_.I64(row_bytes)));
+  target = AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kSplitParts * tiles * kTileBytes)),
+                                   e_.Mul(row, e_.I64(kTileRowBytes))));
+  llvm::Value* after = e_.Dim(plan_.panel_stride);
+  llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    std::array<llvm::Value*, 2> x = {};
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto vector_number = 2 * tile + static_cast<std::int64_t>(i);
+      llvm::Value* pointer = AddBytes(source, e_.I64(vector_number * kTileRowBytes));
+      llvm::LoadInst* load = b.CreateAlignedLoad(vector, pointer, llvm::Align(64));
+      e_.TagAccess(load, kRhs);
+      x[i] = load;
+      e_.FetchLine(AddBytes(pointer, after));
+    }
+    const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/false);
+    for (std::size_t part = 0; part < static_cast<std::size_t>(func_.parts); ++part) {
+      const std::int64_t at = (static_cast<std::int64_t>(part) * tiles + tile) * kTileBytes;
+      e_.TagAccess(b.CreateAlignedStore(parts[part], AddBytes(target, e_.I64(at)), llvm::Align(64)),
+                   KernelEmitter::kScratch);
+    }
+  }
+}
+
+void SplitContraction::BeginSplitPanel(PanelChunk& chunk) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Value* ready = b.CreateAlignedLoad(
+      b.getPtrTy(), e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
+  llvm::Value* buffer = b.CreateAlignedLoad(
+      b.getInt64Ty(), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
+  chunk.parts = AddBytes(e_.Scratch(plan_.split_offset), buffer);
+  e_.If(b.CreateICmpNE(ready, chunk.rhs), [&] {
+    e_.For(e_.I64(0), GranulesOf(chunk), 1, [&](llvm::Value* granule) {
+      e_.For(e_.I64(0), e_.I64(kTileRows), 1,
+             [&](llvm::Value* row) { SplitRow(chunk.rhs, chunk.parts, granule, row); });
+    });
+  });
+}
+
+SplitContraction::SplitFeed SplitContraction::FeedOf(const ContractionTask& task,
+                                                     const PanelChunk& chunk, llvm::Value* unit) {
+  llvm::IRBuilder<>& b = e_.b();
+  SplitFeed feed;
+  if (!SplitsAhead()) return feed;
+  llvm::Value* buffer = b.CreateAlignedLoad(
+      b.getInt64Ty(), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
+  feed.source = chunk.next;
+  feed.target = AddBytes(e_.Scratch(plan_.split_offset), e_.Sub(e_.I64(plan_.split_bytes), buffer));
+  llvm::Value* block = b.CreateUDiv(e_.Sub(unit, task.first_unit), e_.I64(2));
+  feed.first_row = e_.Mul(block, e_.I64(SplitRowsPerBlock()));
+  return feed;
+}
+
+void SplitContraction::EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk) {
+  llvm::IRBuilder<>& b = e_.b();
+  if (!SplitsAhead()) return;
+  // What a task of fewer units has left over.
+  const SplitFeed feed = FeedOf(task, chunk, e_.Add(task.last_unit, e_.I64(1)));
+  e_.For(feed.first_row, e_.I64(kTileRows), 1, [&](llvm::Value* row) {
+    e_.For(e_.I64(0), GranulesOf(chunk), 1,
+           [&](llvm::Value* granule) { SplitRow(feed.source, feed.target, granule, row); });
+  });
+  llvm::Value* at = e_.Scratch(plan_.ready_offset + kReadyBuffer);
+  llvm::Value* buffer = b.CreateAlignedLoad(b.getInt64Ty(), at, llvm::Align(8));
+  b.CreateAlignedStore(e_.Sub(e_.I64(plan_.split_bytes), buffer), at, llvm::Align(8));
+  b.CreateAlignedStore(chunk.next, e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
+}
+
+// ---- Products ----
+
+void SplitContraction::EmitBlock(const ContractionTask& task, const PanelChunk& chunk,
+                                 llvm::Value* number, const UnitPair& pair) {
+  EmitSplitBlock(chunk, pair.first, pair.second, FeedOf(task, chunk, number));
+  const auto settle = [&](const RowUnit& unit, std::int64_t offset, llvm::Value* into) {
+    llvm::Value* total = HasSplitRuns() ? e_.Scratch(plan_.total_offset + offset) : nullptr;
+    SettleSplitUnit(chunk, unit, e_.Scratch(plan_.block_offset + offset), total, into);
+  };
+  settle(pair.first, 0, pair.sums);
+  if (pair.second != nullptr) settle(*pair.second, plan_.unit_bytes, pair.second_sums);
+}
+
+void SplitContraction::FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
+                                   const UnitPair& pair) {
+  if (DefersEpilogue()) {
+    DeferOrEmitEpilogue(task, chunk, pair.first, pair.second, pair.sums);
+  } else {
+    AmxContraction::FinishBlock(task, chunk, pair);
+  }
+}
+
+std::int64_t SplitContraction::MaxSplitGranules() const {
+  return (plan_.chunk != 0 ? plan_.chunk : plan_.ConstantDepth()) / kGranule;
+}
+
+std::int64_t SplitContraction::GranulesOfSplitRun() const {
+  const SumRuns& runs = plan_.runs;
+  if (runs.one) return MaxSplitGranules();
+  std::int64_t elements = runs.length;
+  for (std::size_t i = runs.dim + 1; i < plan_.depth.size(); ++i) {
+    elements *= plan_.depth[i].extent.constant();
+  }
+  return runs.dim + 1 < plan_.depth.size() ? elements / kGranule : elements;
+}
+
+bool SplitContraction::HasSplitRuns() const { return GranulesOfSplitRun() < MaxSplitGranules(); }
+
+// Products of one granule into the tiles of a block, the rows that are split and the epilogues that
+// are run meanwhile.
+void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lhs,
+                                        llvm::Value* granule) {
+  llvm::Value* rhs =
+      AddBytes(block.parts, e_.Mul(granule, e_.I64(kSplitParts * plan_.vectors * kTileBytes)));
+  const auto load_lhs = [&](int part) {
+    for (int r = 0; r < block.row_tiles; ++r) {
+      llvm::Value* pointer = AddBytes(lhs, e_.I64(part * kTileRowBytes));
+      tiles_.Load(AmxTiles::kLhs + r, r == 0 ? pointer : AddBytes(pointer, block.distance),
+                  block.lhs_stride);
+    }
+  };
+  const auto load_rhs = [&](int part) {
+    for (int c = 0; c < plan_.vectors; ++c) {
+      tiles_.Load(AmxTiles::kRhs + c,
+                  AddBytes(rhs, e_.I64((part * plan_.vectors + c) * kTileBytes)),
+                  e_.I64(kTileRowBytes));
+    }
+  };
+  const std::span<const Step> steps =
+      func_.parts == 2 ? std::span<const Step>(kOfTwoParts) : kOfThreeParts;
+  std::size_t fed = 0;
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    if (steps[step].loads_lhs) load_lhs(steps[step].lhs);
+    if (steps[step].loads_rhs) load_rhs(steps[step].rhs);
+    for (int r = 0; r < block.row_tiles; ++r) {
+      for (int c = 0; c < plan_.vectors; ++c) {
+        tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
+      }
+    }
+    for (; fed < block.feed_rows.size() * (step + 1) / steps.size(); ++fed) {
+      SplitRow(block.feed.source, block.feed.target, granule, block.feed_rows[fed]);
+    }
+    const auto row = static_cast<std::int64_t>(step);
+    const std::int64_t end = step + 1 == steps.size() ? block.deferred_rows : row + 1;
+    for (std::int64_t i = row; i < std::min(end, block.deferred_rows); ++i) {
+      llvm::Value* number = e_.Add(e_.Mul(granule, e_.I64(block.deferred_rows)), e_.I64(i));
+      e_.If(e_.b().CreateICmpSLT(number, block.deferred.count),
+            [&] { EmitDeferredRow(block.deferred, number); });
+    }
+  }
+}
+
+SplitContraction::SplitBlock SplitContraction::BlockOf(const PanelChunk& chunk,
+                                                       const RowUnit& first, const RowUnit* second,
+                                                       const SplitFeed& feed) {
+  SplitBlock block;
+  block.row_tiles = second != nullptr ? 2 : 1;
+  block.parts = chunk.parts;
+  block.feed = feed;
+  if (feed.source != nullptr) {
+    for (std::int64_t i = 0; i < SplitRowsPerBlock(); ++i) {
+      block.feed_rows.push_back(e_.Min(e_.Add(feed.first_row, e_.I64(i)), e_.I64(kTileRows - 1)));
+    }
+  }
+  if (DefersEpilogue()) {
+    block.deferred_rows = DeferredRowsPerGranule();
+    block.deferred = TakeDeferred();
+  }
+  if (second != nullptr) {
+    block.distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
+  }
+  block.lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
+  return block;
+}
+
+void SplitContraction::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first,
+                                      const RowUnit* second, const SplitFeed& feed) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Value* sum_stride = e_.I64(SumBytes());
+  const auto for_each_sum = [&](llvm::Value* base,
+                                llvm::function_ref<void(int, llvm::Value*)> use) {
+    for (int r = 0; r < (second != nullptr ? 2 : 1); ++r) {
+      for (int c = 0; c < plan_.vectors; ++c) {
+        use(r * 2 + c, AddBytes(base, e_.I64(r * plan_.unit_bytes + c * kTileRowBytes)));
+      }
+    }
+  };
+  const auto begin_run = [&](int tile, llvm::Value*) { tiles_.Zero(tile); };
+  const auto store = [&](int tile, llvm::Value* pointer) {
+    tiles_.Store(tile, pointer, sum_stride);
+  };
+  llvm::Value* sums = e_.Scratch(plan_.block_offset);
+  for_each_sum(sums, begin_run);
+  const SplitBlock block = BlockOf(chunk, first, second, feed);
+  const auto end_run = [&](Values& carried) {
+    if (!HasSplitRuns()) return;
+    llvm::Value* done = carried.back();
+    e_.If(b.CreateICmpSLT(done, GranulesOf(chunk)), [&] {
+      llvm::Value* total = e_.Scratch(plan_.total_offset);
+      const auto begin = [&] { for_each_sum(total, store); };
+      const auto add = [&] {
+        for_each_sum(e_.Scratch(plan_.run_offset), store);
+        AddTileRun(first, second, e_.Scratch(plan_.run_offset), total);
+      };
+      if (2 * GranulesOfSplitRun() >= MaxSplitGranules()) {
+        begin();
+      } else {
+        llvm::Value* is_first = b.CreateICmpEQ(done, e_.I64(GranulesOfSplitRun()));
+        e_.If(is_first, begin);
+        e_.If(b.CreateNot(is_first), add);
+      }
+      for_each_sum(total, begin_run);
+    });
+  };
+  Values none;
+  ForEachGranule(
+      chunk, first.lhs, none,
+      [&](llvm::Value* lhs, llvm::Value* granule, Values&) {
+        EmitSplitGranule(block, lhs, granule);
+      },
+      end_run);
+  for_each_sum(sums, store);
+}
+
+}  // namespace stoker::codegen

@@ -1,0 +1,112 @@
+// SplitContraction: micro-kernel kAmxSplit, f32 as three bf16 parts.
+#pragma once
+
+#include <array>
+
+#include "compiler/codegen/x86/contraction/amx_contraction.h"
+
+namespace stoker::codegen {
+
+class SplitContraction final : public AmxContraction {
+ public:
+  using AmxContraction::AmxContraction;
+
+ private:
+  void Begin() override;
+  void End() override;
+  void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) override;
+  void EmitBlock(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* number,
+                 const UnitPair& pair) override;
+  void FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
+                   const UnitPair& pair) override;
+  ContractionTask ReadCopy(const ContractionTask& task, llvm::Value* fresh) override;
+  void CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
+               llvm::Value* end) override;
+
+  // Elements [begin, end) of the flat k of a row of A at `source`: itself, or a copy in which they
+  // lie together, padded to a granule.
+  struct RowRun {
+    std::uint32_t operand = 0;
+    DType dtype = DType::kF32;
+    llvm::Value* source = nullptr;
+    llvm::Value* count = nullptr;
+  };
+  RowRun RunOf(llvm::Value* source, llvm::Value* begin, llvm::Value* end);
+  // emit(granule, active) for the granules of a run; `active`: how many elements it has, null for
+  // all.
+  void ForEachRunGranule(const RowRun& run,
+                         llvm::function_ref<void(llvm::Value* granule, llvm::Value* active)> emit);
+
+  // A panel whose parts are made while another one is multiplied: some rows of every granule by
+  // each block of units.
+  struct SplitFeed {
+    llvm::Value* source = nullptr;     // Packed panel.
+    llvm::Value* target = nullptr;     // Parts.
+    llvm::Value* first_row = nullptr;  // Of a granule; the block's share.
+  };
+  std::array<llvm::Value*, kSplitParts> PartsOf(llvm::Value* low, llvm::Value* high,
+                                                bool keep_infinity);
+  llvm::Value* OffsetOfRow(llvm::Value* row);  // Of A, elements.
+  void SplitGranule(std::uint32_t operand, DType from, llvm::Value* source, llvm::Value* target,
+                    llvm::Value* granule, llvm::Value* active);
+  // step(lhs, number, carried) for every granule of the chunk's k, counted over all of its dims.
+  using SplitStep =
+      llvm::function_ref<void(llvm::Value* lhs, llvm::Value* number, Values& carried)>;
+  void ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried, SplitStep step,
+                      RunEnd end_run);
+  void WalkGranules(std::size_t dim, const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
+                    SplitStep step, RunEnd end_run);
+  std::int64_t MaxSplitGranules() const;  // Of a chunk.
+  std::int64_t GranulesOfSplitRun() const;
+  bool HasSplitRuns() const;  // More than one in a chunk.
+  bool SplitsAhead() const;
+  std::int64_t SplitRowsPerBlock() const;
+  llvm::Value* GranulesOf(const PanelChunk& chunk);
+  void SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule, llvm::Value* row);
+  // Before and after the units of a panel.
+  void BeginSplitPanel(PanelChunk& chunk);
+  void EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk);
+  SplitFeed FeedOf(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  // Leaves the sums of the last run in the block, those of the runs before it in the total.
+  void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
+                      const SplitFeed& feed);
+  // split_sums.cc
+  // A block's epilogue runs while the next block is multiplied, which may belong to another task;
+  // only if there are granules enough to spread its rows over.
+  struct DeferredRows {
+    llvm::Value* count = nullptr;       // 0: none.
+    llvm::Value* first_unit = nullptr;  // Of them, in the first unit.
+    llvm::Value* first_row = nullptr;   // Of C, flat.
+    llvm::Value* panel = nullptr;
+    Values batch;
+  };
+  // What the products of a block need, and what runs beside them.
+  struct SplitBlock {
+    int row_tiles = 1;
+    llvm::Value* parts = nullptr;     // Of the panel.
+    llvm::Value* distance = nullptr;  // From the first row tile to the second.
+    llvm::Value* lhs_stride = nullptr;
+    SplitFeed feed;
+    Values feed_rows;  // Of each granule.
+    DeferredRows deferred;
+    std::int64_t deferred_rows = 0;  // Beside each granule.
+  };
+  SplitBlock BlockOf(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
+                     const SplitFeed& feed);
+  void EmitSplitGranule(const SplitBlock& block, llvm::Value* lhs, llvm::Value* granule);
+
+  bool DefersEpilogue() const;
+  std::int64_t DeferredRowsPerGranule() const;
+  DeferredRows TakeDeferred();
+  void EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number);
+  void DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
+                           const RowUnit& first, const RowUnit* second, llvm::Value* sums);
+  void FlushDeferred();
+  // Takes a unit's sums from the block, and from the runs before it (null: there are none), or
+  // computes them again if any is not finite.
+  void SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* block,
+                       llvm::Value* total, llvm::Value* sums);
+  void RepairSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* sums);
+};
+
+}  // namespace stoker::codegen

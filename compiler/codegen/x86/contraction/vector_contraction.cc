@@ -1,0 +1,178 @@
+// The register tile of vector machines: rows x vectors of sums that stay in registers over a run of
+// K.
+#include "compiler/codegen/x86/contraction/vector_contraction.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace stoker::codegen {
+namespace {
+
+constexpr std::uint32_t kLhs = 0;
+constexpr std::uint32_t kRhs = 1;
+// Enough products between two branches to hide them, few enough to compile quickly.
+constexpr std::int64_t kProductsPerIteration = 112;
+
+// A power of two, of which runs are multiples.
+int Unroll(std::int64_t products) {
+  const auto fit = static_cast<std::uint64_t>(kProductsPerIteration / products);
+  return static_cast<int>(std::clamp<std::uint64_t>(std::bit_floor(fit), 2, 8));
+}
+
+}  // namespace
+
+void VectorContraction::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
+  e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
+    EmitUnit(task, chunk, unit);
+    if (chunk.partial) return;
+    EmitEpilogue(task, chunk.panel, UnitAt(task, unit), SumsAt(task, chunk, unit));
+  });
+}
+
+void VectorContraction::EmitUnit(const ContractionTask& task, const PanelChunk& chunk,
+                                 llvm::Value* number) {
+  llvm::IRBuilder<>& b = e_.b();
+  const RowUnit unit = UnitAt(task, number);
+  llvm::Value* sums = SumsAt(task, chunk, number);
+  llvm::Value* prefetch = PrefetchFor(task, chunk, number);
+  const std::int64_t rows = plan_.MaxUnitRows();
+  if (llvm::isa<llvm::ConstantInt>(unit.rows)) {
+    EmitTile(unit, rows, /*clamp=*/false, chunk, sums, prefetch);
+    return;
+  }
+  llvm::Value* is_long = b.CreateICmpEQ(unit.rows, e_.I64(rows));
+  const bool fixed = plan_.segments.IsConstant();
+  e_.If(is_long, [&] { EmitTile(unit, rows, /*clamp=*/false, chunk, sums, prefetch); });
+  e_.If(b.CreateNot(is_long), [&] {
+    EmitTile(unit, fixed ? rows - plan_.inner : rows, /*clamp=*/!fixed, chunk, sums, prefetch);
+  });
+}
+
+Values VectorContraction::RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp) {
+  llvm::Value* stride = e_.Dim(plan_.rows[plan_.split].lhs_stride);
+  Values offsets;
+  if (clamp) {
+    STOKER_CHECK(plan_.inner == 1 || plan_.rows.back().extent.IsConstant());
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    llvm::Value* row = e_.I64(r);
+    if (clamp) row = e_.Min(row, e_.Sub(unit.rows, e_.I64(1)));
+    if (plan_.inner == 1) {
+      offsets.push_back(e_.Mul(row, stride));
+      continue;
+    }
+    llvm::Value* line = e_.b().CreateUDiv(row, e_.I64(plan_.inner));
+    llvm::Value* within = e_.b().CreateURem(row, e_.I64(plan_.inner));
+    offsets.push_back(
+        e_.Add(e_.Mul(line, stride), e_.Mul(within, e_.Dim(plan_.rows.back().lhs_stride))));
+  }
+  return offsets;
+}
+
+void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp,
+                                 const PanelChunk& chunk, llvm::Value* sums,
+                                 llvm::Value* prefetch) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Type* type = KernelEmitter::VectorOf(e_.LaneType(func_.accumulator), plan_.lanes);
+  const std::int64_t vector_bytes = plan_.lanes * SizeInBytes(func_.accumulator);
+  const Values offsets = RowOffsets(unit, rows, clamp);
+  const auto sum_at = [&](std::size_t i) {
+    return AddBytes(sums, e_.I64(static_cast<std::int64_t>(i) * vector_bytes));
+  };
+  const std::size_t count =
+      static_cast<std::size_t>(rows) * static_cast<std::size_t>(plan_.vectors);
+  const llvm::Align align(static_cast<std::uint64_t>(vector_bytes));
+  llvm::Constant* zero = llvm::Constant::getNullValue(type);
+  // A single run begins with the sums of the chunk before; of others the first one of all is stored
+  // and the rest are added. The last carried value: whether there was one.
+  const bool one = plan_.runs.one;
+  const auto store = [&](llvm::Value* sum, std::size_t i) {
+    e_.TagAccess(b.CreateAlignedStore(sum, sum_at(i), align), KernelEmitter::kScratch);
+  };
+  Values carried = {chunk.rhs, prefetch};
+  for (std::size_t i = 0; i < count; ++i) {
+    carried.push_back(zero);
+    if (one && chunk.partial) {
+      llvm::LoadInst* sum = b.CreateAlignedLoad(type, sum_at(i), align);
+      e_.TagAccess(sum, KernelEmitter::kScratch);
+      carried.back() = sum;
+    }
+  }
+  if (!one) carried.push_back(b.getInt1(chunk.partial));
+  const auto end_run = [&](Values& values) {
+    const auto store_all = [&] {
+      for (std::size_t i = 0; i < count; ++i) store(values[i + 2], i);
+    };
+    // Volatile, or the optimizer would keep these sums in registers, of which there are none left.
+    const auto add_all = [&] {
+      for (std::size_t i = 0; i < count; ++i) {
+        llvm::Value* before = b.CreateAlignedLoad(type, sum_at(i), align, /*isVolatile=*/true);
+        store(b.CreateFAdd(before, values[i + 2]), i);
+      }
+    };
+    llvm::Value*& has_sums = values[count + 2];
+    if (chunk.partial) {
+      add_all();
+    } else {
+      e_.If(b.CreateNot(has_sums), store_all);
+      e_.If(has_sums, add_all);
+    }
+    has_sums = b.getTrue();
+    for (std::size_t i = 0; i < count; ++i) values[i + 2] = zero;
+  };
+  EmitDepth(
+      unit.lhs, chunk, Unroll(static_cast<std::int64_t>(count)), carried,
+      [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
+        for (int g = 0; g < granules; ++g) {
+          MultiplyAdd(offsets, AddBytes(lhs, e_.I64(g * plan_.depth_granule * ElementBytes())),
+                      AddBytes(rhs, e_.I64(g * GranuleBytes())), values);
+        }
+      },
+      end_run);
+  if (!one) return;
+  for (std::size_t i = 0; i < count; ++i) store(carried[i + 2], i);
+}
+
+void VectorContraction::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs,
+                                    Values& carried) {
+  llvm::IRBuilder<>& b = e_.b();
+  const bool dot = plan_.kernel == MicroKernel::kDotBF16;
+  llvm::Type* pairs = KernelEmitter::VectorOf(b.getBFloatTy(), plan_.lanes * 2);
+  llvm::Type* lane = dot ? b.getInt32Ty() : e_.LaneType(plan_.element);
+  llvm::Type* vector = dot ? pairs : KernelEmitter::VectorOf(lane, plan_.lanes);
+  const std::int64_t vector_bytes = plan_.lanes * (dot ? 4 : ElementBytes());
+  Values columns;
+  for (int v = 0; v < plan_.vectors; ++v) {
+    llvm::LoadInst* load =
+        b.CreateAlignedLoad(vector, AddBytes(rhs, e_.I64(v * vector_bytes)),
+                            llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
+    e_.TagAccess(load, kRhs);
+    columns.push_back(load);
+  }
+  const bool is_float = lane->isFloatingPointTy();
+  std::size_t i = 2;
+  for (llvm::Value* row : rows) {
+    llvm::LoadInst* load =
+        b.CreateAlignedLoad(lane, AddBytes(lhs, e_.Mul(row, e_.I64(ElementBytes()))),
+                            llvm::Align(static_cast<std::uint64_t>(ElementBytes())));
+    e_.TagAccess(load, plan_.lhs != LhsCopy::kNone ? KernelEmitter::kScratch : kLhs);
+    llvm::Value* element = e_.Splat(load, plan_.lanes);
+    if (dot) element = b.CreateBitCast(element, pairs);
+    for (llvm::Value* column : columns) {
+      llvm::Value*& sum = carried[i++];
+      if (dot) {
+        sum = e_.CallIntrinsic(plan_.lanes == 16 ? "llvm.x86.avx512bf16.dpbf16ps.512"
+                                                 : "llvm.x86.avx512bf16.dpbf16ps.256",
+                               {sum, element, column});
+      } else if (is_float) {
+        sum = e_.Fma(element, column, sum);
+      } else {
+        sum = b.CreateAdd(b.CreateMul(element, column), sum);
+      }
+    }
+  }
+}
+
+}  // namespace stoker::codegen

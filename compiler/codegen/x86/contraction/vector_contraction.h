@@ -1,0 +1,25 @@
+// VectorContraction: micro-kernels kMultiplyAdd and kDotBF16, vectors of columns by broadcast
+// elements of A.
+#pragma once
+
+#include "compiler/codegen/x86/contraction/contraction_emitter.h"
+
+namespace stoker::codegen {
+
+class VectorContraction final : public ContractionEmitter {
+ public:
+  using ContractionEmitter::ContractionEmitter;
+
+ private:
+  void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) override;
+  void EmitUnit(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  // Adds the unit's products to `sums`. `rows`: how many the code is for; with clamp, the unit may
+  // have fewer, and those past its end repeat its last one.
+  void EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp, const PanelChunk& chunk,
+                llvm::Value* sums, llvm::Value* prefetch);
+  // Offsets of the rows of a tile from its first, in elements.
+  Values RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp);
+  void MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs, Values& carried);
+};
+
+}  // namespace stoker::codegen

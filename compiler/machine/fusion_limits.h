@@ -1,0 +1,35 @@
+// FusionLimits: what fusion, and the choice of what is stored and what computed again, ask of a
+// machine. The defaults are those of CPUs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stoker {
+
+struct FusionLimits {
+  // More nodes than this in one kernel cost more compile time than they save.
+  std::size_t max_group_nodes = 256;
+  // A value is computed again in the kernel that reads it, rather than stored and loaded, while
+  // that takes no more than so many loads and operations.
+  int max_recompute_cost = 3;
+  // A value is kept in a row for later stages of its kernel, rather than computed again, from so
+  // many loads and operations on, as long as the row has no more elements than fast memory holds.
+  int min_kept_cost = 3;
+  std::int64_t max_kept_elements = 1 << 17;
+  // A reduction over at least so many elements, whose rows together keep only one core busy, is
+  // cut into two phases and not joined with what it reads or feeds. The first phase has as many
+  // parts as divide it, several per core, so that a slow one does not hold up the others.
+  std::int64_t min_split_reduction = 1 << 18;
+  std::int64_t min_reduction_parts = 8;
+  std::int64_t max_reduction_parts = 256;
+  // How memory is laid out: neighbours in a vector of so many f32, and how much slower lanes are
+  // that are no neighbours.
+  double vector_lanes = 16;
+  double strided_cost = 4;
+  // An image of which fewer neighbours along the contracted dims lie together is copied, channels
+  // last with its halo of zeros, before a convolution reads it.
+  std::int64_t min_contiguous_run = 8;
+};
+
+}  // namespace stoker

@@ -1,0 +1,189 @@
+#include "compiler/schedule/cpu/contraction_schedule.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/cpu/contraction_plan.h"
+#include "compiler/schedule/cpu/sizes.h"
+#include "compiler/schedule/cpu/split_schedule.h"
+
+namespace stoker::cpu {
+namespace {
+
+constexpr std::int64_t kMaxCopiedDepth = 16384;
+constexpr std::int64_t kCopiedChunk = 1024;
+constexpr std::int64_t kMaxPanelsPerTask = 4;
+// Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
+constexpr double kMinTileFill = 0.7;
+
+// Rows of a register tile that leave room for one row of B and a broadcast, and for LLVM's
+// allocator where there is room: it spills when it has to find the one way.
+std::int64_t MaxTileRows(int vectors, const CpuMachine& machine) {
+  const std::int64_t spare = machine.num_vector_registers > 16 ? 3 : 1;
+  const std::int64_t free = machine.num_vector_registers - vectors - spare;
+  return std::clamp<std::int64_t>(free / vectors, 1, 14);
+}
+
+bool LastDepthIsMultipleOf(const ContractionPlan& plan, std::int64_t granule) {
+  const auto extent = ConstantOf(plan.depth.back().extent);
+  return plan.depth.back().lhs_stride == SymDim(1) && extent && *extent % granule == 0;
+}
+
+// Of the rows of 16-row tiles along the last row dim.
+double TileFill(const ContractionPlan& plan) {
+  const std::int64_t extent = Typical(plan.rows.back().extent);
+  return static_cast<double>(extent) /
+         static_cast<double>(RoundUp(std::max<std::int64_t>(extent, 1), AmxTile::kRows));
+}
+
+bool MustCopy(const ContractionFunc& func, const ContractionPlan& plan) {
+  if (func.lhs_dtype != plan.element) return true;
+  if (plan.depth.size() == 1 && plan.depth[0].extent == SymDim(1)) {
+    return plan.depth_granule > 1;
+  }
+  if (plan.depth.back().lhs_stride != SymDim(1)) return true;
+  if (plan.depth_granule > 1 && !LastDepthIsMultipleOf(plan, plan.depth_granule)) return true;
+  if (plan.kernel == MicroKernel::kAmxSplit) return true;
+  if (plan.kernel != MicroKernel::kAmx) return false;
+  return plan.rows.size() > 1 && TileFill(plan) < kMinTileFill;
+}
+
+// Chooses how A is copied, if it is: where its rows lie, and in chunks of K if K is long.
+Status ChooseCopy(ContractionPlan& plan, const ContractionFunc& func) {
+  if (!MustCopy(func, plan)) return Ok();
+  if (plan.kernel == MicroKernel::kAmxSplit && CanReadSpan(func, plan)) {
+    plan.lhs = LhsCopy::kSpan;
+    return Ok();
+  }
+  const SymDim depth = PaddedDepth(func);
+  const bool fits = depth.IsConstant() && depth.constant() <= kMaxCopiedDepth;
+  if (!fits && plan.depth.size() > 1) {
+    return Unimplemented("A contraction that copies rows of several symbolic or large k dims.");
+  }
+  plan.lhs = fits ? LhsCopy::kWhole : LhsCopy::kChunks;
+  if (!fits) plan.chunk = kCopiedChunk;
+  plan.lhs_pitch = RoundUp(fits ? depth.constant() : kCopiedChunk, plan.depth_granule);
+  // A pitch of whole pages would map all rows of a tile to one set of the first-level cache.
+  const std::int64_t bytes = plan.lhs_pitch * SizeInBytes(plan.element);
+  if (plan.kernel == MicroKernel::kAmxSplit) {
+    if (!fits) return InvalidArgument("f32 in parts needs a constant K.");
+    plan.lhs_pitch += plan.depth_granule;
+  } else if (bytes % 1024 == 0) {
+    plan.lhs_pitch += 64 / SizeInBytes(plan.element);
+  }
+  ReadCopy(plan, func);
+  return Ok();
+}
+
+// Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
+void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
+  const CpuCacheLimits& caches = machine.caches;
+  const CpuTaskLimits& limits = machine.tasks;
+  const std::int64_t rows = plan.MaxUnitRows();
+  const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
+  const std::int64_t row_bytes = std::max<std::int64_t>(1, depth * SizeInBytes(plan.element));
+  std::int64_t kept_bytes = row_bytes;  // Of a row, in the cache at one time.
+  if (plan.lhs == LhsCopy::kNone && plan.depth.size() == 1 && plan.depth[0].extent.IsConstant() &&
+      row_bytes > caches.max_row_bytes && units * rows * row_bytes > caches.rows_bytes) {
+    const std::int64_t chunks = DivUp(row_bytes, caches.chunk_bytes);
+    plan.chunk = RoundUp(DivUp(depth, chunks), 64);
+  }
+  if (plan.chunk != 0) {
+    plan.panels_per_task = kMaxPanelsPerTask;
+    kept_bytes = plan.chunk * SizeInBytes(plan.element);
+  }
+  std::int64_t per_task =
+      std::clamp<std::int64_t>(caches.rows_bytes / (rows * kept_bytes), 1, units);
+  const double unit_ns = static_cast<double>(rows * depth * plan.lanes * plan.vectors) *
+                         NsPerProduct(plan.kernel, plan.lanes, machine);
+  const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
+  const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
+  while (plan.panels_per_task > 1 && tasks() < limits.enough_tasks / 2) --plan.panels_per_task;
+  // A multiple of `step` keeps AMX's pairs of units together.
+  const std::int64_t step = plan.kernel == MicroKernel::kAmx ? 2 : 1;
+  if (per_task > step) per_task = per_task / step * step;
+  while (plan.panels_per_task == 1 && tasks() < limits.enough_tasks && per_task > step &&
+         unit_ns * static_cast<double>(per_task) > limits.worth_cutting_ns) {
+    per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
+  }
+  // Blocks of equal size.
+  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
+  plan.units_per_task = per_task;
+  const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
+  if (rhs_bytes > caches.small_rhs_bytes)
+    plan.prefetch_parts = DivUp(std::min(per_task, units), step);
+}
+
+std::string_view Name(LhsCopy copy) {
+  switch (copy) {
+    case LhsCopy::kNone:
+      return "in place";
+    case LhsCopy::kWhole:
+      return "copied";
+    case LhsCopy::kChunks:
+      return "copied by chunk";
+    case LhsCopy::kSpan:
+      return "copied as it lies";
+  }
+  STOKER_CHECK(false);
+}
+
+std::string RunsText(const SumRuns& runs) {
+  if (runs.one) return "one run";
+  if (runs.IsCounted()) return "runs of sqrt(K)";
+  return "runs of " + std::to_string(runs.length) + " along k" + std::to_string(runs.dim);
+}
+
+}  // namespace
+
+Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, MicroKernel kernel,
+                                                const CpuMachine& machine, std::int64_t tile_rows) {
+  ContractionPlan plan = PlanOperands(func, kernel, machine);
+  STOKER_RETURN_IF_ERROR(ChooseCopy(plan, func));
+  plan.tile_rows =
+      std::min(tile_rows, IsAmx(kernel) ? AmxTile::kRows : MaxTileRows(plan.vectors, machine));
+  CutRows(plan);
+  const std::int64_t depth = Typical(PaddedDepth(func));
+  if (kernel == MicroKernel::kAmxSplit) {
+    CutTasksInParts(plan, depth, machine);
+  } else {
+    CutTasks(plan, depth, machine);
+  }
+  if (IsFloat(func.accumulator)) plan.runs = CutSums(plan, Typical(DepthOf(func)));
+  return static_cast<ContractionSchedule&>(plan);
+}
+
+Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const ContractionSchedule& schedule,
+                                  const CpuMachine& machine) {
+  const ContractionPlan plan = PlanContraction(func, schedule, machine);
+  const std::int64_t units =
+      std::min(plan.units_per_task, std::max<std::int64_t>(1, Typical(plan.units)));
+  const std::int64_t products = plan.MaxUnitRows() * Typical(PaddedDepth(func)) * func.rhs.nr;
+  const double unit_ns =
+      static_cast<double>(products) * NsPerProduct(plan.kernel, plan.lanes, machine);
+  LaunchShape launch;
+  launch.tasks = plan.batch * plan.blocks * plan.panel_groups;
+  launch.min_tasks_per_chunk =
+      machine.MinTasksPerChunk(unit_ns * static_cast<double>(units * plan.panels_per_task));
+  launch.scratch_bytes = plan.scratch_bytes;
+  launch.dims = DimsOf(func, plan);
+  return launch;
+}
+
+std::string ToString(const ContractionSchedule& schedule) {
+  std::string text = "schedule contraction {\n  micro-kernel " +
+                     std::string(Name(schedule.kernel)) + " of at most " +
+                     std::to_string(schedule.tile_rows) + " rows\n  lhs " +
+                     std::string(Name(schedule.lhs));
+  if (schedule.lhs_pitch != 0) text += " with pitch " + std::to_string(schedule.lhs_pitch);
+  text += "\n  task of " + std::to_string(schedule.units_per_task) + " units by " +
+          std::to_string(schedule.panels_per_task) + " panels\n  k ";
+  text += schedule.chunk == 0 ? "at once" : "in chunks of " + std::to_string(schedule.chunk);
+  text += ", " + RunsText(schedule.runs) + "\n";
+  if (schedule.prefetch_parts != 0) {
+    text +=
+        "  prefetches the next panel in " + std::to_string(schedule.prefetch_parts) + " parts\n";
+  }
+  return text + "}\n";
+}
+
+}  // namespace stoker::cpu

@@ -1,0 +1,56 @@
+// ContractionSchedule: how a contraction runs: its micro-kernel, and how rows of A, panels of B and
+// the sum over K are cut.
+//
+// The rows of C (all m dims, flattened row-major) are cut into units: runs of rows of one register
+// tile. A task computes `units_per_task` units of one batch against one panel of packed B (nr
+// columns, or a few); the panel is the fastest part of the task number, so that consecutive tasks
+// of a thread share their rows of A.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compiler/ir/contraction_func.h"
+#include "compiler/machine/cpu_machine.h"
+#include "compiler/schedule/cpu/launch_shape.h"
+#include "compiler/schedule/cpu/micro_kernel.h"
+#include "compiler/schedule/cpu/sum_runs.h"
+
+namespace stoker::cpu {
+
+// Where the micro-kernel reads the task's rows of A.
+enum class LhsCopy : std::uint8_t {
+  kNone,    // In place.
+  kWhole,   // From a copy in scratch: in the element type, K contiguous and zero padded.
+  kChunks,  // From such a copy of each chunk of K by itself.
+  kSpan,    // kAmxSplit: from a copy of all between the task's first and last element.
+};
+
+struct ContractionSchedule {
+  MicroKernel kernel = MicroKernel::kMultiplyAdd;
+  LhsCopy lhs = LhsCopy::kNone;
+  std::int64_t lhs_pitch = 0;  // Elements between rows of the copy.
+  std::int64_t tile_rows = 1;  // Of a register tile, at most.
+  std::int64_t units_per_task = 1;
+  // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once. In a
+  // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.
+  std::int64_t chunk = 0;
+  std::int64_t panels_per_task = 1;  // More than one only with chunks.
+  // Of K, or of a chunk of it: sums that are added to those in scratch.
+  SumRuns runs;
+  // While a panel (its chunk) is computed, the next one is fetched into the second-level cache,
+  // this many parts of it, each in the time of one register tile. 0: not at all.
+  std::int64_t prefetch_parts = 0;
+};
+
+std::string ToString(const ContractionSchedule& schedule);
+
+// The best known for `kernel`, one of MicroKernelsOf; with register tiles of at most `tile_rows`
+// rows, or as many as registers allow.
+Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, MicroKernel kernel,
+                                                const CpuMachine& machine,
+                                                std::int64_t tile_rows = INT64_MAX);
+Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const ContractionSchedule& schedule,
+                                  const CpuMachine& machine);
+
+}  // namespace stoker::cpu

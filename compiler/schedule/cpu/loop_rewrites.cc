@@ -1,0 +1,152 @@
+#include "compiler/schedule/cpu/loop_rewrites.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace stoker::cpu {
+namespace {
+
+bool Contains(const std::vector<int>& dims, int dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+void RenumberTerms(IndexMap& index, const std::vector<int>& to) {
+  for (IndexTerm& term : index.terms) term.dim = to[static_cast<std::size_t>(term.dim)];
+  std::sort(index.terms.begin(), index.terms.end(), [](const IndexTerm& x, const IndexTerm& y) {
+    return std::tie(x.dim, x.divisor, x.modulus) < std::tie(y.dim, y.divisor, y.modulus);
+  });
+}
+
+// Gives dim i the number to[i].
+void Renumber(LoopFunc& func, const std::vector<int>& to) {
+  std::vector<SymDim> dims(func.dims.size());
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    dims[static_cast<std::size_t>(to[i])] = func.dims[i];
+  func.dims = std::move(dims);
+  for (Stage& stage : func.stages) {
+    for (int& dim : stage.loops) dim = to[static_cast<std::size_t>(dim)];
+    for (BodyInstr& instr : stage.body.instrs) {
+      if (instr.op == BodyOp::kLoad) RenumberTerms(instr.access.index, to);
+      if (instr.op == BodyOp::kIndex) instr.dim = to[static_cast<std::size_t>(instr.dim)];
+    }
+    for (Store& store : stage.stores) RenumberTerms(store.access.index, to);
+    for (Reduction& reduction : stage.reductions) {
+      for (int& dim : reduction.over) dim = to[static_cast<std::size_t>(dim)];
+    }
+  }
+}
+
+// The numbering that puts `order` (all dims) in this order.
+std::vector<int> NumberingOf(const std::vector<int>& order) {
+  std::vector<int> to(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    to[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  }
+  return to;
+}
+
+}  // namespace
+
+void PushInside(LoopFunc& func, int dim) {
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(func.dims.size()); ++i) {
+    if (i == func.num_outer) order.push_back(dim);
+    if (i != dim) order.push_back(i);
+  }
+  if (order.size() < func.dims.size()) order.push_back(dim);
+  Renumber(func, NumberingOf(order));
+  --func.num_outer;
+  for (Stage& stage : func.stages) stage.loops.push_back(func.num_outer);
+}
+
+void PullOutside(LoopFunc& func) {
+  std::vector<int> pulled;
+  for (int dim = func.num_outer; dim < static_cast<int>(func.dims.size()); ++dim) {
+    const bool parallel =
+        std::all_of(func.stages.begin(), func.stages.end(), [&](const Stage& stage) {
+          const bool reduced =
+              std::any_of(stage.reductions.begin(), stage.reductions.end(),
+                          [&](const Reduction& r) { return Contains(r.over, dim); });
+          return Contains(stage.loops, dim) && stage.loops.back() != dim && !reduced;
+        });
+    if (parallel) pulled.push_back(dim);
+  }
+  if (pulled.empty() || func.stages.empty()) return;
+  std::vector<int> order;
+  for (int dim = 0; dim < func.num_outer; ++dim) order.push_back(dim);
+  order.insert(order.end(), pulled.begin(), pulled.end());
+  for (int dim = func.num_outer; dim < static_cast<int>(func.dims.size()); ++dim) {
+    if (!Contains(pulled, dim)) order.push_back(dim);
+  }
+  for (Stage& stage : func.stages) {
+    std::erase_if(stage.loops, [&](int dim) { return Contains(pulled, dim); });
+  }
+  Renumber(func, NumberingOf(order));
+  func.num_outer += static_cast<int>(pulled.size());
+}
+
+void SplitStages(LoopFunc& func) {
+  std::vector<Stage> stages;
+  for (Stage& stage : func.stages) {
+    std::vector<std::set<int>> sets;
+    for (const Reduction& reduction : stage.reductions) {
+      const std::set<int> over(reduction.over.begin(), reduction.over.end());
+      if (std::find(sets.begin(), sets.end(), over) == sets.end()) sets.push_back(over);
+    }
+    for (std::size_t i = 0; i + 1 < sets.size(); ++i) {
+      Stage part;
+      part.loops = stage.loops;
+      part.body = stage.body;
+      for (const Reduction& reduction : stage.reductions) {
+        if (std::set<int>(reduction.over.begin(), reduction.over.end()) == sets[i]) {
+          part.reductions.push_back(reduction);
+        }
+      }
+      stages.push_back(std::move(part));
+    }
+    if (sets.size() > 1) {
+      std::erase_if(stage.reductions, [&](const Reduction& reduction) {
+        return std::set<int>(reduction.over.begin(), reduction.over.end()) != sets.back();
+      });
+    }
+    stages.push_back(std::move(stage));
+  }
+  func.stages = std::move(stages);
+}
+
+void InlineTemporary(LoopFunc& func, std::uint32_t id) {
+  Body source;
+  std::uint32_t value = 0;
+  for (Stage& stage : func.stages) {
+    std::vector<std::uint32_t> moved;  // Instruction of the old body -> of the new one.
+    Body body;
+    for (const BodyInstr& instr : stage.body.instrs) {
+      if (instr.op == BodyOp::kInput && instr.input == id) {
+        const auto base = static_cast<std::uint32_t>(body.instrs.size());
+        for (BodyInstr copy : source.instrs) {
+          for (std::uint32_t& arg : copy.args) arg += base;
+          body.instrs.push_back(std::move(copy));
+        }
+        moved.push_back(base + value);
+        continue;
+      }
+      moved.push_back(static_cast<std::uint32_t>(body.instrs.size()));
+      body.instrs.push_back(instr);
+      for (std::uint32_t& arg : body.instrs.back().args) arg = moved[arg];
+    }
+    stage.body = std::move(body);
+    for (Store& store : stage.stores) store.value = moved[store.value];
+    for (Temporary& temporary : stage.temporaries) temporary.value = moved[temporary.value];
+    for (Reduction& reduction : stage.reductions) reduction.value = moved[reduction.value];
+    for (const Temporary& temporary : stage.temporaries) {
+      if (temporary.id != id) continue;
+      source = stage.body;
+      value = temporary.value;
+    }
+    std::erase_if(stage.temporaries, [&](const Temporary& t) { return t.id == id; });
+  }
+}
+
+}  // namespace stoker::cpu

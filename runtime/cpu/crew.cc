@@ -1,0 +1,298 @@
+#include "runtime/cpu/crew.h"
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "runtime/cpu/shares.h"
+
+namespace stoker::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::microseconds kSpin{kSpinMicroseconds};
+
+std::size_t Index(int i) { return static_cast<std::size_t>(i); }
+
+void FutexWait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+void FutexWake(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void Unpark(Worker& worker) {
+  if (worker.parked.load() == 1 && worker.parked.exchange(0) == 1) FutexWake(worker.parked);
+}
+
+// Spins until `ready()` or until the time is over; true when ready.
+template <typename Ready>
+bool SpinUntil(Ready ready) {
+  const auto deadline = Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (ready()) return true;
+      _mm_pause();
+    }
+  } while (Clock::now() < deadline);
+  return false;
+}
+
+// The first chunk of its own range, or the last one of another thread's; -1: nothing is left.
+std::int64_t Claim(Squad& squad, std::uint32_t formation, int thread, int owner) {
+  std::atomic<std::uint64_t>& word = squad.ready[Index(owner)].word;
+  Range range(word.load(std::memory_order_acquire));
+  while (range.HasChunkFor(formation, thread)) {
+    const Range rest = owner == thread ? range.WithoutFirst() : range.WithoutLast();
+    std::uint64_t seen = range.word();
+    if (word.compare_exchange_weak(seen, rest.word(), std::memory_order_acq_rel,
+                                   std::memory_order_acquire)) {
+      return owner == thread ? range.first() : rest.end();
+    }
+    range = Range(seen);
+  }
+  return -1;
+}
+
+// Runs chunks while `stays()` and until no thread's range has one for this thread.
+template <typename Stays>
+void TakeChunks(Squad& squad, std::uint32_t formation, int thread, Stays stays) {
+  std::int64_t taken = 0;
+  const int threads =
+      Range(squad.ready[Index(thread)].word.load(std::memory_order_acquire)).threads();
+  for (int i = 0; i < threads; ++i) {
+    const int owner = (thread + i) % threads;
+    while (stays()) {
+      const std::int64_t chunk = Claim(squad, formation, thread, owner);
+      if (chunk < 0) break;
+      // The claim keeps the job as it is: the launch is over when all its chunks are counted.
+      const Job& job = squad.job;
+      const std::int64_t quotient = job.tasks / job.chunks;
+      const std::int64_t remainder = job.tasks % job.chunks;
+      const std::int64_t begin = chunk * quotient + std::min(chunk, remainder);
+      const std::int64_t end = begin + quotient + (chunk < remainder ? 1 : 0);
+      job.body(job.context, begin, end, thread);
+      ++taken;
+    }
+  }
+  if (taken != 0) squad.done.fetch_add(taken, std::memory_order_release);
+}
+
+}  // namespace
+
+ThreadPool::Crew::Crew() : pid_(getpid()) {}
+
+ThreadPool::Crew::~Crew() {
+  stop_.store(true);
+  for (int i = 0; i < size_; ++i) Unpark(*workers_[Index(i)]);
+  for (int i = 0; i < size_; ++i) workers_[Index(i)]->thread.join();
+}
+
+int ThreadPool::Crew::Join(int wanted, const cpu_set_t& cpus) {
+  const std::lock_guard lock(mutex_);
+  const int index = IdleSquad();
+  if (index < 0) return index;
+  Squad& squad = *squads_[Index(index)];
+  const bool moves = !CPU_EQUAL(&squad.cpus, &cpus);
+  squad.is_active = true;
+  squad.wanted = wanted;
+  squad.cpus = cpus;
+  const std::array<int, kMaxTeams> shares = Shares(nullptr);
+  ReleaseWhatExceeds(shares);
+  Form(index, shares[Index(index)], moves);
+  for (Worker* const worker : squad.members) Unpark(*worker);
+  return index;
+}
+
+void ThreadPool::Crew::Leave(int index) {
+  const std::lock_guard lock(mutex_);
+  Squad& squad = *squads_[Index(index)];
+  squad.is_active = false;
+  squad.left_at = Clock::now();
+  bool is_needed = false;
+  for (int i = 0; i < teams_; ++i) {
+    const Squad& other = *squads_[Index(i)];
+    is_needed |= other.is_active && other.strength < other.wanted;
+  }
+  // Whoever has less than it wants looks for workers with its next launches.
+  if (is_needed) changes_.fetch_add(1);
+}
+
+void ThreadPool::Crew::Run(int index, Job job) {
+  Squad& squad = *squads_[Index(index)];
+  if (changes_.load(std::memory_order_acquire) != squad.seen_changes) FollowChanges(index);
+  const auto strength = static_cast<std::int64_t>(squad.members.size()) + 1;
+  job.threads = static_cast<int>(std::min(strength, job.chunks));
+  if (job.threads == 1) {
+    job.body(job.context, 0, job.tasks, 0);
+    return;
+  }
+  job.chunks = std::min(job.chunks, job.threads * kChunksPerThread);
+  squad.job = job;
+  squad.done.store(0, std::memory_order_relaxed);
+  // The same thread gets the same part of every launch of the same size: what it wrote in the last
+  // one is in its cache.
+  for (int i = 0; i < job.threads; ++i) {
+    const Range range(squad.formation, job.threads, i * job.chunks / job.threads,
+                      (i + 1) * job.chunks / job.threads);
+    // Sequentially consistent, as the worker's store to `parked` is: either we see it parked, or it
+    // sees the range.
+    squad.ready[Index(i)].word.store(range.word());
+  }
+  for (int i = 1; i < job.threads; ++i) Unpark(*squad.members[Index(i - 1)]);
+  TakeChunks(squad, squad.formation, 0, [] { return true; });
+  const auto finished = [&] { return squad.done.load(std::memory_order_acquire) == job.chunks; };
+  while (!SpinUntil(finished)) {
+    // A worker was taken off its CPU in the middle of a chunk: it may need this one.
+    sched_yield();
+  }
+}
+
+void ThreadPool::Crew::FollowChanges(int index) {
+  const std::lock_guard lock(mutex_);
+  Squad& squad = *squads_[Index(index)];
+  const std::uint64_t changes = changes_.load();
+  bool settled = true;
+  const std::array<int, kMaxTeams> shares = Shares(&settled);
+  Form(index, shares[Index(index)], /*moves=*/false);
+  if (settled) squad.seen_changes = changes;
+}
+
+// The squad that left last, whose workers are awake, or a new one; -1: there are too many.
+int ThreadPool::Crew::IdleSquad() {
+  int last = -1;
+  for (int i = 0; i < teams_; ++i) {
+    const Squad& squad = *squads_[Index(i)];
+    if (squad.is_active) continue;
+    if (last < 0 || squad.left_at > squads_[Index(last)]->left_at) last = i;
+  }
+  if (last >= 0 || teams_ == kMaxTeams) return last;
+  squads_[Index(teams_)] = std::make_unique<Squad>();
+  return teams_++;
+}
+
+// How many threads each squad may have. Who left a moment ago counts, since it is expected back;
+// `settled` (may be null) is then made false.
+std::array<int, kMaxTeams> ThreadPool::Crew::Shares(bool* settled) const {
+  const Clock::time_point expected_since = Clock::now() - kSpin;
+  std::array<int, kMaxTeams> wanted{};
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (int i = 0; i < teams_; ++i) {
+    const Squad& squad = *squads_[Index(i)];
+    const bool is_expected = !squad.is_active && squad.left_at > expected_since;
+    if (!squad.is_active && !is_expected) continue;
+    if (is_expected && settled != nullptr) *settled = false;
+    wanted[Index(i)] = squad.wanted;
+    CPU_OR(&cpus, &cpus, &squad.cpus);
+  }
+  return FairShares(wanted, CPU_COUNT(&cpus));
+}
+
+// Who joins need not wait until the launches of the others are over.
+void ThreadPool::Crew::ReleaseWhatExceeds(const std::array<int, kMaxTeams>& shares) {
+  bool released = false;
+  for (int i = 0; i < teams_; ++i) {
+    Squad& squad = *squads_[Index(i)];
+    for (std::size_t m = squad.members.size(); m-- > 0;) {
+      if (!squad.is_active || squad.strength <= shares[Index(i)]) break;
+      if (squad.members[m]->squad != &squad) continue;
+      Release(*squad.members[m]);
+      released = true;
+    }
+  }
+  if (released) changes_.fetch_add(1);
+}
+
+void ThreadPool::Crew::Release(Worker& worker) {
+  --worker.squad->strength;
+  worker.squad = nullptr;
+  worker.post.store(Post().word());
+}
+
+// Gives the squad `share` threads, as far as there are workers, and binds them to its CPUs if it
+// `moves`. Its caller is between launches.
+void ThreadPool::Crew::Form(int index, int share, bool moves) {
+  Squad& squad = *squads_[Index(index)];
+  const auto is_lost = [&](const Worker* worker) { return worker->squad != &squad; };
+  bool changes = std::erase_if(squad.members, is_lost) != 0;
+  for (; squad.strength > share; changes = true) {
+    Release(*squad.members.back());
+    squad.members.pop_back();
+  }
+  for (; squad.strength < share; changes = true) {
+    Worker* const worker = Obtain(squad);
+    if (worker == nullptr) break;
+    worker->squad = &squad;
+    ++squad.strength;
+    squad.members.push_back(worker);
+  }
+  if (!changes && !moves) return;
+  ++squad.formation;
+  for (std::size_t m = 0; m < squad.members.size(); ++m) {
+    Worker& worker = *squad.members[m];
+    worker.post.store(Post(index, static_cast<int>(m) + 1, squad.formation).word());
+    if (CPU_EQUAL(&worker.cpus, &squad.cpus)) continue;
+    worker.cpus = squad.cpus;
+    pthread_setaffinity_np(worker.thread.native_handle(), sizeof worker.cpus, &worker.cpus);
+  }
+}
+
+// A worker that nobody needs, or a new one; null: there can be no more.
+Worker* ThreadPool::Crew::Obtain(const Squad& taker) {
+  Worker* idle = nullptr;
+  for (int i = 0; i < size_; ++i) {
+    Worker& worker = *workers_[Index(i)];
+    if (worker.squad == nullptr) return &worker;
+    if (!worker.squad->is_active) idle = &worker;
+  }
+  if (idle == nullptr) return size_ < kMaxThreads ? Start(taker) : nullptr;
+  --idle->squad->strength;
+  return idle;
+}
+
+Worker* ThreadPool::Crew::Start(const Squad& taker) {
+  auto worker = std::make_unique<Worker>();
+  worker->cpus = taker.cpus;
+  try {
+    // It inherits the affinity of this thread, the taker's caller.
+    worker->thread = std::thread([this, self = worker.get()] { Work(*self); });
+  } catch (const std::system_error&) {
+    return nullptr;  // The system has no more threads: those there are compute it all.
+  }
+  return (workers_[Index(size_++)] = std::move(worker)).get();
+}
+
+void ThreadPool::Crew::Work(Worker& self) {
+  while (!stop_.load()) {
+    const Post post(self.post.load());
+    Squad* const squad = post.IsFree() ? nullptr : squads_[Index(post.squad())].get();
+    const auto stays = [&] { return self.post.load(std::memory_order_relaxed) == post.word(); };
+    if (squad != nullptr) TakeChunks(*squad, post.formation(), post.thread(), stays);
+    const auto has_chunk = [&] {
+      return squad != nullptr && Range(squad->ready[Index(post.thread())].word.load())
+                                     .HasChunkFor(post.formation(), post.thread());
+    };
+    const auto wanted = [&] {
+      return has_chunk() || self.post.load() != post.word() || stop_.load();
+    };
+    // Nobody waits for a worker that is free.
+    if (squad != nullptr && SpinUntil(wanted)) continue;
+    self.parked.store(1);
+    if (wanted()) {
+      self.parked.store(0);
+      continue;
+    }
+    while (self.parked.load() == 1) FutexWait(self.parked, 1);
+  }
+}
+
+}  // namespace stoker::cpu

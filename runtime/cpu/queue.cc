@@ -1,0 +1,133 @@
+#include "runtime/cpu/queue.h"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "protocol/artifact/kernel_abi.h"
+#include "runtime/cpu/flush_mode.h"
+#include "runtime/cpu/launch_list.h"
+
+namespace stoker::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct KernelCall {
+  CpuKernelFn function;
+  void* const* buffers;
+  const std::int64_t* dims;
+  std::byte* scratch;  // Of thread 0, its header first; those of the others follow.
+  std::int64_t stride;
+  std::uint8_t* has_begun;  // Of each thread.
+  FlushMode flush_mode;     // The caller's, which its workers compute in.
+};
+
+void RunChunk(const void* context, std::int64_t begin, std::int64_t end, int thread) {
+  const auto& call = *static_cast<const KernelCall*>(context);
+  std::byte* const base = call.scratch + thread * call.stride;
+  if (call.has_begun[thread] == 0) {
+    call.has_begun[thread] = 1;
+    call.flush_mode.Enter();
+    new (base) ScratchHeader;
+  }
+  call.function(call.buffers, call.dims, begin, end, base + kScratchHeaderBytes);
+}
+
+// What lies in one piece of memory: the arena and what may be read past its end, scratch of each
+// thread, addresses of one launch's operands.
+struct WorkingMemory {
+  WorkingMemory(const LaunchList& list, int threads)
+      : scratch((list.arena().bytes + kBufferReadSlack + kBufferAlignment - 1) / kBufferAlignment *
+                kBufferAlignment),
+        table(scratch + threads * list.scratch_stride()),
+        bytes(table + static_cast<std::int64_t>(list.max_operands() * sizeof(void*))) {}
+
+  std::int64_t scratch;
+  std::int64_t table;
+  std::int64_t bytes;
+};
+
+class ListRun {
+ public:
+  ListRun(const LaunchList& list, std::span<std::byte* const> addresses, ThreadPool::Team& team,
+          std::byte* memory, const WorkingMemory& layout)
+      : list_(list),
+        addresses_(addresses),
+        team_(team),
+        scratch_(memory + layout.scratch),
+        table_(reinterpret_cast<void**>(memory + layout.table)) {}
+
+  void All(std::vector<double>* seconds) {
+    for (const LaunchList::Entry& entry : list_.entries()) {
+      if (seconds == nullptr) {
+        One(entry);
+        continue;
+      }
+      const Clock::time_point start = Clock::now();
+      One(entry);
+      seconds->push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    }
+  }
+
+ private:
+  void One(const LaunchList::Entry& entry) {
+    if (entry.tasks == 0) return;
+    std::size_t i = 0;
+    for (const LaunchList::Operand& operand : list_.OperandsOf(entry)) {
+      table_[i++] = addresses_[operand.address] + operand.offset;
+    }
+    if (entry.chunks() <= 1) {
+      new (scratch_) ScratchHeader;
+      entry.function(table_, list_.DimsOf(entry), 0, entry.tasks, scratch_ + kScratchHeaderBytes);
+      return;
+    }
+    std::array<std::uint8_t, kMaxThreads> has_begun{};
+    const KernelCall call{entry.function,         table_,           list_.DimsOf(entry), scratch_,
+                          list_.scratch_stride(), has_begun.data(), flush_mode_};
+    team_.Run(entry.tasks, entry.min_tasks_per_chunk, &call, RunChunk);
+  }
+
+  const LaunchList& list_;
+  const std::span<std::byte* const> addresses_;
+  ThreadPool::Team& team_;
+  std::byte* const scratch_;
+  void** const table_;
+  const FlushMode flush_mode_ = FlushMode::OfThisThread();
+};
+
+}  // namespace
+
+ThreadPool::Team Queue::Gather(std::int64_t pieces) const {
+  return device_.threads_.Gather(pieces > 1 ? threads_ : 1);
+}
+
+Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
+                  std::vector<double>* seconds) {
+  const auto& list = static_cast<const LaunchList&>(launches);
+  const ArenaUse& use = list.arena();
+  ThreadPool::Team team = Gather(list.max_chunks());
+  const WorkingMemory layout(list, team.threads());
+  std::byte*& arena_address = addresses[list.arena_address()];
+  if (use.kind == BufferKind::kPrepareArena) {
+    // Once in the life of a binding: not worth keeping.
+    STOKER_TRY(const Region memory, Region::Allocate(layout.bytes));
+    arena_address = memory.data();
+    const WithFlushMode whole(FlushMode{});
+    ListRun(list, addresses, team, memory.data(), layout).All(seconds);
+    return Ok();
+  }
+  STOKER_TRY(Arena arena, device_.arenas_.Take(layout.bytes));
+  arena_address = arena.memory.data();
+  if (arena.last_user != use.user) {
+    std::memset(arena_address, 0, static_cast<std::size_t>(use.zero_bytes));
+    arena.last_user = use.user;
+  }
+  ListRun(list, addresses, team, arena_address, layout).All(seconds);
+  device_.arenas_.Return(std::move(arena));
+  return Ok();
+}
+
+}  // namespace stoker::cpu

@@ -1,0 +1,35 @@
+// Queue: runs launches on the calling thread and workers. What is given to it has been done when
+// the call returns.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/cpu/device.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/queue.h"
+
+namespace stoker::cpu {
+
+class Queue final : public stoker::Queue {
+ public:
+  // `threads`: at most this many, the calling one included; 0: as many as there are CPUs.
+  Queue(Device& device, int threads) : device_(device), threads_(threads) {}
+
+  // In the caller's FlushMode; what is prepared, whoever prepares it, with denormal numbers, for
+  // others take it.
+  Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
+             std::vector<double>* seconds) override;
+  Status Wait() override { return Ok(); }
+
+  // Threads for so many independent pieces of work, one of which needs none but this. For as long
+  // as something is computed: a queue that waits for its caller holds no workers.
+  ThreadPool::Team Gather(std::int64_t pieces) const;
+
+ private:
+  Device& device_;
+  const int threads_;
+};
+
+}  // namespace stoker::cpu

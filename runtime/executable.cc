@@ -1,0 +1,366 @@
+#include "runtime/executable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "protocol/artifact/kernel_abi.h"
+
+namespace stoker {
+namespace {
+
+Result<std::string> FetchBlob(const BlobSource& blobs, std::string_view kind, const Digest& digest,
+                              std::uint64_t size_bytes) {
+  const std::string name = std::string(kind) + " " + digest.ToHex();
+  Result<std::string> bytes = blobs(digest);
+  if (!bytes.ok()) return bytes.error().WithContext(name);
+  if (bytes->size() != size_bytes) {
+    return DataLoss(name + " has " + std::to_string(bytes->size()) + " bytes; the artifact says " +
+                    std::to_string(size_bytes) + ".");
+  }
+  return bytes;
+}
+
+Result<std::shared_ptr<const LoadedKernel>> LoadKernel(Device& device, const BlobSource& blobs,
+                                                       const KernelRef& kernel) {
+  STOKER_TRY(const std::string bytes, FetchBlob(blobs, "Kernel", kernel.blob, kernel.size_bytes));
+  return device.LoadKernel(kernel.blob, bytes);
+}
+
+Result<std::shared_ptr<const DeviceMemory>> LoadConstant(Device& device, const BlobSource& blobs,
+                                                         const ConstantRef& constant) {
+  STOKER_TRY(const std::string bytes,
+             FetchBlob(blobs, "Constant", constant.blob, constant.size_bytes));
+  if (const Digest actual = Sha256Of(bytes); actual != constant.blob) {
+    return DataLoss("Constant " + constant.blob.ToHex() + " has bytes with digest " +
+                    actual.ToHex() + ".");
+  }
+  STOKER_TRY(DeviceMemory memory, device.AllocateWith(bytes));
+  return std::make_shared<const DeviceMemory>(std::move(memory));
+}
+
+AddressLayout LayoutOf(const Artifact& artifact) {
+  return {artifact.plan.inputs.size(), artifact.plan.outputs.size(), artifact.constants.size()};
+}
+
+// What one set of symbol values has made.
+struct Sizing {
+  SymBindings symbols;
+  std::shared_ptr<const ReadyPlan> plan;
+};
+
+using Addresses = std::vector<std::byte*>;
+
+// Plans write to no input: the decoder refuses what could, and kernels keep to their plan.
+std::byte* AddressOf(const void* input) {
+  return static_cast<std::byte*>(const_cast<void*>(input));
+}
+
+}  // namespace
+
+struct Executable::State {
+  State(Device& on, Artifact loaded)
+      : device(on), artifact(std::move(loaded)), layout(LayoutOf(artifact)) {}
+
+  Status LoadBlobs(const BlobSource& blobs);
+  // Once the blobs are there.
+  Status MakePlans();
+  Result<std::shared_ptr<const ReadyPlan>> Ready(const SymBindings& symbols) const;
+  // Found in the store, or made. `stay`: they have been bound for a while.
+  Result<std::shared_ptr<const Prepared>> Obtain(std::span<const Parameter> parameters, bool stay,
+                                                 Queue& queue);
+  Result<std::shared_ptr<const Prepared>> Prepare(std::span<const Parameter> parameters,
+                                                  std::unique_ptr<ContentWatch> watch,
+                                                  Queue& queue) const;
+  // Addresses that stay the same in every call.
+  Addresses FixedAddresses() const;
+  void SetParameters(std::span<const Parameter> parameters, Addresses& addresses) const;
+  Status CheckCall(const ReadyPlan& plan, const Binding& binding, const Call& call) const;
+  std::unique_ptr<Addresses> TakeAddresses();
+  void ReturnAddresses(std::unique_ptr<Addresses> addresses);
+  Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
+             std::vector<double>* seconds);
+
+  Device& device;
+  const Artifact artifact;
+  const AddressLayout layout;
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels;
+  std::vector<std::shared_ptr<const DeviceMemory>> constants;
+  std::vector<std::uint32_t> parameter_inputs;   // Graph inputs of role kParameter.
+  std::vector<std::uint32_t> activation_inputs;  // The others.
+
+  PreparePlan prepare_plan;
+  std::int64_t prepared_bytes = 0;  // With what may be read past their end.
+  std::unique_ptr<const LaunchList> prepare;
+  std::shared_ptr<PreparedStore> store;       // May be null.
+  std::vector<std::int64_t> parameter_bytes;  // Of each parameter.
+  std::atomic<bool> has_prepared{false};
+  std::shared_ptr<const ReadyPlan> static_plan;  // Null when the plan has symbols.
+
+  std::mutex mutex;             // Guards what follows.
+  std::vector<Sizing> sizings;  // Most recently used first.
+  // Kept for the next calls, so that a warm one allocates nothing.
+  std::vector<std::unique_ptr<Addresses>> free_addresses;
+};
+
+Status Executable::State::LoadBlobs(const BlobSource& blobs) {
+  for (const KernelRef& ref : artifact.kernels) {
+    STOKER_TRY(auto kernel,
+               device.kernels_.GetOrMake(ref.blob, [&] { return LoadKernel(device, blobs, ref); }));
+    kernels.push_back(std::move(kernel));
+  }
+  for (const ConstantRef& ref : artifact.constants) {
+    STOKER_TRY(auto constant, device.constants_.GetOrMake(
+                                  ref.blob, [&] { return LoadConstant(device, blobs, ref); }));
+    constants.push_back(std::move(constant));
+  }
+  return Ok();
+}
+
+Status Executable::State::MakePlans() {
+  for (std::uint32_t i = 0; i < artifact.plan.inputs.size(); ++i) {
+    const bool parameter = artifact.plan.input_roles[i] == InputRole::kParameter;
+    (parameter ? parameter_inputs : activation_inputs).push_back(i);
+  }
+  for (const std::uint32_t i : parameter_inputs) {
+    const TensorType& type = artifact.plan.inputs[i];
+    if (!type.shape.IsStatic()) store = nullptr;
+    const SymDim elements = type.shape.NumElements();
+    parameter_bytes.push_back(elements.IsConstant() ? elements.constant() * SizeInBytes(type.dtype)
+                                                    : 0);
+  }
+  STOKER_TRY(const SizedPrepare sizes, SizePrepare(artifact));
+  prepare_plan = PreparePlanOf(artifact, sizes);
+  prepared_bytes = sizes.prepared_bytes + kBufferReadSlack;
+  prepare =
+      device.Ready(sizes.launches, {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
+                   layout, kernels);
+  const bool symbolic = std::ranges::any_of(artifact.guards.guards(), [](const Guard& guard) {
+    return guard.kind == GuardKind::kBindSymbol;
+  });
+  if (!symbolic) {
+    STOKER_TRY(static_plan, Ready({}));
+  }
+  return Ok();
+}
+
+Result<std::shared_ptr<const ReadyPlan>> Executable::State::Ready(
+    const SymBindings& symbols) const {
+  STOKER_TRY(SizedPlan sizes, SizePlan(artifact, symbols));
+  const ArenaUse arena{BufferKind::kArena, sizes.arena_bytes, sizes.arena_zero_bytes, sizes.serial};
+  auto launches = device.Ready(sizes.launches, arena, layout, kernels);
+  return std::make_shared<const ReadyPlan>(ReadyPlan{std::move(sizes), std::move(launches)});
+}
+
+Addresses Executable::State::FixedAddresses() const {
+  Addresses addresses(layout.size());
+  for (std::uint32_t i = 0; i < constants.size(); ++i) {
+    addresses[layout.IndexOf(BufferKind::kConstant, i)] = constants[i]->data();
+  }
+  return addresses;
+}
+
+void Executable::State::SetParameters(std::span<const Parameter> parameters,
+                                      Addresses& addresses) const {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    addresses[layout.IndexOf(BufferKind::kInput, parameter_inputs[i])] =
+        AddressOf(parameters[i].data);
+  }
+}
+
+// Parameters that replace others in one process are most likely being trained: no later process
+// will have the same.
+Result<std::shared_ptr<const Prepared>> Executable::State::Obtain(
+    std::span<const Parameter> parameters, bool stay, Queue& queue) {
+  const bool is_first = !has_prepared.exchange(true);
+  if (!is_first && !stay) return Prepare(parameters, nullptr, queue);
+  // Before anything else reads them: what is written from here on is seen.
+  std::unique_ptr<ContentWatch> watch =
+      device.Watch(RegionsOf(prepare_plan, parameters, parameter_bytes), queue);
+  if (!is_first || store == nullptr || !store->Takes(prepared_bytes)) {
+    return Prepare(parameters, std::move(watch), queue);
+  }
+  const Digest key = PortablePreparedKey(prepare_plan, watch->digest());
+  if (std::optional<DeviceMemory> found = store->Find(key, prepared_bytes, queue)) {
+    return std::make_shared<const Prepared>(std::move(*found), std::move(watch),
+                                            /*is_from_file=*/true);
+  }
+  STOKER_TRY(auto prepared, Prepare(parameters, std::move(watch), queue));
+  store->Keep(key, prepared->memory());
+  return prepared;
+}
+
+Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
+    std::span<const Parameter> parameters, std::unique_ptr<ContentWatch> watch,
+    Queue& queue) const {
+  STOKER_TRY(DeviceMemory memory, device.Allocate(prepared_bytes));
+  Addresses addresses = FixedAddresses();
+  SetParameters(parameters, addresses);
+  addresses[layout.IndexOf(BufferKind::kPrepared)] = memory.data();
+  STOKER_RETURN_IF_ERROR(queue.Run(*prepare, addresses, nullptr));
+  // Others will read it, from queues of their own.
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return std::make_shared<const Prepared>(std::move(memory), std::move(watch));
+}
+
+Status Executable::State::CheckCall(const ReadyPlan& ready, const Binding& binding,
+                                    const Call& call) const {
+  const LaunchPlan& plan = artifact.plan;
+  if (call.inputs.size() != plan.inputs.size() || call.outputs.size() != plan.outputs.size()) {
+    return InvalidArgument("The call has " + std::to_string(call.inputs.size()) + " inputs and " +
+                           std::to_string(call.outputs.size()) + " outputs; the plan has " +
+                           std::to_string(plan.inputs.size()) + " and " +
+                           std::to_string(plan.outputs.size()) + ".");
+  }
+  if (binding.parameters.size() != parameter_inputs.size() || binding.prepared == nullptr) {
+    return InvalidArgument("The binding has " + std::to_string(binding.parameters.size()) +
+                           " parameters; the plan has " + std::to_string(parameter_inputs.size()) +
+                           ".");
+  }
+  STOKER_CHECK(ready.sizes.launches.size() == plan.launches.size());
+  return Ok();
+}
+
+std::unique_ptr<Addresses> Executable::State::TakeAddresses() {
+  {
+    const std::lock_guard lock(mutex);
+    if (!free_addresses.empty()) {
+      std::unique_ptr<Addresses> addresses = std::move(free_addresses.back());
+      free_addresses.pop_back();
+      return addresses;
+    }
+  }
+  return std::make_unique<Addresses>(FixedAddresses());
+}
+
+void Executable::State::ReturnAddresses(std::unique_ptr<Addresses> addresses) {
+  const std::lock_guard lock(mutex);
+  free_addresses.push_back(std::move(addresses));
+}
+
+Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, const Call& call,
+                              Queue& queue, std::vector<double>* seconds) {
+  STOKER_RETURN_IF_ERROR(CheckCall(plan, binding, call));
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<Addresses> addresses = TakeAddresses();
+  (*addresses)[layout.IndexOf(BufferKind::kPrepared)] = binding.prepared->memory().data();
+  for (const std::uint32_t i : activation_inputs) {
+    (*addresses)[layout.IndexOf(BufferKind::kInput, i)] = AddressOf(call.inputs[i]);
+  }
+  SetParameters(binding.parameters, *addresses);
+  for (std::uint32_t i = 0; i < call.outputs.size(); ++i) {
+    (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] = static_cast<std::byte*>(call.outputs[i]);
+  }
+  const Status status = queue.Run(*plan.launches, *addresses, seconds);
+  ReturnAddresses(std::move(addresses));
+  STOKER_RETURN_IF_ERROR(status);
+  if (!prepare_plan.parameters.empty()) {
+    binding.prepared->Used(std::chrono::steady_clock::now() - start);
+  }
+  return Ok();
+}
+
+Result<std::unique_ptr<Executable>> Executable::Load(Device& device,
+                                                     std::string_view artifact_bytes,
+                                                     const Digest& request_key,
+                                                     const BlobSource& blobs,
+                                                     std::shared_ptr<PreparedStore> store) {
+  Result<Artifact> artifact = DecodeArtifact(artifact_bytes);
+  if (!artifact.ok()) {
+    // Whatever is wrong in it, it is not what the compiler stored.
+    return DataLoss("Artifact of request " + request_key.ToHex() + " (" +
+                    Sha256Of(artifact_bytes).ToHex() + "): " + artifact.error().message);
+  }
+  if (artifact->request_key != request_key) {
+    return DataLoss("Artifact of request " + request_key.ToHex() + " was made for request " +
+                    artifact->request_key.ToHex() + ".");
+  }
+  STOKER_RETURN_IF_ERROR(artifact->target.CheckRunsOn(device.target()));
+  auto state = std::make_unique<State>(device, std::move(artifact).value());
+  state->store = std::move(store);
+  STOKER_RETURN_IF_ERROR(state->LoadBlobs(blobs));
+  STOKER_RETURN_IF_ERROR(state->MakePlans());
+  return std::unique_ptr<Executable>(new Executable(std::move(state)));
+}
+
+Executable::Executable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Executable::~Executable() = default;
+
+const Artifact& Executable::artifact() const { return state_->artifact; }
+
+std::span<const std::uint32_t> Executable::prepared_parameters() const {
+  return state_->prepare_plan.parameters;
+}
+
+Status Executable::BindParameters(std::span<const Parameter> parameters, Queue& queue,
+                                  std::shared_ptr<const Binding>* binding) {
+  if (parameters.size() != state_->parameter_inputs.size()) {
+    return InvalidArgument(std::to_string(parameters.size()) +
+                           " parameters are given; the plan has " +
+                           std::to_string(state_->parameter_inputs.size()) + ".");
+  }
+  const bool stay = *binding != nullptr && std::ranges::equal((*binding)->parameters, parameters);
+  if (stay && !(*binding)->prepared->IsStale()) return Ok();
+  const Digest key = PreparedKey(state_->prepare_plan, parameters);
+  if (!stay && *binding != nullptr && !(*binding)->prepared->IsStale() &&
+      PreparedKey(state_->prepare_plan, (*binding)->parameters) == key) {
+    // Nothing of what has changed was prepared.
+    *binding = std::make_shared<const Binding>(
+        Binding{{parameters.begin(), parameters.end()}, (*binding)->prepared});
+    return Ok();
+  }
+  WeakCache<Prepared>& shared = state_->device.prepared_;
+  if (stay) shared.Forget(key, (*binding)->prepared);
+  // Old and new prepared data never exist at the same time because of this binding.
+  binding->reset();
+  std::shared_ptr<const Prepared> prepared;
+  while (prepared == nullptr || prepared->IsStale()) {
+    if (prepared != nullptr) shared.Forget(key, prepared);
+    STOKER_TRY(prepared,
+               shared.GetOrMake(key, [&] { return state_->Obtain(parameters, stay, queue); }));
+  }
+  *binding = std::make_shared<const Binding>(
+      Binding{{parameters.begin(), parameters.end()}, std::move(prepared)});
+  return Ok();
+}
+
+Result<std::shared_ptr<const ReadyPlan>> Executable::PlanFor(std::span<const InputView> inputs) {
+  if (state_->static_plan != nullptr) return state_->static_plan;
+  SymBindings symbols = guards().Bind(inputs);
+  const std::lock_guard lock(state_->mutex);
+  std::vector<Sizing>& sizings = state_->sizings;
+  const auto found = std::ranges::find(sizings, symbols, &Sizing::symbols);
+  if (found != sizings.end()) {
+    std::rotate(sizings.begin(), found, found + 1);
+    return sizings.front().plan;
+  }
+  STOKER_TRY(auto plan, state_->Ready(symbols));
+  if (sizings.size() == kMaxPlans) sizings.pop_back();
+  sizings.insert(sizings.begin(), Sizing{std::move(symbols), plan});
+  return plan;
+}
+
+Status Executable::Run(const ReadyPlan& plan, const Binding& binding, const Call& call,
+                       Queue& queue) {
+  return state_->Run(plan, binding, call, queue, nullptr);
+}
+
+Result<std::vector<LaunchProfile>> Executable::Profile(const ReadyPlan& ready,
+                                                       const Binding& binding, const Call& call,
+                                                       Queue& queue) {
+  std::vector<double> seconds;
+  STOKER_RETURN_IF_ERROR(state_->Run(ready, binding, call, queue, &seconds));
+  std::vector<LaunchProfile> profile;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const SizedLaunch& launch = ready.sizes.launches[i];
+    profile.push_back(LaunchProfile{plan().launches[i].label, seconds[i] * 1e6,
+                                    static_cast<double>(launch.flops) / seconds[i] / 1e9,
+                                    static_cast<double>(launch.bytes) / seconds[i] / 1e9});
+  }
+  return profile;
+}
+
+}  // namespace stoker

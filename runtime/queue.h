@@ -1,0 +1,71 @@
+// Queue: where the work of one caller goes, in order. Device and Queue are what a kind of processor
+// has to offer to run artifacts; runtime/cpu is the one there is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "protocol/artifact/launch_plan.h"
+#include "protocol/base/result.h"
+
+namespace stoker {
+
+// Numbers what a BufferRef can name: the three arenas, then inputs, outputs and constants.
+class AddressLayout {
+ public:
+  AddressLayout(std::size_t inputs, std::size_t outputs, std::size_t constants)
+      : output_base_(3 + inputs),
+        constant_base_(output_base_ + outputs),
+        size_(constant_base_ + constants) {}
+
+  std::size_t size() const { return size_; }
+  std::size_t IndexOf(BufferKind kind, std::uint32_t index = 0) const {
+    switch (kind) {
+      case BufferKind::kArena:
+        return 0;
+      case BufferKind::kPrepared:
+        return 1;
+      case BufferKind::kPrepareArena:
+        return 2;
+      case BufferKind::kInput:
+        return 3 + index;
+      case BufferKind::kOutput:
+        return output_base_ + index;
+      case BufferKind::kConstant:
+        break;
+    }
+    return constant_base_ + index;
+  }
+
+ private:
+  std::size_t output_base_;
+  std::size_t constant_base_;
+  std::size_t size_;
+};
+
+// What Device::Ready made of launches. Immutable.
+class LaunchList {
+ public:
+  virtual ~LaunchList() = default;
+};
+
+// Not thread-safe. Takes the lists, and the memory, of its own device alone.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+
+  // Runs the launches in order and after all that was given to this queue before. `addresses`: one
+  // for each number of the layout that the list was made with; the queue fills in that of the
+  // list's arena. They have been read when Run returns; what lies there is in use until the queue
+  // has come so far. When `seconds` is given, it receives the duration of each launch, and Run has
+  // waited.
+  virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses,
+                     std::vector<double>* seconds) = 0;
+
+  // Until everything is done that was given to it.
+  virtual Status Wait() = 0;
+};
+
+}  // namespace stoker

@@ -1,0 +1,293 @@
+// The stated error of every pointwise function, against long double over its whole domain: every
+// f16 and bf16, and of f32 and f64 many of each exponent and those where functions are difficult.
+#include "compiler/codegen/llvm/math/accuracy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <limits>
+#include <random>
+
+#include "protocol/base/check.h"
+#include "protocol/base/float16.h"
+#include "protocol/graph/interpreter.h"
+#include "tests/unit/compiler/codegen/body_builder.h"
+#include "tests/unit/compiler/codegen/kernel_runner.h"
+
+namespace stoker {
+namespace {
+
+using Real = long double;
+
+struct Format {
+  int digits;
+  int least;  // Exponent of the least normal number.
+  double largest;
+};
+
+Format FormatOf(DType dtype) {
+  if (dtype == DType::kF64) return {53, -1022, std::numeric_limits<double>::max()};
+  if (dtype == DType::kF32) {
+    return {24, -126, static_cast<double>(std::numeric_limits<float>::max())};
+  }
+  if (dtype == DType::kF16) return {11, -14, 65504};
+  return {8, -126, 3.3895313892515355e38};
+}
+
+bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+// ---- What is exact
+// --------------------------------------------------------------------------------
+
+Real Logistic(Real x) {
+  const Real e = std::exp(-std::fabs(x));
+  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+Real Larger(Real x, Real y) { return std::isnan(x) || std::isnan(y) ? x + y : std::fmax(x, y); }
+Real Smaller(Real x, Real y) { return std::isnan(x) || std::isnan(y) ? x + y : std::fmin(x, y); }
+
+struct Function {
+  OpKind kind;
+  Real (*exact)(Real x, Real y);
+};
+
+#define STOKER_UNARY(kind, expression)                            \
+  {                                                               \
+    OpKind::kind, [](Real x, Real) -> Real { return expression; } \
+  }
+#define STOKER_BINARY(kind, expression)                             \
+  {                                                                 \
+    OpKind::kind, [](Real x, Real y) -> Real { return expression; } \
+  }
+
+constexpr Function kFunctions[] = {
+    STOKER_UNARY(kAbs, std::fabs(x)),
+    STOKER_UNARY(kNegate, -x),
+    STOKER_UNARY(kSign, x > 0 || x < 0 ? std::copysign(Real(1), x) : x),
+    STOKER_UNARY(kExponential, std::exp(x)),
+    STOKER_UNARY(kExponential2, std::exp2(x)),
+    STOKER_UNARY(kExponentialMinusOne, std::expm1(x)),
+    STOKER_UNARY(kLog, std::log(x)),
+    STOKER_UNARY(kLog2, std::log2(x)),
+    STOKER_UNARY(kLogPlusOne, std::log1p(x)),
+    STOKER_UNARY(kLogistic, Logistic(x)),
+    STOKER_UNARY(kSqrt, std::sqrt(x)),
+    STOKER_UNARY(kRsqrt, 1 / std::sqrt(x)),
+    STOKER_UNARY(kSine, std::sin(x)),
+    STOKER_UNARY(kCosine, std::cos(x)),
+    STOKER_UNARY(kTan, std::tan(x)),
+    STOKER_UNARY(kAsin, std::asin(x)),
+    STOKER_UNARY(kAcos, std::acos(x)),
+    STOKER_UNARY(kAtan, std::atan(x)),
+    STOKER_UNARY(kSinh, std::sinh(x)),
+    STOKER_UNARY(kCosh, std::cosh(x)),
+    STOKER_UNARY(kTanh, std::tanh(x)),
+    STOKER_UNARY(kErf, std::erf(x)),
+    STOKER_UNARY(kFloor, std::floor(x)),
+    STOKER_UNARY(kCeil, std::ceil(x)),
+    STOKER_UNARY(kTrunc, std::trunc(x)),
+    STOKER_UNARY(kRoundNearestEven, std::nearbyint(x)),
+    STOKER_BINARY(kAdd, x + y),
+    STOKER_BINARY(kSubtract, x - y),
+    STOKER_BINARY(kMultiply, x* y),
+    STOKER_BINARY(kDivide, x / y),
+    STOKER_BINARY(kRemainder, std::fmod(x, y)),
+    STOKER_BINARY(kMaximum, Larger(x, y)),
+    STOKER_BINARY(kMinimum, Smaller(x, y)),
+    STOKER_BINARY(kPower, std::pow(x, y)),
+    STOKER_BINARY(kAtan2, std::atan2(x, y)),
+};
+
+// ---- Where it is asked
+// ----------------------------------------------------------------------------
+
+double Rounded(DType dtype, double x) {
+  if (dtype == DType::kF64) return x;
+  const auto single = static_cast<float>(x);
+  if (dtype == DType::kF16) return static_cast<double>(FloatFromF16(F16FromFloat(single)));
+  if (dtype == DType::kBF16) return static_cast<double>(FloatFromBF16(BF16FromFloat(single)));
+  return static_cast<double>(single);
+}
+
+// Every value of a narrow format; of the others 2 * `each` of every exponent (subnormal numbers and
+// NaN among them).
+std::vector<double> OfEveryExponent(DType dtype, int each, std::mt19937_64& random) {
+  std::vector<double> values;
+  if (IsNarrow(dtype)) {
+    for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+      const auto narrow = static_cast<std::uint16_t>(bits);
+      values.push_back(
+          static_cast<double>(dtype == DType::kF16 ? FloatFromF16(narrow) : FloatFromBF16(narrow)));
+    }
+    return values;
+  }
+  const bool single = dtype == DType::kF32;
+  const int mantissa_bits = single ? 23 : 52;
+  const std::uint64_t all = (std::uint64_t{1} << mantissa_bits) - 1;
+  for (std::uint64_t exponent = 0; exponent < (single ? 0x200U : 0x1000U); ++exponent) {
+    for (int i = 0; i < each; ++i) {
+      const std::uint64_t mantissa = i == 0 ? 0 : i == 1 ? all : i == 2 ? 1 : random() & all;
+      const std::uint64_t bits = exponent << mantissa_bits | mantissa;
+      values.push_back(
+          single ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                 : std::bit_cast<double>(bits));
+    }
+  }
+  return values;
+}
+
+// Around 0 and +-1, where most functions bend; at multiples of pi/2, where the periodic ones do.
+void AddDifficult(DType dtype, int count, std::mt19937_64& random, std::vector<double>& values) {
+  std::uniform_real_distribution<double> unit(-1, 1);
+  const double ulp = std::ldexp(1.0, -FormatOf(dtype).digits);
+  for (int i = 0; i < count; ++i) {
+    const Real turns = std::floor(std::exp2(static_cast<Real>(63 * (1 + unit(random)) / 2)));
+    for (const double x :
+         {unit(random), 6 * unit(random), 30 * unit(random), 110 * unit(random), 800 * unit(random),
+          1 + 64 * ulp * unit(random), -1 + 64 * ulp * unit(random),
+          static_cast<double>(turns * (acosl(-1.0L) / 2))}) {
+      values.push_back(Rounded(dtype, x));
+    }
+  }
+}
+
+struct Sample {
+  std::vector<double> x;
+  std::vector<double> y;  // Empty for functions of one operand.
+};
+
+Sample SampleOf(OpKind kind, DType dtype, int each) {
+  std::mt19937_64 random(7);
+  Sample sample;
+  sample.x = OfEveryExponent(dtype, each, random);
+  AddDifficult(dtype, 32 * each, random, sample.x);
+  if (NumOperands(kind) == 1) return sample;
+  sample.y = sample.x;
+  std::ranges::shuffle(sample.x, random);
+  std::ranges::shuffle(sample.y, random);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  // Random exponents seldom meet: half of the pairs are of one size, or have a power that is
+  // finite.
+  const double range = FormatOf(dtype).digits == 53 ? 1100 : dtype == DType::kF16 ? 26 : 155;
+  for (std::size_t i = 0; i < sample.y.size(); i += 2) {
+    const double x = sample.x[i];
+    double y = x * std::exp2(8 * unit(random));
+    if (kind == OpKind::kPower) y = range * unit(random) / std::log2(std::fabs(x));
+    sample.y[i] = Rounded(dtype, y);
+  }
+  return sample;
+}
+
+// ---- Kernels
+// --------------------------------------------------------------------------------------
+
+LoopFunc FuncOf(OpKind kind, DType dtype, std::size_t size) {
+  LoopFunc func;
+  func.dims = {static_cast<std::int64_t>(size)};
+  Stage stage;
+  stage.loops = {0};
+  BodyBuilder body(stage.body);
+  std::vector<std::uint32_t> args;
+  for (int i = 0; i < NumOperands(kind); ++i) {
+    const auto operand = static_cast<std::uint32_t>(i);
+    func.operands.push_back({dtype, false, false});
+    args.push_back(body.Load(At(operand, dtype, Affine({{0, 1}}))));
+  }
+  const std::uint32_t result = body.Op(kind, args);
+  const auto out = static_cast<std::uint32_t>(func.operands.size());
+  func.operands.push_back({dtype, true, false});
+  stage.stores = {{result, At(out, dtype, Affine({{0, 1}}))}};
+  func.stages = {stage};
+  return func;
+}
+
+std::string BytesOf(DType dtype, const std::vector<double>& values) {
+  InterpreterTensor tensor;
+  tensor.dtype = dtype;
+  tensor.shape = {static_cast<std::int64_t>(values.size())};
+  tensor.elements = values;
+  return tensor.ToBytes();
+}
+
+// None where this processor cannot run the kernel.
+std::vector<double> ResultsOf(OpKind kind, DType dtype, const Sample& sample,
+                              const Target& target) {
+  const std::size_t size = sample.x.size();
+  auto kernel = LoadedKernel::Make(FuncOf(kind, dtype, size), target);
+  STOKER_CHECK(kernel.ok());
+  if (!(*kernel)->Runs()) return {};
+  std::vector<std::string> buffers = {BytesOf(dtype, sample.x)};
+  if (!sample.y.empty()) buffers.push_back(BytesOf(dtype, sample.y));
+  buffers.emplace_back(size * static_cast<std::size_t>(SizeInBytes(dtype)) + 64, '\0');
+  std::vector<void*> pointers;
+  for (std::string& buffer : buffers) pointers.push_back(buffer.data());
+  (*kernel)->Run(pointers);
+  buffers.back().resize(size * static_cast<std::size_t>(SizeInBytes(dtype)));
+  const InterpreterTensor results =
+      InterpreterTensor::FromBytes(dtype, {static_cast<std::int64_t>(size)}, buffers.back());
+  return std::get<0>(results.elements);
+}
+
+// ---- The comparison
+// -------------------------------------------------------------------------------
+
+// Infinite if the two are of different kinds.
+double ErrorUlps(OpKind kind, DType dtype, Real exact, double actual) {
+  constexpr double kWrong = std::numeric_limits<double>::infinity();
+  const Format format = FormatOf(dtype);
+  if (std::isnan(exact) || std::isnan(actual)) {
+    return std::isnan(exact) && std::isnan(actual) ? 0 : kWrong;
+  }
+  const bool extreme = kind == OpKind::kMaximum || kind == OpKind::kMinimum;
+  if (!extreme && std::signbit(exact) != std::signbit(actual)) return kWrong;
+  if (exact == static_cast<Real>(actual)) return 0;
+  const int exponent = std::isinf(exact) || exact == 0 ? 0 : std::ilogb(exact);
+  // Infinity stands for the next power of two.
+  const Real edge = std::ldexp(static_cast<Real>(1), std::ilogb(format.largest) + 1);
+  const auto placed = [&](Real value) { return std::fmin(std::fabs(value), edge); };
+  const int top = std::ilogb(format.largest);
+  const int scale = std::isinf(exact) ? top : std::clamp(exponent, format.least, top);
+  if (dtype == DType::kBF16 && actual == 0 && std::fabs(exact) < 0x1p-126L) return 0;
+  const Real ulp = std::ldexp(static_cast<Real>(1), scale - format.digits + 1);
+  return static_cast<double>(std::fabs(placed(exact) - placed(static_cast<Real>(actual))) / ulp);
+}
+
+class AccuracyTest : public testing::TestWithParam<std::tuple<Target, Function>> {};
+
+TEST_P(AccuracyTest, WholeDomain_ErrorIsWithinTheStatedBound) {
+  const auto& [target, function] = GetParam();
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
+    const Sample sample = SampleOf(function.kind, dtype, dtype == DType::kF32 ? 256 : 32);
+    const std::vector<double> results = ResultsOf(function.kind, dtype, sample, target);
+    if (results.empty()) continue;
+    double worst = -1;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Real exact = function.exact(static_cast<Real>(sample.x[i]),
+                                        static_cast<Real>(sample.y.empty() ? 0 : sample.y[i]));
+      const double error = ErrorUlps(function.kind, dtype, exact, results[i]);
+      if (error > worst) worst = error, at = i;
+    }
+    std::cout << "  " << Name(function.kind) << " " << Name(dtype) << " " << worst << "\n";
+    EXPECT_LE(worst, codegen::LargestErrorUlps(function.kind, dtype))
+        << Name(dtype) << " of " << testing::PrintToString(sample.x[at]) << " "
+        << (sample.y.empty() ? "" : testing::PrintToString(sample.y[at])) << " gives "
+        << testing::PrintToString(results[at]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, AccuracyTest,
+                         testing::Combine(testing::ValuesIn(X86Targets()),
+                                          testing::ValuesIn(kFunctions)),
+                         [](const auto& param) {
+                           return std::string(Name(std::get<1>(param.param).kind)) + "_" +
+                                  TestNameOf(std::get<0>(param.param));
+                         });
+
+}  // namespace
+}  // namespace stoker

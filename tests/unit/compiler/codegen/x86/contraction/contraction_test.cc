@@ -1,0 +1,238 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tests/unit/compiler/codegen/x86/contraction/contraction_case.h"
+
+namespace stoker {
+namespace {
+
+class ContractionTest : public testing::TestWithParam<Target> {};
+
+INSTANTIATE_TEST_SUITE_P(Targets, ContractionTest, testing::ValuesIn(X86Targets()),
+                         [](const auto& param) { return TestNameOf(param.param); });
+
+constexpr DType kFloats[] = {DType::kF32, DType::kBF16, DType::kF16};
+
+TEST_P(ContractionTest, Matmul_AnySize_MatchesDoubleSums) {
+  struct Size {
+    std::int64_t m, n, k;
+  };
+  constexpr Size kSizes[] = {{1, 1, 1},    {1, 33, 7},   {3, 16, 64},  {17, 65, 31},
+                             {14, 32, 96}, {29, 48, 33}, {5, 1000, 2}, {64, 70, 128}};
+  for (const DType dtype : kFloats) {
+    for (const Size& size : kSizes) {
+      for (const bool nk : {false, true}) {
+        ContractionCase c = Matmul(dtype, size.m, size.n, size.k);
+        c.rhs_is_nk = nk;
+        Check(c, GetParam());
+      }
+    }
+  }
+}
+
+TEST_P(ContractionTest, Matmul_IntegersAndDouble_AreExactOrClose) {
+  for (const DType dtype :
+       {DType::kF64, DType::kI64, DType::kI32, DType::kI16, DType::kI8, DType::kU8}) {
+    ContractionCase c = Matmul(dtype, 19, 37, 23);
+    Check(c, GetParam());
+    c.rhs_is_nk = true;
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Epilogue_BiasResidualGelu_IsApplied) {
+  for (const DType dtype : kFloats) {
+    for (const DType output : {DType::kF32, DType::kBF16}) {
+      for (const Epilogue epilogue :
+           {Epilogue::kBias, Epilogue::kBiasResidual, Epilogue::kBiasGelu}) {
+        for (const std::int64_t n : {32, 41}) {
+          ContractionCase c = Matmul(dtype, 37, n, 64);
+          c.output = output;
+          c.epilogue = epilogue;
+          Check(c, GetParam());
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ContractionTest, Batch_SharedOrNot_MatchesDoubleSums) {
+  for (const DType dtype : kFloats) {
+    ContractionCase c = Matmul(dtype, 9, 20, 32);
+    c.batch = {2, 3};
+    Check(c, GetParam());
+    c.rhs_has = {false, true};
+    c.tasks_per_call = 1;
+    Check(c, GetParam());
+    c.rhs_has = {true, false};
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Lhs_Strided_ReadsOnlyItsElements) {
+  for (const DType dtype : kFloats) {
+    ContractionCase c = Matmul(dtype, 31, 40, 64);
+    c.m_strides = {100};
+    Check(c, GetParam());
+    // Two row dims that do not merge, the inner one narrow.
+    c.m = {5, 3};
+    c.m_strides = {300, 80};
+    Check(c, GetParam());
+    c.m = {4, 2, 7};
+    c.m_strides = {2000, 70, 200};
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Convolution_WindowStrideChannels_MatchesDoubleSums) {
+  for (const DType dtype : kFloats) {
+    Check(Convolution(dtype, 2, 7, 7, 32, 3, 1, 40), GetParam());
+    Check(Convolution(dtype, 1, 6, 15, 3, 5, 2, 33), GetParam());
+    Check(Convolution(dtype, 1, 4, 29, 64, 1, 2, 64), GetParam());
+    ContractionCase c = Convolution(dtype, 3, 5, 4, 16, 3, 1, 17);
+    c.has_scale = true;
+    c.epilogue = Epilogue::kBiasResidual;
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, Depth_Large_IsSummedInParts) {
+  for (const DType dtype : kFloats) {
+    Check(Matmul(dtype, 18, 34, 17001), GetParam());
+    Check(Matmul(dtype, 3, 34, 4099), GetParam());
+  }
+}
+
+// Enough rows, columns and depth for f32 in bf16 parts; K whole, in equal chunks, in unequal ones.
+TEST_P(ContractionTest, ManyRows_AnyDepth_MatchesDoubleSums) {
+  for (const std::int64_t k : {32, 100, 1056, 1536, 3104}) {
+    for (const std::int64_t m : {33, 128, 250}) {
+      ContractionCase c = Matmul(DType::kF32, m, 70, k);
+      c.rhs_is_nk = m == 128;
+      c.epilogue = Epilogue::kBias;
+      c.tasks_per_call = m == 250 ? 1 : c.tasks_per_call;
+      Check(c, GetParam());
+    }
+  }
+  Check(Matmul(DType::kF16, 50, 40, 90), GetParam());
+  Check(Convolution(DType::kF32, 2, 7, 9, 256, 3, 1, 40), GetParam());
+  Check(Convolution(DType::kF32, 1, 9, 20, 64, 3, 2, 64), GetParam());
+}
+
+// Parts of f32 must give what whole elements give.
+TEST_P(ContractionTest, NotFinite_Elements_GiveWhatMultiplyAddsGive) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t k : {64, 2048}) {
+    for (const float special : {infinity, -infinity, std::nanf(""), 3e38F, 1e-42F}) {
+      for (const bool in_lhs : {true, false}) {
+        ContractionCase c = Matmul(DType::kF32, 50, 40, k);
+        c.special = special;
+        c.special_in_lhs = in_lhs;
+        Check(c, GetParam());
+      }
+    }
+  }
+}
+
+TEST_P(ContractionTest, Tasks_OneAtATime_GiveTheSame) {
+  for (const DType dtype : kFloats) {
+    ContractionCase c = Matmul(dtype, 150, 100, 200);
+    c.tasks_per_call = 1;
+    Check(c, GetParam());
+    c.k = {37};
+    c.tasks_per_call = 3;
+    Check(c, GetParam());
+  }
+}
+
+TEST_P(ContractionTest, SymbolicSizes_OneKernel_ServesThem) {
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t m : {14, 45}) {
+      for (const std::int64_t k : {1, 2051}) {
+        ContractionCase c = Matmul(dtype, m, 35, k);
+        c.symbolic = true;
+        c.epilogue = Epilogue::kBias;
+        Check(c, GetParam());
+        c.batch = {2};
+        c.rhs_is_nk = true;
+        Check(c, GetParam());
+      }
+    }
+  }
+}
+
+TEST_P(ContractionTest, Scale_FoldedIntoPacking_MultipliesColumns) {
+  for (const DType dtype : kFloats) {
+    for (const bool nk : {false, true}) {
+      ContractionCase c = Matmul(dtype, 9, 45, 70);
+      c.rhs_is_nk = nk;
+      c.has_scale = true;
+      Check(c, GetParam());
+    }
+  }
+}
+
+TEST_P(ContractionTest, RandomShapes_MatchDoubleSums) {
+  std::mt19937_64 random(11);
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  for (int i = 0; i < 12; ++i) {
+    ContractionCase c = Matmul(kFloats[pick(0, 2)], pick(1, 80), pick(1, 120), pick(1, 200));
+    c.rhs_is_nk = pick(0, 1) == 1;
+    c.epilogue = static_cast<Epilogue>(pick(0, 3));
+    c.symbolic = pick(0, 3) == 0;
+    if (pick(0, 2) == 0) c.batch = {pick(1, 3)};
+    if (pick(0, 2) == 0 && !c.symbolic) c.m_strides = {c.k[0] + pick(0, 40)};
+    if (!c.m_strides.empty()) c.batch.clear();
+    c.tasks_per_call = pick(1, 4);
+    Check(c, GetParam());
+  }
+}
+
+class TileEmulationTest : public testing::TestWithParam<Target> {};
+
+// With STOKER_EMULATE_TILES, too: what is compared is asked for.
+std::vector<Target> TargetsWithTilesHere() {
+  std::vector<Target> targets;
+  const Target host = Target::Host().value();
+  for (const Target& target : X86Targets()) {
+    if (target.Has("amx_bf16") && target.CheckRunsOn(host).ok()) targets.push_back(target);
+  }
+  return targets;
+}
+
+TEST_P(TileEmulationTest, EveryProduct_GivesTheProcessorsBits) {
+  const auto power = [](std::int64_t place) { return static_cast<int>(place * 13 % 61) - 30; };
+  const Terms wide = {
+      "a wide range",
+      [&](std::int64_t row, std::int64_t channel) {
+        return std::ldexp(1.0 + static_cast<double>((row + channel) % 5) / 7, power(channel));
+      },
+      [&](std::int64_t channel, std::int64_t column) {
+        return std::ldexp(1.0 - static_cast<double>((channel + column) % 3) / 5, power(column));
+      }};
+  for (const DType dtype : {DType::kBF16, DType::kF32}) {
+    for (const std::int64_t k : {7, 64, 300}) {
+      ContractionCase c = Matmul(dtype, 37, 70, k);
+      CheckSameResult(c, GetParam());
+      CheckSameResult(c, GetParam(), &wide);
+    }
+    for (const float special : {std::numeric_limits<float>::infinity(), NAN, 1e-40F, 0x1p-126F}) {
+      ContractionCase c = Matmul(dtype, 37, 70, 64);
+      c.special = special;
+      CheckSameResult(c, GetParam());
+    }
+  }
+}
+
+// A processor without tiles has nothing to compare with.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TileEmulationTest);
+INSTANTIATE_TEST_SUITE_P(Targets, TileEmulationTest, testing::ValuesIn(TargetsWithTilesHere()),
+                         [](const auto& param) { return TestNameOf(param.param); });
+
+}  // namespace
+}  // namespace stoker
