@@ -27,9 +27,7 @@ int AskSystem(const std::string& host, int flags, addrinfo** list) {
   return getaddrinfo(host.c_str(), nullptr, &wanted, list);
 }
 
-Addresses Owned(addrinfo* list) {
-  return std::unique_ptr<addrinfo, FreedBy<freeaddrinfo>>(list);
-}
+Addresses Owned(addrinfo* list) { return std::unique_ptr<addrinfo, FreedBy<freeaddrinfo>>(list); }
 
 Error Unresolved(const std::string& host, const std::string& why) {
   return Unavailable("Host '" + host + "' does not resolve" + why + ".");

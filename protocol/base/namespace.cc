@@ -20,7 +20,8 @@ Status CheckNamespace(std::string_view name_space) {
   }
   if (std::all_of(name_space.begin(), name_space.end(), IsNamespaceCharacter)) return Ok();
   std::string shown(name_space);
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return InvalidArgument("Namespace '" + shown + "' holds a character outside a-z 0-9 . _ -");
 }
 

@@ -116,6 +116,7 @@ void ThreadPool::Crew::Leave(int index) {
   const std::lock_guard lock(mutex_);
   Squad& squad = *squads_[Index(index)];
   squad.is_active = false;
+  if (teams_ == 1) return;
   squad.left_at = Clock::now();
   bool is_needed = false;
   for (int i = 0; i < teams_; ++i) {
@@ -182,8 +183,12 @@ int ThreadPool::Crew::IdleSquad() {
 // How many threads each squad may have. Who left a moment ago counts, since it is expected back;
 // `settled` (may be null) is then made false.
 std::array<int, kMaxTeams> ThreadPool::Crew::Shares(bool* settled) const {
-  const Clock::time_point expected_since = Clock::now() - kSpin;
   std::array<int, kMaxTeams> wanted{};
+  if (teams_ == 1) {  // Nobody has ever called beside another.
+    wanted[0] = squads_[0]->wanted;
+    return wanted;
+  }
+  const Clock::time_point expected_since = Clock::now() - kSpin;
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   for (int i = 0; i < teams_; ++i) {

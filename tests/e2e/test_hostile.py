@@ -141,7 +141,10 @@ def test_token_files_that_are_none_change_nothing(daemon, site, tmp_path):
         if not text.strip("\0"):
             continue  # None at all is what revokes them.
         before = target.log.read_text().count("the tokens stay as they were")
-        tokens.write_text(text)
+        new = tmp_path / "new.toml"
+        new.write_text(text)
+        new.chmod(0o600)
+        new.rename(tokens)  # One that is asked for while it is written would be read as far as it is there.
         target.process.send_signal(1)  # At once.
         if text not in (TOKENS, "\ufeff" + TOKENS):
             wait_for(lambda: target.log.read_text().count("the tokens stay as they were") > before)

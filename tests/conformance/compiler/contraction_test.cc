@@ -83,6 +83,27 @@ graph @qkv(%x: f32[1,9,64], %wq: parameter f32[64,64], %wk: parameter f32[64,64]
   EXPECT_EQ(LabelsOf(outcome.artifact).size(), 3U);
 }
 
+// The first step of a recurrence whose state is a parameter: its product is prepared, the others
+// not.
+TEST(Contraction, MatrixOfAPreparedProductAndOfOthers_IsPackedOnce) {
+  const Outcome outcome = CheckText(R"(
+graph @steps(%x: f32[2,8,64], %h: parameter f32[8,64], %w: parameter f32[64,64]) {
+  %p0 = dot_general(%h, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[1]} : f32[8,64]
+  %s0 = slice(%x) {start=[0,0,0], limit=[1,8,64], stride=[1,1,1]} : f32[1,8,64]
+  %x0 = reshape(%s0) : f32[8,64]
+  %a0 = add(%p0, %x0) : f32[8,64]
+  %h0 = tanh(%a0) : f32[8,64]
+  %p1 = dot_general(%h0, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[1]} : f32[8,64]
+  %s1 = slice(%x) {start=[1,0,0], limit=[2,8,64], stride=[1,1,1]} : f32[1,8,64]
+  %x1 = reshape(%s1) : f32[8,64]
+  %a1 = add(%p1, %x1) : f32[8,64]
+  %h1 = tanh(%a1) : f32[8,64]
+  return %h1
+})");
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(outcome.artifact.plan.prepare.size(), 2U);  // Packing, and the first product.
+}
+
 TEST(Contraction, WindowOfOneColumnAndChannel) {
   for (const char* dtype : {"f32", "bf16"}) {
     std::string text = R"(
