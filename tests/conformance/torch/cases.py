@@ -410,7 +410,8 @@ case("conv1d", lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1), floats(2,
 case("conv3d", F.conv3d, floats(1, 2, 4, 5, 6), floats(3, 2, 2, 3, 3))
 for name, options in {
         "plain": {}, "stride": {"stride": 2, "padding": 1, "output_padding": 1},
-        "dilation": {"dilation": 2, "stride": 3}, "groups": {"groups": 2}}.items():
+        "dilation": {"dilation": 2, "stride": 3}, "beyond the window": {"stride": 5, "output_padding": 2},
+        "groups": {"groups": 2}}.items():
     case(f"conv_transpose2d_{name}",
          lambda x, w, b, o=options: F.conv_transpose2d(x, w, b, **o), floats(2, 4, 5, 6),
          floats(4, 3, 3, 3), floats(6 if name == "groups" else 3), exact=True)
@@ -530,8 +531,11 @@ for name, function in {
     if name not in ("tanh", "silu", "gelu", "gelu_tanh", "mish"):
         case(f"{name}_backward_bends", function, floats(2, 7), BENDS)
 case("logit_eps_large", lambda x: x.logit(0.8), floats(3, 7, low=-0.2, high=1.2))
-for name, stride, pad, dilation, groups in (
-        ("", 1, 1, 1, 1), ("strided", (2, 3), (0, 1), 1, 1), ("dilated", 1, (2, 0), (1, 2), 1), ("grouped", 2, 1, 1, 2)):
+for name, stride, pad, dilation, groups, window in (
+        ("", 1, 1, 1, 1, (3, 2)), ("strided", (2, 3), (0, 1), 1, 1, (3, 2)), ("dilated", 1, (2, 0), (1, 2), 1, (3, 2)),
+        ("grouped", 2, 1, 1, 2, (3, 2)), ("strided_and_dilated", (2, 4), (1, 2), (3, 2), 1, (2, 3)),
+        ("strided_beyond_the_window", (4, 3), (2, 0), 1, 1, (3, 2)), ("of_one_place", 1, 0, 1, 1, (1, 1)),
+        ("of_one_place_strided", (2, 3), 0, 1, 1, (1, 1))):
     for transposed in (False, True):
         def both_gradients(x, w, s=stride, p=pad, d=dilation, n=groups, t=transposed):
             s, p, d = ([v, v] if isinstance(v, int) else list(v) for v in (s, p, d))
@@ -539,7 +543,7 @@ for name, stride, pad, dilation, groups in (
             result = aten.convolution(x, w, None, *arguments)
             return aten.convolution_backward(result.sin(), x, w, [6], *arguments, [True, True, True])
 
-        shape = (4, 6 // groups, 3, 2) if transposed else (6, 4 // groups, 3, 2)
+        shape = (4, 6 // groups, *window) if transposed else (6, 4 // groups, *window)
         case(f"convolution_backward_{name}{'_transposed' if transposed else ''}", both_gradients,
              floats(2, 4, 8, 7), floats(*shape), narrow=False, tolerance=1e-4)
 case("logit_backward", lambda g, x: aten.logit_backward(g, x), G, floats(3, 7, low=-0.2, high=1.2), narrow=False)

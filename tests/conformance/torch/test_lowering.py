@@ -90,6 +90,26 @@ def test_random_numbers_keep_their_order():
     torch.testing.assert_close(result, expected)
 
 
+def gradients(groups, window, stride):
+    x, w = torch.ones(2, 32, 24, 24), torch.ones(32, 32 // groups, window, window)
+    settings = ([stride] * 2, [0, 0], [1, 1], False, [0, 0], groups)
+    grad = torch.ones_like(torch.ops.aten.convolution(x, w, None, *settings))
+    return lowered(
+        lambda grad, x, w: torch.ops.aten.convolution_backward(grad + 1, x, w, None, *settings, [True, True, False])[:2],
+        grad, x, w)[1]
+
+
+@pytest.mark.parametrize("window, stride", [(3, 1), (3, 2), (1, 2)])
+def test_gradients_of_convolutions_do_not_cut_a_graph(window, stride):
+    assert steps_of(gradients(1, window, stride)) == ["Segment"]
+
+
+@pytest.mark.parametrize("groups, window", [(1, 1), (32, 3)])
+def test_gradients_that_pytorch_has_faster_are_left_to_it(groups, window):
+    program = gradients(groups, window, 1)
+    assert "PyTorch's library" in program.fallbacks["aten.convolution_backward.default"]
+
+
 # ---- Random numbers -------------------------------------------------------------------------------
 
 
