@@ -175,6 +175,16 @@ def constants_of_calls(x):
     return x * constant_of("STOKER_TEST_CONSTANT", scale=2.0)
 
 
+@functools.lru_cache
+@torch.compiler.assume_constant_result
+def constant_scaled(by, scale=1.0):
+    return by * scale
+
+
+def constants_of_scales(x):
+    return x * constant_scaled(1.25, scale=2.0)
+
+
 @torch.compiler.assume_constant_result
 def constant_table():
     return {"gain": [1.5, object]}
@@ -414,7 +424,7 @@ INDIFFERENT = {
     "unread_attribute": setup("model.unread = 5"),
     "asked_set": (SETUP, "    entry = asked_set\n"),
     "constant_nothing": (SETUP, "    entry = constants\n"),
-    "constant_calls_nothing": (SETUP, "    entry = constants_of_calls\n"),
+    "constant_calls_nothing": (SETUP, "    entry = constants_of_scales\n"),
     "int_nothing": (SETUP, "    entry = of_a_kind_of_int\n"),
     "member_nothing": (SETUP, "    entry = of_a_member\n"),
     "missing_key_nothing": (SETUP, "    entry = missing_key\n"),

@@ -134,7 +134,7 @@ TEST(HttpApi, Road_MissCompileHitListInspectExplain) {
   wire::InspectRequest inspect;
   inspect.key_prefix = call.request_key.ToHex().substr(0, 8);
   answer = daemon.Call("POST", "/v1/inspect", wire::EncodeInspectRequest(inspect));
-  EXPECT_THAT(wire::DecodeInspectReply(answer.body)->sections, SizeIs(6));
+  EXPECT_THAT(wire::DecodeInspectReply(answer.body)->sections, SizeIs(7));
 
   ASSERT_EQ(daemon.Compile(FakeCall(Behaviour::kGood, 1)).status, 200);
   const wire::ExplainRequest explain{"", call.request_key.ToHex(),

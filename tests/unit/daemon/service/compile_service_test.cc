@@ -734,7 +734,7 @@ TEST_F(CompileServiceTest, Inspect_ListsTheSectionsAskedFor_OrAll) {
   ASSERT_TRUE(Compile(call).bundle);
   wire::InspectRequest request;
   request.key_prefix = call.request_key.ToHex().substr(0, 8);
-  EXPECT_THAT(coroutines_.Run(service_->Inspect(request, kRequestId))->sections, SizeIs(6));
+  EXPECT_THAT(coroutines_.Run(service_->Inspect(request, kRequestId))->sections, SizeIs(7));
   request.sections = {"asm"};
   const auto one = coroutines_.Run(service_->Inspect(request, kRequestId));
   ASSERT_THAT(one->sections, SizeIs(1));

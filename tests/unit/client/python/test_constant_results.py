@@ -1,0 +1,69 @@
+"""Functions whose results count as constant: called again before a capture is installed."""
+
+import functools
+import sys
+
+import pytest
+import torch
+
+from stoker.captures.premises.constants import constants_of, first_difference
+from stoker.captures.words.values import NotPortable
+
+STATE = {"scale": 3.0}
+
+
+@functools.lru_cache
+@torch.compiler.assume_constant_result
+def scaled(by, plus=0.0):
+    return [by * STATE["scale"] + plus, "text", None]
+
+
+@torch.compiler.assume_constant_result
+def fails():
+    raise KeyError("gone")
+
+
+def inner():
+    return scaled.__wrapped__
+
+
+@pytest.fixture(autouse=True)
+def unchanged():
+    scaled.cache_clear()
+    yield
+    STATE["scale"] = 3.0
+    scaled.cache_clear()
+
+
+def called(*arguments, **keywords):
+    return inner(), arguments, keywords, scaled(*arguments, **keywords)
+
+
+def test_what_a_call_gave_is_compared_by_value():
+    words = constants_of([called(2.0), called(2.0), called(2.0, plus=1.0)])
+    assert len(words) == 2 and first_difference(words) is None
+    STATE["scale"] = 5.0
+    scaled.cache_clear()
+    what, expected, found = first_difference(words)
+    assert what == f"{__name__}:scaled()" and (6.0).hex() in expected and (10.0).hex() in found
+
+
+def test_a_function_that_is_gone_or_counts_no_more_is_a_difference(monkeypatch):
+    words = constants_of([called(2.0)])
+    monkeypatch.setattr(sys.modules[__name__], "scaled", lambda by: [6.0, "text", None])
+    assert first_difference(words)[2] == "none"
+    monkeypatch.delattr(sys.modules[__name__], "scaled")
+    assert first_difference(words)[2] == "none"
+
+
+def test_a_call_that_raises_is_a_difference():
+    assert "gone" in first_difference(constants_of([(fails, (), {}, 1.5)]))[2]
+
+
+@pytest.mark.parametrize("call", [
+    lambda: (inner(), (object(),), {}, 1.0),
+    lambda: (inner(), (), {}, torch.ones(2)),
+    lambda: (torch.compiler.assume_constant_result(lambda: 1.0), (), {}, 1.0)])
+def test_what_has_no_words_or_no_name_stays_local(call):
+    with pytest.raises(NotPortable):
+        constants_of([call()])
