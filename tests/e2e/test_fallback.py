@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 
 import pytest
 from e2e import forked
@@ -129,6 +130,20 @@ def test_slow_daemon_is_waited_for_once_and_taken_back(site, running):
     os.kill(running, signal.SIGCONT)
     site.env["STOKER_ANSWER_TIMEOUT_MS"] = "300000"
     assert site.run("mlp")["warnings"] == []
+
+
+def test_a_graph_that_ran_in_eager_is_compiled_once_the_daemon_answers(site, running):
+    site.env["STOKER_ANSWER_TIMEOUT_MS"] = "1000"
+    os.kill(running, signal.SIGSTOP)
+    job = site.keep(subprocess.Popen(
+        [sys.executable, str(pathlib.Path(__file__).with_name("late_job.py")), "32"], env=site.env,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    assert job.stdout.readline() == "eager\n"
+    os.kill(running, signal.SIGCONT)
+    result = site.finish(job)
+    assert result["in_eager"] == {"graphs_eager": 1}
+    assert result["counters"]["graphs"] == 1 and result["runs"] == 1
+    assert result["error"] <= 1e-5
 
 
 def test_daemon_that_died_is_started_again(site):

@@ -16,6 +16,8 @@ CODES = {
     5: "unavailable", 6: "deadline exceeded", 7: "data loss", 8: "failed precondition",
     9: "internal error",
 }
+UNAVAILABLE = 5
+DEADLINE_EXCEEDED = 6
 DATA_LOSS = 7
 FAILED_PRECONDITION = 8
 REQUEST = re.compile(r" \(request ([\w.-]+)\)")  # In a message.
@@ -35,7 +37,7 @@ class StokerError(Exception):
 
 class LibraryNotFound(StokerError):
     def __init__(self, message):
-        super().__init__(5, message)
+        super().__init__(UNAVAILABLE, message)
 
 
 class ClientOptions(Structure):

@@ -12,7 +12,7 @@ from ..libstoker.library import StokerError
 from ..runtime import programs, sizes
 from ..runtime.executable import Executable
 from ..runtime.numerics import by_numerics
-from . import record_only
+from . import later, record_only
 from .lower import lower
 
 
@@ -39,7 +39,11 @@ def compile_for_sizes(gm, arguments, parameters, options, note):
 def compile_graph(gm, parameters, options, traced_s, note):
     """A boxed callable for a functional ATen graph; never raises. note(program, Compiled) is told what was
     compiled."""
-    compiled = _compile_once(gm, parameters, options, traced_s, note)
+    return _for_any_numerics(
+        gm, parameters, options, _compile_once(gm, parameters, options, traced_s, note))
+
+
+def _for_any_numerics(gm, parameters, options, compiled):
     if not compiled.reads_numerics:
         return compiled.function
 
@@ -55,25 +59,35 @@ def _compile_once(gm, parameters, options, traced_s, note):
     if record_only.is_on():
         return Compiled(record_only.record(gm, parameters, options.numerics))
     record = {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
+    build = None
     try:
-        return _compile_segments(gm, parameters, options, record, note)
+        started = time.perf_counter()
+        program = lower(gm, parameters)
+        record["mapping_s"] = time.perf_counter() - started
+
+        def build(note=lambda *_: None):
+            return _compile_segments(gm, program, options, dict(record), note)
+
+        return build(note)
     except (StokerError, Unsupported) as error:
         request = getattr(error, "request_id", None)
         warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s%s", error,
                   f" (request {request})" if request else "")
+        if build is not None and later.may_come(error):
+            tally.count("graphs_eager")
+            return Compiled(later.until(
+                programs.eager(gm), lambda: _for_any_numerics(gm, parameters, options, build())))
     except Exception as error:
         warn_of_bug("a graph runs in eager", error)
     tally.count("graphs_eager")
     return Compiled(programs.eager(gm))
 
 
-def _compile_segments(gm, parameters, options, record, note):
+def _compile_segments(gm, program, options, record, note):
     started = time.perf_counter()
-    program = lower(gm, parameters)
-    record["mapping_s"] = time.perf_counter() - started
     segments = [step for step in program.steps if isinstance(step, Segment)]
     executables = [_executable(segment, options, record) for segment in segments]
-    record["ready_s"] = time.perf_counter() - started
+    record["ready_s"] = record["mapping_s"] + time.perf_counter() - started
     record["segments"] = len(segments)
     record["fallback_ops"] = dict(program.fallbacks)
     tally.count("graphs")
