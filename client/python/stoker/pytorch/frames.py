@@ -73,9 +73,10 @@ def attach(is_ours, find, record, audit):
         calls = getattr(_tracing, "constant_calls", None)
 
         def invoke(*given, **named):
+            asked = copied(given), copied(named)  # The function may change what it was given.
             result = function(*given, **named)
             if calls is not None:
-                calls.append((function, given, named, result))
+                calls.append((function, *asked, result))
             return result
 
         return original_invoke(tx, invoke, *arguments, **keywords)
@@ -84,6 +85,15 @@ def attach(is_ours, find, record, audit):
     convert_frame.CheckFunctionManager = check_function_manager
     ConstantVariable.__init__ = note_constant
     functions.invoke_and_store_as_constant = invoke_and_store_as_constant
+
+
+def copied(value):
+    """Containers of Python's own anew, with what they hold as it is."""
+    if type(value) in (list, tuple, set):
+        return type(value)(map(copied, value))
+    if type(value) is dict:
+        return {key: copied(item) for key, item in value.items()}
+    return value
 
 
 def _innermost(callback):

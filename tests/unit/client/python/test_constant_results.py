@@ -8,6 +8,7 @@ import torch
 
 from stoker.captures.premises.constants import constants_of, first_difference
 from stoker.captures.words.values import NotPortable
+from stoker.pytorch.frames import copied
 
 STATE = {"scale": 3.0}
 
@@ -58,6 +59,15 @@ def test_a_function_that_is_gone_or_counts_no_more_is_a_difference(monkeypatch):
 
 def test_a_call_that_raises_is_a_difference():
     assert "gone" in first_difference(constants_of([(fails, (), {}, 1.5)]))[2]
+
+
+def test_what_a_function_changes_of_its_arguments_is_kept_as_it_was_given():
+    given = ([1, {"inner": [2]}], {3}, "text")
+    kept = copied(given)
+    given[0][1]["inner"].clear()
+    given[0].clear()
+    given[1].add(4)
+    assert kept == ([1, {"inner": [2]}], {3}, "text")
 
 
 @pytest.mark.parametrize("call", [
