@@ -216,6 +216,25 @@ void KernelEmitter::If(llvm::Value* condition, llvm::function_ref<void()> then) 
   builder_.SetInsertPoint(done);
 }
 
+void KernelEmitter::If(llvm::Value* condition, Values& carried,
+                       llvm::function_ref<void(Values& carried)> then) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  const Values initial = carried;
+  llvm::BasicBlock* end = nullptr;
+  If(condition, [&] {
+    then(carried);
+    end = builder_.GetInsertBlock();
+  });
+  STOKER_CHECK(carried.size() == initial.size());
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    if (carried[i] == initial[i]) continue;
+    llvm::PHINode* phi = builder_.CreatePHI(carried[i]->getType(), 2);
+    phi->addIncoming(initial[i], before);
+    phi->addIncoming(carried[i], end);
+    carried[i] = phi;
+  }
+}
+
 void KernelEmitter::ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll,
                              Values& carried, LaneBody body) {
   const auto loop = [&](llvm::Value* first, llvm::Value* last, std::int64_t step, Values& values,

@@ -67,6 +67,8 @@ class KernelEmitter {
              llvm::function_ref<void(Values& carried)> body);
   // if (condition) then(). The body must not carry values out.
   void If(llvm::Value* condition, llvm::function_ref<void()> then);
+  // The same, where the body replaces the carried values by what they are after it.
+  void If(llvm::Value* condition, Values& carried, llvm::function_ref<void(Values& carried)> then);
 
   // Covers lanes [begin, end), `width` a vector: blocks of `unroll` unmasked vectors, then single
   // vectors, the last of them masked. body(first, copies, mask, carried) handles the vectors that
@@ -121,6 +123,9 @@ class KernelEmitter {
   llvm::Value* FromMemory(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);  // Rounds to nearest even; NaN stays NaN.
 
+  // Whether a lane whose number is not known when the kernel is compiled is taken from a register.
+  virtual bool IndexesLanes() const { return true; }
+
   // x * 2^n, rounded once, where one instruction does that for these types; null otherwise.
   virtual llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) = 0;
 
@@ -146,6 +151,13 @@ class KernelEmitter {
   virtual llvm::Value* LoadDim(std::size_t slot) = 0;
   // Whether lanes of this dtype are gathered and scattered by one instruction.
   virtual bool HasGather(DType dtype) const = 0;
+  // That of a vector of `width` neighbours; of an element unless it is known to be more.
+  virtual llvm::Align AlignOf(DType dtype, int width) const;
+  // Of one element in memory's form, where `condition` holds; 0 otherwise.
+  virtual llvm::Value* LoadIf(llvm::Value* condition, llvm::Type* type, llvm::Value* pointer,
+                              llvm::Align align);
+  virtual void StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,
+                       llvm::Align align);
   // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
   virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
 

@@ -7,8 +7,8 @@
 
 #include "compiler/analysis/footprint.h"
 #include "compiler/schedule/cpu/loop_passes.h"
-#include "compiler/schedule/cpu/loop_rewrites.h"
 #include "compiler/schedule/loops/collapse_loops.h"
+#include "compiler/schedule/loops/loop_rewrites.h"
 #include "protocol/graph/op_table.h"
 
 namespace stoker::cpu {
@@ -54,6 +54,22 @@ void ChooseLanes(LoopFunc& func, const FusionLimits& limits) {
     }
   }
   if (best >= 0) PushInside(func, best);
+}
+
+// Inner dims that every stage loops over and none reduces, all but the innermost loop.
+std::vector<int> ParallelLoops(const LoopFunc& func) {
+  std::vector<int> dims;
+  for (int dim = func.num_outer; dim < static_cast<int>(func.dims.size()); ++dim) {
+    const bool parallel =
+        std::all_of(func.stages.begin(), func.stages.end(), [&](const Stage& stage) {
+          const bool reduced =
+              std::any_of(stage.reductions.begin(), stage.reductions.end(),
+                          [&](const Reduction& r) { return Contains(r.over, dim); });
+          return Contains(stage.loops, dim) && stage.loops.back() != dim && !reduced;
+        });
+    if (parallel && !func.stages.empty()) dims.push_back(dim);
+  }
+  return dims;
 }
 
 // ---- Costs
@@ -222,7 +238,7 @@ Result<ScheduledLoop> ScheduleLoop(const LoopFunc& algorithm, const CpuMachine& 
   CollapseLoops(func);
   SplitLoops(func, machine.tasks);
   ChooseLanes(func, machine.fusion);
-  PullOutside(func);
+  PullOutside(func, ParallelLoops(func));
   SplitStages(func);
   ChooseSplit(func, schedule, machine.tasks);
   while (const auto id = UnplaceableTemporary(func, schedule)) InlineTemporary(func, *id);

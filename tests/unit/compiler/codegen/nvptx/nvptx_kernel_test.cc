@@ -109,8 +109,8 @@ TEST(NvptxPtxTest, Memory_IsGlobal) {
 }
 
 TEST(NvptxPtxTest, WholeBlocks_HaveNoBoundsCheck) {
-  EXPECT_THAT(PtxOf(CopyFunc(1024, 512, DType::kF32)), Not(HasSubstr("setp")));
-  EXPECT_THAT(PtxOf(CopyFunc(1025, 513, DType::kF32)), HasSubstr("setp"));
+  EXPECT_THAT(PtxOf(CopyFunc(1024, 512, DType::kF32)), Not(HasSubstr("setp.l")));
+  EXPECT_THAT(PtxOf(CopyFunc(1025, 513, DType::kF32)), HasSubstr("setp.l"));
 }
 
 }  // namespace
