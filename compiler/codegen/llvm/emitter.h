@@ -128,6 +128,9 @@ class KernelEmitter {
 
   // x * 2^n, rounded once, where one instruction does that for these types; null otherwise.
   virtual llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) = 0;
+  // The larger or the smaller of two floats, and NaN where there is one, where one instruction does
+  // that for this type; null otherwise.
+  virtual llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) = 0;
 
   // a * b + c, fused.
   llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);

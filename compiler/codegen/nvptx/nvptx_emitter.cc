@@ -192,4 +192,11 @@ llvm::Value* NvptxEmitter::RoundToBF16InHardware(llvm::Value* value) {
 
 llvm::Value* NvptxEmitter::ScaleInHardware(llvm::Value*, llvm::Value*) { return nullptr; }
 
+// max.NaN.f32 and min.NaN.f32; there are none of f64.
+llvm::Value* NvptxEmitter::ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return nullptr;
+  return b().CreateBinaryIntrinsic(is_largest ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum,
+                                   x, y);
+}
+
 }  // namespace stoker::codegen
