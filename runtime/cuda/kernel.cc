@@ -1,26 +1,11 @@
 #include "runtime/cuda/kernel.h"
 
-#include <elf.h>
-
-#include <cstring>
 #include <string>
 
 #include "protocol/artifact/cuda_kernel_abi.h"
+#include "runtime/cuda/cubin.h"
 
 namespace stoker::cuda {
-namespace {
-
-constexpr int kMachineCuda = 190;
-
-bool IsCubin(std::string_view bytes) {
-  Elf64_Ehdr header;
-  if (bytes.size() < sizeof header) return false;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == kMachineCuda;
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context> context,
                                                    const Digest& blob, std::string_view bytes) {
@@ -29,7 +14,8 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
     return DataLoss(name + " has " + std::to_string(bytes.size()) + " bytes with digest " +
                     actual.ToHex() + ".");
   }
-  if (!IsCubin(bytes)) return DataLoss(name + " is no cubin.");
+  const Result<unsigned> threads = BlockThreadsOf(bytes, kCudaKernelSymbol);
+  if (!threads.ok()) return DataLoss(name + " cannot be loaded: " + threads.error().message);
   std::shared_ptr<Kernel> kernel(new Kernel(std::move(context)));
   const Context& on = *kernel->context_;
   const Context::Current current(on);
@@ -45,11 +31,15 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
   STOKER_RETURN_IF_ERROR(
       check(on.api().function(&kernel->function_, kernel->module_, kCudaKernelSymbol),
             "cuModuleGetFunction"));
-  int threads = 0;
+  int most = 0;
   STOKER_RETURN_IF_ERROR(
-      check(on.api().function_attribute(&threads, kCuFunctionMaxThreads, kernel->function_),
+      check(on.api().function_attribute(&most, kCuFunctionMaxThreads, kernel->function_),
             "cuFuncGetAttribute"));
-  kernel->threads_ = static_cast<unsigned>(threads);
+  if (static_cast<int>(*threads) > most) {
+    return DataLoss(name + " has " + std::to_string(*threads) + " threads a block; this GPU runs " +
+                    std::to_string(most) + " of them at most.");
+  }
+  kernel->threads_ = *threads;
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 

@@ -14,7 +14,7 @@ namespace stoker::cuda {
 class Kernel final : public LoadedKernel {
  public:
   // DataLoss, naming `blob`, when the bytes do not have that digest, are no cubin, do not hold
-  // kCudaKernelSymbol, or are none that the driver loads on this GPU.
+  // kCudaKernelSymbol, or are none that the driver loads and launches on this GPU.
   static Result<std::shared_ptr<const Kernel>> Load(std::shared_ptr<const Context> context,
                                                     const Digest& blob, std::string_view bytes);
 

@@ -7,6 +7,8 @@
 #include <mutex>
 
 #include "compiler/codegen/codegen.h"
+#include "protocol/artifact/cuda_kernel_abi.h"
+#include "runtime/cuda/cubin.h"
 #include "tests/device/checks.h"
 #include "tests/device/timings.h"
 #include "tests/unit/compiler/codegen/nvptx/cubin_resources.h"
@@ -55,6 +57,11 @@ class EmulatedKernels {
     ++cubins_;
     const CubinResources resources = ResourcesOf(code->elf);
     const auto& schedule = std::get<CudaSchedule>(scheduled.schedule);
+    const auto threads = cuda::BlockThreadsOf(code->elf, kCudaKernelSymbol);
+    if (!threads.ok() || static_cast<int>(*threads) != schedule.threads) {
+      return Internal("The cubin does not say that a block has " +
+                      std::to_string(schedule.threads) + " threads.");
+    }
     if (resources.stack_bytes == 0 && resources.registers > 0 &&
         resources.registers * schedule.threads <= 65536) {
       return Ok();

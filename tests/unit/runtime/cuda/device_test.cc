@@ -43,7 +43,45 @@ TEST_F(DeviceTest, LoadKernel_NoCubin_DataLoss) {
   const auto device = MakeDevice().value();
   const auto kernel = device->LoadKernel(Sha256Of("x"), "x");
   ASSERT_FALSE(kernel.ok());
-  EXPECT_EQ(kernel.error().message, "Kernel " + Sha256Of("x").ToHex() + " is no cubin.");
+  EXPECT_EQ(kernel.error().message,
+            "Kernel " + Sha256Of("x").ToHex() + " cannot be loaded: it is no cubin.");
+}
+
+TEST_F(DeviceTest, LoadKernel_CutShort_DataLoss) {
+  const auto device = MakeDevice().value();
+  const std::string whole = FakeCubin({});
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string cubin = whole.substr(0, size);
+    const auto kernel = device->LoadKernel(Sha256Of(cubin), cubin);
+    ASSERT_FALSE(kernel.ok()) << size;
+    EXPECT_EQ(kernel.error().code, ErrorCode::kDataLoss);
+  }
+}
+
+TEST_F(DeviceTest, LoadKernel_NoThreads_SaysWhere) {
+  const auto device = MakeDevice().value();
+  FakeModule module;
+  for (const std::uint32_t threads : {0U, 1025U}) {
+    module.threads = threads;
+    const std::string cubin = FakeCubin(module);
+    const auto kernel = device->LoadKernel(Sha256Of(cubin), cubin);
+    ASSERT_FALSE(kernel.ok());
+    EXPECT_THAT(kernel.error().message,
+                HasSubstr("it does not say in .nv.info.stoker_cuda_kernel_1 how many threads"));
+  }
+}
+
+TEST_F(DeviceTest, LoadKernel_MoreThreadsThanRegistersAllow_NamesBoth) {
+  const auto device = MakeDevice().value();
+  FakeModule module;
+  module.threads = 512;
+  module.most_threads = 384;
+  const std::string cubin = FakeCubin(module);
+  const auto kernel = device->LoadKernel(Sha256Of(cubin), cubin);
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code, ErrorCode::kDataLoss);
+  EXPECT_THAT(kernel.error().message,
+              HasSubstr(" has 512 threads a block; this GPU runs 384 of them at most."));
 }
 
 TEST_F(DeviceTest, LoadKernel_DriverRefuses_DataLossWithItsName) {

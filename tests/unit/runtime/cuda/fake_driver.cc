@@ -270,7 +270,7 @@ FAKE cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const char* nam
 FAKE cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
   BEGIN("cuFuncGetAttribute");
   if (attribute != 0) return kInvalidValue;
-  *value = static_cast<int>(reinterpret_cast<CUmod_st*>(function)->module.threads);
+  *value = static_cast<int>(reinterpret_cast<CUmod_st*>(function)->module.most_threads);
   return 0;
 }
 

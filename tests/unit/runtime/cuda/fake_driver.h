@@ -20,7 +20,8 @@ struct FakeModule {
   static constexpr std::uint64_t kMagic = 0x656c75646f4d6b61;
 
   std::uint64_t magic = kMagic;
-  std::uint32_t threads = 0;  // Of a block.
+  std::uint32_t threads = 128;        // Of a block.
+  std::uint32_t most_threads = 1024;  // That the driver says a launch may have.
   std::uint32_t parameters = 0;
   std::uint64_t kernel = 0;  // What `run` is given.
 };
@@ -50,13 +51,28 @@ inline FakeDriver& Fake() {
   return *driver;
 }
 
+// A cubin as far as anybody looks: the module, and the threads of a block where real ones say them.
 inline std::string FakeCubin(const FakeModule& module) {
+  const std::string names = std::string(".names") + '\0' + ".nv.info.stoker_cuda_kernel_1" + '\0';
+  const std::uint32_t info[] = {0x000c1004, module.threads, 1, 1};
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_machine = 190;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  Elf64_Shdr sections[2]{};
+  sections[0].sh_offset = sizeof header + sizeof module;
+  sections[0].sh_size = names.size();
+  sections[1].sh_name = 7;
+  sections[1].sh_offset = sections[0].sh_offset + names.size();
+  sections[1].sh_size = sizeof info;
+  header.e_shoff = sections[1].sh_offset + sizeof info;
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes.append(reinterpret_cast<const char*>(&module), sizeof module);
+  bytes += names;
+  bytes.append(reinterpret_cast<const char*>(info), sizeof info);
+  bytes.append(reinterpret_cast<const char*>(sections), sizeof sections);
   return bytes;
 }
 
