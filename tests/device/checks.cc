@@ -218,7 +218,9 @@ void AddChains(int scale, std::vector<Check>& checks) {
 
 }  // namespace
 
-CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scale, int threads) {
+CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scale, int threads,
+                      std::chrono::seconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
   std::vector<Check> checks;
   AddRows(scale, checks);
   AddReductions(scale, checks);
@@ -233,6 +235,11 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scal
     while (true) {
       const std::size_t i = next++;
       if (i >= checks.size()) return;
+      if (std::chrono::steady_clock::now() > end) {
+        const std::lock_guard lock(mutex);
+        ++counts.not_run;
+        continue;
+      }
       const Result<std::string> outcome =
           queue.ok() ? RunCheck(checks[i], device, **queue, assemble)
                      : Result<std::string>("queue: " + queue.error().message);

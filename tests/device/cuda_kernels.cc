@@ -1,5 +1,6 @@
 // Runs kernels on the GPU of this host: beside the interpreter, then a table of times, then its own
 // count. Exits with 77, after one line, where there is no GPU, no driver or no assembler.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kSkipped = 77;
 constexpr std::size_t kMostFailures = 60;
+constexpr std::chrono::seconds kMostSeconds{60};
 
 Result<std::string> Assemble(const ScheduledKernel& kernel, const Target& target) {
   STOKER_TRY(const GpuMachine machine, GpuMachineOf(target));
@@ -42,16 +44,19 @@ int Main() {
     return kSkipped;
   }
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const CheckCounts counts = RunChecks(**device, Assemble, 1, threads);
+  const auto start = std::chrono::steady_clock::now();
+  const CheckCounts counts = RunChecks(**device, Assemble, 1, threads, kMostSeconds);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::size_t printed = 0;
   for (const std::string& failure : counts.failures) {
     if (printed++ < kMostFailures) std::printf("FAILED  %s\n", failure.c_str());
   }
+  std::printf("checks took %.1f s on %d threads\n", took.count(), threads);
   std::fflush(stdout);
   const int untimed = PrintTimings(**device, Assemble, 1);
-  std::printf("%d passed, %d failed, %d without a kernel yet, %d not timed\n", counts.passed,
-              counts.failed, counts.without_schedule, untimed);
-  return counts.failed + untimed == 0 ? 0 : 1;
+  std::printf("%d passed, %d failed, %d without a kernel yet, %d not run, %d not timed\n",
+              counts.passed, counts.failed, counts.without_schedule, counts.not_run, untimed);
+  return counts.failed + counts.not_run + untimed == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/device/timings.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
@@ -73,6 +74,16 @@ Result<double> CopyRate(cuda::Device& device, cuda::Queue& queue, int scale) {
   return 2.0 * static_cast<double>(bytes) / seconds;
 }
 
+// What a call costs the thread that makes it.
+Result<double> HostSecondsOf(cuda::Queue& queue, GpuProgram& program) {
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kCalls; ++i) STOKER_RETURN_IF_ERROR(program.Run(queue));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return took.count() / kCalls;
+}
+
 void PrintRow(const std::string& name, double seconds, double bytes, double rate) {
   const double floor = bytes / rate;
   std::printf("%-38s %9.4f ms %8.0f GB/s  %5.1f%% of a copy\n", name.c_str(), seconds * 1e3,
@@ -88,6 +99,9 @@ Status TimeRow(const Row& row, cuda::Device& device, cuda::Queue& queue, const A
   STOKER_TRY(const double seconds, SecondsOf(queue, [&] { return program->Run(queue); }));
   const auto bytes = static_cast<double>(program->bytes());
   PrintRow(row.name, seconds, bytes, rate);
+  STOKER_TRY(const double host, HostSecondsOf(queue, *program));
+  std::printf("    %9.2f us of the caller's time for %zu launches\n", host * 1e6,
+              program->pipeline().program.steps.size());
   STOKER_TRY(const std::vector<LaunchTime> launches, program->Profile(queue));
   for (const LaunchTime& launch : launches) {
     std::printf("    %9.4f ms  %s | %s\n", launch.seconds * 1e3, launch.label.c_str(),
