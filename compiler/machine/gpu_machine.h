@@ -45,13 +45,14 @@ struct GpuBlockLimits {
   int line_bytes = 128;   // What the accesses of a team should at least cover together.
   // A thread of pointwise work loads so many bytes before it needs the first, to hide the time that
   // memory takes; not where there are too few points to fill the GPU.
-  int bytes_in_flight = 32;
-  int vectors_in_flight = 4;  // Of a thread that streams through a row or column.
+  int bytes_in_flight = 16;
+  int elements_in_flight = 16;  // Of a thread that streams through a row or column.
   // A thread that keeps its part of a row in registers has so many elements of it, or up to twice
   // as many.
   int row_elements = 32;
-  int working_registers = 40;  // What it computes with beside them.
-  int column_team = 32;        // Threads that share a column, at most.
+  int working_registers = 48;   // What it computes with beside them.
+  int resident_threads = 1024;  // Of an SM, from which on more do not make memory faster.
+  int column_team = 32;         // Threads that share a column, at most.
 };
 
 struct GpuMachine final : Machine {

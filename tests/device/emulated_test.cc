@@ -63,7 +63,7 @@ class EmulatedKernels {
                       std::to_string(schedule.threads) + " threads.");
     }
     if (resources.stack_bytes == 0 && resources.registers > 0 &&
-        resources.registers * schedule.threads <= 65536) {
+        resources.registers * schedule.threads * schedule.blocks_per_sm <= 65536) {
       return Ok();
     }
     return Internal(std::to_string(resources.registers) + " registers and " +

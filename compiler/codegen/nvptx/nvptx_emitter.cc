@@ -25,6 +25,7 @@ llvm::Function* KernelFunction(llvm::Module& module, const GpuMachine& machine,
   function->addFnAttr("target-cpu", machine.arch);
   // A launch with another block fails, rather than to compute something else.
   function->addFnAttr("nvvm.reqntid", std::to_string(schedule.threads) + ",1,1");
+  function->addFnAttr("nvvm.minctasm", std::to_string(schedule.blocks_per_sm));
   function->addFnAttr("no-builtins");
   function->addFnAttr(llvm::Attribute::NoUnwind);
   return function;

@@ -43,6 +43,8 @@ struct ColumnSchedule {
 struct CudaSchedule {
   int threads = 0;  // Of a block, along x.
   int width = 1;    // Elements of a vector: a power of 2.
+  // Blocks that an SM holds at a time: what limits the registers of a thread.
+  int blocks_per_sm = 1;
   std::variant<PointSchedule, RowSchedule, ColumnSchedule> how;
   SymDim grid;               // Blocks, along x. 0: there is nothing to launch.
   std::vector<SymDim> dims;  // What the kernel is passed after its buffers, in order.

@@ -8,6 +8,7 @@
 #include "compiler/schedule/cuda/loop_form.h"
 #include "compiler/schedule/loops/dim_table.h"
 #include "compiler/schedule/loops/loop_rewrites.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker::cuda {
 namespace {
@@ -53,6 +54,34 @@ void InlineTemporaries(LoopFunc& func) {
   }
 }
 
+// Functions of f32 that are computed in f64 take registers by the pair, and more of them.
+int WorkingRegisters(const LoopFunc& func, int elements, const GpuMachine& machine) {
+  bool is_wide = false;
+  for (const Stage& stage : func.stages) {
+    for (const BodyInstr& instr : stage.body.instrs) {
+      is_wide =
+          is_wide || (instr.op == BodyOp::kPointwise &&
+                      (instr.dtype == DType::kF64 || RowOf(instr.pointwise).f32_in == DType::kF64));
+    }
+  }
+  return machine.blocks.working_registers + (is_wide ? 6 : 1) * elements;
+}
+
+// As many as have so many registers a thread, but no more than half of the threads of an SM: those
+// that move enough to keep memory busy.
+int BlocksPerSm(int threads, int registers, const GpuMachine& machine) {
+  constexpr int kUnit = 8;  // Registers are given out in such.
+  registers = std::min((registers + kUnit - 1) / kUnit * kUnit, machine.max_registers_per_thread);
+  const int by_registers = machine.registers_per_sm / (threads * registers);
+  const int by_threads = machine.blocks.resident_threads / threads;
+  return std::max(1, std::min(by_registers, by_threads));
+}
+
+// Of a thread that streams through a row or a column.
+int VectorsInFlight(int width, const GpuMachine& machine) {
+  return std::clamp(machine.blocks.elements_in_flight / width, 2, 8);
+}
+
 // ---- Points
 
 ScheduledLoop Points(LoopFunc func, const GpuMachine& machine, int width, int vectors) {
@@ -60,6 +89,8 @@ ScheduledLoop Points(LoopFunc func, const GpuMachine& machine, int width, int ve
   loop.schedule.threads = machine.blocks.threads;
   loop.schedule.width = width;
   loop.schedule.how = PointSchedule{vectors};
+  const int registers = WorkingRegisters(loop.func, width * vectors, machine);
+  loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
   const std::int64_t run = std::int64_t{loop.schedule.threads} * width * vectors;
   loop.schedule.grid = SymDim::CeilDiv(ProductOf(loop.func.dims), run);
   return loop;
@@ -93,6 +124,12 @@ ScheduledLoop Rows(LoopFunc func, const GpuMachine& machine, int width, RowSched
   ScheduledLoop loop{std::move(func), {}};
   loop.schedule.threads = std::max(how.team, machine.blocks.threads);
   loop.schedule.width = width;
+  const int elements = width * how.vectors;
+  // What is kept is what a thread computes with.
+  const int live = how.kept ? LiveRegisters(loop.func) : 0;
+  const int registers = std::max(WorkingRegisters(loop.func, how.kept ? width : elements, machine),
+                                 machine.blocks.working_registers + live * elements);
+  loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
   const int rows = loop.schedule.threads / how.team;
   loop.schedule.how = how;
   loop.schedule.grid = SymDim::CeilDiv(OuterPoints(loop.func), rows);
@@ -142,7 +179,7 @@ ScheduledLoop StreamedRows(LoopFunc func, const GpuMachine& machine) {
   InlineTemporaries(func);
   const int width = VectorWidth(func, VectorDim(func, LoopForm::kRows), machine);
   const std::int64_t count = RowElements(func).value_or(kUnknownExtent) / width;
-  int vectors = machine.blocks.vectors_in_flight;
+  const int vectors = VectorsInFlight(width, machine);
   const std::int64_t team = PowerUpTo((count + vectors - 1) / vectors);
   const auto most = Guess(OuterPoints(func)) < 1024 ? machine.max_threads_per_block : 512;
   return Rows(std::move(func), machine, width,
@@ -170,13 +207,15 @@ ScheduledLoop Columns(LoopFunc func, const GpuMachine& machine, int max_team) {
   loop.schedule.width = width;
   const SymDim vectors = SymDim::FloorDiv(OuterPoints(loop.func), width);
   const std::int64_t points = RowElements(loop.func).value_or(kUnknownExtent);
-  ColumnSchedule how{1, machine.blocks.vectors_in_flight};
+  ColumnSchedule how{1, VectorsInFlight(width, machine)};
   // As many threads as fill the machine, while each has several points.
   while (how.team < max_team && points / (2 * how.team) >= how.points &&
          Guess(vectors) * how.team < 2 * machine.blocks.wanted_threads) {
     how.team *= 2;
   }
   loop.schedule.how = how;
+  const int registers = WorkingRegisters(loop.func, width * how.points, machine);
+  loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
   loop.schedule.grid = SymDim::CeilDiv(vectors, loop.schedule.threads / how.team);
   return loop;
 }

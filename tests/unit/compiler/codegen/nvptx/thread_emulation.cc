@@ -163,6 +163,29 @@ void ReplaceIntrinsics(llvm::Module& module) {
   }
 }
 
+// Integers become bf16 by way of f32, which is exact where LLVM has left that out.
+void SplitConversions(llvm::Module& module) {
+  std::vector<llvm::CastInst*> conversions;
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::Instruction& instruction : block) {
+        auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction);
+        if (cast != nullptr && cast->getType()->getScalarType()->isBFloatTy() &&
+            cast->getSrcTy()->isIntOrIntVectorTy() && !llvm::isa<llvm::BitCastInst>(cast)) {
+          conversions.push_back(cast);
+        }
+      }
+    }
+  }
+  for (llvm::CastInst* cast : conversions) {
+    Builder b(cast);
+    llvm::Type* single = cast->getType()->getWithNewType(b.getFloatTy());
+    llvm::Value* wide = b.CreateCast(cast->getOpcode(), cast->getOperand(0), single);
+    cast->replaceAllUsesWith(b.CreateFPTrunc(wide, cast->getType()));
+    cast->eraseFromParent();
+  }
+}
+
 // This processor may have no instruction that rounds to bf16.
 void ReplaceRoundings(llvm::Module& module) {
   std::vector<llvm::FPTruncInst*> roundings;
@@ -189,6 +212,21 @@ void ReplaceRoundings(llvm::Module& module) {
     llvm::Value* quiet = b.CreateOr(upper, constant(0x40));
     rounded = b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded);
     rounded = b.CreateTrunc(rounded, words->getWithNewType(b.getInt16Ty()));
+    // Single lanes are taken and stored as words: with bf16 this processor does nothing without a
+    // library.
+    for (llvm::User* user : llvm::make_early_inc_range(rounding->users())) {
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      if (store != nullptr) {
+        store->setOperand(0, rounded);
+        continue;
+      }
+      auto* lane = llvm::dyn_cast<llvm::ExtractElementInst>(user);
+      if (lane == nullptr) continue;
+      Builder at(lane);
+      llvm::Value* word = at.CreateExtractElement(rounded, lane->getIndexOperand());
+      lane->replaceAllUsesWith(at.CreateBitCast(word, lane->getType()));
+      lane->eraseFromParent();
+    }
     rounding->replaceAllUsesWith(b.CreateBitCast(rounded, rounding->getType()));
     rounding->eraseFromParent();
   }
@@ -265,6 +303,7 @@ Result<std::unique_ptr<EmulatedKernel>> EmulatedKernel::Make(const ScheduledKern
              codegen::BuildNvptxKernel(scheduled.func, kernel->schedule_, machine, untimed));
   llvm::Module& module = backend->module();
   ReplaceIntrinsics(module);
+  SplitConversions(module);
   ReplaceRoundings(module);
   PlaceShared(module, kernel->shared_);
   AddEntry(module);
