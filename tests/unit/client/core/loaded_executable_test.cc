@@ -49,7 +49,7 @@ PlanBuilder DoubledOfAnySize() {
   builder.Output(type);
   const std::uint32_t add = builder.Kernel("add");
   const SymDim bytes = SymDim(4) * n;
-  builder.artifact.plan.launches = {
+  builder.artifact.plan.steps = {
       PlanBuilder::Launch(add, n, {cpu::In(0, bytes), cpu::In(0, bytes), cpu::Out(0, bytes)}, {n})};
   Guard bind;
   bind.kind = GuardKind::kBindSymbol;
