@@ -4,10 +4,12 @@
 
 namespace stoker::cuda {
 
-LaunchList::LaunchList(std::span<const SizedLaunch> launches, const ArenaUse& arena,
-                       const AddressLayout& layout,
+LaunchList::LaunchList(std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+                       const ArenaUse& arena, const AddressLayout& layout,
                        std::span<const std::shared_ptr<const LoadedKernel>> kernels)
-    : arena_(arena), arena_address_(layout.IndexOf(arena.kind)) {
+    : pauses_(pauses.begin(), pauses.end()),
+      arena_(arena),
+      arena_address_(layout.IndexOf(arena.kind)) {
   for (const SizedLaunch& launch : launches) {
     const auto& kernel = static_cast<const Kernel&>(*kernels[launch.kernel]);
     entries_.push_back({kernel.function(), static_cast<unsigned>(launch.tasks), kernel.threads(),

@@ -29,8 +29,8 @@ class LaunchList final : public stoker::LaunchList {
   };
 
   // A launch has one block for each task.
-  LaunchList(std::span<const SizedLaunch> launches, const ArenaUse& arena,
-             const AddressLayout& layout,
+  LaunchList(std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+             const ArenaUse& arena, const AddressLayout& layout,
              std::span<const std::shared_ptr<const LoadedKernel>> kernels);
 
   std::span<const Entry> entries() const { return entries_; }
@@ -40,12 +40,15 @@ class LaunchList final : public stoker::LaunchList {
   std::span<const std::int64_t> DimsOf(const Entry& entry) const {
     return std::span(dims_).subspan(entry.first_dim, entry.dims);
   }
+  // After how many of the entries each pause is, in order.
+  std::span<const std::size_t> pauses() const { return pauses_; }
   const ArenaUse& arena() const { return arena_; }
   std::size_t arena_address() const { return arena_address_; }
   std::size_t max_parameters() const { return max_parameters_; }
 
  private:
   std::vector<Entry> entries_;
+  std::vector<std::size_t> pauses_;
   std::vector<Operand> operands_;
   std::vector<std::int64_t> dims_;
   ArenaUse arena_;

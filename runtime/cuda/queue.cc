@@ -84,7 +84,7 @@ Status Queue::Reserve(std::int64_t bytes) {
 }
 
 Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
-                  std::vector<double>* seconds) {
+                  Pauses* pauses, std::vector<double>* seconds) {
   const auto& list = static_cast<const LaunchList&>(launches);
   const ArenaUse& use = list.arena();
   const Context::Current current(*context_);
@@ -102,9 +102,19 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
     marks.push_back(std::move(here));
     return Ok();
   };
-  STOKER_RETURN_IF_ERROR(mark());
+  std::size_t pause = 0;
+  const auto pause_after = [&](std::size_t done) -> Status {
+    for (; pause < list.pauses().size() && list.pauses()[pause] == done; ++pause) {
+      STOKER_RETURN_IF_ERROR(Wait());
+      STOKER_RETURN_IF_ERROR(pauses->At(pause, addresses));
+    }
+    return Ok();
+  };
   Parameters parameters(list.max_parameters());
-  for (const LaunchList::Entry& entry : list.entries()) {
+  for (std::size_t i = 0; i < list.entries().size(); ++i) {
+    const LaunchList::Entry& entry = list.entries()[i];
+    STOKER_RETURN_IF_ERROR(pause_after(i));
+    STOKER_RETURN_IF_ERROR(mark());
     if (entry.blocks > 0) {
       const int result =
           context_->api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1, 0,
@@ -115,10 +125,11 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
     }
     STOKER_RETURN_IF_ERROR(mark());
   }
+  STOKER_RETURN_IF_ERROR(pause_after(list.entries().size()));
   if (seconds == nullptr) return Ok();
   STOKER_RETURN_IF_ERROR(Wait());
-  for (std::size_t i = 1; i < marks.size(); ++i) {
-    STOKER_TRY(const double took, SecondsBetween(*marks[i - 1], *marks[i]));
+  for (std::size_t i = 0; i + 1 < marks.size(); i += 2) {  // Before and after each launch.
+    STOKER_TRY(const double took, SecondsBetween(*marks[i], *marks[i + 1]));
     seconds->push_back(took);
   }
   return Ok();

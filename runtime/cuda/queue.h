@@ -22,8 +22,8 @@ class Queue final : public stoker::Queue {
   // What was given to it still runs; its arena is given back after that.
   ~Queue() override;
 
-  // The arena stays with the queue until a larger one is needed.
-  Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
+  // The arena stays with the queue until a larger one is needed. A pause waits for the stream.
+  Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
              std::vector<double>* seconds) override;
   Status Wait() override;
 

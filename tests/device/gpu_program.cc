@@ -91,10 +91,10 @@ Status GpuProgram::Load(const AssembleFn& assemble) {
     }
   }
   const AddressLayout layout(inputs_.size(), outputs_.size(), constants_.size());
-  prepare_ = device_.Ready(prepare, {BufferKind::kPrepareArena, preparing + kSlack, 0, 0}, layout,
-                           kernels_);
+  prepare_ = device_.Ready(prepare, {}, {BufferKind::kPrepareArena, preparing + kSlack, 0, 0},
+                           layout, kernels_);
   launches_ =
-      device_.Ready(launches, {BufferKind::kArena, arena + kSlack, zeros, 1}, layout, kernels_);
+      device_.Ready(launches, {}, {BufferKind::kArena, arena + kSlack, zeros, 1}, layout, kernels_);
   addresses_.resize(layout.size());
   addresses_[layout.IndexOf(BufferKind::kPrepared)] = prepared_.data();
   for (std::uint32_t i = 0; i < constants_.size(); ++i) {
@@ -185,13 +185,13 @@ Status GpuProgram::SetNoise(cuda::Queue& queue, std::uint64_t seed) {
 }
 
 Status GpuProgram::Run(cuda::Queue& queue) {
-  STOKER_RETURN_IF_ERROR(queue.Run(*prepare_, addresses_, nullptr));
-  return queue.Run(*launches_, addresses_, nullptr);
+  STOKER_RETURN_IF_ERROR(queue.Run(*prepare_, addresses_, nullptr, nullptr));
+  return queue.Run(*launches_, addresses_, nullptr, nullptr);
 }
 
 Result<std::vector<LaunchTime>> GpuProgram::Profile(cuda::Queue& queue) {
   std::vector<double> seconds;
-  STOKER_RETURN_IF_ERROR(queue.Run(*launches_, addresses_, &seconds));
+  STOKER_RETURN_IF_ERROR(queue.Run(*launches_, addresses_, nullptr, &seconds));
   std::vector<LaunchTime> times;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     const std::size_t step = steps_[i];

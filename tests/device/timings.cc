@@ -109,7 +109,7 @@ Status TimeRow(const Row& row, cuda::Device& device, cuda::Queue& queue, const A
   }
   const PipelineResult& pipeline = program->pipeline();
   if (!row.has_candidates || pipeline.program.steps.size() != 1) return Ok();
-  STOKER_TRY(const auto candidates, Candidates(pipeline.program.steps[0].func, device.target()));
+  STOKER_TRY(const auto candidates, Candidates(*pipeline.program.steps[0].func(), device.target()));
   for (std::size_t i = 1; i < candidates.size(); ++i) {
     PipelineResult other = pipeline;
     other.kernels.kernels[0] = candidates[i];

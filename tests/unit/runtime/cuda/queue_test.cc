@@ -31,8 +31,8 @@ class QueueTest : public FakeDriverTest {
     const std::vector<SizedLaunch> launches = {
         Launch(0, kBlocks, {Buffer(BufferKind::kInput), Buffer(BufferKind::kArena, kBytes)}),
         Launch(0, kBlocks, {Buffer(BufferKind::kArena, kBytes), Buffer(BufferKind::kOutput)})};
-    return device_->Ready(launches, {BufferKind::kArena, arena_bytes, zero_bytes, user}, layout_,
-                          kernels_);
+    return device_->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user},
+                          layout_, kernels_);
   }
 
   Status RunOn(Queue& queue, const stoker::LaunchList& list,
@@ -40,7 +40,7 @@ class QueueTest : public FakeDriverTest {
     std::vector<std::byte*> addresses(layout_.size());
     addresses[layout_.IndexOf(BufferKind::kInput)] = in_.data();
     addresses[layout_.IndexOf(BufferKind::kOutput)] = out_.data();
-    return queue.Run(list, addresses, seconds);
+    return queue.Run(list, addresses, nullptr, seconds);
   }
 
   float Out(std::size_t i) const { return reinterpret_cast<const float*>(out_.data())[i]; }
@@ -68,7 +68,7 @@ TEST_F(QueueTest, Run_IsDoneOnceWaitReturns_InOrder) {
 TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
   const auto queue = Queue::Create(*device_).value();
   const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput, 8)}, {7})};
-  const auto list = device_->Ready(launches, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(Out(2), 7);
@@ -78,7 +78,7 @@ TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
 TEST_F(QueueTest, Run_NoBlocks_IsNotLaunched) {
   const auto queue = Queue::Create(*device_).value();
   const std::vector<SizedLaunch> launches = {Launch(1, 0, {Buffer(BufferKind::kOutput)}, {7})};
-  const auto list = device_->Ready(launches, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(std::string(Fake().log()), "");
@@ -159,6 +159,42 @@ TEST_F(QueueTest, Wait_KernelFailed_SaysSo) {
   EXPECT_EQ(status.error().message, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS.");
 }
 
+// Notes what had been done at each pause, and fails at one.
+class NotedPauses final : public Pauses {
+ public:
+  explicit NotedPauses(std::size_t fails_at) : fails_at_(fails_at) {}
+  Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
+    done.push_back(Fake().log());
+    EXPECT_NE(addresses[0], nullptr);
+    if (pause == fails_at_) return Internal("stop");
+    return Ok();
+  }
+
+  std::vector<std::string> done;
+
+ private:
+  std::size_t fails_at_;
+};
+
+TEST_F(QueueTest, Run_Pauses_WaitForWhatIsBefore) {
+  const auto queue = Queue::Create(*device_).value();
+  const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
+                                             Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
+  const std::vector<std::size_t> pauses = {0, 1, 1, 2};
+  const auto list =
+      device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_);
+  std::vector<std::byte*> addresses(layout_.size(), out_.data());
+  NotedPauses all(9);
+  ASSERT_TRUE(queue->Run(*list, addresses, &all, nullptr).ok());
+  EXPECT_THAT(all.done, testing::ElementsAre("", "launch 2x128", "launch 2x128",
+                                             "launch 2x128; launch 3x128"));
+  NotedPauses one(1);
+  const Status status = queue->Run(*list, addresses, &one, nullptr);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "stop");
+  EXPECT_EQ(one.done.size(), 2U);
+}
+
 TEST_F(QueueTest, Run_Seconds_OneALaunch) {
   const auto queue = Queue::Create(*device_).value();
   std::vector<double> seconds;
@@ -185,7 +221,7 @@ TEST_F(QueueTest, Threads_EachWithAQueue_DoNotDisturbEachOther) {
         addresses[layout_.IndexOf(BufferKind::kInput)] = in.data();
         addresses[layout_.IndexOf(BufferKind::kOutput)] = out.data();
         const bool ok = queue->CopyIn(in.data(), values.data(), kBytes).ok() &&
-                        queue->Run(*list, addresses, nullptr).ok() &&
+                        queue->Run(*list, addresses, nullptr, nullptr).ok() &&
                         queue->CopyOut(results.data(), out.data(), kBytes).ok() &&
                         queue->Wait().ok();
         right[t] = right[t] && ok && results[3] == x + 2;
