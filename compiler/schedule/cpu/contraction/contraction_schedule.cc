@@ -74,6 +74,19 @@ Status ChooseCopy(ContractionPlan& plan, const ContractionFunc& func) {
   return Ok();
 }
 
+// A register tile takes as long for a few rows as for all. Every other number of rows down to half
+// wastes one row of the last units; a unit that is the only one waits for B.
+void ChooseLastTiles(ContractionPlan& plan) {
+  const bool is_in_place = plan.lhs == LhsCopy::kNone && plan.inner == 1;
+  if (IsAmx(plan.kernel) || !is_in_place || plan.segments.IsConstant()) return;
+  for (std::int64_t rows = plan.segment - 2; 2 * rows >= plan.segment; rows -= 2) {
+    plan.last_tiles.push_back(rows);
+  }
+  if (plan.last_tiles.empty()) return;
+  const std::int64_t half = plan.last_tiles.back();
+  plan.lone_tiles = {plan.segment, half, DivUp(half, 2)};
+}
+
 // Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
 void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
   const CpuCacheLimits& caches = machine.caches;
@@ -127,6 +140,12 @@ std::string_view Name(LhsCopy copy) {
   STOKER_CHECK(false);
 }
 
+std::string Listed(const std::vector<std::int64_t>& rows) {
+  std::string text;
+  for (const std::int64_t count : rows) text += ' ' + std::to_string(count);
+  return text;
+}
+
 std::string RunsText(const SumRuns& runs) {
   if (runs.one) return "one run";
   if (runs.IsCounted()) return "runs of sqrt(K)";
@@ -142,6 +161,7 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
   plan.tile_rows =
       std::min(tile_rows, IsAmx(kernel) ? AmxTile::kRows : MaxTileRows(plan.vectors, machine));
   CutRows(plan);
+  ChooseLastTiles(plan);
   const std::int64_t depth = Typical(PaddedDepth(func));
   if (kernel == MicroKernel::kAmxSplit) {
     CutTasksInParts(plan, depth, machine);
@@ -172,8 +192,12 @@ Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const Contraction
 std::string ToString(const ContractionSchedule& schedule) {
   std::string text = "schedule contraction {\n  micro-kernel " +
                      std::string(Name(schedule.kernel)) + " of at most " +
-                     std::to_string(schedule.tile_rows) + " rows\n  lhs " +
-                     std::string(Name(schedule.lhs));
+                     std::to_string(schedule.tile_rows) + " rows\n";
+  if (!schedule.last_tiles.empty()) {
+    text += "  the last units of" + Listed(schedule.last_tiles) + ", a lone one of" +
+            Listed(schedule.lone_tiles) + "\n";
+  }
+  text += "  lhs " + std::string(Name(schedule.lhs));
   if (schedule.lhs_pitch != 0) text += " with pitch " + std::to_string(schedule.lhs_pitch);
   text += "\n  task of " + std::to_string(schedule.units_per_task) + " units by " +
           std::to_string(schedule.panels_per_task) + " panels\n  k ";
