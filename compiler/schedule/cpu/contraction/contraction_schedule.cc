@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kMaxCopiedDepth = 16384;
 constexpr std::int64_t kCopiedChunk = 1024;
 constexpr std::int64_t kMaxPanelsPerTask = 4;
+constexpr std::int64_t kFewParts = 2;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
 
@@ -122,8 +123,11 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machi
   per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
   plan.units_per_task = per_task;
   const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
-  if (rhs_bytes > caches.small_rhs_bytes)
+  if (rhs_bytes > caches.small_rhs_bytes) {
     plan.prefetch_parts = DivUp(std::min(per_task, units), step);
+    // There may be few units; those after the second fetch what they find in the cache.
+    if (!plan.units.IsConstant()) plan.prefetch_parts = std::min(plan.prefetch_parts, kFewParts);
+  }
 }
 
 std::string_view Name(LhsCopy copy) {
