@@ -65,7 +65,8 @@ class ForAllSizes:
         started = time.perf_counter()
         program = lower_for_all(self._gm, self._parameters, arguments)
         if program.fallbacks:  # Some may have a rule for numbers alone.
-            of_numbers = lower(sizes.with_numbers(self._gm, arguments), self._parameters)
+            of_numbers = lower(
+                sizes.with_numbers(self._gm, arguments), self._parameters, draws_inside=not self._options.verify)
             only_symbolic = program.fallbacks.keys() - of_numbers.fallbacks.keys()
             if only_symbolic:
                 name = min(only_symbolic)
@@ -87,7 +88,8 @@ def compile_graph(gm, parameters, options, traced_s, note):
     compiled."""
 
     def lowered():
-        return lower(gm, parameters)
+        # The interpreter beside would draw once more.
+        return lower(gm, parameters, draws_inside=not options.verify)
 
     if record_only.is_on():
         return record_only.record(gm, lowered, options.numerics)

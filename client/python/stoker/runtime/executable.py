@@ -17,6 +17,7 @@ from ..libstoker.client import report
 from . import release
 from .binding import Stamp
 from .gate import Gate
+from .host_calls import HostCalls
 from .profiling import collectors
 
 
@@ -45,6 +46,7 @@ class Executable:
         self._handle = _Handle(handle)
         self.take_parameters = _taker([source.slot for source in segment.inputs if source.parameter])
         self._parameters_layout = [source.layout for source in segment.inputs if source.parameter]
+        self._host = self._host_calls()
         self._gate = Gate()
         self._stamp = None
         self._binding = None  # A release.Binding: what is bound, while there is a stamp.
@@ -57,6 +59,19 @@ class Executable:
     def describe(self):
         return json.loads(
             library.take_text(self._library.stoker_executable_describe, self._handle))
+
+    def _host_calls(self):
+        """None where the plan has none."""
+        described = self.describe()["host_calls"]
+        if not described:
+            return None
+        host = HostCalls(described)
+        self._library.stoker_executable_set_host(self._handle, host.function, None)
+        return host
+
+    @property
+    def calls_host(self):
+        return self._host is not None
 
     def run(self, parameters, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
@@ -84,7 +99,14 @@ class Executable:
         if self._verifies:
             self._count_verification()
         if status:
+            self._fail(status)
+
+    def _fail(self, status):
+        error = self._host.take_error() if self._host is not None else None
+        if error is None:
             library.check(status)
+        library.free(status)
+        raise error  # The job's own.
 
     def _count_verification(self):
         outcome = self.describe()["verification"]
@@ -95,8 +117,11 @@ class Executable:
         report({f"artifacts_{outcome}": 1})
 
     def _profile(self, arguments):
-        launches = json.loads(library.take_text(
-            self._library.stoker_executable_profile, self._handle, *arguments))
+        text = ctypes.c_void_p()
+        status = self._library.stoker_executable_profile(self._handle, *arguments, ctypes.byref(text))
+        if status:
+            self._fail(status)
+        launches = json.loads(library.taken(text))
         for collector in collectors:
             collector.extend(launches)
 
@@ -182,8 +207,13 @@ class SizedExecutable:
             for place in range(len(limits)):
                 results[len(buffers) + place] = first + 8 * place
         symbols = self._symbols
-        executable.run(self._take_parameters(slots), (
-            pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results)))
+        try:
+            executable.run(self._take_parameters(slots), (
+                pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results)))
+        except Exception:
+            if self._checks and executable.calls_host:
+                check_indices(self._checks, limits)  # An operator failed on what was read out of bounds.
+            raise
         if self._checks:
             check_indices(self._checks, limits)
         return [
