@@ -42,9 +42,18 @@ def drawn_ahead(gm):
     return torch.fx.GraphModule(gm, graph), forms
 
 
+def could_be_drawn_ahead(gm):
+    """Is there anything that drawn_ahead() looks at?"""
+    return any(_drops(node) or node.target in _FILLS for node in gm.graph.nodes)
+
+
+def _drops(node):
+    return node.target is _DROPOUT and node.args[1] != 0 and node.args[2] is not False
+
+
 def _is_dropout(node):
     """One that draws."""
-    if node.target is not _DROPOUT or node.args[1] == 0 or node.args[2] is False:
+    if not _drops(node):
         return False
     mask = node.meta["val"][1]
     return mask.numel() > 0 and layout_of(mask).order is not None and all(

@@ -143,6 +143,7 @@ llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, const 
   const std::int64_t units_per_part = plan_.kernel == MicroKernel::kAmx ? 2 : 1;
   llvm::Value* part = e_.Sub(unit, task.first_unit);
   if (units_per_part != 1) part = e_.b().CreateUDiv(part, e_.I64(units_per_part));
+  if (!plan_.units.IsConstant()) part = e_.Min(part, e_.I64(plan_.prefetch_parts - 1));
   llvm::Value* bytes = e_.b().CreateUDiv(chunk.bytes, e_.I64(plan_.prefetch_parts));
   return AddBytes(chunk.next, e_.Mul(part, bytes));
 }

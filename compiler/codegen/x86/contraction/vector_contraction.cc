@@ -38,6 +38,10 @@ void VectorContraction::EmitUnit(const ContractionTask& task, const PanelChunk& 
   llvm::Value* sums = SumsAt(task, chunk, number);
   llvm::Value* prefetch = PrefetchFor(task, chunk, number);
   const std::int64_t rows = plan_.MaxUnitRows();
+  if (!plan_.last_tiles.empty()) {
+    EmitTiles(unit, chunk, sums, prefetch);
+    return;
+  }
   if (llvm::isa<llvm::ConstantInt>(unit.rows)) {
     EmitTile(unit, rows, /*clamp=*/false, chunk, sums, prefetch);
     return;
@@ -48,6 +52,27 @@ void VectorContraction::EmitUnit(const ContractionTask& task, const PanelChunk& 
   e_.If(b.CreateNot(is_long), [&] {
     EmitTile(unit, fixed ? rows - plan_.inner : rows, /*clamp=*/!fixed, chunk, sums, prefetch);
   });
+}
+
+// The one of all sizes that the unit has chosen.
+void VectorContraction::EmitTiles(const RowUnit& unit, const PanelChunk& chunk, llvm::Value* sums,
+                                  llvm::Value* prefetch) {
+  llvm::IRBuilder<>& b = e_.b();
+  const std::int64_t rows = plan_.MaxUnitRows();
+  const auto emit = [&](llvm::Value* is_meant, std::int64_t tile, bool clamp) {
+    llvm::Value* fits = b.CreateICmpEQ(unit.tile_rows, e_.I64(tile));
+    e_.If(b.CreateAnd(is_meant, fits), [&] { EmitTile(unit, tile, clamp, chunk, sums, prefetch); });
+  };
+  llvm::Value* has_all = b.CreateICmpEQ(e_.Add(unit.before, unit.rows), unit.tile_rows);
+  emit(has_all, rows, /*clamp=*/false);
+  for (const std::int64_t tile : plan_.last_tiles) {
+    emit(b.CreateNot(unit.is_lone), tile, /*clamp=*/false);
+  }
+  for (const std::int64_t tile : plan_.lone_tiles) {
+    llvm::Value* is_lone = unit.is_lone;
+    if (tile == rows) is_lone = b.CreateAnd(is_lone, b.CreateNot(has_all));
+    emit(is_lone, tile, /*clamp=*/true);
+  }
 }
 
 Values VectorContraction::RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp) {

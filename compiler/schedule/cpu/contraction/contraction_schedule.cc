@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kMaxCopiedDepth = 16384;
 constexpr std::int64_t kCopiedChunk = 1024;
 constexpr std::int64_t kMaxPanelsPerTask = 4;
+constexpr std::int64_t kFewParts = 2;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
 
@@ -74,6 +75,19 @@ Status ChooseCopy(ContractionPlan& plan, const ContractionFunc& func) {
   return Ok();
 }
 
+// A register tile takes as long for a few rows as for all. Every other number of rows down to half
+// wastes one row of the last units; a unit that is the only one waits for B.
+void ChooseLastTiles(ContractionPlan& plan) {
+  const bool is_in_place = plan.lhs == LhsCopy::kNone && plan.inner == 1;
+  if (IsAmx(plan.kernel) || !is_in_place || plan.segments.IsConstant()) return;
+  for (std::int64_t rows = plan.segment - 2; 2 * rows >= plan.segment; rows -= 2) {
+    plan.last_tiles.push_back(rows);
+  }
+  if (plan.last_tiles.empty()) return;
+  const std::int64_t half = plan.last_tiles.back();
+  plan.lone_tiles = {plan.segment, half, DivUp(half, 2)};
+}
+
 // Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
 void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
   const CpuCacheLimits& caches = machine.caches;
@@ -109,8 +123,11 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machi
   per_task = RoundUp(EqualParts(units, per_task), step);
   plan.units_per_task = per_task;
   const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
-  if (rhs_bytes > caches.small_rhs_bytes)
+  if (rhs_bytes > caches.small_rhs_bytes) {
     plan.prefetch_parts = DivUp(std::min(per_task, units), step);
+    // There may be few units; those after the second fetch what they find in the cache.
+    if (!plan.units.IsConstant()) plan.prefetch_parts = std::min(plan.prefetch_parts, kFewParts);
+  }
 }
 
 std::string_view Name(LhsCopy copy) {
@@ -125,6 +142,12 @@ std::string_view Name(LhsCopy copy) {
       return "copied as it lies";
   }
   STOKER_CHECK(false);
+}
+
+std::string Listed(const std::vector<std::int64_t>& rows) {
+  std::string text;
+  for (const std::int64_t count : rows) text += ' ' + std::to_string(count);
+  return text;
 }
 
 std::string RunsText(const SumRuns& runs) {
@@ -142,6 +165,7 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
   plan.tile_rows =
       std::min(tile_rows, IsAmx(kernel) ? AmxTile::kRows : MaxTileRows(plan.vectors, machine));
   CutRows(plan);
+  ChooseLastTiles(plan);
   const std::int64_t depth = Typical(PaddedDepth(func));
   if (kernel == MicroKernel::kAmxSplit) {
     CutTasksInParts(plan, depth, machine);
@@ -172,8 +196,12 @@ Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const Contraction
 std::string ToString(const ContractionSchedule& schedule) {
   std::string text = "schedule contraction {\n  micro-kernel " +
                      std::string(Name(schedule.kernel)) + " of at most " +
-                     std::to_string(schedule.tile_rows) + " rows\n  lhs " +
-                     std::string(Name(schedule.lhs));
+                     std::to_string(schedule.tile_rows) + " rows\n";
+  if (!schedule.last_tiles.empty()) {
+    text += "  the last units of" + Listed(schedule.last_tiles) + ", a lone one of" +
+            Listed(schedule.lone_tiles) + "\n";
+  }
+  text += "  lhs " + std::string(Name(schedule.lhs));
   if (schedule.lhs_pitch != 0) text += " with pitch " + std::to_string(schedule.lhs_pitch);
   text += "\n  task of " + std::to_string(schedule.units_per_task) + " units by " +
           std::to_string(schedule.panels_per_task) + " panels\n  k ";

@@ -69,6 +69,7 @@ NAMES = (
          fields=("mutates_data", "mutates_metadata")),
     Name("torch._subclasses.fake_tensor:FakeTensorMode", (SIZES,),
          "sizes that follow from a call's arguments"),
+    Name("torch.fx.experimental.sym_node:SymNode.expr", (SIZES,), "sizes in terms of others"),
 
     # ---- programs of torch.export, to ask ahead for what their jobs will ----
     Name("torch._export.serde.schema:ExportedProgram", (EXPORTED,), "a program as it is saved", fields=(
