@@ -31,6 +31,9 @@ struct ContractionSchedule {
   LhsCopy lhs = LhsCopy::kNone;
   std::int64_t lhs_pitch = 0;  // Elements between rows of the copy.
   std::int64_t tile_rows = 1;  // Of a register tile, at most.
+  // Vector micro-kernels: products between two branches, which unrolling makes of them; 0: of
+  // others.
+  std::int64_t products_per_iteration = 0;
   std::int64_t units_per_task = 1;
   // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once. In a
   // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.
