@@ -55,13 +55,21 @@ class KernelEmitter {
   // for (i = begin; i < end; i += step) body(i, carried). `carried` holds the loop-carried values:
   // initial values on entry, replaced by the body with the next ones, final values on return. No
   // loop is emitted for a constant trip count of 0 or 1.
-  void For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried, LoopBody body);
+  void For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried,
+           LoopBody body) {
+    Loop(begin, end, step, carried, body, /*may_be_empty=*/true);
+  }
   void For(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values& carried,
            LoopBody body) {
     For(begin, end, I64(step), carried, body);
   }
   void For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
            llvm::function_ref<void(llvm::Value* i)> body);
+  // For, of which begin < end is known: there is no way around it to emit.
+  void ForSome(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values& carried,
+               LoopBody body) {
+    Loop(begin, end, I64(step), carried, body, /*may_be_empty=*/false);
+  }
   // while (condition(carried)) body(carried).
   void While(Values& carried, llvm::function_ref<llvm::Value*(const Values& carried)> condition,
              llvm::function_ref<void(Values& carried)> body);
@@ -77,12 +85,12 @@ class KernelEmitter {
   // the blocks in place of For.
   using LaneBody =
       llvm::function_ref<void(llvm::Value* first, int copies, llvm::Value* mask, Values& carried)>;
-  using Loop = llvm::function_ref<void(llvm::Value* begin, llvm::Value* end, std::int64_t step,
-                                       Values& carried, LoopBody body)>;
+  using LoopOver = llvm::function_ref<void(llvm::Value* begin, llvm::Value* end, std::int64_t step,
+                                           Values& carried, LoopBody body)>;
   void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
                 LaneBody body);
   void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
-                Loop loop, LaneBody body);
+                LoopOver loop, LaneBody body);
   // Lanes 0 .. active-1 of `width`, none when active <= 0; null if that is all of them for certain.
   llvm::Value* TailMask(llvm::Value* active, int width);
 
@@ -165,6 +173,8 @@ class KernelEmitter {
   virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
 
  private:
+  void Loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried, LoopBody body,
+            bool may_be_empty);
   llvm::Value* RoundToBF16(llvm::Value* value);
   // Stack bytes that stand in for the memory of inactive lanes: read zeros, ignored writes.
   llvm::Value* Zeros();

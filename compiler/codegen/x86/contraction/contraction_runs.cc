@@ -64,8 +64,8 @@ void ContractionEmitter::ForRuns(std::size_t dim, llvm::Value* count, int unroll
     const std::int64_t whole = all / unroll * unroll;
     e_.For(e_.I64(0), e_.I64(whole), run, carried, [&](llvm::Value* at, Values& values) {
       llvm::Value* number = whole % run == 0 ? length : e_.Min(length, e_.Sub(e_.I64(whole), at));
-      e_.For(e_.I64(0), number, unroll, values,
-             [&](llvm::Value* i, Values& inner) { step(e_.Add(at, i), unroll, inner); });
+      e_.ForSome(e_.I64(0), number, unroll, values,
+                 [&](llvm::Value* i, Values& inner) { step(e_.Add(at, i), unroll, inner); });
       end_run(values);
     });
     if (all == whole) return;

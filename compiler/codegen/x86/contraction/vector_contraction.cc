@@ -12,13 +12,10 @@ namespace {
 
 constexpr std::uint32_t kLhs = 0;
 constexpr std::uint32_t kRhs = 1;
-// Enough products between two branches to hide them, few enough to compile quickly.
-constexpr std::int64_t kProductsPerIteration = 112;
-
 // A power of two, of which runs are multiples.
-int Unroll(std::int64_t products) {
-  const auto fit = static_cast<std::uint64_t>(kProductsPerIteration / products);
-  return static_cast<int>(std::clamp<std::uint64_t>(std::bit_floor(fit), 2, 8));
+int Unroll(std::int64_t products_per_iteration, std::int64_t products) {
+  const auto fit = static_cast<std::uint64_t>(products_per_iteration / products);
+  return static_cast<int>(std::clamp<std::uint64_t>(std::bit_floor(fit), 2, kMaxUnroll));
 }
 
 }  // namespace
@@ -148,7 +145,8 @@ void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool cl
     for (std::size_t i = 0; i < count; ++i) values[i + 2] = zero;
   };
   EmitDepth(
-      unit.lhs, chunk, Unroll(static_cast<std::int64_t>(count)), carried,
+      unit.lhs, chunk, Unroll(plan_.products_per_iteration, static_cast<std::int64_t>(count)),
+      carried,
       [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
         for (int g = 0; g < granules; ++g) {
           MultiplyAdd(offsets, AddBytes(lhs, e_.I64(g * plan_.depth_granule * ElementBytes())),

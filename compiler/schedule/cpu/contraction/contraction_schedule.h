@@ -37,6 +37,9 @@ struct ContractionSchedule {
   std::vector<std::int64_t> last_tiles;
   // The same for a unit that is the only one, whose last row stands for those beyond it.
   std::vector<std::int64_t> lone_tiles;
+  // Vector micro-kernels: products between two branches, which unrolling makes of them; 0: of
+  // others.
+  std::int64_t products_per_iteration = 0;
   std::int64_t units_per_task = 1;
   // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once. In a
   // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.

@@ -52,6 +52,8 @@ NAMES = (
     # ---- from Dynamo's graph to functional ATen graphs ----
     Name("torch._functorch.aot_autograd:aot_module_simplified", (GRAPHS,),
          "AOTAutograd, without what loads Inductor", ("mod", "args", "fw_compiler")),
+    Name("torch._functorch.partitioners:default_partition", (GRAPHS,),
+         "how a joint graph becomes forward and backward", ("joint_module", "_joint_inputs", "num_fwd_outputs")),
     Name("torch._dynamo.backends.common:aot_autograd", (), "the same, documented, where the first is otherwise"),
     Name("torch._dynamo.utils:flatten_graph_inputs", (GRAPHS,),
          "graphs whose inputs are lists", ("gm", "inputs", "compile_gm")),
