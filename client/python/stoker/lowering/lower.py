@@ -15,7 +15,7 @@ from ..graph.layout import DTYPES, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
 from ..graph.text import GraphText, Type, Value
 from ..pytorch.operators import look_at_real_tensors, schema_of
-from .draws import drawn_ahead
+from .draws import drawn_ahead, is_random, may_draw
 
 # Largest tensor that is computed while compiling, to recognize a mask.
 MAX_KNOWN_ELEMENTS = 1 << 22
@@ -59,11 +59,6 @@ def _operator_of(node):
     """The operator that a call_function node runs; of one in a chain of effects, what is in the chain."""
     is_effect = str(node.target) == "with_effects"  # (token, operator, its arguments...)
     return str(node.args[1] if is_effect else node.target)
-
-
-def _draws(node):
-    """Does the operator take numbers from PyTorch's generator?"""
-    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
 def _dtypes_given(node):
@@ -275,7 +270,7 @@ class _Lowering:
             self._visit_item(node)
             return
         rule = None if node in self.forced else RULES.get(str(node.target))
-        reason = "random numbers" if _draws(node) else "it has no mapping"
+        reason = "random numbers" if is_random(node.target) else "it has no mapping"
         if rule is not None:
             try:
                 require_kernel(str(node.target), _dtypes_given(node))
@@ -347,7 +342,7 @@ class _Lowering:
                 source.meta.get("val"), _NUMBERS)
             level = max(level, self.level_of[source] + inside)
             self.need(source)
-        if _draws(node):
+        if may_draw(node.target):
             level = self.last_random_level = max(level, self.last_random_level)
         self.level_of[node] = level
         self.outside.add(node)
