@@ -7,6 +7,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cstring>
+#include <limits>
 
 #include "daemon/net/reply_text.h"
 #include "protocol/wire/job_name.h"
@@ -62,8 +63,10 @@ ReadOutcome RefusalOf(const error_code& code, const ServerLimits& limits) {
 
 class RequestReader::Parsing {
  public:
-  explicit Parsing(const ServerLimits& limits) {
-    parser_.header_limit(static_cast<std::uint32_t>(limits.max_header_bytes));
+  Parsing() {
+    // The reader limits headers. Beast's own limit falls on other bytes where a header comes in
+    // pieces: then on all of it, otherwise on what follows its first line.
+    parser_.header_limit(std::numeric_limits<std::uint32_t>::max());
     parser_.body_limit(boost::none);  // Until it is known who asks.
   }
 
@@ -194,14 +197,18 @@ asio::awaitable<bool> RequestReader::Wait() {
 
 asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadHeader(Parsing& parsing) {
   const auto deadline = TimedStream::Clock::now() + limits_.header_timeout;
+  std::size_t parsed = 0;
   while (true) {
     error_code code;
-    begin_ += parsing.Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
+    const std::size_t used =
+        parsing.Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
+    begin_ += used;
+    parsed += used;
     if (code && code != http::error::need_more) co_return RefusalOf(code, limits_);
+    // What lies beyond a whole header is not its own.
+    const std::size_t header = parsing.header_done() ? parsed : parsed + (end_ - begin_);
+    if (header > limits_.max_header_bytes) co_return RefusalOf(http::error::header_limit, limits_);
     if (parsing.header_done()) co_return std::nullopt;
-    if (end_ - begin_ > limits_.max_header_bytes) {
-      co_return RefusalOf(http::error::header_limit, limits_);
-    }
     if (!co_await Fill(deadline)) co_return Closed{};
   }
 }
@@ -240,14 +247,17 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadChunked(std::size
     }
     const std::size_t before = parsing_->body_bytes();
     error_code code;
-    begin_ += parsing_->Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
-    if (!room.Take(parsing_->body_bytes() - before)) co_return NoRoomForBody(limits_);
+    const std::size_t used =
+        parsing_->Put(std::span<const char>(buffer_).subspan(begin_, end_ - begin_), &code);
+    begin_ += used;
+    const std::size_t data = parsing_->body_bytes() - before;
+    if (!room.Take(data)) co_return NoRoomForBody(limits_);
     if (code == http::error::body_limit) co_return TooLongBody(max_bytes);
     if (code && code != http::error::need_more) co_return RefusalOf(code, limits_);
+    // A chunk's header, or the trailer, whole (it is parsed by itself) or as far as it has come.
+    const std::size_t header = code ? end_ - begin_ : used - data;
+    if (header > limits_.max_header_bytes) co_return RefusalOf(http::error::header_limit, limits_);
     if (parsing_->done()) break;
-    if (end_ - begin_ > limits_.max_header_bytes) {  // Of a chunk.
-      co_return RefusalOf(http::error::header_limit, limits_);
-    }
     if (begin_ != end_ && !code) continue;
     if (!co_await Fill(BodyDeadline(parsing_->body_bytes()))) co_return Closed{};
   }
@@ -262,7 +272,7 @@ TimedStream::Clock::time_point RequestReader::BodyDeadline(std::size_t have) con
 }
 
 asio::awaitable<ReadOutcome> RequestReader::ReadHead() {
-  parsing_ = std::make_unique<Parsing>(limits_);
+  parsing_ = std::make_unique<Parsing>();
   if (auto ended = co_await ReadHeader(*parsing_)) co_return *std::move(ended);
   if (const auto wrong = parsing_->WrongFraming()) co_return *wrong;
   co_return parsing_->Take();

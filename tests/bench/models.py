@@ -5,7 +5,7 @@ import torch
 MODELS = ("gpt2", "bert", "resnet18", "vit_b_16")
 TITLES = {
     "gpt2": "GPT-2 small", "gpt2_24": "GPT-2, 24 layers", "bert": "BERT-base",
-    "resnet18": "ResNet-18", "vit_b_16": "ViT-B/16"}
+    "resnet18": "ResNet-18", "resnet50": "ResNet-50", "vit_b_16": "ViT-B/16"}
 SEQUENCE = 128
 
 

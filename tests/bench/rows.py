@@ -94,13 +94,13 @@ class Bench:
             _label(model, dtype, batch, implementation, note), implementation, cache,
             [*self._measure(model, dtype, batch, implementation), *first])
 
-    def start_in_turns(self, model, dtype, batch, implementation, cache, note=""):
-        """A turns.Start that has made its first call."""
+    def start_in_turns(self, model, dtype, batch, implementation, cache, note="", **variables):
+        """A turns.Start that has made its first call; `variables` of its environment."""
         label = _label(model, dtype, batch, implementation, note)
         started = self._begin(label, implementation, cache)
         start = turns.Start(
-            [*self._measure(model, dtype, batch, implementation), "--in-turns"], self.environment(cache),
-            START_TIMEOUT_S)
+            [*self._measure(model, dtype, batch, implementation), "--in-turns"],
+            self.environment(cache) | variables, START_TIMEOUT_S)
         _say_of(label, start.figures, start.errors(), started)
         return start
 

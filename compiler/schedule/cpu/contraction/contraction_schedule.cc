@@ -98,6 +98,7 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machi
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
   const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
   while (plan.panels_per_task > 1 && tasks() < limits.enough_tasks / 2) --plan.panels_per_task;
+  plan.panels_per_task = EqualParts(Typical(plan.panels), plan.panels_per_task);
   // A multiple of `step` keeps AMX's pairs of units together.
   const std::int64_t step = plan.kernel == MicroKernel::kAmx ? 2 : 1;
   if (per_task > step) per_task = per_task / step * step;
@@ -105,8 +106,7 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machi
          unit_ns * static_cast<double>(per_task) > limits.worth_cutting_ns) {
     per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
   }
-  // Blocks of equal size.
-  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), step);
+  per_task = RoundUp(EqualParts(units, per_task), step);
   plan.units_per_task = per_task;
   const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
   if (rhs_bytes > caches.small_rhs_bytes)

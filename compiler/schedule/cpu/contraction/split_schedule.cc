@@ -98,13 +98,14 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, const CpuMachine
   while (plan.chunk == 0 && per_task > kPair && (too_few() || too_large())) {
     per_task = std::max(kPair, RoundUp(DivUp(per_task, 2), kPair));
   }
-  per_task = RoundUp(DivUp(units, DivUp(units, per_task)), kPair);
+  per_task = RoundUp(EqualParts(units, per_task), kPair);
   const std::int64_t sums_bytes =
       per_task * AmxTile::kRows * plan.lanes * plan.vectors * SizeInBytes(plan.element);
   while (plan.panels_per_task > 1 && (plan.panels_per_task * sums_bytes > caches.split_sums_bytes ||
                                       tasks() < limits.enough_costly_tasks)) {
     --plan.panels_per_task;
   }
+  plan.panels_per_task = EqualParts(Typical(plan.panels), plan.panels_per_task);
   plan.units_per_task = per_task;
 }
 

@@ -18,5 +18,9 @@ inline std::optional<std::int64_t> ConstantOf(const SymDim& dim) {
 inline std::int64_t Typical(const SymDim& dim) { return ConstantOf(dim).value_or(kTypicalExtent); }
 inline std::int64_t DivUp(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t y) { return DivUp(x, y) * y; }
+// The largest of as few parts as those of at most `most` are, each about as large as the others.
+inline std::int64_t EqualParts(std::int64_t whole, std::int64_t most) {
+  return whole == 0 ? most : DivUp(whole, DivUp(whole, most));
+}
 
 }  // namespace stoker::cpu

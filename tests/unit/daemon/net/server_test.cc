@@ -210,6 +210,40 @@ TEST_F(ServerTest, HeaderBeyondTheLimit_Answers431) {
   EXPECT_THAT(peer.ReadAll(), StartsWith("HTTP/1.1 431 "));
 }
 
+// The limit is of the whole header, its first line too, however it comes.
+TEST_F(ServerTest, HeaderOfTheLimit_IsRead_OneByteMoreIsNot) {
+  ServerLimits limits;
+  limits.max_header_bytes = 256;
+  Start(limits);
+  const std::size_t rest = Get("/", "X: \r\n").size();
+  for (const std::size_t bytes : {limits.max_header_bytes, limits.max_header_bytes + 1}) {
+    const std::string request = Get("/", "X: " + std::string(bytes - rest, 'x') + "\r\n");
+    ASSERT_EQ(request.size(), bytes);
+    const std::string_view status = bytes == limits.max_header_bytes ? "200" : "431";
+    for (const std::size_t piece : {request.size(), std::size_t{7}}) {
+      TestPeer peer(path());
+      for (std::size_t at = 0; at < bytes; at += piece) peer.Send(request.substr(at, piece));
+      EXPECT_THAT(peer.ReadUntil("\r\n"), StartsWith("HTTP/1.1 " + std::string(status))) << piece;
+    }
+  }
+}
+
+TEST_F(ServerTest, ChunkHeaderOrTrailerBeyondTheLimit_Answers431) {
+  ServerLimits limits;
+  limits.max_header_bytes = 256;
+  Start(limits);
+  const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string body(1000, 'x');  // No header, however long.
+  const std::string long_text(300, 'x');
+  for (const auto& [rest, status] : {std::pair("3e8\r\n" + body + "\r\n0\r\n\r\n", "200"),
+                                     std::pair("3;x=" + long_text + "\r\nabc\r\n0\r\n\r\n", "431"),
+                                     std::pair("0\r\nX: " + long_text + "\r\n\r\n", "431")}) {
+    TestPeer peer(path());
+    peer.Send(head + rest);
+    EXPECT_THAT(peer.ReadUntil("\r\n"), StartsWith("HTTP/1.1 " + std::string(status))) << rest;
+  }
+}
+
 TEST_F(ServerTest, BodyBeyondTheLimit_Answers413_AnnouncedOrNot) {
   ServerLimits limits;
   limits.max_body_bytes = 16;
