@@ -4,10 +4,9 @@ No guard is added for the sizes met: Dynamo's graph stays valid for all of them,
 recompile limit nor mark_dynamic's promise is broken.
 """
 
-import threading
-
 import torch
 
+from ..base.locks import ProcessLock
 from ..pytorch.marks import boxed
 
 # Of one graph; the oldest give way, and are compiled again, out of the cache, when they are needed.
@@ -26,7 +25,7 @@ def by_sizes(symbolic, make):
     """A boxed function; it asks make(arguments) for another one whenever the sizes at the positions `symbolic`
     are new."""
     versions = {}
-    lock = threading.Lock()
+    lock = ProcessLock()
 
     def make_for(sizes, arguments):
         with lock:
