@@ -37,7 +37,7 @@ Result<std::vector<Listing>> Inspect(const CompileRequest& request,
         text += "# kernel " + std::to_string(i) + " " + planned.kernels[i].key.ToHex() + ": " +
                 step.label + "\n";
         if (section == "loops") {
-          text += ToString(step.func);
+          text += ToString(*step.func());
           continue;
         }
         if (section == "schedules") {

@@ -28,6 +28,39 @@ BufferRef RefTo(const PipelineResult& pipeline, StorageId id, const SymDim& skip
   return ref;
 }
 
+Launch LaunchOf(const PipelineResult& pipeline, std::size_t index) {
+  const Step& step = pipeline.program.steps[index];
+  const std::uint32_t kernel = pipeline.kernels.kernel_of[index];
+  const LaunchShape& shape = pipeline.kernels.kernels[kernel].launch();
+  Launch launch;
+  launch.kernel = kernel;
+  launch.tasks = shape.tasks;
+  launch.min_tasks_per_chunk = shape.min_tasks_per_chunk;
+  launch.scratch_bytes = shape.scratch_bytes;
+  launch.dims = shape.dims;
+  for (std::size_t k = 0; k < step.buffers.size(); ++k) {
+    const SymDim skipped = step.offsets.empty() ? SymDim() : step.offsets[k];
+    launch.buffers.push_back(RefTo(pipeline, step.buffers[k], skipped));
+  }
+  launch.label = step.label;
+  launch.flops = step.flops;
+  launch.bytes = step.bytes;
+  return launch;
+}
+
+HostCall HostCallOf(const PipelineResult& pipeline, const Step& step) {
+  const auto& op = std::get<HostOp>(step.work);
+  HostCall call;
+  call.target = op.target;
+  std::size_t next = 0;
+  const auto place = [&](const TensorType& type) {
+    return HostTensor{type, RefTo(pipeline, step.buffers[next++], SymDim())};
+  };
+  for (const TensorType& type : op.operands) call.operands.push_back(place(type));
+  for (const TensorType& type : op.results) call.results.push_back(place(type));
+  return call;
+}
+
 }  // namespace
 
 Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Target& target,
@@ -51,27 +84,21 @@ Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Targe
   const ScheduledProgram& scheduled = pipeline.kernels;
   for (std::size_t i = 0; i < pipeline.program.steps.size(); ++i) {
     const Step& step = pipeline.program.steps[i];
+    if (scheduled.kernel_of[i] == kNoKernel) {
+      plan.steps.push_back(HostCallOf(pipeline, step));
+      continue;
+    }
     const ScheduledKernel& kernel = scheduled.kernels[scheduled.kernel_of[i]];
     if (scheduled.kernel_of[i] == planned.kernels.size()) {
       const std::string text = ToString(kernel);
       planned.kernels.push_back(
           {KernelKeyOf(text, target, epoch), i, CompileCost(kernel.func, text.size())});
     }
-    const LaunchShape& shape = kernel.launch();
-    Launch launch;
-    launch.kernel = scheduled.kernel_of[i];
-    launch.tasks = shape.tasks;
-    launch.min_tasks_per_chunk = shape.min_tasks_per_chunk;
-    launch.scratch_bytes = shape.scratch_bytes;
-    launch.dims = shape.dims;
-    for (std::size_t k = 0; k < step.buffers.size(); ++k) {
-      const SymDim skipped = step.offsets.empty() ? SymDim() : step.offsets[k];
-      launch.buffers.push_back(RefTo(pipeline, step.buffers[k], skipped));
+    if (step.prepared) {
+      plan.prepare.push_back(LaunchOf(pipeline, i));
+    } else {
+      plan.steps.push_back(LaunchOf(pipeline, i));
     }
-    launch.label = step.label;
-    launch.flops = step.flops;
-    launch.bytes = step.bytes;
-    (step.prepared ? plan.prepare : plan.launches).push_back(std::move(launch));
   }
   return planned;
 }

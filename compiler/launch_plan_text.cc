@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "compiler/schedule/program/memory_plan.h"
+#include "protocol/graph/attribute_text.h"
 
 namespace stoker {
 namespace {
@@ -23,7 +24,12 @@ std::string RooflineText(const Launch& launch) {
   return line;
 }
 
-std::string LaunchText(const Launch& launch) {
+std::string BufferText(const BufferRef& buffer) {
+  return " " + PlaceText(buffer.kind, buffer.index, buffer.offset) + "[" + buffer.size.ToString() +
+         "]";
+}
+
+std::string StepText(const Launch& launch) {
   std::string text = "  kernel " + std::to_string(launch.kernel) + "  " + launch.label + "\n";
   text += "    tasks " + launch.tasks.ToString() + ", in chunks of at least " +
           std::to_string(launch.min_tasks_per_chunk) + "; scratch " +
@@ -31,26 +37,35 @@ std::string LaunchText(const Launch& launch) {
   if (!launch.dims.empty()) text += "; dims " + Shape(launch.dims).ToString();
   text += "\n    flops " + launch.flops.ToString() + "  bytes " + launch.bytes.ToString() +
           RooflineText(launch) + "\n   ";
-  for (const BufferRef& buffer : launch.buffers) {
-    text += " " + PlaceText(buffer.kind, buffer.index, buffer.offset) + "[" +
-            buffer.size.ToString() + "]";
-  }
+  for (const BufferRef& buffer : launch.buffers) text += BufferText(buffer);
   return text + "\n";
 }
 
-std::string LaunchesText(const std::vector<Launch>& launches) {
-  std::string text;
-  for (const Launch& launch : launches) text += LaunchText(launch);
-  return text;
+std::string StepText(const HostCall& call) {
+  std::string text = "  host call ";
+  AppendQuoted(call.target, text);
+  for (const HostTensor& operand : call.operands) {
+    text += "\n    reads " + operand.type.ToString() + BufferText(operand.buffer);
+  }
+  for (const HostTensor& result : call.results) {
+    text += "\n    writes " + result.type.ToString() + BufferText(result.buffer);
+  }
+  return text + "\n";
 }
 
 }  // namespace
 
 std::string ToString(const LaunchPlan& plan) {
-  return "arena " + plan.arena_bytes.ToString() + " bytes, " + plan.arena_zero_bytes.ToString() +
-         " of them zeros; prepared " + plan.prepared_bytes.ToString() + ", while preparing " +
-         plan.prepare_arena_bytes.ToString() + "\nprepare\n" + LaunchesText(plan.prepare) +
-         "launches\n" + LaunchesText(plan.launches);
+  std::string text = "arena " + plan.arena_bytes.ToString() + " bytes, " +
+                     plan.arena_zero_bytes.ToString() + " of them zeros; prepared " +
+                     plan.prepared_bytes.ToString() + ", while preparing " +
+                     plan.prepare_arena_bytes.ToString() + "\nprepare\n";
+  for (const Launch& launch : plan.prepare) text += StepText(launch);
+  text += "launches\n";
+  for (const PlanStep& step : plan.steps) {
+    text += std::visit([](const auto& work) { return StepText(work); }, step);
+  }
+  return text;
 }
 
 }  // namespace stoker

@@ -11,9 +11,13 @@ Result<ScheduledProgram> ScheduleSteps(const Program& program, const Target& tar
   std::map<std::string, std::uint32_t> of_algorithm;
   std::map<std::string, std::uint32_t> of_kernel;
   for (const Step& step : program.steps) {
-    const auto [known, is_new] = of_algorithm.emplace(ToString(step.func), 0);
+    if (step.func() == nullptr) {
+      scheduled.kernel_of.push_back(kNoKernel);
+      continue;
+    }
+    const auto [known, is_new] = of_algorithm.emplace(ToString(*step.func()), 0);
     if (is_new) {
-      Result<ScheduledKernel> kernel = ScheduleKernel(step.func, target);
+      Result<ScheduledKernel> kernel = ScheduleKernel(*step.func(), target);
       if (!kernel.ok()) return kernel.error().WithContext(step.label);
       const auto next = static_cast<std::uint32_t>(scheduled.kernels.size());
       const auto [same, is_other] = of_kernel.emplace(ToString(*kernel), next);

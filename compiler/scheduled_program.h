@@ -10,9 +10,11 @@
 
 namespace stoker {
 
+inline constexpr std::uint32_t kNoKernel = 0xffffffffU;  // Of a step that the host runs.
+
 struct ScheduledProgram {
   std::vector<ScheduledKernel> kernels;  // In order of their first step; no two are the same.
-  std::vector<std::uint32_t> kernel_of;  // Per step.
+  std::vector<std::uint32_t> kernel_of;  // Per step; or kNoKernel.
 };
 
 Result<ScheduledProgram> ScheduleSteps(const Program& program, const Target& target);

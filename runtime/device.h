@@ -58,9 +58,11 @@ class Device {
   // 64-byte aligned and uninitialized. ResourceExhausted when there is no memory left.
   virtual Result<DeviceMemory> Allocate(std::int64_t bytes) = 0;
   virtual Result<DeviceMemory> AllocateWith(std::string_view contents) = 0;
-  // `kernels`: by their number in the launches; they must outlive the list.
+  // `pauses`: after how many of the launches each is, in order. `kernels`: by their number in the
+  // launches; they must outlive the list.
   virtual std::unique_ptr<const LaunchList> Ready(
-      std::span<const SizedLaunch> launches, const ArenaUse& arena, const AddressLayout& layout,
+      std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+      const ArenaUse& arena, const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) const = 0;
   // Over regions of this device's memory, as they are when all that is in the queue is done.
   virtual std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions, Queue& queue) = 0;

@@ -52,7 +52,66 @@ struct Sizing {
   std::shared_ptr<const ReadyPlan> plan;
 };
 
+// Of one call, by the layout; after them room for the tensors of one host call.
 using Addresses = std::vector<std::byte*>;
+
+// The most tensors that one host call of the plan has.
+std::size_t HostTensorsOf(const LaunchPlan& plan) {
+  std::size_t most = 0;
+  for (const PlanStep& step : plan.steps) {
+    const auto* call = std::get_if<HostCall>(&step);
+    if (call != nullptr) most = std::max(most, call->operands.size() + call->results.size());
+  }
+  return most;
+}
+
+const std::string* FirstHostTarget(const LaunchPlan& plan) {
+  for (const PlanStep& step : plan.steps) {
+    if (const auto* call = std::get_if<HostCall>(&step)) return &call->target;
+  }
+  return nullptr;
+}
+
+// The host calls of one run.
+class HostCalls final : public Pauses {
+ public:
+  HostCalls(const SizedPlan& sizes, const AddressLayout& layout, Host* host, std::byte** tensors,
+            std::vector<double>* seconds)
+      : sizes_(sizes), layout_(layout), host_(host), tensors_(tensors), seconds_(seconds) {}
+
+  Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
+    const SizedHostCall& call = sizes_.host_calls[pause];
+    std::byte** next = tensors_;
+    for (const auto* buffers : {&call.operands, &call.results}) {
+      for (const SizedBuffer& buffer : *buffers) {
+        *next++ = addresses[layout_.IndexOf(buffer.kind, buffer.index)] + buffer.offset;
+      }
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const auto* operands = reinterpret_cast<const void* const*>(tensors_);
+    auto* results = reinterpret_cast<void* const*>(tensors_ + call.operands.size());
+    STOKER_RETURN_IF_ERROR(host_->Call(pause, {operands, call.operands.size()},
+                                       {results, call.results.size()}, call.sizes));
+    if (seconds_ != nullptr) {
+      const auto elapsed = std::chrono::steady_clock::now() - start;
+      seconds_->push_back(std::chrono::duration<double>(elapsed).count());
+    }
+    return Ok();
+  }
+
+ private:
+  const SizedPlan& sizes_;
+  const AddressLayout& layout_;
+  Host* const host_;
+  std::byte** const tensors_;
+  std::vector<double>* const seconds_;
+};
+
+// How long each launch and each host call took.
+struct StepSeconds {
+  std::vector<double> launches;
+  std::vector<double> host_calls;
+};
 
 // Plans write to no input: the decoder refuses what could, and kernels keep to their plan.
 std::byte* AddressOf(const void* input) {
@@ -63,7 +122,11 @@ std::byte* AddressOf(const void* input) {
 
 struct Executable::State {
   State(Device& on, Artifact loaded)
-      : device(on), artifact(std::move(loaded)), layout(LayoutOf(artifact)) {}
+      : device(on),
+        artifact(std::move(loaded)),
+        layout(LayoutOf(artifact)),
+        host_tensors(HostTensorsOf(artifact.plan)),
+        first_host_target(FirstHostTarget(artifact.plan)) {}
 
   Status LoadBlobs(const BlobSource& blobs);
   // Once the blobs are there.
@@ -78,15 +141,18 @@ struct Executable::State {
   // Addresses that stay the same in every call.
   Addresses FixedAddresses() const;
   void SetParameters(std::span<const Parameter> parameters, Addresses& addresses) const;
-  Status CheckCall(const ReadyPlan& plan, const Binding& binding, const Call& call) const;
+  Status CheckCall(const ReadyPlan& plan, const Binding& binding, const Call& call,
+                   const Host* host) const;
   std::unique_ptr<Addresses> TakeAddresses();
   void ReturnAddresses(std::unique_ptr<Addresses> addresses);
   Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
-             std::vector<double>* seconds);
+             Host* host, StepSeconds* seconds);
 
   Device& device;
   const Artifact artifact;
   const AddressLayout layout;
+  const std::size_t host_tensors;
+  const std::string* const first_host_target;  // Null: there are no host calls.
   std::vector<std::shared_ptr<const LoadedKernel>> kernels;
   std::vector<std::shared_ptr<const DeviceMemory>> constants;
   std::vector<std::uint32_t> parameter_inputs;   // Graph inputs of role kParameter.
@@ -136,7 +202,7 @@ Status Executable::State::MakePlans() {
   prepare_plan = PreparePlanOf(artifact, sizes);
   prepared_bytes = sizes.prepared_bytes + kBufferReadSlack;
   prepare =
-      device.Ready(sizes.launches, {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
+      device.Ready(sizes.launches, {}, {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
                    layout, kernels);
   const bool symbolic = std::ranges::any_of(artifact.guards.guards(), [](const Guard& guard) {
     return guard.kind == GuardKind::kBindSymbol;
@@ -151,12 +217,14 @@ Result<std::shared_ptr<const ReadyPlan>> Executable::State::Ready(
     const SymBindings& symbols) const {
   STOKER_TRY(SizedPlan sizes, SizePlan(artifact, symbols));
   const ArenaUse arena{BufferKind::kArena, sizes.arena_bytes, sizes.arena_zero_bytes, sizes.serial};
-  auto launches = device.Ready(sizes.launches, arena, layout, kernels);
+  std::vector<std::size_t> pauses;
+  for (const SizedHostCall& call : sizes.host_calls) pauses.push_back(call.launches_before);
+  auto launches = device.Ready(sizes.launches, pauses, arena, layout, kernels);
   return std::make_shared<const ReadyPlan>(ReadyPlan{std::move(sizes), std::move(launches)});
 }
 
 Addresses Executable::State::FixedAddresses() const {
-  Addresses addresses(layout.size());
+  Addresses addresses(layout.size() + host_tensors);
   for (std::uint32_t i = 0; i < constants.size(); ++i) {
     addresses[layout.IndexOf(BufferKind::kConstant, i)] = constants[i]->data();
   }
@@ -200,14 +268,15 @@ Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
   Addresses addresses = FixedAddresses();
   SetParameters(parameters, addresses);
   addresses[layout.IndexOf(BufferKind::kPrepared)] = memory.data();
-  STOKER_RETURN_IF_ERROR(queue.Run(*prepare, addresses, nullptr));
+  STOKER_RETURN_IF_ERROR(
+      queue.Run(*prepare, std::span(addresses).first(layout.size()), nullptr, nullptr));
   // Others will read it, from queues of their own.
   STOKER_RETURN_IF_ERROR(queue.Wait());
   return std::make_shared<const Prepared>(std::move(memory), std::move(watch));
 }
 
 Status Executable::State::CheckCall(const ReadyPlan& ready, const Binding& binding,
-                                    const Call& call) const {
+                                    const Call& call, const Host* host) const {
   const LaunchPlan& plan = artifact.plan;
   if (call.inputs.size() != plan.inputs.size() || call.outputs.size() != plan.outputs.size()) {
     return InvalidArgument("The call has " + std::to_string(call.inputs.size()) + " inputs and " +
@@ -220,7 +289,11 @@ Status Executable::State::CheckCall(const ReadyPlan& ready, const Binding& bindi
                            " parameters; the plan has " + std::to_string(parameter_inputs.size()) +
                            ".");
   }
-  STOKER_CHECK(ready.sizes.launches.size() == plan.launches.size());
+  if (first_host_target != nullptr && host == nullptr) {
+    return FailedPrecondition("The plan calls '" + *first_host_target +
+                              "' of the host framework, and no host was given to run it.");
+  }
+  STOKER_CHECK(ready.sizes.launches.size() + ready.sizes.host_calls.size() == plan.steps.size());
   return Ok();
 }
 
@@ -242,8 +315,8 @@ void Executable::State::ReturnAddresses(std::unique_ptr<Addresses> addresses) {
 }
 
 Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, const Call& call,
-                              Queue& queue, std::vector<double>* seconds) {
-  STOKER_RETURN_IF_ERROR(CheckCall(plan, binding, call));
+                              Queue& queue, Host* host, StepSeconds* seconds) {
+  STOKER_RETURN_IF_ERROR(CheckCall(plan, binding, call, host));
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Addresses> addresses = TakeAddresses();
   (*addresses)[layout.IndexOf(BufferKind::kPrepared)] = binding.prepared->memory().data();
@@ -254,7 +327,11 @@ Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, con
   for (std::uint32_t i = 0; i < call.outputs.size(); ++i) {
     (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] = static_cast<std::byte*>(call.outputs[i]);
   }
-  const Status status = queue.Run(*plan.launches, *addresses, seconds);
+  HostCalls host_calls(plan.sizes, layout, host, addresses->data() + layout.size(),
+                       seconds == nullptr ? nullptr : &seconds->host_calls);
+  const Status status = queue.Run(*plan.launches, std::span(*addresses).first(layout.size()),
+                                  host == nullptr ? nullptr : &host_calls,
+                                  seconds == nullptr ? nullptr : &seconds->launches);
   ReturnAddresses(std::move(addresses));
   STOKER_RETURN_IF_ERROR(status);
   if (!prepare_plan.parameters.empty()) {
@@ -344,21 +421,30 @@ Result<std::shared_ptr<const ReadyPlan>> Executable::PlanFor(std::span<const Inp
 }
 
 Status Executable::Run(const ReadyPlan& plan, const Binding& binding, const Call& call,
-                       Queue& queue) {
-  return state_->Run(plan, binding, call, queue, nullptr);
+                       Queue& queue, Host* host) {
+  return state_->Run(plan, binding, call, queue, host, nullptr);
 }
 
-Result<std::vector<LaunchProfile>> Executable::Profile(const ReadyPlan& ready,
-                                                       const Binding& binding, const Call& call,
-                                                       Queue& queue) {
-  std::vector<double> seconds;
-  STOKER_RETURN_IF_ERROR(state_->Run(ready, binding, call, queue, &seconds));
-  std::vector<LaunchProfile> profile;
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    const SizedLaunch& launch = ready.sizes.launches[i];
-    profile.push_back(LaunchProfile{plan().launches[i].label, seconds[i] * 1e6,
-                                    static_cast<double>(launch.flops) / seconds[i] / 1e9,
-                                    static_cast<double>(launch.bytes) / seconds[i] / 1e9});
+Result<std::vector<StepProfile>> Executable::Profile(const ReadyPlan& ready, const Binding& binding,
+                                                     const Call& call, Queue& queue, Host* host) {
+  StepSeconds seconds;
+  STOKER_RETURN_IF_ERROR(state_->Run(ready, binding, call, queue, host, &seconds));
+  std::vector<StepProfile> profile;
+  std::size_t launches = 0;
+  std::size_t host_calls = 0;
+  for (const PlanStep& step : plan().steps) {
+    StepProfile& entry = profile.emplace_back();
+    if (const auto* launch = std::get_if<Launch>(&step)) {
+      const SizedLaunch& sized = ready.sizes.launches[launches];
+      entry = {launch->label, launch->kernel, seconds.launches[launches++] * 1e6, sized.flops,
+               sized.bytes};
+      continue;
+    }
+    const SizedHostCall& sized = ready.sizes.host_calls[host_calls];
+    entry.label = std::get<HostCall>(step).target;
+    entry.microseconds = seconds.host_calls[host_calls++] * 1e6;
+    for (const SizedBuffer& buffer : sized.operands) entry.bytes += buffer.size;
+    for (const SizedBuffer& buffer : sized.results) entry.bytes += buffer.size;
   }
   return profile;
 }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 #include "protocol/base/result.h"
 #include "protocol/guard/guard_set.h"
 #include "runtime/device.h"
+#include "runtime/host.h"
 #include "runtime/prepared.h"
 #include "runtime/prepared_store.h"
 #include "runtime/queue.h"
@@ -51,12 +53,13 @@ struct ReadyPlan {
   std::unique_ptr<const LaunchList> launches;
 };
 
-// What one launch cost in one call.
-struct LaunchProfile {
-  std::string label;
+// What one step of the plan cost in one call.
+struct StepProfile {
+  std::string label;                    // Of a host call: its target.
+  std::optional<std::uint32_t> kernel;  // None: a host call.
   double microseconds = 0.0;
-  double gflops_per_s = 0.0;
-  double gbytes_per_s = 0.0;
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
 };
 
 // Thread-safe: concurrent calls on one executable, each with a queue of its own, work in arenas of
@@ -92,13 +95,16 @@ class Executable {
   Result<std::shared_ptr<const ReadyPlan>> PlanFor(std::span<const InputView> inputs);
   static constexpr std::size_t kMaxPlans = 64;
 
-  // `plan` and `binding` come from this executable, `queue` belongs to its device. The outputs are
-  // written, and all of these and the inputs free again, when the queue has come so far.
-  Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue);
+  // `plan` and `binding` come from this executable, `queue` belongs to its device. `host` runs the
+  // plan's host calls: FailedPrecondition where there are any and it is null; what it returns ends
+  // the call. The outputs are written, and all of these and the inputs free again, when the queue
+  // has come so far.
+  Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
+             Host* host = nullptr);
 
-  // Run, measuring each launch.
-  Result<std::vector<LaunchProfile>> Profile(const ReadyPlan& ready, const Binding& binding,
-                                             const Call& call, Queue& queue);
+  // Run, measuring each step.
+  Result<std::vector<StepProfile>> Profile(const ReadyPlan& ready, const Binding& binding,
+                                           const Call& call, Queue& queue, Host* host = nullptr);
 
  private:
   struct State;  // executable.cc

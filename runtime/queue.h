@@ -51,6 +51,16 @@ class LaunchList {
   virtual ~LaunchList() = default;
 };
 
+// What happens between the launches of a list.
+class Pauses {
+ public:
+  virtual ~Pauses() = default;
+
+  // Pause number `pause`: all launches before it are done, none after it has begun, and `addresses`
+  // are those of the run, that of the arena among them. On the thread that called Run.
+  virtual Status At(std::size_t pause, std::span<std::byte* const> addresses) = 0;
+};
+
 // Not thread-safe. Takes the lists, and the memory, of its own device alone.
 class Queue {
  public:
@@ -59,9 +69,10 @@ class Queue {
   // Runs the launches in order and after all that was given to this queue before. `addresses`: one
   // for each number of the layout that the list was made with; the queue fills in that of the
   // list's arena. They have been read when Run returns; what lies there is in use until the queue
-  // has come so far. When `seconds` is given, it receives the duration of each launch, and Run has
-  // waited.
-  virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses,
+  // has come so far. `pauses`: what the list was made with pauses for; null where it has none. The
+  // first that fails ends the run. When `seconds` is given, it receives the duration of each
+  // launch, and Run has waited.
+  virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
                      std::vector<double>* seconds) = 0;
 
   // Until everything is done that was given to it.

@@ -3,6 +3,7 @@
 
 #include "client/core/c_handles.h"
 #include "client/core/content_sample.h"
+#include "client/core/host_calls.h"
 #include "client/core/loaded_executable.h"
 #include "client/core/symbol_facts.h"
 
@@ -120,6 +121,12 @@ stoker_status* stoker_executable_describe(const stoker_executable* executable, c
     *json = CopyText(executable->loaded->DescribeJson());
     return Ok();
   });
+}
+
+void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn call, void* context) {
+  if (executable == nullptr) return;
+  executable->loaded->SetHost(call == nullptr ? nullptr
+                                              : std::make_unique<ForeignHost>(call, context));
 }
 
 void stoker_set_num_threads(int32_t threads) { SetNumThreads(threads); }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "client/core/host_calls.h"
 #include "client/core/verification.h"
 #include "protocol/artifact/kernel_abi.h"
 #include "protocol/graph/interpreter.h"
@@ -23,6 +24,12 @@ std::int64_t Product(const std::vector<std::int64_t>& sizes) {
   std::int64_t product = 1;
   for (std::int64_t size : sizes) product *= size;
   return product;
+}
+
+json::array TypesOf(const std::vector<HostTensor>& tensors) {
+  json::array types;
+  for (const HostTensor& tensor : tensors) types.push_back(json::value(tensor.type.ToString()));
+  return types;
 }
 
 InterpreterTensor TensorOf(const TensorType& type, const std::vector<std::int64_t>& sizes,
@@ -209,7 +216,8 @@ Status LoadedExecutable::Run(std::span<const void* const> inputs,
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   STOKER_TRY(const auto binding, CurrentBinding());
   cpu::Queue queue(*device_, NumThreads());
-  STOKER_RETURN_IF_ERROR(executable_->Run(*frame->plan, *binding, {frame->inputs, outputs}, queue));
+  STOKER_RETURN_IF_ERROR(
+      executable_->Run(*frame->plan, *binding, {frame->inputs, outputs}, queue, host_.get()));
   STOKER_RETURN_IF_ERROR(queue.Wait());
   CopyInputsThatAreOutputs(*frame, outputs);
   if (Verifies()) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
@@ -252,7 +260,13 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
     const auto sizes = frame.views[i].sizes;
     inputs.push_back(TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, frame.views[i].data));
   }
-  STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs));
+  InterpretOptions options;
+  if (host_ != nullptr) {
+    options.extern_call = [&](const Node& node, auto operands, auto results) {
+      return InterpretHostCall(graph, plan, *host_, node, operands, results);
+    };
+  }
+  STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs, options));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (outputs[i] == nullptr) continue;  // The input itself.
     const InterpreterTensor actual =
@@ -287,20 +301,21 @@ Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> i
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   STOKER_TRY(const auto binding, CurrentBinding());
   cpu::Queue queue(*device_, NumThreads());
-  STOKER_TRY(const auto profile,
-             executable_->Profile(*frame->plan, *binding, {frame->inputs, outputs}, queue));
+  STOKER_TRY(
+      const auto profile,
+      executable_->Profile(*frame->plan, *binding, {frame->inputs, outputs}, queue, host_.get()));
   CopyInputsThatAreOutputs(*frame, outputs);
-  const std::vector<SizedLaunch>& launched = frame->plan->sizes.launches;
-  json::array launches;
-  for (std::size_t i = 0; i < profile.size(); ++i) {
-    launches.push_back({{"label", profile[i].label},
-                        {"kernel", launched[i].kernel},
-                        {"us", profile[i].microseconds},
-                        {"flops", launched[i].flops},
-                        {"bytes", launched[i].bytes}});
+  json::array steps;
+  for (const StepProfile& step : profile) {
+    const json::value kernel = step.kernel ? json::value(*step.kernel) : json::value(nullptr);
+    steps.push_back({{"label", step.label},
+                     {"kernel", kernel},
+                     {"us", step.microseconds},
+                     {"flops", step.flops},
+                     {"bytes", step.bytes}});
   }
   ReturnFrame(std::move(frame));
-  return json::serialize(launches);
+  return json::serialize(steps);
 }
 
 std::string_view LoadedExecutable::PreparedFrom() const {
@@ -321,6 +336,17 @@ std::string LoadedExecutable::DescribeJson() const {
   for (const OutputSpec& output : artifact.plan.outputs) {
     outputs.push_back({{"type", output.type.ToString()}, {"same_as_input", output.same_as_input}});
   }
+  std::size_t launches = 0;
+  json::array host_calls;
+  for (const PlanStep& step : artifact.plan.steps) {
+    if (const auto* call = std::get_if<HostCall>(&step)) {
+      host_calls.push_back({{"target", call->target},
+                            {"operands", TypesOf(call->operands)},
+                            {"results", TypesOf(call->results)}});
+    } else {
+      ++launches;
+    }
+  }
   return json::serialize(json::object{{"request_key", obtained_.request_key.ToHex()},
                                       {"source", obtained_.source},
                                       {"miss_reason", obtained_.miss_reason},
@@ -330,7 +356,7 @@ std::string LoadedExecutable::DescribeJson() const {
                                       {"recorded_compile_s", obtained_.recorded_compile_seconds},
                                       {"load_s", load_seconds_},
                                       {"kernels_unique", artifact.kernels.size()},
-                                      {"launches", artifact.plan.launches.size()},
+                                      {"launches", launches},
                                       {"prepare_launches", artifact.plan.prepare.size()},
                                       {"arena_bytes", artifact.plan.arena_bytes.ToString()},
                                       {"prepared_bytes", artifact.plan.prepared_bytes.ToString()},
@@ -338,6 +364,7 @@ std::string LoadedExecutable::DescribeJson() const {
                                       {"repairs", repairs()},
                                       {"repaired_parameter", repaired_parameter_.load()},
                                       {"verification", VerificationText()},
+                                      {"host_calls", std::move(host_calls)},
                                       {"inputs", std::move(inputs)},
                                       {"outputs", std::move(outputs)}});
 }

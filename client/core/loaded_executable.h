@@ -17,6 +17,7 @@
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/queue.h"
 #include "runtime/executable.h"
+#include "runtime/host.h"
 
 namespace stoker {
 
@@ -34,6 +35,8 @@ class LoadedExecutable {
                                                         std::optional<Graph> verified_against,
                                                         std::shared_ptr<PreparedStore> prepared);
 
+  // Runs the plan's host calls, from now on; null: nobody does. Not for concurrent use with Run.
+  void SetHost(std::unique_ptr<Host> host) { host_ = std::move(host); }
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions);
   void Unbind();
   // Inputs of parameters may be null. Not for concurrent use with Bind. Parameters that were found
@@ -89,6 +92,7 @@ class LoadedExecutable {
   double load_seconds_ = 0;
   cpu::Device* device_ = nullptr;
   std::unique_ptr<Executable> executable_;
+  std::unique_ptr<Host> host_;  // May be null.
   mutable std::mutex binding_mutex_;
   std::shared_ptr<const Binding> binding_;  // Guarded by it while calls run.
   std::atomic<std::int64_t> repairs_{0};

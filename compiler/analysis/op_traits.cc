@@ -28,6 +28,7 @@ bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand) {
     case OpRole::kContraction:
     case OpRole::kAttention:
     case OpRole::kOrdered:
+    case OpRole::kExtern:
       return true;
     case OpRole::kIndexed:
       // The other operands are index values, or read where the result is.
@@ -36,7 +37,6 @@ bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand) {
     case OpRole::kVirtual:
     case OpRole::kAssemble:
     case OpRole::kReduce:
-    case OpRole::kExtern:
       return false;
     case OpRole::kPointwise: {
       // Kernels compute 16-bit floats in f32: their bits exist in memory only.

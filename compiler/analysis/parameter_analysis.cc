@@ -48,6 +48,8 @@ std::vector<bool> FindPrepared(const Graph& graph) {
       all = all && graph.type(operand).shape.IsStatic();
     }
     if (!all) continue;
+    // What the host framework runs may draw random numbers, or know of more than its operands.
+    if (node.kind == OpKind::kExternCall) continue;
     // Padding needs zeros, which only the arena of calls keeps.
     if (node.kind == OpKind::kConvolution) continue;
     const OpRole role = RoleOf(graph, node);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "protocol/artifact/artifact.h"
 #include "protocol/artifact/format.h"
 #include "protocol/artifact/trailer.h"
@@ -12,6 +14,9 @@ constexpr std::size_t kDimBytes = 9;
 constexpr std::size_t kTypeBytes = 2;
 constexpr std::size_t kBufferBytes = 1 + 4 + 2 * kDimBytes;
 constexpr std::size_t kLaunchBytes = 4 + kDimBytes + 8 + 8 + 8 + 8 + 8 + 2 * kDimBytes;
+constexpr std::size_t kHostTensorBytes = kTypeBytes + kBufferBytes;
+constexpr std::size_t kHostCallBytes = 3 * 8;
+constexpr std::size_t kStepBytes = 1 + std::min(kLaunchBytes, kHostCallBytes);
 constexpr std::size_t kGuardBytes = 1 + 4 + 4 + 8 + 8 + kDimBytes;
 constexpr std::size_t kKernelBytes = 2 * Digest::kSize + 8;
 constexpr std::size_t kConstantBytes = Digest::kSize + 8;
@@ -101,8 +106,35 @@ Status Get(ByteReader& in, Launch* out) {
   return Get("launch.bytes", in, &out->bytes);
 }
 
-Status GetLaunches(std::string_view field, ByteReader& in, std::vector<Launch>* out) {
-  STOKER_TRY(const std::uint64_t count, in.Count(field, kLaunchBytes));
+Status Get(std::string_view field, ByteReader& in, std::vector<HostTensor>* out) {
+  STOKER_TRY(const std::uint64_t count, in.Count(field, kHostTensorBytes));
+  out->resize(count);
+  for (HostTensor& tensor : *out) {
+    STOKER_RETURN_IF_ERROR(Get(field, in, &tensor.type));
+    STOKER_RETURN_IF_ERROR(Get(in, &tensor.buffer));
+  }
+  return Ok();
+}
+
+Status Get(ByteReader& in, HostCall* out) {
+  STOKER_TRY(const std::string_view target, in.Bytes("host_call.target", kMaxTargetBytes));
+  out->target = std::string(target);
+  STOKER_RETURN_IF_ERROR(Get("host_call.operands", in, &out->operands));
+  return Get("host_call.results", in, &out->results);
+}
+
+Status Get(ByteReader& in, PlanStep* out) {
+  STOKER_TRY(const std::uint8_t work, in.U8("step.work"));
+  if (work == kLaunchStep) return Get(in, &out->emplace<Launch>());
+  if (work == kHostCallStep) return Get(in, &out->emplace<HostCall>());
+  return Wrong("step.work", "is " + std::to_string(work) + ", which is none.");
+}
+
+// A list of launches, or of steps.
+template <typename Element>
+Status GetList(std::string_view field, std::size_t min_bytes, ByteReader& in,
+               std::vector<Element>* out) {
+  STOKER_TRY(const std::uint64_t count, in.Count(field, min_bytes));
   out->resize(count);
   for (std::size_t i = 0; i < out->size(); ++i) {
     const Status status = Get(in, &(*out)[i]);
@@ -136,8 +168,8 @@ Status Get(ByteReader& in, LaunchPlan* out) {
   STOKER_RETURN_IF_ERROR(Get("plan.arena_zero_bytes", in, &out->arena_zero_bytes));
   STOKER_RETURN_IF_ERROR(Get("plan.prepared_bytes", in, &out->prepared_bytes));
   STOKER_RETURN_IF_ERROR(Get("plan.prepare_arena_bytes", in, &out->prepare_arena_bytes));
-  STOKER_RETURN_IF_ERROR(GetLaunches("plan.prepare", in, &out->prepare));
-  return GetLaunches("plan.launches", in, &out->launches);
+  STOKER_RETURN_IF_ERROR(GetList("plan.prepare", kLaunchBytes, in, &out->prepare));
+  return GetList("plan.steps", kStepBytes, in, &out->steps);
 }
 
 Status Get(ByteReader& in, Guard* out) {

@@ -30,23 +30,45 @@ void Put(const Guard& guard, ByteWriter& out) {
   Put(guard.expr, out);
 }
 
+void Put(const BufferRef& buffer, ByteWriter& out) {
+  out.U8(static_cast<std::uint8_t>(buffer.kind));
+  out.U32(buffer.index);
+  Put(buffer.offset, out);
+  Put(buffer.size, out);
+}
+
 void Put(const Launch& launch, ByteWriter& out) {
   out.U32(launch.kernel);
   Put(launch.tasks, out);
   out.I64(launch.min_tasks_per_chunk);
   out.I64(launch.scratch_bytes);
   out.U64(launch.buffers.size());
-  for (const BufferRef& buffer : launch.buffers) {
-    out.U8(static_cast<std::uint8_t>(buffer.kind));
-    out.U32(buffer.index);
-    Put(buffer.offset, out);
-    Put(buffer.size, out);
-  }
+  for (const BufferRef& buffer : launch.buffers) Put(buffer, out);
   out.U64(launch.dims.size());
   for (const SymDim& dim : launch.dims) Put(dim, out);
   out.Bytes(launch.label);
   Put(launch.flops, out);
   Put(launch.bytes, out);
+}
+
+void Put(const std::vector<HostTensor>& tensors, ByteWriter& out) {
+  out.U64(tensors.size());
+  for (const HostTensor& tensor : tensors) {
+    Put(tensor.type, out);
+    Put(tensor.buffer, out);
+  }
+}
+
+void Put(const PlanStep& step, ByteWriter& out) {
+  if (const auto* launch = std::get_if<Launch>(&step)) {
+    out.U8(kLaunchStep);
+    return Put(*launch, out);
+  }
+  const auto& call = std::get<HostCall>(step);
+  out.U8(kHostCallStep);
+  out.Bytes(call.target);
+  Put(call.operands, out);
+  Put(call.results, out);
 }
 
 void Put(const LaunchPlan& plan, ByteWriter& out) {
@@ -67,8 +89,8 @@ void Put(const LaunchPlan& plan, ByteWriter& out) {
   Put(plan.prepare_arena_bytes, out);
   out.U64(plan.prepare.size());
   for (const Launch& launch : plan.prepare) Put(launch, out);
-  out.U64(plan.launches.size());
-  for (const Launch& launch : plan.launches) Put(launch, out);
+  out.U64(plan.steps.size());
+  for (const PlanStep& step : plan.steps) Put(step, out);
 }
 
 }  // namespace

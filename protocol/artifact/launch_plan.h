@@ -1,11 +1,13 @@
 // LaunchPlan: what an executable does in one call.
 //
-// A plan has two lists of launches. `prepare` runs once per binding of the parameters and fills
-// the prepared buffers (packed weights, folded constants); `launches` runs in every call.
+// A plan has two lists. `prepare`, of launches, runs once per binding of the parameters and fills
+// the prepared buffers (packed weights, folded constants); `steps`, of launches and of calls of the
+// host framework, run in every call.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "protocol/base/digest.h"
@@ -19,7 +21,7 @@ namespace stoker {
 enum class BufferKind : std::uint8_t {
   kInput = 0,         // index: graph input
   kOutput = 1,        // index: graph output
-  kArena = 2,         // offset in the per-call arena; valid in `launches` only
+  kArena = 2,         // offset in the per-call arena; valid in `steps` only
   kPrepared = 3,      // offset in the prepared arena, which lives as long as the binding
   kConstant = 4,      // index into the artifact's constants
   kPrepareArena = 5,  // offset in the temporary arena of `prepare`
@@ -45,6 +47,23 @@ struct Launch {
   SymDim bytes;
 };
 
+// A tensor that the host framework reads or writes: row-major, all of its buffer.
+struct HostTensor {
+  TensorType type;
+  BufferRef buffer;
+};
+
+// An op that the host framework runs: what a graph's extern_call is. It reads the operands, then
+// writes the results, which lie in the arena or in outputs and overlap with nothing that it reads
+// or writes.
+struct HostCall {
+  std::string target;  // The extern_call's: which op, in the host framework's own words.
+  std::vector<HostTensor> operands;
+  std::vector<HostTensor> results;
+};
+
+using PlanStep = std::variant<Launch, HostCall>;
+
 struct OutputSpec {
   TensorType type;  // Row-major.
   // >= 0: the output is this graph input, unchanged; nothing writes it and the caller returns the
@@ -65,7 +84,7 @@ struct LaunchPlan {
   SymDim prepared_bytes;
   SymDim prepare_arena_bytes;
   std::vector<Launch> prepare;
-  std::vector<Launch> launches;
+  std::vector<PlanStep> steps;
 };
 
 }  // namespace stoker

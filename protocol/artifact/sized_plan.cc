@@ -1,5 +1,6 @@
 #include "protocol/artifact/sized_plan.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "protocol/artifact/kernel_abi.h"
@@ -114,20 +115,71 @@ Result<SizedLaunch> SizeLaunch(const Launch& launch, const Extents& extents,
   return sized;
 }
 
-Result<std::vector<SizedLaunch>> SizeLaunches(std::string_view field,
-                                              const std::vector<Launch>& launches,
-                                              const Extents& extents, const SymBindings& bindings) {
-  std::vector<SizedLaunch> sized;
-  sized.reserve(launches.size());
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    Result<SizedLaunch> launch = SizeLaunch(launches[i], extents, bindings);
-    if (!launch.ok()) {
-      return launch.error().WithContext(std::string(field) + "[" + std::to_string(i) + "] (" +
-                                        launches[i].label + ")");
-    }
-    sized.push_back(std::move(launch).value());
+Result<SizedBuffer> SizeHostTensor(const HostTensor& tensor, const Extents& extents,
+                                   const SymBindings& bindings, std::vector<std::int64_t>* sizes) {
+  STOKER_TRY(const std::int64_t bytes, TensorBytes("host_call.type", tensor.type, bindings, sizes));
+  STOKER_TRY(const SizedBuffer buffer, SizeBuffer(tensor.buffer, extents, bindings));
+  if (buffer.size != bytes) {
+    return InvalidArgument("Field 'buffer.size' is " + std::to_string(buffer.size) +
+                           "; a tensor of type " + tensor.type.ToString() + " has " +
+                           std::to_string(bytes) + " bytes.");
   }
+  return buffer;
+}
+
+bool Overlap(const SizedBuffer& a, const SizedBuffer& b) {
+  return a.kind == b.kind && a.index == b.index && a.offset < b.offset + b.size &&
+         b.offset < a.offset + a.size;
+}
+
+Result<SizedHostCall> SizeHostCall(const HostCall& call, const Extents& extents,
+                                   const SymBindings& bindings) {
+  SizedHostCall sized;
+  std::vector<SizedBuffer> used;
+  const auto size_all = [&](std::string_view what, const std::vector<HostTensor>& tensors,
+                            bool written, std::vector<SizedBuffer>& out) -> Status {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const Result<SizedBuffer> buffer =
+          SizeHostTensor(tensors[i], extents, bindings, &sized.sizes);
+      const std::string name = std::string(what) + " " + std::to_string(i);
+      if (!buffer.ok()) return buffer.error().WithContext(name);
+      if (written &&
+          std::ranges::any_of(used, [&](const SizedBuffer& b) { return Overlap(b, *buffer); })) {
+        return InvalidArgument("Field 'buffer.offset' is " + std::to_string(buffer->offset) +
+                               ": it overlaps with another operand or result.")
+            .WithContext(name);
+      }
+      used.push_back(*buffer);
+      out.push_back(*buffer);
+    }
+    return Ok();
+  };
+  STOKER_RETURN_IF_ERROR(size_all("operand", call.operands, false, sized.operands));
+  STOKER_RETURN_IF_ERROR(size_all("result", call.results, true, sized.results));
   return sized;
+}
+
+Error AtStep(const Error& error, std::string_view field, std::size_t index,
+             const std::string& label) {
+  return error.WithContext(std::string(field) + "[" + std::to_string(index) + "] (" + label + ")");
+}
+
+Status SizeSteps(const std::vector<PlanStep>& steps, const Extents& extents,
+                 const SymBindings& bindings, SizedPlan* sized) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (const auto* launch = std::get_if<Launch>(&steps[i])) {
+      Result<SizedLaunch> made = SizeLaunch(*launch, extents, bindings);
+      if (!made.ok()) return AtStep(made.error(), "plan.steps", i, launch->label);
+      sized->launches.push_back(*std::move(made));
+      continue;
+    }
+    const auto& call = std::get<HostCall>(steps[i]);
+    Result<SizedHostCall> made = SizeHostCall(call, extents, bindings);
+    if (!made.ok()) return AtStep(made.error(), "plan.steps", i, call.target);
+    made->launches_before = sized->launches.size();
+    sized->host_calls.push_back(*std::move(made));
+  }
+  return Ok();
 }
 
 // Constants and what does not depend on symbols.
@@ -166,7 +218,7 @@ Result<SizedPlan> SizePlan(const Artifact& artifact, const SymBindings& bindings
              Evaluate("plan.arena_zero_bytes", plan.arena_zero_bytes, bindings, sized.arena_bytes));
   static std::atomic<std::uint64_t> last_serial = 0;
   sized.serial = ++last_serial;
-  STOKER_TRY(sized.launches, SizeLaunches("plan.launches", plan.launches, extents, bindings));
+  STOKER_RETURN_IF_ERROR(SizeSteps(plan.steps, extents, bindings, &sized));
   return sized;
 }
 
@@ -183,7 +235,13 @@ Result<SizedPrepare> SizePrepare(const Artifact& artifact) {
   SizedPrepare sized;
   sized.prepared_bytes = extents.prepared;
   sized.prepare_arena_bytes = extents.prepare_arena;
-  STOKER_TRY(sized.launches, SizeLaunches("plan.prepare", plan.prepare, extents, {}));
+  for (std::size_t i = 0; i < plan.prepare.size(); ++i) {
+    Result<SizedLaunch> launch = SizeLaunch(plan.prepare[i], extents, {});
+    if (!launch.ok()) {
+      return AtStep(launch.error(), "plan.prepare", i, plan.prepare[i].label);
+    }
+    sized.launches.push_back(*std::move(launch));
+  }
   return sized;
 }
 

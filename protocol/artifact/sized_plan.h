@@ -29,11 +29,19 @@ struct SizedLaunch {
   std::int64_t bytes = 0;
 };
 
+struct SizedHostCall {
+  std::size_t launches_before = 0;  // It runs when so many of the plan's launches have.
+  std::vector<SizedBuffer> operands;
+  std::vector<SizedBuffer> results;
+  std::vector<std::int64_t> sizes;  // Of all dims of each operand, then of each result.
+};
+
 struct SizedPlan {
   std::uint64_t serial = 0;  // No other plan that was sized in this process has it.
   std::int64_t arena_bytes = 0;
   std::int64_t arena_zero_bytes = 0;
-  std::vector<SizedLaunch> launches;
+  std::vector<SizedLaunch> launches;                    // Those of the plan's steps.
+  std::vector<SizedHostCall> host_calls;                // The same.
   std::vector<std::vector<std::int64_t>> output_sizes;  // One per graph output.
 };
 
@@ -49,7 +57,8 @@ inline constexpr std::int64_t kMaxArenaBytes = std::int64_t{1} << 42;
 inline constexpr std::int64_t kMaxScratchBytes = std::int64_t{1} << 28;  // Per thread.
 
 // InvalidArgument when a symbol is not bound, a size is negative, or a buffer does not lie inside
-// its arena, input, output or constant; the message names the launch and the operand.
+// its arena, input, output or constant, a buffer of a host call is not the size of its tensor, or a
+// result of one overlaps with what the call reads or writes; the message names step and operand.
 Result<SizedPlan> SizePlan(const Artifact& artifact, const SymBindings& bindings);
 Result<SizedPrepare> SizePrepare(const Artifact& artifact);
 

@@ -101,7 +101,7 @@ Status CheckBuffer(const BufferRef& buffer, const Artifact& artifact, bool prepa
   const LaunchPlan& plan = artifact.plan;
   const auto misplaced = [&](std::string_view what) {
     return Wrong("buffer.kind", "names " + std::string(what) + " in " +
-                                    (preparing ? "plan.prepare." : "plan.launches."));
+                                    (preparing ? "plan.prepare." : "plan.steps."));
   };
   bool indexed = true;
   switch (buffer.kind) {
@@ -177,14 +177,57 @@ Status CheckLaunch(const Launch& launch, const Artifact& artifact, bool preparin
   return Ok();
 }
 
-Status CheckLaunches(std::string_view field, const std::vector<Launch>& launches,
-                     const Artifact& artifact, bool preparing,
+bool MayHostWrite(BufferKind kind) {
+  return kind == BufferKind::kArena || kind == BufferKind::kOutput;
+}
+
+Status CheckHostTensor(const HostTensor& tensor, const Artifact& artifact,
+                       const std::set<std::uint32_t>& bound) {
+  for (const SymDim& dim : tensor.type.shape) {
+    STOKER_RETURN_IF_ERROR(CheckSymbols("host_call.type", dim, bound));
+  }
+  STOKER_RETURN_IF_ERROR(CheckBuffer(tensor.buffer, artifact, false));
+  STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.offset", tensor.buffer.offset, bound));
+  return CheckSymbols("buffer.size", tensor.buffer.size, bound);
+}
+
+Status CheckHostCall(const HostCall& call, const Artifact& artifact,
                      const std::set<std::uint32_t>& bound) {
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    const Status status = CheckLaunch(launches[i], artifact, preparing, bound);
-    if (!status.ok()) {
-      return status.error().WithContext(std::string(field) + "[" + std::to_string(i) + "]");
+  if (call.target.empty()) return Wrong("host_call.target", "is empty.");
+  if (call.results.empty()) return Wrong("host_call.results", "is empty.");
+  for (const HostTensor& operand : call.operands) {
+    STOKER_RETURN_IF_ERROR(CheckHostTensor(operand, artifact, bound));
+  }
+  for (const HostTensor& result : call.results) {
+    if (!MayHostWrite(result.buffer.kind)) {
+      return Wrong("buffer.kind", "of a host call's result names what is only read.");
     }
+    STOKER_RETURN_IF_ERROR(CheckHostTensor(result, artifact, bound));
+  }
+  return Ok();
+}
+
+Error InList(const Error& error, std::string_view field, std::size_t index) {
+  return error.WithContext(std::string(field) + "[" + std::to_string(index) + "]");
+}
+
+Status CheckPrepare(const Artifact& artifact) {
+  const std::vector<Launch>& launches = artifact.plan.prepare;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const Status status = CheckLaunch(launches[i], artifact, true, {});
+    if (!status.ok()) return InList(status.error(), "plan.prepare", i);
+  }
+  return Ok();
+}
+
+Status CheckSteps(const Artifact& artifact, const std::set<std::uint32_t>& bound) {
+  const std::vector<PlanStep>& steps = artifact.plan.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto* launch = std::get_if<Launch>(&steps[i]);
+    const Status status = launch != nullptr
+                              ? CheckLaunch(*launch, artifact, false, bound)
+                              : CheckHostCall(std::get<HostCall>(steps[i]), artifact, bound);
+    if (!status.ok()) return InList(status.error(), "plan.steps", i);
   }
   return Ok();
 }
@@ -255,10 +298,10 @@ Status ValidateArtifact(const Artifact& artifact) {
     STOKER_RETURN_IF_ERROR(CheckGuard(guard, plan, &bound));
   }
   STOKER_RETURN_IF_ERROR(CheckSignature(plan, bound));
-  STOKER_RETURN_IF_ERROR(CheckLaunches("plan.prepare", plan.prepare, artifact, true, {}));
+  STOKER_RETURN_IF_ERROR(CheckPrepare(artifact));
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepared_bytes", plan.prepared_bytes, {}));
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepare_arena_bytes", plan.prepare_arena_bytes, {}));
-  STOKER_RETURN_IF_ERROR(CheckLaunches("plan.launches", plan.launches, artifact, false, bound));
+  STOKER_RETURN_IF_ERROR(CheckSteps(artifact, bound));
   STOKER_RETURN_IF_ERROR(SizePrepare(artifact));
   // Plans over symbols are sized, and checked, per set of symbol values.
   if (bound.empty()) STOKER_RETURN_IF_ERROR(SizePlan(artifact, {}));

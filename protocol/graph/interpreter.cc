@@ -96,7 +96,7 @@ Result<InterpreterTensor> EmptyResult(const TensorType& type, const SymBindings&
   return InterpreterTensor::Zeros(type.dtype, std::move(shape));
 }
 
-Status EvaluateNode(Evaluation& e) {
+Status EvaluateNode(Evaluation& e, const InterpretOptions& options) {
   switch (RowOf(e.node.kind).result) {
     case ResultRule::kSame:
     case ResultRule::kBool:
@@ -113,6 +113,7 @@ Status EvaluateNode(Evaluation& e) {
     case ResultRule::kIndexing:
       return InterpretIndexing(e);
     case ResultRule::kExtern:
+      if (options.extern_call) return options.extern_call(e.node, e.operands, e.results);
       return Unimplemented("'" + e.attributes().String(AttrName::kTarget) +
                            "' runs in the host framework, not in the interpreter.");
   }
@@ -214,7 +215,7 @@ Result<std::vector<InterpreterTensor>> Interpret(const Graph& graph,
       if (!empty.ok()) return in_node(empty.error());
       e.results.push_back(*std::move(empty));
     }
-    if (Status status = EvaluateNode(e); !status.ok()) return in_node(status.error());
+    if (Status status = EvaluateNode(e, options); !status.ok()) return in_node(status.error());
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       StoreAs(e.results[i].dtype, options.round_to_dtype, e.results[i]);
       if (uses[node.results[i]] > 0) values[node.results[i]] = std::move(e.results[i]);

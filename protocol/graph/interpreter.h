@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,11 +37,16 @@ inline constexpr std::int64_t kMaxInterpreterElements = INT64_C(1) << 30;
 
 struct InterpretOptions {
   bool round_to_dtype = false;
+  // Runs an extern_call: fills in the elements of the results, which come with dtype, shape and
+  // zeros. Empty: nobody does.
+  std::function<Status(const Node& node, std::span<const InterpreterTensor* const> operands,
+                       std::span<InterpreterTensor> results)>
+      extern_call = {};
 };
 
 // Symbols are bound from the inputs' shapes. An input of another shape, rank or dtype is an error
-// that names it; so are an extern_call, and sizes for which a node has no meaning (a slice beyond
-// its operand).
+// that names it; so are an extern_call that nobody runs, and sizes for which a node has no meaning
+// (a slice beyond its operand).
 Result<std::vector<InterpreterTensor>> Interpret(const Graph& graph,
                                                  std::span<const InterpreterTensor> inputs,
                                                  const InterpretOptions& options = {});

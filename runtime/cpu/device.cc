@@ -34,9 +34,10 @@ Result<DeviceMemory> Device::AllocateWith(std::string_view contents) {
 }
 
 std::unique_ptr<const stoker::LaunchList> Device::Ready(
-    std::span<const SizedLaunch> launches, const ArenaUse& arena, const AddressLayout& layout,
+    std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+    const ArenaUse& arena, const AddressLayout& layout,
     std::span<const std::shared_ptr<const LoadedKernel>> kernels) const {
-  return std::make_unique<const LaunchList>(launches, arena, layout, kernels);
+  return std::make_unique<const LaunchList>(launches, pauses, arena, layout, kernels);
 }
 
 std::unique_ptr<stoker::ContentWatch> Device::Watch(std::span<const Bytes> regions,

@@ -21,7 +21,8 @@ class Device final : public stoker::Device {
   Result<DeviceMemory> Allocate(std::int64_t bytes) override;
   Result<DeviceMemory> AllocateWith(std::string_view contents) override;
   std::unique_ptr<const LaunchList> Ready(
-      std::span<const SizedLaunch> launches, const ArenaUse& arena, const AddressLayout& layout,
+      std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+      const ArenaUse& arena, const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) const override;
   std::unique_ptr<stoker::ContentWatch> Watch(std::span<const Bytes> regions,
                                               stoker::Queue& queue) override;

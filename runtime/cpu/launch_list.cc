@@ -13,10 +13,12 @@ std::int64_t Padded(std::int64_t bytes) {
 
 }  // namespace
 
-LaunchList::LaunchList(std::span<const SizedLaunch> launches, const ArenaUse& arena,
-                       const AddressLayout& layout,
+LaunchList::LaunchList(std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+                       const ArenaUse& arena, const AddressLayout& layout,
                        std::span<const std::shared_ptr<const LoadedKernel>> kernels)
-    : arena_(arena), arena_address_(layout.IndexOf(arena.kind)) {
+    : pauses_(pauses.begin(), pauses.end()),
+      arena_(arena),
+      arena_address_(layout.IndexOf(arena.kind)) {
   for (const SizedLaunch& launch : launches) {
     const auto& kernel = static_cast<const Kernel&>(*kernels[launch.kernel]);
     const Entry& entry =

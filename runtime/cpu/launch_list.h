@@ -31,11 +31,12 @@ class LaunchList final : public stoker::LaunchList {
     std::int64_t chunks() const { return tasks / min_tasks_per_chunk; }
   };
 
-  LaunchList(std::span<const SizedLaunch> launches, const ArenaUse& arena,
-             const AddressLayout& layout,
+  LaunchList(std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+             const ArenaUse& arena, const AddressLayout& layout,
              std::span<const std::shared_ptr<const LoadedKernel>> kernels);
 
   std::span<const Entry> entries() const { return entries_; }
+  std::span<const std::size_t> pauses() const { return pauses_; }  // After how many entries.
   std::span<const Operand> OperandsOf(const Entry& entry) const {
     return std::span(operands_).subspan(entry.first_operand, entry.operands);
   }
@@ -50,6 +51,7 @@ class LaunchList final : public stoker::LaunchList {
 
  private:
   std::vector<Entry> entries_;
+  std::vector<std::size_t> pauses_;
   std::vector<Operand> operands_;
   std::vector<std::int64_t> dims_;
   ArenaUse arena_;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "protocol/artifact/kernel_abi.h"
@@ -60,8 +61,9 @@ class ListRun {
         scratch_(memory + layout.scratch),
         table_(reinterpret_cast<void**>(memory + layout.table)) {}
 
-  void All(std::vector<double>* seconds) {
-    for (const LaunchList::Entry& entry : list_.entries()) {
+  // Entries [first, last).
+  void Range(std::size_t first, std::size_t last, std::vector<double>* seconds) {
+    for (const LaunchList::Entry& entry : list_.entries().subspan(first, last - first)) {
       if (seconds == nullptr) {
         One(entry);
         continue;
@@ -105,18 +107,21 @@ ThreadPool::Team Queue::Gather(std::int64_t pieces) const {
 }
 
 Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
-                  std::vector<double>* seconds) {
+                  Pauses* pauses, std::vector<double>* seconds) {
   const auto& list = static_cast<const LaunchList&>(launches);
+  STOKER_CHECK(list.pauses().empty() || pauses != nullptr);
   const ArenaUse& use = list.arena();
-  ThreadPool::Team team = Gather(list.max_chunks());
-  const WorkingMemory layout(list, team.threads());
+  std::optional<ThreadPool::Team> team(Gather(list.max_chunks()));
+  const WorkingMemory layout(list, team->threads());
+  const std::size_t first_pause =
+      list.pauses().empty() ? list.entries().size() : list.pauses().front();
   std::byte*& arena_address = addresses[list.arena_address()];
   if (use.kind == BufferKind::kPrepareArena) {
     // Once in the life of a binding: not worth keeping.
     STOKER_TRY(const Region memory, Region::Allocate(layout.bytes));
     arena_address = memory.data();
     const WithFlushMode whole(FlushMode{});
-    ListRun(list, addresses, team, memory.data(), layout).All(seconds);
+    ListRun(list, addresses, *team, memory.data(), layout).Range(0, first_pause, seconds);
     return Ok();
   }
   STOKER_TRY(Arena arena, device_.arenas_.Take(layout.bytes));
@@ -125,8 +130,31 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
     std::memset(arena_address, 0, static_cast<std::size_t>(use.zero_bytes));
     arena.last_user = use.user;
   }
-  ListRun(list, addresses, team, arena_address, layout).All(seconds);
+  ListRun(list, addresses, *team, arena_address, layout).Range(0, first_pause, seconds);
+  Status status = Ok();
+  if (!list.pauses().empty()) {
+    const int threads = team->threads();
+    team.reset();
+    status = RunFromFirstPause(list, addresses, arena_address, threads, *pauses, seconds);
+  }
   device_.arenas_.Return(std::move(arena));
+  return status;
+}
+
+Status Queue::RunFromFirstPause(const LaunchList& list, std::span<std::byte*> addresses,
+                                std::byte* memory, int threads, Pauses& pauses,
+                                std::vector<double>* seconds) {
+  const WorkingMemory layout(list, threads);
+  for (std::size_t i = 0; i < list.pauses().size(); ++i) {
+    STOKER_RETURN_IF_ERROR(pauses.At(i, addresses));
+    const bool is_last = i + 1 == list.pauses().size();
+    const std::size_t begin = list.pauses()[i];
+    const std::size_t end = is_last ? list.entries().size() : list.pauses()[i + 1];
+    if (begin == end) continue;
+    // No more than there is scratch for.
+    ThreadPool::Team team = device_.threads_.Gather(threads);
+    ListRun(list, addresses, team, memory, layout).Range(begin, end, seconds);
+  }
   return Ok();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/cpu/device.h"
+#include "runtime/cpu/launch_list.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/queue.h"
 
@@ -19,7 +20,7 @@ class Queue final : public stoker::Queue {
 
   // In the caller's FlushMode; what is prepared, whoever prepares it, with denormal numbers, for
   // others take it.
-  Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
+  Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
              std::vector<double>* seconds) override;
   Status Wait() override { return Ok(); }
 
@@ -28,6 +29,12 @@ class Queue final : public stoker::Queue {
   ThreadPool::Team Gather(std::int64_t pieces) const;
 
  private:
+  // The pauses and what follows them, on at most `threads` threads. During a pause the queue holds
+  // no workers: what happens there has threads of its own.
+  Status RunFromFirstPause(const LaunchList& list, std::span<std::byte*> addresses,
+                           std::byte* memory, int threads, Pauses& pauses,
+                           std::vector<double>* seconds);
+
   Device& device_;
   const int threads_;
 };

@@ -258,15 +258,6 @@ row("dropout in a checkpoint, as images lie", lambda: lambda x: kept(twice_dropp
 row("random numbers of sizes in a checkpoint", lambda: lambda x: kept(
     lambda y: torch.rand_like(y * 2) * y.sin() + torch.randn_like(y), x) + F.dropout(x, 0.5, True),
     (rand(4, 6).requires_grad_(),), grad=True)
-
-
-@torch.library.custom_op("stoker_test_calls::noisy", mutates_args=())
-def noisy(x: torch.Tensor) -> torch.Tensor:
-    return x + torch.rand_like(x)
-
-
-noisy.register_fake(torch.empty_like)
-row("a custom operator that draws", lambda: lambda x: noisy((x @ x.T).tanh()) + F.dropout(x @ x.T, 0.5, True), (X,))
 row("a branch that draws", lambda: lambda x: torch.cond(
     x.sum() > 0, lambda y: y * torch.rand(4, 6), lambda y: y + torch.rand(4, 6), (x * 2,)) + F.dropout(x, 0.5, True), (X,))
 row("random", lambda: lambda x: (torch.rand(3), torch.randn_like(x) + x, x.bernoulli(0.5)), (X.abs(),), (X.abs(),))

@@ -21,7 +21,7 @@ std::string Sealed(std::string_view body) {
   return std::move(out).Take();
 }
 
-// y = f(x, packed w, c) over one symbolic dim.
+// y = f(x, packed w, c) over one symbolic dim, and an op of the host on a part of it.
 Artifact Sample() {
   const SymDim s0 = *SymDim::Parse("s0");
   const SymDim bytes = *SymDim::Parse("32*s0");
@@ -42,14 +42,14 @@ Artifact Sample() {
   plan.input_roles = {InputRole::kActivation, InputRole::kParameter};
   plan.outputs = {{.type = *TensorType::Parse("f32[s0,8]")},
                   {.type = plan.inputs[1], .same_as_input = 1}};
-  plan.arena_bytes = bytes;
+  plan.arena_bytes = *SymDim::Parse("64*s0");
   plan.prepared_bytes = SymDim(256);
   Launch& pack = plan.prepare.emplace_back();
   pack.tasks = SymDim(1);
   pack.buffers = {{BufferKind::kInput, 1, SymDim(0), SymDim(256)},
                   {BufferKind::kPrepared, 0, SymDim(0), SymDim(256)}};
   pack.label = "pack";
-  Launch& run = plan.launches.emplace_back();
+  Launch run;
   run.kernel = 1;
   run.tasks = s0;
   run.scratch_bytes = 512;
@@ -60,6 +60,11 @@ Artifact Sample() {
                  {BufferKind::kOutput, 0, SymDim(0), bytes}};
   run.dims = {s0};
   run.label = "matmul+bias";
+  HostCall host;
+  host.target = "aten.sort.values";
+  host.operands = {{plan.inputs[0], {BufferKind::kArena, 0, SymDim(0), bytes}}};
+  host.results = {{plan.inputs[0], {BufferKind::kArena, 0, bytes, bytes}}};
+  plan.steps = {run, host};
   return artifact;
 }
 

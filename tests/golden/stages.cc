@@ -37,7 +37,8 @@ std::string LoopsText(const PipelineResult& pipeline) {
   std::string text;
   std::vector<std::string> seen;
   for (const Step& step : pipeline.program.steps) {
-    const std::string loops = ToString(step.func);
+    if (step.func() == nullptr) continue;
+    const std::string loops = ToString(*step.func());
     if (std::find(seen.begin(), seen.end(), loops) != seen.end()) continue;
     text += "kernel " + std::to_string(seen.size()) + ": " + step.label + "\n" + loops;
     seen.push_back(loops);

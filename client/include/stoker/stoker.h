@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define STOKER_ABI_VERSION 3
+#define STOKER_ABI_VERSION 4
 STOKER_API uint32_t stoker_abi_version(void);
 STOKER_API const char* stoker_version(void); /* "0.1.0" */
 
@@ -302,7 +302,8 @@ STOKER_API void stoker_executable_free(stoker_executable* executable);
  * "lookup_s", "compile_s", "load_s", "recorded_compile_s",
  * "kernels_unique", "launches", "prepare_launches", "arena_bytes", "prepared_bytes",
  * "prepared_from", "repairs", "repaired_parameter",
- * "verification": ""|"pending"|"verified"|"refused", "inputs": [...], "outputs": [...]}. */
+ * "verification": ""|"pending"|"verified"|"refused", "host_calls": [{"target", "operands",
+ * "results"}], "inputs": [...], "outputs": [...]}. */
 STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
                                                      char** json);
 
@@ -336,6 +337,18 @@ STOKER_API uint64_t stoker_sample(const void* const* data, const size_t* sizes, 
  * last one, as a position among the parameters. */
 STOKER_API int64_t stoker_executable_repairs(const stoker_executable* executable);
 
+/* Runs an op of the host framework: an extern_call of the graph, number `call` in "host_calls" of
+ * the description, whose "target" says which. All tensors are row-major and at addresses that hold
+ * for the call alone; `sizes` has all dims of each operand, then of each result. Called by
+ * stoker_executable_run on its thread; the results are written when it returns. Anything but 0 ends
+ * the run with FAILED_PRECONDITION. */
+typedef int32_t (*stoker_host_fn)(void* context, size_t call, const void* const* operands,
+                                  void* const* results, const int64_t* sizes);
+/* What runs such ops from now on; NULL: nothing does, and executables that have any do not run. Not
+ * concurrently with stoker_executable_run on the same executable. */
+STOKER_API void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn call,
+                                           void* context);
+
 /* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in
  * order (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values
  * of the graph's symbols in order, `outputs` row-major buffers; NULL for an output that is an input
@@ -346,7 +359,8 @@ STOKER_API stoker_status* stoker_executable_run(stoker_executable* executable,
                                                 const int64_t* dims, size_t num_dims,
                                                 void* const* outputs, size_t num_outputs);
 
-/* One run with each launch timed: JSON list of {"label", "kernel", "us", "flops", "bytes"}. */
+/* One run with each launch and each host call timed: JSON list of {"label", "kernel" (null: a host
+ * call, whose label is its target), "us", "flops", "bytes"}. */
 STOKER_API stoker_status* stoker_executable_profile(stoker_executable* executable,
                                                     const void* const* inputs, size_t num_inputs,
                                                     const int64_t* dims, size_t num_dims,

@@ -81,7 +81,6 @@ Grouping Fuser::Run() && {
       case OpRole::kView:
       case OpRole::kVirtual:
       case OpRole::kContraction:
-      case OpRole::kExtern:
         break;
       case OpRole::kPointwise:
       case OpRole::kAssemble:
@@ -94,6 +93,9 @@ Grouping Fuser::Run() && {
         break;
       case OpRole::kOrdered:
         StartGroup(id, GroupKind::kOrdered);
+        break;
+      case OpRole::kExtern:
+        StartGroup(id, GroupKind::kHost);
         break;
     }
   }

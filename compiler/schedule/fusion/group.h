@@ -1,4 +1,5 @@
-// Group: nodes that become one kernel, and where in its iteration space each is computed.
+// Group: nodes that become one kernel (or one call of the host framework), and where in its
+// iteration space each is computed.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ enum class GroupKind : std::uint8_t {
   kContraction,  // A dot_general or convolution with its epilogue.
   kAttention,
   kOrdered,  // cumulative, sort, top_k, scatter.
+  kHost,     // One extern_call, which is no kernel.
 };
 
 struct Group {

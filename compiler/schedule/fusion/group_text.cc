@@ -14,6 +14,8 @@ const char* Name(GroupKind kind) {
       return "attention";
     case GroupKind::kOrdered:
       return "ordered";
+    case GroupKind::kHost:
+      return "host";
   }
   return "";
 }

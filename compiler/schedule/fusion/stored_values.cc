@@ -105,6 +105,9 @@ void StorageDecision::NoteReaders(ValueId value) {
       }
       wanted = std::move(layout);
     }
+    if (reader.kind == OpKind::kExternCall && read.views.empty() && !values_.wanted[value]) {
+      values_.wanted[value] = Layout::RowMajor(graph_.type(value).shape.rank());
+    }
   }
 }
 

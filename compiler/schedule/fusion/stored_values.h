@@ -15,7 +15,8 @@ namespace stoker {
 struct StoredValues {
   std::vector<bool> stored;        // Per value; results of views and constants never are.
   std::vector<bool> read_by_call;  // Per value: a launch of `launches` reads it.
-  std::vector<std::optional<Layout>> wanted;  // Per value: the layout its convolutions want.
+  std::vector<std::optional<Layout>> wanted;  // Per value: how its convolutions,
+                                              // else the host framework, want it.
 };
 
 StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping,

@@ -102,7 +102,7 @@ Status Lowering::LowerAttention(const Group& group) {
       func.batch * func.heads * func.queries * func.keys * (2 * (func.head_dim + func.value_dim));
   for (const StorageId id : step.buffers) step.bytes = step.bytes + builder_.storage(id).bytes;
   step.label = "attention " + graph_.type(node.operands[0]).ToString();
-  step.func = std::move(func);
+  step.work = std::move(func);
   builder_.Append(std::move(step));
   // What is wanted elsewhere besides is a copy.
   for (std::size_t i = 1; i < fixed.size(); ++i) {

@@ -319,7 +319,7 @@ Status Lowering::FinishContraction(Group& group, ContractionParts& parts) {
     step.bytes = step.bytes + builder_.storage(id).bytes;
   step.label = parts.label + " " + m.ToString() + "x" + n.ToString() + "x" + k.ToString();
   step.buffers = parts.operands.buffers;
-  step.func = std::move(func);
+  step.work = std::move(func);
   builder_.Append(std::move(step));
   return Ok();
 }

@@ -157,7 +157,7 @@ Status Lowering::BuildLoop(Group& group, std::vector<Root>& roots, bool may_add_
   Step step;
   step.flops = FlopsOf(func);
   step.bytes = BytesOf(func, loops.buffers(), builder_);
-  step.func = std::move(func);
+  step.work = std::move(func);
   step.buffers = loops.buffers();
   step.prepared = group.prepared;
   step.label = label + " " + graph_.type(roots[0].value).ToString();

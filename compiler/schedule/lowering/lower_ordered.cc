@@ -59,7 +59,7 @@ void Lowering::AppendOrdered(KernelFunc func, std::vector<StorageId> buffers, co
                              bool prepared) {
   Step step;
   for (const StorageId id : buffers) step.bytes = step.bytes + builder_.storage(id).bytes;
-  step.func = std::move(func);
+  step.work = std::move(func);
   step.buffers = std::move(buffers);
   step.prepared = prepared;
   step.label = std::string(Name(node.kind)) + " " + graph_.type(node.results[0]).ToString();

@@ -90,7 +90,7 @@ Status Lowering::AppendPack(ContractionParts& parts, const PackSource& source, S
   step.label = "pack " + func.n.ToString();
   for (const SymDim& k : func.k) step.label += "x" + k.ToString();
   step.prepared = prepared;
-  step.func = std::move(func);
+  step.work = std::move(func);
   builder_.Append(std::move(step));
   return Ok();
 }
@@ -169,7 +169,8 @@ Result<StorageId> Lowering::PackRhs(ContractionParts& parts, bool prepared) {
   for (const PackSource& source : sources) {
     STOKER_RETURN_IF_ERROR(AppendPack(parts, source, packed, offset, once));
     offset = offset + SymDim::FloorDiv(source.n, layout.nr) * panel;
-    elements = elements + PackedElements(std::get<PackFunc>(builder_.program().steps.back().func));
+    elements =
+        elements + PackedElements(std::get<PackFunc>(*builder_.program().steps.back().func()));
   }
   // The same matrix packed the same way is packed once.
   std::vector<Step>& steps = builder_.program().steps;
@@ -177,7 +178,7 @@ Result<StorageId> Lowering::PackRhs(ContractionParts& parts, bool prepared) {
   for (std::size_t i = first; i < steps.size(); ++i) {
     name += " " + std::to_string(steps[i].buffers[0]) + " " +
             (steps[i].buffers.size() > 2 ? std::to_string(steps[i].buffers[2]) : "-") + "\n" +
-            ToString(steps[i].func);
+            ToString(*steps[i].func());
   }
   const auto known = packed_.find(name);
   if (known != packed_.end()) {

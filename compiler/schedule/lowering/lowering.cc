@@ -47,6 +47,8 @@ Status Lowering::LowerGroup(const Group& group) {
       return LowerAttention(group);
     case GroupKind::kOrdered:
       return LowerOrdered(group);
+    case GroupKind::kHost:
+      return LowerHost(group);
   }
   CheckFailed("unknown group kind", __FILE__, __LINE__);
 }
@@ -95,7 +97,11 @@ std::vector<StorageId> Lowering::AddFixedStorages(ValueId value, bool prepared, 
     output_written_[i] = true;
   }
   const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
-  if (wanted) storages.push_back(builder_.Add(value, BufferKind::kArena, 0, *wanted));
+  // An output lies so already, or could not.
+  const bool is_like_output = wanted && wanted->IsRowMajor();
+  if (wanted && !(is_like_output && (!storages.empty() || !outputs_fit))) {
+    storages.push_back(builder_.Add(value, BufferKind::kArena, 0, *wanted));
+  }
   return storages;
 }
 

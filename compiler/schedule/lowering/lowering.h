@@ -120,6 +120,11 @@ class Lowering {
   Result<std::vector<Address>> ScatterIndices(const Node& node, const IndexSpace& space,
                                               const ElementIndex& batch, bool prepared);
 
+  // lower_host.cc
+  Status LowerHost(const Group& group);
+  // Where the elements of `value` lie row-major, after a copy if need be.
+  Result<StorageId> RowMajorStorage(ValueId value);
+
   Error AtNode(const Error& error, NodeId node) const;
 
   const ScheduledGraph& scheduled_;

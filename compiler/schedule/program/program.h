@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "compiler/ir/kernel_func.h"
@@ -24,8 +25,16 @@ struct Storage {
   SymDim bytes;
 };
 
+// An op that the host framework runs, on row-major tensors without a halo: the step's buffers are
+// the operands, then the results.
+struct HostOp {
+  std::string target;
+  std::vector<TensorType> operands;
+  std::vector<TensorType> results;
+};
+
 struct Step {
-  KernelFunc func;
+  std::variant<KernelFunc, HostOp> work;
   std::vector<StorageId> buffers;  // In operand order.
   // Elements into buffer i where the kernel's operand starts; empty: 0 for all.
   std::vector<SymDim> offsets;
@@ -33,6 +42,8 @@ struct Step {
   std::string label;
   SymDim flops;
   SymDim bytes;
+
+  const KernelFunc* func() const { return std::get_if<KernelFunc>(&work); }  // Null: a host op's.
 };
 
 struct Program {

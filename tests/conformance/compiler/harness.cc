@@ -16,6 +16,7 @@
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/queue.h"
 #include "runtime/executable.h"
+#include "tests/conformance/compiler/test_host.h"
 #include "tests/unit/compiler/codegen/tile_emulation.h"
 #include "tests/unit/compiler/codegen/x86_targets.h"
 
@@ -87,6 +88,16 @@ std::vector<std::string> BytesOf(const std::vector<InterpreterTensor>& tensors) 
   return bytes;
 }
 
+InterpretOptions WithTestHost() {
+  InterpretOptions options;
+  options.extern_call = [](const Node&, std::span<const InterpreterTensor* const> operands,
+                           std::span<InterpreterTensor> results) -> Status {
+    Weave(operands, results);
+    return Ok();
+  };
+  return options;
+}
+
 Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
                                                const std::vector<InterpreterTensor>& inputs,
                                                int threads) {
@@ -139,7 +150,8 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
       outputs.push_back(plan.outputs[i].same_as_input >= 0 ? nullptr : memory[i].data());
     }
     cpu::Queue queue(SharedDevice(), team);
-    STOKER_RETURN_IF_ERROR(executable->Run(*ready, *binding, {pointers, outputs}, queue));
+    TestHost host(plan);
+    STOKER_RETURN_IF_ERROR(executable->Run(*ready, *binding, {pointers, outputs}, queue, &host));
     if (!before.empty() && memory != before) {
       return Internal("Another number of threads gives other bits.");
     }
@@ -174,7 +186,8 @@ Result<std::vector<Call>> InterpretCalls(const Graph& graph,
   for (const std::vector<InterpreterTensor>& inputs : calls) {
     Call call;
     call.inputs = Rounded(inputs);
-    STOKER_TRY(const std::vector<InterpreterTensor> outputs, Interpret(graph, call.inputs));
+    STOKER_TRY(const std::vector<InterpreterTensor> outputs,
+               Interpret(graph, call.inputs, WithTestHost()));
     call.outputs = Rounded(outputs);
     interpreted.push_back(std::move(call));
   }
@@ -256,7 +269,8 @@ std::string CompareCandidates(const Target& target, const Graph& graph,
   if (!pipeline.ok()) return "pipeline: " + pipeline.error().message;
   for (const Step& step : pipeline->program.steps) {
     const auto at = static_cast<std::size_t>(&step - pipeline->program.steps.data());
-    const auto candidates = Candidates(step.func, target);
+    if (step.func() == nullptr) continue;
+    const auto candidates = Candidates(*step.func(), target);
     if (!candidates.ok()) return "candidates: " + candidates.error().message;
     const std::uint32_t kernel = pipeline->kernels.kernel_of[at];
     if (ToString(candidates->front()) != ToString(pipeline->kernels.kernels[kernel])) {
@@ -383,7 +397,10 @@ Outcome CheckCandidates(std::string_view text, std::uint64_t seed) {
 
 std::vector<std::string> LabelsOf(const Artifact& artifact) {
   std::vector<std::string> labels;
-  for (const Launch& launch : artifact.plan.launches) labels.push_back(launch.label);
+  for (const PlanStep& step : artifact.plan.steps) {
+    const auto* launch = std::get_if<Launch>(&step);
+    labels.push_back(launch != nullptr ? launch->label : std::get<HostCall>(step).target);
+  }
   return labels;
 }
 

@@ -74,7 +74,7 @@ std::vector<OpKind> AllKinds() {
   std::vector<OpKind> kinds;
   for (int i = 0; i < kNumOpKinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
-    // extern_call is the host framework's.
+    // extern_call is the host framework's: host_call_test.cc.
     if (kind != OpKind::kExternCall) kinds.push_back(kind);
   }
   return kinds;

@@ -8,6 +8,10 @@ import re
 
 import torch
 
+from stoker.graph.host_call import HostCall
+from stoker.graph.program import filled
+from stoker.pytorch.operators import overload_of
+
 TORCH_DTYPES = {
     "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
     "i64": torch.int64, "i32": torch.int32, "i16": torch.int16, "i8": torch.int8,
@@ -17,7 +21,11 @@ FLOATS = ("f64", "f32", "f16", "bf16")
 _NODE = re.compile(r"\s*(?P<results>%\S+(?:, %\S+)*) = (?P<op>\w+)\((?P<operands>[^)]*)\)(?P<rest>.*) : "
                    r"(?P<types>\w+\[[^\]]*\](?:, \w+\[[^\]]*\])*)$")
 _TYPE = re.compile(r"(\w+)\[([^\]]*)\]")
-_ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|[^,}\s]+)")
+_ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|\"(?:[^\"\\]|\\.)*\"|[^,}\s]+)")
+
+
+def _places(order, rank):
+    return [order.index(dim) for dim in range(rank)] if order else list(range(rank))
 
 
 def parse_types(text):
@@ -30,7 +38,7 @@ def _attribute(text):
     if text.startswith("["):
         return [int(item) for item in text[1:-1].split(",") if item]
     if text.startswith('"'):
-        return text[1:-1]
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
     if text in ("true", "false"):
         return text == "true"
     try:
@@ -126,6 +134,17 @@ class _Evaluator:
             return self.attributes[name]
         except KeyError:
             raise AttributeError(name) from None
+
+    def op_extern_call(self, *operands):
+        call = HostCall.parse(self.target)
+        given = [
+            operand.to(TORCH_DTYPES[dtype]).permute(_places(order, operand.dim()))
+            for operand, dtype, order in zip(operands, self.dtypes, call.orders, strict=True)]
+        found = overload_of(call.operator)(*filled(given, call.arguments), **filled(given, call.keywords))
+        results = [found if place is None else found[place] for place, _ in call.results]
+        return [
+            widen(result.permute(order or list(range(result.dim()))))
+            for result, (_, order) in zip(results, call.results)]
 
     def run(self, op):
         shapes = {tuple(x.shape) for x in self.operands}

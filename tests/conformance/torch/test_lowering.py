@@ -1,13 +1,16 @@
 """Segments, eager operators between them, layouts, aliasing, sizes: what lowering does beyond operators."""
 
 import operator
+import re
 
 import pytest
 import torch
 
-from lowered import lowered, run_program, segments_of
-from stoker.graph.program import Copy, EagerCall
-from stoker.lowering import draws
+from lowered import graph_of, lowered, run_program, segments_of
+from stoker.graph.host_call import HostCall, NoHostCall
+from stoker.graph.program import Copy, EagerCall, Slot
+from stoker.lowering.draws import is_random, may_draw
+from stoker.lowering.lower import lower
 
 
 def steps_of(program):
@@ -37,19 +40,76 @@ def test_supported_graph_is_one_segment():
     assert steps_of(program) == ["Segment"] and not program.fallbacks
 
 
-def test_operator_without_mapping_splits_once():
+def calls_of(program):
+    """What segments call of PyTorch."""
+    return [HostCall.parse(re.search(r'target="(.*)"}', line)[1].replace('\\"', '"'))
+            for segment in segments_of(program) for line in segment.text.splitlines() if "extern_call(" in line]
+
+
+def test_operator_without_mapping_is_called_inside_the_one_segment():
     program = check(lambda x: torch.linalg.inv(x[:, :3] + torch.eye(3)) * 2, X)
-    assert steps_of(program).count("Segment") == 2
+    assert steps_of(program).count("Segment") == 1
+    assert [call.operator for call in calls_of(program)] == ["aten.linalg_inv_ex.default"]
     assert list(program.fallbacks) == ["aten.linalg_inv_ex.default"]
 
 
-def test_independent_eager_operators_share_one_split():
+def test_operators_before_and_after_all_kernels_stay_outside():
+    def function(x):
+        ahead = torch.linalg.matrix_exp(torch.linalg.matrix_exp(x))
+        behind = torch.linalg.matrix_exp(ahead / 20 + 1)
+        return torch.linalg.matrix_exp(behind), ahead
+
+    program = check(function, torch.eye(3) / 20)
+    assert steps_of(program).count("Segment") == 1 and not calls_of(program)
+    assert list(program.fallbacks) == ["aten.linalg_matrix_exp.default"]
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: torch.kthvalue(torch.linalg.matrix_exp((x + 1)[:, :3] / 20).t(), 2)[0] * 2,
+    lambda x: torch.linalg.qr(x.t() + 1)[0].sin() + torch.linalg.qr(x.t() + 1)[1].sum(),
+    lambda x: torch.linalg.matrix_exp((x + 1)[:, :3].t() / 20) * 2 + torch.linalg.matrix_exp(x[:, 1:] / 30 + 1) * 3,
+    lambda x: torch.linalg.matrix_exp((x + 1)[:, :1].expand(3, 3) / 20) * 2,
+    lambda x: torch.ops.aten.searchsorted.Tensor((x + 1).sort()[0], x * 2, right=True) + 1,
+    lambda x: torch.ops.aten.searchsorted.Scalar((x[0] + 1).sort()[0], 2.5) + 1])
+@pytest.mark.parametrize("x", [X, (X.t().contiguous() / 2).t(), X[:, ::2].repeat(1, 2)], ids=["plain", "transposed", "copied"])
+def test_calls_see_tensors_as_in_eager(function, x):
+    program = check(function, x)
+    assert steps_of(program).count("Segment") == 1
+
+
+def test_call_with_arguments_longer_than_a_target_cuts():
+    from stoker.graph import host_call
+
+    places = list(range(host_call.MAX_BYTES))
+    with pytest.raises(host_call.NoHostCall, match="more than 4096"):
+        host_call.HostCall("aten.f.default", places, {}, [], [[None, None]]).text()
+
+
+@pytest.mark.parametrize("argument", [
+    None, True, 3, -2.5, float("inf"), 1e300, "text \\ \"", torch.float16, torch.strided, torch.channels_last,
+    torch.device("cpu"), [1, [2, None]], Slot(0)])
+def test_arguments_of_calls_are_the_same_after_a_round_trip(argument):
+    call = HostCall("aten.f.default", [argument], {"name": argument}, [None, (1, 0)], [(None, None), (2, (1, 0))])
+    assert HostCall.parse(call.text()) == call
+    assert HostCall.parse(call.text()).text() == call.text()
+
+
+@pytest.mark.parametrize("text", [
+    "", "nonsense", "{}", "[1]", '{"op":"aten.f"}',
+    '{"op":"a","arguments":[{"torch":"save"}],"keywords":[],"orders":[],"results":[]}',
+    '{"op":"a","arguments":[],"keywords":[],"orders":[[0,0]],"results":[]}'])
+def test_other_targets_are_refused(text):
+    with pytest.raises(NoHostCall, match="no call of an operator"):
+        HostCall.parse(text)
+
+
+def test_independent_operators_share_one_segment():
     def function(x):
         a, b = x[:, :3] + torch.eye(3), x[:, 1:] + 2 * torch.eye(3)
         return torch.linalg.inv(a * 2) + torch.linalg.inv(b * 3)
 
     program = check(function, X)
-    assert steps_of(program).count("Segment") == 2
+    assert steps_of(program).count("Segment") == 1 and len(calls_of(program)) == 2
 
 
 def test_complex_numbers_run_eagerly():
@@ -158,9 +218,40 @@ def test_dropout_of_narrow_floats_scales_as_eager_does():
     check_drawn(lambda x: dropout(x + 1)[0] * 2, X.bfloat16(), segments=1, atol=0.1)
 
 
-def test_draws_that_follow_values_split_and_keep_their_order():
-    check_drawn(
-        lambda x: torch.bernoulli(torch.sigmoid(x + 1)) + torch.rand_like(x + 1) + torch.randn_like(x * 3), X, segments=2)
+@pytest.mark.parametrize("function", [
+    lambda x: torch.bernoulli(torch.sigmoid(x + 1)) + torch.rand_like(x + 1) + torch.randn_like(x * 3),
+    lambda x: torch.rand_like(x + 1) + torch.bernoulli(torch.sigmoid(x + 1)) * 2 + torch.bernoulli(torch.sigmoid(x)),
+    lambda x: torch.poisson((torch.bernoulli(torch.sigmoid(x + 1)) + 1).t()).t() * 2 + torch.poisson(x + 2) * 3])
+def test_draws_that_follow_values_keep_their_order(function):
+    assert calls_of(check_drawn(function, X, segments=1))
+
+
+def test_draws_beside_complex_numbers_keep_their_order():
+    def function(x):
+        first = torch.bernoulli(torch.sigmoid(x + 1)) * 2
+        cut = torch.fft.rfft(first).abs() + 1
+        return torch.bernoulli(torch.sigmoid(cut)) + 1, torch.poisson(first + 1) * 2, torch.bernoulli(torch.sigmoid(x - 1))
+
+    check_drawn(function, X, segments=2)
+
+
+def test_draws_stay_outside_where_they_must():
+    gm = graph_of(lambda x: torch.bernoulli(torch.sigmoid(x + 1)) * 2, X)
+    assert steps_of(lower(gm, (), draws_inside=False)).count("Segment") == 2
+    assert steps_of(lower(gm, ())).count("Segment") == 1
+
+
+def test_index_out_of_bounds_is_told_before_what_an_operator_makes_of_it():
+    def function(i, x):
+        return torch.linalg.matrix_exp(x[i][:, :3] / 20) * 2
+
+    gm, program = lowered(function, torch.tensor([0, 1, 2]), X)
+    assert steps_of(program).count("Segment") == 1
+    text, = (segment.text for segment in segments_of(program))
+    call = next(line for line in text.splitlines() if "extern_call(" in line)
+    assert call.split("extern_call(")[1].split(")")[0].count("%") == 3  # What it is given, and two limits.
+    with pytest.raises(IndexError):
+        run_program(gm, program, [torch.tensor([0, 3, 2]), X])
 
 
 def test_dropout_of_nothing_and_without_training_draws_nothing():
@@ -172,9 +263,9 @@ def test_dropout_of_nothing_and_without_training_draws_nothing():
 
 
 def test_what_may_draw_keeps_its_place_among_draws():
-    assert not draws.may_draw(torch.ops.aten.add.Tensor) and not draws.may_draw(operator.getitem)
-    assert draws.may_draw(torch.ops.aten.rand_like.default) and draws.may_draw(torch.cond)
-    assert draws.is_random(torch.ops.aten.rand_like.default) and not draws.is_random(torch.cond)
+    assert not may_draw(torch.ops.aten.add.Tensor) and not may_draw(operator.getitem)
+    assert may_draw(torch.ops.aten.rand_like.default) and may_draw(torch.cond)
+    assert is_random(torch.ops.aten.rand_like.default) and not is_random(torch.cond)
 
 
 def test_a_draw_of_what_has_gaps_is_like_it():
@@ -342,7 +433,5 @@ def test_eager_call_takes_nested_arguments():
     def function(x):
         return torch._foreach_add([x, x * 2], 1.0)[1] + 1
 
-    program = check(function, X)
-    assert any(
-        isinstance(step, EagerCall) and step.target is not operator.getitem
-        for step in program.steps)
+    (_, first, second), = (call.arguments[0:1] + call.arguments[0] for call in calls_of(check(function, X)))
+    assert (first, second) == (Slot(0), Slot(1))

@@ -119,7 +119,7 @@ TEST_F(ExecutableTest, Run_ZeroBytesOfTheArena_AreZeroWhoeverUsedItBefore) {
   const std::uint32_t add = reader.Kernel("add");
   reader.artifact.plan.arena_bytes = 4 * kCount;
   reader.artifact.plan.arena_zero_bytes = 4 * kCount;
-  reader.artifact.plan.launches = {PlanBuilder::Launch(
+  reader.artifact.plan.steps = {PlanBuilder::Launch(
       add, kCount, {In(0, 4 * kCount), Arena(0, 4 * kCount), Out(0, 4 * kCount)}, {kCount})};
   const auto reads_zeros = Load(reader);
   const auto writes = Load(Chain(3, kCount, 1));
@@ -197,7 +197,7 @@ constexpr int kManyCalls = 10'000'000;
 TEST_F(ExecutableTest, Run_WeightWrittenUnderTheSameVersion_IsSeenAndPreparedAgain) {
   const auto first = Load(AddDoubledWeight(64));
   PlanBuilder second_builder = AddDoubledWeight(64);
-  second_builder.artifact.plan.launches.push_back(second_builder.artifact.plan.launches[0]);
+  second_builder.artifact.plan.steps.push_back(second_builder.artifact.plan.steps[0]);
   const auto second = Load(second_builder);
   const Floats a(64, 0);
   Floats w(64, 1);
@@ -260,7 +260,7 @@ TEST_F(ExecutableTest, BindParameters_OtherAddress_PreparesAgain) {
 TEST_F(ExecutableTest, BindParameters_TwoShapesOfTheSameWeights_ShareOnePreparedCopy) {
   // The same prepare list, another plan: here with one more launch.
   PlanBuilder second_builder = AddDoubledWeight(64);
-  second_builder.artifact.plan.launches.push_back(second_builder.artifact.plan.launches[0]);
+  second_builder.artifact.plan.steps.push_back(second_builder.artifact.plan.steps[0]);
   const auto first = Load(AddDoubledWeight(64));
   const auto second = Load(second_builder);
   const Floats w(64, 1);
@@ -402,9 +402,9 @@ TEST_F(ExecutableTest, Run_Scratch_IsPrivateToEachThread) {
   builder.Input({DType::kF32, Shape{SymDim(kRows), SymDim(kColumns)}});
   builder.Output({DType::kF32, Shape{SymDim(kRows)}});
   const std::uint32_t sum = builder.Kernel("scratch_sum");
-  builder.artifact.plan.launches = {PlanBuilder::Launch(
+  builder.artifact.plan.steps = {PlanBuilder::Launch(
       sum, kRows, {In(0, 4 * kRows * kColumns), Out(0, 4 * kRows)}, {kColumns})};
-  builder.artifact.plan.launches[0].scratch_bytes = 4 * kColumns;
+  std::get<Launch>(builder.artifact.plan.steps[0]).scratch_bytes = 4 * kColumns;
   const auto executable = Load(builder);
   std::shared_ptr<const Binding> binding;
   ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
@@ -452,7 +452,7 @@ TEST_F(ExecutableTest, Run_Constant_IsRead) {
   std::memcpy(bytes.data(), values.data(), 16);
   const std::uint32_t constant = builder.Constant(bytes);
   const std::uint32_t add = builder.Kernel("add");
-  builder.artifact.plan.launches = {
+  builder.artifact.plan.steps = {
       PlanBuilder::Launch(add, 4, {In(0, 16), ConstantAt(constant, 16), Out(0, 16)}, {4})};
   const auto executable = Load(builder);
   std::shared_ptr<const Binding> binding;
@@ -484,7 +484,7 @@ PlanBuilder Symbolic() {
   builder.Output(type);
   const std::uint32_t add = builder.Kernel("add");
   const SymDim bytes = SymDim(4) * n;
-  builder.artifact.plan.launches = {
+  builder.artifact.plan.steps = {
       PlanBuilder::Launch(add, n, {In(0, bytes), In(0, bytes), Out(0, bytes)}, {n})};
   builder.artifact.guards = GuardSet({Guard{GuardKind::kBindSymbol, 0, 0, 0, 0, {}}});
   return builder;
@@ -534,10 +534,131 @@ TEST_F(ExecutableTest, Profile_NamesEveryLaunchWithItsRates) {
           .value();
   ASSERT_EQ(profile.size(), 1U);
   EXPECT_EQ(profile[0].label, "test launch");
+  EXPECT_EQ(profile[0].kernel, 1U);
   EXPECT_GT(profile[0].microseconds, 0);
-  EXPECT_NEAR(profile[0].gflops_per_s * profile[0].microseconds, 1.0, 1e-9);  // 1000 flops.
-  EXPECT_NEAR(profile[0].gbytes_per_s * profile[0].microseconds, 12.0, 1e-9);
+  EXPECT_EQ(profile[0].flops, 1000);
+  EXPECT_EQ(profile[0].bytes, 12000);
   EXPECT_EQ(out[0], 3);
+}
+
+// Gives each element of the operand one more, and fails in call `fails_in`.
+class AddsOne final : public Host {
+ public:
+  Status Call(std::size_t call, std::span<const void* const> operands,
+              std::span<void* const> results, std::span<const std::int64_t> sizes) override {
+    calls.push_back(call);
+    if (call == fails_in) return Internal("It is enough.");
+    const auto* from = static_cast<const float*>(operands[0]);
+    auto* to = static_cast<float*>(results[0]);
+    for (std::int64_t i = 0; i < sizes[0]; ++i) to[i] = from[i] + 1;
+    return Ok();
+  }
+
+  std::vector<std::size_t> calls;
+  std::size_t fails_in = SIZE_MAX;
+};
+
+// Calls before, between and after launches: x + 1, doubled, + 1, + 1, doubled, + 1 over n floats.
+PlanBuilder WithHostCalls(std::int64_t n) {
+  PlanBuilder builder;
+  const TensorType type{DType::kF32, Shape{SymDim(n)}};
+  builder.Input(type);
+  builder.Output(type);
+  const std::uint32_t add = builder.Kernel("add");
+  const std::int64_t stride = (4 * n + 63) / 64 * 64;
+  LaunchPlan& plan = builder.artifact.plan;
+  plan.arena_bytes = 2 * stride;
+  const BufferRef even = Arena(0, 4 * n);
+  const BufferRef odd = Arena(stride, 4 * n);
+  const auto host = [&](const BufferRef& from, const BufferRef& to) {
+    return HostCall{"adds.one", {{type, from}}, {{type, to}}};
+  };
+  const auto doubled = [&](const BufferRef& from, const BufferRef& to) {
+    stoker::Launch launch = PlanBuilder::Launch(add, n, {from, from, to}, {n});
+    launch.min_tasks_per_chunk = 16;
+    return launch;
+  };
+  plan.steps = {host(In(0, 4 * n), even), doubled(even, odd), host(odd, even),
+                host(even, odd),          doubled(odd, even), host(even, Out(0, 4 * n))};
+  return builder;
+}
+
+TEST_F(ExecutableTest, Run_HostCalls_RunInOrderOverTheSameMemory) {
+  constexpr std::int64_t kCount = 5000;
+  const auto executable = Load(WithHostCalls(kCount));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
+  const Floats in(kCount, 3);
+  const std::array<const void*, 1> inputs = {in.data()};
+  for (const int threads : {1, 2, 0}) {
+    Floats out(kCount, -1);
+    AddsOne host;
+    Queue queue(*device_, threads);
+    const std::array<void*, 1> outputs = {out.data()};
+    const auto plan = executable->PlanFor({}).value();
+    ASSERT_TRUE(executable->Run(*plan, *binding, {inputs, outputs}, queue, &host).ok());
+    EXPECT_EQ(out, Floats(kCount, 21));
+    EXPECT_EQ(host.calls, (std::vector<std::size_t>{0, 1, 2, 3}));
+  }
+}
+
+TEST_F(ExecutableTest, Run_HostCallThatFails_EndsTheRunAndNotTheNext) {
+  const auto executable = Load(WithHostCalls(64));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
+  const Floats in(64, 3);
+  Floats out(64, -1);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  const auto plan = executable->PlanFor({}).value();
+  AddsOne host;
+  host.fails_in = 2;
+  Queue queue(*device_, 1);
+  const Status failed = executable->Run(*plan, *binding, {inputs, outputs}, queue, &host);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "It is enough.");
+  EXPECT_EQ(host.calls, (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(out, Floats(64, -1));
+  host.fails_in = SIZE_MAX;
+  ASSERT_TRUE(executable->Run(*plan, *binding, {inputs, outputs}, queue, &host).ok());
+  EXPECT_EQ(out, Floats(64, 21));
+}
+
+TEST_F(ExecutableTest, Run_HostCallsWithoutAHost_AreRefusedByName) {
+  const auto executable = Load(WithHostCalls(64));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
+  const Floats in(64, 3);
+  Floats out(64, -1);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  const Status status =
+      Call(*executable, *executable->PlanFor({}).value(), *binding, {inputs, outputs}, 1);
+  EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(status.error().message,
+            "The plan calls 'adds.one' of the host framework, and no host was given to run it.");
+}
+
+TEST_F(ExecutableTest, Profile_HostCalls_StandWhereTheyRan) {
+  const auto executable = Load(WithHostCalls(64));
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(Bind(*executable, {}, 0, &binding).ok());
+  const Floats in(64, 3);
+  Floats out(64, -1);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  AddsOne host;
+  Queue queue(*device_, 1);
+  const auto profile =
+      executable
+          ->Profile(*executable->PlanFor({}).value(), *binding, {inputs, outputs}, queue, &host)
+          .value();
+  ASSERT_EQ(profile.size(), 6U);
+  EXPECT_EQ(profile[0].label, "adds.one");
+  EXPECT_EQ(profile[0].kernel, std::nullopt);
+  EXPECT_EQ(profile[0].bytes, 2 * 4 * 64);
+  EXPECT_EQ(profile[1].kernel, 0U);
+  EXPECT_EQ(profile[5].label, "adds.one");
 }
 
 class RefusedLoad : public ExecutableTest {

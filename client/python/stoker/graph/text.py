@@ -148,6 +148,14 @@ class GraphText:
     def node(self, op, operands, attributes, dtype, shape):
         return self.nodes(op, operands, attributes, ((dtype, shape),))[0]
 
+    def extern_call(self, target, operands, types):
+        """An operator that PyTorch runs. Equal calls are not one: they may draw random numbers."""
+        quoted = target.replace("\\", "\\\\").replace('"', '\\"')
+        node = Node("extern_call", tuple(operands), f' {{target="{quoted}"}}')
+        self._made["extern_call", len(self._made)] = node
+        node.results = tuple(Value(node, dtype, shape) for dtype, shape in types)
+        return node.results
+
     # ---- Constants ------------------------------------------------------------------------------
 
     def constant(self, value, dtype, shape=()):
@@ -396,6 +404,11 @@ class GraphText:
             if known is None or known.min() < low or known.max() >= size:
                 self._checks.append((result, indices, low, size, message))
         return result
+
+    def limits(self):
+        """Of all indices checked so far."""
+        known = dict.fromkeys(indices for _, indices, *_ in self._checks)
+        return [self._limit(kind, indices) for indices in known for kind in ("minimum", "maximum")]
 
     def checks_of(self, nodes):
         """(an IndexCheck for everything checked that `nodes` compute, the limits that they ask for)."""

@@ -9,7 +9,7 @@ from ctypes import (
 from functools import cache
 from pathlib import Path
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 
 CODES = {
     1: "invalid argument", 2: "not found", 3: "unimplemented", 4: "resource exhausted",
@@ -58,6 +58,10 @@ class CompileOptions(Structure):
         ("progress_context", c_void_p)]
 
 
+# (context, number, operands, results, sizes): what runs operators of the host framework.
+HostFunction = CFUNCTYPE(
+    c_int32, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_void_p), POINTER(c_int64))
+
 _POINTERS = POINTER(c_void_p)
 _TEXT = POINTER(c_void_p)
 _INT64S = POINTER(c_int64)
@@ -104,6 +108,7 @@ _SIGNATURES = {
     "stoker_set_num_threads": (None, [c_int32]),
     "stoker_sample": (c_uint64, [c_void_p, c_void_p, c_size_t]),
     "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "stoker_executable_set_host": (None, [c_void_p, HostFunction, c_void_p]),
     "stoker_executable_unbind": (None, [c_void_p]),
     "stoker_executable_repairs": (c_int64, [c_void_p]),
     "stoker_executable_run": (
@@ -172,10 +177,20 @@ def check(status):
         raise StokerError(code, message)
 
 
+def free(status):
+    """Of a failure that something else tells."""
+    load().stoker_status_free(status)
+
+
 def take_text(call, *arguments):
     """The text that call(*arguments, &text) gives, which is freed."""
     text = c_void_p()
     check(call(*arguments, byref(text)))
+    return taken(text)
+
+
+def taken(text):
+    """What C's text says, which is freed."""
     try:
         return decode(ctypes.string_at(text.value))
     finally:
@@ -199,6 +214,6 @@ def make_handle(call, *arguments):
 
 
 __all__ = [
-    "ClientOptions", "CompileOptions", "LibraryNotFound", "ProgressFunction", "StokerError",
-    "check", "decode", "encode", "find_library", "find_program", "load", "make_handle", "sizeof",
-    "take_text"]
+    "ClientOptions", "CompileOptions", "HostFunction", "LibraryNotFound", "ProgressFunction", "StokerError",
+    "check", "decode", "encode", "find_library", "find_program", "free", "load", "make_handle", "sizeof",
+    "take_text", "taken"]

@@ -62,7 +62,8 @@ def _compile_once(gm, parameters, options, traced_s, note):
     build = None
     try:
         started = time.perf_counter()
-        program = lower(gm, parameters)
+        # The interpreter beside would draw once more.
+        program = lower(gm, parameters, draws_inside=not options.verify)
         record["mapping_s"] = time.perf_counter() - started
 
         def build(note=lambda *_: None):

@@ -26,7 +26,6 @@ _FILLS = frozenset((
 # Where checkpoints put an operator and its arguments behind others: what comes before them.
 _KEEPS_STATE = "run_and_save_rng_state"  # Gives (the generator's state, what the operator gives).
 _BEHIND = {_KEEPS_STATE: 0, "run_with_rng_state": 1}
-_PYTORCHS = frozenset(("aten", "prims"))
 
 
 def is_random(target):
@@ -35,11 +34,8 @@ def is_random(target):
 
 
 def may_draw(target):
-    """May it? Of operators that are not PyTorch's own, and of what runs a graph of its own, nobody says that it does
-    not: they keep their place among what draws."""
-    if isinstance(target, OpOverload) and target.namespace in _PYTORCHS:
-        return is_random(target)
-    return target is not operator.getitem
+    """May it? Of what runs a graph of its own nobody says that it does not: it keeps its place among what draws."""
+    return is_random(target) if isinstance(target, OpOverload) else target is not operator.getitem
 
 
 class _Draw(NamedTuple):

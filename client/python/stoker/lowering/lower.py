@@ -1,6 +1,7 @@
 """From an ATen graph to a Program: segments that Stoker compiles, operators that PyTorch runs.
 
-Every node has a level. Segment k holds the mapped nodes of level k; it runs after the eager operators
+An operator without a rule is a call in the middle of a segment, which cuts nothing (hosting.py), unless it has to run
+outside, or may as well. Every node has a level. Segment k holds the mapped nodes of level k; it runs after the eager operators
 of level k, which need only segments before k. So a graph without eager operators is one segment, and
 eager operators that do not depend on each other split it once. Reordering is sound because the graph is
 functional; operators that draw random numbers keep their order.
@@ -11,17 +12,20 @@ import operator
 import torch
 
 from ..aten_ops import RULES, Unsupported, require_kernel
+from ..graph.host_call import NoHostCall
 from ..graph.layout import DTYPES, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
 from ..graph.text import GraphText, Type, Value
 from ..pytorch.operators import look_at_real_tensors, schema_of
-from .draws import drawn_ahead, is_random, may_draw
+from . import hosting
+from .draws import drawn_ahead, is_random
 
 # Largest tensor that is computed while compiling, to recognize a mask.
 MAX_KNOWN_ELEMENTS = 1 << 22
 
 # A segment of these alone computes nothing: PyTorch makes views of them.
-_MOVES = frozenset(("reshape", "transpose", "slice", "broadcast_in_dim", "constant", "iota"))
+_MOVES = frozenset((
+    "reshape", "transpose", "slice", "broadcast_in_dim", "constant", "iota", "extern_call"))
 
 # What PyTorch checks while a graph runs: for PyTorch to say, and no work that a kernel could take over.
 _ASSERTIONS = frozenset((
@@ -30,17 +34,21 @@ _ASSERTIONS = frozenset((
 _NUMBERS = (bool, int, float)
 
 
-def lower(gm, parameters):
-    """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers."""
+def lower(gm, parameters, draws_inside=True):
+    """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers. `draws_inside`: may
+    segments draw random numbers?"""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
         gm, forced = drawn_ahead(gm)
+        unhosted = set()
         while True:
-            lowering = _Lowering(gm, set(parameters), forced)
+            lowering = _Lowering(gm, set(parameters), forced, unhosted, draws_inside)
             idle = lowering.idle_nodes()
-            if not idle:
+            apart = hosting.apart(list(lowering.hosted), lowering.outside) | idle & lowering.hosted.keys()
+            if not idle and not apart:
                 return lowering.program()
-            forced |= idle
+            forced |= idle - apart
+            unhosted |= apart
 
 
 def type_of(value):
@@ -79,6 +87,7 @@ class _Level:
         self.values = {}  # fx node -> Value, or list of what a rule gave.
         self.imports = []  # (fx node, Layout), in the order of the text's inputs.
         self.exports = {}  # fx node -> None: what is needed outside, in order.
+        self.last_draw = None  # What the last call that draws gave, as it lies.
 
     def argument(self, argument):
         """An fx argument as rules take it."""
@@ -138,6 +147,32 @@ class _Level:
                     result[index] = result[index]()
                 _check(node, result[index], out[index])
         self.values[node] = result
+
+    def host(self, node, results):
+        """The node as a call of PyTorch. `results`: of hosting.results_of."""
+        # Where an index is out of bounds, that is known before the operator is given what was read there. And numbers are
+        # drawn in order.
+        awaited = self.text.limits()
+        if hosting.draws(node) and self.last_draw is not None:
+            awaited.append(self.last_draw)
+        call, sources = hosting.call_of(node, results, len(awaited))
+        operands = []
+        for source in sources:
+            value = self._node_argument(source)
+            if not isinstance(value, Value):
+                raise Unsupported("a list of tensors used as a whole")
+            operands.append(self._physical(source, value))
+        layouts = [layout_of(value) for _, value in results]
+        types = [
+            (DTYPES[value.dtype], layout.shape if layout.order is None else layout.physical_shape)
+            for (_, value), layout in zip(results, layouts)]
+        made = self.text.extern_call(call.text(), operands + awaited, types)
+        if hosting.draws(node):
+            self.last_draw = made[0]
+        values = {
+            place: value if layout.order is None else self.text.transpose(value, layout.places)
+            for (place, _), layout, value in zip(results, layouts, made)}
+        self.values[node] = values[None] if None in values else values
 
     def live(self):
         """(positions of needed inputs, nodes, values to return, {fx node: its Value})."""
@@ -225,10 +260,13 @@ def _owner_of(node):
 
 
 class _Lowering:
-    def __init__(self, gm, parameters, forced):
+    def __init__(self, gm, parameters, forced, unhosted, draws_inside):
         self.gm = gm
         self.parameters = parameters
         self.forced = forced
+        self.unhosted = unhosted  # fx nodes that run outside although they could run inside.
+        self.draws_inside = draws_inside
+        self.hosted = {}  # fx node -> None: calls of PyTorch inside segments, in order.
         self.levels = []
         self.level_of = {}  # fx node -> level.
         self.outside = set()  # fx nodes that no segment makes: inputs, constants, eager results.
@@ -239,7 +277,8 @@ class _Lowering:
         self.fallbacks = {}
         self.closed = set()  # fx nodes that shapes alone decide.
         self.known = {}
-        self.last_random_level = 0
+        # The first level in which the next draw may be: inside a segment, or beside.
+        self.draws_from = {"inside": 0, "beside": 0}
         self.outputs = []
         self.views = []  # fx nodes of outputs that view inputs or other outputs: PyTorch makes them.
         for node in gm.graph.nodes:
@@ -285,6 +324,8 @@ class _Lowering:
         is_fallback = node.target is not operator.getitem and name not in _ASSERTIONS
         if node not in self.forced and is_fallback:
             self.fallbacks.setdefault(name, reason)
+            if node not in self.unhosted and self._host(node):
+                return
         self._run_eagerly(node)
 
     def _visit_output(self, node):
@@ -324,13 +365,38 @@ class _Lowering:
         values[node] = values[source][index]
         if source in self.closed:
             self.closed.add(node)
+        if source in self.hosted and hosting.draws(source):
+            self.need(node)
+
+    def _level_at(self, level):
+        while level >= len(self.levels):
+            self.levels.append(_Level(self))
+        return self.levels[level]
+
+    def _host(self, node):
+        """Makes it a call inside a segment; False where it cannot be one."""
+        results = hosting.results_of(node)
+        is_draw = hosting.draws(node)
+        if results is None or (is_draw and not self.draws_inside) or not hosting.may_lie_otherwise(node):
+            return False
+        level = max((self.level_of[source] for source in node.all_input_nodes), default=0)
+        if is_draw:
+            level = max(level, self.draws_from["inside"])
+        try:
+            self._level_at(level).host(node, results)
+        except (NoHostCall, Unsupported):
+            return False
+        self.level_of[node] = level
+        self.hosted[node] = None
+        if is_draw:
+            self.draws_from = {"inside": level, "beside": level + 1}
+            self.need(node)  # So that it runs, whatever becomes of its readers.
+        return True
 
     def _map(self, node, rule):
         sources = node.all_input_nodes
         level = max((self.level_of[source] for source in sources), default=0)
-        while level >= len(self.levels):
-            self.levels.append(_Level(self))
-        self.levels[level].map(node, rule)
+        self._level_at(level).map(node, rule)
         self.level_of[node] = level
         if all(source in self.closed for source in sources):
             self.closed.add(node)
@@ -342,8 +408,9 @@ class _Lowering:
                 source.meta.get("val"), _NUMBERS)
             level = max(level, self.level_of[source] + inside)
             self.need(source)
-        if may_draw(node.target):
-            level = self.last_random_level = max(level, self.last_random_level)
+        if hosting.draws(node):
+            level = max(level, self.draws_from["beside"])
+            self.draws_from = {"inside": level, "beside": level}
         self.level_of[node] = level
         self.outside.add(node)
         self.eager.setdefault(level, []).append(node)

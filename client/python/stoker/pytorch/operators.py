@@ -63,6 +63,12 @@ def operator_of(name):
         return None
 
 
+def overload_of(name):
+    """What str() gives as `name`, "aten.add.Tensor"; None if there is none."""
+    packet, _, overload = name.rpartition(".")
+    return getattr(operator_of(packet), overload, None)
+
+
 def schema_of(operator):
     """What an operator's arguments and results are; None where it has none, or is no operator."""
     return getattr(operator, "_schema", None)

@@ -16,6 +16,7 @@ from ..libstoker.client import report
 from . import release
 from .binding import Stamp
 from .gate import Gate
+from .host_calls import HostCalls
 from .profiling import collectors
 
 
@@ -58,6 +59,7 @@ class Executable:
         self._checks = segment.checks
         self._limits = ctypes.c_int64 * segment.limits
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
+        self._host = self._host_calls()
         self._gate = Gate()
         self._stamp = None
         self._binding = None  # A release.Binding: what is bound, while there is a stamp.
@@ -66,6 +68,15 @@ class Executable:
     def describe(self):
         return json.loads(
             library.take_text(self._library.stoker_executable_describe, self._handle))
+
+    def _host_calls(self):
+        """None where the plan has none."""
+        described = self.describe()["host_calls"]
+        if not described:
+            return None
+        host = HostCalls(described)
+        self._library.stoker_executable_set_host(self._handle, host.function, None)
+        return host
 
     def __call__(self, slots):
         """The output tensors, given the tensor of each slot. IndexOutOfBounds when an index is, and then what was
@@ -87,10 +98,15 @@ class Executable:
             first = ctypes.addressof(limits)
             for place in range(len(limits)):
                 results[len(buffers) + place] = first + 8 * place
-        if collectors or not self._run_if_bound(parameters, pointers, results):
-            with self._gate.alone():
-                self._bind(parameters)
-                (self._profile if collectors else self._run)(pointers, results)
+        try:
+            if collectors or not self._run_if_bound(parameters, pointers, results):
+                with self._gate.alone():
+                    self._bind(parameters)
+                    (self._profile if collectors else self._run)(pointers, results)
+        except Exception:
+            if self._checks and self._host is not None:
+                check_indices(self._checks, limits)  # An operator failed on what was read out of bounds.
+            raise
         if parameters and self._library.stoker_executable_repairs(self._handle) != self._repairs:
             self._note_repairs(parameters)
         if self._checks:
@@ -117,7 +133,14 @@ class Executable:
         if self._verifies:
             self._count_verification()
         if status:
+            self._fail(status)
+
+    def _fail(self, status):
+        error = self._host.take_error() if self._host is not None else None
+        if error is None:
             library.check(status)
+        library.free(status)
+        raise error  # The job's own.
 
     def _count_verification(self):
         outcome = self.describe()["verification"]
@@ -128,9 +151,12 @@ class Executable:
         report({f"artifacts_{outcome}": 1})
 
     def _profile(self, pointers, results):
-        launches = json.loads(library.take_text(
-            self._library.stoker_executable_profile, self._handle, pointers, len(pointers), None, 0, results,
-            len(results)))
+        text = ctypes.c_void_p()
+        status = self._library.stoker_executable_profile(
+            self._handle, pointers, len(pointers), None, 0, results, len(results), ctypes.byref(text))
+        if status:
+            self._fail(status)
+        launches = json.loads(library.taken(text))
         for collector in collectors:
             collector.extend(launches)
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/core/host_calls.h"
 #include "protocol/graph/graph_builder.h"
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
@@ -49,7 +50,7 @@ PlanBuilder DoubledOfAnySize() {
   builder.Output(type);
   const std::uint32_t add = builder.Kernel("add");
   const SymDim bytes = SymDim(4) * n;
-  builder.artifact.plan.launches = {
+  builder.artifact.plan.steps = {
       PlanBuilder::Launch(add, n, {cpu::In(0, bytes), cpu::In(0, bytes), cpu::Out(0, bytes)}, {n})};
   Guard bind;
   bind.kind = GuardKind::kBindSymbol;
@@ -170,6 +171,90 @@ TEST(LoadedExecutable, Run_VerifiedAndWrong_IsRefusedInEveryCall) {
                          "by 0.304604 of its length, more than 0.0001."));
     EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"refused")"));
   }
+}
+
+// What DoubledOfAnySize gives, and one more: out = host(in + in).
+PlanBuilder DoubledAndOneMore() {
+  PlanBuilder builder = DoubledOfAnySize();
+  LaunchPlan& plan = builder.artifact.plan;
+  const TensorType type = plan.inputs[0];
+  const SymDim bytes = SymDim(4) * SymDim::Symbol(0);
+  plan.arena_bytes = bytes;
+  std::get<Launch>(plan.steps[0]).buffers[2] = cpu::Arena(0, bytes);
+  plan.steps.push_back(
+      HostCall{"one more", {{type, cpu::Arena(0, bytes)}}, {{type, cpu::Out(0, bytes)}}});
+  return builder;
+}
+
+Graph DoubledAndOneMoreGraph() {
+  GraphBuilder builder("g");
+  const TensorType type{DType::kF32, Shape{SymDim::Symbol(0)}};
+  const ValueId x = builder.Input(type);
+  const ValueId doubled = builder.Add(OpKind::kAdd, std::array{x, x});
+  Attributes attributes;
+  attributes.Set(AttrName::kTarget, std::string("one more"));
+  const ValueId result =
+      builder.Add(OpKind::kExternCall, std::array{doubled}, std::move(attributes), type);
+  return builder.Build(std::array{result}).value();
+}
+
+// Counts its calls in *context; beyond the tenth it fails.
+std::int32_t OneMore(void* context, std::size_t call, const void* const* operands,
+                     void* const* results, const std::int64_t* sizes) {
+  if (call != 0 || ++*static_cast<int*>(context) > 10) return 1;
+  for (std::int64_t i = 0; i < sizes[0]; ++i) {
+    static_cast<float*>(results[0])[i] = static_cast<const float*>(operands[0])[i] + 1;
+  }
+  return 0;
+}
+
+TEST(LoadedExecutable, Run_HostCall_IsTheFunctionThatWasSet) {
+  const auto executable = Load(DoubledAndOneMore());
+  EXPECT_THAT(
+      executable->DescribeJson(),
+      HasSubstr(
+          R"("host_calls":[{"target":"one more","operands":["f32[s0]"],"results":["f32[s0]"]}])"));
+  int calls = 0;
+  executable->SetHost(std::make_unique<ForeignHost>(OneMore, &calls));
+  for (std::int64_t n = 1; n <= 10; ++n) {
+    EXPECT_THAT(Doubled(*executable, n), Each(static_cast<float>(2 * n + 1)));
+  }
+  EXPECT_EQ(calls, 10);
+  std::vector<float> data(3);
+  const std::array<const void*, 1> inputs = {data.data()};
+  const std::array<void*, 1> outputs = {data.data()};
+  const Status failed = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs);
+  EXPECT_EQ(failed.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(failed.error().message, "The host framework failed in host call 0.");
+  executable->SetHost(nullptr);
+  const Status nobody = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs);
+  EXPECT_EQ(nobody.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(nobody.error().message, HasSubstr("'one more' of the host framework"));
+}
+
+TEST(LoadedExecutable, Run_HostCall_IsInterpretedByTheSameFunction) {
+  const auto executable = Load(DoubledAndOneMore(), DoubledAndOneMoreGraph());
+  int calls = 0;
+  executable->SetHost(std::make_unique<ForeignHost>(OneMore, &calls));
+  EXPECT_THAT(Doubled(*executable, 4), Each(9.0F));
+  EXPECT_EQ(calls, 2);
+  EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"verified")"));
+}
+
+TEST(LoadedExecutable, Run_WarmHostCall_AllocatesNothing) {
+  const auto executable = Load(DoubledAndOneMore());
+  int calls = 0;
+  executable->SetHost(std::make_unique<ForeignHost>(OneMore, &calls));
+  const std::vector<float> in(64, 5);
+  std::vector<float> out(64);
+  const std::array<const void*, 1> inputs = {in.data()};
+  const std::array<void*, 1> outputs = {out.data()};
+  const std::array<std::int64_t, 1> sizes = {64};
+  ASSERT_TRUE(executable->Run(inputs, sizes, outputs).ok());
+  const std::int64_t before = AllocationCount();
+  const bool ran = executable->Run(inputs, sizes, outputs).ok();
+  EXPECT_EQ(AllocationCount(), before);
+  EXPECT_TRUE(ran);
 }
 
 TEST(LoadedExecutable, Run_FromManyThreads_GivesEachItsOwnResult) {

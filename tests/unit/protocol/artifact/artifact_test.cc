@@ -13,18 +13,19 @@ namespace {
 
 TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\2\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\3\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "9a7cf5d9a1889cd4664a3619ecb41dd03b8baa986d2d8f8b57ac6cc550b749ec");
+            "b80f38b07e47abf6c07b0d274bd3b802e4b8cf098b2144628853aa22fc519dd9");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  const auto decoded = DecodeArtifact(bytes);
+  auto decoded = DecodeArtifact(bytes);
   ASSERT_TRUE(decoded.ok()) << decoded.error().message;
   EXPECT_EQ(EncodeArtifact(*decoded), bytes);
-  EXPECT_EQ(decoded->plan.launches[0].label, "matmul");
-  EXPECT_EQ(decoded->plan.launches[0].flops, SymDim(512) * SymDim::Symbol(0));
+  EXPECT_EQ(SampleMatMul(*decoded).label, "matmul");
+  EXPECT_EQ(SampleHostCall(*decoded).target, "aten.sort.values");
+  EXPECT_EQ(SampleMatMul(*decoded).flops, SymDim(512) * SymDim::Symbol(0));
   EXPECT_EQ(decoded->guards.guards().size(), 7U);
 }
 
@@ -91,20 +92,20 @@ const std::vector<Refusal>& Refusals() {
        "Field 'kernels.size_bytes' is 0."},
       {"DuplicateConstant", [](Artifact& a) { a.constants.push_back(a.constants[0]); },
        "Field 'constants.blob' has"},
-      {"KernelIndex", [](Artifact& a) { a.plan.launches[1].kernel = 2; },
-       "plan.launches[1]: Field 'launch.kernel' is 2; there are 2."},
-      {"ChunkSize", [](Artifact& a) { a.plan.launches[0].min_tasks_per_chunk = 0; },
-       "plan.launches[0]: Field 'launch.min_tasks_per_chunk' is 0; it must be at least 1."},
+      {"KernelIndex", [](Artifact& a) { SampleBias(a).kernel = 2; },
+       "plan.steps[2]: Field 'launch.kernel' is 2; there are 2."},
+      {"ChunkSize", [](Artifact& a) { SampleMatMul(a).min_tasks_per_chunk = 0; },
+       "plan.steps[0]: Field 'launch.min_tasks_per_chunk' is 0; it must be at least 1."},
       {"Scratch", [](Artifact& a) { a.plan.prepare[0].scratch_bytes = -1; },
        "plan.prepare[0]: Field 'launch.scratch_bytes' is -1;"},
-      {"InputIndex", [](Artifact& a) { a.plan.launches[0].buffers[0].index = 2; },
-       "plan.launches[0]: Field 'buffer.index' is 2; there are 2."},
-      {"OutputIndex", [](Artifact& a) { a.plan.launches[1].buffers[2].index = 9; },
-       "plan.launches[1]: Field 'buffer.index' is 9; there are 2."},
-      {"ConstantIndex", [](Artifact& a) { a.plan.launches[1].buffers[1].index = 1; },
-       "plan.launches[1]: Field 'buffer.index' is 1; there are 1."},
-      {"OutputThatIsAnInput", [](Artifact& a) { a.plan.launches[1].buffers[2].index = 1; },
-       "plan.launches[1]: Field 'buffer.kind' names an output that is an input in"},
+      {"InputIndex", [](Artifact& a) { SampleMatMul(a).buffers[0].index = 2; },
+       "plan.steps[0]: Field 'buffer.index' is 2; there are 2."},
+      {"OutputIndex", [](Artifact& a) { SampleBias(a).buffers[2].index = 9; },
+       "plan.steps[2]: Field 'buffer.index' is 9; there are 2."},
+      {"ConstantIndex", [](Artifact& a) { SampleBias(a).buffers[1].index = 1; },
+       "plan.steps[2]: Field 'buffer.index' is 1; there are 1."},
+      {"OutputThatIsAnInput", [](Artifact& a) { SampleBias(a).buffers[2].index = 1; },
+       "plan.steps[2]: Field 'buffer.kind' names an output that is an input in"},
       {"ActivationInPrepare", [](Artifact& a) { a.plan.prepare[0].buffers[0].index = 0; },
        "plan.prepare[0]: Field 'buffer.kind' names an input that is no parameter in"},
       {"ArenaInPrepare",
@@ -116,14 +117,31 @@ const std::vector<Refusal>& Refusals() {
        },
        "plan.prepare[0]: Field 'buffer.kind' names an output in"},
       {"PrepareArenaInCalls",
-       [](Artifact& a) { a.plan.launches[0].buffers[2].kind = BufferKind::kPrepareArena; },
-       "plan.launches[0]: Field 'buffer.kind' names the arena of prepare in"},
-      {"OffsetInInput", [](Artifact& a) { a.plan.launches[0].buffers[0].offset = 64; },
-       "plan.launches[0]: Field 'buffer.offset' is 64 in memory named by index."},
-      {"IndexInArena", [](Artifact& a) { a.plan.launches[0].buffers[2].index = 1; },
-       "plan.launches[0]: Field 'buffer.index' is 1 in memory without index."},
-      {"UnboundTasks", [](Artifact& a) { a.plan.launches[0].tasks = S(1); },
-       "plan.launches[0]: Field 'launch.tasks' is s1; no guard binds s1 before."},
+       [](Artifact& a) { SampleMatMul(a).buffers[2].kind = BufferKind::kPrepareArena; },
+       "plan.steps[0]: Field 'buffer.kind' names the arena of prepare in"},
+      {"OffsetInInput", [](Artifact& a) { SampleMatMul(a).buffers[0].offset = 64; },
+       "plan.steps[0]: Field 'buffer.offset' is 64 in memory named by index."},
+      {"IndexInArena", [](Artifact& a) { SampleMatMul(a).buffers[2].index = 1; },
+       "plan.steps[0]: Field 'buffer.index' is 1 in memory without index."},
+      {"UnboundTasks", [](Artifact& a) { SampleMatMul(a).tasks = S(1); },
+       "plan.steps[0]: Field 'launch.tasks' is s1; no guard binds s1 before."},
+      {"HostCallOfNothing", [](Artifact& a) { SampleHostCall(a).target.clear(); },
+       "plan.steps[1]: Field 'host_call.target' is empty."},
+      {"HostCallWithoutResults", [](Artifact& a) { SampleHostCall(a).results.clear(); },
+       "plan.steps[1]: Field 'host_call.results' is empty."},
+      {"HostCallThatWritesAnInput",
+       [](Artifact& a) { SampleHostCall(a).results[0] = SampleHostCall(a).operands[1]; },
+       "plan.steps[1]: Field 'buffer.kind' of a host call's result names what is only read."},
+      {"HostCallOutputIndex",
+       [](Artifact& a) {
+         SampleHostCall(a).results[0].buffer = {BufferKind::kOutput, 2, {}, SymDim(64) * S(0)};
+       },
+       "plan.steps[1]: Field 'buffer.index' is 2; there are 2."},
+      {"HostCallOfUnboundType",
+       [](Artifact& a) {
+         SampleHostCall(a).operands[0].type.shape = Shape{S(9), SymDim(16)};
+       },
+       "plan.steps[1]: Field 'host_call.type' is s9; no guard binds s9 before."},
       {"SymbolInPrepare", [](Artifact& a) { a.plan.prepare[0].tasks = S(0); },
        "plan.prepare[0]: Field 'launch.tasks' is s0; no guard binds s0 before."},
       {"SymbolInPreparedBytes", [](Artifact& a) { a.plan.prepared_bytes = S(0); },
@@ -239,10 +257,12 @@ TEST(DecodeArtifact, BrokenRule_IsRefusedByName) {
 
 TEST(DecodeArtifact, OtherVersion_Unimplemented) {
   std::string bytes = EncodeArtifact(SampleArtifact());
-  bytes[4] = 1;
-  EXPECT_EQ(DecodeArtifact(bytes).error().code, ErrorCode::kUnimplemented);
-  EXPECT_EQ(DecodeArtifact(bytes).error().message,
-            "Field 'version' is 1; this build reads version 2.");
+  for (const int version : {1, 2, 4}) {
+    bytes[4] = static_cast<char>(version);
+    EXPECT_EQ(DecodeArtifact(bytes).error().code, ErrorCode::kUnimplemented);
+    EXPECT_EQ(DecodeArtifact(bytes).error().message,
+              "Field 'version' is " + std::to_string(version) + "; this build reads version 3.");
+  }
 }
 
 TEST(DecodeArtifact, NoArtifact_DataLoss) {

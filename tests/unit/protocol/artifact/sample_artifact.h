@@ -6,7 +6,8 @@
 namespace stoker {
 
 // Inputs: f32[s0,16] and the parameter bf16[16,16]; outputs: f32[s0,16] and the parameter itself.
-// One prepare launch packs the parameter; two launches go through the arena.
+// One prepare launch packs the parameter; two launches go through the arena, and a host call
+// between them takes the first half of it to the second.
 inline Artifact SampleArtifact() {
   Artifact artifact;
   artifact.request_key = Sha256Of("request");
@@ -24,7 +25,7 @@ inline Artifact SampleArtifact() {
   plan.inputs = {activation, parameter};
   plan.input_roles = {InputRole::kActivation, InputRole::kParameter};
   plan.outputs = {OutputSpec{activation, -1}, OutputSpec{parameter, 1}};
-  plan.arena_bytes = SymDim(64) * n;
+  plan.arena_bytes = SymDim(128) * n;
   plan.arena_zero_bytes = SymDim(8) * n;
   plan.prepared_bytes = 512;
   plan.prepare_arena_bytes = 64;
@@ -51,11 +52,16 @@ inline Artifact SampleArtifact() {
   matmul.flops = SymDim(512) * n;
   matmul.bytes = SymDim(128) * n;
   Launch bias = matmul;
-  bias.buffers = {{BufferKind::kArena, 0, 0, SymDim(64) * n},
+  bias.buffers = {{BufferKind::kArena, 0, SymDim(64) * n, SymDim(64) * n},
                   {BufferKind::kConstant, 0, {}, 64},
                   {BufferKind::kOutput, 0, {}, SymDim(64) * n}};
   bias.label = "bias";
-  plan.launches = {matmul, bias};
+  HostCall sort;
+  sort.target = "aten.sort.values";
+  sort.operands = {{activation, {BufferKind::kArena, 0, 0, SymDim(64) * n}},
+                   {parameter, {BufferKind::kInput, 1, {}, 512}}};
+  sort.results = {{activation, {BufferKind::kArena, 0, SymDim(64) * n, SymDim(64) * n}}};
+  plan.steps = {matmul, sort, bias};
 
   artifact.guards = GuardSet({{GuardKind::kDType, 0, -1, 1, 0, {}},
                               {GuardKind::kRank, 0, -1, 2, 0, {}},
@@ -66,5 +72,10 @@ inline Artifact SampleArtifact() {
                               {GuardKind::kAligned, 0, -1, 4, 0, {}}});
   return artifact;
 }
+
+// Steps of SampleArtifact.
+inline Launch& SampleMatMul(Artifact& a) { return std::get<Launch>(a.plan.steps[0]); }
+inline HostCall& SampleHostCall(Artifact& a) { return std::get<HostCall>(a.plan.steps[1]); }
+inline Launch& SampleBias(Artifact& a) { return std::get<Launch>(a.plan.steps[2]); }
 
 }  // namespace stoker

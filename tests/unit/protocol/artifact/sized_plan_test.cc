@@ -12,7 +12,7 @@ namespace {
 
 TEST(SizePlan, EvaluatesEveryExpression) {
   const SizedPlan sized = SizePlan(SampleArtifact(), {{0, 10}}).value();
-  EXPECT_EQ(sized.arena_bytes, 640);
+  EXPECT_EQ(sized.arena_bytes, 1280);
   EXPECT_EQ(sized.output_sizes, (std::vector<std::vector<std::int64_t>>{{10, 16}, {16, 16}}));
   ASSERT_EQ(sized.launches.size(), 2U);
   const SizedLaunch& matmul = sized.launches[0];
@@ -25,6 +25,31 @@ TEST(SizePlan, EvaluatesEveryExpression) {
   EXPECT_EQ(matmul.bytes, 1280);
   EXPECT_EQ(matmul.buffers[0].size, 640);
   EXPECT_EQ(matmul.buffers[1].kind, BufferKind::kPrepared);
+  ASSERT_EQ(sized.host_calls.size(), 1U);
+  const SizedHostCall& sort = sized.host_calls[0];
+  EXPECT_EQ(sort.launches_before, 1U);
+  EXPECT_EQ(sort.operands[1].kind, BufferKind::kInput);
+  EXPECT_EQ(sort.results[0].offset, 640);
+  EXPECT_EQ(sort.sizes, (std::vector<std::int64_t>{10, 16, 16, 16, 10, 16}));
+}
+
+TEST(SizePlan, HostCallWhoseBufferIsNotItsTensor_NamesStepAndOperand) {
+  Artifact artifact = SampleArtifact();
+  SampleHostCall(artifact).operands[1].buffer.size = 510;
+  EXPECT_EQ(SizePlan(artifact, {{0, 10}}).error().message,
+            "plan.steps[1] (aten.sort.values): operand 1: Field 'buffer.size' is 510; a tensor of "
+            "type bf16[16,16] has 512 bytes.");
+}
+
+TEST(SizePlan, HostCallThatWritesWhatItReads_IsRefused) {
+  Artifact artifact = SampleArtifact();
+  SampleHostCall(artifact).results[0].buffer.offset = SymDim(32) * SymDim::Symbol(0);
+  EXPECT_EQ(SizePlan(artifact, {{0, 10}}).error().message,
+            "plan.steps[1] (aten.sort.values): result 0: Field 'buffer.offset' is 320: it overlaps "
+            "with another operand or result.");
+  SampleHostCall(artifact).results = {SampleHostCall(artifact).operands[0]};
+  EXPECT_FALSE(SizePlan(artifact, {{0, 10}}).ok());
+  EXPECT_TRUE(SizePlan(artifact, {{0, 0}}).ok());  // Nothing overlaps with nothing.
 }
 
 TEST(SizePlan, SymbolNotBound_InvalidArgument) {
@@ -36,24 +61,24 @@ TEST(SizePlan, SymbolNotBound_InvalidArgument) {
 
 TEST(SizePlan, BufferPastItsArena_NamesLaunchAndOperand) {
   Artifact artifact = SampleArtifact();
-  artifact.plan.arena_bytes = SymDim(640);
+  artifact.plan.arena_bytes = SymDim(1280);
   EXPECT_TRUE(SizePlan(artifact, {{0, 10}}).ok());
   const auto sized = SizePlan(artifact, {{0, 11}});
   ASSERT_FALSE(sized.ok());
   EXPECT_EQ(sized.error().message,
-            "plan.launches[0] (matmul): operand 2: Field 'buffer.size': bytes 0 to 704 do not lie "
-            "in memory of 640 bytes.");
+            "plan.steps[1] (aten.sort.values): result 0: Field 'buffer.size': bytes 704 to 1408 do "
+            "not lie in memory of 1280 bytes.");
 }
 
 TEST(SizePlan, OffsetFarPastItsArena_DoesNotWrapAround) {
   Artifact artifact = SampleArtifact();
-  artifact.plan.launches[0].buffers[2].offset = kMaxArenaBytes;
-  artifact.plan.launches[0].buffers[2].size = kMaxArenaBytes;
+  SampleMatMul(artifact).buffers[2].offset = kMaxArenaBytes;
+  SampleMatMul(artifact).buffers[2].size = kMaxArenaBytes;
   EXPECT_FALSE(SizePlan(artifact, {{0, 10}}).ok());
 }
 
 TEST(SizePlan, TooLarge_ResourceExhausted) {
-  const auto arena = SizePlan(SampleArtifact(), {{0, kMaxArenaBytes / 32}});
+  const auto arena = SizePlan(SampleArtifact(), {{0, kMaxArenaBytes / 64}});
   ASSERT_FALSE(arena.ok());
   EXPECT_EQ(arena.error().code, ErrorCode::kResourceExhausted);
   Artifact artifact = SampleArtifact();

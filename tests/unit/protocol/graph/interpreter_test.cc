@@ -559,6 +559,28 @@ TEST(Interpreter, Bytes_EveryDType_RoundTrip) {
   }
 }
 
+TEST(Interpreter, ExternCall_RunsWhatIsGivenForIt) {
+  const Graph graph = ParseGraph(
+                          "graph @g(%x: i32[s0]) {"
+                          " %a, %b = extern_call(%x) {target=\"f\"} : i32[s0], f32[2]"
+                          " %c = add(%a, %x) : i32[s0] return %c, %b }")
+                          .value();
+  InterpretOptions options;
+  options.extern_call = [](const Node& node, std::span<const InterpreterTensor* const> operands,
+                           std::span<InterpreterTensor> results) -> Status {
+    EXPECT_EQ(node.attributes.String(AttrName::kTarget), "f");
+    EXPECT_EQ(results[0].shape, operands[0]->shape);
+    for (auto& v : std::get<std::vector<std::int64_t>>(results[0].elements)) v = 7;
+    std::get<std::vector<double>>(results[1].elements) = {0.5, 1.5};
+    return Ok();
+  };
+  InterpreterTensor x = InterpreterTensor::Zeros(DType::kI32, {3});
+  const auto results = Interpret(graph, std::array{x}, options).value();
+  EXPECT_EQ(std::get<std::vector<std::int64_t>>(results[0].elements),
+            (std::vector<std::int64_t>{7, 7, 7}));
+  EXPECT_EQ(std::get<std::vector<double>>(results[1].elements), (std::vector<double>{0.5, 1.5}));
+}
+
 TEST(Interpreter, BadInputs_AreNamed) {
   const char* text =
       "graph @g(%x: f32[s0,2], %y: f32[2*s0]) { %r = negate(%x) : f32[s0,2] return %r, %y }";

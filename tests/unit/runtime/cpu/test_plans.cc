@@ -90,10 +90,11 @@ PlanBuilder AddDoubledWeight(std::int64_t n) {
   LaunchPlan& plan = builder.artifact.plan;
   plan.prepared_bytes = 4 * n;
   plan.prepare = {PlanBuilder::Launch(twice, n, {In(1, 4 * n), PreparedAt(0, 4 * n)})};
-  plan.launches = {
-      PlanBuilder::Launch(add, n, {In(0, 4 * n), PreparedAt(0, 4 * n), Out(0, 4 * n)}, {n})};
-  plan.launches[0].flops = n;
-  plan.launches[0].bytes = 12 * n;
+  stoker::Launch launch =
+      PlanBuilder::Launch(add, n, {In(0, 4 * n), PreparedAt(0, 4 * n), Out(0, 4 * n)}, {n});
+  launch.flops = n;
+  launch.bytes = 12 * n;
+  plan.steps = {launch};
   return builder;
 }
 
@@ -109,8 +110,9 @@ PlanBuilder Chain(int launches, std::int64_t n, std::int64_t min_tasks_per_chunk
   BufferRef source = In(0, 4 * n);
   for (int i = 0; i < launches; ++i) {
     const BufferRef target = i + 1 == launches ? Out(0, 4 * n) : Arena(i % 2 * stride, 4 * n);
-    plan.launches.push_back(PlanBuilder::Launch(add, n, {source, In(0, 4 * n), target}, {n}));
-    plan.launches.back().min_tasks_per_chunk = min_tasks_per_chunk;
+    stoker::Launch launch = PlanBuilder::Launch(add, n, {source, In(0, 4 * n), target}, {n});
+    launch.min_tasks_per_chunk = min_tasks_per_chunk;
+    plan.steps.push_back(std::move(launch));
     source = target;
   }
   return builder;

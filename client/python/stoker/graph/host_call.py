@@ -1,0 +1,88 @@
+"""What an extern_call's target says: an operator of PyTorch, what it is given, and how its tensors lie. JSON, the same
+for the same call: it is part of the graph's key."""
+
+import json
+from typing import NamedTuple
+
+import torch
+
+from .program import Slot
+
+MAX_BYTES = 4096  # Of a target (protocol/graph/graph.h).
+
+_CONSTANTS = (torch.dtype, torch.layout, torch.memory_format)
+_PLAIN = (type(None), bool, int, float, str)
+
+
+class NoHostCall(ValueError):
+    """It cannot be said in a target, or no target says it; the message says why."""
+
+
+class HostCall(NamedTuple):
+    """Operands and results are row-major tensors of dims in another order: `orders` has for each operand the dims of
+    the tensor that the operator sees, outermost first; None: as they are."""
+
+    operator: str  # "aten.topk.default"
+    arguments: list  # With Slots for operands.
+    keywords: dict
+    orders: list
+    results: list  # (which of the tensors that the operator gives, None where it gives one; its order as above)
+
+    def text(self):
+        words = {
+            "op": self.operator, "arguments": _encode(self.arguments),
+            "keywords": [[name, _encode(value)] for name, value in self.keywords.items()],
+            "orders": self.orders, "results": self.results}
+        text = json.dumps(words, separators=(",", ":"))
+        if len(text) > MAX_BYTES:
+            raise NoHostCall(f"its arguments take {len(text)} bytes, more than {MAX_BYTES}")
+        return text
+
+    @classmethod
+    def parse(cls, text):
+        try:
+            words = json.loads(text)
+            return cls(
+                str(words["op"]), _decode(words["arguments"]),
+                {str(name): _decode(value) for name, value in words["keywords"]},
+                [order and _order(order) for order in words["orders"]],
+                [(place, order and _order(order)) for place, order in words["results"]])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NoHostCall(f"no call of an operator is {text[:200]!r} ({error})") from None
+
+
+def _order(words):
+    order = tuple(words)
+    if sorted(order) != list(range(len(order))):
+        raise ValueError(f"{words} is no order of dims")
+    return order
+
+
+def _encode(argument):
+    if type(argument) in _PLAIN:
+        return argument
+    if isinstance(argument, Slot):
+        return {"operand": argument.index}
+    if type(argument) in (list, tuple):
+        return [_encode(item) for item in argument]
+    if isinstance(argument, _CONSTANTS):
+        return {"torch": str(argument).removeprefix("torch.")}
+    if isinstance(argument, torch.device):
+        return {"device": str(argument)}
+    raise NoHostCall(f"an argument of type {type(argument).__name__}")
+
+
+def _decode(words):
+    if isinstance(words, list):
+        return [_decode(item) for item in words]
+    if not isinstance(words, dict):
+        return words
+    (tag, body), = words.items()
+    if tag == "operand":
+        return Slot(int(body))
+    if tag == "device":
+        return torch.device(body)
+    value = getattr(torch, body) if tag == "torch" else None
+    if not isinstance(value, _CONSTANTS):
+        raise ValueError(f"{words} is no constant")
+    return value

@@ -1,0 +1,117 @@
+"""Which operators without a rule run inside a segment, as calls of PyTorch between its kernels, and what is said of them
+there."""
+
+import operator
+
+import torch
+
+from ..graph.host_call import HostCall
+from ..graph.layout import DTYPES, layout_of
+from ..graph.program import Slot
+from ..pytorch.operators import OpOverload, schema_of
+from .draws import may_draw
+
+# Their results are there only when something else has waited for them.
+_ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d_functional_autograd"))
+
+
+def draws(node):
+    """May the operator take numbers from PyTorch's generator?"""
+    return may_draw(node.target)
+
+
+def results_of(node):
+    """[(which of the tensors that the operator gives, or None where it gives one; its meta value)], those that are
+    used; None where the operator cannot run inside a segment: it changes what it is given, or gives what kernels do
+    not take, or nobody knows of what size."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target.namespace in _ASYNCHRONOUS or schema_of(target).is_mutable:
+        return None
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        results = [(None, value)] if node.users else []
+    elif isinstance(value, (list, tuple)) and all(user.target is operator.getitem for user in node.users):
+        results = [(place, value[place]) for place in sorted({user.args[1] for user in node.users})]
+    else:
+        return None
+    takes = all(_is_plain(result) for _, result in results)
+    return results if results and takes and all(map(_may_be_given, node.all_input_nodes)) else None
+
+
+def _is_plain(value):
+    return (isinstance(value, torch.Tensor) and value.dtype in DTYPES and value.device.type == "cpu"
+            and value.layout == torch.strided and all(type(size) is int for size in value.shape))
+
+
+def _may_be_given(node):
+    value = node.meta.get("val")
+    return isinstance(value, (bool, int, float)) or _is_plain(value)
+
+
+def may_lie_otherwise(node):
+    """Does it give the same, given tensors without gaps? What draws fills tensors in the order in which those lie that
+    it is given; as_strided counts elements of memory."""
+    values = [source.meta.get("val") for source in node.all_input_nodes]
+    sees_memory = draws(node) or str(node.target).startswith("aten.as_strided")
+    return not sees_memory or all(
+        layout_of(value).order is not None for value in values if isinstance(value, torch.Tensor))
+
+
+def order_of(value):
+    """HostCall's order of a tensor's dims."""
+    order = layout_of(value).order
+    return None if order is None or list(order) == sorted(order) else list(order)
+
+
+def call_of(node, results, waits_for):
+    """(HostCall, the fx nodes of its operands). `results`: of results_of; `waits_for`: how many operands follow that
+    the operator does not see. NoHostCall where it cannot be said."""
+    operands = {}  # fx node -> its place.
+
+    def argument(value):
+        if isinstance(value, torch.fx.Node):
+            known = value.meta["val"]
+            return Slot(operands.setdefault(value, len(operands))) if isinstance(known, torch.Tensor) else known
+        if isinstance(value, (list, tuple)):
+            return list(map(argument, value))
+        return value
+
+    arguments = list(map(argument, node.args))
+    keywords = {name: argument(value) for name, value in node.kwargs.items()}
+    orders = [order_of(source.meta["val"]) for source in operands] + [None] * waits_for
+    named = [[place, order_of(value)] for place, value in results]
+    return HostCall(str(node.target), arguments, keywords, orders, named), list(operands)
+
+
+def apart(hosted, outside):
+    """Those of the fx nodes `hosted`, in graph order, that need not run between kernels: what they are given is there
+    before, or no kernel reads what they give. Those that draw keep their order with those that stay. `outside`: fx
+    nodes that no segment makes."""
+    ahead = _apart(hosted, lambda node, found: all(
+        source in outside or source in found or not isinstance(source.meta.get("val"), (torch.Tensor, tuple, list))
+        for source in map(_owner, node.all_input_nodes)))
+    behind = _apart(hosted[::-1], lambda node, found: all(
+        user.op == "output" or user in outside or user in found for user in _users(node)))
+    return ahead | behind
+
+
+def _apart(hosted, is_apart):
+    found, drew = set(), False
+    for node in hosted:
+        if is_apart(node, found) and not (drew and draws(node)):
+            found.add(node)
+        else:
+            drew = drew or draws(node)
+    return found
+
+
+def _owner(node):
+    return node.args[0] if node.target is operator.getitem else node
+
+
+def _users(node):
+    for user in node.users:
+        if user.target is operator.getitem:
+            yield from user.users
+        else:
+            yield user

@@ -1,0 +1,54 @@
+// Ops that the host framework runs.
+#include "compiler/schedule/lowering/lowering.h"
+
+namespace stoker {
+
+Result<StorageId> Lowering::RowMajorStorage(ValueId value) {
+  for (ValueId at = value;;) {
+    for (const StorageId id : builder_.FindAll(at, false)) {
+      if (builder_.storage(id).layout.IsRowMajor()) return id;
+    }
+    // A reshape is the same row-major bytes.
+    const NodeId producer = graph_.value(at).producer;
+    if (producer == kNoNode || graph_.node(producer).kind != OpKind::kReshape) break;
+    at = graph_.node(producer).operands[0];
+  }
+  return Copy(value, Layout::RowMajor(graph_.type(value).shape.rank()), false);
+}
+
+Status Lowering::LowerHost(const Group& group) {
+  const Node& node = graph_.node(group.hero);
+  HostOp op;
+  op.target = node.attributes.String(AttrName::kTarget);
+  Step step;
+  for (const ValueId operand : node.operands) {
+    STOKER_TRY(const StorageId storage, RowMajorStorage(operand));
+    op.operands.push_back(graph_.type(operand));
+    step.buffers.push_back(storage);
+  }
+  std::vector<ResultStorages> results;
+  for (const ValueId value : node.results) {
+    ResultStorages& result = results.emplace_back();
+    const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
+    if (wanted && !wanted->IsRowMajor()) {
+      // A convolution wants it with zeros around: first it is what copies are made of.
+      result.written = builder_.Add(value, BufferKind::kArena, 0,
+                                    Layout::RowMajor(graph_.type(value).shape.rank()));
+      result.copies = AddFixedStorages(value, false, true);
+    } else {
+      result = AddResultStorages(value, false);
+    }
+    op.results.push_back(graph_.type(value));
+    step.buffers.push_back(result.written);
+  }
+  for (const StorageId id : step.buffers) step.bytes = step.bytes + builder_.storage(id).bytes;
+  step.label = "host call";
+  step.work = std::move(op);
+  builder_.Append(std::move(step));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    STOKER_RETURN_IF_ERROR(CopyResult(node.results[i], results[i], false));
+  }
+  return Ok();
+}
+
+}  // namespace stoker
