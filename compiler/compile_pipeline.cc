@@ -48,6 +48,7 @@ class KernelCompiler {
 
  private:
   void Work(std::size_t thread) {
+    KernelGenerator generator(target_);
     for (;;) {
       const std::size_t next = next_.fetch_add(1);
       if (next >= order_.size() || failed_.load()) return;
@@ -55,8 +56,7 @@ class KernelCompiler {
       const UniqueKernel& kernel = kernels_[wanted_[i]];
       const Step& step = pipeline_.program.steps[kernel.step];
       Laps laps(hooks_.span, static_cast<int>(thread), step.label);
-      Result<KernelCode> code =
-          GenerateKernel(pipeline_.kernels.kernels[wanted_[i]], target_, &laps);
+      Result<KernelCode> code = generator.Generate(pipeline_.kernels.kernels[wanted_[i]], &laps);
       laps.EndAll("kernel");
       if (!code.ok()) {
         errors_[i] = code.error().WithContext(step.label);

@@ -32,6 +32,7 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
   STOKER_RETURN_IF_ERROR(Pass(FoldScaling, "fold scaling"));
   // After scaling: merged weights take no scale.
   STOKER_RETURN_IF_ERROR(Pass(MergeSiblings, "merge siblings"));
+  STOKER_RETURN_IF_ERROR(Pass(MergeSummands, "merge summands"));
   const auto split_reductions = [&](const Graph& g) { return SplitReductions(g, limits); };
   STOKER_RETURN_IF_ERROR(Pass(split_reductions, "split reductions"));
   STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify again"));  // What the passes above leave behind.

@@ -248,7 +248,7 @@ Result<std::shared_ptr<const Prepared>> Executable::State::Obtain(
   // Before anything else reads them: what is written from here on is seen.
   std::unique_ptr<ContentWatch> watch =
       device.Watch(RegionsOf(prepare_plan, parameters, parameter_bytes), queue);
-  if (!is_first || store == nullptr || !store->Takes(prepared_bytes)) {
+  if (watch == nullptr || !is_first || store == nullptr || !store->Takes(prepared_bytes)) {
     return Prepare(parameters, std::move(watch), queue);
   }
   const Digest key = PortablePreparedKey(prepare_plan, watch->digest());

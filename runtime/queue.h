@@ -1,5 +1,5 @@
 // Queue: where the work of one caller goes, in order. Device and Queue are what a kind of processor
-// has to offer to run artifacts; runtime/cpu is the one there is.
+// has to offer to run artifacts.
 #pragma once
 
 #include <cstddef>

@@ -140,6 +140,16 @@ Result<std::shared_ptr<const Binding>> LoadedExecutable::CurrentBinding() {
   return binding_;
 }
 
+std::int64_t LoadedExecutable::Frame::Bytes() const {
+  // Sizes and strides of an input, its views.
+  std::size_t bytes = inputs.size() * 256;
+  if (plan != nullptr) {
+    // A launch as it is sized and as it is run, with some ten operands and dims.
+    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedLaunch) + 10 * sizeof(SizedBuffer));
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
     std::span<const std::int64_t> symbols) {
   {
@@ -151,6 +161,7 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
     if (found != frames_.rend()) {
       std::unique_ptr<Frame> frame = std::move(*found);
       frames_.erase(std::next(found).base());
+      frame_bytes_ -= frame->Bytes();
       return frame;
     }
   }
@@ -168,8 +179,12 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
 
 void LoadedExecutable::ReturnFrame(std::unique_ptr<Frame> frame) {
   const std::lock_guard lock(frames_mutex_);
-  if (frames_.size() == kMaxFrames) frames_.erase(frames_.begin());
+  frame_bytes_ += frame->Bytes();
   frames_.push_back(std::move(frame));
+  while (frame_bytes_ > kMaxFrameBytes && frames_.size() > 1) {
+    frame_bytes_ -= frames_.front()->Bytes();
+    frames_.erase(frames_.begin());
+  }
 }
 
 Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(

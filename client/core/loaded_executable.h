@@ -64,8 +64,11 @@ class LoadedExecutable {
     std::vector<const void*> inputs;
     std::vector<InputView> views;  // Of `geometry` and `inputs`.
     std::shared_ptr<const ReadyPlan> plan;
+    std::int64_t Bytes() const;  // About what it takes, the plan included.
   };
-  static constexpr std::size_t kMaxFrames = 64;
+  // Of frames that are kept: some three hundred sizes of a model of two hundred launches. At least
+  // one is.
+  static constexpr std::int64_t kMaxFrameBytes = std::int64_t{48} << 20;
 
   LoadedExecutable() = default;
   enum class Verification : std::uint8_t { kNone, kPending, kVerified, kRefused };
@@ -103,6 +106,7 @@ class LoadedExecutable {
 
   std::mutex frames_mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;  // Not in use; most recently used last.
+  std::int64_t frame_bytes_ = 0;                // Of these.
 
   std::atomic<Verification> verification_{Verification::kNone};
   std::mutex verify_mutex_;

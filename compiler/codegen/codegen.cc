@@ -2,11 +2,13 @@
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include "compiler/codegen/nvptx/nv_jit_link.h"
 #include "compiler/codegen/nvptx/nvptx_kernel.h"
 #include "compiler/codegen/x86/elf_image.h"
 #include "compiler/codegen/x86/x86_kernel.h"
+#include "compiler/codegen/x86/x86_target.h"
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker {
@@ -14,14 +16,19 @@ namespace {
 
 const SpanSink kNobody;
 
+// `cpu`: LLVM's machine for a CPU, or null until it is needed.
 Result<std::unique_ptr<codegen::Backend>> Build(const ScheduledKernel& kernel, const Target& target,
+                                                std::shared_ptr<llvm::TargetMachine>& cpu,
                                                 Laps& laps) {
   if (const auto* schedule = std::get_if<CudaSchedule>(&kernel.schedule)) {
     STOKER_TRY(const GpuMachine machine, GpuMachineOf(target));
     return codegen::BuildNvptxKernel(kernel.func, *schedule, machine, laps);
   }
   STOKER_TRY(const CpuMachine machine, CpuMachineOf(target));
-  return codegen::BuildX86Kernel(kernel.func, std::get<CpuSchedule>(kernel.schedule), machine,
+  if (cpu == nullptr) {
+    STOKER_TRY(cpu, codegen::X86TargetMachine(machine));
+  }
+  return codegen::BuildX86Kernel(kernel.func, std::get<CpuSchedule>(kernel.schedule), machine, cpu,
                                  laps);
 }
 
@@ -38,18 +45,32 @@ Result<std::string> Assemble(codegen::Backend& backend, const Target& target, La
 
 }  // namespace
 
-Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target, Laps* laps) {
+struct KernelGenerator::Shared {
+  std::shared_ptr<llvm::TargetMachine> cpu;
+};
+
+KernelGenerator::KernelGenerator(Target target)
+    : target_(std::move(target)), shared_(std::make_unique<Shared>()) {}
+
+KernelGenerator::~KernelGenerator() = default;
+
+Result<KernelCode> KernelGenerator::Generate(const ScheduledKernel& kernel, Laps* laps) {
   Laps untimed(kNobody);
   Laps& timed = laps == nullptr ? untimed : *laps;
-  STOKER_TRY(auto backend, Build(kernel, target, timed));
-  STOKER_TRY(std::string elf, Assemble(*backend, target, timed));
+  STOKER_TRY(auto backend, Build(kernel, target_, shared_->cpu, timed));
+  STOKER_TRY(std::string elf, Assemble(*backend, target_, timed));
   timed.End("link");
   return KernelCode{std::move(elf)};
 }
 
+Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target) {
+  return KernelGenerator(target).Generate(kernel);
+}
+
 Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& target) {
   Laps untimed(kNobody);
-  STOKER_TRY(auto backend, Build(kernel, target, untimed));
+  std::shared_ptr<llvm::TargetMachine> cpu;
+  STOKER_TRY(auto backend, Build(kernel, target, cpu, untimed));
   KernelListing listing;
   llvm::raw_string_ostream stream(listing.llvm_ir);
   backend->module().print(stream, nullptr);

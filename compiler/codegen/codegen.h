@@ -1,6 +1,7 @@
 // Code generation: ScheduledKernel -> machine code. The only folder that sees LLVM.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "compiler/kernel/scheduled_kernel.h"
@@ -21,10 +22,25 @@ struct KernelListing {
   std::string assembly;  // CUDA: PTX.
 };
 
-// Deterministic: equal input, equal bytes. Thread-safe. `laps`, if there are any, get its steps.
-// Unavailable for CUDA where there is no nvJitLink.
-Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target,
-                                  Laps* laps = nullptr);
+// Makes kernels of one target, one after another: what they share of LLVM is made once. Not
+// thread-safe; each thread has its own.
+class KernelGenerator {
+ public:
+  explicit KernelGenerator(Target target);
+  ~KernelGenerator();
+
+  // Deterministic: equal input, equal bytes, whatever was generated before. `laps`, if there are
+  // any, get its steps. Unavailable for CUDA where there is no nvJitLink.
+  Result<KernelCode> Generate(const ScheduledKernel& kernel, Laps* laps = nullptr);
+
+ private:
+  struct Shared;
+  Target target_;
+  std::unique_ptr<Shared> shared_;
+};
+
+// By a generator of its own. Thread-safe.
+Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target);
 Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& target);
 
 // "llvm-22.1.8"

@@ -23,6 +23,12 @@ struct FusionLimits {
   std::int64_t min_split_reduction = 1 << 18;
   std::int64_t min_reduction_parts = 8;
   std::int64_t max_reduction_parts = 256;
+  // The same for a reduction to several results: up to so many, as long as it is of rows (the last
+  // dim is reduced) or of columns, and parts and results together make so many partial ones at
+  // most.
+  std::int64_t max_split_rows = 1;
+  std::int64_t max_split_columns = 1;
+  std::int64_t max_partial_results = 256;
   // How memory is laid out: neighbours in a vector of so many f32, and how much slower lanes are
   // that are no neighbours.
   double vector_lanes = 16;

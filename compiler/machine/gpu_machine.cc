@@ -62,6 +62,13 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   // for its four.
   limits.vector_lanes = machine.warp_size;
   limits.strided_cost = 8;
+  // A row has a block, or part of one; four or eight columns have the threads of a warp. Fewer rows
+  // and columns than these leave most of a GPU idle.
+  limits.min_reduction_parts = 4;
+  limits.max_reduction_parts = 1024;
+  limits.max_split_rows = 64;
+  limits.max_split_columns = 8192;
+  limits.max_partial_results = 1 << 15;
   return limits;
 }
 

@@ -35,15 +35,24 @@ struct TensorCoreTile {
   friend bool operator==(const TensorCoreTile&, const TensorCoreTile&) = default;
 };
 
-// What a block should be worth.
+// What blocks and threads should be worth.
 struct GpuBlockLimits {
-  // Threads of a block of pointwise work: several blocks fill an SM, so that one that ends leaves
-  // little of it idle.
+  // Threads of a block: several blocks fill an SM, so that one that ends leaves little of it idle.
   int threads = 256;
-  // A thread loads so many bytes of its widest operand before it needs the first, to hide the time
-  // that memory takes; not where there are too few points to fill the GPU.
+  // Threads that keep every SM of a large GPU busy: half of those that 132 SMs hold.
+  std::int64_t wanted_threads = std::int64_t{1} << 17;
+  int access_bytes = 16;  // The widest access of one thread.
+  int line_bytes = 128;   // What the accesses of a team should at least cover together.
+  // A thread of pointwise work loads so many bytes before it needs the first, to hide the time that
+  // memory takes; not where there are too few points to fill the GPU.
   int bytes_in_flight = 16;
-  std::int64_t min_points_in_flight = std::int64_t{1} << 18;
+  int elements_in_flight = 16;  // Of a thread that streams through a row or column.
+  // A thread that keeps its part of a row in registers has so many elements of it, or up to twice
+  // as many.
+  int row_elements = 32;
+  int working_registers = 48;   // What it computes with beside them.
+  int resident_threads = 1024;  // Of an SM, from which on more do not make memory faster.
+  int column_team = 32;         // Threads that share a column, at most.
 };
 
 struct GpuMachine final : Machine {

@@ -30,6 +30,10 @@ Result<Graph> FoldScaling(const Graph& graph);
 // bias or none, become one with the weights side by side, of which the others are slices.
 Result<Graph> MergeSiblings(const Graph& graph);
 
+// A sum of small matrix products of computed operands (a weight's gradient over the steps of a
+// recurrent network) becomes one product, with the operands' terms side by side.
+Result<Graph> MergeSummands(const Graph& graph);
+
 // Reductions to one element of as many as `limits` says run in two phases, so that every core has a
 // part of the first.
 Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits);

@@ -1,15 +1,60 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
 #include "compiler/transform/passes.h"
 #include "compiler/transform/rewriter.h"
 
 namespace stoker {
 namespace {
 
-std::int64_t PartsOf(std::int64_t count, const FusionLimits& limits) {
-  for (std::int64_t parts = limits.max_reduction_parts; parts >= limits.min_reduction_parts;
-       --parts) {
+using Dims = std::vector<std::int64_t>;
+
+// Elements into parts that divide them; 1 where none do.
+std::int64_t PartsOf(std::int64_t count, std::int64_t results, const FusionLimits& limits) {
+  const std::int64_t most =
+      std::min(limits.max_reduction_parts, limits.max_partial_results / results);
+  for (std::int64_t parts = most; parts >= limits.min_reduction_parts; --parts) {
     if (count % parts == 0) return parts;
   }
   return 1;
+}
+
+// A reduction in two phases: of `split` over `first`, and of what that gives over dim `second`.
+struct Phases {
+  Dims split;
+  Dims first;
+  std::int64_t second = 0;
+};
+
+std::optional<Phases> PhasesOf(const Dims& sizes, const Dims& reduced, std::int64_t results,
+                               const FusionLimits& limits) {
+  if (results == 1) {
+    std::int64_t count = 1;
+    for (const std::int64_t size : sizes) count *= size;
+    const std::int64_t parts = PartsOf(count, results, limits);
+    if (parts == 1) return std::nullopt;
+    return Phases{{parts, count / parts}, {1}, 0};
+  }
+  // The longest of the reduced dims is cut.
+  const std::int64_t longest = *std::ranges::max_element(
+      reduced, {}, [&](std::int64_t dim) { return sizes[static_cast<std::size_t>(dim)]; });
+  const std::int64_t length = sizes[static_cast<std::size_t>(longest)];
+  const std::int64_t parts = PartsOf(length, results, limits);
+  if (parts == 1) return std::nullopt;
+  Phases phases;
+  for (std::int64_t dim = 0; dim < static_cast<std::int64_t>(sizes.size()); ++dim) {
+    const bool is_reduced = std::ranges::find(reduced, dim) != reduced.end();
+    if (dim == longest) {
+      phases.split.push_back(parts);
+      phases.split.push_back(length / parts);
+    } else {
+      phases.split.push_back(sizes[static_cast<std::size_t>(dim)]);
+    }
+    if (is_reduced) phases.first.push_back(static_cast<std::int64_t>(phases.split.size()) - 1);
+    if (!is_reduced && dim < longest) ++phases.second;
+  }
+  return phases;
 }
 
 }  // namespace
@@ -21,10 +66,20 @@ Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits) {
         if (node.kind != OpKind::kReduce) return std::nullopt;
         const TensorType& type = graph.type(node.results[0]);
         const Shape shape = rewriter.shape(operands[0]);
-        if (!shape.IsStatic() || ElementCount(type.shape) != 1) return std::nullopt;
+        if (!shape.IsStatic()) return std::nullopt;
         const std::int64_t count = ElementCount(shape);
-        const std::int64_t parts = PartsOf(count, limits);
-        if (count < limits.min_split_reduction || parts == 1) return std::nullopt;
+        const std::int64_t results = ElementCount(type.shape);
+        const Dims reduced = node.attributes.Ints(AttrName::kDims);
+        const auto rank = static_cast<std::int64_t>(shape.rank());
+        const bool is_rows = std::ranges::find(reduced, rank - 1) != reduced.end();
+        const std::int64_t most = is_rows ? limits.max_split_rows : limits.max_split_columns;
+        if (count < limits.min_split_reduction || results == 0 || results > most) {
+          return std::nullopt;
+        }
+        Dims sizes;
+        for (const SymDim& size : shape) sizes.push_back(size.constant());
+        const std::optional<Phases> phases = PhasesOf(sizes, reduced, results, limits);
+        if (!phases) return std::nullopt;
         const std::string kind = node.attributes.String(AttrName::kKind);
         // Partial sums of 16-bit floats are kept in f32.
         const bool is_narrow = type.dtype == DType::kF16 || type.dtype == DType::kBF16;
@@ -34,13 +89,13 @@ Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits) {
           const Shape same = rewriter.shape(value);
           return rewriter.Add(OpKind::kConvert, {value}, {}, TensorType{dtype, same});
         };
-        const auto reduce = [&](ValueId value, std::vector<std::int64_t> dims) {
+        const auto reduce = [&](ValueId value, Dims dims) {
           return rewriter.Add(OpKind::kReduce, {value},
                               {{AttrName::kDims, std::move(dims)}, {AttrName::kKind, kind}});
         };
-        const ValueId rows =
-            rewriter.Reshape(convert(operands[0], wide), Shape({parts, count / parts}));
-        const ValueId total = reduce(reduce(rows, {1}), {0});
+        std::vector<SymDim> split(phases->split.begin(), phases->split.end());
+        const ValueId parts = rewriter.Reshape(convert(operands[0], wide), Shape(split));
+        const ValueId total = reduce(reduce(parts, phases->first), {phases->second});
         return rewriter.Reshape(convert(total, type.dtype), type.shape);
       });
 }

@@ -39,7 +39,9 @@ struct Extents {
 // Evaluates to at least 0 and at most `limit`.
 Result<std::int64_t> Evaluate(std::string_view field, const SymDim& dim,
                               const SymBindings& bindings, std::int64_t limit) {
+  if (dim.IsConstant() && dim.constant() >= 0 && dim.constant() <= limit) return dim.constant();
   const Result<std::int64_t> value = dim.Evaluate(bindings);
+  if (value.ok() && *value >= 0 && *value <= limit) return *value;
   const std::string name = "Field '" + std::string(field) + "'";
   if (!value.ok())
     return InvalidArgument(name + " is " + dim.ToString() + ": " + value.error().message);
@@ -47,11 +49,8 @@ Result<std::int64_t> Evaluate(std::string_view field, const SymDim& dim,
     return InvalidArgument(name + " is " + dim.ToString() + " = " + std::to_string(*value) +
                            "; it must not be negative.");
   }
-  if (*value > limit) {
-    return ResourceExhausted(name + " is " + dim.ToString() + " = " + std::to_string(*value) +
-                             ", more than the limit of " + std::to_string(limit) + ".");
-  }
-  return *value;
+  return ResourceExhausted(name + " is " + dim.ToString() + " = " + std::to_string(*value) +
+                           ", more than the limit of " + std::to_string(limit) + ".");
 }
 
 Result<std::int64_t> TensorBytes(std::string_view field, const TensorType& type,

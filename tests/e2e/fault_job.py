@@ -31,11 +31,11 @@ def run_fails(from_run=0):
     """The first `from_run` runs of artifacts in this process work, later ones do not."""
     original, runs = executable.Executable._run, []
 
-    def run(self, pointers, results):
+    def run(self, arguments):
         runs.append(None)
         if len(runs) > from_run:
             raise library.StokerError(4, "no memory for a test")
-        original(self, pointers, results)
+        original(self, arguments)
 
     executable.Executable._run = run
 

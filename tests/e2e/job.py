@@ -15,7 +15,7 @@ import torch
 import stoker
 
 
-def build(name, seed, width, batch):
+def build(name, seed, width, batch, layers=2):
     """(model, its input) in float32."""
     torch.manual_seed(seed)
     tokens = torch.randint(0, 1000, (batch, 17))
@@ -28,7 +28,7 @@ def build(name, seed, width, batch):
         from transformers import GPT2Config, GPT2LMHeadModel
 
         return GPT2LMHeadModel(GPT2Config(
-            n_layer=2, n_head=4, n_embd=width, vocab_size=1000, use_cache=False)), tokens
+            n_layer=layers, n_head=4, n_embd=width, vocab_size=1000, use_cache=False)), tokens
     if name == "bert":
         from transformers import BertConfig, BertModel
 
@@ -196,7 +196,8 @@ def train(model, example, optimizer):
         expected = step(twin, twin, example, optimizers[1])
         for each, pair in zip(errors.values(), zip(actual, expected)):
             each.append(relative_error(*pair))
-    return {"errors": errors, "compiled": len(stoker.compiles()), "counters": stoker.counters()}
+    segments = [compiled["segments"] for compiled in stoker.compiles()]
+    return {"errors": errors, "segments": segments, "fallbacks": stoker.fallback_ops(), "counters": stoker.counters()}
 
 
 def main():
@@ -204,6 +205,7 @@ def main():
     parser.add_argument("models", metavar="MODEL,...", help="gpt2, bert, llama, t5, vit, resnet, mlp")
     parser.add_argument("seed", nargs="?", type=int, default=0)
     parser.add_argument("width", nargs="?", type=int, default=64)
+    parser.add_argument("--layers", type=int, default=2, help="of gpt2")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--change-weights", action="store_true")
@@ -213,7 +215,7 @@ def main():
     warnings = Warnings()
     results = {}
     for name in arguments.models.split(","):
-        model, example = build(name, arguments.seed, arguments.width, arguments.batch)
+        model, example = build(name, arguments.seed, arguments.width, arguments.batch, arguments.layers)
         dtype = getattr(torch, arguments.dtype)
         model = model.to(dtype).eval()
         example = example.to(dtype) if example.is_floating_point() else example

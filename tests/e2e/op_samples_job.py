@@ -1,11 +1,12 @@
 """PyTorch's own samples of its operators, in one process: the stoker backend beside eager PyTorch.
 
-usage: op_samples_job.py [--shared] [--gradients] [--dtype NAME] [--samples COUNT] [OPERATOR...]
+usage: op_samples_job.py [--shared] [--dynamic] [--gradients] [--dtype NAME] [--samples COUNT] [OPERATOR...]
 
 OPERATOR is a name as PyTorch's tests print it, of word characters; without any, all of them run. Prints one JSON line for each:
 {"op": name, "outcome": "passed" | "failed" | "skipped", "why": text, "fallbacks": {operator that PyTorch ran: number of
 the first sample where it did}, "hits": number of warm starts}.
 --shared calls all operators through one function, whose code says nothing about which operator it calls.
+--dynamic compiles for sizes that are symbols from the first call on.
 --gradients compares the gradients of the inputs too. --samples: so many of each operator, spread over all; 2 by
 default, 0 for all.
 """
@@ -190,7 +191,8 @@ def check_sample(op, function, sample, options, place, fell_back):
     if attempt(op.op, sample, expected, options)[1]:
         raise Skip("eager does not repeat itself")
     before = stoker.fallback_ops()
-    actual, found = attempt(torch.compile(function, backend="stoker"), sample, expected, options, op.name)
+    compiled = torch.compile(function, backend="stoker", dynamic=options.dynamic or None)
+    actual, found = attempt(compiled, sample, expected, options, op.name)
     for operator, count in stoker.fallback_ops().items():
         if count != before.get(operator, 0):
             fell_back.setdefault(operator, place)
@@ -230,6 +232,7 @@ def named_operators():
 def main(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--shared", action="store_true")
+    parser.add_argument("--dynamic", action="store_true")
     parser.add_argument("--gradients", action="store_true")
     parser.add_argument("--dtype", type=lambda name: getattr(torch, name), default=torch.float32)
     parser.add_argument("--samples", type=int, default=2)

@@ -29,6 +29,7 @@ constexpr NamedPass kPasses[] = {
     {"simplify", ForAny<Simplify>},
     {"fold_scaling", ForAny<FoldScaling>},
     {"merge_siblings", ForAny<MergeSiblings>},
+    {"merge_summands", ForAny<MergeSummands>},
     {"split_reductions", SplitReductions},
 };
 

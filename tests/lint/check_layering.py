@@ -41,7 +41,8 @@ MAY_INCLUDE = {
     "compiler/schedule/loops": ["protocol", "compiler/ir", "compiler/analysis"],
     "compiler/schedule/cpu": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
                               "compiler/schedule/loops"],
-    "compiler/schedule/cuda": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/loops"],
+    "compiler/schedule/cuda": ["protocol", "compiler/machine", "compiler/ir", "compiler/analysis",
+                               "compiler/schedule/loops"],
     # What and how, for the target that is asked for.
     "compiler/kernel": ["protocol", "compiler/machine", "compiler/ir", "compiler/schedule/cpu",
                         "compiler/schedule/cuda"],

@@ -21,7 +21,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     from . import capture
     from .captures.install import sized
     from .captures.record import recording
-    from .lowering import compiling, record_only
+    from .lowering import compiling, record_only, symbols
 
     chosen = compiling.Options(state.numerics(), _verifies(mode, options or {}))
     if not beside.is_child() and not record_only.is_on():
@@ -39,18 +39,28 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         if not facts.has(SIZES, "graphs that have them run in eager"):
             tally.count("graphs_eager")
             return programs.eager(inner)
-        words = recording.note_sized(inner, symbolic, parameters, chosen, is_training)
+        sources, varying = symbols.inputs_of(inner)
+        words = recording.note_sized(inner, symbolic, sources, varying, parameters, chosen, is_training)
 
-        def compile_version(arguments):
-            inputs = sized.inputs_of(arguments)
-
-            def note(program, made):
+        def note(inputs):
+            def store(program, made):
                 if words is not None:  # The graph's record, beside which the program is stored.
                     sized.store_version(words, inputs, program, made)
 
-            return compiling.compile_for_sizes(inner, arguments, parameters, chosen, note)
+            return store
 
-        return sizes.by_sizes(symbolic, compile_version)
+        def compile_version(arguments):
+            return compiling.compile_for_sizes(
+                inner, arguments, parameters, chosen, note(sized.inputs_of(arguments)))
+
+        versions = sizes.by_sizes(symbolic, compile_version)
+        if not sources:
+            return versions
+        return sizes.for_all_sizes(
+            sources,
+            compiling.ForAllSizes(
+                inner, parameters, chosen, lambda arguments: note(words and sized.varying_inputs_of(words, arguments))),
+            versions)
 
     try:
         with recording.graph(gm, example_inputs) as graph:

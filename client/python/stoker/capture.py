@@ -3,7 +3,7 @@
 No decompositions are asked for: the mapping knows composite operators itself, and core ATen
 decompositions alone take more than a second of a first call.
 
-Sizes may be symbolic (dynamic shapes): sizes.py makes graphs of numbers from such a graph.
+Sizes may be symbolic (dynamic shapes): see lowering/symbols.py and runtime/sizes.py.
 """
 
 import time

@@ -15,10 +15,11 @@ namespace {
 // address computations, what does not change in a loop, constants.
 constexpr char kPasses[] =
     "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
+constexpr char kStrengthReduction[] = "Loop Strength Reduction";
 
 }  // namespace
 
-Backend::Backend(std::unique_ptr<llvm::TargetMachine> machine)
+Backend::Backend(std::shared_ptr<llvm::TargetMachine> machine)
     : machine_(std::move(machine)), module_("kernel", context_) {
   module_.setTargetTriple(machine_->getTargetTriple());
   module_.setDataLayout(machine_->createDataLayout());
@@ -26,6 +27,12 @@ Backend::Backend(std::unique_ptr<llvm::TargetMachine> machine)
 }
 
 Backend::~Backend() = default;
+
+bool Backend::KeptAddresses::shouldRunPass(llvm::StringRef pass, llvm::StringRef) const {
+  return pass != kStrengthReduction;
+}
+
+void Backend::KeepAddresses() { context_.setOptPassGate(kept_addresses_); }
 
 Status Backend::Optimize() {
   std::string problem;

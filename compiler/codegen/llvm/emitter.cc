@@ -113,12 +113,11 @@ llvm::Value* KernelEmitter::Min(llvm::Value* x, llvm::Value* y) {
   return builder_.CreateSelect(builder_.CreateICmpSLT(x, y), x, y);
 }
 
-void KernelEmitter::For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried,
-                        LoopBody body) {
+void KernelEmitter::Loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried,
+                         LoopBody body, bool may_be_empty) {
   const auto constant_begin = ConstantOf(begin);
   const auto constant_end = ConstantOf(end);
   const auto constant_step = ConstantOf(step);
-  bool may_be_empty = true;
   if (constant_begin && constant_end) {
     if (*constant_end <= *constant_begin) return;
     if (constant_step && *constant_end - *constant_begin <= *constant_step) {
@@ -216,6 +215,25 @@ void KernelEmitter::If(llvm::Value* condition, llvm::function_ref<void()> then) 
   builder_.SetInsertPoint(done);
 }
 
+void KernelEmitter::If(llvm::Value* condition, Values& carried,
+                       llvm::function_ref<void(Values& carried)> then) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  const Values initial = carried;
+  llvm::BasicBlock* end = nullptr;
+  If(condition, [&] {
+    then(carried);
+    end = builder_.GetInsertBlock();
+  });
+  STOKER_CHECK(carried.size() == initial.size());
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    if (carried[i] == initial[i]) continue;
+    llvm::PHINode* phi = builder_.CreatePHI(carried[i]->getType(), 2);
+    phi->addIncoming(initial[i], before);
+    phi->addIncoming(carried[i], end);
+    carried[i] = phi;
+  }
+}
+
 void KernelEmitter::ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll,
                              Values& carried, LaneBody body) {
   const auto loop = [&](llvm::Value* first, llvm::Value* last, std::int64_t step, Values& values,
@@ -224,7 +242,7 @@ void KernelEmitter::ForLanes(llvm::Value* begin, llvm::Value* end, int width, in
 }
 
 void KernelEmitter::ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll,
-                             Values& carried, Loop loop, LaneBody body) {
+                             Values& carried, LoopOver loop, LaneBody body) {
   const std::int64_t block = std::int64_t{width} * unroll;
   const auto constant_begin = ConstantOf(begin);
   const auto constant_end = ConstantOf(end);

@@ -55,18 +55,28 @@ class KernelEmitter {
   // for (i = begin; i < end; i += step) body(i, carried). `carried` holds the loop-carried values:
   // initial values on entry, replaced by the body with the next ones, final values on return. No
   // loop is emitted for a constant trip count of 0 or 1.
-  void For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried, LoopBody body);
+  void For(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried,
+           LoopBody body) {
+    Loop(begin, end, step, carried, body, /*may_be_empty=*/true);
+  }
   void For(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values& carried,
            LoopBody body) {
     For(begin, end, I64(step), carried, body);
   }
   void For(llvm::Value* begin, llvm::Value* end, std::int64_t step,
            llvm::function_ref<void(llvm::Value* i)> body);
+  // For, of which begin < end is known: there is no way around it to emit.
+  void ForSome(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values& carried,
+               LoopBody body) {
+    Loop(begin, end, I64(step), carried, body, /*may_be_empty=*/false);
+  }
   // while (condition(carried)) body(carried).
   void While(Values& carried, llvm::function_ref<llvm::Value*(const Values& carried)> condition,
              llvm::function_ref<void(Values& carried)> body);
   // if (condition) then(). The body must not carry values out.
   void If(llvm::Value* condition, llvm::function_ref<void()> then);
+  // The same, where the body replaces the carried values by what they are after it.
+  void If(llvm::Value* condition, Values& carried, llvm::function_ref<void(Values& carried)> then);
 
   // Covers lanes [begin, end), `width` a vector: blocks of `unroll` unmasked vectors, then single
   // vectors, the last of them masked. body(first, copies, mask, carried) handles the vectors that
@@ -75,12 +85,12 @@ class KernelEmitter {
   // the blocks in place of For.
   using LaneBody =
       llvm::function_ref<void(llvm::Value* first, int copies, llvm::Value* mask, Values& carried)>;
-  using Loop = llvm::function_ref<void(llvm::Value* begin, llvm::Value* end, std::int64_t step,
-                                       Values& carried, LoopBody body)>;
+  using LoopOver = llvm::function_ref<void(llvm::Value* begin, llvm::Value* end, std::int64_t step,
+                                           Values& carried, LoopBody body)>;
   void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
                 LaneBody body);
   void ForLanes(llvm::Value* begin, llvm::Value* end, int width, int unroll, Values& carried,
-                Loop loop, LaneBody body);
+                LoopOver loop, LaneBody body);
   // Lanes 0 .. active-1 of `width`, none when active <= 0; null if that is all of them for certain.
   llvm::Value* TailMask(llvm::Value* active, int width);
 
@@ -121,8 +131,14 @@ class KernelEmitter {
   llvm::Value* FromMemory(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);  // Rounds to nearest even; NaN stays NaN.
 
+  // Whether a lane whose number is not known when the kernel is compiled is taken from a register.
+  virtual bool IndexesLanes() const { return true; }
+
   // x * 2^n, rounded once, where one instruction does that for these types; null otherwise.
   virtual llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) = 0;
+  // The larger or the smaller of two floats, and NaN where there is one, where one instruction does
+  // that for this type; null otherwise.
+  virtual llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) = 0;
 
   // a * b + c, fused.
   llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
@@ -146,10 +162,19 @@ class KernelEmitter {
   virtual llvm::Value* LoadDim(std::size_t slot) = 0;
   // Whether lanes of this dtype are gathered and scattered by one instruction.
   virtual bool HasGather(DType dtype) const = 0;
+  // That of a vector of `width` neighbours; of an element unless it is known to be more.
+  virtual llvm::Align AlignOf(DType dtype, int width) const;
+  // Of one element in memory's form, where `condition` holds; 0 otherwise.
+  virtual llvm::Value* LoadIf(llvm::Value* condition, llvm::Type* type, llvm::Value* pointer,
+                              llvm::Align align);
+  virtual void StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,
+                       llvm::Align align);
   // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
   virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
 
  private:
+  void Loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried, LoopBody body,
+            bool may_be_empty);
   llvm::Value* RoundToBF16(llvm::Value* value);
   // Stack bytes that stand in for the memory of inactive lanes: read zeros, ignored writes.
   llvm::Value* Zeros();

@@ -46,17 +46,31 @@ void KernelEmitter::TagAccess(llvm::Instruction* access, std::uint32_t operand) 
   access->setMetadata(llvm::LLVMContext::MD_noalias, noalias_scopes_[slot]);
 }
 
+llvm::Align KernelEmitter::AlignOf(DType dtype, int) const {
+  return llvm::Align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
+}
+
+llvm::Value* KernelEmitter::LoadIf(llvm::Value* condition, llvm::Type* type, llvm::Value* pointer,
+                                   llvm::Align align) {
+  pointer = builder_.CreateSelect(condition, pointer, Zeros());
+  return builder_.CreateAlignedLoad(type, pointer, align);
+}
+
+void KernelEmitter::StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,
+                            llvm::Align align) {
+  builder_.CreateAlignedStore(value, builder_.CreateSelect(condition, pointer, Sink()), align);
+}
+
 llvm::Value* KernelEmitter::LoadLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer,
                                       int width, llvm::Value* mask) {
   llvm::Type* type = VectorOf(MemoryType(dtype), width);
-  const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
+  const llvm::Align align = AlignOf(dtype, width);
   llvm::Instruction* load = nullptr;
   if (mask == nullptr) {
     load = builder_.CreateAlignedLoad(type, pointer, align);
   } else if (width == 1) {
-    pointer = builder_.CreateSelect(mask, pointer, Zeros());
-    load = builder_.CreateAlignedLoad(type, pointer, align);
-    return FromMemory(dtype, load);  // Perhaps not of the operand: untagged.
+    // Perhaps not of the operand: untagged.
+    return FromMemory(dtype, LoadIf(mask, type, pointer, align));
   } else {
     load =
         builder_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
@@ -68,7 +82,7 @@ llvm::Value* KernelEmitter::LoadLanes(std::uint32_t operand, DType dtype, llvm::
 void KernelEmitter::StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer,
                                llvm::Value* value, llvm::Value* mask) {
   value = ToMemory(dtype, value);
-  const llvm::Align align(static_cast<std::uint64_t>(SizeInBytes(dtype)));
+  const llvm::Align align = AlignOf(dtype, WidthOf(value));
   llvm::Instruction* store = nullptr;
   if (OnlyFirst(mask)) {
     // LLVM 22 stores 32 bits of a truncated lane when a constant mask leaves just one.
@@ -78,7 +92,7 @@ void KernelEmitter::StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* 
   if (mask == nullptr) {
     store = builder_.CreateAlignedStore(value, pointer, align);
   } else if (WidthOf(value) == 1) {
-    builder_.CreateAlignedStore(value, builder_.CreateSelect(mask, pointer, Sink()), align);
+    StoreIf(mask, value, pointer, align);
     return;
   } else if (const std::optional<unsigned> lane = OnlyLane(mask)) {
     // LLVM 22 stores too many bytes for a masked store of one known lane that it merges with the
@@ -112,10 +126,12 @@ llvm::Value* KernelEmitter::GatherLanes(std::uint32_t operand, DType dtype, llvm
     llvm::Value* pointer =
         builder_.CreateInBoundsGEP(lane, base, builder_.CreateExtractElement(offsets, i));
     if (mask != nullptr) {
-      pointer = builder_.CreateSelect(builder_.CreateExtractElement(mask, i), pointer, Zeros());
+      llvm::Value* element = LoadIf(builder_.CreateExtractElement(mask, i), lane, pointer, align);
+      result = builder_.CreateInsertElement(result, element, i);
+      continue;
     }
     llvm::Instruction* load = builder_.CreateAlignedLoad(lane, pointer, align);
-    if (mask == nullptr) TagAccess(load, operand);
+    TagAccess(load, operand);
     result = builder_.CreateInsertElement(result, load, i);
   }
   return FromMemory(dtype, result);
@@ -139,12 +155,12 @@ void KernelEmitter::ScatterLanes(std::uint32_t operand, DType dtype, llvm::Value
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(width); ++i) {
     llvm::Value* pointer =
         builder_.CreateInBoundsGEP(lane, base, builder_.CreateExtractElement(offsets, i));
+    llvm::Value* element = builder_.CreateExtractElement(value, i);
     if (mask != nullptr) {
-      pointer = builder_.CreateSelect(builder_.CreateExtractElement(mask, i), pointer, Sink());
+      StoreIf(builder_.CreateExtractElement(mask, i), element, pointer, align);
+      continue;
     }
-    llvm::Instruction* store =
-        builder_.CreateAlignedStore(builder_.CreateExtractElement(value, i), pointer, align);
-    if (mask == nullptr) TagAccess(store, operand);
+    TagAccess(builder_.CreateAlignedStore(element, pointer, align), operand);
   }
 }
 

@@ -1,4 +1,5 @@
-// Adds the CUDA kernel of a pointwise loop function to a module.
+// Adds the CUDA kernel of a loop function to a module. One function for each form of schedule:
+// `func` and `schedule` are those of one CudaKernel.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,8 +10,11 @@
 
 namespace stoker::codegen {
 
-// `func` and `schedule` are those of one CudaKernel.
-void EmitCudaLoop(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+void EmitCudaPoints(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+                    llvm::Module& module);
+void EmitCudaRows(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
                   llvm::Module& module);
+void EmitCudaColumns(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+                     llvm::Module& module);
 
 }  // namespace stoker::codegen

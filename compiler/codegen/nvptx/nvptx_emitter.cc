@@ -2,12 +2,16 @@
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "protocol/artifact/cuda_kernel_abi.h"
 
 namespace stoker::codegen {
 namespace {
+
+constexpr std::uint64_t kSharedAlignment = 16;
 
 llvm::Function* KernelFunction(llvm::Module& module, const GpuMachine& machine,
                                const CudaSchedule& schedule, std::uint32_t num_operands) {
@@ -21,9 +25,16 @@ llvm::Function* KernelFunction(llvm::Module& module, const GpuMachine& machine,
   function->addFnAttr("target-cpu", machine.arch);
   // A launch with another block fails, rather than to compute something else.
   function->addFnAttr("nvvm.reqntid", std::to_string(schedule.threads) + ",1,1");
+  function->addFnAttr("nvvm.minctasm", std::to_string(schedule.blocks_per_sm));
   function->addFnAttr("no-builtins");
   function->addFnAttr(llvm::Attribute::NoUnwind);
   return function;
+}
+
+// Of what lies at a multiple of its size from the start of shared memory.
+llvm::Align SharedAlign(const llvm::Type* type) {
+  const auto bytes = static_cast<std::uint64_t>(type->getPrimitiveSizeInBits().getFixedValue() / 8);
+  return llvm::Align(std::min<std::uint64_t>(bytes, kSharedAlignment));
 }
 
 }  // namespace
@@ -32,7 +43,8 @@ NvptxEmitter::NvptxEmitter(llvm::Module& module, const GpuMachine& machine,
                            const CudaSchedule& schedule, std::uint32_t num_operands)
     : KernelEmitter(KernelFunction(module, machine, schedule, num_operands), schedule.dims,
                     num_operands),
-      num_operands_(num_operands) {}
+      num_operands_(num_operands),
+      access_bytes_(machine.blocks.access_bytes) {}
 
 llvm::Value* NvptxEmitter::ThreadIndex() {
   return b().CreateZExt(b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}),
@@ -44,6 +56,106 @@ llvm::Value* NvptxEmitter::BlockIndex() {
                         b().getInt64Ty());
 }
 
+Values NvptxEmitter::Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents) {
+  constexpr std::int64_t kMaxNarrow = std::numeric_limits<std::int32_t>::max();
+  std::int64_t points = 1;
+  for (llvm::Value* extent : extents) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(extent);
+    const std::int64_t size = constant == nullptr ? kMaxNarrow + 1 : constant->getSExtValue();
+    points = size > kMaxNarrow ? kMaxNarrow + 1 : points * size;
+    if (points > kMaxNarrow) return KernelEmitter::Unflatten(flat, extents);
+  }
+  llvm::Value* rest = b().CreateTrunc(flat, b().getInt32Ty());
+  Values indices(extents.size(), nullptr);
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    if (i == 0) {
+      indices[i] = extents.size() == 1 ? flat : b().CreateZExt(rest, b().getInt64Ty());
+      break;
+    }
+    llvm::Value* extent = b().CreateTrunc(extents[i], b().getInt32Ty());
+    indices[i] = b().CreateZExt(b().CreateURem(rest, extent), b().getInt64Ty());
+    rest = b().CreateUDiv(rest, extent);
+  }
+  return indices;
+}
+
+void NvptxEmitter::ForEitherAlignment(const std::vector<std::uint32_t>& operands,
+                                      llvm::function_ref<void()> body) {
+  if (operands.empty()) {
+    body();
+    return;
+  }
+  llvm::Value* bits = I64(0);
+  for (const std::uint32_t operand : operands) {
+    bits = b().CreateOr(bits, b().CreatePtrToInt(Buffer(operand), b().getInt64Ty()));
+  }
+  llvm::Value* odd = b().CreateAnd(bits, I64(access_bytes_ - 1));
+  llvm::Value* aligned = b().CreateICmpEQ(odd, I64(0));
+  is_aligned_ = true;
+  If(aligned, body);
+  is_aligned_ = false;
+  If(b().CreateNot(aligned), body);
+}
+
+void NvptxEmitter::Barrier() {
+  CallIntrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", {b().getInt32(0)});
+}
+
+llvm::Value* NvptxEmitter::FromLane(llvm::Value* value, int mask) {
+  llvm::Type* type = value->getType();
+  llvm::Type* i32 = b().getInt32Ty();
+  const auto shuffle = [&](llvm::Value* word) -> llvm::Value* {
+    constexpr std::uint32_t kAllLanes = 0xffffffff;
+    return CallIntrinsic("llvm.nvvm.shfl.sync.bfly.i32",
+                         {b().getInt32(kAllLanes), word,
+                          b().getInt32(static_cast<std::uint32_t>(mask)), b().getInt32(31)});
+  };
+  const unsigned bits = type->getScalarSizeInBits();
+  llvm::Type* as_int = b().getIntNTy(bits);
+  llvm::Value* word = b().CreateBitCast(value, as_int);
+  if (bits <= 32) {
+    word = shuffle(b().CreateZExt(word, i32));
+    return b().CreateBitCast(b().CreateTrunc(word, as_int), type);
+  }
+  llvm::Value* low = shuffle(b().CreateTrunc(word, i32));
+  llvm::Value* high = shuffle(b().CreateTrunc(b().CreateLShr(word, 32), i32));
+  word = b().CreateOr(b().CreateZExt(low, as_int),
+                      b().CreateShl(b().CreateZExt(high, as_int), std::uint64_t{32}));
+  return b().CreateBitCast(word, type);
+}
+
+llvm::Value* NvptxEmitter::Shared(std::int64_t bytes) {
+  constexpr unsigned kSharedSpace = 3;
+  llvm::Type* type = llvm::ArrayType::get(b().getInt8Ty(), static_cast<std::uint64_t>(bytes));
+  auto* memory =
+      new llvm::GlobalVariable(module(), type, /*isConstant=*/false,
+                               llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
+                               "shared", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  memory->setAlignment(llvm::Align(kSharedAlignment));
+  return memory;
+}
+
+void NvptxEmitter::StoreShared(llvm::Value* base, llvm::Value* index, llvm::Value* value) {
+  if (value->getType()->isIntOrIntVectorTy(1)) {
+    value = b().CreateZExt(value, VectorOf(b().getInt8Ty(), WidthOf(value)));
+  }
+  llvm::Type* type = value->getType();
+  b().CreateAlignedStore(value, b().CreateInBoundsGEP(type, base, index), SharedAlign(type));
+}
+
+llvm::Value* NvptxEmitter::LoadShared(llvm::Value* base, llvm::Value* index, llvm::Type* type) {
+  const bool is_bool = type->isIntOrIntVectorTy(1);
+  llvm::Type* stored = type;
+  if (is_bool) {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    stored = VectorOf(b().getInt8Ty(),
+                      vector == nullptr ? 1 : static_cast<int>(vector->getNumElements()));
+  }
+  llvm::Value* value = b().CreateAlignedLoad(stored, b().CreateInBoundsGEP(stored, base, index),
+                                             SharedAlign(stored));
+  return is_bool ? b().CreateICmpNE(value, llvm::Constant::getNullValue(stored)) : value;
+}
+
 llvm::Value* NvptxEmitter::LoadBuffer(std::uint32_t operand) { return function()->getArg(operand); }
 
 llvm::Value* NvptxEmitter::LoadDim(std::size_t slot) {
@@ -53,6 +165,26 @@ llvm::Value* NvptxEmitter::LoadDim(std::size_t slot) {
 // A thread has one lane, and lanes of threads gather by themselves.
 bool NvptxEmitter::HasGather(DType) const { return false; }
 
+llvm::Align NvptxEmitter::AlignOf(DType dtype, int width) const {
+  const int element = SizeInBytes(dtype);
+  return llvm::Align(
+      static_cast<std::uint64_t>(is_aligned_ ? std::min(width * element, access_bytes_) : element));
+}
+
+// Branches: memory of a thread's own to stand in for the operand's would be slow.
+llvm::Value* NvptxEmitter::LoadIf(llvm::Value* condition, llvm::Type* type, llvm::Value* pointer,
+                                  llvm::Align align) {
+  Values value = {llvm::Constant::getNullValue(type)};
+  If(condition, value,
+     [&](Values& loaded) { loaded[0] = b().CreateAlignedLoad(type, pointer, align); });
+  return value[0];
+}
+
+void NvptxEmitter::StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,
+                           llvm::Align align) {
+  If(condition, [&] { b().CreateAlignedStore(value, pointer, align); });
+}
+
 llvm::Value* NvptxEmitter::RoundToBF16InHardware(llvm::Value* value) {
   const int width = WidthOf(value);
   llvm::Value* rounded = b().CreateFPTrunc(value, VectorOf(b().getBFloatTy(), width));
@@ -60,5 +192,12 @@ llvm::Value* NvptxEmitter::RoundToBF16InHardware(llvm::Value* value) {
 }
 
 llvm::Value* NvptxEmitter::ScaleInHardware(llvm::Value*, llvm::Value*) { return nullptr; }
+
+// max.NaN.f32 and min.NaN.f32; there are none of f64.
+llvm::Value* NvptxEmitter::ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return nullptr;
+  return b().CreateBinaryIntrinsic(is_largest ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum,
+                                   x, y);
+}
 
 }  // namespace stoker::codegen

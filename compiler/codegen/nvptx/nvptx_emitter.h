@@ -16,14 +16,42 @@ class NvptxEmitter final : public KernelEmitter {
   llvm::Value* ThreadIndex();
   llvm::Value* BlockIndex();
 
+  // Row-major indices of `flat`, in 32 bits where these extents fit.
+  Values Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents);
+
+  // body() twice, with vectors accessed at once where these operands are aligned for that, and
+  // element by element where they are not.
+  void ForEitherAlignment(const std::vector<std::uint32_t>& operands,
+                          llvm::function_ref<void()> body);
+
+  // Of the whole block.
+  void Barrier();
+  // `value` of the lane of this warp whose number differs in the bits of `mask`. Any lane type.
+  llvm::Value* FromLane(llvm::Value* value, int mask);
+  // So many bytes of shared memory, aligned to 16.
+  llvm::Value* Shared(std::int64_t bytes);
+  // Lanes in registers' form at element `index` of shared memory.
+  void StoreShared(llvm::Value* base, llvm::Value* index, llvm::Value* value);
+  llvm::Value* LoadShared(llvm::Value* base, llvm::Value* index, llvm::Type* type);
+
+  bool IndexesLanes() const override { return false; }
+
  private:
   llvm::Value* LoadBuffer(std::uint32_t operand) override;
   llvm::Value* LoadDim(std::size_t slot) override;
   bool HasGather(DType dtype) const override;
+  llvm::Align AlignOf(DType dtype, int width) const override;
+  llvm::Value* LoadIf(llvm::Value* condition, llvm::Type* type, llvm::Value* pointer,
+                      llvm::Align align) override;
+  void StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,
+               llvm::Align align) override;
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
+  llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) override;
 
   std::uint32_t num_operands_;
+  int access_bytes_;
+  bool is_aligned_ = false;
 };
 
 }  // namespace stoker::codegen

@@ -24,6 +24,7 @@ class LoopEmitter {
               const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module)
       : schedule_(schedule),
         func_(func),
+        without_rows_(schedule.row_dim >= 0 ? WithoutRows(func, schedule) : LoopFunc()),
         rows_(rows.rows),
         emitter_(module, machine, dims, static_cast<std::uint32_t>(func.operands.size())),
         index_(func_.dims.size(), nullptr),
@@ -60,11 +61,22 @@ class LoopEmitter {
       begin_[split] = emitter_.Mul(at.back(), block);
       end_[split] = emitter_.Min(emitter_.Add(begin_[split], block), extent);
     }
-    for (std::size_t i = 0; i < func_.stages.size(); ++i) {
-      shape_ = schedule_.stages[i];
-      EmitStage(func_.stages[i]);
+    if (schedule_.row_dim >= 0) {
+      llvm::Value* row = end_[static_cast<std::size_t>(schedule_.row_dim)];
+      llvm::Value* fits = emitter_.b().CreateICmpSLE(row, emitter_.I64(schedule_.row_limit));
+      emitter_.If(fits, [&] { EmitStages(func_); });
+      emitter_.If(emitter_.b().CreateNot(fits), [&] { EmitStages(without_rows_); });
+    } else {
+      EmitStages(func_);
     }
     if (schedule_.split_dim >= 0) end_[split] = extent;
+  }
+
+  void EmitStages(const LoopFunc& func) {
+    for (std::size_t i = 0; i < func.stages.size(); ++i) {
+      shape_ = schedule_.stages[i];
+      EmitStage(func.stages[i]);
+    }
   }
 
   void EmitStage(const Stage& stage) {
@@ -426,6 +438,7 @@ class LoopEmitter {
 
   const LoopSchedule& schedule_;
   const LoopFunc& func_;
+  const LoopFunc without_rows_;  // Where the schedule has a row_dim.
   const std::map<std::uint32_t, ScratchRow>& rows_;
   X86Emitter emitter_;
   StageShape shape_;                 // Of the stage being emitted.

@@ -8,7 +8,6 @@
 #include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
 #include "compiler/codegen/x86/pack.h"
-#include "compiler/codegen/x86/x86_target.h"
 
 namespace stoker::codegen {
 namespace {
@@ -54,12 +53,21 @@ struct Emission {
   }
 };
 
+// Whether LLVM's strength reduction makes faster code. Without it attention takes a quarter longer.
+bool ReducesStrength(const KernelFunc& func, const CpuSchedule& schedule) {
+  const auto* contraction = std::get_if<ContractionSchedule>(&schedule.how);
+  return std::holds_alternative<AttentionFunc>(func) ||
+         (contraction != nullptr && IsAmx(contraction->kernel));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Backend>> BuildX86Kernel(const KernelFunc& func, const CpuSchedule& schedule,
-                                                const CpuMachine& machine, Laps& laps) {
-  STOKER_TRY(auto target_machine, X86TargetMachine(machine));
+                                                const CpuMachine& machine,
+                                                std::shared_ptr<llvm::TargetMachine> target_machine,
+                                                Laps& laps) {
   auto backend = std::make_unique<Backend>(std::move(target_machine));
+  if (!ReducesStrength(func, schedule)) backend->KeepAddresses();
   STOKER_RETURN_IF_ERROR(std::visit(Emission{schedule, machine, backend->module()}, func));
   laps.End("emit");
   STOKER_RETURN_IF_ERROR(backend->Optimize());

@@ -12,9 +12,11 @@
 
 namespace stoker::codegen {
 
-// An optimized module that holds the kernel. `schedule` is one of those that schedule/cpu gives for
-// `func`.
+// An optimized module that holds the kernel. `target_machine` is X86TargetMachine's for `machine`.
+// `schedule` is one of those that schedule/cpu gives for `func`.
 Result<std::unique_ptr<Backend>> BuildX86Kernel(const KernelFunc& func, const CpuSchedule& schedule,
-                                                const CpuMachine& machine, Laps& laps);
+                                                const CpuMachine& machine,
+                                                std::shared_ptr<llvm::TargetMachine> target_machine,
+                                                Laps& laps);
 
 }  // namespace stoker::codegen

@@ -7,8 +7,8 @@
 
 #include "compiler/analysis/footprint.h"
 #include "compiler/schedule/cpu/loop_passes.h"
-#include "compiler/schedule/cpu/loop_rewrites.h"
 #include "compiler/schedule/loops/collapse_loops.h"
+#include "compiler/schedule/loops/loop_rewrites.h"
 #include "protocol/graph/op_table.h"
 
 namespace stoker::cpu {
@@ -54,6 +54,22 @@ void ChooseLanes(LoopFunc& func, const FusionLimits& limits) {
     }
   }
   if (best >= 0) PushInside(func, best);
+}
+
+// Inner dims that every stage loops over and none reduces, all but the innermost loop.
+std::vector<int> ParallelLoops(const LoopFunc& func) {
+  std::vector<int> dims;
+  for (int dim = func.num_outer; dim < static_cast<int>(func.dims.size()); ++dim) {
+    const bool parallel =
+        std::all_of(func.stages.begin(), func.stages.end(), [&](const Stage& stage) {
+          const bool reduced =
+              std::any_of(stage.reductions.begin(), stage.reductions.end(),
+                          [&](const Reduction& r) { return Contains(r.over, dim); });
+          return Contains(stage.loops, dim) && stage.loops.back() != dim && !reduced;
+        });
+    if (parallel && !func.stages.empty()) dims.push_back(dim);
+  }
+  return dims;
 }
 
 // ---- Costs
@@ -123,22 +139,30 @@ void ChooseSplit(const LoopFunc& func, LoopSchedule& schedule, const CpuTaskLimi
 }
 
 // Elements of a row along `dim`, or nothing if that is not known now.
-std::optional<std::int64_t> RowExtent(const LoopFunc& func, const LoopSchedule& schedule, int dim) {
+std::optional<std::int64_t> ExtentInTask(const LoopFunc& func, const LoopSchedule& schedule,
+                                         int dim) {
   if (dim == schedule.split_dim) return schedule.block;
   const SymDim& extent = func.dims[static_cast<std::size_t>(dim)];
   if (!extent.IsConstant()) return std::nullopt;
   return extent.constant();
 }
 
+// The same of a temporary's row: how much of it is kept at most.
+std::optional<std::int64_t> KeptExtent(const LoopFunc& func, const LoopSchedule& schedule,
+                                       int dim) {
+  return dim == schedule.row_dim ? schedule.row_limit : ExtentInTask(func, schedule, dim);
+}
+
 Status PlaceRow(const LoopFunc& func, const LoopSchedule& schedule, LoopRows& placed,
-                std::uint32_t id, DType dtype, std::vector<int> dims) {
+                std::uint32_t id, DType dtype, std::vector<int> dims, bool is_temporary) {
   ScratchRow row;
   row.dtype = dtype;
   row.dims = std::move(dims);
   row.strides.resize(row.dims.size());
   std::int64_t elements = 1;
   for (std::size_t i = row.dims.size(); i-- > 0;) {
-    const std::optional<std::int64_t> extent = RowExtent(func, schedule, row.dims[i]);
+    const std::optional<std::int64_t> extent =
+        (is_temporary ? KeptExtent : ExtentInTask)(func, schedule, row.dims[i]);
     if (!extent) {
       return Unimplemented("A reduction keeps dim " + std::to_string(row.dims[i]) + " of extent " +
                            func.dims[static_cast<std::size_t>(row.dims[i])].ToString() +
@@ -160,13 +184,35 @@ Status PlaceRow(const LoopFunc& func, const LoopSchedule& schedule, LoopRows& pl
   return Ok();
 }
 
+// Keeps the temporaries along one symbolic dim, if there is one, up to some extent.
+void ChooseRows(const LoopFunc& func, LoopSchedule& schedule, const FusionLimits& limits) {
+  std::int64_t others = 1;
+  for (const Stage& stage : func.stages) {
+    if (stage.temporaries.empty()) continue;
+    std::int64_t elements = 1;
+    for (const int dim : stage.loops) {
+      const std::optional<std::int64_t> extent = ExtentInTask(func, schedule, dim);
+      if (extent) {
+        elements *= *extent;
+      } else if (schedule.row_dim < 0) {
+        schedule.row_dim = dim;
+      }
+      if (elements > limits.max_kept_elements) break;
+    }
+    others = std::max(others, elements);
+  }
+  schedule.row_limit = limits.max_kept_elements / others;
+  if (schedule.row_limit == 0) schedule.row_dim = -1;
+  if (schedule.row_dim < 0) schedule.row_limit = 0;
+}
+
 // A temporary whose row has no known size, if there is one.
 std::optional<std::uint32_t> UnplaceableTemporary(const LoopFunc& func,
                                                   const LoopSchedule& schedule) {
   for (const Stage& stage : func.stages) {
     if (stage.temporaries.empty()) continue;
     for (const int dim : stage.loops) {
-      if (!RowExtent(func, schedule, dim)) return stage.temporaries.front().id;
+      if (!KeptExtent(func, schedule, dim)) return stage.temporaries.front().id;
     }
   }
   return std::nullopt;
@@ -183,7 +229,7 @@ StageShape ShapeOfStage(const LoopFunc& func, const LoopSchedule& schedule, cons
   }
   for (const Store& store : stage.stores) narrow = narrow || SizeInBytes(store.access.dtype) < 8;
   shape.width = machine.Lanes(narrow ? DType::kF32 : DType::kF64);
-  const std::optional<std::int64_t> extent = RowExtent(func, schedule, stage.loops.back());
+  const std::optional<std::int64_t> extent = ExtentInTask(func, schedule, stage.loops.back());
   while (extent && shape.width > 1 && shape.width / 2 >= *extent) shape.width /= 2;
   const double cost = BodyCost(stage);
   shape.unroll = std::min(max_unroll, cost <= 8 ? 4 : cost <= 24 ? 2 : 1);
@@ -199,7 +245,7 @@ Result<LoopRows> PlaceRows(const LoopFunc& func, const LoopSchedule& schedule) {
     for (const Temporary& temporary : stage.temporaries) {
       if (stage.loops.empty()) continue;
       STOKER_RETURN_IF_ERROR(
-          PlaceRow(func, schedule, placed, temporary.id, temporary.dtype, stage.loops));
+          PlaceRow(func, schedule, placed, temporary.id, temporary.dtype, stage.loops, true));
     }
     for (const Reduction& reduction : stage.reductions) {
       std::vector<int> kept;
@@ -209,7 +255,7 @@ Result<LoopRows> PlaceRows(const LoopFunc& func, const LoopSchedule& schedule) {
       if (kept.empty()) continue;
       const DType dtype = reduction.is_arg ? DType::kI64 : reduction.dtype;
       STOKER_RETURN_IF_ERROR(
-          PlaceRow(func, schedule, placed, reduction.id, dtype, std::move(kept)));
+          PlaceRow(func, schedule, placed, reduction.id, dtype, std::move(kept), false));
     }
   }
   return placed;
@@ -222,14 +268,24 @@ Result<ScheduledLoop> ScheduleLoop(const LoopFunc& algorithm, const CpuMachine& 
   CollapseLoops(func);
   SplitLoops(func, machine.tasks);
   ChooseLanes(func, machine.fusion);
-  PullOutside(func);
+  PullOutside(func, ParallelLoops(func));
   SplitStages(func);
   ChooseSplit(func, schedule, machine.tasks);
+  ChooseRows(func, schedule, machine.fusion);
   while (const auto id = UnplaceableTemporary(func, schedule)) InlineTemporary(func, *id);
   for (const Stage& stage : func.stages) {
     schedule.stages.push_back(ShapeOfStage(func, schedule, stage, machine, max_unroll));
   }
   return scheduled;
+}
+
+LoopFunc WithoutRows(const LoopFunc& func, const LoopSchedule& schedule) {
+  LoopFunc result = func;
+  for (const Stage& stage : func.stages) {
+    if (!Contains(stage.loops, schedule.row_dim)) continue;
+    for (const Temporary& temporary : stage.temporaries) InlineTemporary(result, temporary.id);
+  }
+  return result;
 }
 
 Result<LaunchShape> LaunchShapeOf(const LoopFunc& func, const LoopSchedule& schedule,
@@ -259,6 +315,10 @@ std::string ToString(const LoopSchedule& schedule) {
   if (schedule.split_dim >= 0) {
     text += "  task of " + std::to_string(schedule.block) + " along i" +
             std::to_string(schedule.split_dim) + "\n";
+  }
+  if (schedule.row_dim >= 0) {
+    text += "  keeps rows of at most " + std::to_string(schedule.row_limit) + " along i" +
+            std::to_string(schedule.row_dim) + "\n";
   }
   for (std::size_t i = 0; i < schedule.stages.size(); ++i) {
     text += "  stage " + std::to_string(i) + ": " + std::to_string(schedule.stages[i].unroll) +

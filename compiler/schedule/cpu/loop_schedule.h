@@ -26,6 +26,10 @@ struct LoopSchedule {
   // cover outer points only.
   int split_dim = -1;
   std::int64_t block = 0;
+  // The one loop of temporaries whose extent is symbolic, and up to which extent they are kept; in
+  // a launch with a longer one they are computed again where they are used. -1: there is none.
+  int row_dim = -1;
+  std::int64_t row_limit = 0;
   std::vector<StageShape> stages;  // Of the function's, in order.
 };
 
@@ -61,5 +65,8 @@ struct LoopRows {
 
 // Unimplemented where a row's size is not known when the kernel is compiled.
 Result<LoopRows> PlaceRows(const LoopFunc& func, const LoopSchedule& schedule);
+
+// The function for launches in which `row_dim` is longer than `row_limit`.
+LoopFunc WithoutRows(const LoopFunc& func, const LoopSchedule& schedule);
 
 }  // namespace stoker::cpu

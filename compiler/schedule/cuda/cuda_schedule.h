@@ -1,11 +1,12 @@
 // CudaSchedule: how a kernel runs on a GPU. A value: it is chosen here, printed, part of the
 // kernel's key, and emitted as it stands.
 //
-// Pointwise loops alone have one. A thread moves one element at a time: an operand is aligned to
-// its elements, as far as a kernel knows, and a wider access needs more.
+// Loops have one of three forms. Vectors are neighbours in memory, which a thread moves in one
+// access where its operands are aligned to 16 bytes, and element by element where they are not.
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "compiler/ir/kernel_func.h"
@@ -15,20 +16,42 @@
 
 namespace stoker {
 
-// The points of the function in row-major order are cut into runs of threads * elements, one for
-// each block; thread t of a block computes the points t, t + threads, ... of its run, so that what
-// a warp reads at a time lies together.
+// Every point is computed by itself, and every dim is an outer one. The vectors of the function in
+// row-major order are cut into runs of threads * vectors, one for each block; thread t of a block
+// computes the vectors t, t + threads, ... of its run, so that what a warp reads at a time lies
+// together.
+struct PointSchedule {
+  int vectors = 1;  // Of a thread.
+};
+
+// Every inner dim is reduced, and the last one is contiguous. `team` neighbouring threads share an
+// outer point: member m takes the vectors m, m + team, ... of each stage's loops.
+struct RowSchedule {
+  int team = 1;       // A power of 2; from 32 on, whole warps.
+  int vectors = 1;    // Of a thread: of a whole row if it is kept, otherwise in flight at a time.
+  bool kept = false;  // Temporaries are kept in registers from stage to stage; there are none else.
+};
+
+// Every inner dim is reduced, and the last outer one is contiguous: the vectors lie along it.
+// Threads that are threads / team apart share an outer vector: member m takes the points m,
+// m + team, ... of each stage's loops.
+struct ColumnSchedule {
+  int team = 1;    // A power of 2.
+  int points = 1;  // Of a thread, in flight at a time.
+};
+
 struct CudaSchedule {
-  int threads = 0;           // Of a block, along x.
-  int elements = 0;          // Of a thread.
+  int threads = 0;  // Of a block, along x.
+  int width = 1;    // Elements of a vector: a power of 2.
+  // Blocks that an SM holds at a time: what limits the registers of a thread.
+  int blocks_per_sm = 1;
+  std::variant<PointSchedule, RowSchedule, ColumnSchedule> how;
   SymDim grid;               // Blocks, along x. 0: there is nothing to launch.
   std::vector<SymDim> dims;  // What the kernel is passed after its buffers, in order.
 };
 
 struct CudaKernel {
-  // The algorithm, or an equal one in the form that is emitted: every dim is an outer one, and
-  // neighbours that step as one are merged.
-  KernelFunc func;
+  KernelFunc func;  // The algorithm, or an equal one in the form that is emitted.
   CudaSchedule schedule;
 };
 

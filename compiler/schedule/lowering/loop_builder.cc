@@ -81,10 +81,11 @@ std::vector<int> LoopBuilder::LoopsOf(std::span<const IndexMap> index, bool redu
 
 bool LoopBuilder::FitsTemporary(NodeId node) const {
   std::int64_t elements = 1;
+  int symbolic = 0;  // A row along one such dim is kept while it is short enough: see the schedule.
   for (const int dim : LoopsOf(group_.placement.at(node), false)) {
     const SymDim& extent = group_.space.extent(dim);
-    if (!extent.IsConstant()) return false;  // Scratch has a constant size.
-    elements *= extent.constant();
+    if (!extent.IsConstant() && ++symbolic > 1) return false;
+    if (extent.IsConstant()) elements *= extent.constant();
     if (elements > limits_.max_kept_elements) return false;
   }
   return true;

@@ -83,6 +83,24 @@ graph @qkv(%x: f32[1,9,64], %wq: parameter f32[64,64], %wk: parameter f32[64,64]
   EXPECT_EQ(LabelsOf(outcome.artifact).size(), 3U);
 }
 
+TEST(Contraction, SumOfSmallProducts_IsOneProduct) {
+  const Outcome outcome = CheckText(R"(
+graph @gradient(%g0: f32[4,64], %g1: f32[4,64], %g2: f32[6,64], %x0: f32[4,40], %x1: f32[4,40], %x2: f32[6,40], %last: f32[64,40]) {
+  %t0 = transpose(%g0) {dims=[1,0]} : f32[64,4]
+  %t1 = transpose(%g1) {dims=[1,0]} : f32[64,4]
+  %0 = dot_general(%t0, %x0) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[64,40]
+  %1 = dot_general(%t1, %x1) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[64,40]
+  %2 = dot_general(%g2, %x2) {lhs_batch=[], lhs_contract=[0], rhs_batch=[], rhs_contract=[0]} : f32[64,40]
+  %3 = add(%0, %1) : f32[64,40]
+  %4 = add(%3, %last) : f32[64,40]
+  %5 = add(%4, %2) : f32[64,40]
+  return %5
+})");
+  EXPECT_EQ(outcome.error, "");
+  const std::vector<std::string> labels = LabelsOf(outcome.artifact);
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "matmul+add 64x40x14"), 1);
+}
+
 // The first step of a recurrence whose state is a parameter: its product is prepared, the others
 // not.
 TEST(Contraction, MatrixOfAPreparedProductAndOfOthers_IsPackedOnce) {

@@ -10,17 +10,9 @@
 #include "protocol/graph/graph.h"
 #include "protocol/graph/interpreter.h"
 #include "protocol/guard/shape_signature.h"
+#include "tests/conformance/compiler/tensors.h"
 
 namespace stoker::test {
-
-// How far an element may be from the interpreter's: relative * (its size + the mean size of the
-// output), for outputs of each float dtype. Integers and bool must be equal.
-struct Tolerance {
-  double f64 = 1e-10;
-  double f32 = 2e-5;
-  double f16 = 4e-3;
-  double bf16 = 3e-2;
-};
 
 struct Outcome {
   std::string error;          // Empty: every output is within the tolerance.
@@ -46,13 +38,6 @@ Outcome CheckText(std::string_view text, std::uint64_t seed = 1, const Tolerance
 // The same for each schedule that Candidates gives for a kernel of the graph, one at a time, with
 // how many there were in `schedules`.
 Outcome CheckCandidates(std::string_view text, std::uint64_t seed = 1);
-
-// Inputs as CheckText draws them; symbols are bound to `symbols`.
-std::vector<InterpreterTensor> RandomInputs(const Graph& graph, std::uint64_t seed,
-                                            const SymBindings& symbols = {});
-
-// Puts NaN, infinities and zeros of both signs in place of one in eight floats.
-void AddSpecialValues(std::vector<InterpreterTensor>& inputs, std::uint64_t seed);
 
 // Seeds first, first + 1, ...: `count` of them, or what STOKER_SEEDS=first:count says.
 std::vector<std::uint64_t> Seeds(std::uint64_t first, std::uint64_t count);

@@ -2,6 +2,7 @@
 // and at 0.
 #include <gtest/gtest.h>
 
+#include "compiler/machine/fusion_limits.h"
 #include "tests/conformance/compiler/harness.h"
 
 namespace stoker::test {
@@ -161,6 +162,68 @@ graph @g(%x: f32[s0,3,9,9], %w: parameter f32[8,3,3,3], %y: f32[s1]) {
   return %1, %2
 })"}),
                          [](const auto& param_info) { return std::string(param_info.param.name); });
+
+// Every way to cut rows into register tiles: whole ones, two that share the rest, one alone.
+TEST(SymbolicRows, EveryNumber_AgreesWithTheInterpreter) {
+  const auto graph = ParseGraph(R"(
+graph @g(%x: f32[s0,40], %w: parameter f32[40,70], %v: parameter f32[40,12], %y: f64[s0,9], %u: parameter f64[9,10], %z: bf16[s0,64], %t: parameter bf16[64,48], %i: i32[s0,7], %j: parameter i32[7,16]) {
+  %0 = dot_general(%x, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0,70]
+  %1 = dot_general(%x, %v) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0,12]
+  %2 = dot_general(%y, %u) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f64[s0,10]
+  %3 = dot_general(%z, %t) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : bf16[s0,48]
+  %4 = dot_general(%i, %j) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : i32[s0,16]
+  %5 = logistic(%0) : f32[s0,70]
+  return %5, %1, %2, %3, %4
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::vector<std::vector<InterpreterTensor>> calls;
+  for (std::int64_t rows = 0; rows <= 46; ++rows) {
+    calls.push_back(RandomInputs(*graph, calls.size(), {{0, rows}}));
+  }
+  EXPECT_EQ(CompareCallsWithInterpreter(*graph, calls).error, "");
+}
+
+// Depth in chunks, whose sums wait in scratch; rows in batches and in lines.
+TEST(SymbolicRows, OfDeepAndBatchedProducts_AgreeWithTheInterpreter) {
+  const auto graph = ParseGraph(R"(
+graph @g(%x: f32[s0,2100], %w: parameter f32[2100,40], %y: f32[3,s0,24], %z: f32[3,24,s0]) {
+  %0 = dot_general(%x, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0,40]
+  %1 = dot_general(%y, %z) {lhs_batch=[0], lhs_contract=[2], rhs_batch=[0], rhs_contract=[1]} : f32[3,s0,s0]
+  %2 = transpose(%x) {dims=[1,0]} : f32[2100,s0]
+  %3 = dot_general(%x, %2) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0,s0]
+  return %0, %1, %3
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::vector<std::vector<InterpreterTensor>> calls;
+  for (const std::int64_t rows : {1, 5, 9, 13, 15, 17, 19, 27, 29, 40, 43, 300}) {
+    calls.push_back(RandomInputs(*graph, calls.size(), {{0, rows}}));
+  }
+  EXPECT_EQ(CompareCallsWithInterpreter(*graph, calls).error, "");
+}
+
+// Rows of a softmax that are kept, and rows that are too long for that.
+TEST(SymbolicRows, OfAnyLength_AreKeptOrComputedAgain) {
+  const auto graph = ParseGraph(R"(
+graph @g(%x: f32[2,s0]) {
+  %m = reduce(%x) {dims=[1], kind="maximum"} : f32[2]
+  %mb = broadcast_in_dim(%m) {dims=[0]} : f32[2,s0]
+  %d = subtract(%x, %mb) : f32[2,s0]
+  %e = exponential(%d) : f32[2,s0]
+  %s = reduce(%e) {dims=[1], kind="add"} : f32[2]
+  %sb = broadcast_in_dim(%s) {dims=[0]} : f32[2,s0]
+  %y = divide(%e, %sb) : f32[2,s0]
+  return %y
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  constexpr std::int64_t kLimit = FusionLimits().max_kept_elements;
+  std::vector<std::vector<InterpreterTensor>> calls;
+  for (const std::int64_t length : {std::int64_t{1}, kLimit - 1, kLimit, kLimit + 1}) {
+    calls.push_back(RandomInputs(*graph, calls.size(), {{0, length}}));
+  }
+  const Outcome outcome = CompareCallsWithInterpreter(*graph, calls);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_GE(outcome.artifact.plan.launches[0].scratch_bytes, kLimit * 4);
+}
 
 }  // namespace
 }  // namespace stoker::test

@@ -458,6 +458,23 @@ case("attention_triangle_mask",
 case("attention_3d", sdpa, Q[0], K[0], V[0])
 case("attention_transposed", lambda q, k, v: sdpa(*(x.transpose(1, 2) for x in (q, k, v))),
      floats(2, 5, 4, 8), floats(2, 7, 4, 8), floats(2, 7, 4, 8, low=0))
+
+
+def attention_gradients(q, k, v, mask=None, causal=False, scale=None):
+    """With respect to q, k and v, and the logarithms of the sums that they follow from."""
+    options = {"attn_mask": mask, "scale": scale}
+    result, sums = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal, **options)
+    gradients = aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        result * 2 + 1, q, k, v, result, sums, 0.0, causal, **options)
+    return torch.cat([x.flatten() for x in (*gradients, sums.to(q.dtype))])
+
+
+case("attention_gradients", attention_gradients, Q, K, V, narrow=False)
+case("attention_gradients_causal", lambda q: attention_gradients(q, q / 2, q + 1, causal=True, scale=0.3), Q,
+     narrow=False)
+case("attention_gradients_nothing_kept", attention_gradients, Q, K, V,
+     torch.tensor([[0.0] * 7, [-INF] * 7, [0.0, -INF] + [1.0] * 5, [0.0] * 7, [2.0] * 7])[None, None], narrow=False)
+case("attention_gradients_float_mask", attention_gradients, Q, K, V, floats(2, 1, 5, 7), narrow=False)
 case("attention_grouped", lambda q, k, v: sdpa(q, k, v, enable_gqa=True), Q, K[:, :2], V[:, :2])
 
 # ---- Indexing and ordering ------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Runs lowered programs with the evaluator in place of compiled code."""
 
+import re
+
 import torch
 from torch._functorch.aot_autograd import aot_module_simplified
 
@@ -16,6 +18,10 @@ class EvaluatedSegment:
     def __init__(self, segment, round_to_dtype=False):
         self.segment = segment
         self.round_to_dtype = round_to_dtype
+
+    def at(self, segment, symbols):
+        names = {f"s{number}": value for number, value in zip(segment.symbols, symbols)}
+        return EvaluatedSegment(segment._replace(text=with_numbers(segment.text, names)), self.round_to_dtype)
 
     def __call__(self, slots):
         inputs = []
@@ -37,6 +43,16 @@ class EvaluatedSegment:
                 buffer.permute(layout.order).copy_(result)
                 outputs.append(buffer)
         return outputs
+
+
+def with_numbers(text, symbols):
+    """A graph's text for these values of its symbols."""
+    names = {"floordiv": lambda a, b: a // b, "max": max, "min": min, **symbols}
+
+    def number(match):
+        return str(eval(match[0], {"__builtins__": {}}, names)).replace(" ", "")
+
+    return re.sub(r"\[[^\[\]]*\bs\d[^\[\]]*\]", number, text)
 
 
 def segments_of(program):

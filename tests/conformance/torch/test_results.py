@@ -12,6 +12,7 @@ from test_operators import TOLERANCE
 IMAGE = floats(2, 6, 6, 6)
 CHANNELS = floats(6, low=0.5)
 ATTENTION = [floats(2, 3, 5, 8)] * 3
+ATTENDED = aten._scaled_dot_product_flash_attention_for_cpu(*ATTENTION)
 
 ROWS, ROW_MEAN, ROW_SCALE = floats(3, 7), floats(3, 1), floats(3, 1, low=0.5)
 GROUPED, GROUP_SCALE = floats(2, 6, 36), floats(2, 2, low=0.5)
@@ -31,6 +32,8 @@ ARGUMENTS = {
     aten._scaled_dot_product_attention_math.default: ATTENTION,
     aten._scaled_dot_product_attention_math_for_mps.default: None,
     aten._scaled_dot_product_flash_attention_for_cpu.default: ATTENTION,
+    aten._scaled_dot_product_flash_attention_for_cpu_backward.default: (
+        ATTENDED[0] * 2, *ATTENTION, *ATTENDED, 0.0, False),
     aten._scaled_dot_product_fused_attention_overrideable.default: None,
     aten.adaptive_max_pool2d.default: (IMAGE, [3, 2]),
     aten.adaptive_max_pool3d.default: (IMAGE, [3, 2, 3]),

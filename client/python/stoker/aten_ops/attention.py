@@ -1,9 +1,10 @@
 """Scaled dot-product attention, kept whole. Masks that follow from shapes alone are recognized: one that
-keeps everything is dropped, a lower triangle becomes `causal`."""
+keeps everything is dropped, a lower triangle becomes `causal`. Its gradients are products of their own, which
+compute the scores again."""
 
 import math
 
-from .registry import Unsupported, rule
+from .registry import Unsupported, compute_dtype, rule
 
 
 def _as_bool(mask):
@@ -39,6 +40,10 @@ def _pattern_of(known, queries, keys):
     return None
 
 
+def _scale(q, scale):
+    return 1 / math.sqrt(q.shape[3]) if scale is None else scale
+
+
 def attention(g, q, k, v, mask, causal, scale):
     if q.rank != 4:
         raise Unsupported(f"attention over {q.rank} dims")
@@ -55,8 +60,34 @@ def attention(g, q, k, v, mask, causal, scale):
             mask = g.reshape(mask, (1,) * (4 - mask.rank) + mask.shape)
             mask = _as_bool(mask)
             mask = mask if mask.dtype == "bool" else g.convert(mask, q.dtype)
-    scale = 1 / math.sqrt(q.shape[3]) if scale is None else scale
-    return g.attention(q, k, v, mask, scale, bool(causal))
+    return g.attention(q, k, v, mask, _scale(q, scale), bool(causal))
+
+
+def _scores(g, q, k, mask, causal, scale):
+    """What softmax takes, [batch, heads, queries, keys]; -inf where nothing is kept."""
+    scores = g.dot(q, k, [0, 1], [3], [0, 1], [3])
+    scores = g.with_scalar("multiply", scores, _scale(q, scale))
+    nothing = g.constant(-math.inf, scores.dtype)
+    if mask is not None:
+        scores = (
+            g.select(mask, scores, nothing) if mask.dtype == "bool"
+            else g.binary("add", scores, g.convert(mask, scores.dtype)))
+    if causal:
+        kept = g.compare("GE", g.iota(2, "i32", scores.shape), g.iota(3, "i32", scores.shape))
+        scores = g.select(kept, scores, nothing)
+    return scores
+
+
+def _log_sum_exp(g, q, k, mask, causal, scale):
+    """Of each query's scores; 0 where nothing is kept."""
+    dtype = compute_dtype(q.dtype)
+    scores = _scores(g, g.convert(q, dtype), g.convert(k, dtype), mask, causal, scale)
+    highest = g.reduce("maximum", scores, [3], keepdim=True)
+    kept = g.compare("NE", highest, g.constant(-math.inf, dtype))
+    highest = g.select(kept, highest, g.constant(0, dtype))
+    powers = g.unary("exponential", g.binary("subtract", scores, highest))
+    total = g.select(kept, g.reduce("add", powers, [3], keepdim=True), g.constant(1, dtype))
+    return g.reshape(g.binary("add", g.unary("log", total), highest), q.shape[:3])
 
 
 def _unused():
@@ -68,7 +99,35 @@ def flash_attention_for_cpu(g, out, q, k, v, dropout_p=0.0, is_causal=False, att
                             scale=None):
     if dropout_p:
         raise Unsupported("dropout")
-    return attention(g, q, k, v, attn_mask, is_causal, scale), _unused
+    return (
+        attention(g, q, k, v, attn_mask, is_causal, scale),
+        lambda: _log_sum_exp(g, q, k, attn_mask, is_causal, scale))
+
+
+@rule("_scaled_dot_product_flash_attention_for_cpu_backward")
+def flash_attention_for_cpu_backward(g, out, grad, q, k, v, result, log_sum_exp, dropout_p, is_causal,
+                                     attn_mask=None, scale=None):
+    if dropout_p:
+        raise Unsupported("dropout")
+    if q.shape[:2] != k.shape[:2] or 0 in q.shape or 0 in k.shape:
+        raise Unsupported("gradients of attention over nothing, or of grouped queries")
+    narrow = q.dtype
+    dtype = compute_dtype(narrow)
+    grad, q, k, v, result = (g.convert(x, dtype) for x in (grad, q, k, v, result))
+    scores = _scores(g, q, k, attn_mask, is_causal, scale)
+    center = g.reshape(log_sum_exp, (*q.shape[:3], 1))
+    weights = g.unary("exponential", g.binary("subtract", scores, center))
+    kept = g.compare("NE", center, g.constant(-math.inf, dtype))  # What earlier versions of PyTorch give for nothing.
+    weights = g.select(kept, weights, g.constant(0, dtype))
+    own = g.reduce("add", g.binary("multiply", grad, result), [3], keepdim=True)
+    of_weights = g.dot(grad, v, [0, 1], [3], [0, 1], [3])
+    of_scores = g.binary("multiply", weights, g.binary("subtract", of_weights, own))
+    of_scores = g.with_scalar("multiply", of_scores, _scale(q, scale))
+    gradients = (
+        g.dot(of_scores, k, [0, 1], [3], [0, 1], [2]),
+        g.dot(of_scores, q, [0, 1], [2], [0, 1], [2]),
+        g.dot(weights, grad, [0, 1], [2], [0, 1], [2]))
+    return tuple(g.convert(x, narrow) for x in gradients)
 
 
 @rule("_scaled_dot_product_fused_attention_overrideable")

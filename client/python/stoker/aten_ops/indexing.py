@@ -13,7 +13,7 @@ def embedding(g, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False,
     return _within(g, _rows(g, weight, indices), indices, 0, weight.shape, _IN_SELF)
 
 
-_PLACE = "index {{index}} is out of bounds for dimension {dim} with size {size}"
+_PLACE = "index {{index}} is out of bounds for dimension {dim} with size {{size}}"
 _IN_SELF = "index out of range in self: " + _PLACE
 _COPIED = "index_copy_(): " + _PLACE
 
@@ -24,7 +24,7 @@ def _within(g, result, indices, dim, shape, message=_PLACE, from_end=False):
     if not size and prod(indices.shape):
         raise Unsupported("an index into nothing")
     return g.checked(
-        result, indices, -size if from_end else 0, size, message.format(dim=dim, size=size))
+        result, indices, -size if from_end else 0, size, message.format(dim=dim))
 
 
 def _rows(g, x, indices):
@@ -333,7 +333,7 @@ def _flat(g, x, index):
     def checked(result, shape):
         return g.checked(
             g.reshape(result, shape), index, -count, count,
-            f"out of range: tried to access index {{index}} on a tensor of {count} elements.")
+            f"out of range: tried to access index {{index}} on a tensor of {{size}} elements.")
 
     return g.reshape(x, (count,)), vectors, checked
 

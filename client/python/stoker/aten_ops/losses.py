@@ -186,7 +186,7 @@ def nll_loss(g, out, x, target, weight, reduction, ignore_index):
     classed = g.select(rows.counted, rows.target, g.constant(0, target.dtype))
     losses = g.checked(
         losses, classed, 0, rows.classes,
-        f"Target {{index}} is out of bounds. There are {rows.classes} classes.")
+        f"Target {{index}} is out of bounds. There are {{size}} classes.")
     over = g.reduce("add", weights, range(weights.rank))
     if reduction == 0:
         return (g.convert(g.reshape(losses, out[0].shape), out[0].dtype),

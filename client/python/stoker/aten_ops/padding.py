@@ -9,8 +9,13 @@ MAX_WINDOW = 64
 
 def bounds(size, start, end):
     """A Python slice's bounds within a dim of `size`."""
-    start, end, _ = slice(start, end).indices(size)
-    return start, max(start, end)
+    start = _within(0 if start is None else start, size)
+    return start, max(start, _within(size if end is None else end, size))
+
+
+def _within(place, size):
+    """A place that may count from the end, and be beyond either end."""
+    return max(place + size, 0) if place < 0 else min(place, size)
 
 
 def apart(g, x, dim, start, size, step=1):

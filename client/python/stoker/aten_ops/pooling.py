@@ -172,7 +172,7 @@ def _max_unpool(count):
     def emit(g, out, x, indices, output_size, *args):
         if 0 in x.shape:
             return g.constant(0, out.dtype, out.shape)
-        sizes = "x".join(map(str, out.shape[-count:]))
+        sizes = "x".join(str(int(size)) for size in out.shape[-count:])
         return g.checked(
             _placed(g, "assign", x, indices, out.shape, count), indices, 0, prod(out.shape[-count:]),
             f"Found an invalid max index: {{index}} (output volumes are of size {sizes})")

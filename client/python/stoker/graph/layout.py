@@ -4,15 +4,41 @@ A dense layout is a permutation of a row-major one: a channels-last image, a tra
 reads and writes such tensors in place, by their physical shape, and transposes inside the graph.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
 
 import torch
+
+from .dims import same
 
 DTYPES = {
     torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
     torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8",
     torch.uint8: "u8", torch.bool: "bool",
 }
+
+
+@dataclass(frozen=True)
+class SizedTensor:
+    """What lowering asks of a traced tensor, with Dims for sizes that vary."""
+
+    dtype: Any
+    device: Any
+    layout: Any  # torch.layout
+    shape: tuple
+    strides: tuple
+
+    def stride(self):
+        return self.strides
+
+    def numel(self):
+        return prod(self.shape)
+
+
+def is_tensor(value):
+    """Traced or real?"""
+    return isinstance(value, (torch.Tensor, SizedTensor))
 
 
 class Layout(NamedTuple):
@@ -46,9 +72,11 @@ def row_major(shape):
 
 
 def layout_of(tensor):
-    """The layout of a tensor, real or fake."""
+    """The layout of a tensor, real or traced."""
     shape, strides = tuple(tensor.shape), tensor.stride()
     plain = row_major(shape)
+    if same(strides, plain.strides):
+        return Layout(shape, strides, plain.order)
     # Dims of size 1 lie anywhere, and nothing lies somewhere.
     if 0 in shape or all(
             size == 1 or a == b for size, a, b in zip(shape, strides, plain.strides)):

@@ -2,6 +2,22 @@
 
 from typing import Any, NamedTuple
 
+from . import dims
+
+
+class SymbolSource(NamedTuple):
+    """Where the inputs of a call say what a symbol is."""
+
+    place: int
+    kind: str  # "value": the input itself; "size" or "stride" of its dim.
+    dim: Any  # None for a value.
+
+    def read(self, arguments):
+        argument = arguments[self.place]
+        if self.kind == "value":
+            return argument
+        return argument.shape[self.dim] if self.kind == "size" else argument.stride(self.dim)
+
 
 class SegmentInput(NamedTuple):
     slot: int
@@ -21,7 +37,7 @@ class IndexCheck(NamedTuple):
     place: int  # Of their limits among those that the segment gives.
     low: int
     size: int
-    message: str  # Of the exception; holds "{index}" where that is an index, and no other number that must be in range.
+    message: str  # Of the exception; holds "{index}" where that is an index, and maybe "{size}".
 
 
 class Segment(NamedTuple):
@@ -32,6 +48,7 @@ class Segment(NamedTuple):
     inputs: list
     outputs: list
     checks: tuple = ()
+    symbols: tuple = ()  # Those that the graph's s0, s1, ... are: numbers of the program's.
 
     @property
     def limits(self):
@@ -51,7 +68,7 @@ def check_indices(checks, limits):
         if least < check.low or largest >= check.size:
             index = least if least < check.low else largest
             kind = IndexOutOfBounds if "{index}" in check.message else RuntimeError
-            raise kind(check.message.format(index=index))
+            raise kind(check.message.format(index=index, size=check.size))
 
 
 class EagerCall(NamedTuple):
@@ -79,11 +96,39 @@ class Slot(NamedTuple):
 
 
 class Program(NamedTuple):
+    """One with symbols has Dims in place of sizes: at() makes what runs."""
+
     slots: int
     constants: dict  # slot -> what the graph module holds.
     steps: list
     outputs: list  # Slots, or the values themselves where they are no tensors.
     fallbacks: dict  # Operator that PyTorch runs -> why.
+    symbols: tuple = ()  # A SymbolSource for each.
+    conditions: tuple = ()  # An assumptions.Condition each, for which it was made.
+
+    def fits(self, values):
+        """Was it made for calls in which the symbols have these values?"""
+        return all(condition.holds(values) for condition in self.conditions)
+
+    def at(self, values):
+        """The program for one value of each symbol."""
+        if not self.symbols:
+            return self
+        return self._replace(
+            steps=[_step_at(step, values) for step in self.steps], outputs=_step_at(self.outputs, values),
+            symbols=(), conditions=())
+
+
+def _step_at(step, values):
+    """The step, or a part of it, with numbers in place of Dims."""
+    if isinstance(step, dims.Dim):
+        return step.at(values)
+    if isinstance(step, dict):
+        return {name: _step_at(item, values) for name, item in step.items()}
+    if isinstance(step, (tuple, list)):
+        items = [_step_at(item, values) for item in step]
+        return step._make(items) if hasattr(step, "_make") else type(step)(items)
+    return step
 
 
 def slots_in(argument):

@@ -1,15 +1,17 @@
 """GraphText: builds a graph in the text form of protocol/graph/OPS.md.
 
 Values are immutable and known by their type; equal nodes are made once, and nodes that no output needs
-are not printed. Shapes are tuples of ints: symbolic sizes were specialized before (capture.py).
+are not printed. Shapes are tuples of ints, or of Dims where sizes vary.
 """
 
 import ctypes
 import math
+import re
 import struct
 from math import prod
 from typing import NamedTuple
 
+from .dims import Dim, same
 from .program import IndexCheck
 
 
@@ -109,6 +111,16 @@ def number(value, dtype):
     return str(int(value))
 
 
+def numbers(sizes):
+    """The same sizes, for what is made for one of each: they have to be numbers."""
+    return tuple(map(int, sizes))
+
+
+def symbols_in(text):
+    """Numbers of the symbols that a graph's text names."""
+    return set(map(int, re.findall(r"\bs(\d+)\b", text)))
+
+
 def broadcast_shapes(*shapes):
     rank = max(map(len, shapes))
     result = [1] * rank
@@ -160,6 +172,8 @@ class GraphText:
 
     def constant(self, value, dtype, shape=()):
         """A constant all of whose elements are `value`, converted to `dtype` as PyTorch converts."""
+        if isinstance(value, Dim):
+            return self.broadcast_in_dim(self.size(value, dtype), (), shape)
         element = element_of(value, dtype)
         if dtype not in FLOATS or math.isinf(element):
             value = element
@@ -178,6 +192,11 @@ class GraphText:
     def iota(self, dim, dtype, shape):
         return self.node("iota", (), f" {{dim={dim}}}", dtype, tuple(shape))
 
+    def size(self, dim, dtype):
+        """A size that varies as a scalar: one more than the last place along a dim of it."""
+        last = self.slice(self.iota(0, "i64", (dim,)), [dim - 1], [dim])
+        return self.convert(self.with_scalar("add", self.reshape(last, ()), 1), dtype)
+
     # ---- Pointwise ------------------------------------------------------------------------------
 
     def unary(self, op, x):
@@ -188,7 +207,7 @@ class GraphText:
 
     def binary(self, op, x, y):
         """Operands of one dtype; broadcasts."""
-        shape = x.shape if x.shape == y.shape else broadcast_shapes(x.shape, y.shape)
+        shape = x.shape if same(x.shape, y.shape) else broadcast_shapes(x.shape, y.shape)
         operands = (self.broadcast(x, shape), self.broadcast(y, shape))
         return self.node(op, operands, "", x.dtype, shape)
 
@@ -221,7 +240,7 @@ class GraphText:
 
     def broadcast(self, x, shape):
         """Broadcasts as PyTorch does: dims are aligned at the end."""
-        if x.shape == tuple(shape):
+        if same(x.shape, shape):
             return x
         first = len(shape) - len(x.shape)
         return self.broadcast_in_dim(x, range(first, len(shape)), shape)
@@ -231,7 +250,7 @@ class GraphText:
         if x.splat is not None:
             return self.constant(x.splat, x.dtype, shape)
         dims = tuple(dims)
-        if x.shape == shape and dims == tuple(range(len(shape))):
+        if same(x.shape, shape) and dims == tuple(range(len(shape))):
             return x
         return self.node("broadcast_in_dim", (x,), f" {{dims={ints(dims)}}}", x.dtype, shape)
 
@@ -239,7 +258,7 @@ class GraphText:
         shape = tuple(shape)
         if x.node is not None and x.node.op == "reshape":
             x = x.node.operands[0]
-        if x.shape == shape:
+        if same(x.shape, shape):
             return x
         if x.splat is not None:
             return self.constant(x.splat, x.dtype, shape)
@@ -262,10 +281,10 @@ class GraphText:
         return result
 
     def slice(self, x, start, limit, stride=None):
-        stride = tuple(stride or (1,) * x.rank)
+        stride = numbers(stride or (1,) * x.rank)
         shape = tuple(
             max(0, -(-(stop - begin) // step)) for begin, stop, step in zip(start, limit, stride))
-        if shape == x.shape:
+        if same(shape, x.shape):
             return x
         if x.splat is not None:
             return self.constant(x.splat, x.dtype, shape)
@@ -282,11 +301,11 @@ class GraphText:
         return self.node("reverse", (x,), f" {{dims={ints(dims)}}}", x.dtype, x.shape)
 
     def pad(self, x, value, low, high, interior=None):
-        interior = tuple(interior or (0,) * x.rank)
+        low, high, interior = map(numbers, (low, high, interior or (0,) * x.rank))
         shape = tuple(
             before + size + max(0, size - 1) * between + after
             for size, before, after, between in zip(x.shape, low, high, interior))
-        if shape == x.shape and not any(low):
+        if same(shape, x.shape) and not any(low):
             return x
         attributes = f" {{low={ints(low)}, high={ints(high)}, interior={ints(interior)}}}"
         return self.node("pad", (x, value), attributes, x.dtype, shape)
@@ -318,6 +337,7 @@ class GraphText:
         return self.node("arg_reduce", (x,), f' {{dim={dim}, kind="{kind}"}}', "i64", shape)
 
     def reduce_window(self, kind, x, window, strides, low, high, dilation):
+        window, strides, low, high, dilation = map(numbers, (window, strides, low, high, dilation))
         shape = tuple(
             (size + before + after - (extent - 1) * spread - 1) // step + 1
             for size, extent, step, before, after, spread
@@ -350,6 +370,9 @@ class GraphText:
         return self.dot(a, b, batch, [a.rank - 1], batch, [b.rank - 2])
 
     def convolution(self, x, w, strides, low, high, dilation, lhs_dilation, groups):
+        for image in (x, w):  # There is a kernel for each size of images.
+            numbers(image.shape[1:])
+        strides, low, high, dilation, lhs_dilation = map(numbers, (strides, low, high, dilation, lhs_dilation))
         spatial = tuple(
             ((size - 1) * spread + 1 + before + after - (extent - 1) * gap - 1) // step + 1
             for size, extent, step, before, after, gap, spread
@@ -361,6 +384,7 @@ class GraphText:
         return self.node("convolution", (x, w), attributes, x.dtype, shape)
 
     def attention(self, q, k, v, mask, scale, causal):
+        numbers((q.shape[3], v.shape[3]))  # There is a kernel for each size of heads.
         operands = (q, k, v) if mask is None else (q, k, v, mask)
         attributes = f' {{scale={float(scale)!r}, causal={number(causal, "bool")}}}'
         return self.node("attention", operands, attributes, q.dtype, q.shape[:3] + v.shape[3:])
@@ -392,6 +416,7 @@ class GraphText:
         return self.nodes("sort", tuple(operands), attributes, tuple(x.type for x in operands))
 
     def top_k(self, x, k, largest):
+        k = int(k)
         shape = x.shape[:-1] + (k,)
         attributes = f' {{k={k}, largest={number(largest, "bool")}}}'
         return self.nodes("top_k", (x,), attributes, (Type(x.dtype, shape), Type("i64", shape)))

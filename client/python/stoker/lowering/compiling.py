@@ -9,11 +9,12 @@ from ..base.log import logger, warn_of_bug, warn_once
 from ..graph.program import Segment
 from ..libstoker.client import client, report
 from ..libstoker.library import StokerError
+from ..pytorch.marks import boxed
 from ..runtime import programs, sizes
 from ..runtime.executable import Executable
 from ..runtime.numerics import by_numerics
 from . import later, record_only
-from .lower import lower
+from .lower import lower, lower_for_all
 
 
 class Options(NamedTuple):
@@ -36,34 +37,87 @@ def compile_for_sizes(gm, arguments, parameters, options, note):
     return compile_graph(version, parameters, options, time.perf_counter() - started, note)
 
 
+class ForAllSizes:
+    """Compiles a graph with symbolic sizes for all sizes at once, where that works."""
+
+    def __init__(self, gm, parameters, options, note):
+        self._gm = gm
+        self._parameters = parameters
+        self._options = options
+        self._note = note
+        self._refused = False
+
+    def __call__(self, values, arguments):
+        """What sizes.for_all_sizes() asks for. `note`(arguments) gives a note as of compile_graph."""
+        if self._refused:
+            return None
+        try:
+            return self._compile(arguments)
+        except (StokerError, Unsupported) as error:
+            self._refused = not later.may_come(error)
+            logger.info("a graph is compiled for each set of sizes: %s", error)
+        except Exception as error:
+            self._refused = True
+            warn_of_bug("a graph is compiled for each set of sizes", error)
+        return None
+
+    def _compile(self, arguments):
+        started = time.perf_counter()
+        program = lower_for_all(self._gm, self._parameters, arguments)
+        if program.fallbacks:  # Some may have a rule for numbers alone.
+            of_numbers = lower(
+                sizes.with_numbers(self._gm, arguments), self._parameters, draws_inside=not self._options.verify)
+            only_symbolic = program.fallbacks.keys() - of_numbers.fallbacks.keys()
+            if only_symbolic:
+                name = min(only_symbolic)
+                raise Unsupported(f"{name} of sizes that vary ({program.fallbacks[name]})")
+        if record_only.is_on():
+            return program.fits, self._record(program)
+        record = _record_of(self._gm, 0.0)
+        record["mapping_s"] = time.perf_counter() - started
+        compiled = _compile_segments(self._gm, program, self._options, record, self._note(arguments))
+        return program.fits, _for_any_numerics(self._gm, lambda: program, self._options, compiled)
+
+    def _record(self, program):
+        record_only.record(self._gm, lambda: program, self._options.numerics)
+        return boxed(lambda arguments: record_only.made_up(sizes.with_numbers(self._gm, arguments))(arguments))
+
+
 def compile_graph(gm, parameters, options, traced_s, note):
     """A boxed callable for a functional ATen graph; never raises. note(program, Compiled) is told what was
     compiled."""
-    return _for_any_numerics(
-        gm, parameters, options, _compile_once(gm, parameters, options, traced_s, note))
+
+    def lowered():
+        # The interpreter beside would draw once more.
+        return lower(gm, parameters, draws_inside=not options.verify)
+
+    if record_only.is_on():
+        return record_only.record(gm, lowered, options.numerics)
+    return _for_any_numerics(gm, lowered, options, _compile_once(gm, lowered, options, traced_s, note))
 
 
-def _for_any_numerics(gm, parameters, options, compiled):
+def _for_any_numerics(gm, lowered, options, compiled):
     if not compiled.reads_numerics:
         return compiled.function
 
     def compile_again(numerics):
         changed = options._replace(numerics=numerics)
-        return _compile_once(gm, parameters, changed, 0.0, lambda *_: None).function
+        return _compile_once(gm, lowered, changed, 0.0, lambda *_: None).function
 
     return by_numerics(options.numerics, compiled.function, compile_again)
 
 
-def _compile_once(gm, parameters, options, traced_s, note):
-    """A Compiled; never raises, unless requests are only recorded."""
-    if record_only.is_on():
-        return Compiled(record_only.record(gm, parameters, options.numerics))
-    record = {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
+def _record_of(gm, traced_s):
+    return {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
+
+
+def _compile_once(gm, lowered, options, traced_s, note):
+    """A Compiled of the Program that lowered() gives; never raises."""
+    record = _record_of(gm, traced_s)
     build = None
     try:
         started = time.perf_counter()
-        # The interpreter beside would draw once more.
-        program = lower(gm, parameters, draws_inside=not options.verify)
+        program = lowered()
         record["mapping_s"] = time.perf_counter() - started
 
         def build(note=lambda *_: None):
@@ -77,7 +131,7 @@ def _compile_once(gm, parameters, options, traced_s, note):
         if build is not None and later.may_come(error):
             tally.count("graphs_eager")
             return Compiled(later.until(
-                programs.eager(gm), lambda: _for_any_numerics(gm, parameters, options, build())))
+                programs.eager(gm), lambda: _for_any_numerics(gm, lowered, options, build())))
     except Exception as error:
         warn_of_bug("a graph runs in eager", error)
     tally.count("graphs_eager")

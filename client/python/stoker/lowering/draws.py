@@ -66,11 +66,12 @@ class _Draw(NamedTuple):
         """Partitions note what the items are, and not what is made of them."""
         return next((user.meta.get("val") for user in self.node.users if user.args[1:] == (place,)), None)
 
+    def drops(self):
+        return self.operator is _DROPOUT and self.arguments[1] not in (0, 1) and self.arguments[2] is not False
+
     def is_dropout(self):
         """One that draws."""
-        if self.operator is not _DROPOUT or self.arguments[1] in (0, 1) or self.arguments[2] is False:
-            return False
-        if self.value is None:
+        if not self.drops() or self.value is None:
             return False
         mask = self.value[1]
         return mask.numel() > 0 and layout_of(mask).order is not None and all(
@@ -108,6 +109,11 @@ def drawn_ahead(gm):
             draw.node.args = draw.of(form)
             forms.add(form)
     return torch.fx.GraphModule(gm, graph), forms
+
+
+def could_be_drawn_ahead(gm):
+    """Is there anything that drawn_ahead() looks at?"""
+    return any(draw.drops() or draw.operator in _FILLS for draw in _draws_of(gm.graph))
 
 
 def _is_dense(value):

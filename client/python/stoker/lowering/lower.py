@@ -12,13 +12,16 @@ import operator
 import torch
 
 from ..aten_ops import RULES, Unsupported, require_kernel
+from ..graph.assumptions import Settled
+from ..graph.dims import Dim
 from ..graph.host_call import NoHostCall
-from ..graph.layout import DTYPES, layout_of, row_major
+from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
-from ..graph.text import GraphText, Type, Value
+from ..graph.text import GraphText, Type, Value, symbols_in
 from ..pytorch.operators import look_at_real_tensors, schema_of
 from . import hosting
 from .draws import drawn_ahead, is_random
+from .symbols import Typed
 
 # Largest tensor that is computed while compiling, to recognize a mask.
 MAX_KNOWN_ELEMENTS = 1 << 22
@@ -31,7 +34,7 @@ _MOVES = frozenset((
 _ASSERTIONS = frozenset((
     "aten._assert_async.msg", "aten._assert_async.default", "aten._linalg_check_errors.default"))
 
-_NUMBERS = (bool, int, float)
+_NUMBERS = (bool, int, float, Dim)
 
 
 def lower(gm, parameters, draws_inside=True):
@@ -39,21 +42,40 @@ def lower(gm, parameters, draws_inside=True):
     segments draw random numbers?"""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
-        gm, forced = drawn_ahead(gm)
-        unhosted = set()
+        return _lowered(*drawn_ahead(gm), set(parameters), draws_inside)
+
+
+def lower_for_all(gm, parameters, arguments):
+    """The same of a graph with symbolic sizes, for all sizes that are like those of the arguments: the program's
+    conditions say which. Unsupported where there is no such program."""
+    settled = {}
+    with torch.no_grad(), look_at_real_tensors():
         while True:
-            lowering = _Lowering(gm, set(parameters), forced, unhosted, draws_inside)
-            idle = lowering.idle_nodes()
-            apart = hosting.apart(list(lowering.hosted), lowering.outside) | idle & lowering.hosted.keys()
-            if not idle and not apart:
-                return lowering.program()
-            forced |= idle - apart
-            unhosted |= apart
+            typed = Typed(gm, arguments, settled)
+            try:
+                # No call of PyTorch inside a segment takes sizes that vary.
+                program = _lowered(typed.gm, set(), set(parameters), draws_inside=False)
+                return program._replace(symbols=typed.sources, conditions=typed.assumptions.conditions())
+            except Settled as found:
+                settled[found.number] = found.meaning
+
+
+def _lowered(gm, forced, parameters, draws_inside):
+    """`forced`: fx nodes that PyTorch has to run."""
+    unhosted = set()
+    while True:
+        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside)
+        idle = lowering.idle_nodes()
+        apart = hosting.apart(list(lowering.hosted), lowering.outside) | idle & lowering.hosted.keys()
+        if not idle and not apart:
+            return lowering.program()
+        forced |= idle - apart
+        unhosted |= apart
 
 
 def type_of(value):
     """The Type of a tensor, a tuple of them for a list, None for anything else."""
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         dtype = DTYPES.get(value.dtype)
         if dtype is None or value.device.type != "cpu" or value.layout != torch.strided:
             raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
@@ -74,7 +96,7 @@ def _dtypes_given(node):
     given = []
     torch.fx.node.map_arg((node.args, node.kwargs), given.append)
     values = [source.meta.get("val") for source in given]
-    return [DTYPES.get(value.dtype, str(value.dtype)) for value in values if isinstance(value, torch.Tensor)]
+    return [DTYPES.get(value.dtype, str(value.dtype)) for value in values if is_tensor(value)]
 
 
 class _Level:
@@ -106,7 +128,7 @@ class _Level:
         known = node.meta.get("val")
         if isinstance(known, _NUMBERS):
             return known
-        if not isinstance(known, torch.Tensor):
+        if not is_tensor(known):
             raise Unsupported(f"an argument that is no tensor: {node}")
         return self._import(node, known)
 
@@ -215,9 +237,20 @@ class _Level:
             SegmentInput(slot_of(node), layout, self.text.inputs[position][1])
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
-            yield Segment(
-                self.text.text(inputs, nodes, returned), segment_inputs, outputs, checks)
+            text = self.text.text(inputs, nodes, returned)
+            yield Segment(text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs))
         yield from copies
+
+
+def _symbols_of(text, inputs):
+    """The symbols that a segment's inputs have as sizes, in the order in which they come up: libstoker numbers them so."""
+    symbols = dict.fromkeys(
+        size.symbol for source in inputs for size in source.layout.physical_shape
+        if isinstance(size, Dim) and size.symbol is not None)
+    unknown = symbols_in(text) - symbols.keys()
+    if unknown:
+        raise Unsupported(f"the size s{min(unknown)}, which no input of a segment has")
+    return tuple(symbols)
 
 
 def _check(node, value, out):
@@ -331,7 +364,7 @@ class _Lowering:
     def _visit_output(self, node):
         tensors = dict.fromkeys(
             value for value in node.args[0] if isinstance(value, torch.fx.Node)
-            and isinstance(value.meta.get("val"), torch.Tensor)).keys()
+            and is_tensor(value.meta.get("val"))).keys()
         roots = tensors | self.outside
         hidden = self._hidden_owners(tensors, roots)
         for owner in hidden:
@@ -425,13 +458,13 @@ class _Lowering:
 
     def need(self, node):
         """Somebody outside the node's segment reads it."""
-        if node not in self.outside and isinstance(node.meta.get("val"), torch.Tensor):
+        if node not in self.outside and is_tensor(node.meta.get("val")):
             self.levels[self.level_of[node]].exports[node] = None
 
     def known_tensor(self, node):
         if node not in self.known:
             value = None
-            size = node.meta["val"].numel() if isinstance(node.meta["val"], torch.Tensor) else 0
+            size = node.meta["val"].numel() if is_tensor(node.meta["val"]) else 0
             sources = {source: self.known_tensor(source) for source in node.all_input_nodes}
             if size <= MAX_KNOWN_ELEMENTS and all(x is not None for x in sources.values()):
                 arguments, keywords = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
@@ -476,6 +509,6 @@ class _Lowering:
 
 def _result_of(value):
     """What an operator is to return, of its meta value: EagerCall.result."""
-    if isinstance(value, torch.Tensor) and all(type(size) is int for size in value.shape):
+    if is_tensor(value) and all(isinstance(size, (int, Dim)) for size in value.shape):
         return value.dtype, tuple(value.shape)
     return None

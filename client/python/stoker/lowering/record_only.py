@@ -12,7 +12,6 @@ from ..aten_ops import Unsupported
 from ..graph.program import Segment
 from ..libstoker.client import client
 from ..pytorch.marks import boxed
-from .lower import lower
 
 _recording = None
 
@@ -41,10 +40,11 @@ def is_on():
     return _recording is not None
 
 
-def record(gm, parameters, numerics):
-    """A boxed function in place of the graph, whose requests have been written down."""
+def record(gm, lowered, numerics):
+    """A boxed function in place of the graph, whose requests, of the Program that lowered() gives, have been written
+    down."""
     try:
-        program = lower(gm, parameters)
+        program = lowered()
         for step in program.steps:
             if isinstance(step, Segment):
                 client().record(step.text, numerics)
@@ -52,10 +52,10 @@ def record(gm, parameters, numerics):
         _recording.eager += [f"{operator} ({reason})" for operator, reason in program.fallbacks.items()]
     except Unsupported as unsupported:
         _recording.eager.append(f"a graph ({unsupported})")
-    return _made_up(gm)
+    return made_up(gm)
 
 
-def _made_up(gm):
+def made_up(gm):
     """A boxed function that gives what the graph would, but for its values."""
     output, = gm.graph.find_nodes(op="output")
     values = [value.meta.get("val") if isinstance(value, torch.fx.Node) else value for value in output.args[0]]

@@ -3,7 +3,7 @@
 import torch
 
 from ..base.not_portable import NotPortable
-from . import facts
+from . import facts, joint_graph
 from .names import GRAPHS, WEIGHTS
 from .unknown import require_defaults
 
@@ -24,7 +24,8 @@ def functional(gm, example_inputs, forward, backward, inference):
 
     def trace(gm, inputs):
         traced = aot_module_simplified(
-            gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference)
+            gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference,
+            partition_fn=joint_graph.part)
         _keep_saved_tensors()
         return traced
 

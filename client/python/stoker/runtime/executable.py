@@ -1,4 +1,5 @@
-"""Executable: one compiled segment, called with tensors."""
+"""Executable: one compiled segment, bound to its parameters. SizedExecutable: the same for one set of sizes, called with
+tensors."""
 
 import ctypes
 import json
@@ -43,27 +44,17 @@ class Executable:
         self._verifies = verifies
         self._library = library.load()
         self._handle = _Handle(handle)
-        self._segment = segment
-        inputs = segment.inputs
-        self._parameter_slots = [source.slot for source in inputs if source.parameter]
-        self._take_parameters = _taker(self._parameter_slots)
-        self._parameters_layout = [source.layout for source in inputs if source.parameter]
-        self._activations = [
-            (place, source.slot, source.layout) for place, source in enumerate(inputs)
-            if not source.parameter]
-        self._pointers = ctypes.c_void_p * len(inputs)
-        self._no_pointers = bytes(ctypes.sizeof(self._pointers))
-        self._outputs = [
-            (output.dtype, output.layout, *_buffer_of(output.layout))
-            for output in segment.outputs]
-        self._checks = segment.checks
-        self._limits = ctypes.c_int64 * segment.limits
-        self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
+        self.take_parameters = _taker([source.slot for source in segment.inputs if source.parameter])
+        self._parameters_layout = [source.layout for source in segment.inputs if source.parameter]
         self._host = self._host_calls()
         self._gate = Gate()
         self._stamp = None
         self._binding = None  # A release.Binding: what is bound, while there is a stamp.
         self._repairs = 0
+
+    def at(self, segment, symbols):
+        """What is called. `segment`: the executable's own, with the sizes that follow from these values of its symbols."""
+        return SizedExecutable(self, segment, symbols)
 
     def describe(self):
         return json.loads(
@@ -78,58 +69,33 @@ class Executable:
         self._library.stoker_executable_set_host(self._handle, host.function, None)
         return host
 
-    def __call__(self, slots):
-        """The output tensors, given the tensor of each slot. IndexOutOfBounds when an index is, and then what was
-        computed from it is nobody's."""
-        self._use_threads()  # A binding computes too.
-        parameters = self._take_parameters(slots)
-        pointers = self._pointers.from_buffer_copy(self._no_pointers)
-        kept = []
-        for place, slot, layout in self._activations:
-            tensor = _as_laid_out(slots[slot], layout)
-            pointers[place] = tensor.data_ptr()
-            kept.append(tensor)
-        buffers = [
-            torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
-            for dtype, _, shape, strides in self._outputs]
-        results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
-        if self._checks:
-            limits = self._limits()
-            first = ctypes.addressof(limits)
-            for place in range(len(limits)):
-                results[len(buffers) + place] = first + 8 * place
-        try:
-            if collectors or not self._run_if_bound(parameters, pointers, results):
-                with self._gate.alone():
-                    self._bind(parameters)
-                    (self._profile if collectors else self._run)(pointers, results)
-        except Exception:
-            if self._checks and self._host is not None:
-                check_indices(self._checks, limits)  # An operator failed on what was read out of bounds.
-            raise
+    @property
+    def calls_host(self):
+        return self._host is not None
+
+    def run(self, parameters, arguments):
+        """`arguments`: what stoker_executable_run takes after the executable."""
+        if collectors or not self._run_if_bound(parameters, arguments):
+            with self._gate.alone():
+                self._bind(parameters)
+                (self._profile if collectors else self._run)(arguments)
         if parameters and self._library.stoker_executable_repairs(self._handle) != self._repairs:
             self._note_repairs(parameters)
-        if self._checks:
-            check_indices(self._checks, limits)
-        return [
-            buffer if layout.order is not None else _with_strides(buffer, layout)
-            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
 
-    def _run_if_bound(self, parameters, pointers, results):
+    def _run_if_bound(self, parameters, arguments):
         """False, and nothing is done, if something else is bound: only whoever is inside the gate knows that it stays."""
         gate = self._gate
         gate.enter()
         try:
             if parameters and (self._stamp is None or not self._stamp.fits(parameters)):
                 return False
-            self._run(pointers, results)
+            self._run(arguments)
             return True
         finally:
             gate.leave()
 
-    def _run(self, pointers, results):
-        status = self._library.stoker_executable_run(
-            self._handle, pointers, len(pointers), None, 0, results, len(results))
+    def _run(self, arguments):
+        status = self._library.stoker_executable_run(self._handle, *arguments)
         if self._verifies:
             self._count_verification()
         if status:
@@ -150,10 +116,9 @@ class Executable:
         tally.count(f"artifacts_{outcome}")
         report({f"artifacts_{outcome}": 1})
 
-    def _profile(self, pointers, results):
+    def _profile(self, arguments):
         text = ctypes.c_void_p()
-        status = self._library.stoker_executable_profile(
-            self._handle, pointers, len(pointers), None, 0, results, len(results), ctypes.byref(text))
+        status = self._library.stoker_executable_profile(self._handle, *arguments, ctypes.byref(text))
         if status:
             self._fail(status)
         launches = json.loads(library.taken(text))
@@ -171,7 +136,7 @@ class Executable:
             "as an inference tensor); it is packed anew, from this call on.",
             place, str(changed.dtype).removeprefix("torch."), list(changed.shape))
 
-    def _use_threads(self):
+    def use_threads(self):
         threads = torch.get_num_threads()
         if threads != Executable._threads_in_use:
             self._library.stoker_set_num_threads(threads)
@@ -201,6 +166,59 @@ class Executable:
         self._stamp = stamp
         tally.count("bindings")
         self._on_bind(time.perf_counter() - started, self.describe()["prepared_from"])
+
+
+class SizedExecutable:
+    def __init__(self, executable, segment, symbols):
+        self._executable = executable
+        self._take_parameters = executable.take_parameters
+        inputs = segment.inputs
+        self._activations = [
+            (place, source.slot, source.layout) for place, source in enumerate(inputs)
+            if not source.parameter]
+        self._pointers = ctypes.c_void_p * len(inputs)
+        self._no_pointers = bytes(ctypes.sizeof(self._pointers))
+        self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
+        self._outputs = [
+            (output.dtype, output.layout, *_buffer_of(output.layout))
+            for output in segment.outputs]
+        self._checks = segment.checks
+        self._limits = ctypes.c_int64 * segment.limits
+        self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
+
+    def __call__(self, slots):
+        """The output tensors, given the tensor of each slot. IndexOutOfBounds when an index is, and then what was
+        computed from it is nobody's."""
+        executable = self._executable
+        executable.use_threads()  # A binding computes too.
+        pointers = self._pointers.from_buffer_copy(self._no_pointers)
+        kept = []
+        for place, slot, layout in self._activations:
+            tensor = _as_laid_out(slots[slot], layout)
+            pointers[place] = tensor.data_ptr()
+            kept.append(tensor)
+        buffers = [
+            torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
+            for dtype, _, shape, strides in self._outputs]
+        results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
+        if self._checks:
+            limits = self._limits()
+            first = ctypes.addressof(limits)
+            for place in range(len(limits)):
+                results[len(buffers) + place] = first + 8 * place
+        symbols = self._symbols
+        try:
+            executable.run(self._take_parameters(slots), (
+                pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results)))
+        except Exception:
+            if self._checks and executable.calls_host:
+                check_indices(self._checks, limits)  # An operator failed on what was read out of bounds.
+            raise
+        if self._checks:
+            check_indices(self._checks, limits)
+        return [
+            buffer if layout.order is not None else _with_strides(buffer, layout)
+            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
 
 
 def _taker(places):

@@ -9,6 +9,7 @@ from ..libstoker.library import FAILED_PRECONDITION, StokerError
 from ..pytorch.marks import boxed
 from ..pytorch.state import in_forward_mode
 from ..pytorch.tensors import has_memory
+from .sizes import by_values
 
 
 def forward_of(gm):
@@ -78,8 +79,18 @@ def rescued(run, in_eager, once=None):
 
 def run_of(program, executables):
     """A function from the list of inputs to the outputs; StokerError when a segment fails."""
-    return _single(program, executables[0]) if _is_single(program) else _steps(
-        program, executables)
+    if not program.symbols:
+        return _for_sizes(program, executables, ())
+    return by_values(program.symbols, lambda values, _: _for_sizes(program, executables, values))
+
+
+def _for_sizes(program, executables, values):
+    program = program.at(values)
+    segments = [step for step in program.steps if isinstance(step, Segment)]
+    sized = [
+        executable.at(segment, [values[symbol] for symbol in segment.symbols])
+        for executable, segment in zip(executables, segments)]
+    return _single(program, sized[0]) if _is_single(program) else _steps(program, sized)
 
 
 def _is_single(program):

@@ -1,4 +1,5 @@
-"""Graphs with symbolic sizes: compiled once for each set of sizes that calls bring, traced only once.
+"""Graphs with symbolic sizes: traced once, and compiled once for all sizes, or, where that does not work, once for each
+set of sizes that calls bring.
 
 No guard is added for the sizes met: Dynamo's graph stays valid for all of them, so that neither its
 recompile limit nor mark_dynamic's promise is broken.
@@ -8,17 +9,63 @@ import torch
 
 from ..base.locks import ProcessLock
 from ..pytorch.marks import boxed
+from ..pytorch.sizes import SYMBOLIC
 
-# Of one graph; the oldest give way, and are compiled again, out of the cache, when they are needed.
+# Of one graph, for one set of sizes each; the oldest give way, and are compiled again, out of the cache, when they are
+# needed.
 MAX_VERSIONS = 64
-
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+# Of one graph, for all sizes of which the same holds; for others there are versions.
+MAX_PROGRAMS = 8
+# For which values of a graph's symbols is remembered what runs; the oldest give way, which costs microseconds.
+MAX_VALUES = 4096
 
 
 def symbolic_inputs(gm):
     """Positions of the inputs that have a symbolic size, or are one."""
     values = [node.meta.get("val") for node in gm.graph.nodes if node.op == "placeholder"]
     return [place for place, value in enumerate(values) if _has_symbols(value)]
+
+
+def by_values(sources, make):
+    """A function of the list of inputs; it asks make(values, arguments) for another one whenever the symbols, which the
+    `sources` (SymbolSources) read, have new values."""
+    made = {}
+    lock = threading.Lock()
+    readers = [source.read for source in sources]
+
+    def make_for(values, arguments):
+        with lock:
+            if values not in made:
+                function = make(values, arguments)
+                if len(made) == MAX_VALUES:
+                    del made[next(iter(made))]
+                made[values] = function
+            return made[values]
+
+    def run(arguments):
+        values = tuple([read(arguments) for read in readers])
+        function = made.get(values) or make_for(values, arguments)
+        return function(arguments)
+
+    return run
+
+
+def for_all_sizes(sources, make, otherwise):
+    """A boxed function. make(values, arguments) gives (fits, function) or None: what fits(values) says other values of
+    the symbols can be run by, too. `otherwise`: a function for calls for which it gives None."""
+    programs = []
+
+    def choose(values, arguments):
+        for fits, function in programs:
+            if fits(values):
+                return function
+        made = make(values, arguments) if len(programs) < MAX_PROGRAMS else None
+        if made is None:
+            return otherwise
+        programs.append(made)
+        return made[1]
+
+    return boxed(by_values(sources, choose))
 
 
 def by_sizes(symbolic, make):
@@ -48,7 +95,7 @@ def by_sizes(symbolic, make):
 def _has_symbols(value):
     if isinstance(value, torch.Tensor):
         return any(isinstance(size, torch.SymInt) for size in (*value.shape, *value.stride()))
-    return isinstance(value, _SYMBOLIC)
+    return isinstance(value, SYMBOLIC)
 
 
 def _sizes_of(argument):

@@ -33,6 +33,7 @@ Value* Arithmetic::Sign(Value* x) {
 // passes, x's is put back.
 Value* Arithmetic::Maximum(Value* x, Value* y) {
   if (is_float()) {
+    if (Value* largest = emitter_.ExtremeInHardware(true, x, y)) return largest;
     Value* larger = b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y);
     return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, larger);
   }
@@ -41,6 +42,7 @@ Value* Arithmetic::Maximum(Value* x, Value* y) {
 
 Value* Arithmetic::Minimum(Value* x, Value* y) {
   if (is_float()) {
+    if (Value* smallest = emitter_.ExtremeInHardware(false, x, y)) return smallest;
     Value* smaller = b_.CreateSelect(b_.CreateFCmpOLT(x, y), x, y);
     return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, smaller);
   }

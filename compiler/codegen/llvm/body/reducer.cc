@@ -50,22 +50,24 @@ void Reducer::Merge(llvm::MutableArrayRef<llvm::Value*> state, llvm::ArrayRef<ll
   state[1] = b.CreateSelect(take, other[1], state[1]);
 }
 
-llvm::Value* Reducer::ReduceLanes(const Values& state) {
+Values Reducer::Narrow(const Values& state) {
   if (!is_arg_) {
-    return emitter_->ReduceLanes(state[0], [&](llvm::Value* x, llvm::Value* y) {
+    return {emitter_->ReduceLanes(state[0], [&](llvm::Value* x, llvm::Value* y) {
       return EmitCombine(*emitter_, kind_, dtype_, x, y);
-    });
+    })};
   }
   llvm::IRBuilder<>& b = emitter_->b();
   const auto lane = [&](std::uint64_t i) {
     return Values{b.CreateExtractElement(state[0], i), b.CreateExtractElement(state[1], i)};
   };
   const int width = KernelEmitter::WidthOf(state[0]);
-  if (width == 1) return state[1];
+  if (width == 1) return state;
   Values result = lane(0);
   for (int i = 1; i < width; ++i) Merge(result, lane(static_cast<std::uint64_t>(i)));
-  return result[1];
+  return result;
 }
+
+llvm::Value* Reducer::ReduceLanes(const Values& state) { return Narrow(state).back(); }
 
 llvm::Value* Reducer::Position(const Lanes& lanes, int width) {
   llvm::IRBuilder<>& b = emitter_->b();

@@ -28,7 +28,9 @@ class Reducer {
   void Merge(llvm::MutableArrayRef<llvm::Value*> state, llvm::ArrayRef<llvm::Value*> other);
   // What the reduction gives, per lane.
   llvm::Value* Result(llvm::ArrayRef<llvm::Value*> state) const { return state.back(); }
-  // The same over all lanes: a scalar.
+  // The state of all lanes together, as one lane.
+  Values Narrow(const Values& state);
+  // The result over all lanes: a scalar.
   llvm::Value* ReduceLanes(const Values& state);
 
  private:

@@ -52,9 +52,11 @@ class FloatLanes {
   Value* FromBits(Value* x) { return b_.CreateBitCast(x, type_); }
   // One machine instruction each; NaN passes.
   Value* AtMost(Value* x, double limit) {
+    if (Value* least = emitter_.ExtremeInHardware(false, x, K(limit))) return least;
     return Select(b_.CreateFCmpOGT(x, K(limit)), K(limit), x);
   }
   Value* AtLeast(Value* x, double limit) {
+    if (Value* largest = emitter_.ExtremeInHardware(true, x, K(limit))) return largest;
     return Select(b_.CreateFCmpOLT(x, K(limit)), K(limit), x);
   }
   Value* Polynomial(Value* x, Coefficients coefficients) {

@@ -63,6 +63,24 @@ Trigonometry::Reduced Trigonometry::ReduceLarge(Value* x, Reduced plain) {
   Value* large = b_.CreateAnd(b_.CreateFCmpOGT(magnitude, K(kLargestPlain)),
                               b_.CreateFCmpOLT(magnitude, K(kInfinity)));
   const int width = KernelEmitter::WidthOf(x);
+  if (!emitter_.IndexesLanes()) {
+    Values state = {plain.rest, plain.quadrant};
+    for (int i = 0; i < width; ++i) {
+      const auto lane = static_cast<std::uint64_t>(i);
+      const auto at = [&](Value* of) {
+        return width == 1 ? of : b_.CreateExtractElement(of, lane);
+      };
+      const auto with = [&](Value* of, Value* value) {
+        return width == 1 ? value : b_.CreateInsertElement(of, value, lane);
+      };
+      emitter_.If(at(large), state, [&](Values& values) {
+        Value* reduced = b_.CreateCall(ReductionByProduct(), {at(x)});
+        values[0] = with(values[0], b_.CreateExtractValue(reduced, 0));
+        values[1] = with(values[1], b_.CreateExtractValue(reduced, 1));
+      });
+    }
+    return {state[0], state[1]};
+  }
   Value* pending = b_.CreateZExt(
       b_.CreateBitCast(large, b_.getIntNTy(static_cast<unsigned>(width))), b_.getInt64Ty());
   Values state = {plain.rest, plain.quadrant, pending};

@@ -202,6 +202,7 @@ llvm::Value* ContractionEmitter::FirstRowOf(llvm::Value* unit) {
   for (std::size_t i = 0; i < plan_.split; ++i) row = e_.Add(e_.Mul(row, extents[i]), at[i]);
   row = e_.Mul(row, e_.Dim(plan_.rows[plan_.split].extent));
   llvm::Value* segment = at.back();
+  if (!plan_.last_tiles.empty()) return e_.Add(row, BeginOfSegment(segment));
   row = e_.Add(row, e_.Mul(segment, e_.I64(plan_.segment)));
   if (plan_.segments.IsConstant() && !(plan_.segments == plan_.long_segments)) {
     llvm::Value* shorter = e_.Sub(segment, e_.Dim(plan_.long_segments));
@@ -210,13 +211,51 @@ llvm::Value* ContractionEmitter::FirstRowOf(llvm::Value* unit) {
   return e_.Mul(row, e_.I64(plan_.inner));
 }
 
+llvm::Value* ContractionEmitter::SmallestTile(const std::vector<std::int64_t>& tiles,
+                                              llvm::Value* rows) {
+  llvm::Value* smallest = e_.I64(plan_.segment);
+  for (const std::int64_t tile : tiles) {
+    llvm::Value* fits = e_.b().CreateICmpSLE(rows, e_.I64(tile));
+    smallest = e_.b().CreateSelect(fits, e_.I64(tile), smallest);
+  }
+  return smallest;
+}
+
+// Of two segments that share what is left, the first one fills a tile, for there may be no row
+// before it.
+llvm::Value* ContractionEmitter::BeginOfSegment(llvm::Value* segment) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Value* extent = e_.Dim(plan_.rows[plan_.split].extent);
+  llvm::Value* segments = e_.Dim(plan_.segments);
+  llvm::Value* rest = e_.Sub(extent, e_.Mul(e_.Sub(segments, e_.I64(1)), e_.I64(plan_.segment)));
+  llvm::Value* shared = e_.Add(rest, e_.I64(plan_.segment));
+  llvm::Value* half = b.CreateLShr(e_.Add(shared, e_.I64(1)), 1);
+  llvm::Value* is_shared = b.CreateAnd(b.CreateICmpSGT(segments, e_.I64(1)),
+                                       b.CreateICmpSLT(e_.Add(rest, rest), e_.I64(plan_.segment)));
+  llvm::Value* last =
+      b.CreateSelect(is_shared, e_.Sub(shared, SmallestTile(plan_.last_tiles, half)), e_.I64(0));
+  llvm::Value* begin = e_.Min(e_.Mul(segment, e_.I64(plan_.segment)), e_.Sub(extent, last));
+  return b.CreateSelect(b.CreateICmpSLT(segment, segments), begin, extent);
+}
+
+void ContractionEmitter::ChooseTile(RowUnit& unit, llvm::Value* segment) {
+  llvm::IRBuilder<>& b = e_.b();
+  unit.rows = e_.Sub(BeginOfSegment(e_.Add(segment, e_.I64(1))), BeginOfSegment(segment));
+  unit.is_lone = b.CreateICmpEQ(e_.Dim(plan_.segments), e_.I64(1));
+  unit.tile_rows = b.CreateSelect(unit.is_lone, SmallestTile(plan_.lone_tiles, unit.rows),
+                                  SmallestTile(plan_.last_tiles, unit.rows));
+  unit.before = b.CreateSelect(unit.is_lone, e_.I64(0), e_.Sub(unit.tile_rows, unit.rows));
+}
+
 RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* unit) {
   llvm::IRBuilder<>& b = e_.b();
   RowUnit result;
   result.first_row = FirstRowOf(unit);
   llvm::Value* segment = unit;
   if (plan_.split > 0) segment = b.CreateURem(unit, e_.Dim(plan_.segments));
-  if (plan_.segments == plan_.long_segments) {
+  if (!plan_.last_tiles.empty()) {
+    ChooseTile(result, segment);
+  } else if (plan_.segments == plan_.long_segments) {
     result.rows = e_.I64(plan_.MaxUnitRows());
   } else {
     llvm::Value* is_long = b.CreateICmpSLT(segment, e_.Dim(plan_.long_segments));
@@ -237,6 +276,9 @@ RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* uni
   llvm::Value* offset = e_.I64(0);
   for (std::size_t i = 0; i <= plan_.split; ++i) {
     offset = e_.Add(offset, e_.Mul(at[i], e_.Dim(plan_.rows[i].lhs_stride)));
+  }
+  if (result.before != nullptr) {
+    offset = e_.Sub(offset, e_.Mul(result.before, e_.Dim(plan_.rows[plan_.split].lhs_stride)));
   }
   result.lhs = AddBytes(task.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
   if (IsAmx(plan_.kernel)) return result;
@@ -264,6 +306,7 @@ void ContractionEmitter::ZeroSums() {
 void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
                                       const RowUnit& unit, llvm::Value* sums) {
   const std::int64_t nr = func_.rhs.nr;
+  if (unit.before != nullptr) sums = AddBytes(sums, e_.Mul(unit.before, e_.I64(SumBytes())));
   if (func_.n.IsConstant() && func_.n.constant() % nr == 0) {
     EmitEpilogueRows(task, panel, unit, sums, nullptr);
     return;

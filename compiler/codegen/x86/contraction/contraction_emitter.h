@@ -14,6 +14,11 @@ struct RowUnit {
   llvm::Value* first_row = nullptr;  // Flat row of C.
   llvm::Value* lhs = nullptr;        // Pointer to A at its first row, k = 0.
   llvm::Value* rows = nullptr;       // A constant when all units have as many.
+  // Of plans with last_tiles: rows of its tile, how many of these come before its first row, and
+  // whether it is the only one of its line. `lhs` is at the tile's first row.
+  llvm::Value* tile_rows = nullptr;
+  llvm::Value* before = nullptr;
+  llvm::Value* is_lone = nullptr;
 };
 
 struct ContractionTask {
@@ -70,6 +75,11 @@ class ContractionEmitter {
   llvm::Value* FlatBatch(const Values& batch);  // As one number, row-major.
   RowUnit UnitAt(const ContractionTask& task, llvm::Value* unit);
   llvm::Value* FirstRowOf(llvm::Value* unit);
+  // Of plans with last_tiles: the first element of a segment, one past the last of all included.
+  llvm::Value* BeginOfSegment(llvm::Value* segment);
+  // Of `tiles`, or all rows, that hold so many.
+  llvm::Value* SmallestTile(const std::vector<std::int64_t>& tiles, llvm::Value* rows);
+  void ChooseTile(RowUnit& unit, llvm::Value* segment);
   // Sums of a unit: [rows][nr].
   llvm::Value* SumsAt(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
 

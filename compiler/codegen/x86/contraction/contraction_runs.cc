@@ -64,8 +64,8 @@ void ContractionEmitter::ForRuns(std::size_t dim, llvm::Value* count, int unroll
     const std::int64_t whole = all / unroll * unroll;
     e_.For(e_.I64(0), e_.I64(whole), run, carried, [&](llvm::Value* at, Values& values) {
       llvm::Value* number = whole % run == 0 ? length : e_.Min(length, e_.Sub(e_.I64(whole), at));
-      e_.For(e_.I64(0), number, unroll, values,
-             [&](llvm::Value* i, Values& inner) { step(e_.Add(at, i), unroll, inner); });
+      e_.ForSome(e_.I64(0), number, unroll, values,
+                 [&](llvm::Value* i, Values& inner) { step(e_.Add(at, i), unroll, inner); });
       end_run(values);
     });
     if (all == whole) return;
@@ -143,6 +143,7 @@ llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, const 
   const std::int64_t units_per_part = plan_.kernel == MicroKernel::kAmx ? 2 : 1;
   llvm::Value* part = e_.Sub(unit, task.first_unit);
   if (units_per_part != 1) part = e_.b().CreateUDiv(part, e_.I64(units_per_part));
+  if (!plan_.units.IsConstant()) part = e_.Min(part, e_.I64(plan_.prefetch_parts - 1));
   llvm::Value* bytes = e_.b().CreateUDiv(chunk.bytes, e_.I64(plan_.prefetch_parts));
   return AddBytes(chunk.next, e_.Mul(part, bytes));
 }

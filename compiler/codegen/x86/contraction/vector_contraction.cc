@@ -12,13 +12,10 @@ namespace {
 
 constexpr std::uint32_t kLhs = 0;
 constexpr std::uint32_t kRhs = 1;
-// Enough products between two branches to hide them, few enough to compile quickly.
-constexpr std::int64_t kProductsPerIteration = 112;
-
 // A power of two, of which runs are multiples.
-int Unroll(std::int64_t products) {
-  const auto fit = static_cast<std::uint64_t>(kProductsPerIteration / products);
-  return static_cast<int>(std::clamp<std::uint64_t>(std::bit_floor(fit), 2, 8));
+int Unroll(std::int64_t products_per_iteration, std::int64_t products) {
+  const auto fit = static_cast<std::uint64_t>(products_per_iteration / products);
+  return static_cast<int>(std::clamp<std::uint64_t>(std::bit_floor(fit), 2, kMaxUnroll));
 }
 
 }  // namespace
@@ -38,6 +35,10 @@ void VectorContraction::EmitUnit(const ContractionTask& task, const PanelChunk& 
   llvm::Value* sums = SumsAt(task, chunk, number);
   llvm::Value* prefetch = PrefetchFor(task, chunk, number);
   const std::int64_t rows = plan_.MaxUnitRows();
+  if (!plan_.last_tiles.empty()) {
+    EmitTiles(unit, chunk, sums, prefetch);
+    return;
+  }
   if (llvm::isa<llvm::ConstantInt>(unit.rows)) {
     EmitTile(unit, rows, /*clamp=*/false, chunk, sums, prefetch);
     return;
@@ -48,6 +49,27 @@ void VectorContraction::EmitUnit(const ContractionTask& task, const PanelChunk& 
   e_.If(b.CreateNot(is_long), [&] {
     EmitTile(unit, fixed ? rows - plan_.inner : rows, /*clamp=*/!fixed, chunk, sums, prefetch);
   });
+}
+
+// The one of all sizes that the unit has chosen.
+void VectorContraction::EmitTiles(const RowUnit& unit, const PanelChunk& chunk, llvm::Value* sums,
+                                  llvm::Value* prefetch) {
+  llvm::IRBuilder<>& b = e_.b();
+  const std::int64_t rows = plan_.MaxUnitRows();
+  const auto emit = [&](llvm::Value* is_meant, std::int64_t tile, bool clamp) {
+    llvm::Value* fits = b.CreateICmpEQ(unit.tile_rows, e_.I64(tile));
+    e_.If(b.CreateAnd(is_meant, fits), [&] { EmitTile(unit, tile, clamp, chunk, sums, prefetch); });
+  };
+  llvm::Value* has_all = b.CreateICmpEQ(e_.Add(unit.before, unit.rows), unit.tile_rows);
+  emit(has_all, rows, /*clamp=*/false);
+  for (const std::int64_t tile : plan_.last_tiles) {
+    emit(b.CreateNot(unit.is_lone), tile, /*clamp=*/false);
+  }
+  for (const std::int64_t tile : plan_.lone_tiles) {
+    llvm::Value* is_lone = unit.is_lone;
+    if (tile == rows) is_lone = b.CreateAnd(is_lone, b.CreateNot(has_all));
+    emit(is_lone, tile, /*clamp=*/true);
+  }
 }
 
 Values VectorContraction::RowOffsets(const RowUnit& unit, std::int64_t rows, bool clamp) {
@@ -123,7 +145,8 @@ void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool cl
     for (std::size_t i = 0; i < count; ++i) values[i + 2] = zero;
   };
   EmitDepth(
-      unit.lhs, chunk, Unroll(static_cast<std::int64_t>(count)), carried,
+      unit.lhs, chunk, Unroll(plan_.products_per_iteration, static_cast<std::int64_t>(count)),
+      carried,
       [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
         for (int g = 0; g < granules; ++g) {
           MultiplyAdd(offsets, AddBytes(lhs, e_.I64(g * plan_.depth_granule * ElementBytes())),

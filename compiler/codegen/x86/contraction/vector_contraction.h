@@ -13,6 +13,9 @@ class VectorContraction final : public ContractionEmitter {
  private:
   void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) override;
   void EmitUnit(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  // EmitUnit of a plan with last_tiles.
+  void EmitTiles(const RowUnit& unit, const PanelChunk& chunk, llvm::Value* sums,
+                 llvm::Value* prefetch);
   // Adds the unit's products to `sums`. `rows`: how many the code is for; with clamp, the unit may
   // have fewer, and those past its end repeat its last one.
   void EmitTile(const RowUnit& unit, std::int64_t rows, bool clamp, const PanelChunk& chunk,

@@ -38,6 +38,8 @@ class X86Emitter final : public KernelEmitter {
   bool HasGather(DType dtype) const override;
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
+  // Its instructions give the second operand where there is a NaN.
+  llvm::Value* ExtremeInHardware(bool, llvm::Value*, llvm::Value*) override { return nullptr; }
 
   const CpuMachine& machine_;
 };

@@ -33,7 +33,8 @@ struct ContractionPlan : ContractionSchedule {
 
   // The split dim, rows[split], is cut into `segments`; each element of it is `inner` rows. The
   // first `long_segments` have `segment` elements; the others one less, or, when the extent is
-  // symbolic, the only other one has what remains.
+  // symbolic, the only other one has what remains. With `last_tiles` the last two share what would
+  // leave the last one less than half.
   std::size_t split = 0;
   std::int64_t inner = 1;
   SymDim segments;

@@ -1,6 +1,7 @@
 #include "compiler/schedule/cpu/contraction/contraction_schedule.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/schedule/cpu/contraction/contraction_plan.h"
 #include "compiler/schedule/cpu/contraction/split_schedule.h"
@@ -12,6 +13,15 @@ namespace {
 constexpr std::int64_t kMaxCopiedDepth = 16384;
 constexpr std::int64_t kCopiedChunk = 1024;
 constexpr std::int64_t kMaxPanelsPerTask = 4;
+constexpr std::int64_t kFewParts = 2;
+// Multiply-adds of a product so small that machine code that would be one hundredth faster takes
+// longer to make than it saves in a thousand calls.
+constexpr std::int64_t kSmallProduct = std::int64_t{1} << 27;
+// Enough products between two branches to hide them.
+constexpr std::int64_t kProductsPerIteration = 112;
+constexpr std::int64_t kSmallProductsPerIteration = 56;
+// Of the rows that registers allow, what a tile must have to be as fast.
+constexpr double kMinTileRows = 0.6;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
 
@@ -21,6 +31,33 @@ std::int64_t MaxTileRows(int vectors, const CpuMachine& machine) {
   const std::int64_t spare = machine.num_vector_registers > 16 ? 3 : 1;
   const std::int64_t free = machine.num_vector_registers - vectors - spare;
   return std::clamp<std::int64_t>(free / vectors, 1, 14);
+}
+
+// The most rows of tiles that are all equal, so that there is one to emit; `most` where there are
+// none.
+std::int64_t EqualTileRows(const ContractionPlan& plan, std::int64_t most) {
+  const auto extent = ConstantOf(plan.rows.back().extent);
+  if (!extent || *extent <= most) return most;
+  const auto least = static_cast<std::int64_t>(std::ceil(static_cast<double>(most) * kMinTileRows));
+  for (std::int64_t rows = most; rows >= least; --rows) {
+    if (*extent % rows == 0) return rows;
+  }
+  return most;
+}
+
+// The register tile, of at most `tile_rows` rows.
+void ChooseTile(ContractionPlan& plan, const ContractionFunc& func, const CpuMachine& machine,
+                std::int64_t tile_rows) {
+  if (IsAmx(plan.kernel)) {
+    plan.tile_rows = std::min<std::int64_t>(tile_rows, AmxTile::kRows);
+    return;
+  }
+  std::int64_t products = Typical(DepthOf(func)) * Typical(func.n);
+  for (const ContractionDim& dim : plan.rows) products *= Typical(dim.extent);
+  const bool is_small = products <= kSmallProduct;
+  plan.products_per_iteration = is_small ? kSmallProductsPerIteration : kProductsPerIteration;
+  const std::int64_t most = std::min(tile_rows, MaxTileRows(plan.vectors, machine));
+  plan.tile_rows = is_small ? EqualTileRows(plan, most) : most;
 }
 
 bool LastDepthIsMultipleOf(const ContractionPlan& plan, std::int64_t granule) {
@@ -74,6 +111,19 @@ Status ChooseCopy(ContractionPlan& plan, const ContractionFunc& func) {
   return Ok();
 }
 
+// A register tile takes as long for a few rows as for all. Every other number of rows down to half
+// wastes one row of the last units; a unit that is the only one waits for B.
+void ChooseLastTiles(ContractionPlan& plan) {
+  const bool is_in_place = plan.lhs == LhsCopy::kNone && plan.inner == 1;
+  if (IsAmx(plan.kernel) || !is_in_place || plan.segments.IsConstant()) return;
+  for (std::int64_t rows = plan.segment - 2; 2 * rows >= plan.segment; rows -= 2) {
+    plan.last_tiles.push_back(rows);
+  }
+  if (plan.last_tiles.empty()) return;
+  const std::int64_t half = plan.last_tiles.back();
+  plan.lone_tiles = {plan.segment, half, DivUp(half, 2)};
+}
+
 // Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
 void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
   const CpuCacheLimits& caches = machine.caches;
@@ -109,8 +159,11 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machi
   per_task = RoundUp(EqualParts(units, per_task), step);
   plan.units_per_task = per_task;
   const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
-  if (rhs_bytes > caches.small_rhs_bytes)
+  if (rhs_bytes > caches.small_rhs_bytes) {
     plan.prefetch_parts = DivUp(std::min(per_task, units), step);
+    // There may be few units; those after the second fetch what they find in the cache.
+    if (!plan.units.IsConstant()) plan.prefetch_parts = std::min(plan.prefetch_parts, kFewParts);
+  }
 }
 
 std::string_view Name(LhsCopy copy) {
@@ -127,6 +180,12 @@ std::string_view Name(LhsCopy copy) {
   STOKER_CHECK(false);
 }
 
+std::string Listed(const std::vector<std::int64_t>& rows) {
+  std::string text;
+  for (const std::int64_t count : rows) text += ' ' + std::to_string(count);
+  return text;
+}
+
 std::string RunsText(const SumRuns& runs) {
   if (runs.one) return "one run";
   if (runs.IsCounted()) return "runs of sqrt(K)";
@@ -139,9 +198,9 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
                                                 const CpuMachine& machine, std::int64_t tile_rows) {
   ContractionPlan plan = PlanOperands(func, kernel, machine);
   STOKER_RETURN_IF_ERROR(ChooseCopy(plan, func));
-  plan.tile_rows =
-      std::min(tile_rows, IsAmx(kernel) ? AmxTile::kRows : MaxTileRows(plan.vectors, machine));
+  ChooseTile(plan, func, machine, tile_rows);
   CutRows(plan);
+  ChooseLastTiles(plan);
   const std::int64_t depth = Typical(PaddedDepth(func));
   if (kernel == MicroKernel::kAmxSplit) {
     CutTasksInParts(plan, depth, machine);
@@ -172,13 +231,21 @@ Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const Contraction
 std::string ToString(const ContractionSchedule& schedule) {
   std::string text = "schedule contraction {\n  micro-kernel " +
                      std::string(Name(schedule.kernel)) + " of at most " +
-                     std::to_string(schedule.tile_rows) + " rows\n  lhs " +
-                     std::string(Name(schedule.lhs));
+                     std::to_string(schedule.tile_rows) + " rows\n";
+  if (!schedule.last_tiles.empty()) {
+    text += "  the last units of" + Listed(schedule.last_tiles) + ", a lone one of" +
+            Listed(schedule.lone_tiles) + "\n";
+  }
+  text += "  lhs " + std::string(Name(schedule.lhs));
   if (schedule.lhs_pitch != 0) text += " with pitch " + std::to_string(schedule.lhs_pitch);
   text += "\n  task of " + std::to_string(schedule.units_per_task) + " units by " +
           std::to_string(schedule.panels_per_task) + " panels\n  k ";
   text += schedule.chunk == 0 ? "at once" : "in chunks of " + std::to_string(schedule.chunk);
-  text += ", " + RunsText(schedule.runs) + "\n";
+  text += ", " + RunsText(schedule.runs);
+  if (schedule.products_per_iteration != 0) {
+    text += ", " + std::to_string(schedule.products_per_iteration) + " products an iteration";
+  }
+  text += "\n";
   if (schedule.prefetch_parts != 0) {
     text +=
         "  prefetches the next panel in " + std::to_string(schedule.prefetch_parts) + " parts\n";

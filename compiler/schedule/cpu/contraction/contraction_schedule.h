@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/contraction_func.h"
 #include "compiler/machine/cpu_machine.h"
@@ -31,6 +32,14 @@ struct ContractionSchedule {
   LhsCopy lhs = LhsCopy::kNone;
   std::int64_t lhs_pitch = 0;  // Elements between rows of the copy.
   std::int64_t tile_rows = 1;  // Of a register tile, at most.
+  // Where the number of rows is symbolic and A is read in place: rows of the tiles for units of
+  // fewer rows, largest first. They take rows of the unit before along, whose sums they drop.
+  std::vector<std::int64_t> last_tiles;
+  // The same for a unit that is the only one, whose last row stands for those beyond it.
+  std::vector<std::int64_t> lone_tiles;
+  // Vector micro-kernels: products between two branches, which unrolling makes of them; 0: of
+  // others.
+  std::int64_t products_per_iteration = 0;
   std::int64_t units_per_task = 1;
   // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once. In a
   // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.

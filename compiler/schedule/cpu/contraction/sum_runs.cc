@@ -16,8 +16,6 @@ namespace {
 // by half as much.
 constexpr double kMaxRoundings = 4;
 constexpr double kMaxVectorRoundings = 2.75;
-// Runs of the vector micro-kernels are whole iterations of their unrolled loops.
-constexpr std::int64_t kMaxUnroll = 8;
 // Inside one tile product two chains of 16 exact products each are summed up, and then added.
 constexpr std::int64_t kTileRoundings = 16;
 constexpr std::int64_t kSplitProducts = 6;

@@ -11,6 +11,9 @@
 
 namespace stoker::cpu {
 
+// Granules of K in one iteration of a vector micro-kernel, at most; runs are whole iterations.
+inline constexpr std::int64_t kMaxUnroll = 8;
+
 struct ContractionPlan;
 
 struct SumRuns {

@@ -1,9 +1,9 @@
 """Graphs with symbolic sizes: one capture for all sizes that its guards allow.
 
-The capture holds the graph itself. What was compiled for one set of sizes is stored beside it, under a key
-made of the graph and of all that a compiler knows of its inputs, by whoever compiled it: a graph is the same for
-several captures, whose guards hold other dtypes and other sizes. Sizes that nobody met yet are compiled from the
-graph: nothing is traced for them.
+The capture holds the graph itself. What was compiled for all sizes, or for one set of them, is stored beside it, under
+a key made of the graph and of all that a compiler knows of its inputs, by whoever compiled it: a graph is the same for
+several captures, whose guards hold other dtypes and other sizes. Sizes for which nothing was compiled yet are compiled
+for from the graph: nothing is traced for them.
 """
 
 import json
@@ -11,13 +11,14 @@ import json
 import torch
 
 from ...base.log import logger
+from ...graph.program import SymbolSource
 from ...libstoker.client import client
 from ...libstoker.library import StokerError
 from ...runtime import sizes
 from ..store import store
 from ..store.key import key_of_fields, makers
 from ..words.digests import digest_of
-from ..words.graphs import decode_eager, encode_program, module_of
+from ..words.graphs import decode_eager, decode_program, encode_program, module_of
 from ..words.values import NotPortable
 from .loading import load_program
 
@@ -29,7 +30,18 @@ def run_of(words):
         inputs = inputs_of(arguments)
         return _load_version(words, inputs) or _compile_version(words, inputs, arguments)
 
-    return sizes.by_sizes(list(map(int, words["symbolic"])), make)
+    versions = sizes.by_sizes(list(map(int, words["symbolic"])), make)
+    sources = [SymbolSource(*source) for source in words["symbols"]]
+    if not sources:
+        return versions
+    return sizes.for_all_sizes(sources, lambda values, arguments: _load_for_all(words, values, arguments), versions)
+
+
+def varying_inputs_of(words, arguments):
+    """As inputs_of, for a program of all sizes."""
+    varying = words["varying"]
+    return [
+        varying.get(str(place)) or _input_text(argument) for place, argument in enumerate(arguments)]
 
 
 def inputs_of(arguments):
@@ -56,6 +68,21 @@ def store_version(words, inputs, program, compiled):
 
 def _load_version(words, inputs):
     """None where nothing is stored for them, or its artifacts are gone."""
+    return next(_loaded(words, inputs, load_program), None)
+
+
+def _load_for_all(words, values, arguments):
+    """(fits, function) of what is stored for all sizes, and was made for these values of the symbols too, or None."""
+
+    def load(body):
+        program = decode_program(body)
+        return (program.fits, load_program(body)) if program.fits(values) else None
+
+    return next(_loaded(words, varying_inputs_of(words, arguments), load), None)
+
+
+def _loaded(words, inputs, load):
+    """What load(program's words) gives, but None, of all that is stored for such inputs."""
     key = _key(words, inputs)
     try:
         for stored in store.find(key).captures:
@@ -63,15 +90,16 @@ def _load_version(words, inputs):
                 record = stored.record()
                 if record["key"] != [list(field) for field in key.fields]:
                     raise ValueError("It was stored under another key.")
-                program = load_program(record["program"])
-                store.use(key, key.entry, stored)
-                return program
+                loaded = load(record["program"])
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 logger.info("captures: what is stored for inputs %s is refused: %r", inputs, error)
                 store.drop(key, stored)
+                continue
+            if loaded is not None:
+                store.use(key, key.entry, stored)
+                yield loaded
     except StokerError as error:
         logger.info("captures: inputs %s are compiled for again: %s", inputs, error)
-    return None
 
 
 def _compile_version(words, inputs, arguments):

@@ -99,9 +99,12 @@ def note_program(gm, program, compiled, is_training):
         "program": encode_program(program, compiled.request_keys), "reads_numerics": compiled.reads_numerics})
 
 
-def note_sized(gm, symbolic, parameters, options, is_training):
-    """The same for a graph with symbolic sizes, of which nothing is compiled yet. Its record, or None."""
+def note_sized(gm, symbolic, sources, varying, parameters, options, is_training):
+    """The same for a graph with symbolic sizes, of which nothing is compiled yet. `sources`, `varying`: of
+    lowering.symbols.inputs_of. Its record, or None."""
     return _note(gm, is_training, lambda: {
+        "symbols": [list(source) for source in sources],
+        "varying": {str(place): text for place, text in varying.items()},
         "symbolic": list(symbolic), "parameters": list(parameters), "options": list(options),
         "reads_numerics": True})  # It may, for some sizes.
 

@@ -6,9 +6,11 @@ import operator
 
 import torch
 
+from ...graph.assumptions import condition_of
+from ...graph.dims import Dim, from_words, to_words
 from ...graph.layout import Layout
 from ...graph.program import (
-    Copy, EagerCall, IndexCheck, Program, Segment, SegmentInput, SegmentOutput, Slot, filled)
+    Copy, EagerCall, IndexCheck, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
 from ...pytorch.operators import OpOverload
 from .values import NotPortable, decode, encode
 
@@ -21,6 +23,8 @@ def encode_program(program, request_keys):
         "steps": [_encode_step(step, keys) for step in program.steps],
         "outputs": [_encode_argument(output) for output in program.outputs],
         "fallbacks": {str(operator): reason for operator, reason in program.fallbacks.items()},
+        "symbols": [list(source) for source in program.symbols],
+        "conditions": [condition.words() for condition in program.conditions],
     }
 
 
@@ -69,7 +73,8 @@ def decode_program(words):
     constants = {int(slot): _decode_constant(body) for slot, body in words["constants"]}
     return Program(
         int(words["slots"]), constants, steps, [_decode_argument(output) for output in words["outputs"]],
-        words["fallbacks"])
+        words["fallbacks"], tuple(SymbolSource(*source) for source in words["symbols"]),
+        tuple(map(condition_of, words["conditions"])))
 
 
 def _encode_constant(tensor):
@@ -95,14 +100,16 @@ def _encode_step(step, keys):
             "outputs": [
                 [output.slot, str(output.dtype), _encode_layout(output.layout)]
                 for output in step.outputs],
-            "checks": [list(check) for check in step.checks]}]
+            "checks": [
+                [check.place, to_words(check.low), to_words(check.size), check.message] for check in step.checks],
+            "symbols": list(step.symbols)}]
     if isinstance(step, Copy):
         return ["copy", [
             step.source, list(step.source_order), step.target, _encode_layout(step.layout)]]
     return ["eager", {
         "target": _encode_target(step.target), "arguments": _encode_argument(step.arguments),
         "keywords": _encode_argument(step.keywords), "slot": step.slot,
-        "result": step.result and [str(step.result[0]), list(step.result[1])]}]
+        "result": step.result and [str(step.result[0]), list(map(to_words, step.result[1]))]}]
 
 
 def _encode_target(target):
@@ -136,7 +143,10 @@ def _decode_segment(body):
              for slot, layout, parameter in body["inputs"]],
         [SegmentOutput(slot, decode({"torch": dtype}), _decode_layout(layout))
          for slot, dtype, layout in body["outputs"]],
-        tuple(IndexCheck(*check) for check in body["checks"]))
+        tuple(
+            IndexCheck(place, from_words(low), from_words(size), message)
+            for place, low, size, message in body["checks"]),
+        tuple(body["symbols"]))
 
 
 _STEPS = {
@@ -149,16 +159,18 @@ _STEPS = {
 
 
 def _decode_result(words):
-    return words and (decode({"torch": words[0]}), tuple(words[1]))
+    return words and (decode({"torch": words[0]}), tuple(map(from_words, words[1])))
 
 
 def _encode_layout(layout):
-    return [list(layout.shape), list(layout.strides), layout.order and list(layout.order)]
+    return [
+        list(map(to_words, layout.shape)), list(map(to_words, layout.strides)), layout.order and list(layout.order)]
 
 
 def _decode_layout(words):
     shape, strides, order = words
-    return Layout(tuple(shape), tuple(strides), None if order is None else tuple(order))
+    return Layout(
+        tuple(map(from_words, shape)), tuple(map(from_words, strides)), None if order is None else tuple(order))
 
 
 def _encode_argument(argument):
@@ -170,6 +182,8 @@ def _encode_argument(argument):
         return {name: [_encode_argument(item) for item in argument]}
     if isinstance(argument, dict):
         return {"keywords": [[name, _encode_argument(item)] for name, item in argument.items()]}
+    if isinstance(argument, Dim):
+        return {"dim": to_words(argument)}
     return {"value": encode(argument)}
 
 
@@ -179,6 +193,8 @@ def _decode_argument(words):
         return Slot(int(body))
     if tag == "value":
         return decode(body)
+    if tag == "dim":
+        return from_words(body)
     if tag == "keywords":
         return {name: _decode_argument(item) for name, item in body}
     return {"list": list, "tuple": tuple}[tag](map(_decode_argument, body))

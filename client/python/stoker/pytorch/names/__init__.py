@@ -52,6 +52,8 @@ NAMES = (
     # ---- from Dynamo's graph to functional ATen graphs ----
     Name("torch._functorch.aot_autograd:aot_module_simplified", (GRAPHS,),
          "AOTAutograd, without what loads Inductor", ("mod", "args", "fw_compiler")),
+    Name("torch._functorch.partitioners:default_partition", (GRAPHS,),
+         "how a joint graph becomes forward and backward", ("joint_module", "_joint_inputs", "num_fwd_outputs")),
     Name("torch._dynamo.backends.common:aot_autograd", (), "the same, documented, where the first is otherwise"),
     Name("torch._dynamo.utils:flatten_graph_inputs", (GRAPHS,),
          "graphs whose inputs are lists", ("gm", "inputs", "compile_gm")),
@@ -69,6 +71,7 @@ NAMES = (
          fields=("mutates_data", "mutates_metadata")),
     Name("torch._subclasses.fake_tensor:FakeTensorMode", (SIZES,),
          "sizes that follow from a call's arguments"),
+    Name("torch.fx.experimental.sym_node:SymNode.expr", (SIZES,), "sizes in terms of others"),
 
     # ---- programs of torch.export, to ask ahead for what their jobs will ----
     Name("torch._export.serde.schema:ExportedProgram", (EXPORTED,), "a program as it is saved", fields=(

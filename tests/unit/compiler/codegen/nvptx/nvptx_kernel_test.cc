@@ -1,4 +1,4 @@
-// PTX and cubins of pointwise loops. tests/golden/codegen/cuda_gelu.txt holds the PTX of one.
+// PTX and cubins of loops. tests/golden/codegen holds the PTX of some.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include "compiler/codegen/codegen.h"
 #include "protocol/artifact/cuda_kernel_abi.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
+#include "tests/unit/compiler/codegen/nvptx/cubin_resources.h"
 #include "tests/unit/compiler/codegen/sample_funcs.h"
 
 namespace stoker {
@@ -49,7 +50,12 @@ std::vector<LoopFunc> Samples() {
   std::vector<LoopFunc> samples = {GeluErfFunc(33, 70, DType::kF32),
                                    GeluTanhFunc(SymDim::Symbol(0), 768, DType::kBF16),
                                    GeluErfFunc(1024, 1024, DType::kF16),
-                                   CopyFunc(7, 9, DType::kBool), CopyFunc(7, 9, DType::kF64)};
+                                   CopyFunc(7, 9, DType::kBool),
+                                   CopyFunc(7, 9, DType::kF64),
+                                   ColumnSumFunc(300, 1000, DType::kF64),
+                                   SoftmaxFunc(SymDim::Symbol(0), SymDim::Symbol(1), DType::kBF16),
+                                   LayerNormFunc(SymDim::Symbol(0), 768, DType::kF16),
+                                   ColumnSumFunc(3000, 71, DType::kF32)};
   // Sines of large numbers have a function of their own and a table.
   for (const OpKind kind : {OpKind::kNegate, OpKind::kSine, OpKind::kLog, OpKind::kRsqrt}) {
     samples.push_back(PredicatedFunc(DType::kF32, kind));
@@ -64,7 +70,8 @@ TEST_P(NvptxKernelTest, Ptx_OfEverySample_IsWholeAndTheSameTwice) {
     const std::string ptx = PtxOf(func, GetParam());
     EXPECT_THAT(ptx, HasSubstr(".target " + std::string(GetParam())));
     EXPECT_THAT(ptx, HasSubstr(".visible .entry " + std::string(kCudaKernelSymbol)));
-    EXPECT_THAT(ptx, HasSubstr(".reqntid 256"));
+    const auto schedule = std::get<CudaSchedule>(Scheduled(func, GetParam()).schedule);
+    EXPECT_THAT(ptx, HasSubstr(".reqntid " + std::to_string(schedule.threads) + ", 1, 1"));
     EXPECT_THAT(ptx, Not(HasSubstr(".extern")));
     EXPECT_EQ(ptx, PtxOf(func, GetParam()));
   }
@@ -84,6 +91,41 @@ TEST_P(NvptxKernelTest, Cubin_OfEverySample_IsAnElfAndTheSameTwice) {
               "ELF");
     EXPECT_THAT(code->elf, HasSubstr(kCudaKernelSymbol));
     EXPECT_EQ(code->elf, GenerateKernel(kernel, TargetOf(GetParam())).value().elf);
+  }
+}
+
+struct Ceiling {
+  const char* name;
+  LoopFunc func;
+  int registers;  // Of a thread, at most.
+};
+
+// What schedules are chosen for: more registers leave fewer threads to wait for memory.
+TEST_P(NvptxKernelTest, Registers_StayBelowTheirCeilings_AndNothingSpills) {
+  const Ceiling ceilings[] = {
+      {"gelu of bf16", GeluErfFunc(16384, 8192, DType::kBF16), 64},
+      {"softmax, a row a warp", SoftmaxFunc(65536, 1024, DType::kF32), 80},
+      {"softmax, a row a block", SoftmaxFunc(16384, 8192, DType::kBF16), 80},
+      {"softmax, as long as registers hold", SoftmaxFunc(1024, 32768, DType::kF32), 128},
+      {"softmax, streamed", SoftmaxFunc(1024, 131072, DType::kBF16), 80},
+      {"columns of f64", ColumnSumFunc(16384, 8192, DType::kF64), 64},
+      {"layer norm", LayerNormFunc(65536, 768, DType::kBF16), 80},
+      {"columns", ColumnSumFunc(16384, 8192, DType::kBF16), 56},
+  };
+  for (const Ceiling& ceiling : ceilings) {
+    SCOPED_TRACE(ceiling.name);
+    const ScheduledKernel kernel = Scheduled(ceiling.func, GetParam());
+    const auto code = GenerateKernel(kernel, TargetOf(GetParam()));
+    if (!code.ok() && code.error().code == ErrorCode::kUnavailable) {
+      GTEST_SKIP() << code.error().message;
+    }
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    const CubinResources resources = ResourcesOf(code->elf);
+    EXPECT_GT(resources.registers, 0);
+    EXPECT_LE(resources.registers, ceiling.registers);
+    const auto& schedule = std::get<CudaSchedule>(kernel.schedule);
+    EXPECT_LE(resources.registers * schedule.threads * schedule.blocks_per_sm, 65536);
+    EXPECT_EQ(resources.stack_bytes, 0);
   }
 }
 
@@ -108,9 +150,27 @@ TEST(NvptxPtxTest, Memory_IsGlobal) {
   EXPECT_THAT(ptx, HasSubstr("st.global.b32"));
 }
 
+TEST(NvptxPtxTest, AlignedOperands_AreAccessedInVectors) {
+  const std::string ptx = PtxOf(GeluErfFunc(4096, 4096, DType::kBF16));
+  EXPECT_THAT(ptx, HasSubstr("ld.global.v4.b32"));
+  EXPECT_THAT(ptx, HasSubstr("st.global.v4.b32"));
+  // And the others element by element.
+  EXPECT_THAT(ptx, HasSubstr("ld.global.b16"));
+}
+
+TEST(NvptxPtxTest, Reductions_HaveNoAtomics) {
+  for (const LoopFunc& func :
+       {SoftmaxFunc(64, 100000, DType::kF32), ColumnSumFunc(100000, 64, DType::kF32)}) {
+    const std::string ptx = PtxOf(func);
+    EXPECT_THAT(ptx, HasSubstr("bar.sync"));
+    EXPECT_THAT(ptx, Not(HasSubstr("\tatom.")));
+    EXPECT_THAT(ptx, Not(HasSubstr("\tred.")));
+  }
+}
+
 TEST(NvptxPtxTest, WholeBlocks_HaveNoBoundsCheck) {
-  EXPECT_THAT(PtxOf(CopyFunc(1024, 512, DType::kF32)), Not(HasSubstr("setp")));
-  EXPECT_THAT(PtxOf(CopyFunc(1025, 513, DType::kF32)), HasSubstr("setp"));
+  EXPECT_THAT(PtxOf(CopyFunc(1024, 512, DType::kF32)), Not(HasSubstr("setp.l")));
+  EXPECT_THAT(PtxOf(CopyFunc(1025, 513, DType::kF32)), HasSubstr("setp.l"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How pointwise loops run on a GPU, and by what name the rest is refused.
+// How loops run on a GPU, and by what name the rest is refused.
 // tests/golden/schedule/cuda_pointwise.txt holds the printed form.
 #include "compiler/schedule/cuda/cuda_schedule.h"
 
@@ -21,32 +21,119 @@ const Target& Hopper() {
 
 GpuMachine Machine() { return GpuMachineOf(Hopper()).value(); }
 
-TEST(CudaScheduleTest, Schedule_FewPoints_OneElementAThread) {
+CudaSchedule ScheduleOf(const LoopFunc& func) {
+  return ScheduleForCuda(func, Machine()).value().schedule;
+}
+
+TEST(CudaScheduleTest, Points_Few_OneElementAThread) {
   const CudaKernel kernel = ScheduleForCuda(CopyFunc(33, 70, DType::kF32), Machine()).value();
   EXPECT_EQ(kernel.schedule.threads, 256);
-  EXPECT_EQ(kernel.schedule.elements, 1);
+  EXPECT_EQ(kernel.schedule.width, 1);
+  EXPECT_EQ(std::get<PointSchedule>(kernel.schedule.how).vectors, 1);
   EXPECT_EQ(kernel.schedule.grid, SymDim((33 * 70 + 255) / 256));
   EXPECT_TRUE(kernel.schedule.dims.empty());
   EXPECT_EQ(std::get<LoopFunc>(kernel.func).dims, std::vector<SymDim>{33 * 70});
 }
 
-TEST(CudaScheduleTest, Schedule_SymbolicRows_GridIsAnExpression) {
+TEST(CudaScheduleTest, Points_SymbolicRows_GridIsAnExpression) {
   const SymDim rows = SymDim::Symbol(0);
-  const CudaKernel kernel = ScheduleForCuda(CopyFunc(rows, 768, DType::kBF16), Machine()).value();
-  EXPECT_EQ(kernel.schedule.elements, 8);
-  EXPECT_EQ(kernel.schedule.grid, SymDim::CeilDiv(rows * 768, 2048));
-  EXPECT_EQ(kernel.schedule.dims, std::vector<SymDim>{rows * 768});
+  const CudaSchedule schedule = ScheduleOf(CopyFunc(rows, 768, DType::kBF16));
+  EXPECT_EQ(schedule.width, 8);
+  EXPECT_EQ(std::get<PointSchedule>(schedule.how).vectors, 1);
+  EXPECT_EQ(schedule.grid, SymDim::CeilDiv(rows * 768, 2048));
+  EXPECT_EQ(schedule.dims, std::vector<SymDim>{rows * 768});
 }
 
-TEST(CudaScheduleTest, Schedule_EmptyLoop_EmptyGrid) {
-  const CudaKernel kernel = ScheduleForCuda(CopyFunc(0, 70, DType::kF32), Machine()).value();
-  EXPECT_EQ(kernel.schedule.grid, SymDim(0));
+TEST(CudaScheduleTest, Points_EmptyLoop_EmptyGrid) {
+  EXPECT_EQ(ScheduleOf(CopyFunc(0, 70, DType::kF32)).grid, SymDim(0));
+}
+
+TEST(CudaScheduleTest, Width_ByWhatStaysAligned) {
+  EXPECT_EQ(ScheduleOf(CopyFunc(4096, 4096, DType::kF32)).width, 4);
+  EXPECT_EQ(ScheduleOf(CopyFunc(4096, 4096, DType::kF64)).width, 2);
+  EXPECT_EQ(ScheduleOf(CopyFunc(4096, 4096, DType::kBF16)).width, 8);
+  EXPECT_EQ(ScheduleOf(CopyFunc(4095, 4095, DType::kBF16)).width, 1);
+  EXPECT_EQ(ScheduleOf(SoftmaxFunc(64, 4098, DType::kBF16)).width, 2);
+  EXPECT_EQ(ScheduleOf(SoftmaxFunc(64, SymDim::Symbol(0), DType::kBF16)).width, 1);
+  EXPECT_EQ(ScheduleOf(SoftmaxFunc(64, SymDim::Symbol(0) * 4, DType::kBF16)).width, 4);
+}
+
+TEST(CudaScheduleTest, Width_OfRows_IsThatOfWhatEveryRowHas) {
+  EXPECT_EQ(ScheduleOf(LayerNormFunc(4096, 768, DType::kBF16)).width, 8);
+}
+
+struct RowCase {
+  const char* name;
+  LoopFunc func;
+  int threads;
+  int team;
+  int vectors;
+  bool kept;
+};
+
+class CudaRowSchedule : public testing::TestWithParam<RowCase> {};
+
+TEST_P(CudaRowSchedule, Schedule_OfRows) {
+  const CudaSchedule schedule = ScheduleOf(GetParam().func);
+  const auto& rows = std::get<RowSchedule>(schedule.how);
+  EXPECT_EQ(schedule.threads, GetParam().threads);
+  EXPECT_EQ(rows.team, GetParam().team);
+  EXPECT_EQ(rows.vectors, GetParam().vectors);
+  EXPECT_EQ(rows.kept, GetParam().kept);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, CudaRowSchedule,
+    testing::Values(
+        // A line of memory a team, several teams a warp.
+        RowCase{"Short", SoftmaxFunc(1000000, 64, DType::kF32), 256, 8, 2, true},
+        RowCase{"OneWarp", SoftmaxFunc(65536, 1024, DType::kF32), 256, 32, 8, true},
+        RowCase{"OneBlock", SoftmaxFunc(16384, 8192, DType::kBF16), 256, 256, 4, true},
+        // Few rows: as many threads as there are vectors.
+        RowCase{"FewRows", SoftmaxFunc(4, 1024, DType::kF32), 256, 256, 1, true},
+        RowCase{"LargeBlock", SoftmaxFunc(1024, 32768, DType::kF32), 512, 512, 16, true},
+        // More than registers hold.
+        RowCase{"Streamed", SoftmaxFunc(1024, 131072, DType::kBF16), 512, 512, 2, false},
+        RowCase{"Symbolic", SoftmaxFunc(1024, SymDim::Symbol(0), DType::kBF16), 512, 512, 8,
+                false}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(CudaScheduleTest, KeptRows_AreLoadedOnce) {
+  const CudaKernel kernel =
+      ScheduleForCuda(SoftmaxFunc(16384, 8192, DType::kBF16), Machine()).value();
+  int loads = 0;
+  for (const Stage& stage : std::get<LoopFunc>(kernel.func).stages) {
+    for (const BodyInstr& instr : stage.body.instrs) loads += instr.op == BodyOp::kLoad ? 1 : 0;
+  }
+  EXPECT_EQ(loads, 1);
+}
+
+TEST(CudaScheduleTest, StreamedRows_KeepNothing) {
+  const CudaKernel kernel =
+      ScheduleForCuda(SoftmaxFunc(16384, SymDim::Symbol(0), DType::kBF16), Machine()).value();
+  for (const Stage& stage : std::get<LoopFunc>(kernel.func).stages) {
+    EXPECT_TRUE(stage.temporaries.empty());
+  }
+}
+
+TEST(CudaScheduleTest, Columns_Many_OneThreadAColumn) {
+  const CudaSchedule many = ScheduleOf(ColumnSumFunc(64, 1 << 21, DType::kF32));
+  EXPECT_EQ(std::get<ColumnSchedule>(many.how).team, 1);
+  EXPECT_EQ(many.width, 4);
+  EXPECT_EQ(many.grid, SymDim((1 << 21) / 4 / 256));
+}
+
+TEST(CudaScheduleTest, Columns_Few_AreShared) {
+  const CudaSchedule few = ScheduleOf(ColumnSumFunc(4096, 1024, DType::kBF16));
+  EXPECT_EQ(std::get<ColumnSchedule>(few.how).team, 32);
+  EXPECT_EQ(few.width, 8);
+  EXPECT_EQ(few.grid, SymDim(1024 / 8 / 8));
 }
 
 TEST(CudaScheduleTest, Candidates_OfALoop_DefaultFirstAndNoTwoTheSame) {
   const LoopFunc func = CopyFunc(1024, 1024, DType::kF32);
   const auto candidates = Candidates(func, Hopper()).value();
-  ASSERT_EQ(candidates.size(), 4U);
+  ASSERT_EQ(candidates.size(), 6U);
   EXPECT_EQ(ToString(candidates[0]), ToString(ScheduleKernel(func, Hopper()).value()));
   std::set<std::string> texts;
   for (const ScheduledKernel& kernel : candidates) texts.insert(ToString(kernel));
@@ -67,47 +154,36 @@ TEST_P(CudaScheduleRefusal, Schedule_OtherKinds_AreNamed) {
                             : ScheduleForCuda(GetParam().func, Machine()).error();
     EXPECT_EQ(error.code, ErrorCode::kUnimplemented);
     EXPECT_EQ(error.message, "There is no CUDA schedule for a " + std::string(GetParam().message) +
-                                 "; there is one for pointwise loops.");
+                                 "; there is one for loops.");
   }
-}
-
-LoopFunc TwoStages() {
-  LoopFunc func = CopyFunc(4, 4, DType::kF32);
-  func.stages.push_back(func.stages[0]);
-  return func;
-}
-
-LoopFunc KeepsRows() {
-  LoopFunc func = CopyFunc(4, 4, DType::kF32);
-  func.stages[0].temporaries = {{0, 0, DType::kF32}};
-  return func;
-}
-
-LoopFunc LeavesOutDims() {
-  LoopFunc func = CopyFunc(4, 4, DType::kF32);
-  func.dims.push_back(3);
-  return func;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, CudaScheduleRefusal,
-    testing::Values(Refusal{"Softmax", SoftmaxFunc(4, 4, DType::kF32), "loop with reductions"},
-                    Refusal{"TwoStages", TwoStages(), "loop of 2 stages"},
-                    Refusal{"KeepsRows", KeepsRows(), "loop that keeps rows"},
-                    Refusal{"LeavesOutDims", LeavesOutDims(), "loop that leaves out dims"},
-                    Refusal{"Contraction", ContractionFunc(), "contraction"},
+    testing::Values(Refusal{"Contraction", ContractionFunc(), "contraction"},
                     Refusal{"Pack", PackFunc(), "packing of a right operand"},
                     Refusal{"Attention", AttentionFunc(), "kernel of attention"},
                     Refusal{"Scan", ScanFunc(), "scan"}, Refusal{"Sort", SortFunc(), "sort"},
                     Refusal{"Scatter", ScatterFunc(), "scatter"}),
     [](const auto& info) { return info.param.name; });
 
+// One reduction over dim 1 and one over dim 2.
+TEST(CudaScheduleTest, Schedule_ReductionsOfDifferentDims_AreRefused) {
+  LoopFunc func = ColumnSumFunc(64, 64, DType::kF32);
+  func.stages[0].reductions.push_back({1, 0, Combine::kAdd, DType::kF32, {1}});
+  const auto kernel = ScheduleForCuda(func, Machine());
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code, ErrorCode::kUnimplemented);
+  EXPECT_EQ(kernel.error().message,
+            "There is no CUDA schedule for a loop whose reductions keep different dims.");
+}
+
 TEST(CudaScheduleTest, Schedule_TooManyBlocks_NamesTheLimit) {
   const auto kernel = ScheduleForCuda(CopyFunc(std::int64_t{1} << 42, 1, DType::kF32), Machine());
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.error().code, ErrorCode::kResourceExhausted);
   EXPECT_EQ(kernel.error().message,
-            "A loop needs 4294967296 blocks of 1024 points; a grid has 2147483647 at most.");
+            "A loop needs 4294967296 blocks of 256 threads; a grid has 2147483647 at most.");
 }
 
 TEST(CudaScheduleTest, Schedule_TooManyParameters_NamesTheLimit) {

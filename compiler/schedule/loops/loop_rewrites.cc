@@ -1,11 +1,11 @@
-#include "compiler/schedule/cpu/loop_rewrites.h"
+#include "compiler/schedule/loops/loop_rewrites.h"
 
 #include <algorithm>
 #include <set>
 #include <tuple>
 #include <vector>
 
-namespace stoker::cpu {
+namespace stoker {
 namespace {
 
 bool Contains(const std::vector<int>& dims, int dim) {
@@ -38,6 +38,43 @@ void Renumber(LoopFunc& func, const std::vector<int>& to) {
   }
 }
 
+// Of a row, by its place alone.
+bool LoadsRow(const LoopFunc& func, const Stage& stage, const BodyInstr& instr) {
+  if (instr.op != BodyOp::kLoad || !instr.args.empty()) return false;
+  bool along_loops = false;
+  bool along_rows = func.num_outer == 0;
+  for (const IndexTerm& term : instr.access.index.terms) {
+    along_loops = along_loops || Contains(stage.loops, term.dim);
+    along_rows = along_rows || term.dim < func.num_outer;
+  }
+  return along_loops && along_rows;
+}
+
+std::uint32_t NextId(const LoopFunc& func) {
+  std::uint32_t next = 0;
+  for (const Stage& stage : func.stages) {
+    for (const Temporary& temporary : stage.temporaries) next = std::max(next, temporary.id + 1);
+    for (const Reduction& reduction : stage.reductions) next = std::max(next, reduction.id + 1);
+  }
+  return next;
+}
+
+// Replaces the loads of `access` in `stage` by input `id`; false if there are none.
+bool ReplaceLoads(Stage& stage, const BodyInstr& load, std::uint32_t id) {
+  bool any = false;
+  for (BodyInstr& instr : stage.body.instrs) {
+    if (instr.op != BodyOp::kLoad || !instr.args.empty() || !(instr.access == load.access))
+      continue;
+    BodyInstr input;
+    input.op = BodyOp::kInput;
+    input.dtype = instr.dtype;
+    input.input = id;
+    instr = std::move(input);
+    any = true;
+  }
+  return any;
+}
+
 // The numbering that puts `order` (all dims) in this order.
 std::vector<int> NumberingOf(const std::vector<int>& order) {
   std::vector<int> to(order.size());
@@ -61,30 +98,19 @@ void PushInside(LoopFunc& func, int dim) {
   for (Stage& stage : func.stages) stage.loops.push_back(func.num_outer);
 }
 
-void PullOutside(LoopFunc& func) {
-  std::vector<int> pulled;
-  for (int dim = func.num_outer; dim < static_cast<int>(func.dims.size()); ++dim) {
-    const bool parallel =
-        std::all_of(func.stages.begin(), func.stages.end(), [&](const Stage& stage) {
-          const bool reduced =
-              std::any_of(stage.reductions.begin(), stage.reductions.end(),
-                          [&](const Reduction& r) { return Contains(r.over, dim); });
-          return Contains(stage.loops, dim) && stage.loops.back() != dim && !reduced;
-        });
-    if (parallel) pulled.push_back(dim);
-  }
-  if (pulled.empty() || func.stages.empty()) return;
+void PullOutside(LoopFunc& func, const std::vector<int>& dims) {
+  if (dims.empty()) return;
   std::vector<int> order;
   for (int dim = 0; dim < func.num_outer; ++dim) order.push_back(dim);
-  order.insert(order.end(), pulled.begin(), pulled.end());
+  order.insert(order.end(), dims.begin(), dims.end());
   for (int dim = func.num_outer; dim < static_cast<int>(func.dims.size()); ++dim) {
-    if (!Contains(pulled, dim)) order.push_back(dim);
+    if (!Contains(dims, dim)) order.push_back(dim);
   }
   for (Stage& stage : func.stages) {
-    std::erase_if(stage.loops, [&](int dim) { return Contains(pulled, dim); });
+    std::erase_if(stage.loops, [&](int dim) { return Contains(dims, dim); });
   }
   Renumber(func, NumberingOf(order));
-  func.num_outer += static_cast<int>(pulled.size());
+  func.num_outer += static_cast<int>(dims.size());
 }
 
 void SplitStages(LoopFunc& func) {
@@ -149,4 +175,20 @@ void InlineTemporary(LoopFunc& func, std::uint32_t id) {
   }
 }
 
-}  // namespace stoker::cpu
+void KeepLoads(LoopFunc& func) {
+  std::uint32_t next = NextId(func);
+  for (std::size_t s = 0; s < func.stages.size(); ++s) {
+    for (std::uint32_t i = 0; i < func.stages[s].body.instrs.size(); ++i) {
+      const BodyInstr load = func.stages[s].body.instrs[i];
+      if (!LoadsRow(func, func.stages[s], load)) continue;
+      bool any = false;
+      for (std::size_t later = s + 1; later < func.stages.size(); ++later) {
+        if (func.stages[later].loops != func.stages[s].loops) continue;
+        any = ReplaceLoads(func.stages[later], load, next) || any;
+      }
+      if (any) func.stages[s].temporaries.push_back({next++, i, load.dtype});
+    }
+  }
+}
+
+}  // namespace stoker

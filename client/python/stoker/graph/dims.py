@@ -1,0 +1,329 @@
+"""Dim: a size that varies, where a graph is lowered for more sizes than one.
+
+A polynomial over symbols with integer coefficients; floordiv, max and min are atoms of it, as in SymDim
+(protocol/graph/sym_dim.h), which reads what str() gives. What comes out constant is an int. A Dim that is compared, or
+taken for a number, asks its Assumptions, which decide and note what the answer relies on.
+"""
+
+from functools import reduce
+from math import gcd
+from typing import Any, NamedTuple
+
+
+class _Atom(NamedTuple):
+    text: str
+    kind: str  # "symbol", "floordiv", "max", "min"
+    a: Any  # The symbol's number, or an int or Dim.
+    b: Any
+
+
+def _factors(atoms):
+    return tuple(sorted(atoms, key=lambda atom: atom.text))
+
+
+def _term_text(coefficient, atoms):
+    parts = [atom.text for atom in atoms]
+    if abs(coefficient) != 1 or not parts:
+        parts.insert(0, str(abs(coefficient)))
+    return ("-" if coefficient < 0 else "+") + "*".join(parts)
+
+
+class Dim:
+    """`terms`: {sorted atoms: coefficient, not 0}. Immutable."""
+
+    __slots__ = ("terms", "text", "assumptions")
+
+    def __init__(self, terms, assumptions):
+        self.terms = terms
+        self.assumptions = assumptions
+        # The constant last, as SymDim prints it.
+        ordered = sorted(terms.items(), key=lambda item: (-len(item[0]), [atom.text for atom in item[0]]))
+        self.text = "".join(_term_text(coefficient, atoms) for atoms, coefficient in ordered).removeprefix("+")
+
+    def __str__(self):
+        return self.text
+
+    __repr__ = __str__
+
+    def __format__(self, spec):
+        return format(self.text, spec)
+
+    def __hash__(self):
+        return hash(self.text)
+
+    # ---- Arithmetic -----------------------------------------------------------------------------
+
+    def __add__(self, other):
+        terms = dict(self.terms)
+        for atoms, coefficient in _terms(other).items():
+            terms[atoms] = terms.get(atoms, 0) + coefficient
+        return _made(terms, self.assumptions)
+
+    def __mul__(self, other):
+        terms = {}
+        for left, a in self.terms.items():
+            for right, b in _terms(other).items():
+                atoms = _factors(left + right)
+                terms[atoms] = terms.get(atoms, 0) + a * b
+        return _made(terms, self.assumptions)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self):
+        return self * -1
+
+    def __pos__(self):
+        return self
+
+    def __sub__(self, other):
+        return self + -other
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __pow__(self, exponent):
+        result = 1
+        for _ in range(exponent):
+            result = self * result
+        return result
+
+    def __floordiv__(self, divisor):
+        return floordiv(self, divisor, self.assumptions)
+
+    def __rfloordiv__(self, dividend):
+        return floordiv(dividend, self, self.assumptions)
+
+    def __mod__(self, divisor):
+        return self - self // divisor * divisor
+
+    def __rmod__(self, dividend):
+        return dividend - dividend // self * self
+
+    def __abs__(self):
+        return self if self >= 0 else -self
+
+    # ---- What has to be known -------------------------------------------------------------------
+
+    def __eq__(self, other):
+        if not isinstance(other, (int, Dim)):
+            return NotImplemented
+        difference = self - other
+        return difference == 0 if isinstance(difference, int) else self.assumptions.is_zero(difference)
+
+    def __lt__(self, other):
+        return not self >= other
+
+    def __gt__(self, other):
+        return other - self < 0
+
+    def __le__(self, other):
+        return other - self >= 0
+
+    def __ge__(self, other):
+        if not isinstance(other, (int, Dim)):
+            return NotImplemented
+        difference = self - other
+        return difference >= 0 if isinstance(difference, int) else self.assumptions.is_not_negative(difference)
+
+    def __bool__(self):
+        return self != 0
+
+    def __int__(self):
+        """Its symbols have to be numbers."""
+        return self.assumptions.number(self)
+
+    __index__ = __int__
+
+    def bit_length(self):
+        return int(self).bit_length()
+
+    def __float__(self):
+        return float(int(self))
+
+    def __truediv__(self, other):
+        return int(self) / other
+
+    def __rtruediv__(self, other):
+        return other / int(self)
+
+    # ---- What follows from the symbols -----------------------------------------------------------
+
+    def at(self, values):
+        """The number, given each symbol's."""
+        total = 0
+        for atoms, coefficient in self.terms.items():
+            for atom in atoms:
+                coefficient *= _atom_at(atom, values)
+            total += coefficient
+        return total
+
+    def symbols(self):
+        """Numbers of those that occur."""
+        found = set()
+        for atoms in self.terms:
+            for atom in atoms:
+                if atom.kind == "symbol":
+                    found.add(atom.a)
+                else:
+                    found.update(*(side.symbols() for side in (atom.a, atom.b) if isinstance(side, Dim)))
+        return found
+
+    @property
+    def symbol(self):
+        """The number of the symbol that this is, or None."""
+        if len(self.terms) == 1:
+            (atoms, coefficient), = self.terms.items()
+            if coefficient == 1 and len(atoms) == 1 and atoms[0].kind == "symbol":
+                return atoms[0].a
+        return None
+
+
+def _terms(value):
+    if isinstance(value, Dim):
+        return value.terms
+    return {(): value} if value else {}
+
+
+def _made(terms, assumptions):
+    terms = {atoms: coefficient for atoms, coefficient in terms.items() if coefficient}
+    if not terms:
+        return 0
+    if len(terms) == 1 and () in terms:
+        return terms[()]
+    return Dim(terms, assumptions)
+
+
+def symbol(number, assumptions=None):
+    return Dim({(_Atom(f"s{number}", "symbol", number, None),): 1}, assumptions)
+
+
+def floordiv(a, b, assumptions=None):
+    """Rounds toward minus infinity."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    divisor = _terms(b)
+    quotient = _divided(a, *next(iter(divisor.items())), assumptions) if len(divisor) == 1 else None
+    return _atom("floordiv", a, b, assumptions) if quotient is None else quotient
+
+
+def _divided(a, factors, scale, assumptions):
+    """floordiv by scale * factors; None where nothing comes out of the division."""
+    whole, rest = {}, {}
+    for atoms, coefficient in _terms(a).items():
+        left = _without(atoms, factors)
+        if left is None or scale < 0 or (factors and coefficient % scale):
+            return None
+        if coefficient // scale:
+            whole[left] = coefficient // scale
+        if coefficient % scale:  # Of constant divisors alone.
+            rest[atoms] = coefficient % scale
+    result = _made(whole, assumptions)
+    if any(rest):  # A constant alone is less than the divisor.
+        result = _atom("floordiv", _made(rest, assumptions), scale, assumptions) + result
+    return result
+
+
+def _without(atoms, factors):
+    left = list(atoms)
+    for factor in factors:
+        if factor not in left:
+            return None
+        left.remove(factor)
+    return tuple(left)
+
+
+def largest(a, b, assumptions=None):
+    return _atom("max", a, b, assumptions) if isinstance(a, Dim) or isinstance(b, Dim) else max(a, b)
+
+
+def smallest(a, b, assumptions=None):
+    return _atom("min", a, b, assumptions) if isinstance(a, Dim) or isinstance(b, Dim) else min(a, b)
+
+
+def _atom(kind, a, b, assumptions):
+    return Dim({(_Atom(f"{kind}({a},{b})", kind, a, b),): 1}, assumptions)
+
+
+_OPERATIONS = {"floordiv": lambda a, b: a // b, "max": max, "min": min}
+
+
+def _atom_at(atom, values):
+    if atom.kind == "symbol":
+        return values[atom.a]
+    return _OPERATIONS[atom.kind](at(atom.a, values), at(atom.b, values))
+
+
+def at(value, values):
+    """An int as it is, a Dim as a number; tuples and lists of them, and whatever else is in these, too."""
+    if isinstance(value, Dim):
+        return value.at(values)
+    if type(value) in (tuple, list):
+        return type(value)([at(item, values) for item in value])
+    return value
+
+
+def varies(value):
+    """Is there a Dim in it, as at() looks?"""
+    return isinstance(value, Dim) or isinstance(value, (tuple, list)) and any(map(varies, value))
+
+
+def same(left, right):
+    """Are two shapes equal whatever the symbols are? Assumes nothing, so that what may be equal is not."""
+    return len(left) == len(right) and all(
+        a == b if isinstance(a, int) and isinstance(b, int) else str(a) == str(b) for a, b in zip(left, right))
+
+
+def common_divisor(dim):
+    """Of all coefficients but the constant."""
+    return gcd(*(coefficient for atoms, coefficient in dim.terms.items() if atoms))
+
+
+# ---- Trees, of pytorch/sizes.py --------------------------------------------------------------------
+
+
+def of_tree(tree, symbols):
+    """KeyError for a symbol that is not among `symbols` ({name: Dim or int}), ValueError for what is no polynomial."""
+    if isinstance(tree, int):
+        return tree
+    if isinstance(tree, str):
+        return symbols[tree]
+    operation, *operands = tree
+    values = [of_tree(operand, symbols) for operand in operands]
+    if operation == "**" and (not isinstance(values[1], int) or values[1] < 0):
+        raise ValueError(f"{values[0]}**{values[1]}")
+    assumptions = next((value.assumptions for value in values if isinstance(value, Dim)), None)
+    return reduce(lambda a, b: _TREES[operation](a, b, assumptions), values)
+
+
+_TREES = {
+    "+": lambda a, b, _: a + b, "*": lambda a, b, _: a * b, "**": lambda a, b, _: a**b, "%": lambda a, b, _: a % b,
+    "//": floordiv, "max": largest, "min": smallest}
+
+
+# ---- Words, for captures ---------------------------------------------------------------------------
+
+
+def to_words(value):
+    """JSON of an int or a Dim."""
+    if not isinstance(value, Dim):
+        return value
+    return [
+        [coefficient, [
+            atom.a if atom.kind == "symbol" else [atom.kind, to_words(atom.a), to_words(atom.b)] for atom in atoms]]
+        for atoms, coefficient in value.terms.items()]
+
+
+def from_words(words):
+    """Without assumptions: for at() alone."""
+    if isinstance(words, int):
+        return words
+    total = 0
+    for coefficient, atoms in words:
+        term = int(coefficient)
+        for atom in atoms:
+            term *= symbol(atom) if isinstance(atom, int) else _WORDS[atom[0]](*map(from_words, atom[1:]))
+        total += term
+    return total
+
+
+_WORDS = {"floordiv": floordiv, "max": largest, "min": smallest}

@@ -1,0 +1,92 @@
+"""Graphs with symbolic sizes, as they are lowered for all sizes at once."""
+
+import torch
+
+from ..aten_ops import Unsupported
+from ..graph import dims
+from ..graph.assumptions import Assumptions
+from ..graph.layout import SizedTensor
+from ..graph.program import SymbolSource
+from ..pytorch.sizes import SYMBOLIC, tree_of
+from .draws import could_be_drawn_ahead
+
+
+def sources_of(gm):
+    """{name of a symbol: SymbolSource}: where a call's inputs say what it is, in the order of the inputs."""
+    sources = {}
+    placeholders = [node.meta.get("val") for node in gm.graph.find_nodes(op="placeholder")]
+    for kind in ("size", "stride"):  # A symbol that is a stride alone is no size of a kernel's.
+        for place, value in enumerate(placeholders):
+            for dim, size in _sizes_of(value, kind):
+                name = _unless_number(size)
+                if isinstance(name, str):
+                    sources.setdefault(name, SymbolSource(place, "value" if dim is None else kind, dim))
+    return sources
+
+
+def _sizes_of(value, kind):
+    if isinstance(value, torch.Tensor):
+        return enumerate(value.shape if kind == "size" else value.stride())
+    return [(None, value)] if kind == "size" and isinstance(value, torch.SymInt) else ()
+
+
+def _unless_number(size):
+    try:
+        return tree_of(size)
+    except ValueError:
+        return None
+
+
+def inputs_of(gm):
+    """(SymbolSources, {place: what is known of an input with a symbolic size, in terms of the symbols' numbers}); nothing
+    where these do not say it all."""
+    sources = sources_of(gm)
+    symbols = {name: dims.symbol(number) for number, name in enumerate(sources)}
+    texts = {}
+    for place, node in enumerate(gm.graph.find_nodes(op="placeholder")):
+        try:
+            value = _with_dims(node.meta.get("val"), symbols)
+        except Unsupported:
+            return (), {}
+        if isinstance(value, SizedTensor):
+            if dims.varies((value.shape, value.strides)):
+                texts[place] = f"{value.dtype} {value.device.type} {value.shape} {value.strides}"
+        elif dims.varies(value):
+            texts[place] = f"size {value}"
+    return tuple(sources.values()), texts
+
+
+class Typed:
+    """A copy of a graph whose values have Dims for sizes, for calls that are like one with these `arguments`. `settled`:
+    of Assumptions."""
+
+    def __init__(self, gm, arguments, settled):
+        if could_be_drawn_ahead(gm):
+            raise Unsupported("random numbers")  # That takes numbers.
+        sources = sources_of(gm)
+        self.sources = tuple(sources.values())
+        self.assumptions = Assumptions([source.read(arguments) for source in self.sources], settled)
+        symbols = {name: self.assumptions.symbol(number) for number, name in enumerate(sources)}
+        graph = torch.fx.Graph()
+        graph.output(graph.graph_copy(gm.graph, {}))
+        for node in graph.nodes:
+            if "val" in node.meta:
+                node.meta["val"] = _with_dims(node.meta["val"], symbols)
+        self.gm = torch.fx.GraphModule(gm, graph)
+
+
+def _with_dims(value, symbols):
+    """A traced value."""
+    if isinstance(value, torch.Tensor):
+        shape, strides = (tuple(_dim(size, symbols) for size in sizes) for sizes in (value.shape, value.stride()))
+        return SizedTensor(value.dtype, value.device, value.layout, shape, strides)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_with_dims(item, symbols) for item in value)
+    return _dim(value, symbols) if isinstance(value, SYMBOLIC) else value
+
+
+def _dim(size, symbols):
+    try:
+        return dims.of_tree(tree_of(size), symbols)
+    except (ValueError, KeyError) as error:
+        raise Unsupported(f"a size that is not known: {error}") from None

@@ -1,0 +1,31 @@
+"""Symbolic sizes, as PyTorch's tracing has them."""
+
+import torch
+
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+# Classes of expressions, sympy's and PyTorch's own.
+_OPERATIONS = {
+    "Add": "+", "Mul": "*", "Pow": "**", "PowByNatural": "**", "FloorDiv": "//", "CleanDiv": "//", "Mod": "%",
+    "PythonMod": "%", "Max": "max", "Min": "min"}
+
+
+def tree_of(size):
+    """What a size is: an int; the name of a symbol; or (one of + * ** // % max min, trees of its operands...). Of
+    anything else, ValueError says what it is."""
+    if not isinstance(size, SYMBOLIC):
+        return size
+    if not isinstance(size, torch.SymInt):
+        raise ValueError(f"a symbolic number that is no integer, {size}")
+    return _tree(size.node.expr)
+
+
+def _tree(expression):
+    if expression.is_Integer:
+        return int(expression)
+    if expression.is_Symbol:
+        return expression.name
+    operation = _OPERATIONS.get(expression.func.__name__)
+    if operation is None:
+        raise ValueError(f"the size {expression}")
+    return (operation, *map(_tree, expression.args))

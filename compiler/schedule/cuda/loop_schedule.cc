@@ -1,0 +1,260 @@
+#include "compiler/schedule/cuda/loop_schedule.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "compiler/schedule/cuda/loop_form.h"
+#include "compiler/schedule/loops/dim_table.h"
+#include "compiler/schedule/loops/loop_rewrites.h"
+#include "protocol/graph/op_table.h"
+
+namespace stoker::cuda {
+namespace {
+
+// What is not known when a kernel is compiled is taken to be as large as this.
+constexpr std::int64_t kUnknownExtent = 4096;
+// Terms that a thread adds one after the other in a kept row: see NUMERICS.md.
+constexpr std::int64_t kMaxChain = 16;
+
+std::int64_t Guess(const SymDim& dim) { return dim.IsConstant() ? dim.constant() : kUnknownExtent; }
+
+std::int64_t PowerUpTo(std::int64_t n) {  // The least power of 2 that is not below n.
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
+}
+
+SymDim OuterPoints(const LoopFunc& func) {
+  return ProductOf({func.dims.begin(), func.dims.begin() + func.num_outer});
+}
+
+// Of the stage with the most, if all are known.
+std::optional<std::int64_t> RowElements(const LoopFunc& func) {
+  std::int64_t most = 0;
+  for (const Stage& stage : func.stages) {
+    if (stage.loops.empty()) continue;
+    std::int64_t elements = 1;
+    for (const int dim : stage.loops) {
+      const SymDim& extent = func.dims[static_cast<std::size_t>(dim)];
+      if (!extent.IsConstant()) return std::nullopt;
+      elements *= extent.constant();
+    }
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
+void InlineTemporaries(LoopFunc& func) {
+  for (std::size_t i = 0; i < func.stages.size(); ++i) {
+    if (func.stages[i].loops.empty()) continue;  // A scalar.
+    while (!func.stages[i].temporaries.empty()) {
+      InlineTemporary(func, func.stages[i].temporaries.front().id);
+    }
+  }
+}
+
+// Functions of f32 that are computed in f64 take registers by the pair, and more of them.
+int WorkingRegisters(const LoopFunc& func, int elements, const GpuMachine& machine) {
+  bool is_wide = false;
+  for (const Stage& stage : func.stages) {
+    for (const BodyInstr& instr : stage.body.instrs) {
+      is_wide =
+          is_wide || (instr.op == BodyOp::kPointwise &&
+                      (instr.dtype == DType::kF64 || RowOf(instr.pointwise).f32_in == DType::kF64));
+    }
+  }
+  return machine.blocks.working_registers + (is_wide ? 6 : 1) * elements;
+}
+
+// As many as have so many registers a thread, but no more than half of the threads of an SM: those
+// that move enough to keep memory busy.
+int BlocksPerSm(int threads, int registers, const GpuMachine& machine) {
+  constexpr int kUnit = 8;  // Registers are given out in such.
+  registers = std::min((registers + kUnit - 1) / kUnit * kUnit, machine.max_registers_per_thread);
+  const int by_registers = machine.registers_per_sm / (threads * registers);
+  const int by_threads = machine.blocks.resident_threads / threads;
+  return std::max(1, std::min(by_registers, by_threads));
+}
+
+// Of a thread that streams through a row or a column.
+int VectorsInFlight(int width, const GpuMachine& machine) {
+  return std::clamp(machine.blocks.elements_in_flight / width, 2, 8);
+}
+
+// ---- Points
+
+ScheduledLoop Points(LoopFunc func, const GpuMachine& machine, int width, int vectors) {
+  ScheduledLoop loop{std::move(func), {}};
+  loop.schedule.threads = machine.blocks.threads;
+  loop.schedule.width = width;
+  loop.schedule.how = PointSchedule{vectors};
+  const int registers = WorkingRegisters(loop.func, width * vectors, machine);
+  loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
+  const std::int64_t run = std::int64_t{loop.schedule.threads} * width * vectors;
+  loop.schedule.grid = SymDim::CeilDiv(ProductOf(loop.func.dims), run);
+  return loop;
+}
+
+// For one point, of all operands.
+int LoadedBytes(const LoopFunc& func) {
+  int bytes = 0;
+  for (const BodyInstr& instr : func.stages[0].body.instrs) {
+    if (instr.op == BodyOp::kLoad) bytes += SizeInBytes(instr.access.dtype);
+  }
+  return std::max(1, bytes);
+}
+
+ScheduledLoop BestPoints(LoopFunc func, const GpuMachine& machine) {
+  int width = VectorWidth(func, VectorDim(func, LoopForm::kPoints), machine);
+  const SymDim points = ProductOf(func.dims);
+  // Unknown sizes are large: what is small is done soon.
+  const auto threads_with = [&](int elements) {
+    return points.IsConstant() ? points.constant() / elements : machine.blocks.wanted_threads * 8;
+  };
+  while (width > 1 && threads_with(width) < machine.blocks.wanted_threads) width /= 2;
+  int vectors = std::max(1, machine.blocks.bytes_in_flight / (width * LoadedBytes(func)));
+  while (vectors > 1 && threads_with(width * vectors) < machine.blocks.wanted_threads) vectors /= 2;
+  return Points(std::move(func), machine, width, vectors);
+}
+
+// ---- Rows
+
+ScheduledLoop Rows(LoopFunc func, const GpuMachine& machine, int width, RowSchedule how) {
+  ScheduledLoop loop{std::move(func), {}};
+  loop.schedule.threads = std::max(how.team, machine.blocks.threads);
+  loop.schedule.width = width;
+  const int elements = width * how.vectors;
+  // What is kept is what a thread computes with.
+  const int live = how.kept ? LiveRegisters(loop.func) : 0;
+  const int registers = std::max(WorkingRegisters(loop.func, how.kept ? width : elements, machine),
+                                 machine.blocks.working_registers + live * elements);
+  loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
+  const int rows = loop.schedule.threads / how.team;
+  loop.schedule.how = how;
+  loop.schedule.grid = SymDim::CeilDiv(OuterPoints(loop.func), rows);
+  return loop;
+}
+
+// Registers that a thread of a block of so many has, beside those that it computes with.
+int RegistersForRows(int threads, const GpuMachine& machine) {
+  const int all = std::min(machine.max_registers_per_thread, machine.registers_per_sm / threads);
+  return all - machine.blocks.working_registers;
+}
+
+// Teams that hold a row in their registers: the smallest whose threads move enough at a time, and
+// for few rows larger ones, so that every processor has work.
+std::optional<RowSchedule> KeptRow(const LoopFunc& func, const GpuMachine& machine, int width,
+                                   int max_elements) {
+  const std::optional<std::int64_t> elements = RowElements(func);
+  if (!elements || !HasOneSpace(func)) return std::nullopt;
+  const std::int64_t count = std::max<std::int64_t>(1, *elements / width);
+  const int live = std::max(1, LiveRegisters(func));
+  const std::int64_t rows = Guess(OuterPoints(func));
+  int bytes = 1;
+  for (const Operand& operand : func.operands) {
+    bytes = std::max(bytes, SizeInBytes(operand.dtype));
+  }
+  const std::int64_t line = machine.blocks.line_bytes / (width * bytes);
+  std::optional<RowSchedule> best;
+  for (int team = static_cast<int>(std::min(PowerUpTo(line), PowerUpTo(count)));
+       team <= machine.max_threads_per_block; team *= 2) {
+    const std::int64_t vectors = (count + team - 1) / team;
+    const int threads = std::max(team, machine.blocks.threads);
+    if (vectors > kMaxChain) continue;
+    if (vectors * width * live > RegistersForRows(threads, machine)) continue;
+    const RowSchedule row{team, static_cast<int>(vectors), true};
+    const bool is_idle = team >= 2 * count;
+    if (best && (is_idle || (best->vectors * width <= max_elements &&
+                             rows * best->team >= machine.blocks.wanted_threads))) {
+      break;
+    }
+    if (is_idle) break;
+    best = row;
+  }
+  return best;
+}
+
+ScheduledLoop StreamedRows(LoopFunc func, const GpuMachine& machine) {
+  InlineTemporaries(func);
+  const int width = VectorWidth(func, VectorDim(func, LoopForm::kRows), machine);
+  const std::int64_t count = RowElements(func).value_or(kUnknownExtent) / width;
+  const int vectors = VectorsInFlight(width, machine);
+  const std::int64_t team = PowerUpTo((count + vectors - 1) / vectors);
+  const auto most = Guess(OuterPoints(func)) < 1024 ? machine.max_threads_per_block : 512;
+  return Rows(std::move(func), machine, width,
+              {static_cast<int>(std::clamp<std::int64_t>(team, 1, most)), vectors, false});
+}
+
+ScheduledLoop BestRows(LoopFunc func, const GpuMachine& machine, int max_elements) {
+  LoopFunc kept = func;
+  KeepLoads(kept);
+  const int width = VectorWidth(kept, VectorDim(kept, LoopForm::kRows), machine);
+  if (const auto how = KeptRow(kept, machine, width, max_elements)) {
+    return Rows(std::move(kept), machine, width, *how);
+  }
+  return StreamedRows(std::move(func), machine);
+}
+
+// ---- Columns
+
+ScheduledLoop Columns(LoopFunc func, const GpuMachine& machine, int max_team) {
+  InlineTemporaries(func);
+  const int dim = VectorDim(func, LoopForm::kColumns);
+  const int width = VectorWidth(func, dim, machine);
+  ScheduledLoop loop{std::move(func), {}};
+  loop.schedule.threads = machine.blocks.threads;
+  loop.schedule.width = width;
+  const SymDim vectors = SymDim::FloorDiv(OuterPoints(loop.func), width);
+  const std::int64_t points = RowElements(loop.func).value_or(kUnknownExtent);
+  ColumnSchedule how{1, VectorsInFlight(width, machine)};
+  // As many threads as fill the machine, while each has several points.
+  while (how.team < max_team && points / (2 * how.team) >= how.points &&
+         Guess(vectors) * how.team < 2 * machine.blocks.wanted_threads) {
+    how.team *= 2;
+  }
+  loop.schedule.how = how;
+  const int registers = WorkingRegisters(loop.func, width * how.points, machine);
+  loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
+  loop.schedule.grid = SymDim::CeilDiv(vectors, loop.schedule.threads / how.team);
+  return loop;
+}
+
+}  // namespace
+
+Result<ScheduledLoop> ScheduleLoop(LoopFunc func, const GpuMachine& machine) {
+  STOKER_TRY(const LoopForm form, ToLoopForm(func));
+  switch (form) {
+    case LoopForm::kPoints:
+      return BestPoints(std::move(func), machine);
+    case LoopForm::kRows:
+      return BestRows(std::move(func), machine, machine.blocks.row_elements);
+    case LoopForm::kColumns:
+      return Columns(std::move(func), machine, machine.blocks.column_team);
+  }
+  STOKER_CHECK(false);
+}
+
+std::vector<ScheduledLoop> OtherLoopSchedules(const LoopFunc& algorithm,
+                                              const GpuMachine& machine) {
+  std::vector<ScheduledLoop> loops;
+  LoopFunc func = algorithm;
+  const Result<LoopForm> form = ToLoopForm(func);
+  if (!form.ok()) return loops;
+  if (*form == LoopForm::kPoints) {
+    const int widest = VectorWidth(func, VectorDim(func, *form), machine);
+    for (const int width : {1, widest}) {
+      for (const int vectors : {1, 2, 4}) loops.push_back(Points(func, machine, width, vectors));
+    }
+  } else if (*form == LoopForm::kRows) {
+    for (const int elements : {8, 16, 32, 64}) {
+      loops.push_back(BestRows(func, machine, elements));
+    }
+    loops.push_back(StreamedRows(func, machine));
+  } else {
+    for (const int team : {1, 8, 32}) loops.push_back(Columns(func, machine, team));
+  }
+  return loops;
+}
+
+}  // namespace stoker::cuda

@@ -1,0 +1,23 @@
+// Which threads of a GPU compute what of a loop function.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/loop_func.h"
+#include "compiler/machine/gpu_machine.h"
+#include "compiler/schedule/cuda/cuda_schedule.h"
+#include "protocol/base/result.h"
+
+namespace stoker::cuda {
+
+struct ScheduledLoop {
+  LoopFunc func;
+  CudaSchedule schedule;  // All but `dims`.
+};
+
+// Unimplemented where a reduction keeps a dim that another one reduces.
+Result<ScheduledLoop> ScheduleLoop(LoopFunc func, const GpuMachine& machine);
+// What else is worth measuring; may hold the first one again.
+std::vector<ScheduledLoop> OtherLoopSchedules(const LoopFunc& func, const GpuMachine& machine);
+
+}  // namespace stoker::cuda

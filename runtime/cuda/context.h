@@ -1,0 +1,60 @@
+// Context: one GPU of this process, through the context that PyTorch and the CUDA runtime use too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "protocol/base/result.h"
+#include "runtime/cuda/driver.h"
+
+namespace stoker::cuda {
+
+// Thread-safe. What is made in it keeps it.
+class Context {
+ public:
+  // InvalidArgument, naming how many there are, where `ordinal` is no device.
+  static Result<std::shared_ptr<const Context>> Create(std::shared_ptr<const Driver> driver,
+                                                       int ordinal);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const Driver& driver() const { return *driver_; }
+  const DriverApi& api() const { return driver_->api(); }
+  Status Check(int result, std::string_view what) const { return driver_->Check(result, what); }
+  Result<int> Attribute(int attribute) const;
+  bool has_memory_pools() const { return has_memory_pools_; }
+
+  // The calling thread's context as long as this lives; the one before is restored.
+  class Current {
+   public:
+    explicit Current(const Context& context) : api_(context.api()) {
+      CuContext current = nullptr;
+      if (api_.current_context(&current) == kCuSuccess && current == context.context_) return;
+      pushed_ = api_.push_context(context.context_) == kCuSuccess;
+    }
+    ~Current() {
+      CuContext current = nullptr;
+      if (pushed_) api_.pop_context(&current);
+    }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    const DriverApi& api_;
+    bool pushed_ = false;
+  };
+
+ private:
+  Context(std::shared_ptr<const Driver> driver, int device)
+      : driver_(std::move(driver)), device_(device) {}
+
+  const std::shared_ptr<const Driver> driver_;
+  const int device_;
+  CuContext context_ = nullptr;
+  bool has_memory_pools_ = false;
+};
+
+}  // namespace stoker::cuda

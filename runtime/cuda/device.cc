@@ -1,0 +1,78 @@
+#include "runtime/cuda/device.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/launch_list.h"
+#include "runtime/cuda/queue.h"
+
+namespace stoker::cuda {
+namespace {
+
+// From compute capability 9.0 on, what is compiled for one architecture alone runs there alone.
+Result<Target> TargetOf(const Context& context) {
+  STOKER_TRY(const int major, context.Attribute(kCuDeviceComputeMajor));
+  STOKER_TRY(const int minor, context.Attribute(kCuDeviceComputeMinor));
+  const bool has_own = major == 9 || major == 10;
+  return Target::Parse("cuda/sm_" + std::to_string(major * 10 + minor) + (has_own ? "a" : ""));
+}
+
+// Gives memory back.
+struct Allocation {
+  std::shared_ptr<const Context> context;
+  CuPointer pointer = 0;
+
+  ~Allocation() {
+    const Context::Current current(*context);
+    context->api().free(pointer);
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> Device::Create(int ordinal, const std::string& library) {
+  STOKER_TRY(auto driver, Driver::Load(library));
+  STOKER_TRY(auto context, Context::Create(std::move(driver), ordinal));
+  STOKER_TRY(Target target, TargetOf(*context));
+  return std::unique_ptr<Device>(new Device(std::move(target), std::move(context)));
+}
+
+Result<std::shared_ptr<const LoadedKernel>> Device::LoadKernel(const Digest& blob,
+                                                               std::string_view bytes) {
+  STOKER_TRY(std::shared_ptr<const LoadedKernel> kernel, Kernel::Load(context_, blob, bytes));
+  return kernel;
+}
+
+Result<DeviceMemory> Device::Allocate(std::int64_t bytes) {
+  STOKER_CHECK(bytes >= 0);
+  if (bytes == 0) return DeviceMemory();
+  const Context::Current current(*context_);
+  CuPointer pointer = 0;
+  STOKER_RETURN_IF_ERROR(
+      context_->Check(context_->api().allocate(&pointer, static_cast<std::size_t>(bytes)),
+                      "cuMemAlloc of " + std::to_string(bytes) + " bytes"));
+  auto owner = std::make_shared<Allocation>(context_, pointer);
+  return DeviceMemory(reinterpret_cast<std::byte*>(pointer), bytes, std::move(owner));
+}
+
+Result<DeviceMemory> Device::AllocateWith(std::string_view contents) {
+  STOKER_TRY(DeviceMemory memory, Allocate(static_cast<std::int64_t>(contents.size())));
+  STOKER_TRY(const std::unique_ptr<Queue> queue, Queue::Create(*this));
+  STOKER_RETURN_IF_ERROR(queue->CopyIn(memory.data(), contents.data(), contents.size()));
+  STOKER_RETURN_IF_ERROR(queue->Wait());
+  return memory;
+}
+
+std::unique_ptr<const stoker::LaunchList> Device::Ready(
+    std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+    const ArenaUse& arena, const AddressLayout& layout,
+    std::span<const std::shared_ptr<const LoadedKernel>> kernels) const {
+  return std::make_unique<const LaunchList>(launches, pauses, arena, layout, kernels);
+}
+
+std::unique_ptr<ContentWatch> Device::Watch(std::span<const Bytes>, stoker::Queue&) {
+  return nullptr;
+}
+
+}  // namespace stoker::cuda

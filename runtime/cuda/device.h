@@ -1,0 +1,43 @@
+// Device: one GPU of this process.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/cuda/context.h"
+#include "runtime/device.h"
+
+namespace stoker::cuda {
+
+class Device final : public stoker::Device {
+ public:
+  // Unavailable where there is no driver or no GPU, FailedPrecondition where the driver is too old,
+  // InvalidArgument where there is no GPU of this number.
+  static Result<std::unique_ptr<Device>> Create(int ordinal,
+                                                const std::string& library = Driver::kLibrary);
+
+  Result<std::shared_ptr<const LoadedKernel>> LoadKernel(const Digest& blob,
+                                                         std::string_view bytes) override;
+  // The device waits for all that it does when such memory is given back.
+  Result<DeviceMemory> Allocate(std::int64_t bytes) override;
+  Result<DeviceMemory> AllocateWith(std::string_view contents) override;
+  std::unique_ptr<const LaunchList> Ready(
+      std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+      const ArenaUse& arena, const AddressLayout& layout,
+      std::span<const std::shared_ptr<const LoadedKernel>> kernels) const override;
+  // Null: nobody looks at the memory of a GPU yet.
+  std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions,
+                                      stoker::Queue& queue) override;
+
+  const std::shared_ptr<const Context>& context() const { return context_; }
+
+ private:
+  Device(Target target, std::shared_ptr<const Context> context)
+      : stoker::Device(std::move(target)), context_(std::move(context)) {}
+
+  const std::shared_ptr<const Context> context_;
+};
+
+}  // namespace stoker::cuda

@@ -1,0 +1,69 @@
+#include "runtime/cuda/driver.h"
+
+#include <dlfcn.h>
+
+namespace stoker::cuda {
+namespace {
+
+std::string VersionText(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+template <typename Function>
+bool Find(void* library, const char* symbol, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, symbol));
+  return function != nullptr;
+}
+
+// The first symbol that is not there.
+const char* FindAll(void* library, DriverApi& api) {
+#define STOKER_CUDA_FIND(member, symbol, parameters) \
+  if (!Find(library, symbol, api.member)) return symbol;
+  STOKER_CUDA_DRIVER_API(STOKER_CUDA_FIND)
+#undef STOKER_CUDA_FIND
+  return nullptr;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Driver>> Driver::Load(const std::string& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return Unavailable("There is no CUDA driver: " + std::string(dlerror()) + ".");
+  }
+  std::shared_ptr<Driver> driver(new Driver);
+  const char* const missing = FindAll(handle, driver->api_);
+  const DriverApi& api = driver->api_;
+  if (api.driver_version != nullptr && api.driver_version(&driver->version_) == kCuSuccess &&
+      (missing != nullptr || driver->version_ < kOldestVersion)) {
+    return FailedPrecondition("The CUDA driver is of CUDA " + VersionText(driver->version_) +
+                              "; kernels need one of CUDA " + VersionText(kOldestVersion) +
+                              " or newer.");
+  }
+  if (missing != nullptr) {
+    return FailedPrecondition(library + " is no CUDA driver: it has no " + missing + ".");
+  }
+  const int status = api.init(0);
+  if (status == kCuNoDevice) return Unavailable("The CUDA driver finds no GPU.");
+  if (const Status started = driver->Check(status, "cuInit"); !started.ok()) {
+    return Unavailable(started.error().message);
+  }
+  STOKER_RETURN_IF_ERROR(driver->Check(api.device_count(&driver->devices_), "cuDeviceGetCount"));
+  if (driver->devices_ == 0) return Unavailable("The CUDA driver finds no GPU.");
+  return std::shared_ptr<const Driver>(std::move(driver));
+}
+
+Error Driver::Failure(int result, std::string_view what) const {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (api_.error_name(result, &name) != kCuSuccess) name = nullptr;
+  if (api_.error_text(result, &text) != kCuSuccess) text = nullptr;
+  std::string message(what);
+  message += ": " + (name == nullptr ? "CUDA error " + std::to_string(result) : std::string(name));
+  if (text != nullptr) message += " (" + std::string(text) + ")";
+  message += ".";
+  return result == kCuOutOfMemory ? ResourceExhausted(std::move(message))
+                                  : Internal(std::move(message));
+}
+
+}  // namespace stoker::cuda

@@ -1,0 +1,52 @@
+#include "runtime/cuda/kernel.h"
+
+#include <string>
+
+#include "protocol/artifact/cuda_kernel_abi.h"
+#include "runtime/cuda/cubin.h"
+
+namespace stoker::cuda {
+
+Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context> context,
+                                                   const Digest& blob, std::string_view bytes) {
+  const std::string name = "Kernel " + blob.ToHex();
+  if (const Digest actual = Sha256Of(bytes); actual != blob) {
+    return DataLoss(name + " has " + std::to_string(bytes.size()) + " bytes with digest " +
+                    actual.ToHex() + ".");
+  }
+  const Result<unsigned> threads = BlockThreadsOf(bytes, kCudaKernelSymbol);
+  if (!threads.ok()) return DataLoss(name + " cannot be loaded: " + threads.error().message);
+  std::shared_ptr<Kernel> kernel(new Kernel(std::move(context)));
+  const Context& on = *kernel->context_;
+  const Context::Current current(on);
+  const auto check = [&](int result, std::string_view what) -> Status {
+    const Status status = on.Check(result, what);
+    if (status.ok()) return status;
+    return DataLoss(name + " cannot be loaded: " + status.error().message);
+  };
+  // As long as its ELF header says: the driver is told no size.
+  const std::string image(bytes);
+  STOKER_RETURN_IF_ERROR(
+      check(on.api().load_module(&kernel->module_, image.data()), "cuModuleLoadData"));
+  STOKER_RETURN_IF_ERROR(
+      check(on.api().function(&kernel->function_, kernel->module_, kCudaKernelSymbol),
+            "cuModuleGetFunction"));
+  int most = 0;
+  STOKER_RETURN_IF_ERROR(
+      check(on.api().function_attribute(&most, kCuFunctionMaxThreads, kernel->function_),
+            "cuFuncGetAttribute"));
+  if (static_cast<int>(*threads) > most) {
+    return DataLoss(name + " has " + std::to_string(*threads) + " threads a block; this GPU runs " +
+                    std::to_string(most) + " of them at most.");
+  }
+  kernel->threads_ = *threads;
+  return std::shared_ptr<const Kernel>(std::move(kernel));
+}
+
+Kernel::~Kernel() {
+  if (module_ == nullptr) return;
+  const Context::Current current(*context_);
+  context_->api().unload_module(module_);
+}
+
+}  // namespace stoker::cuda

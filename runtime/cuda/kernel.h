@@ -1,0 +1,37 @@
+// Kernel: one compiled function, loaded from the bytes of a cubin.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "protocol/base/digest.h"
+#include "protocol/base/result.h"
+#include "runtime/cuda/context.h"
+#include "runtime/device.h"
+
+namespace stoker::cuda {
+
+class Kernel final : public LoadedKernel {
+ public:
+  // DataLoss, naming `blob`, when the bytes do not have that digest, are no cubin, do not hold
+  // kCudaKernelSymbol, or are none that the driver loads and launches on this GPU.
+  static Result<std::shared_ptr<const Kernel>> Load(std::shared_ptr<const Context> context,
+                                                    const Digest& blob, std::string_view bytes);
+
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel() override;
+
+  CuFunction function() const { return function_; }
+  unsigned threads() const { return threads_; }  // Of a block.
+
+ private:
+  explicit Kernel(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+
+  const std::shared_ptr<const Context> context_;
+  CuModule module_ = nullptr;
+  CuFunction function_ = nullptr;
+  unsigned threads_ = 0;
+};
+
+}  // namespace stoker::cuda

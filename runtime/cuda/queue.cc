@@ -1,0 +1,195 @@
+#include "runtime/cuda/queue.h"
+
+#include <string>
+#include <utility>
+
+#include "runtime/cuda/launch_list.h"
+
+namespace stoker::cuda {
+namespace {
+
+CuPointer PointerOf(const std::byte* address) {
+  return static_cast<CuPointer>(reinterpret_cast<std::uintptr_t>(address));
+}
+
+// The parameters of one launch, where the driver reads them.
+class Parameters {
+ public:
+  explicit Parameters(std::size_t most) : values_(most), pointers_(most) {
+    for (std::size_t i = 0; i < most; ++i) pointers_[i] = &values_[i];
+  }
+
+  void** Fill(const LaunchList& list, const LaunchList::Entry& entry,
+              std::span<std::byte* const> addresses) {
+    std::size_t i = 0;
+    for (const LaunchList::Operand& operand : list.OperandsOf(entry)) {
+      values_[i++] =
+          PointerOf(addresses[operand.address]) + static_cast<std::uint64_t>(operand.offset);
+    }
+    for (const std::int64_t dim : list.DimsOf(entry)) {
+      values_[i++] = static_cast<std::uint64_t>(dim);
+    }
+    return pointers_.data();
+  }
+
+ private:
+  std::vector<std::uint64_t> values_;
+  std::vector<void*> pointers_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Queue>> Queue::Create(const Device& device) {
+  const Context& context = *device.context();
+  const Context::Current current(context);
+  CuStream stream = nullptr;
+  STOKER_RETURN_IF_ERROR(
+      context.Check(context.api().create_stream(&stream, kCuStreamNonBlocking), "cuStreamCreate"));
+  auto queue = std::make_unique<Queue>(device, stream);
+  queue->owns_stream_ = true;
+  return queue;
+}
+
+Queue::Queue(const Device& device, void* stream)
+    : context_(device.context()), stream_(static_cast<CuStream>(stream)) {}
+
+Queue::~Queue() {
+  const Context::Current current(*context_);
+  // A failure here is one of what ran before, which the last Wait has told.
+  (void)GiveBackArena();
+  if (owns_stream_) context_->api().destroy_stream(stream_);
+}
+
+Status Queue::GiveBackArena() {
+  if (arena_ == 0) return Ok();
+  const CuPointer arena = std::exchange(arena_, 0);
+  arena_bytes_ = 0;
+  if (context_->has_memory_pools()) {
+    return context_->Check(context_->api().free_async(arena, stream_), "cuMemFreeAsync");
+  }
+  return context_->Check(context_->api().free(arena), "cuMemFree");
+}
+
+Status Queue::Reserve(std::int64_t bytes) {
+  if (bytes <= arena_bytes_) return Ok();
+  STOKER_RETURN_IF_ERROR(GiveBackArena());
+  const auto size = static_cast<std::size_t>(bytes);
+  const DriverApi& api = context_->api();
+  const int result = context_->has_memory_pools() ? api.allocate_async(&arena_, size, stream_)
+                                                  : api.allocate(&arena_, size);
+  STOKER_RETURN_IF_ERROR(context_->Check(result, "Arena of " + std::to_string(bytes) + " bytes"));
+  arena_bytes_ = bytes;
+  last_user_ = 0;
+  return Ok();
+}
+
+Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
+                  Pauses* pauses, std::vector<double>* seconds) {
+  const auto& list = static_cast<const LaunchList&>(launches);
+  const ArenaUse& use = list.arena();
+  const Context::Current current(*context_);
+  STOKER_RETURN_IF_ERROR(Reserve(use.bytes));
+  addresses[list.arena_address()] = reinterpret_cast<std::byte*>(arena_);
+  if (use.zero_bytes > 0 && (last_user_ != use.user || use.user == 0)) {
+    STOKER_RETURN_IF_ERROR(
+        Fill(reinterpret_cast<std::byte*>(arena_), 0, static_cast<std::size_t>(use.zero_bytes)));
+  }
+  last_user_ = use.user;
+  std::vector<std::unique_ptr<Mark>> marks;
+  const auto mark = [&]() -> Status {
+    if (seconds == nullptr) return Ok();
+    STOKER_TRY(auto here, MarkHere());
+    marks.push_back(std::move(here));
+    return Ok();
+  };
+  std::size_t pause = 0;
+  const auto pause_after = [&](std::size_t done) -> Status {
+    for (; pause < list.pauses().size() && list.pauses()[pause] == done; ++pause) {
+      STOKER_RETURN_IF_ERROR(Wait());
+      STOKER_RETURN_IF_ERROR(pauses->At(pause, addresses));
+    }
+    return Ok();
+  };
+  Parameters parameters(list.max_parameters());
+  for (std::size_t i = 0; i < list.entries().size(); ++i) {
+    const LaunchList::Entry& entry = list.entries()[i];
+    STOKER_RETURN_IF_ERROR(pause_after(i));
+    STOKER_RETURN_IF_ERROR(mark());
+    if (entry.blocks > 0) {
+      const int result =
+          context_->api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1, 0,
+                                 stream_, parameters.Fill(list, entry, addresses), nullptr);
+      STOKER_RETURN_IF_ERROR(
+          context_->Check(result, "Launch of " + std::to_string(entry.blocks) + " blocks of " +
+                                      std::to_string(entry.threads) + " threads"));
+    }
+    STOKER_RETURN_IF_ERROR(mark());
+  }
+  STOKER_RETURN_IF_ERROR(pause_after(list.entries().size()));
+  if (seconds == nullptr) return Ok();
+  STOKER_RETURN_IF_ERROR(Wait());
+  for (std::size_t i = 0; i + 1 < marks.size(); i += 2) {  // Before and after each launch.
+    STOKER_TRY(const double took, SecondsBetween(*marks[i], *marks[i + 1]));
+    seconds->push_back(took);
+  }
+  return Ok();
+}
+
+Status Queue::Wait() {
+  const Context::Current current(*context_);
+  return context_->Check(context_->api().wait_stream(stream_), "cuStreamSynchronize");
+}
+
+Status Queue::CopyIn(std::byte* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return Ok();
+  const Context::Current current(*context_);
+  return context_->Check(context_->api().copy_in(PointerOf(to), from, bytes, stream_),
+                         "Copy of " + std::to_string(bytes) + " bytes to the GPU");
+}
+
+Status Queue::CopyOut(void* to, const std::byte* from, std::size_t bytes) {
+  if (bytes == 0) return Ok();
+  const Context::Current current(*context_);
+  return context_->Check(context_->api().copy_out(to, PointerOf(from), bytes, stream_),
+                         "Copy of " + std::to_string(bytes) + " bytes from the GPU");
+}
+
+Status Queue::Copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes == 0) return Ok();
+  const Context::Current current(*context_);
+  return context_->Check(context_->api().copy(PointerOf(to), PointerOf(from), bytes, stream_),
+                         "Copy of " + std::to_string(bytes) + " bytes on the GPU");
+}
+
+Status Queue::Fill(std::byte* to, std::uint8_t byte, std::size_t bytes) {
+  if (bytes == 0) return Ok();
+  const Context::Current current(*context_);
+  return context_->Check(context_->api().fill(PointerOf(to), byte, bytes, stream_),
+                         "Fill of " + std::to_string(bytes) + " bytes");
+}
+
+Queue::Mark::~Mark() {
+  const Context::Current current(*context_);
+  context_->api().destroy_event(event_);
+}
+
+Result<std::unique_ptr<Queue::Mark>> Queue::MarkHere() {
+  const Context::Current current(*context_);
+  CuEvent event = nullptr;
+  STOKER_RETURN_IF_ERROR(
+      context_->Check(context_->api().create_event(&event, kCuEventDefault), "cuEventCreate"));
+  auto mark = std::make_unique<Mark>(context_, event);
+  STOKER_RETURN_IF_ERROR(
+      context_->Check(context_->api().record_event(event, stream_), "cuEventRecord"));
+  return mark;
+}
+
+Result<double> Queue::SecondsBetween(const Mark& from, const Mark& to) const {
+  const Context::Current current(*context_);
+  float ms = 0;
+  STOKER_RETURN_IF_ERROR(context_->Check(context_->api().elapsed_ms(&ms, from.event_, to.event_),
+                                         "cuEventElapsedTime"));
+  return static_cast<double>(ms) * 1e-3;
+}
+
+}  // namespace stoker::cuda

@@ -1,0 +1,65 @@
+// Queue: a stream of a GPU. What is given to it runs later, in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/cuda/device.h"
+#include "runtime/queue.h"
+
+namespace stoker::cuda {
+
+class Queue final : public stoker::Queue {
+ public:
+  // On a stream of its own.
+  static Result<std::unique_ptr<Queue>> Create(const Device& device);
+  // On the caller's, which must outlive it: a CUstream or cudaStream_t of the device's primary
+  // context.
+  Queue(const Device& device, void* stream);
+  // What was given to it still runs; its arena is given back after that.
+  ~Queue() override;
+
+  // The arena stays with the queue until a larger one is needed. A pause waits for the stream.
+  Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
+             std::vector<double>* seconds) override;
+  Status Wait() override;
+
+  // Host memory must stay as it is until the queue has come so far.
+  Status CopyIn(std::byte* to, const void* from, std::size_t bytes);
+  Status CopyOut(void* to, const std::byte* from, std::size_t bytes);
+  Status Copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  Status Fill(std::byte* to, std::uint8_t byte, std::size_t bytes);
+
+  // A mark in the queue, and the time between two of them once Wait has returned.
+  class Mark {
+   public:
+    Mark(std::shared_ptr<const Context> context, CuEvent event)
+        : context_(std::move(context)), event_(event) {}
+    ~Mark();
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+
+   private:
+    friend class Queue;
+    const std::shared_ptr<const Context> context_;
+    const CuEvent event_;
+  };
+  Result<std::unique_ptr<Mark>> MarkHere();
+  Result<double> SecondsBetween(const Mark& from, const Mark& to) const;
+
+ private:
+  Status Reserve(std::int64_t bytes);
+  Status GiveBackArena();
+
+  const std::shared_ptr<const Context> context_;
+  CuStream stream_ = nullptr;
+  bool owns_stream_ = false;
+  CuPointer arena_ = 0;
+  std::int64_t arena_bytes_ = 0;
+  std::uint64_t last_user_ = 0;
+};
+
+}  // namespace stoker::cuda

@@ -1,0 +1,121 @@
+"""Functions of varying sizes: lowered once for all of them, or once for each set that has to be numbers."""
+
+import pytest
+import torch
+
+from stoker import backend
+from stoker.lowering import compiling
+from test_backend import evaluated  # noqa: F401: a fixture.
+
+ROWS = ((5, 8), (7, 8), (3, 8), (12, 8), (64, 8), (2, 8))
+BOTH = ((4, 5), (7, 9), (3, 11), (9, 2), (8, 64))
+IMAGE = torch.nn.Conv2d(3, 4, 3)
+
+
+def of_shapes(*shapes):
+    return [[torch.randn(shape)] for shape in shapes]
+
+
+def heads(*lengths):
+    return [[torch.randn(2, 3, length, 16) for _ in range(3)] for length in lengths]
+
+
+def attended(q, k, v):
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def attended_in_steps(q, k, v):
+    return (q @ k.transpose(2, 3) / 4).softmax(-1) @ v
+
+
+def masked(q, k, v):
+    keep = torch.arange(k.shape[2]) % 3 != 1
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[None, :])
+
+
+# Name -> (function, calls, how many segments are compiled for them).
+FUNCTIONS = {
+    "mean": (lambda x: x.mean(0) + x.var(0), of_shapes(*ROWS), 1),
+    "softmax": (lambda x: x.softmax(-1), of_shapes(*BOTH), 1),
+    "layer_norm": (lambda x: torch.nn.functional.layer_norm(x, (x.shape[-1],)), of_shapes(*BOTH), 1),
+    "product": (lambda x: x @ x.t() + x.sum(), of_shapes(*BOTH), 1),
+    "linear": (lambda x: torch.nn.functional.gelu(x[:, None] @ torch.ones(8, 3)), of_shapes(*ROWS), 1),
+    "views": (lambda x: x.view(-1, 2, 4).transpose(0, 1).reshape(2, -1) * 2, of_shapes(*ROWS), 1),
+    "parts": (lambda x: (x[1:] - x[:-1], x[x.shape[0] // 2:] + 1), of_shapes(*ROWS), 2),  # x[1:] may have one row.
+    "join": (lambda x: torch.cat([x, x * 2, x.new_zeros(2, 8)]), of_shapes(*ROWS), 1),
+    "places": (lambda x: x + torch.arange(x.shape[0])[:, None], of_shapes(*ROWS), 1),
+    "triangle": (lambda x: x.tril(-1).cumsum(0), of_shapes(*BOTH), 1),
+    "flipped": (lambda x: x.flip(0).argmax(0), of_shapes(*ROWS), 1),
+    "repeated": (lambda x: x.repeat(2, 3) * x.shape[0], of_shapes(*ROWS), 1),
+    "chosen": (lambda x: x[torch.arange(2) - 1] * x.numel(), of_shapes(*ROWS), 1),
+    "attention": (attended, heads(5, 9, 100, 2), 1),
+    "attention_in_steps": (attended_in_steps, heads(5, 9, 100, 2), 1),
+    "attention_masked": (masked, heads(5, 9, 100, 2), 1),
+    "eager_between": (lambda x: torch.special.zeta(x.abs() + 2, x.abs() + 1).sum(0) * x.shape[0], of_shapes(*ROWS), 2),
+    "two_sizes_that_are_one": (lambda x, y: x + y, [[torch.randn(n, 4), torch.randn(n, 4)] for n in (2, 5, 9)], 1),
+    # A kernel is for one size of images, whatever their number. The graph of 8x9 is traced for any height and width.
+    "images": (lambda x: IMAGE(x), of_shapes((2, 3, 8, 8), (5, 3, 8, 8), (9, 3, 8, 8), (5, 3, 9, 8), (2, 3, 9, 8)), 3),
+    "padded": (lambda x: torch.nn.functional.pad(x, (x.shape[0], 0)) + 1, of_shapes(*ROWS), 6),
+    # Sizes 0 and 1 are traced apart.
+    "few_rows": (lambda x: x.sum(0) + x.shape[0], of_shapes(*ROWS, (1, 8), (0, 8)), 3),
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_sizes(evaluated, name):  # noqa: F811
+    function, calls, segments = FUNCTIONS[name]
+    compiled = torch.compile(function, backend=backend.stoker, dynamic=True)
+    for arguments in [*calls, *calls]:
+        torch.testing.assert_close(compiled(*arguments), function(*arguments), atol=1e-5, rtol=1e-5)
+    assert len(evaluated) == segments
+
+
+@torch.no_grad()
+def test_a_rule_that_takes_numbers_alone_makes_versions(evaluated, monkeypatch):  # noqa: F811
+    """Where sizes that vary would leave an operator to PyTorch, every set of sizes has a program of its own."""
+    from stoker.aten_ops import RULES, Unsupported
+
+    known = RULES["aten.sin.default"]
+
+    def numbers_only(g, out, x):
+        if not all(isinstance(size, int) for size in x.shape):
+            raise Unsupported("what varies")
+        return known(g, out, x)
+
+    monkeypatch.setitem(RULES, "aten.sin.default", numbers_only)
+    compiled = torch.compile(lambda x: x.sin() + 1, backend=backend.stoker, dynamic=True)
+    for rows in (3, 4, 3):
+        x = torch.randn(rows, 2)
+        torch.testing.assert_close(compiled(x), x.sin() + 1)
+    assert len(evaluated) == 2
+
+
+@torch.no_grad()
+def test_a_refused_artifact_makes_versions(evaluated, monkeypatch):  # noqa: F811
+    from stoker.libstoker.library import StokerError
+
+    make = compiling._executable
+
+    def refuse(segment, options, record):
+        if segment.symbols:
+            raise StokerError(3, "Sizes that vary.")
+        return make(segment, options, record)
+
+    monkeypatch.setattr(compiling, "_executable", refuse)
+    compiled = torch.compile(lambda x: x.sin() + 1, backend=backend.stoker, dynamic=True)
+    for rows in (3, 4, 3):
+        x = torch.randn(rows, 2)
+        torch.testing.assert_close(compiled(x), x.sin() + 1)
+    assert len(evaluated) == 2
+
+
+@torch.no_grad()
+def test_an_index_out_of_bounds_is_told_with_the_size_of_the_call(evaluated):  # noqa: F811
+    compiled = torch.compile(lambda x, i: x[i] + 1, backend=backend.stoker, dynamic=True)
+    for rows in (3, 5):
+        x = torch.randn(rows, 2)
+        with pytest.raises(IndexError, match=f"index 7 is out of bounds for dimension 0 with size {rows}"):
+            compiled(x, torch.tensor([1, 7]))
+        torch.testing.assert_close(compiled(x, torch.tensor([1, -1])), x[torch.tensor([1, -1])] + 1)
+    assert len(evaluated) == 1

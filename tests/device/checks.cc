@@ -1,0 +1,269 @@
+#include "tests/device/checks.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "protocol/graph/op_kind.h"
+#include "tests/conformance/compiler/graph_generator.h"
+#include "tests/conformance/compiler/tensors.h"
+#include "tests/device/graphs.h"
+
+namespace stoker::device_test {
+namespace {
+
+using test::Compare;
+using test::Tolerance;
+
+struct Check {
+  std::string name;
+  std::function<Result<Graph>()> graph;
+  std::uint64_t seed = 1;
+  double scale = 1;      // Of the inputs.
+  bool special = false;  // With NaN, infinities and zeros.
+  Tolerance tolerance{};
+};
+
+Check Text(std::string name, std::string text) {
+  Check check;
+  check.name = std::move(name);
+  check.graph = [text = std::move(text)] { return ParseGraph(text); };
+  return check;
+}
+
+// Empty, or what is wrong. Unimplemented: there is no kernel for it.
+Result<std::string> RunCheck(const Check& check, cuda::Device& device, cuda::Queue& queue,
+                             const AssembleFn& assemble) {
+  const Result<Graph> graph = check.graph();
+  if (!graph.ok()) return "parse: " + graph.error().message;
+  std::vector<InterpreterTensor> inputs = test::RandomInputs(*graph, check.seed);
+  for (InterpreterTensor& input : inputs) {
+    if (auto* values = std::get_if<std::vector<double>>(&input.elements)) {
+      for (double& x : *values) x *= check.scale;
+    }
+  }
+  if (check.special) test::AddSpecialValues(inputs, check.seed);
+  inputs = test::Rounded(inputs);
+  auto program = GpuProgram::Make(*graph, device, assemble);
+  if (!program.ok()) {
+    if (program.error().code == ErrorCode::kUnimplemented) return program.error();
+    return "compile: " + program.error().message;
+  }
+  const auto interpreted = Interpret(*graph, inputs);
+  if (!interpreted.ok()) return "interpreter: " + interpreted.error().message;
+  const std::vector<InterpreterTensor> expected = test::Rounded(*interpreted);
+  for (const int skew : {0, 1}) {
+    const auto run = [&]() -> Result<std::vector<InterpreterTensor>> {
+      STOKER_RETURN_IF_ERROR((*program)->Place(queue, skew));
+      STOKER_RETURN_IF_ERROR((*program)->SetInputs(inputs, queue));
+      STOKER_RETURN_IF_ERROR((*program)->Run(queue));
+      return (*program)->Outputs(queue);
+    };
+    const auto actual = run();
+    if (!actual.ok()) return "run: " + actual.error().message;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double tolerance = test::ToleranceOf(check.tolerance, expected[i].dtype);
+      const std::string difference = Compare(expected[i], (*actual)[i], tolerance);
+      if (difference.empty()) continue;
+      return "output " + std::to_string(i) + (skew == 0 ? "" : ", not aligned") + ": " +
+             difference + " [" + (*program)->Schedules() + "]";
+    }
+  }
+  return std::string();
+}
+
+void AddRows(int scale, std::vector<Check>& checks) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {
+      {3, 65}, {17, 64}, {5, 1}, {2, 1000}};
+  if (scale > 0) {
+    shapes.insert(shapes.end(), {{1, 8},
+                                 {1000, 3},
+                                 {257, 31},
+                                 {129, 33},
+                                 {64, 256},
+                                 {1000, 768},
+                                 {300, 1024},
+                                 {40, 3072},
+                                 {16, 8192},
+                                 {9, 8191},
+                                 {7, 16384},
+                                 {3, 30000},
+                                 {2, 131072},
+                                 {1, 70001},
+                                 {4096, 16},
+                                 {70000, 4}});
+  }
+  for (const auto& [rows, columns] : shapes) {
+    const std::string shape = std::to_string(rows) + "x" + std::to_string(columns);
+    for (const char* dtype : {"f32", "bf16", "f16", "f64"}) {
+      const std::string what = std::string(" ") + dtype + " " + shape;
+      checks.push_back(Text("softmax" + what, SoftmaxGraph(rows, columns, dtype)));
+      if (columns > 1) {
+        checks.push_back(Text("layer norm" + what, LayerNormGraph(rows, columns, dtype)));
+      }
+    }
+    if (columns > 1) {
+      Check chain =
+          Text("gelu+norm+softmax bf16 " + shape, GeluLayerNormSoftmaxGraph(rows, columns));
+      // Two steps are rounded to bf16, whose differences a norm and an exponential make larger.
+      chain.tolerance.bf16 = 0.15;
+      checks.push_back(std::move(chain));
+    }
+  }
+}
+
+void AddReductions(int scale, std::vector<Check>& checks) {
+  struct Shape {
+    std::int64_t a, b, c;
+  };
+  std::vector<Shape> shapes = {{1, 300, 70}, {5, 33, 1}, {2, 17, 48}};
+  if (scale > 0) {
+    shapes.insert(shapes.end(), {{1, 4096, 8},
+                                 {1, 20000, 1},
+                                 {1, 1000, 768},
+                                 {64, 1000, 3},
+                                 {3, 100, 1000},
+                                 {2000, 50, 1},
+                                 {1, 3, 100000},
+                                 {1, 100000, 3},
+                                 {1, 65536, 64}});
+  }
+  for (const Shape& s : shapes) {
+    const std::string shape =
+        std::to_string(s.a) + "x" + std::to_string(s.b) + "x" + std::to_string(s.c);
+    for (const char* dtype : {"f32", "bf16", "f16", "f64", "i64", "i32"}) {
+      for (const char* kind : {"add", "maximum"}) {
+        checks.push_back(Text(std::string(kind) + " " + dtype + " " + shape,
+                              ReduceGraph(s.a, s.b, s.c, dtype, kind)));
+      }
+      checks.push_back(Text(std::string("arg maximum ") + dtype + " " + shape,
+                            ArgReduceGraph(s.a, s.b, s.c, dtype)));
+    }
+  }
+  for (const std::int64_t elements : {std::int64_t{1000}, std::int64_t{3000000}}) {
+    if (elements > 1000 && scale == 0) continue;
+    for (const char* dtype : {"f32", "bf16", "f64", "i64"}) {
+      checks.push_back(Text(std::string("total ") + dtype + " " + std::to_string(elements),
+                            TotalGraph(elements, dtype)));
+    }
+  }
+}
+
+void AddPoints(int scale, std::vector<Check>& checks) {
+  const std::int64_t many = scale > 0 ? 2000003 : 1003;
+  for (const char* dtype : {"f32", "bf16", "f16", "f64"}) {
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{4096}, many, many / 8 * 8}) {
+      checks.push_back(
+          Text(std::string("gelu ") + dtype + " " + std::to_string(n), GeluGraph(1, n, dtype)));
+    }
+    for (const char* op : {"sine", "cosine", "tan", "exponential", "log", "tanh", "erf"}) {
+      for (const double size : {1.0, 1e4, 1e12}) {
+        if (size > 1e4 && std::string_view(dtype) == "f16") continue;
+        Check check = Text(std::string(op) + " " + dtype + " of numbers of " +
+                               std::to_string(static_cast<std::int64_t>(size)),
+                           UnaryGraph(op, scale > 0 ? 100000 : 1024, dtype));
+        check.scale = size;
+        checks.push_back(std::move(check));
+      }
+    }
+  }
+  Check water = Text("shallow water", ShallowWaterGraph(scale > 0 ? 128 : 16, 2));
+  water.scale = 0.1;
+  checks.push_back(std::move(water));
+}
+
+// Every op and dtype, as tests/conformance/compiler draws them.
+void AddOps(int scale, std::vector<Check>& checks) {
+  constexpr DType kAll[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI64,
+                            DType::kI32, DType::kI16, DType::kI8,  DType::kU8,   DType::kBool};
+  constexpr DType kSome[] = {DType::kF32, DType::kI64};
+  using Scale = test::GraphGenerator::Scale;
+  for (int i = 0; i < kNumOpKinds; ++i) {
+    const auto kind = static_cast<OpKind>(i);
+    if (kind == OpKind::kExternCall) continue;
+    for (const DType dtype : scale > 0 ? std::span<const DType>(kAll) : kSome) {
+      for (const bool special : {false, true}) {
+        const std::uint64_t seed = static_cast<std::uint64_t>(i) * 1000 +
+                                   static_cast<std::uint64_t>(dtype) * 10 + (special ? 1 : 0);
+        // Whether a zero that pads or a key that is masked meets an infinite factor is nobody's
+        // contract.
+        if (special && (kind == OpKind::kConvolution || kind == OpKind::kAttention)) continue;
+        const Scale size = special || scale == 0 ? Scale::kSmall : Scale::kLarge;
+        test::GraphGenerator probe(seed, size);
+        if (!probe.Add(kind, dtype)) continue;
+        Check check;
+        check.name = std::string(Name(kind)) + " " + std::string(Name(dtype)) +
+                     (special ? " with special values" : "");
+        check.seed = seed;
+        check.special = special;
+        check.graph = [=]() -> Result<Graph> {
+          test::GraphGenerator generator(seed, size);
+          generator.Add(kind, dtype);
+          return generator.Build();
+        };
+        checks.push_back(std::move(check));
+      }
+    }
+  }
+}
+
+void AddChains(int scale, std::vector<Check>& checks) {
+  for (std::uint64_t seed = 0; seed < (scale > 0 ? 200U : 20U); ++seed) {
+    Check check;
+    check.name = "chain " + std::to_string(seed);
+    check.seed = seed;
+    check.graph = [seed] {
+      test::GraphGenerator generator(seed);
+      generator.AddChain(1 + static_cast<int>(seed % 12));
+      return generator.Build();
+    };
+    check.tolerance = {1e-9, 2e-4, 2e-2, 1e-1};
+    checks.push_back(std::move(check));
+  }
+}
+
+}  // namespace
+
+CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scale, int threads,
+                      std::chrono::seconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  std::vector<Check> checks;
+  AddRows(scale, checks);
+  AddReductions(scale, checks);
+  AddPoints(scale, checks);
+  AddOps(scale, checks);
+  AddChains(scale, checks);
+  CheckCounts counts;
+  std::mutex mutex;
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    const auto queue = cuda::Queue::Create(device);
+    while (true) {
+      const std::size_t i = next++;
+      if (i >= checks.size()) return;
+      if (std::chrono::steady_clock::now() > end) {
+        const std::lock_guard lock(mutex);
+        ++counts.not_run;
+        continue;
+      }
+      const Result<std::string> outcome =
+          queue.ok() ? RunCheck(checks[i], device, **queue, assemble)
+                     : Result<std::string>("queue: " + queue.error().message);
+      const std::lock_guard lock(mutex);
+      if (!outcome.ok()) {
+        ++counts.without_schedule;
+      } else if (outcome->empty()) {
+        ++counts.passed;
+      } else {
+        ++counts.failed;
+        counts.failures.push_back(checks[i].name + ": " + *outcome);
+      }
+    }
+  };
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) workers.emplace_back(work);
+  for (std::thread& worker : workers) worker.join();
+  return counts;
+}
+
+}  // namespace stoker::device_test

@@ -1,0 +1,27 @@
+// What kernels compute on a GPU beside the interpreter in float64.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/device.h"
+#include "tests/device/gpu_program.h"
+
+namespace stoker::device_test {
+
+struct CheckCounts {
+  int passed = 0;
+  int failed = 0;
+  int without_schedule = 0;  // No GPU kernel for something in them yet.
+  int not_run = 0;           // The time was up.
+  std::vector<std::string> failures;
+};
+
+// `scale`: 0 a few small shapes, 1 all of them. Each graph runs with operands that are aligned, and
+// one element behind that. On as many threads, each with a queue of its own; none begins after
+// `limit`.
+CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scale, int threads,
+                      std::chrono::seconds limit);
+
+}  // namespace stoker::device_test

@@ -1,0 +1,65 @@
+// Runs kernels on the GPU of this host: beside the interpreter, then a table of times, then its own
+// count. Exits with 77, after one line, where there is no GPU, no driver or no assembler.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include "compiler/codegen/nvptx/nv_jit_link.h"
+#include "compiler/codegen/nvptx/nvptx_kernel.h"
+#include "tests/device/checks.h"
+#include "tests/device/timings.h"
+
+namespace stoker::device_test {
+namespace {
+
+constexpr int kSkipped = 77;
+constexpr std::size_t kMostFailures = 60;
+constexpr std::chrono::seconds kMostSeconds{60};
+
+Result<std::string> Assemble(const ScheduledKernel& kernel, const Target& target) {
+  STOKER_TRY(const GpuMachine machine, GpuMachineOf(target));
+  const SpanSink nobody;
+  Laps untimed(nobody);
+  STOKER_TRY(const auto backend,
+             codegen::BuildNvptxKernel(kernel.func, std::get<CudaSchedule>(kernel.schedule),
+                                       machine, untimed));
+  STOKER_TRY(const std::string ptx, backend->EmitAssembly());
+  return codegen::AssemblePtx(ptx, target.arch());
+}
+
+int Main() {
+  const auto device = cuda::Device::Create(0);
+  if (!device.ok()) {
+    std::printf("skipped: %s\n", device.error().message.c_str());
+    return kSkipped;
+  }
+  std::printf("%s, driver of CUDA %d\n", (*device)->target().ToString().c_str(),
+              (*device)->context()->driver().version());
+  const auto assembler =
+      codegen::AssemblePtx(".version 8.0\n.target sm_80\n.address_size 64\n", "sm_80");
+  if (!assembler.ok()) {
+    std::printf("skipped: %s\n", assembler.error().message.c_str());
+    return kSkipped;
+  }
+  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto start = std::chrono::steady_clock::now();
+  const CheckCounts counts = RunChecks(**device, Assemble, 1, threads, kMostSeconds);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::size_t printed = 0;
+  for (const std::string& failure : counts.failures) {
+    if (printed++ < kMostFailures) std::printf("FAILED  %s\n", failure.c_str());
+  }
+  std::printf("checks took %.1f s on %d threads\n", took.count(), threads);
+  std::fflush(stdout);
+  const int untimed = PrintTimings(**device, Assemble, 1);
+  std::printf("%d passed, %d failed, %d without a kernel yet, %d not run, %d not timed\n",
+              counts.passed, counts.failed, counts.without_schedule, counts.not_run, untimed);
+  return counts.failed + counts.not_run + untimed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace stoker::device_test
+
+int main() { return stoker::device_test::Main(); }

@@ -1,0 +1,121 @@
+// The program's own graphs, small, through the compiler and runtime/cuda without a GPU: a fake
+// driver runs launches thread by thread on this processor.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "compiler/codegen/codegen.h"
+#include "protocol/artifact/cuda_kernel_abi.h"
+#include "runtime/cuda/cubin.h"
+#include "tests/device/checks.h"
+#include "tests/device/timings.h"
+#include "tests/unit/compiler/codegen/nvptx/cubin_resources.h"
+#include "tests/unit/compiler/codegen/nvptx/thread_emulation.h"
+#include "tests/unit/runtime/cuda/fake_driver.h"
+
+namespace stoker::device_test {
+namespace {
+
+// Kernels by what the fake driver calls them.
+class EmulatedKernels {
+ public:
+  Result<std::string> Assemble(const ScheduledKernel& scheduled, const Target& target) {
+    STOKER_RETURN_IF_ERROR(CheckCubin(scheduled, target));
+    STOKER_TRY(std::unique_ptr<EmulatedKernel> kernel, EmulatedKernel::Make(scheduled, target));
+    const auto& schedule = std::get<CudaSchedule>(scheduled.schedule);
+    const std::size_t operands = std::get<LoopFunc>(scheduled.func).operands.size();
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t number = kernels_.size();
+    kernels_[number] = std::move(kernel);
+    cuda::FakeModule module;
+    module.threads = static_cast<std::uint32_t>(schedule.threads);
+    module.parameters = static_cast<std::uint32_t>(operands + schedule.dims.size());
+    module.kernel = number;
+    return cuda::FakeCubin(module);
+  }
+
+  int cubins() const { return cubins_; }
+
+  void Run(std::uint64_t number, unsigned blocks, const std::uint64_t* parameters) {
+    const EmulatedKernel* kernel = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      kernel = kernels_.at(number).get();
+    }
+    kernel->RunBlocks(blocks, parameters);
+  }
+
+ private:
+  // That the assembler takes the kernel, too, and finds registers for it. Ok without an assembler.
+  Status CheckCubin(const ScheduledKernel& scheduled, const Target& target) {
+    const auto code = GenerateKernel(scheduled, target);
+    if (!code.ok()) {
+      return code.error().code == ErrorCode::kUnavailable ? Ok() : Status(code.error());
+    }
+    ++cubins_;
+    const CubinResources resources = ResourcesOf(code->elf);
+    const auto& schedule = std::get<CudaSchedule>(scheduled.schedule);
+    const auto threads = cuda::BlockThreadsOf(code->elf, kCudaKernelSymbol);
+    if (!threads.ok() || static_cast<int>(*threads) != schedule.threads) {
+      return Internal("The cubin does not say that a block has " +
+                      std::to_string(schedule.threads) + " threads.");
+    }
+    if (resources.stack_bytes == 0 && resources.registers > 0 &&
+        resources.registers * schedule.threads * schedule.blocks_per_sm <= 65536) {
+      return Ok();
+    }
+    return Internal(std::to_string(resources.registers) + " registers and " +
+                    std::to_string(resources.stack_bytes) + " bytes of stack for\n" +
+                    ToString(scheduled));
+  }
+
+  std::atomic<int> cubins_{0};
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::unique_ptr<EmulatedKernel>> kernels_;
+};
+
+EmulatedKernels& Kernels() {
+  static EmulatedKernels kernels;
+  return kernels;
+}
+
+class EmulatedTest : public testing::Test {
+ protected:
+  EmulatedTest() {
+    cuda::Fake().reset();
+    cuda::Fake().set_run(
+        [](std::uint64_t kernel, unsigned blocks, const std::uint64_t* parameters) {
+          Kernels().Run(kernel, blocks, parameters);
+        });
+  }
+
+  const AssembleFn assemble_ = [](const ScheduledKernel& kernel, const Target& target) {
+    return Kernels().Assemble(kernel, target);
+  };
+};
+
+TEST_F(EmulatedTest, Checks_SmallShapes_AgreeWithTheInterpreter) {
+  {
+    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA).value();
+    const CheckCounts counts = RunChecks(*device, assemble_, 0, 2, std::chrono::minutes(10));
+    for (const std::string& failure : counts.failures) ADD_FAILURE() << failure;
+    std::printf("  %d passed, %d failed, %d without a kernel yet; %d cubins\n", counts.passed,
+                counts.failed, counts.without_schedule, Kernels().cubins());
+    EXPECT_GT(counts.passed, 350);
+    EXPECT_EQ(counts.not_run, 0);
+  }
+  EXPECT_EQ(cuda::Fake().live(), 0);
+}
+
+TEST_F(EmulatedTest, Timings_OneRow_IsPrinted) {
+  {
+    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA).value();
+    EXPECT_EQ(PrintTimings(*device, assemble_, 0), 0);
+  }
+  EXPECT_EQ(cuda::Fake().live(), 0);
+}
+
+}  // namespace
+}  // namespace stoker::device_test

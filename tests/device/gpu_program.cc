@@ -1,0 +1,233 @@
+#include "tests/device/gpu_program.h"
+
+#include <random>
+#include <utility>
+
+namespace stoker::device_test {
+namespace {
+
+// What kernels may read past the end of an operand, and more than any skew.
+constexpr std::int64_t kSlack = 256;
+
+}  // namespace
+
+std::string OneLine(const CudaSchedule& schedule) {
+  std::string text = ToString(schedule);
+  const std::size_t end = text.find("}");
+  text = text.substr(0, end);
+  const std::size_t begin = text.find('{');
+  std::string line;
+  for (const char c : text.substr(begin + 2)) {
+    if (c == '\n') {
+      line += "; ";
+    } else if (!(c == ' ' && (line.empty() || line.back() == ' '))) {
+      line += c;
+    }
+  }
+  return line;
+}
+
+Result<std::unique_ptr<GpuProgram>> GpuProgram::Make(const Graph& graph, cuda::Device& device,
+                                                     const AssembleFn& assemble,
+                                                     const SymBindings& symbols) {
+  STOKER_TRY(PipelineResult pipeline, RunPipeline(graph, device.target(), {}));
+  return MakeOf(std::move(pipeline), device, assemble, symbols);
+}
+
+Result<std::unique_ptr<GpuProgram>> GpuProgram::MakeOf(PipelineResult pipeline,
+                                                       cuda::Device& device,
+                                                       const AssembleFn& assemble,
+                                                       const SymBindings& symbols) {
+  std::unique_ptr<GpuProgram> program(new GpuProgram(std::move(pipeline), device, symbols));
+  STOKER_RETURN_IF_ERROR(program->Load(assemble));
+  return program;
+}
+
+Result<GpuProgram::Tensor> GpuProgram::TensorOf(const TensorType& type) const {
+  Tensor tensor;
+  tensor.dtype = type.dtype;
+  tensor.bytes = SizeInBytes(type.dtype);
+  for (const SymDim& dim : type.shape) {
+    STOKER_TRY(const std::int64_t size, dim.Evaluate(symbols_));
+    tensor.shape.push_back(size);
+    tensor.bytes *= size;
+  }
+  return tensor;
+}
+
+Status GpuProgram::Load(const AssembleFn& assemble) {
+  for (const ScheduledKernel& kernel : pipeline_.kernels.kernels) {
+    STOKER_TRY(const std::string cubin, assemble(kernel, device_.target()));
+    STOKER_TRY(auto loaded, device_.LoadKernel(Sha256Of(cubin), cubin));
+    kernels_.push_back(std::move(loaded));
+  }
+  for (const GraphInput& input : pipeline_.graph.inputs()) {
+    STOKER_TRY(Tensor tensor, TensorOf(pipeline_.graph.type(input.value)));
+    inputs_.push_back(std::move(tensor));
+  }
+  for (const OutputSpec& output : pipeline_.program.outputs) {
+    STOKER_TRY(Tensor tensor, TensorOf(output.type));
+    outputs_.push_back(std::move(tensor));
+  }
+  for (const std::string& constant : pipeline_.program.constants) {
+    STOKER_TRY(DeviceMemory memory, device_.AllocateWith(constant));
+    constants_.push_back(std::move(memory));
+  }
+  const MemoryPlan& plan = pipeline_.memory;
+  STOKER_TRY(const std::int64_t prepared, plan.prepared_bytes.Evaluate(symbols_));
+  STOKER_TRY(const std::int64_t preparing, plan.prepare_arena_bytes.Evaluate(symbols_));
+  STOKER_TRY(const std::int64_t arena, plan.arena_bytes.Evaluate(symbols_));
+  STOKER_TRY(const std::int64_t zeros, plan.arena_zero_bytes.Evaluate(symbols_));
+  STOKER_TRY(prepared_, device_.Allocate(prepared + kSlack));
+  std::vector<SizedLaunch> prepare;
+  std::vector<SizedLaunch> launches;
+  for (std::size_t i = 0; i < pipeline_.program.steps.size(); ++i) {
+    STOKER_TRY(SizedLaunch launch, LaunchOf(i));
+    if (pipeline_.program.steps[i].prepared) {
+      prepare.push_back(std::move(launch));
+    } else {
+      launches.push_back(std::move(launch));
+      steps_.push_back(i);
+    }
+  }
+  const AddressLayout layout(inputs_.size(), outputs_.size(), constants_.size());
+  prepare_ = device_.Ready(prepare, {}, {BufferKind::kPrepareArena, preparing + kSlack, 0, 0},
+                           layout, kernels_);
+  launches_ =
+      device_.Ready(launches, {}, {BufferKind::kArena, arena + kSlack, zeros, 1}, layout, kernels_);
+  addresses_.resize(layout.size());
+  addresses_[layout.IndexOf(BufferKind::kPrepared)] = prepared_.data();
+  for (std::uint32_t i = 0; i < constants_.size(); ++i) {
+    addresses_[layout.IndexOf(BufferKind::kConstant, i)] = constants_[i].data();
+  }
+  return Ok();
+}
+
+Result<SizedLaunch> GpuProgram::LaunchOf(std::size_t number) const {
+  const Step& step = pipeline_.program.steps[number];
+  SizedLaunch launch;
+  launch.kernel = pipeline_.kernels.kernel_of[number];
+  const auto& schedule = std::get<CudaSchedule>(pipeline_.kernels.kernels[launch.kernel].schedule);
+  STOKER_TRY(launch.tasks, schedule.grid.Evaluate(symbols_));
+  for (const SymDim& dim : schedule.dims) {
+    STOKER_TRY(const std::int64_t value, dim.Evaluate(symbols_));
+    launch.dims.push_back(value);
+  }
+  for (std::size_t k = 0; k < step.buffers.size(); ++k) {
+    const Storage& storage = pipeline_.program.storages[step.buffers[k]];
+    SizedBuffer buffer;
+    buffer.kind = storage.kind;
+    buffer.index = storage.index;
+    SymDim offset = step.offsets.empty() ? SymDim() : step.offsets[k];
+    offset = offset * SymDim(SizeInBytes(storage.dtype));
+    const bool is_arena = storage.kind == BufferKind::kArena ||
+                          storage.kind == BufferKind::kPrepared ||
+                          storage.kind == BufferKind::kPrepareArena;
+    if (is_arena) offset = offset + pipeline_.memory.offsets[step.buffers[k]];
+    STOKER_TRY(buffer.offset, offset.Evaluate(symbols_));
+    STOKER_TRY(buffer.size, storage.bytes.Evaluate(symbols_));
+    launch.buffers.push_back(buffer);
+  }
+  return launch;
+}
+
+Status GpuProgram::Place(cuda::Queue& queue, int skew) {
+  const AddressLayout layout(inputs_.size(), outputs_.size(), constants_.size());
+  const auto place = [&](Tensor& tensor) -> Status {
+    STOKER_TRY(tensor.memory, device_.Allocate(tensor.bytes + kSlack));
+    // An element lies at a multiple of its size.
+    const int size = SizeInBytes(tensor.dtype);
+    tensor.at = tensor.memory.data() + (skew + size - 1) / size * size;
+    return queue.Fill(tensor.memory.data(), 0x5a, static_cast<std::size_t>(tensor.bytes + kSlack));
+  };
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    STOKER_RETURN_IF_ERROR(place(inputs_[i]));
+    addresses_[layout.IndexOf(BufferKind::kInput, i)] = inputs_[i].at;
+  }
+  for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
+    STOKER_RETURN_IF_ERROR(place(outputs_[i]));
+    addresses_[layout.IndexOf(BufferKind::kOutput, i)] = outputs_[i].at;
+  }
+  return Ok();
+}
+
+Status GpuProgram::SetInputs(const std::vector<InterpreterTensor>& inputs, cuda::Queue& queue) {
+  std::vector<std::string> bytes(inputs.size());  // They stay where they are until they are copied.
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    bytes[i] = inputs[i].ToBytes();
+    STOKER_RETURN_IF_ERROR(queue.CopyIn(inputs_[i].at, bytes[i].data(), bytes[i].size()));
+  }
+  return queue.Wait();
+}
+
+Status GpuProgram::SetNoise(cuda::Queue& queue, std::uint64_t seed) {
+  constexpr std::int64_t kBlock = 1 << 20;
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  for (Tensor& tensor : inputs_) {
+    const std::int64_t elements =
+        std::min<std::int64_t>(kBlock, tensor.bytes / SizeInBytes(tensor.dtype));
+    InterpreterTensor block = InterpreterTensor::Zeros(tensor.dtype, {elements});
+    std::visit(
+        [&](auto& values) {
+          for (auto& x : values) x = static_cast<std::decay_t<decltype(x)>>(normal(random));
+        },
+        block.elements);
+    const std::string bytes = block.ToBytes();
+    for (std::int64_t at = 0; at < tensor.bytes; at += static_cast<std::int64_t>(bytes.size())) {
+      const auto size = static_cast<std::size_t>(
+          std::min<std::int64_t>(static_cast<std::int64_t>(bytes.size()), tensor.bytes - at));
+      STOKER_RETURN_IF_ERROR(queue.CopyIn(tensor.at + at, bytes.data(), size));
+    }
+    STOKER_RETURN_IF_ERROR(queue.Wait());
+  }
+  return Ok();
+}
+
+Status GpuProgram::Run(cuda::Queue& queue) {
+  STOKER_RETURN_IF_ERROR(queue.Run(*prepare_, addresses_, nullptr, nullptr));
+  return queue.Run(*launches_, addresses_, nullptr, nullptr);
+}
+
+Result<std::vector<LaunchTime>> GpuProgram::Profile(cuda::Queue& queue) {
+  std::vector<double> seconds;
+  STOKER_RETURN_IF_ERROR(queue.Run(*launches_, addresses_, nullptr, &seconds));
+  std::vector<LaunchTime> times;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const std::size_t step = steps_[i];
+    const ScheduledKernel& kernel = pipeline_.kernels.kernels[pipeline_.kernels.kernel_of[step]];
+    times.push_back({pipeline_.program.steps[step].label,
+                     OneLine(std::get<CudaSchedule>(kernel.schedule)), seconds[i]});
+  }
+  return times;
+}
+
+Result<std::vector<InterpreterTensor>> GpuProgram::Outputs(cuda::Queue& queue) const {
+  std::vector<InterpreterTensor> outputs;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const std::int32_t same = pipeline_.program.outputs[i].same_as_input;
+    const Tensor& tensor = same >= 0 ? inputs_[static_cast<std::size_t>(same)] : outputs_[i];
+    std::string bytes(static_cast<std::size_t>(tensor.bytes), '\0');
+    STOKER_RETURN_IF_ERROR(queue.CopyOut(bytes.data(), tensor.at, bytes.size()));
+    STOKER_RETURN_IF_ERROR(queue.Wait());
+    outputs.push_back(InterpreterTensor::FromBytes(tensor.dtype, tensor.shape, bytes));
+  }
+  return outputs;
+}
+
+std::string GpuProgram::Schedules() const {
+  std::string text;
+  for (const ScheduledKernel& kernel : pipeline_.kernels.kernels) {
+    text += (text.empty() ? "" : " | ") + OneLine(std::get<CudaSchedule>(kernel.schedule));
+  }
+  return text;
+}
+
+std::int64_t GpuProgram::bytes() const {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : inputs_) bytes += tensor.bytes;
+  for (const Tensor& tensor : outputs_) bytes += tensor.bytes;
+  return bytes;
+}
+
+}  // namespace stoker::device_test

@@ -1,0 +1,218 @@
+#include "tests/device/graphs.h"
+
+#include <vector>
+
+namespace stoker::device_test {
+namespace {
+
+// Writes the text of a graph line by line; each call gives the new value's name.
+class GraphText {
+ public:
+  GraphText(std::int64_t rows, std::int64_t columns, std::string_view dtype)
+      : full_(std::string(dtype) + "[" + std::to_string(rows) + "," + std::to_string(columns) +
+              "]"),
+        row_(std::string(dtype) + "[" + std::to_string(rows) + "]"),
+        columns_(columns) {}
+
+  std::string Input(const std::string& name, const std::string& type) {
+    inputs_ += (inputs_.empty() ? "%" : ", %") + name + ": " + type;
+    return "%" + name;
+  }
+  std::string Node(const std::string& what, const std::string& type) {
+    const std::string name = "%n" + std::to_string(next_++);
+    body_ += "  " + name + " = " + what + " : " + type + "\n";
+    return name;
+  }
+  std::string Full(const std::string& what) { return Node(what, full_); }
+  std::string Row(const std::string& what) { return Node(what, row_); }
+  std::string Op(const std::string& op, const std::string& x, const std::string& y = "") {
+    return Full(op + "(" + x + (y.empty() ? "" : ", " + y) + ")");
+  }
+  std::string Constant(const std::string& value) { return Full("constant() value(" + value + ")"); }
+  std::string Reduce(const std::string& x, const std::string& kind) {
+    return Row("reduce(" + x + ") {dims=[1], kind=\"" + kind + "\"}");
+  }
+  std::string ToRow(const std::string& x) { return Full("broadcast_in_dim(" + x + ") {dims=[0]}"); }
+  std::string AlongRow(const std::string& x) {
+    return Full("broadcast_in_dim(" + x + ") {dims=[1]}");
+  }
+  void SetDtype(std::string_view dtype) {
+    full_ = std::string(dtype) + full_.substr(full_.find('['));
+    row_ = std::string(dtype) + row_.substr(row_.find('['));
+  }
+
+  std::string Gelu(const std::string& x) {
+    const std::string erf = Op("erf", Op("multiply", x, Constant("0.7071067811865476")));
+    return Op("multiply", Op("multiply", x, Constant("0.5")), Op("add", erf, Constant("1")));
+  }
+  std::string Softmax(const std::string& x) {
+    const std::string shifted = Op("subtract", x, ToRow(Reduce(x, "maximum")));
+    const std::string e = Op("exponential", shifted);
+    return Op("divide", e, ToRow(Reduce(e, "add")));
+  }
+  std::string LayerNorm(const std::string& x, const std::string& weight, const std::string& bias) {
+    const std::string count = Row("constant() value(" + std::to_string(columns_) + ")");
+    const std::string mean = Row("divide(" + Reduce(x, "add") + ", " + count + ")");
+    const std::string d = Op("subtract", x, ToRow(mean));
+    const std::string squares = Reduce(Op("multiply", d, d), "add");
+    const std::string variance = Row("divide(" + squares + ", " + count + ")");
+    const std::string shifted =
+        Row("add(" + variance + ", " + Row("constant() value(0.00001)") + ")");
+    const std::string y = Op("multiply", d, ToRow(Row("rsqrt(" + shifted + ")")));
+    return Op("add", Op("multiply", y, AlongRow(weight)), AlongRow(bias));
+  }
+  std::string Converted(const std::string& x, std::string_view dtype) {
+    SetDtype(dtype);
+    return Full("convert(" + x + ")");
+  }
+
+  std::string Return(const std::vector<std::string>& values) {
+    std::string list;
+    for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
+    return "graph @g(" + inputs_ + ") {\n" + body_ + "  return " + list + "\n}\n";
+  }
+  const std::string& full() const { return full_; }
+  std::string ColumnType(std::string_view dtype) const {
+    return std::string(dtype) + "[" + std::to_string(columns_) + "]";
+  }
+
+ private:
+  std::string full_;
+  std::string row_;
+  std::int64_t columns_;
+  std::string inputs_;
+  std::string body_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+std::string GeluGraph(std::int64_t rows, std::int64_t columns, std::string_view dtype) {
+  GraphText g(rows, columns, dtype);
+  const std::string x = g.Input("x", g.full());
+  return g.Return({g.Gelu(x)});
+}
+
+std::string SoftmaxGraph(std::int64_t rows, std::int64_t columns, std::string_view dtype) {
+  GraphText g(rows, columns, dtype);
+  std::string x = g.Input("x", g.full());
+  const bool is_wide = dtype == "f32" || dtype == "f64";
+  if (!is_wide) x = g.Converted(x, "f32");
+  std::string y = g.Softmax(x);
+  if (!is_wide) y = g.Converted(y, dtype);
+  return g.Return({y});
+}
+
+std::string LayerNormGraph(std::int64_t rows, std::int64_t columns, std::string_view dtype) {
+  GraphText g(rows, columns, dtype);
+  const bool is_wide = dtype == "f32" || dtype == "f64";
+  const std::string_view wide = is_wide ? dtype : "f32";
+  std::string x = g.Input("x", g.full());
+  const std::string w = g.Input("w", g.ColumnType(wide));
+  const std::string b = g.Input("b", g.ColumnType(wide));
+  if (!is_wide) x = g.Converted(x, "f32");
+  std::string y = g.LayerNorm(x, w, b);
+  if (!is_wide) y = g.Converted(y, dtype);
+  return g.Return({y});
+}
+
+std::string GeluLayerNormSoftmaxGraph(std::int64_t rows, std::int64_t columns) {
+  GraphText g(rows, columns, "bf16");
+  const std::string x = g.Input("x", g.full());
+  const std::string w = g.Input("w", g.ColumnType("bf16"));
+  const std::string b = g.Input("b", g.ColumnType("bf16"));
+  const std::string wide_w = g.Node("convert(" + w + ")", g.ColumnType("f32"));
+  const std::string wide_b = g.Node("convert(" + b + ")", g.ColumnType("f32"));
+  const std::string activated = g.Converted(g.Gelu(g.Converted(x, "f32")), "bf16");
+  const std::string normal =
+      g.Converted(g.LayerNorm(g.Converted(activated, "f32"), wide_w, wide_b), "bf16");
+  const std::string halved = g.Op("multiply", g.Converted(normal, "f32"), g.Constant("0.5"));
+  return g.Return({g.Converted(g.Softmax(halved), "bf16")});
+}
+
+std::string ReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype,
+                        std::string_view kind) {
+  const std::string type(dtype);
+  const std::string last = std::to_string(c);
+  const std::string first = std::to_string(a);
+  return "graph @g(%x: " + type + "[" + first + "," + std::to_string(b) + "," + last +
+         "]) {\n  %y = reduce(%x) {dims=[1], kind=\"" + std::string(kind) + "\"} : " + type + "[" +
+         first + "," + last + "]\n  return %y\n}\n";
+}
+
+std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype) {
+  const std::string last = std::to_string(c);
+  const std::string first = std::to_string(a);
+  return "graph @g(%x: " + std::string(dtype) + "[" + first + "," + std::to_string(b) + "," + last +
+         "]) {\n  %y = arg_reduce(%x) {dim=1, kind=\"maximum\"} : i64[" + first + "," + last +
+         "]\n  return %y\n}\n";
+}
+
+std::string TotalGraph(std::int64_t elements, std::string_view dtype) {
+  const std::string type(dtype);
+  return "graph @g(%x: " + type + "[" + std::to_string(elements) +
+         "]) {\n  %y = reduce(%x) {dims=[0], kind=\"add\"} : " + type + "[]\n  return %y\n}\n";
+}
+
+std::string UnaryGraph(std::string_view op, std::int64_t elements, std::string_view dtype) {
+  const std::string type = std::string(dtype) + "[" + std::to_string(elements) + "]";
+  return "graph @g(%x: " + type + ") {\n  %y = " + std::string(op) + "(%x) : " + type +
+         "\n  return %y\n}\n";
+}
+
+std::string ShallowWaterGraph(std::int64_t n, int steps) {
+  GraphText g(n, n, "f32");
+  const std::string last = std::to_string(n - 1);
+  const std::string all = std::to_string(n);
+  // As torch.roll by 1 or -1: two slices, one after the other.
+  const auto roll = [&](const std::string& x, bool back, int dim) {
+    const std::string at = back ? "1" : last;
+    const auto part = [&](const std::string& from, const std::string& to) {
+      const bool single = (back && to == "1") || (!back && from == last);
+      const std::string size = single ? "1" : last;
+      const std::string start = dim == 0 ? "[" + from + ",0]" : "[0," + from + "]";
+      const std::string limit = dim == 0 ? "[" + to + "," + all + "]" : "[" + all + "," + to + "]";
+      const std::string type =
+          dim == 0 ? "f32[" + size + "," + all + "]" : "f32[" + all + "," + size + "]";
+      return g.Node("slice(" + x + ") {start=" + start + ", limit=" + limit + ", stride=[1,1]}",
+                    type);
+    };
+    const std::string second = part("0", at);
+    const std::string first = part(at, all);
+    return g.Full("concatenate(" + first + ", " + second + ") {dim=" + std::to_string(dim) + "}");
+  };
+  const auto times = [&](const std::string& x, const std::string& value) {
+    return g.Op("multiply", x, g.Constant(value));
+  };
+  const auto gradient = [&](const std::string& x, int dim) {
+    return times(g.Op("subtract", roll(x, true, dim), roll(x, false, dim)), "0.5");
+  };
+  const auto laplacian = [&](const std::string& x) {
+    const std::string a = g.Op("add", roll(x, true, 1), roll(x, false, 1));
+    const std::string b = g.Op("add", a, roll(x, true, 0));
+    return g.Op("subtract", g.Op("add", b, roll(x, false, 0)), times(x, "4"));
+  };
+  std::string h = g.Input("h", g.full());
+  std::string u = g.Input("u", g.full());
+  std::string v = g.Input("v", g.full());
+  for (int step = 0; step < steps; ++step) {
+    const auto moved = [&](const std::string& x, const std::string& turn, int dim) {
+      const std::string along = g.Op("multiply", u, gradient(x, 1));
+      const std::string across = g.Op("multiply", v, gradient(x, 0));
+      const std::string carried = g.Op("add", along, across);
+      const std::string forced = g.Op("subtract", turn, times(gradient(h, dim), "9.81"));
+      const std::string spread = g.Op("add", forced, times(laplacian(x), "0.05"));
+      return g.Op("add", x, times(g.Op("subtract", spread, carried), "0.01"));
+    };
+    const std::string next_u = moved(u, times(v, "0.01"), 1);
+    const std::string next_v = moved(v, times(u, "-0.01"), 0);
+    const std::string flow =
+        g.Op("add", gradient(g.Op("multiply", h, u), 1), gradient(g.Op("multiply", h, v), 0));
+    h = g.Op("subtract", h, times(flow, "0.01"));
+    u = next_u;
+    v = next_v;
+  }
+  return g.Return({h, u, v});
+}
+
+}  // namespace stoker::device_test

@@ -1,0 +1,24 @@
+// The graphs that are run and timed on a GPU, as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stoker::device_test {
+
+std::string GeluGraph(std::int64_t rows, std::int64_t columns, std::string_view dtype);
+std::string SoftmaxGraph(std::int64_t rows, std::int64_t columns, std::string_view dtype);
+std::string LayerNormGraph(std::int64_t rows, std::int64_t columns, std::string_view dtype);
+// softmax(layer_norm(gelu(x)) / 2) over bf16, as PyTorch computes it: each step is rounded.
+std::string GeluLayerNormSoftmaxGraph(std::int64_t rows, std::int64_t columns);
+// A reduction of kind `kind` over dim 1 of [a, b, c].
+std::string ReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype,
+                        std::string_view kind);
+std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype);
+std::string TotalGraph(std::int64_t elements, std::string_view dtype);
+std::string UnaryGraph(std::string_view op, std::int64_t elements, std::string_view dtype);
+// `steps` steps of the shallow-water equations on an n by n torus, f32.
+std::string ShallowWaterGraph(std::int64_t n, int steps);
+
+}  // namespace stoker::device_test

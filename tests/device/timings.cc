@@ -1,0 +1,152 @@
+#include "tests/device/timings.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "tests/device/graphs.h"
+
+namespace stoker::device_test {
+namespace {
+
+constexpr int kCalls = 20;  // Of one measurement.
+constexpr int kTurns = 7;   // Of which the median counts.
+
+struct Row {
+  std::string name;
+  std::string text;
+  bool has_candidates = false;  // Other schedules of its only kernel are timed too.
+};
+
+std::vector<Row> Rows(int scale) {
+  if (scale == 0) return {{"softmax f32 4x64", SoftmaxGraph(4, 64, "f32"), true}};
+  return {
+      {"gelu bf16 16384x8192", GeluGraph(16384, 8192, "bf16"), true},
+      {"gelu f32 16384x4096", GeluGraph(16384, 4096, "f32"), true},
+      {"softmax bf16 16384x8192", SoftmaxGraph(16384, 8192, "bf16"), true},
+      {"softmax f32 65536x1024", SoftmaxGraph(65536, 1024, "f32"), true},
+      {"softmax f32 1000000x64", SoftmaxGraph(1000000, 64, "f32"), true},
+      {"softmax bf16 1024x131072", SoftmaxGraph(1024, 131072, "bf16"), true},
+      {"layer norm bf16 16384x8192", LayerNormGraph(16384, 8192, "bf16"), true},
+      {"layer norm bf16 65536x768", LayerNormGraph(65536, 768, "bf16"), true},
+      {"layer norm bf16 1024x768", LayerNormGraph(1024, 768, "bf16"), true},
+      {"gelu+norm+softmax bf16 16384x8192", GeluLayerNormSoftmaxGraph(16384, 8192), true},
+      {"row sums f32 16384x8192", ReduceGraph(16384, 8192, 1, "f32", "add"), true},
+      {"column sums bf16 16384x8192", ReduceGraph(1, 16384, 8192, "bf16", "add"), false},
+      {"column sums f32 131072x768", ReduceGraph(1, 131072, 768, "f32", "add"), false},
+      {"column sums f32 65536x64", ReduceGraph(1, 65536, 64, "f32", "add"), false},
+      {"total f32 134217728", TotalGraph(134217728, "f32"), false},
+      {"shallow water 2048x2048, 1 step", ShallowWaterGraph(2048, 1), false},
+      {"shallow water 2048x2048, 8 steps", ShallowWaterGraph(2048, 8), false},
+  };
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// Of one call of many.
+Result<double> SecondsOf(cuda::Queue& queue, const std::function<Status()>& call) {
+  STOKER_RETURN_IF_ERROR(call());
+  std::vector<double> turns;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    STOKER_TRY(const auto begin, queue.MarkHere());
+    for (int i = 0; i < kCalls; ++i) STOKER_RETURN_IF_ERROR(call());
+    STOKER_TRY(const auto end, queue.MarkHere());
+    STOKER_RETURN_IF_ERROR(queue.Wait());
+    STOKER_TRY(const double seconds, queue.SecondsBetween(*begin, *end));
+    turns.push_back(seconds / kCalls);
+  }
+  return Median(std::move(turns));
+}
+
+// Bytes a second that a copy reads and writes.
+Result<double> CopyRate(cuda::Device& device, cuda::Queue& queue, int scale) {
+  const std::int64_t bytes = std::int64_t{1} << (scale == 0 ? 16 : 28);
+  STOKER_TRY(const DeviceMemory from, device.Allocate(bytes));
+  STOKER_TRY(const DeviceMemory to, device.Allocate(bytes));
+  STOKER_RETURN_IF_ERROR(queue.Fill(from.data(), 0x5a, static_cast<std::size_t>(bytes)));
+  STOKER_TRY(const double seconds, SecondsOf(queue, [&] {
+               return queue.Copy(to.data(), from.data(), static_cast<std::size_t>(bytes));
+             }));
+  return 2.0 * static_cast<double>(bytes) / seconds;
+}
+
+// What a call costs the thread that makes it.
+Result<double> HostSecondsOf(cuda::Queue& queue, GpuProgram& program) {
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kCalls; ++i) STOKER_RETURN_IF_ERROR(program.Run(queue));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return took.count() / kCalls;
+}
+
+void PrintRow(const std::string& name, double seconds, double bytes, double rate) {
+  const double floor = bytes / rate;
+  std::printf("%-38s %9.4f ms %8.0f GB/s  %5.1f%% of a copy\n", name.c_str(), seconds * 1e3,
+              bytes / seconds * 1e-9, floor / seconds * 100);
+}
+
+Status TimeRow(const Row& row, cuda::Device& device, cuda::Queue& queue, const AssembleFn& assemble,
+               double rate) {
+  STOKER_TRY(const Graph graph, ParseGraph(row.text));
+  STOKER_TRY(const auto program, GpuProgram::Make(graph, device, assemble));
+  STOKER_RETURN_IF_ERROR(program->Place(queue, 0));
+  STOKER_RETURN_IF_ERROR(program->SetNoise(queue, 1));
+  STOKER_TRY(const double seconds, SecondsOf(queue, [&] { return program->Run(queue); }));
+  const auto bytes = static_cast<double>(program->bytes());
+  PrintRow(row.name, seconds, bytes, rate);
+  STOKER_TRY(const double host, HostSecondsOf(queue, *program));
+  std::printf("    %9.2f us of the caller's time for %zu launches\n", host * 1e6,
+              program->pipeline().program.steps.size());
+  STOKER_TRY(const std::vector<LaunchTime> launches, program->Profile(queue));
+  for (const LaunchTime& launch : launches) {
+    std::printf("    %9.4f ms  %s | %s\n", launch.seconds * 1e3, launch.label.c_str(),
+                launch.how.c_str());
+  }
+  const PipelineResult& pipeline = program->pipeline();
+  if (!row.has_candidates || pipeline.program.steps.size() != 1) return Ok();
+  STOKER_TRY(const auto candidates, Candidates(*pipeline.program.steps[0].func(), device.target()));
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    PipelineResult other = pipeline;
+    other.kernels.kernels[0] = candidates[i];
+    STOKER_TRY(const auto one, GpuProgram::MakeOf(std::move(other), device, assemble));
+    STOKER_RETURN_IF_ERROR(one->Place(queue, 0));
+    STOKER_RETURN_IF_ERROR(one->SetNoise(queue, 1));
+    STOKER_TRY(const double took, SecondsOf(queue, [&] { return one->Run(queue); }));
+    std::printf("    or %6.4f ms  %s\n", took * 1e3,
+                OneLine(std::get<CudaSchedule>(candidates[i].schedule)).c_str());
+  }
+  return Ok();
+}
+
+}  // namespace
+
+int PrintTimings(cuda::Device& device, const AssembleFn& assemble, int scale) {
+  const auto queue = cuda::Queue::Create(device);
+  if (!queue.ok()) {
+    std::printf("queue: %s\n", queue.error().message.c_str());
+    return 1;
+  }
+  const auto rate = CopyRate(device, **queue, scale);
+  if (!rate.ok()) {
+    std::printf("copy: %s\n", rate.error().message.c_str());
+    return 1;
+  }
+  std::printf("a copy reads and writes %.0f GB/s\n", *rate * 1e-9);
+  int failed = 0;
+  for (const Row& row : Rows(scale)) {
+    const Status status = TimeRow(row, device, **queue, assemble, *rate);
+    if (!status.ok()) {
+      std::printf("%-38s %s\n", row.name.c_str(), status.error().message.c_str());
+      ++failed;
+    }
+    std::fflush(stdout);
+  }
+  return failed;
+}
+
+}  // namespace stoker::device_test

@@ -1,0 +1,118 @@
+// What the code of CUDA kernels computes, thread by thread on this processor.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/unit/compiler/codegen/kernel_runner.h"
+#include "tests/unit/compiler/codegen/nvptx/thread_emulation.h"
+#include "tests/unit/compiler/codegen/random_loop.h"
+
+namespace stoker {
+namespace {
+
+const Target& Hopper() {
+  static const Target target = Target::Parse("cuda/sm_90a").value();
+  return target;
+}
+
+constexpr unsigned kFunctions = 40;
+
+std::int64_t ElementsOf(const std::string& bytes, DType dtype) {
+  return static_cast<std::int64_t>(bytes.size()) / SizeInBytes(dtype);
+}
+
+// Runs every schedule, if there is one; results are exact.
+void CheckExact(const LoopFunc& func, const SymBindings& symbols,
+                const std::vector<std::string>& inputs, int* schedules) {
+  const auto candidates = Candidates(func, Hopper());
+  if (!candidates.ok()) {
+    ASSERT_EQ(candidates.error().code, ErrorCode::kUnimplemented) << candidates.error().message;
+    return;
+  }
+  std::vector<std::string> expected = inputs;
+  InterpretLoop(func, symbols, expected);
+  for (const ScheduledKernel& scheduled : *candidates) {
+    SCOPED_TRACE(ToString(scheduled));
+    const auto kernel = EmulatedKernel::Make(scheduled, Hopper());
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    std::vector<std::unique_ptr<GuardedBuffer>> buffers;
+    std::vector<void*> pointers;
+    for (const std::string& bytes : inputs) {
+      buffers.push_back(std::make_unique<GuardedBuffer>(bytes.size()));
+      pointers.push_back(buffers.back()->data());
+      std::memcpy(pointers.back(), bytes.data(), bytes.size());
+    }
+    (*kernel)->Run(pointers, symbols);
+    ++*schedules;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const DType dtype = func.operands[i].dtype;
+      const std::string actual(static_cast<const char*>(pointers[i]), expected[i].size());
+      for (std::int64_t at = 0; at < ElementsOf(expected[i], dtype); ++at) {
+        const ScalarValue want = ReadElement(expected[i], dtype, at);
+        const ScalarValue got = ReadElement(actual, dtype, at);
+        ASSERT_TRUE(want.real == got.real && want.integer == got.integer)
+            << "operand " << i << " element " << at << ": " << got.real << " " << got.integer
+            << ", not " << want.real << " " << want.integer;
+      }
+    }
+  }
+}
+
+TEST(CudaLoopTest, RandomFunctions_EverySchedule_MatchesInterpreter) {
+  int schedules = 0;
+  int functions = 0;
+  for (unsigned seed = 0; seed < kFunctions; ++seed) {
+    const RandomLoop loop(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + ToString(loop.func));
+    const int before = schedules;
+    CheckExact(loop.func, loop.symbols, loop.buffers, &schedules);
+    functions += schedules > before ? 1 : 0;
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  std::printf("  %d schedules of %d functions\n", schedules, functions);
+  EXPECT_GE(functions, kFunctions / 2);
+}
+
+TEST(CudaLoopTest, LongRowsAndColumns_Symbolic_MatchInterpreter) {
+  const SymBindings sizes = {{0, 5}, {1, 2311}};
+  const auto numbers = [](std::int64_t count, DType dtype) {
+    std::string bytes(static_cast<std::size_t>(count * SizeInBytes(dtype)), '\0');
+    for (std::int64_t i = 0; i < count; ++i) {
+      WriteElement(bytes, dtype, i, {static_cast<double>(i * 37 % 11 - 5), i * 37 % 11 - 5});
+    }
+    return bytes;
+  };
+  for (const bool is_rows : {true, false}) {
+    // A sum over the second dim, or the first, and what is beside it.
+    LoopFunc func;
+    func.dims = {SymDim::Symbol(0), SymDim::Symbol(1)};
+    if (!is_rows) std::swap(func.dims[0], func.dims[1]);
+    func.num_outer = is_rows ? 1 : 0;
+    func.operands = {{DType::kF32, false, false}, {DType::kF32, true, false}};
+    const IndexMap all = Affine({{0, func.dims[1]}, {1, 1}});
+    const std::vector<int> loops = is_rows ? std::vector<int>{1} : std::vector<int>{0, 1};
+    Stage sum;
+    sum.loops = loops;
+    BodyBuilder s(sum.body);
+    sum.reductions = {
+        {0, s.Load(At(0, DType::kF32, all)), Combine::kAdd, DType::kF32, {is_rows ? 1 : 0}}};
+    Stage subtract;
+    subtract.loops = loops;
+    BodyBuilder d(subtract.body);
+    const std::uint32_t x = d.Load(At(0, DType::kF32, all));
+    subtract.stores = {
+        {d.Op(OpKind::kSubtract, {x, d.Input(0, DType::kF32)}), At(1, DType::kF32, all)}};
+    func.stages = {sum, subtract};
+    int schedules = 0;
+    CheckExact(func, sizes, {numbers(5 * 2311, DType::kF32), numbers(5 * 2311, DType::kF32)},
+               &schedules);
+    EXPECT_GT(schedules, 0);
+  }
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,414 @@
+#include "tests/unit/runtime/cuda/fake_driver.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#define FAKE extern "C" __attribute__((visibility("default"))) int
+
+struct CUctx_st {
+  int device;
+};
+struct CUmod_st {
+  stoker::cuda::FakeModule module;
+};
+struct CUfunc_st {};
+struct CUstream_st {
+  CUctx_st* context;
+  std::vector<std::function<void()>> pending;
+};
+struct CUevent_st {
+  bool is_recorded = false;
+  std::chrono::steady_clock::time_point when;
+};
+
+namespace {
+
+using stoker::cuda::FakeDriver;
+using stoker::cuda::FakeModule;
+
+constexpr int kInvalidValue = 1;
+constexpr int kOutOfMemory = 2;
+constexpr int kNoDevice = 100;
+constexpr int kInvalidImage = 200;
+constexpr int kInvalidContext = 201;
+constexpr int kInvalidHandle = 400;
+constexpr int kNotFound = 500;
+
+struct State {
+  FakeDriver::RunFn run = nullptr;
+  std::map<std::string, int> failures;
+  int version = 13000;
+  int devices = 2;
+  int memory_pools = 1;
+  std::size_t memory = std::size_t{4} << 30;
+  CUctx_st contexts[2] = {{0}, {1}};
+  int retained[2] = {};
+  std::set<CUmod_st*> modules;
+  std::set<CUstream_st*> streams;
+  std::set<CUevent_st*> events;
+  std::map<std::uint64_t, std::size_t> allocations;
+  std::string log;
+};
+
+std::recursive_mutex mutex;
+State state;
+thread_local std::vector<CUctx_st*> current;
+
+// Holds the lock; whether this call is to fail.
+struct Call {
+  Call(const char* symbol) : lock(mutex) {
+    const auto failure = state.failures.find(symbol);
+    error = failure == state.failures.end() ? 0 : failure->second;
+  }
+  std::lock_guard<std::recursive_mutex> lock;
+  int error;
+};
+
+#define BEGIN(symbol)      \
+  const Call call(symbol); \
+  if (call.error != 0) return call.error
+#define IN_CONTEXT \
+  if (current.empty()) return kInvalidContext
+
+void Log(std::string text) { state.log += (state.log.empty() ? "" : "; ") + std::move(text); }
+
+// Stream 0 is the context's own.
+CUstream_st* StreamOf(CUstream_st* stream) {
+  static CUstream_st own[2] = {{&state.contexts[0], {}}, {&state.contexts[1], {}}};
+  return stream == nullptr ? &own[current.back()->device] : stream;
+}
+
+bool Knows(CUstream_st* stream) {
+  return stream == StreamOf(nullptr) ||
+         (state.streams.contains(stream) && stream->context == current.back());
+}
+
+void Drain(CUstream_st* stream) {
+  for (auto& work : std::exchange(stream->pending, {})) work();
+}
+
+int Queue(CUstream_st* stream, std::function<void()> work) {
+  stream = StreamOf(stream);
+  if (!Knows(stream)) return kInvalidHandle;
+  stream->pending.push_back(std::move(work));
+  return 0;
+}
+
+int Allocate(std::uint64_t* pointer, std::size_t bytes) {
+  std::size_t used = bytes;
+  for (const auto& [at, size] : state.allocations) used += size;
+  if (used > state.memory) return kOutOfMemory;
+  void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(memory, 0xff, bytes);
+  *pointer = reinterpret_cast<std::uint64_t>(memory);
+  state.allocations[*pointer] = bytes;
+  return 0;
+}
+
+int Free(std::uint64_t pointer) {
+  if (state.allocations.erase(pointer) == 0) return kInvalidValue;
+  std::free(reinterpret_cast<void*>(pointer));
+  return 0;
+}
+
+template <typename Set, typename T>
+int Forget(Set& set, T* object) {
+  if (set.erase(object) == 0) return kInvalidHandle;
+  delete object;
+  return 0;
+}
+
+int Live() {
+  const std::lock_guard lock(mutex);
+  return state.retained[0] + state.retained[1] +
+         static_cast<int>(state.modules.size() + state.streams.size() + state.events.size() +
+                          state.allocations.size());
+}
+
+void Reset() {
+  const std::lock_guard lock(mutex);
+  const auto run = state.run;
+  state = State();
+  state.run = run;
+}
+
+FakeDriver control = {
+    .reset = Reset,
+    .set_run = [](FakeDriver::RunFn run) { state.run = run; },
+    .fail =
+        [](const char* symbol, int error) {
+          const std::lock_guard lock(mutex);
+          state.failures.erase(symbol);
+          if (error != 0) state.failures[symbol] = error;
+        },
+    .set_version = [](int version) { state.version = version; },
+    .set_devices = [](int devices) { state.devices = devices; },
+    .set_memory_pools = [](int supported) { state.memory_pools = supported; },
+    .set_memory = [](std::size_t bytes) { state.memory = bytes; },
+    .live = Live,
+    .log = [] { return state.log.c_str(); },
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) FakeDriver* stoker_fake_cuda() {
+  return &control;
+}
+
+FAKE cuInit(unsigned) {
+  BEGIN("cuInit");
+  return state.devices == 0 ? kNoDevice : 0;
+}
+
+FAKE cuDriverGetVersion(int* version) {
+  *version = state.version;
+  return 0;
+}
+
+FAKE cuGetErrorName(int error, const char** name) {
+  static const std::map<int, const char*> names = {{kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
+                                                   {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                   {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE"},
+                                                   {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
+                                                   {kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE"},
+                                                   {kNotFound, "CUDA_ERROR_NOT_FOUND"},
+                                                   {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
+  const auto found = names.find(error);
+  *name = found == names.end() ? nullptr : found->second;
+  return found == names.end() ? kInvalidValue : 0;
+}
+
+FAKE cuGetErrorString(int error, const char** text) {
+  *text = error == kOutOfMemory ? "out of memory" : nullptr;
+  return error == kOutOfMemory ? 0 : kInvalidValue;
+}
+
+FAKE cuDeviceGetCount(int* count) {
+  *count = state.devices;
+  return 0;
+}
+
+FAKE cuDeviceGet(int* device, int ordinal) {
+  BEGIN("cuDeviceGet");
+  *device = ordinal;
+  return 0;
+}
+
+FAKE cuDeviceGetAttribute(int* value, int attribute, int) {
+  BEGIN("cuDeviceGetAttribute");
+  *value = attribute == 75 ? 9 : attribute == 115 ? state.memory_pools : 0;
+  return 0;
+}
+
+FAKE cuDeviceGetName(char* name, int size, int) {
+  std::strncpy(name, "Fake", static_cast<std::size_t>(size));
+  return 0;
+}
+
+FAKE cuDevicePrimaryCtxRetain(CUctx_st** context, int device) {
+  BEGIN("cuDevicePrimaryCtxRetain");
+  *context = &state.contexts[device];
+  ++state.retained[device];
+  return 0;
+}
+
+FAKE cuDevicePrimaryCtxRelease_v2(int device) {
+  BEGIN("cuDevicePrimaryCtxRelease_v2");
+  --state.retained[device];
+  return 0;
+}
+
+FAKE cuCtxGetCurrent(CUctx_st** context) {
+  *context = current.empty() ? nullptr : current.back();
+  return 0;
+}
+
+FAKE cuCtxPushCurrent_v2(CUctx_st* context) {
+  BEGIN("cuCtxPushCurrent_v2");
+  current.push_back(context);
+  return 0;
+}
+
+FAKE cuCtxPopCurrent_v2(CUctx_st** context) {
+  IN_CONTEXT;
+  *context = current.back();
+  current.pop_back();
+  return 0;
+}
+
+FAKE cuModuleLoadData(CUmod_st** module, const void* image) {
+  BEGIN("cuModuleLoadData");
+  IN_CONTEXT;
+  FakeModule loaded;
+  std::memcpy(&loaded, static_cast<const char*>(image) + sizeof(Elf64_Ehdr), sizeof loaded);
+  if (loaded.magic != FakeModule::kMagic) return kInvalidImage;
+  auto made = new CUmod_st{loaded};
+  state.modules.insert(made);
+  *module = made;
+  return 0;
+}
+
+FAKE cuModuleUnload(CUmod_st* module) {
+  BEGIN("cuModuleUnload");
+  IN_CONTEXT;
+  return Forget(state.modules, module);
+}
+
+FAKE cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const char* name) {
+  BEGIN("cuModuleGetFunction");
+  IN_CONTEXT;
+  if (std::string(name) != "stoker_cuda_kernel_1") return kNotFound;
+  *function = reinterpret_cast<CUfunc_st*>(module);
+  return 0;
+}
+
+FAKE cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
+  BEGIN("cuFuncGetAttribute");
+  if (attribute != 0) return kInvalidValue;
+  *value = static_cast<int>(reinterpret_cast<CUmod_st*>(function)->module.most_threads);
+  return 0;
+}
+
+FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsigned block,
+                    unsigned, unsigned, unsigned, CUstream_st* stream, void** parameters, void**) {
+  BEGIN("cuLaunchKernel");
+  IN_CONTEXT;
+  const FakeModule module = reinterpret_cast<CUmod_st*>(function)->module;
+  if (block != module.threads || grid == 0) return kInvalidValue;
+  std::vector<std::uint64_t> values;
+  for (std::uint32_t i = 0; i < module.parameters; ++i) {
+    values.push_back(*static_cast<const std::uint64_t*>(parameters[i]));
+  }
+  return Queue(stream, [=] {
+    Log("launch " + std::to_string(grid) + "x" + std::to_string(block));
+    if (state.run != nullptr) state.run(module.kernel, grid, values.data());
+  });
+}
+
+FAKE cuStreamCreate(CUstream_st** stream, unsigned) {
+  BEGIN("cuStreamCreate");
+  IN_CONTEXT;
+  *stream = new CUstream_st{current.back(), {}};
+  state.streams.insert(*stream);
+  return 0;
+}
+
+FAKE cuStreamDestroy_v2(CUstream_st* stream) {
+  BEGIN("cuStreamDestroy_v2");
+  IN_CONTEXT;
+  if (!Knows(stream)) return kInvalidHandle;
+  Drain(stream);
+  return Forget(state.streams, stream);
+}
+
+FAKE cuStreamSynchronize(CUstream_st* stream) {
+  BEGIN("cuStreamSynchronize");
+  IN_CONTEXT;
+  stream = StreamOf(stream);
+  if (!Knows(stream)) return kInvalidHandle;
+  Drain(stream);
+  return 0;
+}
+
+FAKE cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
+  BEGIN("cuMemAlloc_v2");
+  IN_CONTEXT;
+  return Allocate(pointer, bytes);
+}
+
+FAKE cuMemFree_v2(std::uint64_t pointer) {
+  BEGIN("cuMemFree_v2");
+  IN_CONTEXT;
+  for (CUstream_st* stream : state.streams) Drain(stream);
+  Drain(StreamOf(nullptr));
+  return Free(pointer);
+}
+
+FAKE cuMemAllocAsync(std::uint64_t* pointer, std::size_t bytes, CUstream_st* stream) {
+  BEGIN("cuMemAllocAsync");
+  IN_CONTEXT;
+  if (state.memory_pools == 0) return kInvalidValue;
+  if (!Knows(StreamOf(stream))) return kInvalidHandle;
+  return Allocate(pointer, bytes);
+}
+
+FAKE cuMemFreeAsync(std::uint64_t pointer, CUstream_st* stream) {
+  BEGIN("cuMemFreeAsync");
+  IN_CONTEXT;
+  return Queue(stream, [=] { Free(pointer); });
+}
+
+FAKE cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes,
+                          CUstream_st* stream) {
+  BEGIN("cuMemcpyHtoDAsync_v2");
+  IN_CONTEXT;
+  return Queue(stream, [=] {
+    Log("copy in " + std::to_string(bytes));
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  });
+}
+
+FAKE cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, CUstream_st* stream) {
+  BEGIN("cuMemcpyDtoHAsync_v2");
+  IN_CONTEXT;
+  return Queue(stream, [=] {
+    Log("copy out " + std::to_string(bytes));
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  });
+}
+
+FAKE cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes,
+                          CUstream_st* stream) {
+  BEGIN("cuMemcpyDtoDAsync_v2");
+  IN_CONTEXT;
+  return Queue(stream, [=] {
+    Log("copy " + std::to_string(bytes));
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  });
+}
+
+FAKE cuMemsetD8Async(std::uint64_t to, unsigned char byte, std::size_t bytes, CUstream_st* stream) {
+  BEGIN("cuMemsetD8Async");
+  IN_CONTEXT;
+  return Queue(stream, [=] {
+    Log("fill " + std::to_string(bytes));
+    std::memset(reinterpret_cast<void*>(to), byte, bytes);
+  });
+}
+
+FAKE cuEventCreate(CUevent_st** event, unsigned) {
+  BEGIN("cuEventCreate");
+  IN_CONTEXT;
+  *event = new CUevent_st;
+  state.events.insert(*event);
+  return 0;
+}
+
+FAKE cuEventDestroy_v2(CUevent_st* event) {
+  BEGIN("cuEventDestroy_v2");
+  IN_CONTEXT;
+  return Forget(state.events, event);
+}
+
+FAKE cuEventRecord(CUevent_st* event, CUstream_st* stream) {
+  BEGIN("cuEventRecord");
+  IN_CONTEXT;
+  return Queue(stream, [=] {
+    if (!state.events.contains(event)) return;
+    event->is_recorded = true;
+    event->when = std::chrono::steady_clock::now();
+  });
+}
+
+FAKE cuEventElapsedTime(float* milliseconds, CUevent_st* from, CUevent_st* to) {
+  BEGIN("cuEventElapsedTime");
+  IN_CONTEXT;
+  if (!from->is_recorded || !to->is_recorded) return kInvalidHandle;
+  *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
+  return 0;
+}

@@ -1,0 +1,79 @@
+// A CUDA driver over host memory, for tests: two GPUs of compute capability 9.0 whose streams do
+// nothing until somebody waits. It is a library of its own, libfake_cuda.so, loaded the way the
+// real one is; this is how tests talk to it.
+#pragma once
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "protocol/base/check.h"
+
+namespace stoker::cuda {
+
+// What follows the ELF header of a module that it loads.
+struct FakeModule {
+  static constexpr std::uint64_t kMagic = 0x656c75646f4d6b61;
+
+  std::uint64_t magic = kMagic;
+  std::uint32_t threads = 128;        // Of a block.
+  std::uint32_t most_threads = 1024;  // That the driver says a launch may have.
+  std::uint32_t parameters = 0;
+  std::uint64_t kernel = 0;  // What `run` is given.
+};
+
+struct FakeDriver {
+  using RunFn = void (*)(std::uint64_t kernel, unsigned blocks, const std::uint64_t* parameters);
+
+  void (*reset)();                              // As if just loaded; `run` stays.
+  void (*set_run)(RunFn run);                   // What a launch does.
+  void (*fail)(const char* symbol, int error);  // Every call of it from now on; 0: no more.
+  void (*set_version)(int version);
+  void (*set_devices)(int devices);
+  void (*set_memory_pools)(int supported);
+  void (*set_memory)(std::size_t bytes);  // Of each GPU.
+  int (*live)();                          // Contexts, modules, streams, events, memory.
+  const char* (*log)();  // What was done, in order: "launch 4x256", "copy in 16", ...
+};
+
+inline FakeDriver& Fake() {
+  static FakeDriver* const driver = [] {
+    void* const library = dlopen(STOKER_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    STOKER_CHECK(library != nullptr);
+    const auto get = reinterpret_cast<FakeDriver* (*)()>(dlsym(library, "stoker_fake_cuda"));
+    STOKER_CHECK(get != nullptr);
+    return get();
+  }();
+  return *driver;
+}
+
+// A cubin as far as anybody looks: the module, and the threads of a block where real ones say them.
+inline std::string FakeCubin(const FakeModule& module) {
+  const std::string names = std::string(".names") + '\0' + ".nv.info.stoker_cuda_kernel_1" + '\0';
+  const std::uint32_t info[] = {0x000c1004, module.threads, 1, 1};
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = 190;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  Elf64_Shdr sections[2]{};
+  sections[0].sh_offset = sizeof header + sizeof module;
+  sections[0].sh_size = names.size();
+  sections[1].sh_name = 7;
+  sections[1].sh_offset = sections[0].sh_offset + names.size();
+  sections[1].sh_size = sizeof info;
+  header.e_shoff = sections[1].sh_offset + sizeof info;
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes.append(reinterpret_cast<const char*>(&module), sizeof module);
+  bytes += names;
+  bytes.append(reinterpret_cast<const char*>(info), sizeof info);
+  bytes.append(reinterpret_cast<const char*>(sections), sizeof sections);
+  return bytes;
+}
+
+}  // namespace stoker::cuda

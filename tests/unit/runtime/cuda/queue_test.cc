@@ -1,0 +1,249 @@
+#include "runtime/cuda/queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+
+#include "tests/unit/runtime/cuda/test_launches.h"
+
+namespace stoker::cuda {
+namespace {
+
+using testing::HasSubstr;
+
+// input -> arena -> output, each plus one.
+class QueueTest : public FakeDriverTest {
+ protected:
+  static constexpr std::int64_t kBlocks = 4;
+  static constexpr std::int64_t kBytes = kBlocks * static_cast<std::int64_t>(sizeof(float));
+
+  QueueTest()
+      : device_(MakeDevice().value()),
+        kernels_{Load(*device_, FakeKernel::kAddOne), Load(*device_, FakeKernel::kFill)},
+        in_(device_->Allocate(kBytes).value()),
+        out_(device_->Allocate(kBytes).value()) {}
+
+  std::unique_ptr<const stoker::LaunchList> Chain(std::int64_t arena_bytes = 2 * kBytes,
+                                                  std::int64_t zero_bytes = 0,
+                                                  std::uint64_t user = 1) {
+    const std::vector<SizedLaunch> launches = {
+        Launch(0, kBlocks, {Buffer(BufferKind::kInput), Buffer(BufferKind::kArena, kBytes)}),
+        Launch(0, kBlocks, {Buffer(BufferKind::kArena, kBytes), Buffer(BufferKind::kOutput)})};
+    return device_->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user},
+                          layout_, kernels_);
+  }
+
+  Status RunOn(Queue& queue, const stoker::LaunchList& list,
+               std::vector<double>* seconds = nullptr) {
+    std::vector<std::byte*> addresses(layout_.size());
+    addresses[layout_.IndexOf(BufferKind::kInput)] = in_.data();
+    addresses[layout_.IndexOf(BufferKind::kOutput)] = out_.data();
+    return queue.Run(list, addresses, nullptr, seconds);
+  }
+
+  float Out(std::size_t i) const { return reinterpret_cast<const float*>(out_.data())[i]; }
+
+  const AddressLayout layout_{1, 1, 0};
+  const std::unique_ptr<Device> device_;
+  const std::vector<std::shared_ptr<const LoadedKernel>> kernels_;
+  const DeviceMemory in_;
+  const DeviceMemory out_;
+};
+
+TEST_F(QueueTest, Run_IsDoneOnceWaitReturns_InOrder) {
+  const auto queue = Queue::Create(*device_).value();
+  const std::array<float, kBlocks> x = {1, 2, 3, 4};
+  ASSERT_TRUE(queue->CopyIn(in_.data(), x.data(), kBytes).ok());
+  ASSERT_TRUE(RunOn(*queue, *Chain()).ok());
+  std::array<float, kBlocks> y{};
+  ASSERT_TRUE(queue->CopyOut(y.data(), out_.data(), kBytes).ok());
+  EXPECT_EQ(std::string(Fake().log()), "");
+  ASSERT_TRUE(queue->Wait().ok());
+  EXPECT_EQ(std::string(Fake().log()), "copy in 16; launch 4x128; launch 4x128; copy out 16");
+  EXPECT_EQ(y, (std::array<float, kBlocks>{3, 4, 5, 6}));
+}
+
+TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
+  const auto queue = Queue::Create(*device_).value();
+  const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput, 8)}, {7})};
+  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  ASSERT_TRUE(RunOn(*queue, *list).ok());
+  ASSERT_TRUE(queue->Wait().ok());
+  EXPECT_EQ(Out(2), 7);
+  EXPECT_EQ(Out(3), 7);
+}
+
+TEST_F(QueueTest, Run_NoBlocks_IsNotLaunched) {
+  const auto queue = Queue::Create(*device_).value();
+  const std::vector<SizedLaunch> launches = {Launch(1, 0, {Buffer(BufferKind::kOutput)}, {7})};
+  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  ASSERT_TRUE(RunOn(*queue, *list).ok());
+  ASSERT_TRUE(queue->Wait().ok());
+  EXPECT_EQ(std::string(Fake().log()), "");
+}
+
+TEST_F(QueueTest, Run_OnTheCallersStream_LeavesItAlone) {
+  CUstream_st* stream = nullptr;
+  {
+    const Context::Current current(*device_->context());
+    ASSERT_EQ(device_->context()->api().create_stream(&stream, 0), 0);
+  }
+  {
+    Queue queue(*device_, stream);
+    ASSERT_TRUE(RunOn(queue, *Chain()).ok());
+  }
+  EXPECT_EQ(std::string(Fake().log()), "") << "The queue waited for its stream.";
+  const Context::Current current(*device_->context());
+  EXPECT_EQ(device_->context()->api().wait_stream(stream), 0);
+  EXPECT_EQ(std::string(Fake().log()), "launch 4x128; launch 4x128");
+  EXPECT_EQ(device_->context()->api().destroy_stream(stream), 0);
+}
+
+TEST_F(QueueTest, Arena_StaysUntilALargerOneIsNeeded) {
+  const auto queue = Queue::Create(*device_).value();
+  const int before = Fake().live();
+  ASSERT_TRUE(RunOn(*queue, *Chain(64)).ok());
+  ASSERT_TRUE(RunOn(*queue, *Chain(32)).ok());
+  ASSERT_TRUE(RunOn(*queue, *Chain(128)).ok());
+  ASSERT_TRUE(queue->Wait().ok());
+  EXPECT_EQ(Fake().live(), before + 1);
+}
+
+TEST_F(QueueTest, Arena_Zeros_AreFilledForANewUserAlone) {
+  const auto queue = Queue::Create(*device_).value();
+  const auto first = Chain(64, 16, 1);
+  const auto second = Chain(64, 16, 2);
+  for (const auto* list : {first.get(), first.get(), second.get(), first.get()}) {
+    ASSERT_TRUE(RunOn(*queue, *list).ok());
+  }
+  ASSERT_TRUE(queue->Wait().ok());
+  const std::string launches = "launch 4x128; launch 4x128";
+  EXPECT_EQ(std::string(Fake().log()), "fill 16; " + launches + "; " + launches + "; fill 16; " +
+                                           launches + "; fill 16; " + launches);
+}
+
+TEST_F(QueueTest, Arena_NoMemoryPools_Works) {
+  Fake().set_memory_pools(0);
+  const auto device = MakeDevice().value();
+  const auto queue = Queue::Create(*device).value();
+  ASSERT_TRUE(RunOn(*queue, *Chain()).ok());
+  ASSERT_TRUE(queue->Wait().ok());
+}
+
+TEST_F(QueueTest, Arena_NoMemory_NamesTheBytes) {
+  const auto queue = Queue::Create(*device_).value();
+  Fake().set_memory(64);
+  const Status status = RunOn(*queue, *Chain(1000));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(status.error().message,
+            "Arena of 1000 bytes: CUDA_ERROR_OUT_OF_MEMORY (out of memory).");
+}
+
+TEST_F(QueueTest, Run_LaunchFails_NamesBlocksAndError) {
+  const auto queue = Queue::Create(*device_).value();
+  Fake().fail("cuLaunchKernel", 1);
+  const Status status = RunOn(*queue, *Chain());
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "Launch of 4 blocks of 128 threads: CUDA_ERROR_INVALID_VALUE.");
+}
+
+TEST_F(QueueTest, Wait_KernelFailed_SaysSo) {
+  const auto queue = Queue::Create(*device_).value();
+  ASSERT_TRUE(RunOn(*queue, *Chain()).ok());
+  Fake().fail("cuStreamSynchronize", 700);
+  const Status status = queue->Wait();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS.");
+}
+
+// Notes what had been done at each pause, and fails at one.
+class NotedPauses final : public Pauses {
+ public:
+  explicit NotedPauses(std::size_t fails_at) : fails_at_(fails_at) {}
+  Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
+    done.push_back(Fake().log());
+    EXPECT_NE(addresses[0], nullptr);
+    if (pause == fails_at_) return Internal("stop");
+    return Ok();
+  }
+
+  std::vector<std::string> done;
+
+ private:
+  std::size_t fails_at_;
+};
+
+TEST_F(QueueTest, Run_Pauses_WaitForWhatIsBefore) {
+  const auto queue = Queue::Create(*device_).value();
+  const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
+                                             Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
+  const std::vector<std::size_t> pauses = {0, 1, 1, 2};
+  const auto list =
+      device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_);
+  std::vector<std::byte*> addresses(layout_.size(), out_.data());
+  NotedPauses all(9);
+  ASSERT_TRUE(queue->Run(*list, addresses, &all, nullptr).ok());
+  EXPECT_THAT(all.done, testing::ElementsAre("", "launch 2x128", "launch 2x128",
+                                             "launch 2x128; launch 3x128"));
+  NotedPauses one(1);
+  const Status status = queue->Run(*list, addresses, &one, nullptr);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "stop");
+  EXPECT_EQ(one.done.size(), 2U);
+}
+
+TEST_F(QueueTest, Run_Seconds_OneALaunch) {
+  const auto queue = Queue::Create(*device_).value();
+  std::vector<double> seconds;
+  ASSERT_TRUE(RunOn(*queue, *Chain(), &seconds).ok());
+  EXPECT_EQ(seconds.size(), 2U);
+  for (const double took : seconds) EXPECT_GE(took, 0);
+}
+
+TEST_F(QueueTest, Threads_EachWithAQueue_DoNotDisturbEachOther) {
+  const auto list = Chain();
+  std::vector<std::thread> threads;
+  std::array<bool, 4> right{};
+  for (std::size_t t = 0; t < right.size(); ++t) {
+    threads.emplace_back([&, t] {
+      const auto queue = Queue::Create(*device_).value();
+      const DeviceMemory in = device_->Allocate(kBytes).value();
+      const DeviceMemory out = device_->Allocate(kBytes).value();
+      right[t] = true;
+      for (int i = 0; i < 50; ++i) {
+        const auto x = static_cast<float>(i) + static_cast<float>(t) * 1000;
+        const std::array<float, kBlocks> values = {x, x, x, x};
+        std::array<float, kBlocks> results{};
+        std::vector<std::byte*> addresses(layout_.size());
+        addresses[layout_.IndexOf(BufferKind::kInput)] = in.data();
+        addresses[layout_.IndexOf(BufferKind::kOutput)] = out.data();
+        const bool ok = queue->CopyIn(in.data(), values.data(), kBytes).ok() &&
+                        queue->Run(*list, addresses, nullptr, nullptr).ok() &&
+                        queue->CopyOut(results.data(), out.data(), kBytes).ok() &&
+                        queue->Wait().ok();
+        right[t] = right[t] && ok && results[3] == x + 2;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(right, testing::Each(true));
+}
+
+TEST_F(QueueTest, CallersContext_IsRestored) {
+  const auto other = MakeDevice(1).value();
+  const Context::Current current(*other->context());
+  CUctx_st* before = nullptr;
+  CUctx_st* after = nullptr;
+  ASSERT_EQ(other->context()->api().current_context(&before), 0);
+  const auto queue = Queue::Create(*device_).value();
+  ASSERT_TRUE(RunOn(*queue, *Chain()).ok());
+  ASSERT_TRUE(queue->Wait().ok());
+  ASSERT_EQ(other->context()->api().current_context(&after), 0);
+  EXPECT_EQ(before, after);
+}
+
+}  // namespace
+}  // namespace stoker::cuda
