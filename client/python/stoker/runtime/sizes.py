@@ -30,7 +30,7 @@ def by_values(sources, make):
     """A function of the list of inputs; it asks make(values, arguments) for another one whenever the symbols, which the
     `sources` (SymbolSources) read, have new values."""
     made = {}
-    lock = threading.Lock()
+    lock = ProcessLock()
     readers = [source.read for source in sources]
 
     def make_for(values, arguments):
