@@ -15,6 +15,7 @@ import traceback
 import torch
 import torch.nn.functional as F
 from torch.utils import _pytree as pytree
+from torch.utils.checkpoint import checkpoint
 
 ROWS = {}
 
@@ -238,6 +239,27 @@ row("dropout off", lambda: lambda x: F.dropout(x, 0.5, training=False) + 1, (X,)
 row("dropout of nothing", lambda: lambda x: F.dropout(x, 0.0, training=True) + 1, (X,))
 row("dropout of everything", lambda: lambda x: F.dropout(x, 1.0, training=True) + 1, (X,))
 row("dropout", lambda: lambda x: F.dropout(x, 0.5, training=True) + 1, (X,))
+
+
+def twice_dropped(x):
+    return F.dropout(torch.tanh(F.dropout(x * 2, 0.2, True)), 0.3, True)
+
+
+def kept(function, x, *arguments):
+    return checkpoint(function, x, *arguments, use_reentrant=False)
+
+
+row("dropout beside a checkpoint", lambda: lambda x: kept(twice_dropped, x) * F.dropout(x, 0.5, True),
+    (rand(4, 6).requires_grad_(),), grad=True)
+row("checkpoints", lambda: lambda x: kept(twice_dropped, kept(twice_dropped, x) + kept(twice_dropped, 3 * x)),
+    (rand(4, 6).requires_grad_(),), grad=True)
+row("dropout in a checkpoint, as images lie", lambda: lambda x: kept(twice_dropped, x) + F.dropout(x, 0.5, True),
+    (rand(2, 3, 4, 5).to(memory_format=torch.channels_last).requires_grad_(),), grad=True)
+row("random numbers of sizes in a checkpoint", lambda: lambda x: kept(
+    lambda y: torch.rand_like(y * 2) * y.sin() + torch.randn_like(y), x) + F.dropout(x, 0.5, True),
+    (rand(4, 6).requires_grad_(),), grad=True)
+row("a branch that draws", lambda: lambda x: torch.cond(
+    x.sum() > 0, lambda y: y * torch.rand(4, 6), lambda y: y + torch.rand(4, 6), (x * 2,)) + F.dropout(x, 0.5, True), (X,))
 row("random", lambda: lambda x: (torch.rand(3), torch.randn_like(x) + x, x.bernoulli(0.5)), (X.abs(),), (X.abs(),))
 row("evaluation", lambda: torch.nn.Sequential(
     torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6), torch.nn.Dropout()).eval(), (X,))
@@ -363,17 +385,17 @@ def difference(expected, actual, tolerance=None):
 
 
 def outcome(function, call, settings):
-    """(result, gradients) of one call."""
+    """(result, gradients, the generator's state after it) of one call."""
     arguments, keywords = call, {}
     if call and isinstance(call[-1], Keywords):
         arguments, keywords = call[:-1], call[-1]
     torch.manual_seed(0)
     if not settings.get("grad"):
         with torch.no_grad():
-            return function(*arguments, **keywords), ()
+            return function(*arguments, **keywords), (), torch.get_rng_state()
     result = function(*arguments, **keywords)
     result.sum().backward()
-    return result, [x.grad for x in arguments if x.requires_grad]
+    return result, [x.grad for x in arguments if x.requires_grad], torch.get_rng_state()
 
 
 def raises(error, function, call, settings):

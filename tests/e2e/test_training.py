@@ -1,7 +1,12 @@
 """Training steps of the compiled model beside eager PyTorch: losses, gradients, and where the optimizer went. Each way
 is one artifact: no operator is left to PyTorch, so that no graph is cut."""
 
+import json
+import pathlib
+import subprocess
+
 import pytest
+from e2e import forked
 
 # In relation to the norm of what eager PyTorch has. A value of ResNet within rounding of zero takes the
 # other side of a ReLU: eager PyTorch in another memory layout differs from itself by up to 4e-3.
@@ -22,3 +27,12 @@ def test_training_steps_equal_eager(site, model):
     for name, tolerance in tolerances.items():
         errors = result["errors"][name]
         assert len(errors) == 3 and max(errors) <= tolerance, (name, errors)
+
+
+def test_dynamo_does_not_trace_the_compiler_of_a_backward_pass(site):
+    job = pathlib.Path(__file__).with_name("inner_gradient_job.py")
+    done = subprocess.run([forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["error"] <= 1e-5 and result["graphs"] == 3
+    assert result["frames"] <= 4 and result["warnings"] == []  # The function and what resumes it.

@@ -190,6 +190,15 @@ def constant_table():
     return {"gain": [1.5, object]}
 
 
+@torch.compiler.assume_constant_result
+def constant_number():
+    return (1, 2.0)
+
+
+def constants_as_numbers(x):
+    return ((x > 0) * constant_number()[0] + (x > 0)).float()
+
+
 def constants_without_words(x):
     return x * constant_table()["gain"][0]
 
@@ -202,6 +211,23 @@ def in_order(x):
     for value in ORDER.values():
         x = x * value + 1
     return x
+
+
+NUMBERS = {1}
+
+
+def of_a_set_of_numbers(x):
+    for number in NUMBERS:
+        return ((x > 0) * number + (x > 0)).float()
+
+
+CHOICES = {7, 8}
+
+
+def of_chosen(x):
+    if 7 in CHOICES:
+        x = x * 1.5
+    return x * 2 if 9 in CHOICES else x
 
 
 def of_a_set(x):
@@ -379,6 +405,10 @@ CHANGES = {
     "constant_function": (SETUP, "    entry = constants\n"),
     "constant_function_of_the_environment": (SETUP, "    entry = constants_of_calls\n"),
     "constant_function_of_objects": (SETUP, "    entry = constants_without_words\n"),
+    "constant_function_of_another_type": (SETUP, "    entry = constants_as_numbers\n"),
+    "set_of_another_type": (SETUP, "    entry = of_a_set_of_numbers\n"),
+    "set_without": (SETUP, "    entry = of_chosen\n"),
+    "set_with": (SETUP, "    entry = of_chosen\n"),
     "function_in_graph": (SETUP, "    entry = inside\n"),
     "dictionary_order": (SETUP, "    entry = in_order\n"),
     "set_order": (SETUP, "    entry = of_a_set\n"),
@@ -402,6 +432,10 @@ OF_FUNCTIONS = {
     "constant_function": ("return 1.5", "return 2.5"),
     "constant_function_of_the_environment": ("# HEADER", "os.environ['STOKER_TEST_CONSTANT'] = '5.0'"),
     "constant_function_of_objects": ('"gain": [1.5', '"gain": [2.5'),
+    "constant_function_of_another_type": ("return (1, 2.0)", "return (True, 2.0)"),
+    "set_of_another_type": ("NUMBERS = {1}", "NUMBERS = {True}"),
+    "set_without": ("CHOICES = {7, 8}", "CHOICES = {8}"),
+    "set_with": ("CHOICES = {7, 8}", "CHOICES = {7, 8, 9}"),
     "function_in_graph": ("return x * 1.5\n", "return x * 2.5\n"),
     "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
@@ -425,6 +459,7 @@ INDIFFERENT = {
     "asked_set": (SETUP, "    entry = asked_set\n"),
     "constant_nothing": (SETUP, "    entry = constants\n"),
     "constant_calls_nothing": (SETUP, "    entry = constants_of_scales\n"),
+    "set_nothing": (SETUP, "    entry = of_chosen\n"),
     "int_nothing": (SETUP, "    entry = of_a_kind_of_int\n"),
     "member_nothing": (SETUP, "    entry = of_a_member\n"),
     "missing_key_nothing": (SETUP, "    entry = missing_key\n"),

@@ -26,12 +26,12 @@ def trace(gm, example_inputs, compile_graph):
         # Parameters change in every step: binding them would not pay.
         return compile_graph(inner, (), time.perf_counter() - started, True)
 
-    def compile_backward(inner, inputs):
+    def compile_backward(inner, inputs):  # At the first backward pass, which compiled code may ask for.
         return without_dynamo(compile_training(inner, inputs), "Stoker's compiled backward")
 
     function = aot.functional(
-        gm, example_inputs, forward=compile_training, backward=compile_backward,
-        inference=compile_inference)
+        gm, example_inputs, forward=compile_training, inference=compile_inference,
+        backward=without_dynamo(compile_backward, "Stoker's compiler of backward passes"))
     places = aot.inputs_to_tell_apart(len(example_inputs))
     if places is not None:
         function = overlaps.as_traced(function, forward_of(gm), example_inputs, *places)

@@ -1,5 +1,6 @@
 """Segments, eager operators between them, layouts, aliasing, sizes: what lowering does beyond operators."""
 
+import operator
 import re
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from lowered import graph_of, lowered, run_program, segments_of
 from stoker.graph.host_call import HostCall, NoHostCall
 from stoker.graph.program import Copy, EagerCall, Slot
+from stoker.lowering.draws import is_random, may_draw
 from stoker.lowering.lower import lower
 
 
@@ -195,7 +197,6 @@ def dropout(x, rate=0.3, train=True):
     lambda x: dropout(dropout(x + 1)[0].sin(), 0.5)[0] + torch.rand_like(x * 2),
     lambda x: dropout((x + 1).T)[0] * 2,
     lambda x: dropout(x + 1),
-    lambda x: dropout(x + 1, 1.0),
     lambda x: dropout(x / 0, 0.5, None)[0] + 1,
     lambda x: torch.nn.functional.dropout(x + 1, 0.4) * torch.nn.functional.dropout(x + 2, 0.4),
     lambda x: torch.rand_like((x + 1).T).T + torch.randn_like(x * 3),
@@ -257,6 +258,14 @@ def test_dropout_of_nothing_and_without_training_draws_nothing():
     check(lambda x: dropout((x + 1)[:, :0])[0] + 1, X)
     program = check(lambda x: dropout(x + 1, 0.3, False)[0] * 2, X)
     assert steps_of(program) == ["Segment"] and not program.fallbacks
+    program = check_drawn(lambda x: torch.nn.functional.dropout(x / 0 + 1, 1.0) * 2, X, segments=1)
+    assert not program.fallbacks
+
+
+def test_what_may_draw_keeps_its_place_among_draws():
+    assert not may_draw(torch.ops.aten.add.Tensor) and not may_draw(operator.getitem)
+    assert may_draw(torch.ops.aten.rand_like.default) and may_draw(torch.cond)
+    assert is_random(torch.ops.aten.rand_like.default) and not is_random(torch.cond)
 
 
 def test_a_draw_of_what_has_gaps_is_like_it():

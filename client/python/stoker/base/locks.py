@@ -1,17 +1,35 @@
-"""Locks of a module."""
+"""Locks that are open in a forked process: whoever held them in the first one is not there."""
 
 import os
 import threading
+import weakref
+
+_all = weakref.WeakSet()
 
 
-class ProcessLock:
-    """As threading.Lock, and open in a forked process: whoever held it is not there."""
+def _renew():
+    for each in list(_all):
+        each.renew()
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+class OfProcess:
+    """What other threads may hold: renew() makes it anew, at first and in a forked process."""
 
     def __init__(self):
-        self._renew()
-        os.register_at_fork(after_in_child=self._renew)
+        self.renew()
+        _all.add(self)
 
-    def _renew(self):
+    def renew(self):
+        raise NotImplementedError
+
+
+class ProcessLock(OfProcess):
+    """As threading.Lock."""
+
+    def renew(self):
         self._lock = threading.Lock()
 
     def __enter__(self):

@@ -3,14 +3,16 @@
 An operator that draws runs in eager PyTorch, and where it is given what a segment makes, it cuts the graph there. But
 dropout and rand_like take of a tensor no more than how it lies, which is known: what is handed to them is an empty one.
 All draws keep their order, so that PyTorch's generator gives each the numbers that it would have without a compiler.
+The same holds for what a checkpoint draws and keeps the generator's state of, to draw it again from that state.
 """
 
 import operator
+from typing import Any, NamedTuple
 
 import torch
 
 from ..graph.layout import layout_of
-from ..pytorch.operators import CONVERT
+from ..pytorch.operators import CONVERT, OpOverload
 
 aten = torch.ops.aten
 
@@ -21,47 +23,97 @@ _FILLS = frozenset((
     aten.randint_like.low_dtype, aten.uniform.default, aten.normal_functional.default, aten.exponential.default,
     aten.cauchy.default, aten.log_normal.default, aten.geometric.default, aten.random.default, aten.random.to,
     getattr(aten.random, "from")))
+# Where checkpoints put an operator and its arguments behind others: what comes before them.
+_KEEPS_STATE = "run_and_save_rng_state"  # Gives (the generator's state, what the operator gives).
+_BEHIND = {_KEEPS_STATE: 0, "run_with_rng_state": 1}
+
+
+def is_random(target):
+    """Does what a node calls take numbers from PyTorch's generator, as PyTorch says?"""
+    return str(target) in _BEHIND or torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
+
+
+def may_draw(target):
+    """May it? Of what runs a graph of its own nobody says that it does not: it keeps its place among what draws."""
+    return is_random(target) if isinstance(target, OpOverload) else target is not operator.getitem
+
+
+class _Draw(NamedTuple):
+    """A node that calls an operator, maybe for a checkpoint."""
+
+    node: Any
+    place: int  # Of the operator's first argument among the node's.
+    keeps_state: bool
+
+    @property
+    def operator(self):
+        return self.node.args[self.place - 1] if self.place else self.node.target
+
+    @property
+    def arguments(self):
+        return self.node.args[self.place:]
+
+    @property
+    def value(self):
+        """What the operator gives; None where nobody says."""
+        return self._item(1) if self.keeps_state else self.node.meta.get("val")
+
+    @property
+    def state(self):
+        return self._item(0)
+
+    def _item(self, place):
+        """Partitions note what the items are, and not what is made of them."""
+        return next((user.meta.get("val") for user in self.node.users if user.args[1:] == (place,)), None)
+
+    def drops(self):
+        return self.operator is _DROPOUT and self.arguments[1] not in (0, 1) and self.arguments[2] is not False
+
+    def is_dropout(self):
+        """One that draws."""
+        if not self.drops() or self.value is None:
+            return False
+        mask = self.value[1]
+        return mask.numel() > 0 and layout_of(mask).order is not None and all(
+            user.target is operator.getitem for user in self.node.users)
+
+    def is_fill(self):
+        return self.operator in _FILLS and _is_dense(self.arguments[0].meta.get("val"))
+
+    def of(self, form):
+        """The same draw into a tensor like another one: the node's arguments."""
+        return (*self.node.args[:self.place], form, *self.arguments[1:])
+
+
+def _draws_of(graph):
+    for node in list(graph.nodes):
+        if node.op == "call_function":
+            name = str(node.target)
+            yield _Draw(node, _BEHIND[name] + 1 if name in _BEHIND else 0, name == _KEEPS_STATE)
 
 
 def drawn_ahead(gm):
     """(the graph, fx nodes in it that PyTorch has to run): the graph itself where nothing can be drawn ahead, else one
     that computes the same. All sizes are numbers."""
-    if not any(_is_dropout(node) or _is_fill(node) for node in gm.graph.nodes):
+    if not any(draw.is_dropout() or draw.is_fill() for draw in _draws_of(gm.graph)):
         return gm, set()
     graph = torch.fx.Graph()
     graph.output(graph.graph_copy(gm.graph, {}))
     forms = set()
-    for node in list(graph.nodes):
-        if _is_dropout(node):
-            forms.add(_take_apart(graph, node))
-        elif _is_fill(node):
-            with graph.inserting_before(node):
-                form = _form(graph, node.args[0].meta["val"])
-            node.args = (form, *node.args[1:])
+    for draw in _draws_of(graph):
+        if draw.is_dropout():
+            forms.add(_take_apart(graph, draw))
+        elif draw.is_fill():
+            with graph.inserting_before(draw.node):
+                form = _form(graph, draw.arguments[0].meta["val"])
+            draw.node.args = draw.of(form)
             forms.add(form)
     return torch.fx.GraphModule(gm, graph), forms
 
 
 def could_be_drawn_ahead(gm):
     """Is there anything that drawn_ahead() looks at?"""
-    return any(_drops(node) or node.target in _FILLS for node in gm.graph.nodes)
-
-
-def _drops(node):
-    return node.target is _DROPOUT and node.args[1] != 0 and node.args[2] is not False
-
-
-def _is_dropout(node):
-    """One that draws."""
-    if not _drops(node):
-        return False
-    mask = node.meta["val"][1]
-    return mask.numel() > 0 and layout_of(mask).order is not None and all(
-        user.target is operator.getitem for user in node.users)
-
-
-def _is_fill(node):
-    return node.target in _FILLS and _is_dense(node.args[0].meta.get("val"))
+    return any(draw.drops() or draw.operator in _FILLS for draw in _draws_of(gm.graph))
 
 
 def _is_dense(value):
@@ -79,11 +131,12 @@ def _form(graph, value):
     return form
 
 
-def _take_apart(graph, node):
+def _take_apart(graph, draw):
     """As PyTorch's own kernel does: a mask that lies as x does, times the scale, times x. Gives what stands for the
     mask's tensor."""
-    x, rate, _ = node.args
-    result, mask = node.meta["val"]
+    node = draw.node
+    x, rate, _ = draw.arguments
+    result, mask = draw.value
     layout = layout_of(mask)
     kept = 1.0 - rate
 
@@ -95,14 +148,27 @@ def _take_apart(graph, node):
     with graph.inserting_before(node):
         physical = mask.permute(layout.order)
         form = _form(graph, physical)
-        drawn = call(physical, aten.bernoulli.p, form, kept)
+        drawn = call(physical, node.target, *node.args[:draw.place - 1], aten.bernoulli.p, form, kept) if (
+            draw.place) else call(physical, aten.bernoulli.p, form, kept)
+        if draw.keeps_state:
+            drawn.meta["val"] = draw.state, physical
+            state, drawn = call(draw.state, operator.getitem, drawn, 0), call(physical, operator.getitem, drawn, 1)
         if list(layout.order) != sorted(layout.order):
             drawn = call(mask, aten.permute.default, drawn, layout.places)
         factor = call(result, CONVERT, drawn, dtype=result.dtype)
-        factor = call(result, aten.mul.Tensor, factor, 1.0 / kept if kept else 0.0)
+        factor = call(result, aten.mul.Tensor, factor, 1.0 / kept)
         scaled = call(result, aten.mul.Tensor, x, factor)
-    for item in list(node.users):
-        item.replace_all_uses_with((scaled, drawn)[item.args[1]])
-        graph.erase_node(item)
-    graph.erase_node(node)
+    _replace(graph, node, (state, (scaled, drawn)) if draw.keeps_state else (scaled, drawn))
     return form
+
+
+def _replace(graph, node, values):
+    """The items of a node, and theirs, by `values`."""
+    for item in list(node.users):
+        value = values[item.args[1]]
+        if isinstance(value, tuple):
+            _replace(graph, item, value)
+        else:
+            item.replace_all_uses_with(value)
+            graph.erase_node(item)
+    graph.erase_node(node)

@@ -9,14 +9,15 @@ from ..graph.host_call import HostCall
 from ..graph.layout import DTYPES, layout_of
 from ..graph.program import Slot
 from ..pytorch.operators import OpOverload, schema_of
+from .draws import may_draw
 
 # Their results are there only when something else has waited for them.
 _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d_functional_autograd"))
 
 
 def draws(node):
-    """Does the operator take numbers from PyTorch's generator?"""
-    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+    """May the operator take numbers from PyTorch's generator?"""
+    return may_draw(node.target)
 
 
 def results_of(node):

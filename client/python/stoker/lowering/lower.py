@@ -20,7 +20,7 @@ from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, Seg
 from ..graph.text import GraphText, Type, Value, symbols_in
 from ..pytorch.operators import look_at_real_tensors, schema_of
 from . import hosting
-from .draws import drawn_ahead
+from .draws import drawn_ahead, is_random
 from .symbols import Typed
 
 # Largest tensor that is computed while compiling, to recognize a mask.
@@ -342,7 +342,7 @@ class _Lowering:
             self._visit_item(node)
             return
         rule = None if node in self.forced else RULES.get(str(node.target))
-        reason = "random numbers" if hosting.draws(node) else "it has no mapping"
+        reason = "random numbers" if is_random(node.target) else "it has no mapping"
         if rule is not None:
             try:
                 require_kernel(str(node.target), _dtypes_given(node))

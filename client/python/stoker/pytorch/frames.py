@@ -37,7 +37,7 @@ def attach(is_ours, find, record, audit):
     and with a token, record(token, frame) is a context manager around Dynamo's own work; it gives a function that is
     called with a Recorded if the frame was transformed."""
     from torch._dynamo import convert_frame
-    from torch._dynamo.variables import ConstantVariable, functions
+    from torch._dynamo.variables import ConstantVariable, functions, nn_module
 
     original_wrapper = convert_frame.catch_errors_wrapper
     original_manager = convert_frame.CheckFunctionManager
@@ -84,7 +84,8 @@ def attach(is_ours, find, record, audit):
     convert_frame.catch_errors_wrapper = catch_errors_wrapper
     convert_frame.CheckFunctionManager = check_function_manager
     ConstantVariable.__init__ = note_constant
-    functions.invoke_and_store_as_constant = invoke_and_store_as_constant
+    for module in (functions, nn_module):
+        module.invoke_and_store_as_constant = invoke_and_store_as_constant
 
 
 def copied(value):

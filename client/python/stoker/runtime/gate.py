@@ -1,11 +1,13 @@
-"""Gate: many may pass at once, or one alone."""
+"""Gate: many may pass at once, or one alone. Of a forked process nobody is inside."""
 
 import threading
 from contextlib import contextmanager
 
+from ..base.locks import OfProcess
 
-class Gate:
-    def __init__(self):
+
+class Gate(OfProcess):
+    def renew(self):
         self._changed = threading.Condition()
         self._inside = 0
         self._closed = False

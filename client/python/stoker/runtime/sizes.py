@@ -5,10 +5,9 @@ No guard is added for the sizes met: Dynamo's graph stays valid for all of them,
 recompile limit nor mark_dynamic's promise is broken.
 """
 
-import threading
-
 import torch
 
+from ..base.locks import ProcessLock
 from ..pytorch.marks import boxed
 from ..pytorch.sizes import SYMBOLIC
 
@@ -31,7 +30,7 @@ def by_values(sources, make):
     """A function of the list of inputs; it asks make(values, arguments) for another one whenever the symbols, which the
     `sources` (SymbolSources) read, have new values."""
     made = {}
-    lock = threading.Lock()
+    lock = ProcessLock()
     readers = [source.read for source in sources]
 
     def make_for(values, arguments):
@@ -73,7 +72,7 @@ def by_sizes(symbolic, make):
     """A boxed function; it asks make(arguments) for another one whenever the sizes at the positions `symbolic`
     are new."""
     versions = {}
-    lock = threading.Lock()
+    lock = ProcessLock()
 
     def make_for(sizes, arguments):
         with lock:

@@ -6,8 +6,12 @@ import sys
 import pytest
 import torch
 
+from stoker.captures.check.program import GuardProgram
+from stoker.captures.premises import constants
 from stoker.captures.premises.constants import constants_of, first_difference
 from stoker.captures.words.values import NotPortable
+from stoker.captures.words.paths import ROOT
+from stoker.pytorch import state
 from stoker.pytorch.frames import copied
 
 STATE = {"scale": 3.0}
@@ -55,6 +59,32 @@ def test_a_function_that_is_gone_or_counts_no_more_is_a_difference(monkeypatch):
     assert first_difference(words)[2] == "none"
     monkeypatch.delattr(sys.modules[__name__], "scaled")
     assert first_difference(words)[2] == "none"
+
+
+def test_true_is_not_one():
+    STATE["scale"] = 1
+    words = constants_of([called(1, plus=0)])
+    assert first_difference(words) is None
+    words[0][3] = {"list": [True, *words[0][3]["list"][1:]]}
+    assert "True" in first_difference(words)[1]
+
+
+def test_an_argument_that_is_gone_is_a_difference():
+    words = constants_of([called(2.0)])
+    words[0][1]["list"] = [{"enum": [f"{__name__}:Gone", "A"]}]
+    assert "Gone" in first_difference(words)[2]
+
+
+def test_no_function_is_called_where_another_guard_fails(monkeypatch):
+    monkeypatch.setattr(constants, "first_difference", None)
+    program = GuardProgram({
+        "nodes": [[ROOT, "local", "x"]], "guards": [[0, "equals", 1, ""]], "distinct": [], "shapes": [], "names": [],
+        "enumerates": False, "objects": [], "tensors": [], "members": [], "identities": [], "kinds": [], "apart": False,
+        "facts": {"codes": [], "chains": [], "operators": [], "classes": [], "texts": [], "modules": []},
+        "environment": {"variables": [], "packages": None, "modules": [], "hash": None, "rank": None}, "trees": [],
+        "state": state.asked_for(state.current(), lambda name: False, False), "constants": [["never:called", [], [], 1]],
+    }, globals())
+    assert program.first_failure({"x": 2}).what == "x"
 
 
 def test_a_call_that_raises_is_a_difference():

@@ -1,3 +1,5 @@
+import os
+import signal
 import threading
 
 from stoker.runtime.gate import Gate
@@ -45,3 +47,30 @@ def test_nobody_enters_beside_one_alone():
         order.append("alone")
     thread.join()
     assert order == ["alone", "entered"]
+
+
+def test_in_a_forked_process_nobody_is_inside():
+    gates = [Gate(), Gate()]
+    gates[0].enter()
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay_alone():
+        with gates[1].alone():
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=stay_alone)
+    thread.start()
+    entered.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # Ends a child that waits for threads which are not there.
+        gates[1].enter()
+        gates[1].leave()
+        with gates[0].alone(), gates[1].alone():
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    leave.set()
+    thread.join()
+    gates[0].leave()
+    assert gates[0]._inside == 0

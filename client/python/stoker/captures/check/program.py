@@ -60,15 +60,19 @@ class GuardProgram:
         different = (
             facts.first_difference(self._record["facts"], self._describe)
             or environment.first_difference(self._record["environment"])
-            or trees.first_difference(self._record["trees"])
-            or constants.first_difference(self._record["constants"]))
+            or trees.first_difference(self._record["trees"]))
         if different:
-            what, expected, found = different
-            return Failure("code", what, str(expected), str(found))
+            return _code_failure(different)
         self._native = native.program(self._record, self._globals, self._ask)
         if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
-            return self._rest_failure(local_values)
-        return self._first_failure_in_python(local_values)
+            failure = self._rest_failure(local_values)
+        else:
+            failure = self._first_failure_in_python(local_values)
+        if failure is not None:
+            return failure
+        # Last: these are calls of the program's, and none that it makes where other inputs would.
+        different = constants.first_difference(self._record["constants"])
+        return _code_failure(different) if different else None
 
     def _first_failure_in_python(self, local_values):
         """The reference, and the text of what the extension found."""
@@ -167,6 +171,11 @@ class GuardProgram:
             return compiled[0](local_values)
 
         return guards_hold
+
+
+def _code_failure(different):
+    what, expected, found = different
+    return Failure("code", what, str(expected), str(found))
 
 
 def _both(state_unchanged, guards_hold):

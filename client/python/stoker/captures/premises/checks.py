@@ -10,7 +10,7 @@ import torch
 
 from ...pytorch.tensors import dynamic_dims, keys_number
 from ..words.paths import Unreachable
-from ..words.values import NotPortable, data_of, decode, encode
+from ..words.values import NotPortable, data_of, decode, encode, same_words
 
 _NOT_THERE = object()
 
@@ -35,7 +35,7 @@ def _equals(value, expected, describe):
         return False
     if type(value) is float and math.isnan(wanted):
         return math.isnan(value)
-    return value == wanted and encode(value) == expected
+    return value == wanted and same_words(encode(value), expected)
 
 
 def _tensor(value, expected, describe):
@@ -63,8 +63,8 @@ _KINDS = {
     "type": _type,
     "tensor": _tensor,
     "length": _length,
-    "data": lambda value, expected, describe: repr(data_of(value)) == repr(expected),
-    "keys": lambda value, expected, describe: repr(keys_of(value)) == repr(expected),  # True is not 1.
+    "data": lambda value, expected, describe: same_words(data_of(value), expected),
+    "keys": lambda value, expected, describe: same_words(keys_of(value), expected),
     "contains": lambda value, expected, describe: decode(expected) in value,
     "lacks": lambda value, expected, describe: decode(expected) not in value,
     "has attribute": lambda value, expected, describe: hasattr(value, expected),

@@ -7,7 +7,7 @@ import types
 
 from ...pytorch.marks import counts_as_constant
 from ..words.held import held
-from ..words.values import NotPortable, decode, encode, look_up
+from ..words.values import NotPortable, decode, encode, look_up, same_words
 
 _MAX_WRAPPERS = 16
 _MAX_CALLS = 256  # Of one frame.
@@ -34,15 +34,15 @@ def first_difference(constants):
         function = look_up(path)
         if not counts_as_constant(_below(function)):
             return f"{path}()", "a function whose result counts as constant", "none"
-        found = _result(function, decode(arguments), dict(decode(keywords)))
-        if found != expected:
+        found = _result(function, arguments, keywords)
+        if not same_words(found, expected):
             return f"{path}()", str(expected), str(found)
     return None
 
 
 def _result(function, arguments, keywords):
     try:
-        return encode(function(*arguments, **keywords))
+        return encode(function(*decode(arguments), **dict(decode(keywords))))
     except Exception as error:  # A program's function may raise anything; what has no words is no match either.
         return repr(error)
 

@@ -14,7 +14,7 @@ from ..bytecode.reads import ALL, together
 from ..words.digests import code_digest
 from ..words.held import held
 from ..words.plain_data import PlainData, is_code_like, method_words
-from ..words.values import NotPortable, look_up
+from ..words.values import NotPortable, look_up, same_words
 from .module_names import present_names
 from .reach import ABSENT, LAZY, PARTLY, look_along
 
@@ -85,7 +85,7 @@ def first_difference(facts, describe):
             lambda: None if module is None else _words_of(look_along(module, names), describe))
         if words[0] == _VALUE and found == _DATA:
             found = _or_why(lambda: [_VALUE, PlainData(describe).words(look_along(module, names))])
-        if found not in (words, _LAZY):
+        if found != _LAZY and not same_words(found, words):
             return f"{module_name}.{'.'.join(names)}", words, found
     for name, words in facts["operators"]:
         found = _operator_words(name, describe)

@@ -203,6 +203,8 @@ _RULES = {
     "DICT_VERSION": GuardWriter._keys,
     "DICT_CONTAINS": GuardWriter._contains,
     "DICT_NOT_CONTAINS": GuardWriter._lacks,
+    "SET_CONTAINS": GuardWriter._contains,
+    "SET_NOT_CONTAINS": GuardWriter._lacks,
     "HASATTR": GuardWriter._attribute,
     "NOT_PRESENT_IN_GENERIC_DICT": GuardWriter._own,
     ORDER: GuardWriter._order,

@@ -72,6 +72,11 @@ def decode(portable):
     return _DECODERS[tag](body)
 
 
+def same_words(found, expected):
+    """Do these stand for one value? JSON is the same where Python says so, and True is not 1."""
+    return found == expected and repr(found) == repr(expected)
+
+
 def class_path(cls):
     path = f"{cls.__module__}:{cls.__qualname__}"
     if look_up(path) is not cls:

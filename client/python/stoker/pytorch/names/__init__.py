@@ -95,6 +95,8 @@ NAMES = (
     Name(f"{_FRAME}:output_codes", (CAPTURES,), "Dynamo's book of its own output"),
     Name("torch._dynamo.variables.functions:invoke_and_store_as_constant", (CAPTURES,),
          "calls of functions whose results count as constant", ("tx", "fn", "name", "args", "kwargs")),
+    Name("torch._dynamo.variables.nn_module:invoke_and_store_as_constant", (CAPTURES,),
+         "the same, of methods of modules", ("tx", "fn", "name", "args", "kwargs")),
     Name("torch._dynamo.variables:ConstantVariable.__init__", (CAPTURES,), "every constant of a trace",
          ("self", "value")),
     Name("torch._dynamo.utils:orig_code_map", (CAPTURES,), "Dynamo's book of what a code was made from"),
