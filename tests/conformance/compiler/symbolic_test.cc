@@ -222,7 +222,7 @@ graph @g(%x: f32[2,s0]) {
   }
   const Outcome outcome = CompareCallsWithInterpreter(*graph, calls);
   EXPECT_EQ(outcome.error, "");
-  EXPECT_GE(outcome.artifact.plan.launches[0].scratch_bytes, kLimit * 4);
+  EXPECT_GE(std::get<Launch>(outcome.artifact.plan.steps[0]).scratch_bytes, kLimit * 4);
 }
 
 }  // namespace

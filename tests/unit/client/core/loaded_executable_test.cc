@@ -84,8 +84,8 @@ TEST(LoadedExecutable, Run_SizesInTurn_EachGetsItsOwn) {
 TEST(LoadedExecutable, Run_MoreSizesThanFramesAreKept_StaysRight) {
   PlanBuilder builder = DoubledOfAnySize();
   // So many launches that some thirty frames are as many bytes as are kept.
-  auto& launches = builder.artifact.plan.launches;
-  launches.resize(2000, launches.front());
+  auto& steps = builder.artifact.plan.steps;
+  steps.resize(2000, steps.front());
   const auto executable = Load(builder);
   for (int round = 0; round < 2; ++round) {
     for (std::int64_t n = 1; n <= 100; ++n) {
