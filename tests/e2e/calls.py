@@ -260,6 +260,20 @@ row("random numbers of sizes in a checkpoint", lambda: lambda x: kept(
     (rand(4, 6).requires_grad_(),), grad=True)
 row("a branch that draws", lambda: lambda x: torch.cond(
     x.sum() > 0, lambda y: y * torch.rand(4, 6), lambda y: y + torch.rand(4, 6), (x * 2,)) + F.dropout(x, 0.5, True), (X,))
+
+
+@torch.library.custom_op("calls::noisy", mutates_args=())
+def noisy(x: torch.Tensor) -> torch.Tensor:
+    """Draws, and does not say so."""
+    return x + torch.rand(x.shape)
+
+
+noisy.register_fake(torch.empty_like)
+row("an operator that draws and does not say so, before dropout", lambda: lambda x: F.dropout(
+    noisy(x * 2).sin(), 0.5, True) + F.dropout(x, 0.5, True), (X,))
+row("such an operator after dropout", lambda: lambda x: noisy(F.dropout(x * 2, 0.5, True).sin()).cos(), (X,))
+row("such an operator between two", lambda: lambda x: (
+    F.dropout(x, 0.5, True) + 1, noisy(x).exp(), torch.rand_like(x) * 2), (X,))
 row("random", lambda: lambda x: (torch.rand(3), torch.randn_like(x) + x, x.bernoulli(0.5)), (X.abs(),), (X.abs(),))
 row("evaluation", lambda: torch.nn.Sequential(
     torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6), torch.nn.Dropout()).eval(), (X,))

@@ -1,5 +1,6 @@
 """Segments, eager operators between them, layouts, aliasing, sizes: what lowering does beyond operators."""
 
+import functools
 import operator
 import re
 
@@ -263,8 +264,10 @@ def test_dropout_of_nothing_and_without_training_draws_nothing():
 
 
 def test_what_may_draw_keeps_its_place_among_draws():
-    assert not may_draw(torch.ops.aten.add.Tensor) and not may_draw(operator.getitem)
-    assert may_draw(torch.ops.aten.rand_like.default) and may_draw(torch.cond)
+    graph = torch.fx.Graph()
+    node = functools.partial(graph.call_function, args=())
+    assert not may_draw(node(torch.ops.aten.add.Tensor)) and not may_draw(node(operator.getitem))
+    assert may_draw(node(torch.ops.aten.rand_like.default)) and may_draw(node(torch.cond))
     assert is_random(torch.ops.aten.rand_like.default) and not is_random(torch.cond)
 
 

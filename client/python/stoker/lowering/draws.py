@@ -7,6 +7,7 @@ The same holds for what a checkpoint draws and keeps the generator's state of, t
 """
 
 import operator
+import weakref
 from typing import Any, NamedTuple
 
 import torch
@@ -27,15 +28,29 @@ _FILLS = frozenset((
 _KEEPS_STATE = "run_and_save_rng_state"  # Gives (the generator's state, what the operator gives).
 _BEHIND = {_KEEPS_STATE: 0, "run_with_rng_state": 1}
 
+# Namespaces whose operators have a tag where they draw.
+_TAGGED = frozenset(("aten", "prims", "prim", "quantized", "quantized_decomposed", "mkldnn", "torchvision"))
+_drawing = weakref.WeakKeyDictionary()  # Graph -> does an operator in it draw, as PyTorch says? Passes change no draw.
+
 
 def is_random(target):
     """Does what a node calls take numbers from PyTorch's generator, as PyTorch says?"""
     return str(target) in _BEHIND or torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
 
 
-def may_draw(target):
-    """May it? Of what runs a graph of its own nobody says that it does not: it keeps its place among what draws."""
-    return is_random(target) if isinstance(target, OpOverload) else target is not operator.getitem
+def may_draw(node):
+    """May it? Of what runs a graph of its own nobody says that it does not; nor does PyTorch know of operators that are
+    not its own. These keep their place among what draws, where a graph has anything that does."""
+    target = node.target
+    if not isinstance(target, OpOverload):
+        return target is not operator.getitem
+    return is_random(target) or (target.namespace not in _TAGGED and _has_draws(node.graph))
+
+
+def _has_draws(graph):
+    if graph not in _drawing:
+        _drawing[graph] = any(is_random(node.target) for node in graph.nodes)
+    return _drawing[graph]
 
 
 class _Draw(NamedTuple):

@@ -17,7 +17,7 @@ _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d
 
 def draws(node):
     """May the operator take numbers from PyTorch's generator?"""
-    return may_draw(node.target)
+    return may_draw(node)
 
 
 def results_of(node):
