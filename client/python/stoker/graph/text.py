@@ -28,6 +28,9 @@ class Type(NamedTuple):
 FLOATS = frozenset(("f64", "f32", "f16", "bf16"))
 NARROW_FLOATS = frozenset(("f16", "bf16"))
 INTEGERS = frozenset(("i64", "i32", "i16", "i8", "u8"))
+# Of a reduction over sizes that vary, which one loop makes. More are for these sizes alone: the compiler cuts them into
+# parts, for accuracy and for threads.
+MAX_VARYING_TERMS = 1 << 17
 # Inclusive bounds, and what a reduction over nothing gives.
 INTEGER_LIMITS = {
     "i64": (-(2**63), 2**63 - 1),
@@ -322,6 +325,9 @@ class GraphText:
 
     def reduce(self, kind, x, dims, keepdim=False):
         dims = sorted(dims)
+        terms = prod(x.shape[dim] for dim in dims)
+        if isinstance(terms, Dim) and terms > MAX_VARYING_TERMS:
+            int(terms)
         kept = tuple(size for dim, size in enumerate(x.shape) if dim not in dims)
         result = x
         if dims:

@@ -4,6 +4,7 @@ import pytest
 
 from stoker.graph.assumptions import Assumptions, Settled, condition_of
 from stoker.graph.dims import at, floordiv, from_words, largest, of_tree, same, smallest, symbol, to_words, varies
+from stoker.graph.text import MAX_VARYING_TERMS, GraphText
 
 OPERATIONS = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
@@ -116,3 +117,18 @@ def test_two_sizes_that_have_to_be_one_are_settled():
     assert again.symbol(1) == again.symbol(0) and again.symbol(2) == 1
     fits = [all(c.holds(values) for c in again.conditions()) for values in ((6, 6, 1), (6, 5, 1), (6, 6, 2))]
     assert fits == [True, False, False]
+
+
+@pytest.mark.parametrize("rows, varies_on", [(MAX_VARYING_TERMS // 4, True), (MAX_VARYING_TERMS // 4 + 1, False)])
+def test_a_long_reduction_is_for_its_sizes_alone(rows, varies_on):
+    """One loop would add all of it up; cut into parts, where their number is known, it is more accurate."""
+    assumptions = Assumptions([rows])
+    g = GraphText()
+    x = g.input("f32", (assumptions.symbol(0), 4))
+    g.reduce("add", x, [1])
+    if varies_on:
+        g.reduce("add", x, [0, 1])
+        assert not all(condition.holds([rows + 1]) for condition in assumptions.conditions())
+    else:
+        with pytest.raises(Settled):
+            g.reduce("add", x, [0, 1])
