@@ -71,6 +71,14 @@ def test_sizes(evaluated, name):  # noqa: F811
     assert len(evaluated) == segments
 
 
+def check_a_version_for_each_number_of_rows(evaluated):
+    compiled = torch.compile(lambda x: x.sin() + 1, backend=backend.stoker, dynamic=True)
+    for rows in (3, 4, 3):
+        x = torch.randn(rows, 2)
+        torch.testing.assert_close(compiled(x), x.sin() + 1)
+    assert len(evaluated) == 2
+
+
 @torch.no_grad()
 def test_a_rule_that_takes_numbers_alone_makes_versions(evaluated, monkeypatch):  # noqa: F811
     """Where sizes that vary would leave an operator to PyTorch, every set of sizes has a program of its own."""
@@ -84,11 +92,7 @@ def test_a_rule_that_takes_numbers_alone_makes_versions(evaluated, monkeypatch):
         return known(g, out, x)
 
     monkeypatch.setitem(RULES, "aten.sin.default", numbers_only)
-    compiled = torch.compile(lambda x: x.sin() + 1, backend=backend.stoker, dynamic=True)
-    for rows in (3, 4, 3):
-        x = torch.randn(rows, 2)
-        torch.testing.assert_close(compiled(x), x.sin() + 1)
-    assert len(evaluated) == 2
+    check_a_version_for_each_number_of_rows(evaluated)
 
 
 @torch.no_grad()
@@ -103,11 +107,7 @@ def test_a_refused_artifact_makes_versions(evaluated, monkeypatch):  # noqa: F81
         return make(segment, options, record)
 
     monkeypatch.setattr(compiling, "_executable", refuse)
-    compiled = torch.compile(lambda x: x.sin() + 1, backend=backend.stoker, dynamic=True)
-    for rows in (3, 4, 3):
-        x = torch.randn(rows, 2)
-        torch.testing.assert_close(compiled(x), x.sin() + 1)
-    assert len(evaluated) == 2
+    check_a_version_for_each_number_of_rows(evaluated)
 
 
 @torch.no_grad()

@@ -15,11 +15,6 @@ from .draws import may_draw
 _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d_functional_autograd"))
 
 
-def draws(node):
-    """May the operator take numbers from PyTorch's generator?"""
-    return may_draw(node)
-
-
 def results_of(node):
     """[(which of the tensors that the operator gives, or None where it gives one; its meta value)], those that are
     used; None where the operator cannot run inside a segment: it changes what it is given, or gives what kernels do
@@ -52,7 +47,7 @@ def may_lie_otherwise(node):
     """Does it give the same, given tensors without gaps? What draws fills tensors in the order in which those lie that
     it is given; as_strided counts elements of memory."""
     values = [source.meta.get("val") for source in node.all_input_nodes]
-    sees_memory = draws(node) or str(node.target).startswith("aten.as_strided")
+    sees_memory = may_draw(node) or str(node.target).startswith("aten.as_strided")
     return not sees_memory or all(
         layout_of(value).order is not None for value in values if isinstance(value, torch.Tensor))
 
@@ -98,10 +93,10 @@ def apart(hosted, outside):
 def _apart(hosted, is_apart):
     found, drew = set(), False
     for node in hosted:
-        if is_apart(node, found) and not (drew and draws(node)):
+        if is_apart(node, found) and not (drew and may_draw(node)):
             found.add(node)
         else:
-            drew = drew or draws(node)
+            drew = drew or may_draw(node)
     return found
 
 

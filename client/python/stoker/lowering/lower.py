@@ -20,7 +20,7 @@ from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, Seg
 from ..graph.text import GraphText, Type, Value, symbols_in
 from ..pytorch.operators import look_at_real_tensors, schema_of
 from . import hosting
-from .draws import drawn_ahead, is_random
+from .draws import drawn_ahead, is_random, may_draw
 from .symbols import Typed
 
 # Largest tensor that is computed while compiling, to recognize a mask.
@@ -175,7 +175,7 @@ class _Level:
         # Where an index is out of bounds, that is known before the operator is given what was read there. And numbers are
         # drawn in order.
         awaited = self.text.limits()
-        if hosting.draws(node) and self.last_draw is not None:
+        if may_draw(node) and self.last_draw is not None:
             awaited.append(self.last_draw)
         call, sources = hosting.call_of(node, results, len(awaited))
         operands = []
@@ -189,7 +189,7 @@ class _Level:
             (DTYPES[value.dtype], layout.shape if layout.order is None else layout.physical_shape)
             for (_, value), layout in zip(results, layouts)]
         made = self.text.extern_call(call.text(), operands + awaited, types)
-        if hosting.draws(node):
+        if may_draw(node):
             self.last_draw = made[0]
         values = {
             place: value if layout.order is None else self.text.transpose(value, layout.places)
@@ -398,7 +398,7 @@ class _Lowering:
         values[node] = values[source][index]
         if source in self.closed:
             self.closed.add(node)
-        if source in self.hosted and hosting.draws(source):
+        if source in self.hosted and may_draw(source):
             self.need(node)
 
     def _level_at(self, level):
@@ -409,7 +409,7 @@ class _Lowering:
     def _host(self, node):
         """Makes it a call inside a segment; False where it cannot be one."""
         results = hosting.results_of(node)
-        is_draw = hosting.draws(node)
+        is_draw = may_draw(node)
         if results is None or (is_draw and not self.draws_inside) or not hosting.may_lie_otherwise(node):
             return False
         level = max((self.level_of[source] for source in node.all_input_nodes), default=0)
@@ -441,7 +441,7 @@ class _Lowering:
                 source.meta.get("val"), _NUMBERS)
             level = max(level, self.level_of[source] + inside)
             self.need(source)
-        if hosting.draws(node):
+        if may_draw(node):
             level = max(level, self.draws_from["beside"])
             self.draws_from = {"inside": level, "beside": level}
         self.level_of[node] = level
