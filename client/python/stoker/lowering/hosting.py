@@ -18,7 +18,7 @@ _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d
 def results_of(node):
     """[(which of the tensors that the operator gives, or None where it gives one; its meta value)], those that are
     used; None where the operator cannot run inside a segment: it changes what it is given, or gives what kernels do
-    not take, or nobody knows of what size."""
+    not take, or nobody knows of what size, or nothing."""
     target = node.target
     if not isinstance(target, OpOverload) or target.namespace in _ASYNCHRONOUS or schema_of(target).is_mutable:
         return None
@@ -30,6 +30,8 @@ def results_of(node):
     else:
         return None
     takes = all(_is_plain(result) for _, result in results)
+    # A compiler takes what has no elements for a constant: the call would be gone, and what it raises.
+    takes = takes and any(0 not in result.shape for _, result in results)
     return results if results and takes and all(map(_may_be_given, node.all_input_nodes)) else None
 
 
