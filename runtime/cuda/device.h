@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "runtime/cuda/call_memory.h"
 #include "runtime/cuda/context.h"
 #include "runtime/device.h"
 
@@ -27,17 +29,28 @@ class Device final : public stoker::Device {
       std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
       const ArenaUse& arena, const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) const override;
-  // Null: nobody looks at the memory of a GPU yet.
+  bool watches() const override { return false; }
   std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions,
                                       stoker::Queue& queue) override;
 
   const std::shared_ptr<const Context>& context() const { return context_; }
 
+  // For calls that begin from now on; null: the driver's.
+  void SetCallMemory(std::shared_ptr<const CallMemory> memory);
+  std::shared_ptr<const CallMemory> call_memory() const;
+
  private:
-  Device(Target target, std::shared_ptr<const Context> context)
-      : stoker::Device(std::move(target)), context_(std::move(context)) {}
+  Device(Target target, std::shared_ptr<const Context> context,
+         std::shared_ptr<const CallMemory> memory)
+      : stoker::Device(std::move(target)),
+        context_(std::move(context)),
+        driver_memory_(std::move(memory)),
+        call_memory_(driver_memory_) {}
 
   const std::shared_ptr<const Context> context_;
+  const std::shared_ptr<const CallMemory> driver_memory_;
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::shared_ptr<const CallMemory> call_memory_;
 };
 
 }  // namespace stoker::cuda
