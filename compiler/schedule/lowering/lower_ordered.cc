@@ -59,6 +59,12 @@ void Lowering::AppendOrdered(KernelFunc func, std::vector<StorageId> buffers, co
                              bool prepared) {
   Step step;
   for (const StorageId id : buffers) step.bytes = step.bytes + builder_.storage(id).bytes;
+  if (const auto* scatter = std::get_if<ScatterFunc>(&func)) {
+    // Of the result it touches as much as there are updates, and reads it where it combines them.
+    const SymDim updates = builder_.storage(buffers[1]).bytes;
+    step.bytes = step.bytes - builder_.storage(buffers[0]).bytes + updates;
+    if (scatter->kind != Combine::kAssign) step.bytes = step.bytes + updates;
+  }
   step.work = std::move(func);
   step.buffers = std::move(buffers);
   step.prepared = prepared;
