@@ -53,6 +53,17 @@ std::string StepText(const HostCall& call) {
   return text + "\n";
 }
 
+std::string UpdatesText(const LaunchPlan& plan) {
+  std::string text;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const std::int32_t input = plan.outputs[i].updates_input;
+    if (input < 0) continue;
+    text += text.empty() ? "updates" : ",";
+    text += " input" + std::to_string(input) + " by output" + std::to_string(i);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 std::string ToString(const LaunchPlan& plan) {
@@ -61,6 +72,7 @@ std::string ToString(const LaunchPlan& plan) {
                      plan.prepared_bytes.ToString() + ", while preparing " +
                      plan.prepare_arena_bytes.ToString() + "\nprepare\n";
   for (const Launch& launch : plan.prepare) text += StepText(launch);
+  text += UpdatesText(plan);
   text += "launches\n";
   for (const PlanStep& step : plan.steps) {
     text += std::visit([](const auto& work) { return StepText(work); }, step);
