@@ -41,24 +41,30 @@ class Executable(Loaded):
 
     def run(self, parameters, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
-        if collectors or not self._run_if_bound(parameters, arguments):
-            with self._gate.alone():
-                self._bind(parameters)
-                (self.profile if collectors else self.run_once)(arguments)
+        self._enter(parameters)
+        call = self.profile if collectors else self.run_once
+        if self.host is None:
+            try:
+                call(arguments)
+            finally:
+                self._gate.leave()
+        else:
+            kept = self._binding and self._binding.laid_out  # noqa: F841. Whatever is bound while PyTorch runs.
+            with self.host.during_run(self._gate.leave):
+                call(arguments)
         if parameters and self.library.stoker_executable_repairs(self.handle) != self._repairs:
             self._note_repairs(parameters)
 
-    def _run_if_bound(self, parameters, arguments):
-        """False, and nothing is done, if something else is bound: only whoever is inside the gate knows that it stays."""
+    def _enter(self, parameters):
+        """The gate, with these parameters bound: only whoever is inside knows that they stay so."""
         gate = self._gate
         gate.enter()
-        try:
-            if parameters and (self._stamp is None or not self._stamp.fits(parameters)):
-                return False
-            self.run_once(arguments)
-            return True
-        finally:
+        if not self._has_bound(parameters):
             gate.leave()
+            gate.enter_after(lambda: self._bind(parameters))
+
+    def _has_bound(self, parameters):
+        return not parameters or (self._stamp is not None and self._stamp.fits(parameters))
 
     def _note_repairs(self, parameters):
         description = self.describe()
@@ -87,7 +93,7 @@ class Executable(Loaded):
 
     def _bind(self, parameters):
         """Alone in the gate."""
-        if not parameters or (self._stamp is not None and self._stamp.fits(parameters)):
+        if self._has_bound(parameters):
             return  # Another thread may have been first.
         started = time.perf_counter()
         self._stamp = None

@@ -30,7 +30,7 @@ class Loaded:
         self._verifies = verifies
         self.library = library.load()
         self.handle = _Handle(handle)  # What libstoker takes.
-        self._host = self._make_host()
+        self.host = self._make_host()
 
     def describe(self):
         return json.loads(
@@ -47,7 +47,7 @@ class Loaded:
 
     @property
     def calls_host(self):
-        return self._host is not None
+        return self.host is not None
 
     def run_once(self, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
@@ -58,7 +58,7 @@ class Loaded:
             self.fail(status)
 
     def fail(self, status):
-        error = self._host.take_error() if self._host is not None else None
+        error = self.host.take_error() if self.host is not None else None
         if error is None:
             library.check(status)
         library.free(status)
