@@ -57,3 +57,14 @@ def memory_at(address, device, dtype, shape, strides):
     size = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
     storage = torch._C._construct_storage_from_data_pointer(address, device, size * dtype.itemsize)
     return torch.empty(0, dtype=dtype, device=device).set_(storage, 0, shape, strides)
+
+
+def take_memory(index, size, stream):
+    """The address of memory of a GPU's that is the caller's, in the order of the stream."""
+    if torch._C._cuda_getDevice() != index:
+        return torch.cuda.caching_allocator_alloc(size, index, stream)
+    return torch._C._cuda_cudaCachingAllocator_raw_alloc(size, stream)
+
+
+def give_memory_back(address):
+    torch._C._cuda_cudaCachingAllocator_raw_delete(address)

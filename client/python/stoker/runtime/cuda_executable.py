@@ -8,6 +8,7 @@ import ctypes
 import torch
 
 from ..pytorch import devices
+from . import gpu_memory
 from .laid_out import as_laid_out, buffer_of, taker, with_strides
 from .loaded import Loaded
 from .profiling import collectors
@@ -17,6 +18,10 @@ _pointer = torch.Tensor.data_ptr
 
 class CudaExecutable(Loaded):
     """Calls are safe from any thread."""
+
+    def __init__(self, handle, device, verifies=False):
+        gpu_memory.share()
+        super().__init__(handle, device, verifies)
 
     def at(self, segment, symbols):
         """What is called. `segment`: the executable's own, with the sizes that follow from these values of its symbols."""
