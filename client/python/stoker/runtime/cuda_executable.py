@@ -104,4 +104,4 @@ class SizedOnCuda:
 
 
 def _words_of(check):
-    return check.message.format(index="an index", size=check.size)
+    return check.message.replace(" {index}", "").format(size=check.size)
