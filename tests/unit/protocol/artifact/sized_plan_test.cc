@@ -15,7 +15,7 @@ TEST(SizePlan, EvaluatesEveryExpression) {
   EXPECT_EQ(sized.arena_bytes, 1280);
   EXPECT_EQ(sized.output_sizes, (std::vector<std::vector<std::int64_t>>{{10, 16}, {16, 16}}));
   ASSERT_EQ(sized.launches.size(), 2U);
-  const SizedLaunch& matmul = sized.launches[0];
+  const auto& matmul = std::get<SizedLaunch>(sized.launches[0]);
   EXPECT_EQ(matmul.kernel, 1U);
   EXPECT_EQ(matmul.tasks, 10);
   EXPECT_EQ(matmul.min_tasks_per_chunk, 2);
