@@ -31,7 +31,7 @@ BufferRef RefTo(const PipelineResult& pipeline, StorageId id, const SymDim& skip
 Launch LaunchOf(const PipelineResult& pipeline, std::size_t index) {
   const Step& step = pipeline.program.steps[index];
   const std::uint32_t kernel = pipeline.kernels.kernel_of[index];
-  const LaunchShape& shape = pipeline.kernels.kernels[kernel].launch();
+  const LaunchShape shape = pipeline.kernels.kernels[kernel].launch();
   Launch launch;
   launch.kernel = kernel;
   launch.tasks = shape.tasks;
@@ -104,12 +104,8 @@ PlanStep CallOf(const PipelineResult& pipeline, const Step& step) {
 
 }  // namespace
 
-Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Target& target,
-                                     std::string_view epoch) {
-  if (target.kind() != TargetKind::kCpu) {
-    return Unimplemented("A launch plan has launches of CPU kernels only; its target is " +
-                         target.ToString() + ".");
-  }
+PlannedLaunches PlanLaunches(const PipelineResult& pipeline, const Target& target,
+                             std::string_view toolchain) {
   PlannedLaunches planned;
   LaunchPlan& plan = planned.plan;
   for (const GraphInput& input : pipeline.graph.inputs()) {
@@ -133,7 +129,7 @@ Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Targe
     if (scheduled.kernel_of[i] == planned.kernels.size()) {
       const std::string text = ToString(kernel);
       planned.kernels.push_back(
-          {KernelKeyOf(text, target, epoch), i, CompileCost(kernel.func, text.size())});
+          {KernelKeyOf(text, target, toolchain), i, CompileCost(kernel.func, text.size())});
     }
     if (step.prepared) {
       plan.prepare.push_back(LaunchOf(pipeline, i));

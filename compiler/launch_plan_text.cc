@@ -30,14 +30,19 @@ std::string BufferText(const BufferRef& buffer) {
          "]";
 }
 
-std::string StepText(const Launch& launch) {
-  std::string text = "  kernel " + std::to_string(launch.kernel) + "  " + launch.label + "\n";
-  text += "    tasks " + launch.tasks.ToString() + ", in chunks of at least " +
-          std::to_string(launch.min_tasks_per_chunk) + "; scratch " +
-          std::to_string(launch.scratch_bytes);
+std::string StepText(const Launch& launch, const ScheduledKernel& kernel) {
+  const auto* cuda = std::get_if<CudaSchedule>(&kernel.schedule);
+  std::string text = "  kernel " + std::to_string(launch.kernel) + "  " + launch.label + "\n    ";
+  if (cuda != nullptr) {
+    text += launch.tasks.ToString() + " blocks of " + std::to_string(cuda->threads) + " threads";
+  } else {
+    text += "tasks " + launch.tasks.ToString() + ", in chunks of at least " +
+            std::to_string(launch.min_tasks_per_chunk) + "; scratch " +
+            std::to_string(launch.scratch_bytes);
+  }
   if (!launch.dims.empty()) text += "; dims " + Shape(launch.dims).ToString();
   text += "\n    flops " + launch.flops.ToString() + "  bytes " + launch.bytes.ToString() +
-          RooflineText(launch) + "\n   ";
+          (cuda == nullptr ? RooflineText(launch) : "") + "\n   ";
   for (const BufferRef& buffer : launch.buffers) text += BufferText(buffer);
   return text + "\n";
 }
@@ -97,15 +102,17 @@ std::string StepText(const LibraryCall& call) {
 
 }  // namespace
 
-std::string ToString(const LaunchPlan& plan) {
+std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> kernels) {
   std::string text = "arena " + plan.arena_bytes.ToString() + " bytes, " +
                      plan.arena_zero_bytes.ToString() + " of them zeros; prepared " +
                      plan.prepared_bytes.ToString() + ", while preparing " +
                      plan.prepare_arena_bytes.ToString() + "\nprepare\n";
-  for (const Launch& launch : plan.prepare) text += StepText(launch);
+  for (const Launch& launch : plan.prepare) text += StepText(launch, kernels[launch.kernel]);
   text += "launches\n";
   for (const PlanStep& step : plan.steps) {
-    text += std::visit([](const auto& work) { return StepText(work); }, step);
+    const auto* launch = std::get_if<Launch>(&step);
+    text += launch == nullptr ? StepText(std::get<HostCall>(step))
+                              : StepText(*launch, kernels[launch->kernel]);
   }
   return text;
 }

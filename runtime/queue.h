@@ -77,6 +77,13 @@ class Queue {
 
   // Until everything is done that was given to it.
   virtual Status Wait() = 0;
+
+  // In order with what else is given to it. `to` and `from` are addresses of the device, but those
+  // of CopyIn's source and CopyOut's destination, which are the processor's and must stay as they
+  // are until the queue has come so far.
+  virtual Status Copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual Status CopyIn(std::byte* to, const void* from, std::size_t bytes) = 0;
+  virtual Status CopyOut(void* to, const std::byte* from, std::size_t bytes) = 0;
 };
 
 }  // namespace stoker

@@ -317,15 +317,6 @@ stoker_status* stoker_check_namespace(const char* name_space) {
   });
 }
 
-stoker_status* stoker_host_target(char** text) {
-  return Guarded([&]() -> Status {
-    STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));
-    STOKER_TRY(const Target target, Target::Host());
-    *text = CopyText(target.ToString());
-    return Ok();
-  });
-}
-
 stoker_status* stoker_client_describe(stoker_client* client, char** text) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));

@@ -37,10 +37,11 @@ struct BufferRef {
 };
 
 struct Launch {
-  std::uint32_t kernel = 0;              // Index into the artifact's kernels.
-  SymDim tasks;                          // Number of independent tasks; 0: nothing is launched.
-  std::int64_t min_tasks_per_chunk = 1;  // Smaller pieces are not worth a thread.
-  std::int64_t scratch_bytes = 0;        // Per thread.
+  std::uint32_t kernel = 0;  // Index into the artifact's kernels.
+  SymDim tasks;  // Number of independent tasks, on a GPU of blocks; 0: nothing is launched.
+  // On a CPU alone: smaller pieces are not worth a thread; what a thread has beside.
+  std::int64_t min_tasks_per_chunk = 1;
+  std::int64_t scratch_bytes = 0;
   std::vector<BufferRef> buffers;
   std::vector<SymDim> dims;
   std::string label;  // For people and profiles: "matmul+gelu 128x3072x768".

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "protocol/artifact/cuda_kernel_abi.h"
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker {
 namespace {
 
-// Memory that buffers of one kind and index lie in.
+// Memory that buffers of one kind and index lie in, and what else launches are held to.
 struct Extents {
   std::vector<std::int64_t> inputs;
   std::vector<std::int64_t> outputs;
@@ -16,6 +17,7 @@ struct Extents {
   std::int64_t arena = 0;
   std::int64_t prepared = 0;
   std::int64_t prepare_arena = 0;
+  std::int64_t max_tasks = INT64_MAX;  // Of a launch.
 
   std::int64_t Of(BufferKind kind, std::uint32_t index) const {
     switch (kind) {
@@ -97,7 +99,7 @@ Result<SizedLaunch> SizeLaunch(const Launch& launch, const Extents& extents,
   sized.kernel = launch.kernel;
   sized.min_tasks_per_chunk = launch.min_tasks_per_chunk;
   sized.scratch_bytes = launch.scratch_bytes;
-  STOKER_TRY(sized.tasks, Evaluate("launch.tasks", launch.tasks, bindings, INT64_MAX));
+  STOKER_TRY(sized.tasks, Evaluate("launch.tasks", launch.tasks, bindings, extents.max_tasks));
   STOKER_TRY(sized.flops, Evaluate("launch.flops", launch.flops, bindings, INT64_MAX));
   STOKER_TRY(sized.bytes, Evaluate("launch.bytes", launch.bytes, bindings, INT64_MAX));
   sized.buffers.reserve(launch.buffers.size());
@@ -304,6 +306,7 @@ Status SizeSteps(const std::vector<PlanStep>& steps, const Extents& extents,
 // Constants and what does not depend on symbols.
 Result<Extents> FixedExtents(const Artifact& artifact) {
   Extents extents;
+  if (artifact.target.kind() == TargetKind::kCuda) extents.max_tasks = kMaxCudaBlocks;
   for (const ConstantRef& constant : artifact.constants) {
     extents.constants.push_back(static_cast<std::int64_t>(constant.size_bytes));
   }

@@ -164,6 +164,11 @@ Status CheckLaunch(const Launch& launch, const Artifact& artifact, bool preparin
                                              "; the limit is " + std::to_string(kMaxScratchBytes) +
                                              ".");
   }
+  if (artifact.target.kind() == TargetKind::kCuda &&
+      (launch.min_tasks_per_chunk != 1 || launch.scratch_bytes != 0)) {
+    return Wrong(launch.scratch_bytes != 0 ? "launch.scratch_bytes" : "launch.min_tasks_per_chunk",
+                 "is for a CPU; the target is " + artifact.target.ToString() + ".");
+  }
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.tasks", launch.tasks, bound));
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.flops", launch.flops, bound));
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.bytes", launch.bytes, bound));

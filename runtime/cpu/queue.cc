@@ -141,6 +141,11 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
   return status;
 }
 
+Status Queue::CopyOut(void* to, const std::byte* from, std::size_t bytes) {
+  if (bytes != 0) std::memcpy(to, from, bytes);
+  return Ok();
+}
+
 Status Queue::RunFromFirstPause(const LaunchList& list, std::span<std::byte*> addresses,
                                 std::byte* memory, int threads, Pauses& pauses,
                                 std::vector<double>* seconds) {

@@ -27,10 +27,9 @@ class Queue final : public stoker::Queue {
              std::vector<double>* seconds) override;
   Status Wait() override;
 
-  // Host memory must stay as it is until the queue has come so far.
-  Status CopyIn(std::byte* to, const void* from, std::size_t bytes);
-  Status CopyOut(void* to, const std::byte* from, std::size_t bytes);
-  Status Copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  Status CopyIn(std::byte* to, const void* from, std::size_t bytes) override;
+  Status CopyOut(void* to, const std::byte* from, std::size_t bytes) override;
+  Status Copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
   Status Fill(std::byte* to, std::uint8_t byte, std::size_t bytes);
 
   // A mark in the queue, and the time between two of them once Wait has returned.

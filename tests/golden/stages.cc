@@ -103,8 +103,9 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   if (stage == "memory") return ToString(pipeline.memory, pipeline.program);
   if (stage == "schedules") return SchedulesText(pipeline);
   if (stage == "assembly") return AssemblyText(pipeline, target);
-  STOKER_TRY(const PlannedLaunches planned, PlanLaunches(pipeline, target, CompilerEpoch()));
-  if (stage == "plan") return ToString(planned.plan);
+  if (stage == "plan") {
+    return ToString(PlanLaunches(pipeline, target, CompilerEpoch()).plan, pipeline.kernels.kernels);
+  }
   return InvalidArgument("There is no stage '" + std::string(stage) + "'.");
 }
 

@@ -29,6 +29,7 @@ struct NvJitLink {
   int (*cubin)(Handle handle, void* cubin) = nullptr;
   int (*error_log_size)(Handle handle, std::size_t* size) = nullptr;
   int (*error_log)(Handle handle, char* log) = nullptr;
+  int (*version)(unsigned* major, unsigned* minor) = nullptr;
 };
 
 template <typename Function>
@@ -45,7 +46,8 @@ bool FindAll(void* library, NvJitLink& api) {
          Find(library, "nvJitLinkGetLinkedCubinSize", api.cubin_size) &&
          Find(library, "nvJitLinkGetLinkedCubin", api.cubin) &&
          Find(library, "nvJitLinkGetErrorLogSize", api.error_log_size) &&
-         Find(library, "nvJitLinkGetErrorLog", api.error_log);
+         Find(library, "nvJitLinkGetErrorLog", api.error_log) &&
+         Find(library, "nvJitLinkVersion", api.version);
 }
 
 Result<NvJitLink> Load() {
@@ -61,6 +63,12 @@ Result<NvJitLink> Load() {
       "Kernels for CUDA need nvJitLink, which is not found. It comes with the CUDA toolkit "
       "(CUDA_HOME) and with PyTorch's packages (VIRTUAL_ENV). Tried:" +
       problems);
+}
+
+// As long as the process.
+const Result<NvJitLink>& Api() {
+  static const Result<NvJitLink> api = Load();
+  return api;
 }
 
 // One link, destroyed with this.
@@ -108,9 +116,18 @@ class Link {
 }  // namespace
 
 Result<std::string> AssemblePtx(const std::string& ptx, const std::string& arch) {
-  static const Result<NvJitLink> api = Load();
-  if (!api.ok()) return api.error();
-  return Link(*api).Run(ptx, arch);
+  if (!Api().ok()) return Api().error();
+  return Link(*Api()).Run(ptx, arch);
+}
+
+Result<std::string> NvJitLinkVersion() {
+  if (!Api().ok()) return Api().error();
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (const int status = Api()->version(&major, &minor); status != kSuccess) {
+    return Internal("nvJitLink, version: status " + std::to_string(status) + ".");
+  }
+  return std::to_string(major) + "." + std::to_string(minor);
 }
 
 }  // namespace stoker::codegen

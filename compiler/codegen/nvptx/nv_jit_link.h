@@ -12,4 +12,7 @@ namespace stoker::codegen {
 // where there is no nvJitLink; Internal with its log where it refuses the PTX.
 Result<std::string> AssemblePtx(const std::string& ptx, const std::string& arch);
 
+// "13.0". As above where there is none, and where it is too old to tell: CUDA 12.3 is the first.
+Result<std::string> NvJitLinkVersion();
+
 }  // namespace stoker::codegen

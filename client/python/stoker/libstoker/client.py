@@ -47,7 +47,7 @@ class Client:
     @functools.cached_property
     def target(self):
         """What artifacts are compiled for on this machine."""
-        return library.take_text(self._library.stoker_host_target)
+        return library.take_text(self._library.stoker_device_target, None)
 
     def compiler_epoch(self):
         """Which compiler the daemon has. Starts a private daemon, if one is needed; StokerError if none answers."""
@@ -87,7 +87,7 @@ class Client:
         """The handle of a loaded executable; StokerError when no tier has its artifact. `numerics`: what it would be
         compiled with now, for a manifest."""
         return library.make_handle(
-            self._library.stoker_load, self._handle, request_key.encode(), library.encode(numerics))
+            self._library.stoker_load, self._handle, request_key.encode(), library.encode(numerics), None)
 
 
 def _log_progress(context, stage, done, total, detail, elapsed):

@@ -161,7 +161,7 @@ class Executable:
         count = len(laid_out)
         data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
         versions = (ctypes.c_int64 * count)(*stamp.numbers)
-        library.check(self._library.stoker_executable_bind(self._handle, data, versions, count))
+        library.check(self._library.stoker_executable_bind(self._handle, data, versions, count, None))
         self._binding = release.Binding(self, laid_out, stamp.contents)
         self._stamp = stamp
         tally.count("bindings")
@@ -209,7 +209,8 @@ class SizedExecutable:
         symbols = self._symbols
         try:
             executable.run(self._take_parameters(slots), (
-                pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results)))
+                pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results),
+                None))
         except Exception:
             if self._checks and executable.calls_host:
                 check_indices(self._checks, limits)  # An operator failed on what was read out of bounds.

@@ -58,7 +58,7 @@ TEST(CInterface, NullArguments_AreErrorsThatNameThem) {
   EXPECT_THAT(Take(stoker_client_create(nullptr, nullptr)).message, HasSubstr("'client'"));
   EXPECT_THAT(Take(stoker_compile(nullptr, nullptr, nullptr, nullptr)).message,
               HasSubstr("'client'"));
-  EXPECT_THAT(Take(stoker_executable_bind(nullptr, nullptr, nullptr, 0)).message,
+  EXPECT_THAT(Take(stoker_executable_bind(nullptr, nullptr, nullptr, 0, nullptr)).message,
               HasSubstr("'executable'"));
 }
 
@@ -170,9 +170,9 @@ TEST_F(UnreachableDaemon, Describe_SaysThatNobodyAnswers) {
   stoker_text_free(json);
 }
 
-TEST_F(UnreachableDaemon, HostTarget_AsksNobody) {
+TEST_F(UnreachableDaemon, DeviceTarget_OfTheCpu_AsksNobody) {
   char* target = nullptr;
-  ASSERT_TRUE(Take(stoker_host_target(&target)).ok);
+  ASSERT_TRUE(Take(stoker_device_target("cpu", &target)).ok);
   char* json = nullptr;
   ASSERT_TRUE(Take(stoker_client_describe(client_, &json)).ok);
   EXPECT_THAT(json, HasSubstr("\"target\":\"" + std::string(target) + "\""));

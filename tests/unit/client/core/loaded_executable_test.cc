@@ -36,7 +36,8 @@ Obtained ObtainedOf(const PlanBuilder& builder) {
 
 std::unique_ptr<LoadedExecutable> Load(const PlanBuilder& builder,
                                        std::optional<Graph> verified_against = std::nullopt) {
-  auto loaded = LoadedExecutable::Load(ObtainedOf(builder), std::move(verified_against), nullptr);
+  auto loaded = LoadedExecutable::Load(*JobDevice::Named("cpu").value(), ObtainedOf(builder),
+                                       std::move(verified_against), nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return std::move(loaded).value();
 }
@@ -69,7 +70,7 @@ std::vector<float> Doubled(LoadedExecutable& executable, std::int64_t n) {
   std::vector<float> out(in.size(), -1);
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
-  const Status status = executable.Run(inputs, std::array{n}, outputs);
+  const Status status = executable.Run(inputs, std::array{n}, outputs, nullptr);
   EXPECT_TRUE(status.ok()) << status.error().message;
   return out;
 }
@@ -99,7 +100,8 @@ TEST(LoadedExecutable, Run_GuardFails_NamesItAndRunsOtherSizesAfterwards) {
   std::vector<float> data(2000);
   const std::array<const void*, 1> inputs = {data.data()};
   const std::array<void*, 1> outputs = {data.data()};
-  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2000}, outputs);
+  const Status status =
+      executable->Run(inputs, std::array<std::int64_t, 1>{2000}, outputs, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("input 0 size 0"));
   EXPECT_THAT(Doubled(*executable, 3), Each(6.0F));
@@ -115,10 +117,12 @@ TEST(LoadedExecutable, Run_OutputThatIsAnInput_IsCopied) {
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<std::int64_t, 1> sizes = {3};
   ASSERT_TRUE(
-      executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), same.data()}).ok());
+      executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), same.data()}, nullptr)
+          .ok());
   EXPECT_EQ(doubled, (std::vector<float>{2, 4, 6}));
   EXPECT_EQ(same, in);
-  EXPECT_TRUE(executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), nullptr}).ok());
+  EXPECT_TRUE(
+      executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), nullptr}, nullptr).ok());
 }
 
 TEST(LoadedExecutable, Run_NullInput_IsNamed) {
@@ -126,7 +130,7 @@ TEST(LoadedExecutable, Run_NullInput_IsNamed) {
   float out = 0;
   const std::array<const void*, 1> inputs = {nullptr};
   const std::array<void*, 1> outputs = {&out};
-  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{1}, outputs);
+  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{1}, outputs, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "Input 0 is NULL.");
 }
@@ -136,7 +140,7 @@ TEST(LoadedExecutable, Run_BeforeBind_SaysSo) {
   std::vector<float> data(8);
   const std::array<const void*, 2> inputs = {data.data(), nullptr};
   const std::array<void*, 1> outputs = {data.data()};
-  const Status status = executable->Run(inputs, {}, outputs);
+  const Status status = executable->Run(inputs, {}, outputs, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "The graph's 1 parameters are not bound.");
 }
@@ -166,7 +170,7 @@ TEST(LoadedExecutable, Run_VerifiedAndWrong_IsRefusedInEveryCall) {
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
   for (int call = 0; call < 2; ++call) {
-    const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2}, outputs);
+    const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2}, outputs, nullptr);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::kInternal);
     EXPECT_THAT(status.error().message, StartsWith("Verification refuses artifact "));
@@ -227,11 +231,11 @@ TEST(LoadedExecutable, Run_HostCall_IsTheFunctionThatWasSet) {
   std::vector<float> data(3);
   const std::array<const void*, 1> inputs = {data.data()};
   const std::array<void*, 1> outputs = {data.data()};
-  const Status failed = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs);
+  const Status failed = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs, nullptr);
   EXPECT_EQ(failed.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(failed.error().message, "The host framework failed in host call 0.");
   executable->SetHost(nullptr);
-  const Status nobody = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs);
+  const Status nobody = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs, nullptr);
   EXPECT_EQ(nobody.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_THAT(nobody.error().message, HasSubstr("'one more' of the host framework"));
 }
@@ -254,9 +258,9 @@ TEST(LoadedExecutable, Run_WarmHostCall_AllocatesNothing) {
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
   const std::array<std::int64_t, 1> sizes = {64};
-  ASSERT_TRUE(executable->Run(inputs, sizes, outputs).ok());
+  ASSERT_TRUE(executable->Run(inputs, sizes, outputs, nullptr).ok());
   const std::int64_t before = AllocationCount();
-  const bool ran = executable->Run(inputs, sizes, outputs).ok();
+  const bool ran = executable->Run(inputs, sizes, outputs, nullptr).ok();
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_TRUE(ran);
 }
@@ -278,14 +282,14 @@ TEST(LoadedExecutable, Run_WarmStatic_AllocatesNothing) {
   const auto executable = Load(cpu::AddDoubledWeight(4096));
   const std::vector<float> weight(4096, 1);
   const std::array<const void*, 1> parameters = {weight.data()};
-  ASSERT_TRUE(executable->Bind(parameters, std::array<std::int64_t, 1>{1}).ok());
+  ASSERT_TRUE(executable->Bind(parameters, std::array<std::int64_t, 1>{1}, nullptr).ok());
   const std::vector<float> in(4096, 5);
   std::vector<float> out(4096);
   const std::array<const void*, 2> inputs = {in.data(), nullptr};
   const std::array<void*, 1> outputs = {out.data()};
-  ASSERT_TRUE(executable->Run(inputs, {}, outputs).ok());
+  ASSERT_TRUE(executable->Run(inputs, {}, outputs, nullptr).ok());
   const std::int64_t before = AllocationCount();
-  const bool ran = executable->Run(inputs, {}, outputs).ok();
+  const bool ran = executable->Run(inputs, {}, outputs, nullptr).ok();
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_TRUE(ran);
   EXPECT_THAT(out, Each(7.0F));
@@ -300,7 +304,7 @@ TEST(LoadedExecutable, Run_WarmSymbolic_AllocatesNothing) {
   const std::array<void*, 1> outputs = {out.data()};
   for (const std::int64_t n : {3, 100, 3}) {
     const std::int64_t before = AllocationCount();
-    const bool ran = executable->Run(inputs, std::array{n}, outputs).ok();
+    const bool ran = executable->Run(inputs, std::array{n}, outputs, nullptr).ok();
     EXPECT_EQ(AllocationCount(), before) << n;
     EXPECT_TRUE(ran);
   }

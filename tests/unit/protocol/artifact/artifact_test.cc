@@ -96,6 +96,8 @@ const std::vector<Refusal>& Refusals() {
        "plan.steps[2]: Field 'launch.kernel' is 2; there are 2."},
       {"ChunkSize", [](Artifact& a) { SampleMatMul(a).min_tasks_per_chunk = 0; },
        "plan.steps[0]: Field 'launch.min_tasks_per_chunk' is 0; it must be at least 1."},
+      {"ChunksOnAGpu", [](Artifact& a) { a.target = Target::Parse("cuda/sm_90a").value(); },
+       "plan.steps[0]: Field 'launch.scratch_bytes' is for a CPU; the target is cuda/sm_90a."},
       {"Scratch", [](Artifact& a) { a.plan.prepare[0].scratch_bytes = -1; },
        "plan.prepare[0]: Field 'launch.scratch_bytes' is -1;"},
       {"InputIndex", [](Artifact& a) { SampleMatMul(a).buffers[0].index = 2; },

@@ -52,6 +52,19 @@ TEST(SizePlan, HostCallThatWritesWhatItReads_IsRefused) {
   EXPECT_TRUE(SizePlan(artifact, {{0, 0}}).ok());  // Nothing overlaps with nothing.
 }
 
+TEST(SizePlan, MoreBlocksThanAGridHas_IsRefusedOnAGpuAlone) {
+  Artifact artifact = SampleArtifact();
+  for (PlanStep& step : artifact.plan.steps) {
+    if (auto* launch = std::get_if<Launch>(&step)) launch->tasks = SymDim(std::int64_t{1} << 31);
+  }
+  EXPECT_TRUE(SizePlan(artifact, {{0, 10}}).ok());
+  artifact.target = Target::Parse("cuda/sm_90a").value();
+  EXPECT_EQ(
+      SizePlan(artifact, {{0, 10}}).error().message,
+      "plan.steps[0] (matmul): Field 'launch.tasks' is 2147483648 = 2147483648, more than the "
+      "limit of 2147483647.");
+}
+
 TEST(SizePlan, SymbolNotBound_InvalidArgument) {
   const auto sized = SizePlan(SampleArtifact(), {});
   ASSERT_FALSE(sized.ok());
