@@ -110,9 +110,13 @@ std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> ke
   for (const Launch& launch : plan.prepare) text += StepText(launch, kernels[launch.kernel]);
   text += "launches\n";
   for (const PlanStep& step : plan.steps) {
-    const auto* launch = std::get_if<Launch>(&step);
-    text += launch == nullptr ? StepText(std::get<HostCall>(step))
-                              : StepText(*launch, kernels[launch->kernel]);
+    if (const auto* launch = std::get_if<Launch>(&step)) {
+      text += StepText(*launch, kernels[launch->kernel]);
+    } else if (const auto* call = std::get_if<LibraryCall>(&step)) {
+      text += StepText(*call);
+    } else {
+      text += StepText(std::get<HostCall>(step));
+    }
   }
   return text;
 }

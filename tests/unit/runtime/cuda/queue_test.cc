@@ -32,7 +32,8 @@ class QueueTest : public FakeDriverTest {
         Launch(0, kBlocks, {Buffer(BufferKind::kInput), Buffer(BufferKind::kArena, kBytes)}),
         Launch(0, kBlocks, {Buffer(BufferKind::kArena, kBytes), Buffer(BufferKind::kOutput)})};
     return device_
-        ->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user}, layout_, kernels_)
+        ->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user}, layout_,
+                kernels_)
         .value();
   }
 
@@ -69,7 +70,8 @@ TEST_F(QueueTest, Run_IsDoneOnceWaitReturns_InOrder) {
 TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
   const auto queue = Queue::Create(*device_).value();
   const std::vector<SizedWork> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput, 8)}, {7})};
-  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
+  const auto list =
+      device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(Out(2), 7);
@@ -79,7 +81,8 @@ TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
 TEST_F(QueueTest, Run_NoBlocks_IsNotLaunched) {
   const auto queue = Queue::Create(*device_).value();
   const std::vector<SizedWork> launches = {Launch(1, 0, {Buffer(BufferKind::kOutput)}, {7})};
-  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
+  const auto list =
+      device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(std::string(Fake().log()), "");
@@ -180,7 +183,7 @@ class NotedPauses final : public Pauses {
 TEST_F(QueueTest, Run_Pauses_WaitForWhatIsBefore) {
   const auto queue = Queue::Create(*device_).value();
   const std::vector<SizedWork> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
-                                             Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
+                                           Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
   const std::vector<std::size_t> pauses = {0, 1, 1, 2};
   const auto list =
       device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_).value();
