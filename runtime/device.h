@@ -66,8 +66,10 @@ class Device {
       std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
       const ArenaUse& arena, const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) = 0;
-  // Over regions of this device's memory, as they are when all that is in the queue is done. Null
-  // where the device has none: what is prepared is then made again after a while.
+  // Whether it can watch. Where it cannot, a write that changes no version is not noticed.
+  virtual bool watches() const = 0;
+  // Over regions of this device's memory, as they are when all that is in the queue is done. Of a
+  // device that watches.
   virtual std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions, Queue& queue) = 0;
 
  protected:

@@ -54,7 +54,7 @@ Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
                    if (it != bundle.blobs.end()) return *it->second;
                    return NotFound("Blob " + blob.ToHex() + " did not arrive.");
                  },
-                 std::move(prepared)));
+                 device.KeepsPrepared() ? std::move(prepared) : nullptr));
   const LaunchPlan& plan = loaded->executable_->plan();
   for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
     if (plan.input_roles[i] == InputRole::kParameter) loaded->parameter_inputs_.push_back(i);

@@ -90,12 +90,11 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
   if (stored->usage) {
     stored_bytes = stored->usage->bytes;
     stored_count = stored->usage->count;
-    for (std::size_t k = 0; k < kBlobKindCount; ++k) {
-      const std::string name(BlobKindName(static_cast<BlobKind>(k)));
-      by_kind[name] = stored->usage->kinds[k].bytes;
-      if (stored->usage->kinds[k].bytes != 0) {
-        GroupOf(kinds, name)["bytes"] = stored->usage->kinds[k].bytes;
-      }
+    for (const BlobKind kind : kBlobKinds) {
+      const std::string name(BlobKindName(kind));
+      const std::uint64_t bytes = stored->usage->Of(kind).bytes;
+      by_kind[name] = bytes;
+      if (bytes != 0) GroupOf(kinds, name)["bytes"] = bytes;
     }
   }
   json::object namespaces = Groups(counters, "ns.");

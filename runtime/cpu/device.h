@@ -26,6 +26,7 @@ class Device final : public stoker::Device {
       std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
       const ArenaUse& arena, const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) override;
+  bool watches() const override { return true; }
   std::unique_ptr<stoker::ContentWatch> Watch(std::span<const Bytes> regions,
                                               stoker::Queue& queue) override;
 

@@ -36,8 +36,19 @@ Result<std::unique_ptr<Device>> Device::Create(int ordinal, const std::string& l
   STOKER_TRY(auto driver, Driver::Load(library));
   STOKER_TRY(auto context, Context::Create(std::move(driver), ordinal));
   STOKER_TRY(Target target, TargetOf(*context));
+  STOKER_TRY(auto memory, DriverCallMemory(context));
   return std::unique_ptr<Device>(
-      new Device(std::move(target), std::move(context), std::move(cublas_lt)));
+      new Device(std::move(target), std::move(context), std::move(memory), std::move(cublas_lt)));
+}
+
+void Device::SetCallMemory(std::shared_ptr<const CallMemory> memory) {
+  const std::lock_guard lock(mutex_);
+  call_memory_ = memory == nullptr ? driver_memory_ : std::move(memory);
+}
+
+std::shared_ptr<const CallMemory> Device::call_memory() const {
+  const std::lock_guard lock(mutex_);
+  return call_memory_;
 }
 
 Result<std::shared_ptr<const LoadedKernel>> Device::LoadKernel(const Digest& blob,
@@ -101,7 +112,7 @@ Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
 }
 
 std::unique_ptr<ContentWatch> Device::Watch(std::span<const Bytes>, stoker::Queue&) {
-  return nullptr;
+  STOKER_CHECK(false);  // Nobody looks at the memory of a GPU.
 }
 
 }  // namespace stoker::cuda

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/cuda/call_memory.h"
 #include "runtime/cuda/context.h"
 #include "runtime/cuda/lt_matmul.h"
 #include "runtime/device.h"
@@ -33,25 +34,34 @@ class Device final : public stoker::Device {
       std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
       const ArenaUse& arena, const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) override;
-  // Null: nobody looks at the memory of a GPU yet.
+  bool watches() const override { return false; }
   std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions,
                                       stoker::Queue& queue) override;
 
   const std::shared_ptr<const Context>& context() const { return context_; }
 
+  // For calls that begin from now on; null: the driver's.
+  void SetCallMemory(std::shared_ptr<const CallMemory> memory);
+  std::shared_ptr<const CallMemory> call_memory() const;
+
  private:
-  Device(Target target, std::shared_ptr<const Context> context, std::vector<std::string> cublas_lt)
+  Device(Target target, std::shared_ptr<const Context> context,
+         std::shared_ptr<const CallMemory> memory, std::vector<std::string> cublas_lt)
       : stoker::Device(std::move(target)),
         context_(std::move(context)),
-        cublas_lt_paths_(std::move(cublas_lt)) {}
+        driver_memory_(std::move(memory)),
+        cublas_lt_paths_(std::move(cublas_lt)),
+        call_memory_(driver_memory_) {}
 
   Result<std::shared_ptr<const CublasLt>> LoadCublasLt();
 
   const std::shared_ptr<const Context> context_;
+  const std::shared_ptr<const CallMemory> driver_memory_;
   const std::vector<std::string> cublas_lt_paths_;  // Empty: CublasLt::Paths().
-  std::mutex mutex_;
+  WeakCache<LtMatmul> matmuls_;                     // By LtMatmul::NameOf.
+  mutable std::mutex mutex_;                        // Guards what follows.
+  std::shared_ptr<const CallMemory> call_memory_;
   std::shared_ptr<const CublasLt> cublas_lt_;  // Null until something needs it.
-  WeakCache<LtMatmul> matmuls_;                // By LtMatmul::NameOf.
 };
 
 }  // namespace stoker::cuda

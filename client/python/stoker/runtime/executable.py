@@ -75,24 +75,30 @@ class Executable:
 
     def run(self, parameters, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
-        if collectors or not self._run_if_bound(parameters, arguments):
-            with self._gate.alone():
-                self._bind(parameters)
-                (self._profile if collectors else self._run)(arguments)
+        self._enter(parameters)
+        call = self._profile if collectors else self._run
+        if self._host is None:
+            try:
+                call(arguments)
+            finally:
+                self._gate.leave()
+        else:
+            kept = self._binding and self._binding.laid_out  # noqa: F841. Whatever is bound while PyTorch runs.
+            with self._host.during_run(self._gate.leave):
+                call(arguments)
         if parameters and self._library.stoker_executable_repairs(self._handle) != self._repairs:
             self._note_repairs(parameters)
 
-    def _run_if_bound(self, parameters, arguments):
-        """False, and nothing is done, if something else is bound: only whoever is inside the gate knows that it stays."""
+    def _enter(self, parameters):
+        """The gate, with these parameters bound: only whoever is inside knows that they stay so."""
         gate = self._gate
         gate.enter()
-        try:
-            if parameters and (self._stamp is None or not self._stamp.fits(parameters)):
-                return False
-            self._run(arguments)
-            return True
-        finally:
+        if not self._has_bound(parameters):
             gate.leave()
+            gate.enter_after(lambda: self._bind(parameters))
+
+    def _has_bound(self, parameters):
+        return not parameters or (self._stamp is not None and self._stamp.fits(parameters))
 
     def _run(self, arguments):
         status = self._library.stoker_executable_run(self._handle, *arguments)
@@ -152,7 +158,7 @@ class Executable:
 
     def _bind(self, parameters):
         """Alone in the gate."""
-        if not parameters or (self._stamp is not None and self._stamp.fits(parameters)):
+        if self._has_bound(parameters):
             return  # Another thread may have been first.
         started = time.perf_counter()
         self._stamp = None

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import math
 import threading
+from contextlib import contextmanager
 
 import torch
 
@@ -23,23 +24,44 @@ class HostCalls:
 
     def __init__(self, described):
         calls = [_Call(each) for each in described]
-        self._raised = raised = threading.local()
+        self._run = run = _RunOfThread()
         # Holds no reference to this object, so that both go at once.
-        self.function = HostFunction(functools.partial(_run, calls, raised))
+        self.function = HostFunction(functools.partial(_run, calls, run))
+
+    @contextmanager
+    def during_run(self, leave):
+        """Around one run of the executable: leave() is called once, before an operator runs or at the end. An operator may
+        call anything, this executable too, or wait for another thread that does; by then the run has whatever it needs
+        of what is bound."""
+        self._run.leave = leave
+        try:
+            yield
+        finally:
+            self._run.has_come_to_operators()
 
     def take_error(self):
         """What an operator raised in this thread's last run; None: nothing."""
-        error = getattr(self._raised, "error", None)
-        self._raised.error = None
+        error, self._run.error = self._run.error, None
         return error
 
 
-def _run(calls, raised, _context, number, operands, results, sizes):
+class _RunOfThread(threading.local):
+    leave = None
+    error = None
+
+    def has_come_to_operators(self):
+        leave, self.leave = self.leave, None
+        if leave is not None:
+            leave()
+
+
+def _run(calls, run, _context, number, operands, results, sizes):
     try:
+        run.has_come_to_operators()
         calls[number](operands, results, sizes)
         return 0
     except BaseException as error:  # For whoever runs the executable: nothing may pass through C.
-        raised.error = error
+        run.error = error
         return 1
 
 

@@ -1,6 +1,7 @@
 // A CUDA driver over host memory, for tests: two GPUs of compute capability 9.0 whose streams do
 // nothing until somebody waits. It is a library of its own, libfake_cuda.so, loaded the way the
-// real one is; this is how tests talk to it.
+// real one is; this is how tests talk to it. Of real cubins it runs nothing: it notes "launch 4x256
+// (PARAMETER ...) stream 1 gpu 0".
 #pragma once
 
 #include <dlfcn.h>
