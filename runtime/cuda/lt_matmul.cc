@@ -4,13 +4,21 @@
 #include <cstdint>
 #include <string>
 
+#include "protocol/artifact/kernel_abi.h"
 #include "protocol/base/bytes.h"
 
 namespace stoker::cuda {
 namespace {
 
 // From here on no algorithm gains anything.
-constexpr std::uint32_t kAlignment = 16;
+constexpr int kAlignment = 16;
+
+// What PyTorch's allocator gives a workspace; plans align to less.
+constexpr std::int64_t kWorkspaceAlignment = 256;
+
+std::int64_t Aligned(std::int64_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
 
 int TypeOf(DType dtype) {
   switch (dtype) {
@@ -66,6 +74,9 @@ struct Scale {
 
 LtMatmul::LtMatmul(std::shared_ptr<const CublasLt> lt, const SizedMatmul& matmul)
     : lt_(std::move(lt)), matmul_(matmul) {
+  // What lies before the first aligned byte is lost.
+  matmul_.workspace.size =
+      std::max<std::int64_t>(0, matmul.workspace.size - (kWorkspaceAlignment - kBufferAlignment));
   if (matmul.k > 0) return;
   // A sum of nothing. The library takes no matrices without elements: a product of zeros is one.
   matmul_.k = 1;
@@ -74,7 +85,7 @@ LtMatmul::LtMatmul(std::shared_ptr<const CublasLt> lt, const SizedMatmul& matmul
   matmul_.a_by_columns = false;
   matmul_.b_by_columns = false;
   const std::int64_t most = std::max(matmul.m, matmul.n) * SizeInBytes(matmul.factor);
-  zero_bytes_ = static_cast<std::size_t>((most + kAlignment - 1) / kAlignment * kAlignment);
+  zero_bytes_ = static_cast<std::size_t>(Aligned(most));
   matmul_.workspace.size -= static_cast<std::int64_t>(zero_bytes_);
 }
 
@@ -115,9 +126,8 @@ Result<std::shared_ptr<const LtMatmul>> LtMatmul::Make(std::shared_ptr<const Cub
                          std::to_string(matmul.workspace.size) + ".");
   }
   STOKER_RETURN_IF_ERROR(made->MakeDescriptors());
-  STOKER_TRY(made->aligned_, made->Ask(kAlignment));
-  const int size = std::min(SizeInBytes(matmul.factor), SizeInBytes(matmul.result));
-  STOKER_TRY(made->unaligned_, made->Ask(static_cast<std::uint32_t>(size)));
+  STOKER_TRY(made->aligned_, made->Ask(kAlignment, kAlignment));
+  STOKER_TRY(made->unaligned_, made->Ask(SizeInBytes(matmul.factor), SizeInBytes(matmul.result)));
   if (!made->aligned_) made->aligned_ = made->unaligned_;
   if (!made->aligned_) {
     return Unimplemented("cuBLASLt has no algorithm for " + made->Text() + ".");
@@ -172,7 +182,7 @@ Status LtMatmul::MakeDescriptors() {
   return MakeLayout(result, n, m, matmul_.d, &d_);
 }
 
-Result<std::optional<LtHeuristic>> LtMatmul::Ask(std::uint32_t alignment) const {
+Result<std::optional<LtHeuristic>> LtMatmul::Ask(int factor, int result) const {
   const CublasLtApi& api = lt_->api();
   LtPreference preference = nullptr;
   STOKER_RETURN_IF_ERROR(
@@ -188,12 +198,13 @@ Result<std::optional<LtHeuristic>> LtMatmul::Ask(std::uint32_t alignment) const 
   // Parts of a sum are added up in f32, not in the result's 16 bits.
   STOKER_RETURN_IF_ERROR(set(kLtPreferReductionSchemes, kLtReductionInComputeType));
   for (int i = 0; i < 4; ++i) {  // A, B, C, D.
+    const auto alignment = static_cast<std::uint32_t>(i < 2 ? factor : result);
     STOKER_RETURN_IF_ERROR(set(kLtPreferAlignmentA + i, alignment));
   }
   // Only how it is aligned is looked at.
   if (matmul_.bias) {
     STOKER_RETURN_IF_ERROR(
-        SetBias(reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(alignment))));
+        SetBias(reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(result))));
   }
   LtHeuristic best{};
   int found = 0;
@@ -218,6 +229,8 @@ std::string LtMatmul::Text() const {
 
 Status LtMatmul::Run(const Operands& operands, double alpha, double beta, CuStream stream) const {
   Operands at = operands;
+  const auto workspace = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at.workspace));
+  at.workspace += Aligned(workspace) - workspace;
   if (zero_bytes_ > 0) {
     const auto zeros = static_cast<CuPointer>(reinterpret_cast<std::uintptr_t>(at.workspace));
     STOKER_RETURN_IF_ERROR(lt_->context().Check(
@@ -232,7 +245,8 @@ Status LtMatmul::Run(const Operands& operands, double alpha, double beta, CuStre
        {at.a, at.b, at.c, static_cast<const std::byte*>(at.d), at.bias}) {
     bits |= reinterpret_cast<std::uintptr_t>(address);
   }
-  const std::optional<LtHeuristic>& how = bits % kAlignment == 0 ? aligned_ : unaligned_;
+  const std::optional<LtHeuristic>& how =
+      bits % std::uintptr_t{kAlignment} == 0 ? aligned_ : unaligned_;
   if (!how) {
     return Unimplemented("cuBLASLt has no algorithm for operands of " + Text() +
                          " that lie at no multiple of " + std::to_string(kAlignment) + " bytes.");

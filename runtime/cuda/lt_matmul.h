@@ -47,8 +47,9 @@ class LtMatmul {
   Status MakeDescriptors();
   Status MakeLayout(int type, std::int64_t rows, std::int64_t columns,
                     const MatmulMatrix<std::int64_t, SizedBuffer>& matrix, LtLayout* layout) const;
-  // The best for operands at multiples of `alignment` bytes; nothing where there is none.
-  Result<std::optional<LtHeuristic>> Ask(std::uint32_t alignment) const;
+  // The best for factors, and for what has the result's type, at multiples of so many bytes;
+  // nothing where there is none.
+  Result<std::optional<LtHeuristic>> Ask(int factor, int result) const;
   Status SetBias(const std::byte* bias) const;
   std::string Text() const;
 

@@ -1,5 +1,6 @@
 #include "tests/unit/runtime/cuda/fake_cublas_lt.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
@@ -304,10 +305,8 @@ FAKE cublasLtMatmulAlgoGetHeuristic(cublasLtContext*, Desc* desc, Layout* a, Lay
   matmul.c = *c;
   matmul.d = *d;
   if (!matmul.IsSound()) return kInvalidValue;
-  std::uint64_t alignment = preference->alignments[0];
-  for (const std::uint32_t other : preference->alignments) {
-    if (other != alignment) return kInvalidValue;
-  }
+  const std::uint64_t alignment =
+      *std::min_element(preference->alignments, preference->alignments + 4);
   if (alignment < state.least_alignment) return stoker::cuda::kLtNotSupported;
   results[0] = {};
   results[0].algorithm.data[0] = kAlgorithm;
@@ -348,7 +347,7 @@ FAKE cublasLtMatmul(cublasLtContext*, Desc* desc, const void* alpha, const void*
   if ((desc->epilogue & stoker::cuda::kLtEpilogueBias) != 0) {
     bits |= reinterpret_cast<std::uintptr_t>(desc->bias);
   }
-  const std::uintptr_t of_workspace = reinterpret_cast<std::uintptr_t>(workspace) % 16;
+  const std::uintptr_t of_workspace = reinterpret_cast<std::uintptr_t>(workspace) % 256;
   if (bits % algorithm->data[1] != 0 || of_workspace != 0) return kInvalidValue;
   {
     const std::lock_guard lock(mutex);

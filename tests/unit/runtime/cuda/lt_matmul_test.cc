@@ -255,7 +255,7 @@ TEST_F(LtMatmulTest, Ready_SumOfNothingInSmallWorkspace_NamesTheBytes) {
   SizedMatmul matmul = RandomMatmul(1, 2000, 3, 0, DType::kF32, DType::kF32);
   const Status status = Run(matmul);
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message, HasSubstr("a workspace of 8000 bytes; it has 4096"));
+  EXPECT_THAT(status.error().message, HasSubstr("a workspace of 8192 bytes; it has 4096"));
 }
 
 TEST_F(LtMatmulTest, Ready_SameSizes_ShareAnAlgorithmAcrossPlans) {
