@@ -56,8 +56,10 @@ class Pauses {
  public:
   virtual ~Pauses() = default;
 
-  // Pause number `pause`: all launches before it are done, none after it has begun, and `addresses`
-  // are those of the run, that of the arena among them. On the thread that called Run.
+  // Pause number `pause`: in the queue's order all launches before it come before what happens
+  // here, and none after it. Where work is done when it is given to the queue, they are done. What
+  // is put into a GPU's stream here is in that order. `addresses` are those of the run, that of the
+  // arena among them. On the thread that called Run.
   virtual Status At(std::size_t pause, std::span<std::byte* const> addresses) = 0;
 };
 
@@ -77,6 +79,13 @@ class Queue {
 
   // Until everything is done that was given to it.
   virtual Status Wait() = 0;
+
+  // In order with what else is given to it. `to` and `from` are addresses of the device, but those
+  // of CopyIn's source and CopyOut's destination, which are the processor's and must stay as they
+  // are until the queue has come so far.
+  virtual Status Copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual Status CopyIn(std::byte* to, const void* from, std::size_t bytes) = 0;
+  virtual Status CopyOut(void* to, const std::byte* from, std::size_t bytes) = 0;
 };
 
 }  // namespace stoker

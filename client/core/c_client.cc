@@ -133,6 +133,7 @@ std::string DescribeSetup(stoker_client& client) {
       {"error", ""},
       {"daemon_version", ""},
       {"compiler_epoch", ""},
+      {"target_kinds", json::array()},
       {"prepared_dir", client.prepared->options().folder},
       {"prepared_bytes", client.prepared->BytesKept()},
       {"prepared_limit_bytes", client.prepared->options().max_bytes},
@@ -151,6 +152,7 @@ std::string DescribeSetup(stoker_client& client) {
     setup["reachable"] = true;
     setup["daemon_version"] = hello->daemon_version;
     setup["compiler_epoch"] = hello->compiler_epoch;
+    setup["target_kinds"] = json::value_from(hello->target_kinds);
   } else {
     setup["error"] = hello.error().message;
   }
@@ -314,15 +316,6 @@ stoker_status* stoker_check_namespace(const char* name_space) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(name_space, "name_space"));
     return CheckNamespace(name_space);
-  });
-}
-
-stoker_status* stoker_host_target(char** text) {
-  return Guarded([&]() -> Status {
-    STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));
-    STOKER_TRY(const Target target, Target::Host());
-    *text = CopyText(target.ToString());
-    return Ok();
   });
 }
 

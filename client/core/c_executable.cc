@@ -14,6 +14,11 @@ struct stoker_executable {
 namespace stoker {
 namespace {
 
+// NULL: the cores.
+Result<JobDevice*> DeviceNamed(const char* name) {
+  return JobDevice::Named(name == nullptr ? "cpu" : name);
+}
+
 // Of text that may be NULL or empty: the default.
 Result<Numerics> NumericsOf(const char* text) {
   const std::string name = TextOrEmpty(text);
@@ -33,9 +38,14 @@ Result<CompileOptions> OptionsOf(const stoker_compile_options* options) {
   return result;
 }
 
+Result<JobDevice*> DeviceOf(const stoker_compile_options* options) {
+  return DeviceNamed(options == nullptr ? nullptr : options->device);
+}
+
 Result<Target> TargetOf(const stoker_compile_options* options) {
-  if (options == nullptr || options->target == nullptr) return Target::Host();
-  return Target::Parse(options->target);
+  if (options != nullptr && options->target != nullptr) return Target::Parse(options->target);
+  STOKER_TRY(JobDevice* const device, DeviceOf(options));
+  return device->device().target();
 }
 
 Result<ShapeSignature> FactsOf(const stoker_graph& graph, const stoker_compile_options* options) {
@@ -48,10 +58,10 @@ std::span<const T> SpanOf(const T* data, std::size_t count) {
   return {data, data == nullptr ? 0 : count};
 }
 
-Status Finish(const stoker_client& client, Obtained obtained, std::optional<Graph> verified_against,
-              stoker_executable** executable) {
-  STOKER_TRY(auto loaded, LoadedExecutable::Load(std::move(obtained), std::move(verified_against),
-                                                 client.prepared));
+Status Finish(const stoker_client& client, JobDevice& device, Obtained obtained,
+              std::optional<Graph> verified_against, stoker_executable** executable) {
+  STOKER_TRY(auto loaded, LoadedExecutable::Load(device, std::move(obtained),
+                                                 std::move(verified_against), client.prepared));
   *executable = new stoker_executable{std::move(loaded)};
   return Ok();
 }
@@ -71,6 +81,7 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
     STOKER_RETURN_IF_ERROR(RequireNonNull(graph, "graph"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_TRY(const CompileOptions compile_options, OptionsOf(options));
+    STOKER_TRY(JobDevice* const device, DeviceOf(options));
     STOKER_TRY(const Target target, TargetOf(options));
     STOKER_TRY(const ShapeSignature signature, FactsOf(*graph, options));
     DaemonClient::OnProgress on_progress;
@@ -84,7 +95,7 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
                                                           compile_options, on_progress));
     std::optional<Graph> verified_against;
     if (options != nullptr && options->verify != 0) verified_against = graph->graph;
-    return Finish(*client, std::move(obtained), std::move(verified_against), executable);
+    return Finish(*client, *device, std::move(obtained), std::move(verified_against), executable);
   });
 }
 
@@ -101,15 +112,16 @@ stoker_status* stoker_record_request(stoker_client* client, const stoker_graph* 
 }
 
 stoker_status* stoker_load(stoker_client* client, const char* request_key_hex, const char* numerics,
-                           stoker_executable** executable) {
+                           const char* device, stoker_executable** executable) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(client, "client"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(request_key_hex, "request_key_hex"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_TRY(const Digest key, Digest::FromHex(request_key_hex));
     STOKER_TRY(const Numerics wished, NumericsOf(numerics));
+    STOKER_TRY(JobDevice* const on, DeviceNamed(device));
     STOKER_TRY(Obtained obtained, client->session.Load(key, wished));
-    return Finish(*client, std::move(obtained), std::nullopt, executable);
+    return Finish(*client, *on, std::move(obtained), std::nullopt, executable);
   });
 }
 
@@ -129,17 +141,38 @@ void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn ca
                                               : std::make_unique<ForeignHost>(call, context));
 }
 
+stoker_status* stoker_device_target(const char* device, char** text) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));
+    STOKER_TRY(JobDevice* const named, DeviceNamed(device));
+    *text = CopyText(named->device().target().ToString());
+    return Ok();
+  });
+}
+
 void stoker_set_num_threads(int32_t threads) { SetNumThreads(threads); }
+
+stoker_status* stoker_set_device_allocator(stoker_allocate_fn allocate, stoker_free_fn free,
+                                           void* context) {
+  return Guarded([&]() -> Status {
+    if ((allocate == nullptr) != (free == nullptr)) {
+      return InvalidArgument("Arguments 'allocate' and 'free' are both NULL, or none is.");
+    }
+    SetGpuAllocator(allocate == nullptr ? std::nullopt
+                                        : std::optional(ForeignAllocator{allocate, free, context}));
+    return Ok();
+  });
+}
 
 uint64_t stoker_sample(const void* const* data, const size_t* sizes, size_t count) {
   return SampleOf(SpanOf(data, count), SpanOf(sizes, count));
 }
 
 stoker_status* stoker_executable_bind(stoker_executable* executable, const void* const* data,
-                                      const int64_t* versions, size_t count) {
+                                      const int64_t* versions, size_t count, void* stream) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
-    return executable->loaded->Bind(SpanOf(data, count), SpanOf(versions, count));
+    return executable->loaded->Bind(SpanOf(data, count), SpanOf(versions, count), stream);
   });
 }
 
@@ -153,22 +186,23 @@ int64_t stoker_executable_repairs(const stoker_executable* executable) {
 
 stoker_status* stoker_executable_run(stoker_executable* executable, const void* const* inputs,
                                      size_t num_inputs, const int64_t* dims, size_t num_dims,
-                                     void* const* outputs, size_t num_outputs) {
+                                     void* const* outputs, size_t num_outputs, void* stream) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     return executable->loaded->Run(SpanOf(inputs, num_inputs), SpanOf(dims, num_dims),
-                                   SpanOf(outputs, num_outputs));
+                                   SpanOf(outputs, num_outputs), stream);
   });
 }
 
 stoker_status* stoker_executable_profile(stoker_executable* executable, const void* const* inputs,
                                          size_t num_inputs, const int64_t* dims, size_t num_dims,
-                                         void* const* outputs, size_t num_outputs, char** json) {
+                                         void* const* outputs, size_t num_outputs, void* stream,
+                                         char** json) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_TRY(const std::string text,
                executable->loaded->ProfileJson(SpanOf(inputs, num_inputs), SpanOf(dims, num_dims),
-                                               SpanOf(outputs, num_outputs)));
+                                               SpanOf(outputs, num_outputs), stream));
     *json = CopyText(text);
     return Ok();
   });

@@ -37,30 +37,35 @@ Status ForeignHost::Call(std::size_t call, std::span<const void* const> operands
   return FailedPrecondition("The host framework failed in host call " + std::to_string(call) + ".");
 }
 
-Status InterpretHostCall(const Graph& graph, const LaunchPlan& plan, Host& host, const Node& node,
-                         std::span<const InterpreterTensor* const> operands,
-                         std::span<InterpreterTensor> results) {
+Status InterpretedHost::Call(const Node& node, std::span<const InterpreterTensor* const> operands,
+                             std::span<InterpreterTensor> results) const {
   const std::optional<std::size_t> call = CallOf(graph, plan, node);
   if (!call) {
     return Internal("The plan has no host call of '" + node.attributes.String(AttrName::kTarget) +
                     "' of these types.");
   }
-  std::vector<std::string> read;
-  std::vector<std::string> written;
-  std::vector<std::int64_t> sizes;
-  for (const InterpreterTensor* operand : operands) {
-    read.push_back(operand->ToBytes());
-    sizes.insert(sizes.end(), operand->shape.begin(), operand->shape.end());
-  }
-  for (const InterpreterTensor& result : results) {
-    written.push_back(result.ToBytes());
-    sizes.insert(sizes.end(), result.shape.begin(), result.shape.end());
-  }
+  std::vector<DeviceMemory> memory;
   std::vector<const void*> from;
   std::vector<void*> to;
-  for (const std::string& bytes : read) from.push_back(bytes.data());
-  for (std::string& bytes : written) to.push_back(bytes.data());
+  std::vector<std::int64_t> sizes;
+  for (const InterpreterTensor* operand : operands) {
+    STOKER_TRY(memory.emplace_back(), device.AllocateWith(operand->ToBytes()));
+    from.push_back(memory.back().data());
+    sizes.insert(sizes.end(), operand->shape.begin(), operand->shape.end());
+  }
+  std::vector<std::string> written;
+  for (const InterpreterTensor& result : results) {
+    written.push_back(result.ToBytes());
+    STOKER_TRY(memory.emplace_back(), device.AllocateWith(written.back()));
+    to.push_back(memory.back().data());
+    sizes.insert(sizes.end(), result.shape.begin(), result.shape.end());
+  }
   STOKER_RETURN_IF_ERROR(host.Call(*call, from, to, sizes));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    STOKER_RETURN_IF_ERROR(
+        queue.CopyOut(written[i].data(), static_cast<const std::byte*>(to[i]), written[i].size()));
+  }
+  STOKER_RETURN_IF_ERROR(queue.Wait());
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i] = InterpreterTensor::FromBytes(results[i].dtype, results[i].shape, written[i]);
   }

@@ -9,7 +9,9 @@
 #include "protocol/artifact/launch_plan.h"
 #include "protocol/base/result.h"
 #include "protocol/graph/interpreter.h"
+#include "runtime/device.h"
 #include "runtime/host.h"
+#include "runtime/queue.h"
 #include "stoker/stoker.h"
 
 namespace stoker {
@@ -27,10 +29,18 @@ class ForeignHost final : public Host {
   void* const context_;
 };
 
-// What InterpretOptions::extern_call asks for: `graph`'s node as a host call of `plan`, which was
-// compiled from the graph. Calls of one target and one type are the same.
-Status InterpretHostCall(const Graph& graph, const LaunchPlan& plan, Host& host, const Node& node,
-                         std::span<const InterpreterTensor* const> operands,
-                         std::span<InterpreterTensor> results);
+// Runs the host calls of `plan` on a device, for an interpreter.
+struct InterpretedHost {
+  const Graph& graph;  // What the plan was compiled from.
+  const LaunchPlan& plan;
+  Host& host;
+  Device& device;
+  Queue& queue;  // The device's, and where the host's own work goes.
+
+  // What InterpretOptions::extern_call asks for: the graph's node as a host call of the plan. Calls
+  // of one target and one type are the same.
+  Status Call(const Node& node, std::span<const InterpreterTensor* const> operands,
+              std::span<InterpreterTensor> results) const;
+};
 
 }  // namespace stoker

@@ -1,10 +1,8 @@
 #include "client/core/loaded_executable.h"
 
 #include <algorithm>
-#include <atomic>
 #include <boost/json.hpp>
 #include <chrono>
-#include <cstring>
 #include <iterator>
 
 #include "client/core/host_calls.h"
@@ -18,8 +16,6 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-std::atomic<int> g_num_threads{0};
-
 std::int64_t Product(const std::vector<std::int64_t>& sizes) {
   std::int64_t product = 1;
   for (std::int64_t size : sizes) product *= size;
@@ -32,50 +28,40 @@ json::array TypesOf(const std::vector<HostTensor>& tensors) {
   return types;
 }
 
-InterpreterTensor TensorOf(const TensorType& type, const std::vector<std::int64_t>& sizes,
-                           const void* data) {
-  const auto bytes = static_cast<std::size_t>(Product(sizes) * SizeInBytes(type.dtype));
-  return InterpreterTensor::FromBytes(type.dtype, sizes, {static_cast<const char*>(data), bytes});
+// What lies at `data` of the queue's device once that has come so far, which is waited for.
+Result<InterpreterTensor> TensorOf(const TensorType& type, const std::vector<std::int64_t>& sizes,
+                                   const void* data, Queue& queue) {
+  std::string bytes(static_cast<std::size_t>(Product(sizes) * SizeInBytes(type.dtype)), '\0');
+  STOKER_RETURN_IF_ERROR(
+      queue.CopyOut(bytes.data(), static_cast<const std::byte*>(data), bytes.size()));
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return InterpreterTensor::FromBytes(type.dtype, sizes, bytes);
 }
 
 }  // namespace
 
-Result<cpu::Device*> ProcessDevice() {
-  // Never destroyed: executables may be freed while the process's static objects go away.
-  static Result<cpu::Device*>* const device = [] {
-    auto created = cpu::Device::Create();
-    return created.ok() ? new Result<cpu::Device*>(std::move(created).value().release())
-                        : new Result<cpu::Device*>(created.error());
-  }();
-  return *device;
-}
-
-void SetNumThreads(int threads) { g_num_threads.store(threads, std::memory_order_relaxed); }
-int NumThreads() { return g_num_threads.load(std::memory_order_relaxed); }
-
 Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
-    Obtained obtained, std::optional<Graph> verified_against,
+    JobDevice& device, Obtained obtained, std::optional<Graph> verified_against,
     std::shared_ptr<PreparedStore> prepared) {
   const Clock::time_point start = Clock::now();
-  std::unique_ptr<LoadedExecutable> loaded(new LoadedExecutable);
-  STOKER_TRY(loaded->device_, ProcessDevice());
+  std::unique_ptr<LoadedExecutable> loaded(new LoadedExecutable(device));
   const ArtifactBundle& bundle = *obtained.bundle;
   STOKER_TRY(loaded->executable_,
              Executable::Load(
-                 *loaded->device_, bundle.artifact_bytes, obtained.request_key,
+                 device.device(), bundle.artifact_bytes, obtained.request_key,
                  [&bundle](const Digest& blob) -> Result<std::string> {
                    const auto it = bundle.blobs.find(blob);
                    if (it != bundle.blobs.end()) return *it->second;
                    return NotFound("Blob " + blob.ToHex() + " did not arrive.");
                  },
-                 std::move(prepared)));
+                 device.KeepsPrepared() ? std::move(prepared) : nullptr));
   const LaunchPlan& plan = loaded->executable_->plan();
   for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
     if (plan.input_roles[i] == InputRole::kParameter) loaded->parameter_inputs_.push_back(i);
     loaded->is_static_ &= plan.inputs[i].shape.IsStatic();
   }
   if (loaded->parameter_inputs_.empty()) {
-    STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}));
+    STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}, nullptr));
   }
   if (verified_against) loaded->verification_ = Verification::kPending;
   loaded->verified_against_ = std::move(verified_against);
@@ -103,12 +89,13 @@ Result<LoadedExecutable::Geometry> LoadedExecutable::GeometryOf(
     }
     geometry.sizes.push_back(std::move(sizes));
     geometry.strides.push_back(std::move(strides));
+    geometry.bytes.push_back(stride * SizeInBytes(type.dtype));
   }
   return geometry;
 }
 
 Status LoadedExecutable::Bind(std::span<const void* const> data,
-                              std::span<const std::int64_t> versions) {
+                              std::span<const std::int64_t> versions, void* stream) {
   if (data.size() != parameter_inputs_.size()) {
     return InvalidArgument(std::to_string(data.size()) + " parameters are given; the graph has " +
                            std::to_string(parameter_inputs_.size()) + ".");
@@ -117,8 +104,8 @@ Status LoadedExecutable::Bind(std::span<const void* const> data,
   for (std::size_t i = 0; i < data.size(); ++i) {
     parameters_[i] = {data[i], static_cast<std::uint64_t>(versions[i])};
   }
-  cpu::Queue queue(*device_, NumThreads());
-  return executable_->BindParameters(parameters_, queue, &binding_);
+  CallQueue queue(device_, stream);
+  return executable_->BindParameters(parameters_, *queue, &binding_);
 }
 
 void LoadedExecutable::Unbind() {
@@ -126,7 +113,7 @@ void LoadedExecutable::Unbind() {
   if (!parameter_inputs_.empty()) binding_.reset();
 }
 
-Result<std::shared_ptr<const Binding>> LoadedExecutable::CurrentBinding() {
+Result<std::shared_ptr<const Binding>> LoadedExecutable::CurrentBinding(Queue& queue) {
   const std::lock_guard lock(binding_mutex_);
   if (binding_ == nullptr) return FailedPrecondition("The parameters could not be bound again.");
   if (const auto changed = binding_->prepared->Changed()) {
@@ -134,7 +121,6 @@ Result<std::shared_ptr<const Binding>> LoadedExecutable::CurrentBinding() {
     ++repairs_;
   }
   if (binding_->prepared->IsStale()) {
-    cpu::Queue queue(*device_, NumThreads());
     STOKER_RETURN_IF_ERROR(executable_->BindParameters(parameters_, queue, &binding_));
   }
   return binding_;
@@ -145,7 +131,7 @@ std::int64_t LoadedExecutable::Frame::Bytes() const {
   std::size_t bytes = inputs.size() * 256;
   if (plan != nullptr) {
     // A launch as it is sized and as it is run, with some ten operands and dims.
-    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedLaunch) + 10 * sizeof(SizedBuffer));
+    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedWork) + 10 * sizeof(SizedBuffer));
   }
   return static_cast<std::int64_t>(bytes);
 }
@@ -219,6 +205,7 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
     return FailedPrecondition(
         "A guard does not hold: " + executable_->guards().Explain(frame->views).value_or("") + ".");
   }
+  STOKER_RETURN_IF_ERROR(CheckUpdated(*frame));
   if (frame->plan == nullptr) {
     STOKER_TRY(frame->plan, executable_->PlanFor(frame->views));
   }
@@ -226,38 +213,91 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
 }
 
 Status LoadedExecutable::Run(std::span<const void* const> inputs,
-                             std::span<const std::int64_t> symbols,
-                             std::span<void* const> outputs) {
+                             std::span<const std::int64_t> symbols, std::span<void* const> outputs,
+                             void* stream) {
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
-  STOKER_TRY(const auto binding, CurrentBinding());
-  cpu::Queue queue(*device_, NumThreads());
+  CallQueue queue(device_, stream);
+  STOKER_TRY(const auto binding, CurrentBinding(*queue));
+  const bool verifies = Verifies();
+  KeptInputs kept;
+  if (verifies) {
+    STOKER_TRY(kept, KeepUpdated(*frame, *queue));
+  }
   STOKER_RETURN_IF_ERROR(
-      executable_->Run(*frame->plan, *binding, {frame->inputs, outputs}, queue, host_.get()));
-  STOKER_RETURN_IF_ERROR(queue.Wait());
-  CopyInputsThatAreOutputs(*frame, outputs);
-  if (Verifies()) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs));
+      executable_->Run(*frame->plan, *binding, {frame->inputs, outputs}, *queue, host_.get()));
+  STOKER_RETURN_IF_ERROR(CopyInputsThatAreOutputs(*frame, outputs, *queue));
+  if (verifies) STOKER_RETURN_IF_ERROR(Verify(*frame, kept, outputs, *queue));
   ReturnFrame(std::move(frame));
   return Ok();
 }
 
-void LoadedExecutable::CopyInputsThatAreOutputs(const Frame& frame,
-                                                std::span<void* const> outputs) const {
+Status LoadedExecutable::CopyInputsThatAreOutputs(const Frame& frame,
+                                                  std::span<void* const> outputs,
+                                                  Queue& queue) const {
   const LaunchPlan& plan = executable_->plan();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (plan.outputs[i].same_as_input < 0 || outputs[i] == nullptr) continue;
     const auto source = static_cast<std::size_t>(plan.outputs[i].same_as_input);
-    const std::int64_t bytes =
-        Product(frame.geometry.sizes[source]) * SizeInBytes(plan.inputs[source].dtype);
-    if (bytes != 0) {
-      std::memcpy(outputs[i], frame.inputs[source], static_cast<std::size_t>(bytes));
-    }
+    STOKER_RETURN_IF_ERROR(queue.Copy(static_cast<std::byte*>(outputs[i]),
+                                      static_cast<const std::byte*>(frame.inputs[source]),
+                                      static_cast<std::size_t>(frame.geometry.bytes[source])));
   }
+  return Ok();
 }
 
-Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outputs) {
+Status LoadedExecutable::CheckUpdated(const Frame& frame) const {
+  const auto begin_of = [&](std::size_t input) {
+    return reinterpret_cast<std::uintptr_t>(frame.inputs[input]);
+  };
+  const auto end_of = [&](std::size_t input) {
+    return begin_of(input) + static_cast<std::uintptr_t>(frame.geometry.bytes[input]);
+  };
+  for (const OutputSpec& output : executable_->plan().outputs) {
+    if (output.updates_input < 0) continue;
+    const auto updated = static_cast<std::size_t>(output.updates_input);
+    for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
+      if (i == updated || begin_of(i) >= end_of(updated) || begin_of(updated) >= end_of(i))
+        continue;
+      return FailedPrecondition("Input " + std::to_string(updated) +
+                                ", which the call updates, shares memory with input " +
+                                std::to_string(i) + ".");
+    }
+  }
+  return Ok();
+}
+
+Result<LoadedExecutable::KeptInputs> LoadedExecutable::KeepUpdated(const Frame& frame,
+                                                                   Queue& queue) const {
+  KeptInputs kept(frame.inputs.size());
+  for (const OutputSpec& output : executable_->plan().outputs) {
+    if (output.updates_input < 0) continue;
+    const auto input = static_cast<std::size_t>(output.updates_input);
+    kept[input].resize(static_cast<std::size_t>(frame.geometry.bytes[input]));
+    STOKER_RETURN_IF_ERROR(queue.CopyOut(kept[input].data(),
+                                         static_cast<const std::byte*>(frame.inputs[input]),
+                                         kept[input].size()));
+  }
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return kept;
+}
+
+Status LoadedExecutable::RestoreUpdated(const Frame& frame, const KeptInputs& kept,
+                                        Queue& queue) const {
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i].empty()) continue;
+    STOKER_RETURN_IF_ERROR(queue.CopyIn(static_cast<std::byte*>(const_cast<void*>(frame.inputs[i])),
+                                        kept[i].data(), kept[i].size()));
+  }
+  return queue.Wait();
+}
+
+Status LoadedExecutable::Verify(const Frame& frame, const KeptInputs& kept,
+                                std::span<void* const> outputs, Queue& queue) {
   const std::lock_guard lock(verify_mutex_);
   if (!verified_against_) return Ok();
-  if (Status status = CompareWithInterpreter(*verified_against_, frame, outputs); !status.ok()) {
+  if (Status status = CompareWithInterpreter(*verified_against_, frame, kept, outputs, queue);
+      !status.ok()) {
+    STOKER_RETURN_IF_ERROR(RestoreUpdated(frame, kept, queue));
     verification_ = Verification::kRefused;
     return status.error().WithContext("Verification refuses artifact " +
                                       obtained_.request_key.ToHex());
@@ -268,24 +308,35 @@ Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outpu
 }
 
 Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame& frame,
-                                                std::span<void* const> outputs) const {
+                                                const KeptInputs& kept,
+                                                std::span<void* const> outputs,
+                                                Queue& queue) const {
   std::vector<InterpreterTensor> inputs;
   const LaunchPlan& plan = executable_->plan();
   for (std::size_t i = 0; i < frame.views.size(); ++i) {
     const auto sizes = frame.views[i].sizes;
-    inputs.push_back(TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, frame.views[i].data));
+    if (kept[i].empty()) {
+      STOKER_TRY(inputs.emplace_back(), TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()},
+                                                 frame.views[i].data, queue));
+    } else {
+      inputs.push_back(InterpreterTensor::FromBytes(plan.inputs[i].dtype,
+                                                    {sizes.begin(), sizes.end()}, kept[i]));
+    }
   }
   InterpretOptions options;
   if (host_ != nullptr) {
     options.extern_call = [&](const Node& node, auto operands, auto results) {
-      return InterpretHostCall(graph, plan, *host_, node, operands, results);
+      return InterpretedHost{graph, plan, *host_, device_.device(), queue}.Call(node, operands,
+                                                                                results);
     };
   }
   STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs, options));
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (outputs[i] == nullptr) continue;  // The input itself.
-    const InterpreterTensor actual =
-        TensorOf(plan.outputs[i].type, frame.plan->sizes.output_sizes[i], outputs[i]);
+    const std::int32_t updated = plan.outputs[i].updates_input;
+    const void* data = updated >= 0 ? frame.inputs[static_cast<std::size_t>(updated)] : outputs[i];
+    if (data == nullptr) continue;  // The input itself.
+    STOKER_TRY(const InterpreterTensor actual,
+               TensorOf(plan.outputs[i].type, frame.plan->sizes.output_sizes[i], data, queue));
     STOKER_RETURN_IF_ERROR(VerifyOutput(i, actual, expected[i], obtained_.numerics));
   }
   return Ok();
@@ -312,14 +363,14 @@ std::string_view LoadedExecutable::VerificationText() const {
 
 Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> inputs,
                                                   std::span<const std::int64_t> symbols,
-                                                  std::span<void* const> outputs) {
+                                                  std::span<void* const> outputs, void* stream) {
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
-  STOKER_TRY(const auto binding, CurrentBinding());
-  cpu::Queue queue(*device_, NumThreads());
+  CallQueue queue(device_, stream);
+  STOKER_TRY(const auto binding, CurrentBinding(*queue));
   STOKER_TRY(
       const auto profile,
-      executable_->Profile(*frame->plan, *binding, {frame->inputs, outputs}, queue, host_.get()));
-  CopyInputsThatAreOutputs(*frame, outputs);
+      executable_->Profile(*frame->plan, *binding, {frame->inputs, outputs}, *queue, host_.get()));
+  STOKER_RETURN_IF_ERROR(CopyInputsThatAreOutputs(*frame, outputs, *queue));
   json::array steps;
   for (const StepProfile& step : profile) {
     const json::value kernel = step.kernel ? json::value(*step.kernel) : json::value(nullptr);
@@ -349,7 +400,9 @@ std::string LoadedExecutable::DescribeJson() const {
   }
   json::array outputs;
   for (const OutputSpec& output : artifact.plan.outputs) {
-    outputs.push_back({{"type", output.type.ToString()}, {"same_as_input", output.same_as_input}});
+    outputs.push_back({{"type", output.type.ToString()},
+                       {"same_as_input", output.same_as_input},
+                       {"updates_input", output.updates_input}});
   }
   std::size_t launches = 0;
   json::array host_calls;
@@ -363,6 +416,7 @@ std::string LoadedExecutable::DescribeJson() const {
     }
   }
   return json::serialize(json::object{{"request_key", obtained_.request_key.ToHex()},
+                                      {"device", device_.name()},
                                       {"source", obtained_.source},
                                       {"miss_reason", obtained_.miss_reason},
                                       {"reads_numerics", obtained_.reads_numerics},

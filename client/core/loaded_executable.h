@@ -1,4 +1,4 @@
-// LoadedExecutable: an artifact on this process's device with the current binding of its
+// LoadedExecutable: an artifact on one of this process's devices with the current binding of its
 // parameters. What a stoker_executable is.
 #pragma once
 
@@ -12,49 +12,46 @@
 #include <string_view>
 #include <vector>
 
+#include "client/core/job_device.h"
 #include "client/core/session.h"
 #include "protocol/graph/graph.h"
-#include "runtime/cpu/device.h"
-#include "runtime/cpu/queue.h"
 #include "runtime/executable.h"
 #include "runtime/host.h"
 
 namespace stoker {
 
-// The one device of this process and the number of threads the job computes with: shared by all
-// clients, because cores are.
-Result<cpu::Device*> ProcessDevice();
-void SetNumThreads(int threads);
-int NumThreads();
-
 class LoadedExecutable {
  public:
   // `verified_against`: the graph whose interpretation calls are compared with until one is right.
-  // `prepared`: where the parameters may be found packed; may be null.
-  static Result<std::unique_ptr<LoadedExecutable>> Load(Obtained obtained,
+  // `prepared`: where the parameters may be found packed, on cores; may be null.
+  static Result<std::unique_ptr<LoadedExecutable>> Load(JobDevice& device, Obtained obtained,
                                                         std::optional<Graph> verified_against,
                                                         std::shared_ptr<PreparedStore> prepared);
 
   // Runs the plan's host calls, from now on; null: nobody does. Not for concurrent use with Run.
   void SetHost(std::unique_ptr<Host> host) { host_ = std::move(host); }
-  Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions);
+  // `stream`, here and below: see CallQueue.
+  Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions,
+              void* stream);
   void Unbind();
   // Inputs of parameters may be null. Not for concurrent use with Bind. Parameters that were found
-  // to hold something else under the same version are prepared again first.
+  // to hold something else under the same version are prepared again first. On a GPU the outputs
+  // are there when the stream has come so far; a run that is verified waits for that.
   Status Run(std::span<const void* const> inputs, std::span<const std::int64_t> symbols,
-             std::span<void* const> outputs);
+             std::span<void* const> outputs, void* stream);
   Result<std::string> ProfileJson(std::span<const void* const> inputs,
                                   std::span<const std::int64_t> symbols,
-                                  std::span<void* const> outputs);
+                                  std::span<void* const> outputs, void* stream);
   std::string DescribeJson() const;
   // How often Run found that.
   std::int64_t repairs() const { return repairs_.load(std::memory_order_relaxed); }
 
  private:
-  // Sizes and row-major strides of every input for one set of symbol values.
+  // Sizes, row-major strides and bytes of every input for one set of symbol values.
   struct Geometry {
     std::vector<std::vector<std::int64_t>> sizes;
     std::vector<std::vector<std::int64_t>> strides;
+    std::vector<std::int64_t> bytes;
   };
   // What one call needs beside its addresses, kept for the next one with the same symbol values, so
   // that a warm call allocates nothing.
@@ -70,14 +67,14 @@ class LoadedExecutable {
   // one is.
   static constexpr std::int64_t kMaxFrameBytes = std::int64_t{48} << 20;
 
-  LoadedExecutable() = default;
+  explicit LoadedExecutable(JobDevice& device) : device_(device) {}
   enum class Verification : std::uint8_t { kNone, kPending, kVerified, kRefused };
 
   std::string_view PreparedFrom() const;  // file, parameters; empty: there is nothing yet.
   bool Verifies() const;                  // Until a call has been as the interpreter says.
   std::string_view VerificationText() const;
   // The binding for one call.
-  Result<std::shared_ptr<const Binding>> CurrentBinding();
+  Result<std::shared_ptr<const Binding>> CurrentBinding(Queue& queue);
   Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
   Result<std::unique_ptr<Frame>> TakeFrame(std::span<const std::int64_t> symbols);
   void ReturnFrame(std::unique_ptr<Frame> frame);
@@ -85,15 +82,25 @@ class LoadedExecutable {
   Result<std::unique_ptr<Frame>> Prepare(std::span<const void* const> inputs,
                                          std::span<const std::int64_t> symbols,
                                          std::span<void* const> outputs);
+  // FailedPrecondition where an input that the call updates shares memory with another one.
+  Status CheckUpdated(const Frame& frame) const;
   // No kernel writes an output that is an input as it stands.
-  void CopyInputsThatAreOutputs(const Frame& frame, std::span<void* const> outputs) const;
-  Status Verify(const Frame& frame, std::span<void* const> outputs);
-  Status CompareWithInterpreter(const Graph& graph, const Frame& frame,
-                                std::span<void* const> outputs) const;
+  Status CopyInputsThatAreOutputs(const Frame& frame, std::span<void* const> outputs,
+                                  Queue& queue) const;
+  // Per input: its bytes, of those that the call updates, while calls are verified.
+  using KeptInputs = std::vector<std::string>;
+  Result<KeptInputs> KeepUpdated(const Frame& frame, Queue& queue) const;
+  // Waits. The updated inputs hold again what was kept.
+  Status RestoreUpdated(const Frame& frame, const KeptInputs& kept, Queue& queue) const;
+  // When it fails, the updated inputs have been restored.
+  Status Verify(const Frame& frame, const KeptInputs& kept, std::span<void* const> outputs,
+                Queue& queue);
+  Status CompareWithInterpreter(const Graph& graph, const Frame& frame, const KeptInputs& kept,
+                                std::span<void* const> outputs, Queue& queue) const;
 
   Obtained obtained_;
   double load_seconds_ = 0;
-  cpu::Device* device_ = nullptr;
+  JobDevice& device_;
   std::unique_ptr<Executable> executable_;
   std::unique_ptr<Host> host_;  // May be null.
   mutable std::mutex binding_mutex_;

@@ -23,6 +23,13 @@ class Queue final : public stoker::Queue {
   Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
              std::vector<double>* seconds) override;
   Status Wait() override { return Ok(); }
+  Status Copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    return CopyOut(to, from, bytes);
+  }
+  Status CopyIn(std::byte* to, const void* from, std::size_t bytes) override {
+    return CopyOut(to, static_cast<const std::byte*>(from), bytes);
+  }
+  Status CopyOut(void* to, const std::byte* from, std::size_t bytes) override;
 
   // Threads for so many independent pieces of work, one of which needs none but this. For as long
   // as something is computed: a queue that waits for its caller holds no workers.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/launch_list.h"
 #include "runtime/queue.h"
 
 namespace stoker::cuda {
@@ -19,18 +20,18 @@ class Queue final : public stoker::Queue {
   // On the caller's, which must outlive it: a CUstream or cudaStream_t of the device's primary
   // context.
   Queue(const Device& device, void* stream);
-  // What was given to it still runs; its arena is given back after that.
+  // What was given to it still runs.
   ~Queue() override;
 
-  // The arena stays with the queue until a larger one is needed. A pause waits for the stream.
+  // The arena is the run's own, of the device's CallMemory. Nothing is waited for: what happens at
+  // a pause is in order with the launches if it goes to the same stream.
   Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
              std::vector<double>* seconds) override;
   Status Wait() override;
 
-  // Host memory must stay as it is until the queue has come so far.
-  Status CopyIn(std::byte* to, const void* from, std::size_t bytes);
-  Status CopyOut(void* to, const std::byte* from, std::size_t bytes);
-  Status Copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  Status CopyIn(std::byte* to, const void* from, std::size_t bytes) override;
+  Status CopyOut(void* to, const std::byte* from, std::size_t bytes) override;
+  Status Copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
   Status Fill(std::byte* to, std::uint8_t byte, std::size_t bytes);
 
   // A mark in the queue, and the time between two of them once Wait has returned.
@@ -51,15 +52,13 @@ class Queue final : public stoker::Queue {
   Result<double> SecondsBetween(const Mark& from, const Mark& to) const;
 
  private:
-  Status Reserve(std::int64_t bytes);
-  Status GiveBackArena();
+  Status RunLaunches(const LaunchList& list, std::span<std::byte* const> addresses, Pauses* pauses,
+                     std::vector<double>* seconds);
 
+  const Device& device_;
   const std::shared_ptr<const Context> context_;
   CuStream stream_ = nullptr;
   bool owns_stream_ = false;
-  CuPointer arena_ = 0;
-  std::int64_t arena_bytes_ = 0;
-  std::uint64_t last_user_ = 0;
 };
 
 }  // namespace stoker::cuda

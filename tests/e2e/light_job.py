@@ -38,7 +38,7 @@ def run(handle, arrays, output):
     lib = library.load()
     pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
     results = (ctypes.c_void_p * 1)(output.ctypes.data)
-    library.check(lib.stoker_executable_run(handle, pointers, len(arrays), None, 0, results, 1))
+    library.check(lib.stoker_executable_run(handle, pointers, len(arrays), None, 0, results, 1, None))
 
 
 def compile_for(target, text):

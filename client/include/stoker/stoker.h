@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define STOKER_ABI_VERSION 4
+#define STOKER_ABI_VERSION 5
 STOKER_API uint32_t stoker_abi_version(void);
 STOKER_API const char* stoker_version(void); /* "0.1.0" */
 
@@ -169,8 +169,10 @@ STOKER_API stoker_status* stoker_client_stop(stoker_client* client);
 STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, char** text);
 /* INVALID_ARGUMENT, with the rule: no namespace has this name. */
 STOKER_API stoker_status* stoker_check_namespace(const char* name_space);
-/* What artifacts are compiled for on this machine. Asks nobody. */
-STOKER_API stoker_status* stoker_host_target(char** text);
+/* What artifacts are compiled for on a device of this process: "cpu" (NULL too), or "cuda:0", as
+ * the CUDA driver counts. Asks nobody. UNAVAILABLE where there is no driver or no such GPU,
+ * FAILED_PRECONDITION where the driver is too old, with the reason. */
+STOKER_API stoker_status* stoker_device_target(const char* device, char** text);
 /* {"url", "tls", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
  * "compiler_epoch", "client_version", "target", "target_error"}: never fails on a broken setup,
  * it describes it; never starts a daemon. "tls" is empty where the URL is not https://. */
@@ -275,11 +277,14 @@ typedef struct stoker_compile_options {
   /* The first call runs beside the reference interpreter, as long as that takes. One that differs
    * by more than rounding explains fails with INTERNAL, and so does every later one that does. */
   int32_t verify;
-  const char* target; /* NULL: this machine */
+  const char* target; /* NULL: that of the device */
   /* Facts about the graph's symbols, "s0:min=2,max=512,div=8,hint=128;s1:..."; NULL: none. */
   const char* symbols;
   stoker_progress_fn progress; /* called from the calling thread; NULL: none */
   void* progress_context;
+  /* Where the executable runs, "cpu" or "cuda:0"; NULL: "cpu". Neither a request nor an artifact
+   * knows a number: one compile serves all GPUs of a kind. */
+  const char* device;
 } stoker_compile_options;
 
 /* Looks up (memory, then daemon), compiles on a miss, loads. Blocks. */
@@ -292,35 +297,51 @@ STOKER_API stoker_status* stoker_record_request(stoker_client* client, const sto
                                                 const stoker_compile_options* options);
 /* As stoker_compile, from a request key alone: NOT_FOUND when no tier has it. `numerics`: what the
  * caller would compile with now, for its manifest (below), which may be compiled for processors
- * that read it; NULL: highest. */
+ * that read it; NULL: highest. `device`: where it runs; NULL: "cpu". */
 STOKER_API stoker_status* stoker_load(stoker_client* client, const char* request_key_hex,
-                                      const char* numerics, stoker_executable** executable);
+                                      const char* numerics, const char* device,
+                                      stoker_executable** executable);
 STOKER_API void stoker_executable_free(stoker_executable* executable);
 
-/* JSON about how the executable came to be: {"request_key", "source": "memory"|"disk"|"shared"|
- * "compiled"|"joined", "miss_reason", "reads_numerics" (other numerics are another request),
- * "lookup_s", "compile_s", "load_s", "recorded_compile_s",
- * "kernels_unique", "launches", "prepare_launches", "arena_bytes", "prepared_bytes",
- * "prepared_from", "repairs", "repaired_parameter",
- * "verification": ""|"pending"|"verified"|"refused", "host_calls": [{"target", "operands",
- * "results"}], "inputs": [...], "outputs": [...]}. */
+/* JSON about how the executable came to be: {"request_key", "device", "source":
+ * "memory"|"disk"|"shared"| "compiled"|"joined", "miss_reason", "reads_numerics" (other numerics
+ * are another request), "lookup_s", "compile_s", "load_s", "recorded_compile_s", "kernels_unique",
+ * "launches", "prepare_launches", "arena_bytes", "prepared_bytes", "prepared_from", "repairs",
+ * "repaired_parameter", "verification": ""|"pending"|"verified"|"refused", "host_calls":
+ * [{"target", "operands", "results"}], "inputs": [...], "outputs": [...]}. */
 STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* executable,
                                                      char** json);
 
-/* --- Run ---------------------------------------------------------------------------------- */
+/* --- Run ------------------------------------------------------------------------------------
+ *
+ * On a GPU every address is one of its memory, and `stream` a CUstream or cudaStream_t of its
+ * primary context (the one that the CUDA runtime and PyTorch use), in whose order all work is done;
+ * NULL: the legacy default stream. Functions return before the work is done, and none waits for it
+ * but one that says so. On a CPU `stream` is not looked at, and the work is done on return. */
 
 /* Number of threads the calling process computes with, from now on; 0: all it may use. */
 STOKER_API void stoker_set_num_threads(int32_t threads);
+
+/* Where calls on GPUs, "cuda:ORDINAL", have memory from that they work in: taken before and given
+ * back after what they do on `stream`, in its order, as an allocator that caches by streams wants
+ * it. At least 64-byte aligned; NULL: there is none left, and the call fails with
+ * RESOURCE_EXHAUSTED. Called on the threads of calls; throws nothing. */
+typedef void* (*stoker_allocate_fn)(void* context, int32_t ordinal, size_t bytes, void* stream);
+typedef void (*stoker_free_fn)(void* context, int32_t ordinal, void* memory, void* stream);
+/* For the whole process, from now on; both NULL: the CUDA driver's, from a pool that keeps what it
+ * has. Memory is given back to the allocator that it is of. */
+STOKER_API stoker_status* stoker_set_device_allocator(stoker_allocate_fn allocate,
+                                                      stoker_free_fn free, void* context);
 
 /* The parameters of the graph (its inputs with role parameter), in input order. (data[i],
  * versions[i]) names a content in the whole process: when the content of `data[i]` changes, give a
  * version that no executable was given for that address. What depends on parameters alone is
  * computed here, unless a living executable is bound to the same and has computed it. The memory
  * must stay valid until the next binding or until the executable is freed. Not concurrently with
- * stoker_executable_run on the same executable. */
+ * stoker_executable_run on the same executable. On a GPU what is computed here is waited for. */
 STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
                                                  const void* const* data, const int64_t* versions,
-                                                 size_t count);
+                                                 size_t count, void* stream);
 
 /* Lets go of the bound parameters and of what was computed from them; nothing runs until the next
  * binding. Not concurrently with stoker_executable_run on the same executable. */
@@ -340,8 +361,9 @@ STOKER_API int64_t stoker_executable_repairs(const stoker_executable* executable
 /* Runs an op of the host framework: an extern_call of the graph, number `call` in "host_calls" of
  * the description, whose "target" says which. All tensors are row-major and at addresses that hold
  * for the call alone; `sizes` has all dims of each operand, then of each result. Called by
- * stoker_executable_run on its thread; the results are written when it returns. Anything but 0 ends
- * the run with FAILED_PRECONDITION. */
+ * stoker_executable_run on its thread; the results are written when it returns, on a GPU when the
+ * run's stream, to which its work must go, has come so far. Anything but 0 ends the run with
+ * FAILED_PRECONDITION. */
 typedef int32_t (*stoker_host_fn)(void* context, size_t call, const void* const* operands,
                                   void* const* results, const int64_t* sizes);
 /* What runs such ops from now on; NULL: nothing does, and executables that have any do not run. Not
@@ -349,23 +371,27 @@ typedef int32_t (*stoker_host_fn)(void* context, size_t call, const void* const*
 STOKER_API void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn call,
                                            void* context);
 
-/* Runs synchronously on the calling thread and the pool. `inputs` are all inputs of the graph in
- * order (row-major contiguous; parameters may be NULL: the bound ones are used), `dims` the values
- * of the graph's symbols in order, `outputs` row-major buffers; NULL for an output that is an input
- * as it stands ("same_as_input" in the description) leaves it out. Concurrent calls on one
- * executable are fine. */
+/* Runs on the calling thread and the pool, or on the device of `stream`. `inputs` are all inputs of
+ * the graph in order (row-major contiguous; parameters may be NULL: the bound ones are used),
+ * `dims` the values of the graph's symbols in order, `outputs` row-major buffers; NULL for an
+ * output that is an input as it stands ("same_as_input" in the description) leaves it out. What is
+ * given for an output that updates an input ("updates_input") is not looked at: the output is made
+ * in the memory of that input, which must be writable and overlap with no other; a run that fails
+ * has not changed it. Concurrent calls on one executable are fine, unless they update the same
+ * memory. One that is verified waits. */
 STOKER_API stoker_status* stoker_executable_run(stoker_executable* executable,
                                                 const void* const* inputs, size_t num_inputs,
                                                 const int64_t* dims, size_t num_dims,
-                                                void* const* outputs, size_t num_outputs);
+                                                void* const* outputs, size_t num_outputs,
+                                                void* stream);
 
-/* One run with each launch and each host call timed: JSON list of {"label", "kernel" (null: a host
- * call, whose label is its target), "us", "flops", "bytes"}. */
+/* One run, which is waited for, with each launch and each host call timed: JSON list of {"label",
+ * "kernel" (null: a host call, whose label is its target), "us", "flops", "bytes"}. */
 STOKER_API stoker_status* stoker_executable_profile(stoker_executable* executable,
                                                     const void* const* inputs, size_t num_inputs,
                                                     const int64_t* dims, size_t num_dims,
                                                     void* const* outputs, size_t num_outputs,
-                                                    char** json);
+                                                    void* stream, char** json);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -246,17 +246,19 @@ class Executable {
   explicit Executable(stoker_executable* handle) : handle_(handle) {}
 
   // The graph's parameters in order; the memory must stay valid. When a parameter's content
-  // changes, give a version that no executable was given for its address.
-  void Bind(const std::vector<const void*>& parameters, std::int64_t version = 0) {
+  // changes, give a version that no executable was given for its address. `stream`, here and below:
+  // a GPU's; addresses are, too.
+  void Bind(const std::vector<const void*>& parameters, std::int64_t version = 0,
+            void* stream = nullptr) {
     const std::vector<std::int64_t> versions(parameters.size(), version);
     detail::Check(stoker_executable_bind(handle_.get(), parameters.data(), versions.data(),
-                                         parameters.size()));
+                                         parameters.size(), stream));
   }
   // All inputs in order (nullptr for bound parameters), row-major.
   void Run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,
-           const Sizes& symbols = {}) {
+           const Sizes& symbols = {}, void* stream = nullptr) {
     detail::Check(stoker_executable_run(handle_.get(), inputs.data(), inputs.size(), symbols.data(),
-                                        symbols.size(), outputs.data(), outputs.size()));
+                                        symbols.size(), outputs.data(), outputs.size(), stream));
   }
   // JSON, see stoker_executable_describe.
   std::string Describe() const {
@@ -272,6 +274,7 @@ class Executable {
 struct CompileOptions {
   std::string numerics = "highest";
   bool verify = false;
+  std::string device = "cpu";  // "cuda:0"
 };
 
 // A connection to a daemon; with default options a private one that is started when needed.
@@ -291,6 +294,7 @@ class Client {
     c.struct_size = sizeof c;
     c.numerics = options.numerics.c_str();
     c.verify = options.verify ? 1 : 0;
+    c.device = options.device.c_str();
     stoker_executable* executable = nullptr;
     detail::Check(stoker_compile(handle_.get(), graph.get(), &c, &executable));
     return Executable(executable);

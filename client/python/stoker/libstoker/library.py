@@ -9,7 +9,7 @@ from ctypes import (
 from functools import cache
 from pathlib import Path
 
-ABI_VERSION = 4
+ABI_VERSION = 5
 
 CODES = {
     1: "invalid argument", 2: "not found", 3: "unimplemented", 4: "resource exhausted",
@@ -55,12 +55,16 @@ class CompileOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t), ("numerics", c_char_p), ("verify", c_int32),
         ("target", c_char_p), ("symbols", c_char_p), ("progress", ProgressFunction),
-        ("progress_context", c_void_p)]
+        ("progress_context", c_void_p), ("device", c_char_p)]
 
 
 # (context, number, operands, results, sizes): what runs operators of the host framework.
 HostFunction = CFUNCTYPE(
     c_int32, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_void_p), POINTER(c_int64))
+
+# (context, ordinal, bytes, stream), (context, ordinal, memory, stream): memory of GPUs that calls work in.
+AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_int32, c_size_t, c_void_p)
+FreeFunction = CFUNCTYPE(None, c_void_p, c_int32, c_void_p, c_void_p)
 
 _POINTERS = POINTER(c_void_p)
 _TEXT = POINTER(c_void_p)
@@ -77,7 +81,7 @@ _SIGNATURES = {
     "stoker_client_free": (None, [c_void_p]),
     "stoker_client_flush": (c_void_p, [c_void_p, c_int64]),
     "stoker_client_get": (c_void_p, [c_void_p, c_char_p, _TEXT]),
-    "stoker_host_target": (c_void_p, [_TEXT]),
+    "stoker_device_target": (c_void_p, [c_char_p, _TEXT]),
     "stoker_client_describe": (c_void_p, [c_void_p, _TEXT]),
     "stoker_client_compiler_epoch": (c_void_p, [c_void_p, _TEXT]),
     "stoker_client_report": (c_void_p, [c_void_p, c_char_p]),
@@ -102,20 +106,22 @@ _SIGNATURES = {
     "stoker_graph_free": (None, [c_void_p]),
     "stoker_compile": (c_void_p, [c_void_p, c_void_p, POINTER(CompileOptions), _POINTERS]),
     "stoker_record_request": (c_void_p, [c_void_p, c_void_p, POINTER(CompileOptions)]),
-    "stoker_load": (c_void_p, [c_void_p, c_char_p, c_char_p, _POINTERS]),
+    "stoker_load": (c_void_p, [c_void_p, c_char_p, c_char_p, c_char_p, _POINTERS]),
     "stoker_executable_free": (None, [c_void_p]),
     "stoker_executable_describe": (c_void_p, [c_void_p, _TEXT]),
     "stoker_set_num_threads": (None, [c_int32]),
+    "stoker_set_device_allocator": (c_void_p, [AllocateFunction, FreeFunction, c_void_p]),
     "stoker_sample": (c_uint64, [c_void_p, c_void_p, c_size_t]),
-    "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
     "stoker_executable_set_host": (None, [c_void_p, HostFunction, c_void_p]),
     "stoker_executable_unbind": (None, [c_void_p]),
     "stoker_executable_repairs": (c_int64, [c_void_p]),
     "stoker_executable_run": (
-        c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t]),
+        c_void_p,
+        [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
     "stoker_executable_profile": (
         c_void_p,
-        [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t, _TEXT]),
+        [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, _TEXT]),
 }
 
 

@@ -58,7 +58,7 @@ TEST(CInterface, NullArguments_AreErrorsThatNameThem) {
   EXPECT_THAT(Take(stoker_client_create(nullptr, nullptr)).message, HasSubstr("'client'"));
   EXPECT_THAT(Take(stoker_compile(nullptr, nullptr, nullptr, nullptr)).message,
               HasSubstr("'client'"));
-  EXPECT_THAT(Take(stoker_executable_bind(nullptr, nullptr, nullptr, 0)).message,
+  EXPECT_THAT(Take(stoker_executable_bind(nullptr, nullptr, nullptr, 0, nullptr)).message,
               HasSubstr("'executable'"));
 }
 
@@ -67,6 +67,13 @@ TEST(CInterface, ClientOptions_TooSmall_NamesTheSize) {
   options.struct_size = 8;
   stoker_client* client = nullptr;
   EXPECT_THAT(Take(stoker_client_create(&options, &client)).message, HasSubstr("struct_size is 8"));
+}
+
+TEST(CInterface, SetDeviceAllocator_Half_IsRefused) {
+  const auto allocate = [](void*, int32_t, size_t, void*) -> void* { return nullptr; };
+  EXPECT_THAT(Take(stoker_set_device_allocator(allocate, nullptr, nullptr)).message,
+              HasSubstr("both NULL, or none"));
+  EXPECT_TRUE(Take(stoker_set_device_allocator(nullptr, nullptr, nullptr)).ok);
 }
 
 class UnreachableDaemon : public testing::Test {
@@ -170,9 +177,9 @@ TEST_F(UnreachableDaemon, Describe_SaysThatNobodyAnswers) {
   stoker_text_free(json);
 }
 
-TEST_F(UnreachableDaemon, HostTarget_AsksNobody) {
+TEST_F(UnreachableDaemon, DeviceTarget_OfTheCpu_AsksNobody) {
   char* target = nullptr;
-  ASSERT_TRUE(Take(stoker_host_target(&target)).ok);
+  ASSERT_TRUE(Take(stoker_device_target("cpu", &target)).ok);
   char* json = nullptr;
   ASSERT_TRUE(Take(stoker_client_describe(client_, &json)).ok);
   EXPECT_THAT(json, HasSubstr("\"target\":\"" + std::string(target) + "\""));

@@ -36,7 +36,8 @@ Obtained ObtainedOf(const PlanBuilder& builder) {
 
 std::unique_ptr<LoadedExecutable> Load(const PlanBuilder& builder,
                                        std::optional<Graph> verified_against = std::nullopt) {
-  auto loaded = LoadedExecutable::Load(ObtainedOf(builder), std::move(verified_against), nullptr);
+  auto loaded = LoadedExecutable::Load(*JobDevice::Named("cpu").value(), ObtainedOf(builder),
+                                       std::move(verified_against), nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return std::move(loaded).value();
 }
@@ -69,7 +70,7 @@ std::vector<float> Doubled(LoadedExecutable& executable, std::int64_t n) {
   std::vector<float> out(in.size(), -1);
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
-  const Status status = executable.Run(inputs, std::array{n}, outputs);
+  const Status status = executable.Run(inputs, std::array{n}, outputs, nullptr);
   EXPECT_TRUE(status.ok()) << status.error().message;
   return out;
 }
@@ -99,7 +100,8 @@ TEST(LoadedExecutable, Run_GuardFails_NamesItAndRunsOtherSizesAfterwards) {
   std::vector<float> data(2000);
   const std::array<const void*, 1> inputs = {data.data()};
   const std::array<void*, 1> outputs = {data.data()};
-  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2000}, outputs);
+  const Status status =
+      executable->Run(inputs, std::array<std::int64_t, 1>{2000}, outputs, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("input 0 size 0"));
   EXPECT_THAT(Doubled(*executable, 3), Each(6.0F));
@@ -115,10 +117,59 @@ TEST(LoadedExecutable, Run_OutputThatIsAnInput_IsCopied) {
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<std::int64_t, 1> sizes = {3};
   ASSERT_TRUE(
-      executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), same.data()}).ok());
+      executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), same.data()}, nullptr)
+          .ok());
   EXPECT_EQ(doubled, (std::vector<float>{2, 4, 6}));
   EXPECT_EQ(same, in);
-  EXPECT_TRUE(executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), nullptr}).ok());
+  EXPECT_TRUE(
+      executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), nullptr}, nullptr).ok());
+}
+
+// The same, made in the memory of the input.
+PlanBuilder DoubledInPlace() {
+  PlanBuilder builder = DoubledOfAnySize();
+  LaunchPlan& plan = builder.artifact.plan;
+  plan.outputs[0].updates_input = 0;
+  for (BufferRef& buffer : std::get<Launch>(plan.steps[0]).buffers) {
+    buffer.kind = BufferKind::kOutput;
+  }
+  return builder;
+}
+
+Status RunInPlace(LoadedExecutable& executable, std::vector<float>& data) {
+  const std::array<const void*, 1> inputs = {data.data()};
+  const std::array<void*, 1> outputs = {nullptr};
+  return executable.Run(inputs, std::array{static_cast<std::int64_t>(data.size())}, outputs,
+                        nullptr);
+}
+
+TEST(LoadedExecutable, Run_OutputThatUpdatesAnInput_IsMadeThere) {
+  const auto executable = Load(DoubledInPlace());
+  EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("updates_input":0)"));
+  std::vector<float> data = {1, 2, 3};
+  ASSERT_TRUE(RunInPlace(*executable, data).ok());
+  EXPECT_EQ(data, (std::vector<float>{2, 4, 6}));
+}
+
+TEST(LoadedExecutable, Run_UpdatedInputThatSharesMemory_IsNamedAndStaysAsItIs) {
+  PlanBuilder builder = DoubledInPlace();
+  builder.Input(builder.artifact.plan.inputs[0]);
+  const auto executable = Load(builder);
+  std::vector<float> data = {1, 2, 3, 4, 5, 6};
+  const std::array<void*, 1> outputs = {nullptr};
+  const auto run = [&](float* other) {
+    const std::array<const void*, 2> inputs = {data.data(), other};
+    return executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs, nullptr);
+  };
+  for (const int first : {0, 1, 2}) {
+    const Status status = run(data.data() + first);
+    ASSERT_FALSE(status.ok()) << first;
+    EXPECT_EQ(status.error().message,
+              "Input 0, which the call updates, shares memory with input 1.");
+  }
+  EXPECT_EQ(data, (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  ASSERT_TRUE(run(data.data() + 3).ok());
+  EXPECT_EQ(data, (std::vector<float>{2, 4, 6, 4, 5, 6}));
 }
 
 TEST(LoadedExecutable, Run_NullInput_IsNamed) {
@@ -126,7 +177,7 @@ TEST(LoadedExecutable, Run_NullInput_IsNamed) {
   float out = 0;
   const std::array<const void*, 1> inputs = {nullptr};
   const std::array<void*, 1> outputs = {&out};
-  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{1}, outputs);
+  const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{1}, outputs, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "Input 0 is NULL.");
 }
@@ -136,7 +187,7 @@ TEST(LoadedExecutable, Run_BeforeBind_SaysSo) {
   std::vector<float> data(8);
   const std::array<const void*, 2> inputs = {data.data(), nullptr};
   const std::array<void*, 1> outputs = {data.data()};
-  const Status status = executable->Run(inputs, {}, outputs);
+  const Status status = executable->Run(inputs, {}, outputs, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "The graph's 1 parameters are not bound.");
 }
@@ -158,6 +209,32 @@ TEST(LoadedExecutable, Run_VerifiedAndRight_PassesAndIsComparedOnce) {
   }
 }
 
+Graph InPlace(OpKind kind) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.Input({DType::kF32, Shape{SymDim::Symbol(0)}});
+  const ValueId result = builder.Add(kind, std::array{x, x});
+  return builder.Build(std::array{result}, std::array{InputUpdate{0, 0}}).value();
+}
+
+TEST(LoadedExecutable, Run_VerifiedInPlace_IsComparedWithWhatTheInputHeld) {
+  const auto executable = Load(DoubledInPlace(), InPlace(OpKind::kAdd));
+  std::vector<float> data = {1, 2, 3};
+  const Status status = RunInPlace(*executable, data);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(data, (std::vector<float>{2, 4, 6}));
+  EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"verified")"));
+}
+
+// What is refused is run by the host framework, on the same inputs.
+TEST(LoadedExecutable, Run_VerifiedInPlaceAndWrong_LeavesTheInputAsItWas) {
+  const auto executable = Load(DoubledInPlace(), InPlace(OpKind::kMultiply));
+  std::vector<float> data = {2, 3};
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_FALSE(RunInPlace(*executable, data).ok());
+    EXPECT_EQ(data, (std::vector<float>{2, 3}));
+  }
+}
+
 // The kernel adds where the graph multiplies.
 TEST(LoadedExecutable, Run_VerifiedAndWrong_IsRefusedInEveryCall) {
   const auto executable = Load(DoubledOfAnySize(), WithItself(OpKind::kMultiply));
@@ -166,7 +243,7 @@ TEST(LoadedExecutable, Run_VerifiedAndWrong_IsRefusedInEveryCall) {
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
   for (int call = 0; call < 2; ++call) {
-    const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2}, outputs);
+    const Status status = executable->Run(inputs, std::array<std::int64_t, 1>{2}, outputs, nullptr);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::kInternal);
     EXPECT_THAT(status.error().message, StartsWith("Verification refuses artifact "));
@@ -227,11 +304,11 @@ TEST(LoadedExecutable, Run_HostCall_IsTheFunctionThatWasSet) {
   std::vector<float> data(3);
   const std::array<const void*, 1> inputs = {data.data()};
   const std::array<void*, 1> outputs = {data.data()};
-  const Status failed = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs);
+  const Status failed = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs, nullptr);
   EXPECT_EQ(failed.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(failed.error().message, "The host framework failed in host call 0.");
   executable->SetHost(nullptr);
-  const Status nobody = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs);
+  const Status nobody = executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs, nullptr);
   EXPECT_EQ(nobody.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_THAT(nobody.error().message, HasSubstr("'one more' of the host framework"));
 }
@@ -254,9 +331,9 @@ TEST(LoadedExecutable, Run_WarmHostCall_AllocatesNothing) {
   const std::array<const void*, 1> inputs = {in.data()};
   const std::array<void*, 1> outputs = {out.data()};
   const std::array<std::int64_t, 1> sizes = {64};
-  ASSERT_TRUE(executable->Run(inputs, sizes, outputs).ok());
+  ASSERT_TRUE(executable->Run(inputs, sizes, outputs, nullptr).ok());
   const std::int64_t before = AllocationCount();
-  const bool ran = executable->Run(inputs, sizes, outputs).ok();
+  const bool ran = executable->Run(inputs, sizes, outputs, nullptr).ok();
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_TRUE(ran);
 }
@@ -278,14 +355,14 @@ TEST(LoadedExecutable, Run_WarmStatic_AllocatesNothing) {
   const auto executable = Load(cpu::AddDoubledWeight(4096));
   const std::vector<float> weight(4096, 1);
   const std::array<const void*, 1> parameters = {weight.data()};
-  ASSERT_TRUE(executable->Bind(parameters, std::array<std::int64_t, 1>{1}).ok());
+  ASSERT_TRUE(executable->Bind(parameters, std::array<std::int64_t, 1>{1}, nullptr).ok());
   const std::vector<float> in(4096, 5);
   std::vector<float> out(4096);
   const std::array<const void*, 2> inputs = {in.data(), nullptr};
   const std::array<void*, 1> outputs = {out.data()};
-  ASSERT_TRUE(executable->Run(inputs, {}, outputs).ok());
+  ASSERT_TRUE(executable->Run(inputs, {}, outputs, nullptr).ok());
   const std::int64_t before = AllocationCount();
-  const bool ran = executable->Run(inputs, {}, outputs).ok();
+  const bool ran = executable->Run(inputs, {}, outputs, nullptr).ok();
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_TRUE(ran);
   EXPECT_THAT(out, Each(7.0F));
@@ -300,7 +377,7 @@ TEST(LoadedExecutable, Run_WarmSymbolic_AllocatesNothing) {
   const std::array<void*, 1> outputs = {out.data()};
   for (const std::int64_t n : {3, 100, 3}) {
     const std::int64_t before = AllocationCount();
-    const bool ran = executable->Run(inputs, std::array{n}, outputs).ok();
+    const bool ran = executable->Run(inputs, std::array{n}, outputs, nullptr).ok();
     EXPECT_EQ(AllocationCount(), before) << n;
     EXPECT_TRUE(ran);
   }
