@@ -131,7 +131,7 @@ std::int64_t LoadedExecutable::Frame::Bytes() const {
   std::size_t bytes = inputs.size() * 256;
   if (plan != nullptr) {
     // A launch as it is sized and as it is run, with some ten operands and dims.
-    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedLaunch) + 10 * sizeof(SizedBuffer));
+    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedWork) + 10 * sizeof(SizedBuffer));
   }
   return static_cast<std::int64_t>(bytes);
 }
