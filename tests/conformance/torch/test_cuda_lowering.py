@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from stoker.captures.words.graphs import decode_program, encode_eager, encode_program
 from stoker.captures.words.values import NotPortable
-from stoker.graph.host_call import HostCall
+from stoker.graph.host_call import HostCall, View
 from stoker.graph.program import EagerCall, Segment
 from stoker.lowering.lower import lower
 from test_lowering import calls_of
@@ -128,6 +128,18 @@ def test_channels_last_images_lie_between_calls_as_they_are():
     program = lowered(lambda x, w, v: F.conv2d(F.conv2d(x + 1, w).relu(), v) * 2, images, (6, 3, 3, 3), (5, 6, 1, 1))
     for call in calls_of(program):
         assert call.orders[0] == (0, 2, 3, 1) and call.results == [(None, (0, 2, 3, 1))]
+
+
+def test_parts_of_a_product_are_seen_where_they_lie():
+    def heads(x, w):
+        parts = [part.unflatten(-1, (4, 16)).transpose(1, 2) for part in torch.split(x @ w, 64, -1)]
+        return torch.ops.aten._scaled_dot_product_flash_attention(*parts)[0].transpose(1, 2) * 2
+
+    program = lowered(lambda x, w: heads(x + 1, w), (1, 8, 32), (32, 192), dtype=torch.float16)
+    attention = calls_of(program)[-1]
+    assert attention.operator.startswith("aten._scaled_dot_product_flash")
+    assert attention.orders == [View((1, 4, 8, 16), (1536, 16, 192, 1), offset) for offset in (0, 64, 128)]
+    assert " slice(" not in texts_of(program)[0]
 
 
 def test_held_tensors_are_no_parameters_of_the_graph():
