@@ -357,10 +357,11 @@ class _Lowering:
         hidden = self._hidden_owners(tensors, roots)
         for owner in hidden:
             self.need(owner)
+        views = set()
         for value in node.args[0]:
             if value in tensors:
                 chain = views_up_to(value, roots.union(hidden))
-                self.views += [view for view in chain if view not in self.views]
+                views.update(chain)
                 if not chain:
                     self.need(value)
                 self.outputs.append(value)
@@ -368,6 +369,8 @@ class _Lowering:
                 self.outputs.append(value.meta.get("val"))
             else:
                 self.outputs.append(value)
+        # One may show an output that is itself a view, and comes later among the outputs.
+        self.views = [each for each in self.gm.graph.nodes if each in views]
 
     def _hidden_owners(self, tensors, roots):
         """What is no output but has the memory of several, or of one whose elements overlap."""
