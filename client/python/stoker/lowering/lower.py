@@ -20,10 +20,11 @@ from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
 from ..graph.text import GraphText, NoKernel, Type, Value, symbols_in
 from ..pytorch import devices
-from ..pytorch.operators import look_at_real_tensors, schema_of
+from ..pytorch.operators import look_at_real_tensors
 from . import hosting, targets
 from .draws import drawn_ahead, is_random, may_draw
 from .symbols import Typed
+from .views import owner_of, viewed, views_up_to
 
 # Largest tensor that is computed while compiling, to recognize a mask.
 MAX_KNOWN_ELEMENTS = 1 << 22
@@ -273,38 +274,6 @@ def _check(node, value, out):
         raise Unsupported(f"the mapping gives {found} where PyTorch has {out}")
 
 
-def _viewed(node):
-    """The node of which this one is a view, or one of several views; None if it has memory of its own."""
-    if node.op != "call_function":
-        return None
-    if node.target is operator.getitem:
-        source = node.args[0]
-        return source if isinstance(source, torch.fx.Node) and _viewed(source) is not None else None
-    schema = schema_of(node.target)
-    if schema is None or not schema.arguments:
-        return None
-    alias = schema.arguments[0].alias_info
-    return node.args[0] if alias is not None and not alias.is_write else None
-
-
-def _views_up_to(node, roots):
-    """The views that lead from one of the roots to this node, in order; empty if none do."""
-    chain = []
-    while (source := _viewed(node)) is not None:
-        chain.append(node)
-        node = source
-        if node in roots:
-            return chain[::-1]
-    return []
-
-
-def _owner_of(node):
-    """The node whose memory a view shows."""
-    while (source := _viewed(node)) is not None:
-        node = source
-    return node
-
-
 class _Lowering:
     def __init__(self, gm, parameters, forced, unhosted, draws_inside):
         self.gm = gm
@@ -391,7 +360,7 @@ class _Lowering:
         views = set()
         for value in node.args[0]:
             if value in tensors:
-                chain = _views_up_to(value, roots.union(hidden))
+                chain = views_up_to(value, roots.union(hidden))
                 views.update(chain)
                 if not chain:
                     self.need(value)
@@ -407,8 +376,8 @@ class _Lowering:
         """What is no output but has the memory of several, or of one whose elements overlap."""
         viewers = {}
         for value in tensors:
-            if _viewed(value) is not None and not _views_up_to(value, roots):
-                viewers.setdefault(_owner_of(value), []).append(value)
+            if viewed(value) is not None and not views_up_to(value, roots):
+                viewers.setdefault(owner_of(value), []).append(value)
         return [
             owner for owner, values in viewers.items()
             if len(values) > 1 or layout_of(values[0].meta["val"]).overlaps]
