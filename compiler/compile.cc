@@ -11,6 +11,12 @@ std::string CompilerEpoch() {
   return "stoker-" + std::string(CompilerRevision()) + ";" + CodegenVersion();
 }
 
+std::vector<std::string> CompilableTargetKinds() {
+  std::vector<std::string> kinds = {"cpu"};
+  if (HasAssembler(TargetKind::kCuda)) kinds.emplace_back("cuda");
+  return kinds;
+}
+
 std::string KernelToolchain(const Target& target) {
   return CompilerEpoch() + AssemblerVersion(target);
 }

@@ -50,6 +50,9 @@ struct Listing {
 Result<std::vector<Listing>> Inspect(const CompileRequest& request,
                                      std::span<const std::string> sections);
 
+// What this process has all it takes to compile for: "cpu", and "cuda" where there is nvJitLink.
+std::vector<std::string> CompilableTargetKinds();
+
 // The compiler's revision and the versions of what it is made with:
 // "stoker-0123456789abcdef;llvm-22.1.8".
 std::string CompilerEpoch();

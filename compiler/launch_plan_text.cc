@@ -59,6 +59,17 @@ std::string StepText(const HostCall& call) {
   return text + "\n";
 }
 
+std::string UpdatesText(const LaunchPlan& plan) {
+  std::string text;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const std::int32_t input = plan.outputs[i].updates_input;
+    if (input < 0) continue;
+    text += text.empty() ? "updates" : ",";
+    text += " input" + std::to_string(input) + " by output" + std::to_string(i);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::string MatrixText(const Matmul::Matrix& matrix, bool by_columns) {
   std::string text = BufferText(matrix.place);
   if (!(matrix.offset == SymDim(0))) text += " from " + matrix.offset.ToString();
@@ -108,6 +119,7 @@ std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> ke
                      plan.prepared_bytes.ToString() + ", while preparing " +
                      plan.prepare_arena_bytes.ToString() + "\nprepare\n";
   for (const Launch& launch : plan.prepare) text += StepText(launch, kernels[launch.kernel]);
+  text += UpdatesText(plan);
   text += "launches\n";
   for (const PlanStep& step : plan.steps) {
     if (const auto* launch = std::get_if<Launch>(&step)) {

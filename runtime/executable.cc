@@ -121,7 +121,7 @@ struct StepSeconds {
   std::vector<double> host_calls;
 };
 
-// Plans write to no input: the decoder refuses what could, and kernels keep to their plan.
+// Plans write to no input but those that they update, and kernels keep to their plan.
 std::byte* AddressOf(const void* input) {
   return static_cast<std::byte*>(const_cast<void*>(input));
 }
@@ -346,7 +346,10 @@ Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, con
   }
   SetParameters(binding.parameters, *addresses);
   for (std::uint32_t i = 0; i < call.outputs.size(); ++i) {
-    (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] = static_cast<std::byte*>(call.outputs[i]);
+    const std::int32_t updated = artifact.plan.outputs[i].updates_input;
+    (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] =
+        updated >= 0 ? AddressOf(call.inputs[static_cast<std::size_t>(updated)])
+                     : static_cast<std::byte*>(call.outputs[i]);
   }
   HostCalls host_calls(plan.sizes, layout, host, addresses->data() + layout.size(), queue,
                        seconds == nullptr ? nullptr : &seconds->host_calls);

@@ -42,8 +42,11 @@ struct Binding {
 
 // Data pointers of one call. Inputs are row-major, in the graph's order.
 struct Call {
-  std::span<const void* const> inputs;  // One per graph input; those of parameters are not read.
-  // One per graph output, row-major, uninitialized; null where plan().outputs has same_as_input.
+  // One per graph input; those of parameters are not read. Those that an output updates are
+  // written, and overlap with no other input.
+  std::span<const void* const> inputs;
+  // One per graph output, row-major, uninitialized. Not read, and maybe null, where plan().outputs
+  // has same_as_input or updates_input.
   std::span<void* const> outputs;
 };
 
@@ -98,8 +101,8 @@ class Executable {
 
   // `plan` and `binding` come from this executable, `queue` belongs to its device. `host` runs the
   // plan's host calls: FailedPrecondition where there are any and it is null; what it returns ends
-  // the call. The outputs are written, and all of these and the inputs free again, when the queue
-  // has come so far.
+  // the call. A call that fails has written to none of its inputs. The outputs are written, and all
+  // of these and the inputs free again, when the queue has come so far.
   Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
              Host* host = nullptr);
 

@@ -33,6 +33,8 @@ struct CpuTaskLimits {
   // Queries of attention whose keys come in several blocks, each of which a task copies.
   std::int64_t queries = 128;
   double cycles_per_ns = 3;
+  // That one core reads from memory.
+  double ns_per_byte = 0.05;
 };
 
 // What a thread keeps in a core's caches.

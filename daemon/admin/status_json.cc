@@ -158,11 +158,12 @@ json::object WorkersOf(const WorkerPool& pool) {
   for (std::size_t i = 0; i < kWorkerEndCount; ++i) {
     restarts[Name(static_cast<WorkerEnd>(i))] = pool.metrics().ends[i].load();
   }
-  const auto protections = pool.protections();
-  if (!protections) return {{"restarts", std::move(restarts)}};  // None is up yet.
+  const auto ready = pool.ready();
+  if (!ready) return {{"restarts", std::move(restarts)}};  // None is up yet.
   return {{"restarts", std::move(restarts)},
-          {"protections", json::array(protections->begin(), protections->end())},
-          {"missing_protections", json::value_from(MissingProtections(*protections))}};
+          {"target_kinds", json::value_from(ready->target_kinds)},
+          {"protections", json::value_from(ready->protections)},
+          {"missing_protections", json::value_from(MissingProtections(ready->protections))}};
 }
 
 json::array ActiveOf(const ActiveCompiles::Snapshot& active) {

@@ -218,12 +218,14 @@ Status Get(ByteReader& in, LaunchPlan* out) {
     }
     out->input_roles[i] = static_cast<InputRole>(role);
   }
-  STOKER_TRY(const std::uint64_t outputs, in.Count("plan.outputs", kTypeBytes + 4));
+  STOKER_TRY(const std::uint64_t outputs, in.Count("plan.outputs", kTypeBytes + 4 + 4));
   out->outputs.resize(outputs);
   for (OutputSpec& output : out->outputs) {
     STOKER_RETURN_IF_ERROR(Get("plan.outputs", in, &output.type));
     STOKER_TRY(const std::uint32_t same_as, in.U32("plan.outputs.same_as_input"));
     output.same_as_input = static_cast<std::int32_t>(same_as);
+    STOKER_TRY(const std::uint32_t updates, in.U32("plan.outputs.updates_input"));
+    output.updates_input = static_cast<std::int32_t>(updates);
   }
   STOKER_RETURN_IF_ERROR(Get("plan.arena_bytes", in, &out->arena_bytes));
   STOKER_RETURN_IF_ERROR(Get("plan.arena_zero_bytes", in, &out->arena_zero_bytes));

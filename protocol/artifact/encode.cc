@@ -127,6 +127,7 @@ void Put(const LaunchPlan& plan, ByteWriter& out) {
   for (const OutputSpec& output : plan.outputs) {
     Put(output.type, out);
     out.U32(static_cast<std::uint32_t>(output.same_as_input));
+    out.U32(static_cast<std::uint32_t>(output.updates_input));
   }
   Put(plan.arena_bytes, out);
   Put(plan.arena_zero_bytes, out);

@@ -26,7 +26,7 @@ inline constexpr char kKernelSymbol[] = "stoker_kernel_3";
 // of the same one.
 struct ScratchHeader {
   std::int64_t is_noted =
-      0;                  // The runtime sets it to 0 before the thread's first call of a launch.
+      0;                     // The runtime sets it to 0 before the thread's first call of a launch.
   std::int64_t note = 0;     // The kernel's own.
   std::int64_t threads = 1;  // Among which the tasks are shared: the same in a launch's calls. What
                              // a kernel computes does not depend on it.

@@ -90,6 +90,10 @@ struct OutputSpec {
   // >= 0: the output is this graph input, unchanged; nothing writes it and the caller returns the
   // input itself (or a copy).
   std::int32_t same_as_input = -1;
+  // >= 0: the output is made in the memory of this input. Until the first step that names the
+  // output, that memory holds the input; no step from there on names the input, and none calls the
+  // host, so that a call which fails has changed nothing.
+  std::int32_t updates_input = -1;
 };
 
 struct LaunchPlan {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "protocol/artifact/sized_plan.h"
+#include "protocol/artifact/updates.h"
 
 namespace stoker {
 namespace {
@@ -321,6 +322,18 @@ Status CheckBlobs(const Artifact& artifact) {
   return Ok();
 }
 
+// `input`: what a field of the output names, or -1.
+Status CheckInputOf(const OutputSpec& output, std::string_view field, std::int32_t input,
+                    const LaunchPlan& plan) {
+  if (input == -1) return Ok();
+  if (input < 0) return Wrong(field, "is " + std::to_string(input) + ".");
+  const auto source = static_cast<std::size_t>(input);
+  if (source >= plan.inputs.size()) return OutOfRange(field, source, plan.inputs.size());
+  if (plan.inputs[source] == output.type) return Ok();
+  return Wrong(field, "names an input of type " + plan.inputs[source].ToString() +
+                          " for an output of type " + output.type.ToString() + ".");
+}
+
 Status CheckSignature(const LaunchPlan& plan, const std::set<std::uint32_t>& bound) {
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     const bool parameter = plan.input_roles[i] == InputRole::kParameter;
@@ -336,20 +349,10 @@ Status CheckSignature(const LaunchPlan& plan, const std::set<std::uint32_t>& bou
     for (const SymDim& dim : output.type.shape) {
       STOKER_RETURN_IF_ERROR(CheckSymbols("plan.outputs", dim, bound));
     }
-    if (output.same_as_input < 0) {
-      if (output.same_as_input == -1) continue;
-      return Wrong("plan.outputs.same_as_input",
-                   "is " + std::to_string(output.same_as_input) + ".");
-    }
-    const auto source = static_cast<std::size_t>(output.same_as_input);
-    if (source >= plan.inputs.size()) {
-      return OutOfRange("plan.outputs.same_as_input", source, plan.inputs.size());
-    }
-    if (plan.inputs[source] != output.type) {
-      return Wrong("plan.outputs.same_as_input",
-                   "names an input of type " + plan.inputs[source].ToString() +
-                       " for an output of type " + output.type.ToString() + ".");
-    }
+    STOKER_RETURN_IF_ERROR(
+        CheckInputOf(output, "plan.outputs.same_as_input", output.same_as_input, plan));
+    STOKER_RETURN_IF_ERROR(
+        CheckInputOf(output, "plan.outputs.updates_input", output.updates_input, plan));
   }
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.arena_zero_bytes", plan.arena_zero_bytes, bound));
   return CheckSymbols("plan.arena_bytes", plan.arena_bytes, bound);
@@ -369,6 +372,7 @@ Status ValidateArtifact(const Artifact& artifact) {
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepared_bytes", plan.prepared_bytes, {}));
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepare_arena_bytes", plan.prepare_arena_bytes, {}));
   STOKER_RETURN_IF_ERROR(CheckSteps(artifact, bound));
+  STOKER_RETURN_IF_ERROR(CheckUpdates(plan));
   STOKER_RETURN_IF_ERROR(SizePrepare(artifact));
   // Plans over symbols are sized, and checked, per set of symbol values.
   if (bound.empty()) STOKER_RETURN_IF_ERROR(SizePlan(artifact, {}));

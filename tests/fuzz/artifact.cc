@@ -40,7 +40,7 @@ Artifact Sample() {
   LaunchPlan& plan = artifact.plan;
   plan.inputs = {*TensorType::Parse("f32[s0,8]"), *TensorType::Parse("f32[8,8]")};
   plan.input_roles = {InputRole::kActivation, InputRole::kParameter};
-  plan.outputs = {{.type = *TensorType::Parse("f32[s0,8]")},
+  plan.outputs = {{.type = *TensorType::Parse("f32[s0,8]"), .updates_input = 0},
                   {.type = plan.inputs[1], .same_as_input = 1}};
   plan.arena_bytes = *SymDim::Parse("64*s0");
   plan.prepared_bytes = SymDim(256);
@@ -64,7 +64,10 @@ Artifact Sample() {
   host.target = "aten.sort.values";
   host.operands = {{plan.inputs[0], {BufferKind::kArena, 0, SymDim(0), bytes}}};
   host.results = {{plan.inputs[0], {BufferKind::kArena, 0, bytes, bytes}}};
-  plan.steps = {run, host};
+  Launch last = run;
+  last.buffers.erase(last.buffers.begin());
+  run.buffers.pop_back();
+  plan.steps = {run, host, last};
   return artifact;
 }
 

@@ -39,12 +39,15 @@ struct Address {
 
 class Lowering {
  public:
-  Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics);
+  // `copied`: per output, whether it is made elsewhere and copied when everything else is done.
+  Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics,
+           const std::vector<bool>& copied);
   Result<Program> Run() &&;
 
  private:
   Status LowerGroup(const Group& group);
   Status LowerOutputs();
+  Status CopyToOutput(std::uint32_t output);
 
   // lower_loop.cc
   Status LowerLoop(Group group, std::vector<ValueId> values);
@@ -58,6 +61,8 @@ class Lowering {
 
   // Storages that the outputs and the convolutions that read `value` ask for.
   std::vector<StorageId> AddFixedStorages(ValueId value, bool prepared, bool outputs_fit);
+  // Whether the bytes of `value` become those of the output, with no copy on the way.
+  bool BecomesOutput(ValueId value, std::uint32_t output) const;
   bool NeedsStorage(ValueId value, bool prepared);
   BufferKind KindFor(ValueId value, bool prepared) const;
   std::vector<ValueId> StoredMembers(const Group& group) const;
@@ -134,6 +139,9 @@ class Lowering {
   Status LowerCumulative(const Node& node, bool prepared);
   Status LowerSort(const Node& node, bool prepared);
   Status LowerScatter(const Node& node, bool prepared);
+  // What the scatter starts from, if nothing else reads that: its storage may become the result's.
+  std::optional<ValueId> OnlyReadBy(const Node& scatter) const;
+  Result<ResultStorages> AddScatterStorages(const Node& node, bool prepared);
   // Where each component of the index vectors is: all in one storage.
   Result<std::vector<Address>> ScatterIndices(const Node& node, const IndexSpace& space,
                                               const ElementIndex& batch, bool prepared);
@@ -150,6 +158,7 @@ class Lowering {
   const Machine& machine_;
   const Numerics numerics_;
   ProgramBuilder builder_;
+  const std::vector<bool>& copied_;
   std::vector<bool> output_written_;
   std::map<std::string, StorageId> packed_;  // What was packed how -> where.
   int copy_depth_ = 0;

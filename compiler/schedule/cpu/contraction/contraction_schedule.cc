@@ -155,6 +155,21 @@ void CutBlocks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& mach
   }
 }
 
+// Of products or, where there are few rows, of reading B.
+double TaskNs(const ContractionFunc& func, const ContractionPlan& plan, const CpuMachine& machine) {
+  const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
+  const std::int64_t depth = Typical(PaddedDepth(func));
+  const std::int64_t rows = std::min(plan.units_per_step, units) * plan.MaxUnitRows();
+  const double ns = static_cast<double>(rows * depth * func.rhs.nr) *
+                    NsPerProduct(plan.kernel, plan.lanes, machine);
+  const std::int64_t panel_bytes = depth * func.rhs.nr * SizeInBytes(func.rhs.dtype);
+  const std::int64_t panels = Typical(plan.batch) * Typical(plan.panels);
+  if (panels * panel_bytes <= machine.caches.small_rhs_bytes) return ns;
+  const std::int64_t sharers =
+      std::min(plan.steps_per_block, std::max<std::int64_t>(1, Typical(plan.steps)));
+  return std::max(ns, static_cast<double>(panel_bytes / sharers) * machine.tasks.ns_per_byte);
+}
+
 std::string_view Name(LhsCopy copy) {
   switch (copy) {
     case LhsCopy::kNone:
@@ -203,15 +218,9 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
 Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const ContractionSchedule& schedule,
                                   const CpuMachine& machine) {
   const ContractionPlan plan = PlanContraction(func, schedule, machine);
-  const std::int64_t units =
-      std::min(plan.units_per_step, std::max<std::int64_t>(1, Typical(plan.units)));
-  const std::int64_t products =
-      units * plan.MaxUnitRows() * Typical(PaddedDepth(func)) * func.rhs.nr;
-  const double task_ns =
-      static_cast<double>(products) * NsPerProduct(plan.kernel, plan.lanes, machine);
   LaunchShape launch;
   launch.tasks = plan.batch * plan.steps * plan.panels;
-  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(task_ns);
+  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(TaskNs(func, plan, machine));
   launch.scratch_bytes = plan.scratch_bytes;
   launch.dims = DimsOf(func, plan);
   return launch;

@@ -16,7 +16,7 @@ TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
   EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\4\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "0e3b13170ff531f8f8de36a83a0255856bff4c56b0518ed5b1424f40bb04e19b");
+            "f2fee75bef129d4f7951f28ac98bf2185fe2a13e3bb4c51951547ddc0ce5d5db");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
@@ -182,6 +182,47 @@ const std::vector<Refusal>& Refusals() {
       {"SameAsInputOfAnotherType", [](Artifact& a) { a.plan.outputs[1].same_as_input = 0; },
        "Field 'plan.outputs.same_as_input' names an input of type f32[s0,16] for an output of type "
        "bf16[16,16]."},
+      {"UpdatesInputIndex", [](Artifact& a) { a.plan.outputs[0].updates_input = 2; },
+       "Field 'plan.outputs.updates_input' is 2; there are 2."},
+      {"UpdatesInputNegative", [](Artifact& a) { a.plan.outputs[0].updates_input = -2; },
+       "Field 'plan.outputs.updates_input' is -2."},
+      {"UpdatesInputOfAnotherType", [](Artifact& a) { a.plan.outputs[1].updates_input = 0; },
+       "Field 'plan.outputs.updates_input' names an input of type f32[s0,16] for an output of type "
+       "bf16[16,16]."},
+      {"UpdatesInputOfAnOutputThatIsOne", [](Artifact& a) { a.plan.outputs[1].updates_input = 1; },
+       "Field 'plan.outputs.updates_input' names input 1 of an output that is an input."},
+      {"UpdatesParameter",
+       [](Artifact& a) {
+         a.plan.outputs[1].same_as_input = -1;
+         a.plan.outputs[1].updates_input = 1;
+       },
+       "Field 'plan.outputs.updates_input' names input 1, a parameter."},
+      {"UpdatesOneInputTwice",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         a.plan.outputs.push_back(a.plan.outputs[0]);
+       },
+       "Field 'plan.outputs.updates_input' names input 0 twice."},
+      {"UpdatesWhatAnotherOutputIs",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         a.plan.outputs[1] = {.type = a.plan.inputs[0], .same_as_input = 0};
+       },
+       "Field 'plan.outputs.updates_input' names input 0, which another output is as it stands."},
+      {"ReadsInputWhenItIsOverwritten",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         SampleBias(a).buffers[0] = SampleMatMul(a).buffers[0];
+       },
+       "plan.steps[2]: Field 'plan.outputs.updates_input' names an input that is read when it is "
+       "overwritten."},
+      {"CallsTheHostWhenAnInputIsOverwritten",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         std::swap(a.plan.steps[1], a.plan.steps[2]);
+       },
+       "plan.steps[2]: Field 'plan.outputs.updates_input' names an input that is overwritten when "
+       "the host is called."},
       {"NegativeSize",
        [](Artifact& a) {
          a.plan.inputs[1] = {DType::kBF16, Shape{SymDim(-1), SymDim(16)}};
