@@ -20,7 +20,12 @@ def trace(gm, example_inputs, compile_graph):
     started = time.perf_counter()
 
     def compile_inference(inner, _):
+        aot.note_updates(inner, False)
         return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, False)
+
+    def compile_forward(inner, inputs):
+        aot.note_updates(inner, True)
+        return compile_training(inner, inputs)
 
     def compile_training(inner, _):
         # Parameters change in every step: binding them would not pay.
@@ -30,7 +35,7 @@ def trace(gm, example_inputs, compile_graph):
         return without_dynamo(compile_training(inner, inputs), "Stoker's compiled backward")
 
     function = aot.functional(
-        gm, example_inputs, forward=compile_training, inference=compile_inference,
+        gm, example_inputs, forward=compile_forward, inference=compile_inference,
         backward=without_dynamo(compile_backward, "Stoker's compiler of backward passes"))
     places = aot.inputs_to_tell_apart(len(example_inputs))
     if places is not None:
