@@ -11,6 +11,16 @@ std::string CompilerEpoch() {
   return "stoker-" + std::string(CompilerRevision()) + ";" + CodegenVersion();
 }
 
+std::vector<std::string> CompilableTargetKinds() {
+  std::vector<std::string> kinds = {"cpu"};
+  if (HasAssembler(TargetKind::kCuda)) kinds.emplace_back("cuda");
+  return kinds;
+}
+
+std::string KernelToolchain(const Target& target) {
+  return CompilerEpoch() + AssemblerVersion(target);
+}
+
 Result<CompileOutput> Compile(const CompileRequest& request, const CompileHooks& hooks) {
   if (hooks.progress) hooks.progress("schedule", 0, 1, request.graph.name());
   STOKER_TRY(const PipelineResult pipeline,

@@ -29,7 +29,7 @@ struct CompileHooks {
 
 struct CompiledKernel {
   Digest key;
-  std::string elf;
+  std::string elf;  // Or a cubin.
 };
 
 struct CompileOutput {
@@ -50,8 +50,15 @@ struct Listing {
 Result<std::vector<Listing>> Inspect(const CompileRequest& request,
                                      std::span<const std::string> sections);
 
+// What this process has all it takes to compile for: "cpu", and "cuda" where there is nvJitLink.
+std::vector<std::string> CompilableTargetKinds();
+
 // The compiler's revision and the versions of what it is made with:
 // "stoker-0123456789abcdef;llvm-22.1.8".
 std::string CompilerEpoch();
+
+// The epoch and what else makes a kernel of this target: "...;nvjitlink-13.0". What this machine
+// has, where that differs from one to the next: no two of one name give other bytes.
+std::string KernelToolchain(const Target& target);
 
 }  // namespace stoker

@@ -89,15 +89,14 @@ class KernelCompiler {
 Result<CompileOutput> CompilePipeline(const CompileRequest& request, const PipelineResult& pipeline,
                                       const CompileHooks& hooks) {
   Laps laps(hooks.span);
-  const std::string epoch = CompilerEpoch();
-  STOKER_TRY(PlannedLaunches planned, PlanLaunches(pipeline, request.target, epoch));
+  PlannedLaunches planned = PlanLaunches(pipeline, request.target, KernelToolchain(request.target));
 
   CompileOutput output;
   Artifact& artifact = output.artifact;
   artifact.request_key = KeyOf(request).digest;
   artifact.graph_name = request.graph.name();
   artifact.target = request.target;
-  artifact.compiler_epoch = epoch;
+  artifact.compiler_epoch = CompilerEpoch();
   STOKER_TRY(artifact.guards, GuardsOf(request.graph, request.signature));
   artifact.plan = std::move(planned.plan);
   laps.End("plan launches");

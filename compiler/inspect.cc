@@ -18,7 +18,7 @@ Result<std::vector<Listing>> Inspect(const CompileRequest& request,
     return section != "graph" && section != "groups";
   };
   if (std::any_of(sections.begin(), sections.end(), needs_plan)) {
-    STOKER_TRY(planned, PlanLaunches(pipeline, request.target, CompilerEpoch()));
+    planned = PlanLaunches(pipeline, request.target, KernelToolchain(request.target));
   }
   std::vector<Listing> listings;
   for (const std::string& section : sections) {
@@ -28,7 +28,8 @@ Result<std::vector<Listing>> Inspect(const CompileRequest& request,
     } else if (section == "groups") {
       text = ToString(pipeline.grouping, pipeline.graph);
     } else if (section == "plan") {
-      text = ToString(planned.plan) + ToString(pipeline.memory, pipeline.program);
+      text = ToString(planned.plan, pipeline.kernels.kernels) +
+             ToString(pipeline.memory, pipeline.program);
     } else if (section == "loops" || section == "schedules" || section == "llvm" ||
                section == "asm") {
       for (std::size_t i = 0; i < planned.kernels.size(); ++i) {

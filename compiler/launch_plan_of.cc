@@ -31,7 +31,7 @@ BufferRef RefTo(const PipelineResult& pipeline, StorageId id, const SymDim& skip
 Launch LaunchOf(const PipelineResult& pipeline, std::size_t index) {
   const Step& step = pipeline.program.steps[index];
   const std::uint32_t kernel = pipeline.kernels.kernel_of[index];
-  const LaunchShape& shape = pipeline.kernels.kernels[kernel].launch();
+  const LaunchShape shape = pipeline.kernels.kernels[kernel].launch();
   Launch launch;
   launch.kernel = kernel;
   launch.tasks = shape.tasks;
@@ -61,14 +61,51 @@ HostCall HostCallOf(const PipelineResult& pipeline, const Step& step) {
   return call;
 }
 
+LibraryCall LibraryCallOf(const PipelineResult& pipeline, const Step& step) {
+  const auto& op = std::get<LibraryOp>(step.work);
+  const LibraryMatmul& from = op.matmul;
+  const auto place = [&](std::uint32_t buffer) {
+    return RefTo(pipeline, step.buffers[buffer], SymDim());
+  };
+  const auto matrix = [&](const LibraryMatmul::Matrix& m) {
+    return Matmul::Matrix{place(m.place), m.offset, m.leading, m.batch_stride};
+  };
+  LibraryCall call;
+  call.library = op.library;
+  Matmul& to = call.matmul;
+  to.batch = from.batch;
+  to.m = from.m;
+  to.n = from.n;
+  to.k = from.k;
+  to.factor = from.factor;
+  to.result = from.result;
+  to.compute = from.compute;
+  to.activation = from.activation;
+  to.a = matrix(from.a);
+  to.b = matrix(from.b);
+  to.d = matrix(from.d);
+  to.a_by_columns = from.a_by_columns;
+  to.b_by_columns = from.b_by_columns;
+  to.alpha = from.alpha;
+  to.beta = from.beta;
+  if (from.c) to.c = matrix(*from.c);
+  if (from.bias) to.bias = {place(from.bias->place), from.bias->offset};
+  to.workspace = place(from.workspace);
+  call.label = step.label;
+  call.flops = step.flops;
+  call.bytes = step.bytes;
+  return call;
+}
+
+PlanStep CallOf(const PipelineResult& pipeline, const Step& step) {
+  if (std::holds_alternative<LibraryOp>(step.work)) return LibraryCallOf(pipeline, step);
+  return HostCallOf(pipeline, step);
+}
+
 }  // namespace
 
-Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Target& target,
-                                     std::string_view epoch) {
-  if (target.kind() != TargetKind::kCpu) {
-    return Unimplemented("A launch plan has launches of CPU kernels only; its target is " +
-                         target.ToString() + ".");
-  }
+PlannedLaunches PlanLaunches(const PipelineResult& pipeline, const Target& target,
+                             std::string_view toolchain) {
   PlannedLaunches planned;
   LaunchPlan& plan = planned.plan;
   for (const GraphInput& input : pipeline.graph.inputs()) {
@@ -85,14 +122,14 @@ Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Targe
   for (std::size_t i = 0; i < pipeline.program.steps.size(); ++i) {
     const Step& step = pipeline.program.steps[i];
     if (scheduled.kernel_of[i] == kNoKernel) {
-      plan.steps.push_back(HostCallOf(pipeline, step));
+      plan.steps.push_back(CallOf(pipeline, step));
       continue;
     }
     const ScheduledKernel& kernel = scheduled.kernels[scheduled.kernel_of[i]];
     if (scheduled.kernel_of[i] == planned.kernels.size()) {
       const std::string text = ToString(kernel);
       planned.kernels.push_back(
-          {KernelKeyOf(text, target, epoch), i, CompileCost(kernel.func, text.size())});
+          {KernelKeyOf(text, target, toolchain), i, CompileCost(kernel.func, text.size())});
     }
     if (step.prepared) {
       plan.prepare.push_back(LaunchOf(pipeline, i));

@@ -12,7 +12,7 @@ namespace stoker {
 
 // A kernel that some launches share.
 struct UniqueKernel {
-  Digest key;             // Of the canonical text, the target and the epoch.
+  Digest key;             // Of the canonical text, the target and the toolchain.
   std::size_t step = 0;   // The first that has it.
   std::int64_t cost = 0;  // Rough share of the compile time.
 };
@@ -22,7 +22,8 @@ struct PlannedLaunches {
   std::vector<UniqueKernel> kernels;  // Those of the pipeline, in its order.
 };
 
-Result<PlannedLaunches> PlanLaunches(const PipelineResult& pipeline, const Target& target,
-                                     std::string_view epoch);
+// `toolchain`: KernelToolchain of the target.
+PlannedLaunches PlanLaunches(const PipelineResult& pipeline, const Target& target,
+                             std::string_view toolchain);
 
 }  // namespace stoker

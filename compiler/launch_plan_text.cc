@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "compiler/ir/text.h"
 #include "compiler/schedule/program/memory_plan.h"
 #include "protocol/graph/attribute_text.h"
 
@@ -29,14 +30,19 @@ std::string BufferText(const BufferRef& buffer) {
          "]";
 }
 
-std::string StepText(const Launch& launch) {
-  std::string text = "  kernel " + std::to_string(launch.kernel) + "  " + launch.label + "\n";
-  text += "    tasks " + launch.tasks.ToString() + ", in chunks of at least " +
-          std::to_string(launch.min_tasks_per_chunk) + "; scratch " +
-          std::to_string(launch.scratch_bytes);
+std::string StepText(const Launch& launch, const ScheduledKernel& kernel) {
+  const auto* cuda = std::get_if<CudaSchedule>(&kernel.schedule);
+  std::string text = "  kernel " + std::to_string(launch.kernel) + "  " + launch.label + "\n    ";
+  if (cuda != nullptr) {
+    text += launch.tasks.ToString() + " blocks of " + std::to_string(cuda->threads) + " threads";
+  } else {
+    text += "tasks " + launch.tasks.ToString() + ", in chunks of at least " +
+            std::to_string(launch.min_tasks_per_chunk) + "; scratch " +
+            std::to_string(launch.scratch_bytes);
+  }
   if (!launch.dims.empty()) text += "; dims " + Shape(launch.dims).ToString();
   text += "\n    flops " + launch.flops.ToString() + "  bytes " + launch.bytes.ToString() +
-          RooflineText(launch) + "\n   ";
+          (cuda == nullptr ? RooflineText(launch) : "") + "\n   ";
   for (const BufferRef& buffer : launch.buffers) text += BufferText(buffer);
   return text + "\n";
 }
@@ -64,18 +70,65 @@ std::string UpdatesText(const LaunchPlan& plan) {
   return text.empty() ? text : text + "\n";
 }
 
+std::string MatrixText(const Matmul::Matrix& matrix, bool by_columns) {
+  std::string text = BufferText(matrix.place);
+  if (!(matrix.offset == SymDim(0))) text += " from " + matrix.offset.ToString();
+  text += (by_columns ? ", columns " : ", rows ") + matrix.leading.ToString() + " apart";
+  if (!(matrix.batch_stride == SymDim(0))) {
+    text += ", batches " + matrix.batch_stride.ToString();
+  }
+  return text;
+}
+
+std::string_view NameOf(MatmulCompute compute) {
+  switch (compute) {
+    case MatmulCompute::kF32:
+      return "f32";
+    case MatmulCompute::kTf32:
+      return "tf32";
+    case MatmulCompute::kF64:
+      break;
+  }
+  return "f64";
+}
+
+std::string StepText(const LibraryCall& call) {
+  const Matmul& matmul = call.matmul;
+  std::string text = "  cublasLt  " + call.label + "\n    ";
+  text += std::string(Name(matmul.factor)) + " to " + std::string(Name(matmul.result)) + " in " +
+          std::string(NameOf(matmul.compute));
+  if (matmul.alpha != 1) text += ", times " + FloatText(matmul.alpha);
+  if (matmul.activation == MatmulActivation::kRelu) text += ", relu";
+  text += "\n    flops " + call.flops.ToString() + "  bytes " + call.bytes.ToString();
+  text += "\n    a" + MatrixText(matmul.a, matmul.a_by_columns);
+  text += "\n    b" + MatrixText(matmul.b, matmul.b_by_columns);
+  if (matmul.c) text += "\n    c" + MatrixText(*matmul.c, false);
+  if (matmul.bias) {
+    text += "\n    bias" + BufferText(matmul.bias->place);
+    if (!(matmul.bias->offset == SymDim(0))) text += " from " + matmul.bias->offset.ToString();
+  }
+  text += "\n    d" + MatrixText(matmul.d, false);
+  return text + "\n    workspace" + BufferText(matmul.workspace) + "\n";
+}
+
 }  // namespace
 
-std::string ToString(const LaunchPlan& plan) {
+std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> kernels) {
   std::string text = "arena " + plan.arena_bytes.ToString() + " bytes, " +
                      plan.arena_zero_bytes.ToString() + " of them zeros; prepared " +
                      plan.prepared_bytes.ToString() + ", while preparing " +
                      plan.prepare_arena_bytes.ToString() + "\nprepare\n";
-  for (const Launch& launch : plan.prepare) text += StepText(launch);
+  for (const Launch& launch : plan.prepare) text += StepText(launch, kernels[launch.kernel]);
   text += UpdatesText(plan);
   text += "launches\n";
   for (const PlanStep& step : plan.steps) {
-    text += std::visit([](const auto& work) { return StepText(work); }, step);
+    if (const auto* launch = std::get_if<Launch>(&step)) {
+      text += StepText(*launch, kernels[launch->kernel]);
+    } else if (const auto* call = std::get_if<LibraryCall>(&step)) {
+      text += StepText(*call);
+    } else {
+      text += StepText(std::get<HostCall>(step));
+    }
   }
   return text;
 }

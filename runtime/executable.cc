@@ -75,9 +75,15 @@ const std::string* FirstHostTarget(const LaunchPlan& plan) {
 // The host calls of one run.
 class HostCalls final : public Pauses {
  public:
+  // `seconds`: of each call with all that it gave to the queue; null: not wanted.
   HostCalls(const SizedPlan& sizes, const AddressLayout& layout, Host* host, std::byte** tensors,
-            std::vector<double>* seconds)
-      : sizes_(sizes), layout_(layout), host_(host), tensors_(tensors), seconds_(seconds) {}
+            Queue& queue, std::vector<double>* seconds)
+      : sizes_(sizes),
+        layout_(layout),
+        host_(host),
+        tensors_(tensors),
+        queue_(queue),
+        seconds_(seconds) {}
 
   Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
     const SizedHostCall& call = sizes_.host_calls[pause];
@@ -87,15 +93,16 @@ class HostCalls final : public Pauses {
         *next++ = addresses[layout_.IndexOf(buffer.kind, buffer.index)] + buffer.offset;
       }
     }
+    if (seconds_ != nullptr) STOKER_RETURN_IF_ERROR(queue_.Wait());
     const auto start = std::chrono::steady_clock::now();
     const auto* operands = reinterpret_cast<const void* const*>(tensors_);
     auto* results = reinterpret_cast<void* const*>(tensors_ + call.operands.size());
     STOKER_RETURN_IF_ERROR(host_->Call(pause, {operands, call.operands.size()},
                                        {results, call.results.size()}, call.sizes));
-    if (seconds_ != nullptr) {
-      const auto elapsed = std::chrono::steady_clock::now() - start;
-      seconds_->push_back(std::chrono::duration<double>(elapsed).count());
-    }
+    if (seconds_ == nullptr) return Ok();
+    STOKER_RETURN_IF_ERROR(queue_.Wait());
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    seconds_->push_back(std::chrono::duration<double>(elapsed).count());
     return Ok();
   }
 
@@ -104,6 +111,7 @@ class HostCalls final : public Pauses {
   const AddressLayout& layout_;
   Host* const host_;
   std::byte** const tensors_;
+  Queue& queue_;
   std::vector<double>* const seconds_;
 };
 
@@ -135,9 +143,7 @@ struct Executable::State {
   // Found in the store, or made. `stay`: they have been bound for a while.
   Result<std::shared_ptr<const Prepared>> Obtain(std::span<const Parameter> parameters, bool stay,
                                                  Queue& queue);
-  Result<std::shared_ptr<const Prepared>> Prepare(std::span<const Parameter> parameters,
-                                                  std::unique_ptr<ContentWatch> watch,
-                                                  Queue& queue) const;
+  Result<DeviceMemory> Prepare(std::span<const Parameter> parameters, Queue& queue) const;
   // Addresses that stay the same in every call.
   Addresses FixedAddresses() const;
   void SetParameters(std::span<const Parameter> parameters, Addresses& addresses) const;
@@ -158,6 +164,7 @@ struct Executable::State {
   std::vector<std::uint32_t> parameter_inputs;   // Graph inputs of role kParameter.
   std::vector<std::uint32_t> activation_inputs;  // The others.
 
+  bool prepares = false;  // There is something to prepare.
   PreparePlan prepare_plan;
   std::int64_t prepared_bytes = 0;  // With what may be read past their end.
   std::unique_ptr<const LaunchList> prepare;
@@ -173,6 +180,10 @@ struct Executable::State {
 };
 
 Status Executable::State::LoadBlobs(const BlobSource& blobs) {
+  for (const PlanStep& step : artifact.plan.steps) {
+    const auto* call = std::get_if<LibraryCall>(&step);
+    if (call != nullptr) STOKER_RETURN_IF_ERROR(device.LoadLibrary(call->library));
+  }
   for (const KernelRef& ref : artifact.kernels) {
     STOKER_TRY(auto kernel,
                device.kernels_.GetOrMake(ref.blob, [&] { return LoadKernel(device, blobs, ref); }));
@@ -200,10 +211,12 @@ Status Executable::State::MakePlans() {
   }
   STOKER_TRY(const SizedPrepare sizes, SizePrepare(artifact));
   prepare_plan = PreparePlanOf(artifact, sizes);
+  prepares = !sizes.launches.empty();
   prepared_bytes = sizes.prepared_bytes + kBufferReadSlack;
-  prepare =
-      device.Ready(sizes.launches, {}, {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
-                   layout, kernels);
+  const std::vector<SizedWork> launches(sizes.launches.begin(), sizes.launches.end());
+  STOKER_TRY(prepare, device.Ready(launches, {},
+                                   {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
+                                   layout, kernels));
   const bool symbolic = std::ranges::any_of(artifact.guards.guards(), [](const Guard& guard) {
     return guard.kind == GuardKind::kBindSymbol;
   });
@@ -219,7 +232,7 @@ Result<std::shared_ptr<const ReadyPlan>> Executable::State::Ready(
   const ArenaUse arena{BufferKind::kArena, sizes.arena_bytes, sizes.arena_zero_bytes, sizes.serial};
   std::vector<std::size_t> pauses;
   for (const SizedHostCall& call : sizes.host_calls) pauses.push_back(call.launches_before);
-  auto launches = device.Ready(sizes.launches, pauses, arena, layout, kernels);
+  STOKER_TRY(auto launches, device.Ready(sizes.launches, pauses, arena, layout, kernels));
   return std::make_shared<const ReadyPlan>(ReadyPlan{std::move(sizes), std::move(launches)});
 }
 
@@ -243,27 +256,35 @@ void Executable::State::SetParameters(std::span<const Parameter> parameters,
 // will have the same.
 Result<std::shared_ptr<const Prepared>> Executable::State::Obtain(
     std::span<const Parameter> parameters, bool stay, Queue& queue) {
+  if (!prepares) return std::make_shared<const Prepared>(DeviceMemory());
+  if (!device.watches()) {
+    STOKER_TRY(DeviceMemory memory, Prepare(parameters, queue));
+    return std::make_shared<const Prepared>(std::move(memory));
+  }
   const bool is_first = !has_prepared.exchange(true);
-  if (!is_first && !stay) return Prepare(parameters, nullptr, queue);
+  const auto make =
+      [&](std::unique_ptr<ContentWatch> watch) -> Result<std::shared_ptr<const Prepared>> {
+    STOKER_TRY(DeviceMemory memory, Prepare(parameters, queue));
+    return std::make_shared<const Prepared>(std::move(memory), std::move(watch));
+  };
+  if (!is_first && !stay) return make(nullptr);
   // Before anything else reads them: what is written from here on is seen.
   std::unique_ptr<ContentWatch> watch =
       device.Watch(RegionsOf(prepare_plan, parameters, parameter_bytes), queue);
-  if (watch == nullptr || !is_first || store == nullptr || !store->Takes(prepared_bytes)) {
-    return Prepare(parameters, std::move(watch), queue);
-  }
+  if (!is_first || store == nullptr || !store->Takes(prepared_bytes)) return make(std::move(watch));
   const Digest key = PortablePreparedKey(prepare_plan, watch->digest());
   if (std::optional<DeviceMemory> found = store->Find(key, prepared_bytes, queue)) {
     return std::make_shared<const Prepared>(std::move(*found), std::move(watch),
                                             /*is_from_file=*/true);
   }
-  STOKER_TRY(auto prepared, Prepare(parameters, std::move(watch), queue));
+  STOKER_TRY(auto prepared, make(std::move(watch)));
   store->Keep(key, prepared->memory());
   return prepared;
 }
 
-Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
-    std::span<const Parameter> parameters, std::unique_ptr<ContentWatch> watch,
-    Queue& queue) const {
+Result<DeviceMemory> Executable::State::Prepare(std::span<const Parameter> parameters,
+                                                Queue& queue) const {
+  if (!prepares) return DeviceMemory();
   STOKER_TRY(DeviceMemory memory, device.Allocate(prepared_bytes));
   Addresses addresses = FixedAddresses();
   SetParameters(parameters, addresses);
@@ -272,7 +293,7 @@ Result<std::shared_ptr<const Prepared>> Executable::State::Prepare(
       queue.Run(*prepare, std::span(addresses).first(layout.size()), nullptr, nullptr));
   // Others will read it, from queues of their own.
   STOKER_RETURN_IF_ERROR(queue.Wait());
-  return std::make_shared<const Prepared>(std::move(memory), std::move(watch));
+  return memory;
 }
 
 Status Executable::State::CheckCall(const ReadyPlan& ready, const Binding& binding,
@@ -330,7 +351,7 @@ Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, con
         updated >= 0 ? AddressOf(call.inputs[static_cast<std::size_t>(updated)])
                      : static_cast<std::byte*>(call.outputs[i]);
   }
-  HostCalls host_calls(plan.sizes, layout, host, addresses->data() + layout.size(),
+  HostCalls host_calls(plan.sizes, layout, host, addresses->data() + layout.size(), queue,
                        seconds == nullptr ? nullptr : &seconds->host_calls);
   const Status status = queue.Run(*plan.launches, std::span(*addresses).first(layout.size()),
                                   host == nullptr ? nullptr : &host_calls,
@@ -438,8 +459,14 @@ Result<std::vector<StepProfile>> Executable::Profile(const ReadyPlan& ready, con
   for (const PlanStep& step : plan().steps) {
     StepProfile& entry = profile.emplace_back();
     if (const auto* launch = std::get_if<Launch>(&step)) {
-      const SizedLaunch& sized = ready.sizes.launches[launches];
+      const auto& sized = std::get<SizedLaunch>(ready.sizes.launches[launches]);
       entry = {launch->label, launch->kernel, seconds.launches[launches++] * 1e6, sized.flops,
+               sized.bytes};
+      continue;
+    }
+    if (const auto* library = std::get_if<LibraryCall>(&step)) {
+      const auto& sized = std::get<SizedLibraryCall>(ready.sizes.launches[launches]);
+      entry = {library->label, std::nullopt, seconds.launches[launches++] * 1e6, sized.flops,
                sized.bytes};
       continue;
     }

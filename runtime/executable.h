@@ -59,7 +59,7 @@ struct ReadyPlan {
 // What one step of the plan cost in one call.
 struct StepProfile {
   std::string label;                    // Of a host call: its target.
-  std::optional<std::uint32_t> kernel;  // None: a host call.
+  std::optional<std::uint32_t> kernel;  // None: a call of a library or of the host.
   double microseconds = 0.0;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
@@ -71,7 +71,8 @@ struct StepProfile {
 class Executable {
  public:
   // DataLoss, naming the digest, when artifact, kernel or constant are damaged or the artifact was
-  // made for another request; FailedPrecondition when this processor cannot run it.
+  // made for another request; FailedPrecondition when this processor cannot run it,
+  // or a library that it calls is not here.
   // `store`: where the first parameters that are bound may be found prepared; null: nowhere.
   static Result<std::unique_ptr<Executable>> Load(Device& device, std::string_view artifact_bytes,
                                                   const Digest& request_key,

@@ -15,8 +15,9 @@ class Host {
   virtual ~Host() = default;
 
   // Runs the plan's host call number `call`, counted over its host calls alone, on the calling
-  // thread: it has read the operands and written the results when it returns. All are row-major, at
-  // addresses of the processor, aligned to their elements; `sizes` are those of all dims of each
+  // thread: it has read the operands and written the results when it returns, or when the stream of
+  // the run's queue, which it gave that work to, has come so far. All are row-major, at addresses
+  // of the queue's device, aligned to their elements; `sizes` are those of all dims of each
   // operand, then of each result. They are the call's: nobody may look there later.
   virtual Status Call(std::size_t call, std::span<const void* const> operands,
                       std::span<void* const> results, std::span<const std::int64_t> sizes) = 0;

@@ -77,7 +77,7 @@ std::vector<Bytes> RegionsOf(const PreparePlan& plan, std::span<const Parameter>
 void Prepared::Used(std::chrono::nanoseconds elapsed) const {
   if (watch_ != nullptr) {
     watch_->Look(elapsed);
-  } else {
+  } else if (is_on_trial_) {
     calls_.fetch_add(1, std::memory_order_relaxed);
   }
 }

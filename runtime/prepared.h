@@ -30,17 +30,22 @@ struct Parameter {
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-// Watched or on trial. Weights that are being trained are replaced after a call or a few: reading
-// all of them, to tell later whether they are still the same, is for those that stay.
+// Watched or on trial, where the device can watch. Weights that are being trained are replaced
+// after a call or a few: reading all of them, to tell later whether they are still the same, is for
+// those that stay.
 class Prepared {
  public:
   // After so many calls what is on trial is stale: to be made again, and watched.
   static constexpr int kCallsOnTrial = 16;
 
+  // Nobody watches: it is as good as the versions that it was made under.
+  explicit Prepared(DeviceMemory memory) : memory_(std::move(memory)) {}
   // `watch`: over what was prepared; null: on trial.
-  explicit Prepared(DeviceMemory memory, std::unique_ptr<ContentWatch> watch,
-                    bool is_from_file = false)
-      : memory_(std::move(memory)), is_from_file_(is_from_file), watch_(std::move(watch)) {}
+  Prepared(DeviceMemory memory, std::unique_ptr<ContentWatch> watch, bool is_from_file = false)
+      : memory_(std::move(memory)),
+        is_from_file_(is_from_file),
+        is_on_trial_(watch == nullptr),
+        watch_(std::move(watch)) {}
 
   const DeviceMemory& memory() const { return memory_; }
   bool is_from_file() const { return is_from_file_; }  // Found in a PreparedStore.
@@ -53,7 +58,8 @@ class Prepared {
 
  private:
   const DeviceMemory memory_;
-  const bool is_from_file_;
+  const bool is_from_file_ = false;
+  const bool is_on_trial_ = false;
   const std::unique_ptr<ContentWatch> watch_;
   mutable std::atomic<int> calls_{0};
 };

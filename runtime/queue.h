@@ -56,8 +56,10 @@ class Pauses {
  public:
   virtual ~Pauses() = default;
 
-  // Pause number `pause`: all launches before it are done, none after it has begun, and `addresses`
-  // are those of the run, that of the arena among them. On the thread that called Run.
+  // Pause number `pause`: in the queue's order all launches before it come before what happens
+  // here, and none after it. Where work is done when it is given to the queue, they are done. What
+  // is put into a GPU's stream here is in that order. `addresses` are those of the run, that of the
+  // arena among them. On the thread that called Run.
   virtual Status At(std::size_t pause, std::span<std::byte* const> addresses) = 0;
 };
 

@@ -152,6 +152,18 @@ stoker_status* stoker_device_target(const char* device, char** text) {
 
 void stoker_set_num_threads(int32_t threads) { SetNumThreads(threads); }
 
+stoker_status* stoker_set_device_allocator(stoker_allocate_fn allocate, stoker_free_fn free,
+                                           void* context) {
+  return Guarded([&]() -> Status {
+    if ((allocate == nullptr) != (free == nullptr)) {
+      return InvalidArgument("Arguments 'allocate' and 'free' are both NULL, or none is.");
+    }
+    SetGpuAllocator(allocate == nullptr ? std::nullopt
+                                        : std::optional(ForeignAllocator{allocate, free, context}));
+    return Ok();
+  });
+}
+
 uint64_t stoker_sample(const void* const* data, const size_t* sizes, size_t count) {
   return SampleOf(SpanOf(data, count), SpanOf(sizes, count));
 }

@@ -26,6 +26,18 @@ std::optional<int> OrdinalOf(std::string_view name) {
   return std::to_string(ordinal) == name ? std::optional(ordinal) : std::nullopt;
 }
 
+// Those that have been made.
+struct Devices {
+  std::mutex mutex;  // Guards what follows.
+  std::map<std::string, JobDevice*, std::less<>> by_name;
+  std::optional<ForeignAllocator> allocator;  // Of GPUs.
+};
+
+Devices& AllDevices() {
+  static Devices& devices = *new Devices;
+  return devices;
+}
+
 }  // namespace
 
 void SetNumThreads(int threads) { g_num_threads.store(threads, std::memory_order_relaxed); }
@@ -46,12 +58,27 @@ Result<std::unique_ptr<JobDevice>> JobDevice::Make(std::string_view name) {
 }
 
 Result<JobDevice*> JobDevice::Named(std::string_view name) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& devices = *new std::map<std::string, JobDevice*, std::less<>>;
-  const std::lock_guard lock(mutex);
-  if (const auto found = devices.find(name); found != devices.end()) return found->second;
+  Devices& devices = AllDevices();
+  const std::lock_guard lock(devices.mutex);
+  const auto found = devices.by_name.find(name);
+  if (found != devices.by_name.end()) return found->second;
   STOKER_TRY(std::unique_ptr<JobDevice> made, Make(name));
-  return devices.emplace(name, made.release()).first->second;
+  made->TakeMemoryOf(devices.allocator);
+  return devices.by_name.emplace(name, made.release()).first->second;
+}
+
+void JobDevice::TakeMemoryOf(const std::optional<ForeignAllocator>& allocator) {
+  const auto* gpu = std::get_if<Gpu>(&device_);
+  if (gpu == nullptr) return;
+  (*gpu)->SetCallMemory(
+      allocator ? std::make_shared<const ForeignMemory>(*allocator, *OrdinalOf(name_)) : nullptr);
+}
+
+void SetGpuAllocator(const std::optional<ForeignAllocator>& allocator) {
+  Devices& devices = AllDevices();
+  const std::lock_guard lock(devices.mutex);
+  devices.allocator = allocator;
+  for (const auto& [name, device] : devices.by_name) device->TakeMemoryOf(allocator);
 }
 
 Device& JobDevice::device() {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "client/core/foreign_memory.h"
 #include "protocol/base/result.h"
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/queue.h"
@@ -19,6 +21,10 @@ namespace stoker {
 void SetNumThreads(int threads);
 int NumThreads();
 
+// Where calls on GPUs, those that are made later too, have their memory from, from now on; none:
+// the driver.
+void SetGpuAllocator(const std::optional<ForeignAllocator>& allocator);
+
 // Thread-safe. Never destroyed: executables may be freed while the process's static objects go
 // away.
 class JobDevice {
@@ -30,14 +36,19 @@ class JobDevice {
 
   const std::string& name() const { return name_; }
   Device& device();
+  // Whether files may hold what was prepared for it.
+  bool KeepsPrepared() const { return std::holds_alternative<Cores>(device_); }
 
  private:
   friend class CallQueue;
+  friend void SetGpuAllocator(const std::optional<ForeignAllocator>& allocator);
   using Cores = std::unique_ptr<cpu::Device>;
   using Gpu = std::unique_ptr<cuda::Device>;
 
   JobDevice(std::string_view name, std::variant<Cores, Gpu> device)
       : name_(name), device_(std::move(device)) {}
+  // Nothing on cores.
+  void TakeMemoryOf(const std::optional<ForeignAllocator>& allocator);
   static Result<std::unique_ptr<JobDevice>> Make(std::string_view name);
 
   const std::string name_;

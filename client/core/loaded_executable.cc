@@ -54,7 +54,7 @@ Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
                    if (it != bundle.blobs.end()) return *it->second;
                    return NotFound("Blob " + blob.ToHex() + " did not arrive.");
                  },
-                 std::move(prepared)));
+                 device.KeepsPrepared() ? std::move(prepared) : nullptr));
   const LaunchPlan& plan = loaded->executable_->plan();
   for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
     if (plan.input_roles[i] == InputRole::kParameter) loaded->parameter_inputs_.push_back(i);
@@ -131,7 +131,7 @@ std::int64_t LoadedExecutable::Frame::Bytes() const {
   std::size_t bytes = inputs.size() * 256;
   if (plan != nullptr) {
     // A launch as it is sized and as it is run, with some ten operands and dims.
-    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedLaunch) + 10 * sizeof(SizedBuffer));
+    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedWork) + 10 * sizeof(SizedBuffer));
   }
   return static_cast<std::int64_t>(bytes);
 }

@@ -23,7 +23,7 @@ namespace stoker {
 class LoadedExecutable {
  public:
   // `verified_against`: the graph whose interpretation calls are compared with until one is right.
-  // `prepared`: where the parameters may be found packed; may be null.
+  // `prepared`: where the parameters may be found packed, on cores; may be null.
   static Result<std::unique_ptr<LoadedExecutable>> Load(JobDevice& device, Obtained obtained,
                                                         std::optional<Graph> verified_against,
                                                         std::shared_ptr<PreparedStore> prepared);

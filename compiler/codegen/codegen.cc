@@ -80,4 +80,14 @@ Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& ta
 
 std::string CodegenVersion() { return "llvm-" LLVM_VERSION_STRING; }
 
+bool HasAssembler(TargetKind kind) {
+  return kind == TargetKind::kCpu || codegen::NvJitLinkVersion().ok();
+}
+
+std::string AssemblerVersion(const Target& target) {
+  if (target.kind() != TargetKind::kCuda) return "";
+  const Result<std::string> version = codegen::NvJitLinkVersion();
+  return version.ok() ? ";nvjitlink-" + *version : "";
+}
+
 }  // namespace stoker

@@ -45,5 +45,10 @@ Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& ta
 
 // "llvm-22.1.8"
 std::string CodegenVersion();
+// Whether what makes machine code of LLVM's output is there: nvJitLink for CUDA, nothing for a CPU.
+bool HasAssembler(TargetKind kind);
+// Of what makes machine code beside LLVM: ";nvjitlink-13.0" for CUDA, where this machine has one;
+// empty for a CPU.
+std::string AssemblerVersion(const Target& target);
 
 }  // namespace stoker

@@ -15,7 +15,20 @@ std::vector<ScheduledKernel> AllScheduled(std::vector<Kernel> kernels) {
   return scheduled;
 }
 
+LaunchShape ShapeOf(const CpuSchedule& schedule) { return schedule.launch; }
+
+LaunchShape ShapeOf(const CudaSchedule& schedule) {
+  LaunchShape shape;
+  shape.tasks = schedule.grid;
+  shape.dims = schedule.dims;
+  return shape;
+}
+
 }  // namespace
+
+LaunchShape ScheduledKernel::launch() const {
+  return std::visit([](const auto& s) { return ShapeOf(s); }, schedule);
+}
 
 std::string ToString(const ScheduledKernel& kernel) {
   return ToString(kernel.func) +

@@ -17,8 +17,8 @@ struct ScheduledKernel {
   KernelFunc func;
   std::variant<CpuSchedule, CudaSchedule> schedule;  // Of the target's kind.
 
-  // Of a kernel for a CPU.
-  const LaunchShape& launch() const { return std::get<CpuSchedule>(schedule).launch; }
+  // On a GPU a task is a block; there is neither chunk nor scratch.
+  LaunchShape launch() const;
 };
 
 // Canonical text: the content of the KernelKey.

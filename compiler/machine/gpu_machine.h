@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/machine/machine.h"
+#include "protocol/artifact/cuda_kernel_abi.h"
 #include "protocol/base/dtype.h"
 #include "protocol/base/result.h"
 #include "protocol/key/target.h"
@@ -66,8 +67,8 @@ struct GpuMachine final : Machine {
   std::int64_t shared_bytes_per_sm = 0;
   std::int64_t shared_bytes_per_block = 0;  // At most, of which what exceeds 48 KiB is asked for.
   std::int64_t l2_bytes = 0;                // Of the product that the table names.
-  std::int64_t max_grid_blocks = (std::int64_t{1} << 31) - 1;  // Along x.
-  std::int64_t max_parameter_bytes = 4096;  // Of a kernel; PTX before 8.1 has no more.
+  std::int64_t max_grid_blocks = kMaxCudaBlocks;  // Along x.
+  std::int64_t max_parameter_bytes = 4096;        // Of a kernel; PTX before 8.1 has no more.
   CopyEngine copy_engine = CopyEngine::kCpAsync;
   TensorCore tensor_core = TensorCore::kMma;
   std::vector<TensorCoreTile> tiles;  // One for each dtype that tensor cores multiply.
@@ -79,6 +80,7 @@ struct GpuMachine final : Machine {
 
   const FusionLimits& fusion_limits() const override { return fusion; }
   ProductLayout LayoutOf(const Product& product) const override;
+  std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const override;
 };
 
 // `target` must be a CUDA target. Unimplemented, naming the architecture, where the table here has

@@ -15,8 +15,8 @@
 
 namespace stoker {
 
-// One compiled function. `key` names what was compiled (canonical loop IR, target, epoch), `blob`
-// the bytes (an ELF shared object or a cubin).
+// One compiled function. `key` names what was compiled (canonical loop IR, target, toolchain),
+// `blob` the bytes (an ELF shared object or a cubin).
 struct KernelRef {
   Digest key;
   Digest blob;

@@ -16,6 +16,15 @@ inline constexpr std::uint8_t kExpressionDim = 1;  // SymDim text.
 
 inline constexpr std::uint8_t kLaunchStep = 0;
 inline constexpr std::uint8_t kHostCallStep = 1;
+inline constexpr std::uint8_t kLibraryCallStep = 2;
+
+inline constexpr std::uint8_t kMatmulOperation = 0;  // Of a library call.
+// What a matmul has, bit by bit.
+inline constexpr std::uint8_t kMatmulAByColumns = 1;
+inline constexpr std::uint8_t kMatmulBByColumns = 2;
+inline constexpr std::uint8_t kMatmulHasC = 4;
+inline constexpr std::uint8_t kMatmulHasBias = 8;
+inline constexpr std::uint8_t kMatmulFlags = 15;
 
 inline constexpr std::uint64_t kMaxDimTextBytes = 4096;
 inline constexpr std::uint64_t kMaxArtifactTextBytes = 4096;  // Names, labels, target, epoch.

@@ -1,8 +1,8 @@
 // LaunchPlan: what an executable does in one call.
 //
 // A plan has two lists. `prepare`, of launches, runs once per binding of the parameters and fills
-// the prepared buffers (packed weights, folded constants); `steps`, of launches and of calls of the
-// host framework, run in every call.
+// the prepared buffers (packed weights, folded constants); `steps`, of launches, of calls of a
+// device's libraries and of the host framework, run in every call.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "protocol/artifact/matmul.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/dtype.h"
 #include "protocol/graph/graph.h"
@@ -32,13 +33,15 @@ struct BufferRef {
   std::uint32_t index = 0;  // kInput, kOutput, kConstant.
   SymDim offset;            // Bytes, kArena, kPrepared, kPrepareArena.
   SymDim size;              // Bytes.
+  friend bool operator==(const BufferRef&, const BufferRef&) = default;
 };
 
 struct Launch {
-  std::uint32_t kernel = 0;              // Index into the artifact's kernels.
-  SymDim tasks;                          // Number of independent tasks; 0: nothing is launched.
-  std::int64_t min_tasks_per_chunk = 1;  // Smaller pieces are not worth a thread.
-  std::int64_t scratch_bytes = 0;        // Per thread.
+  std::uint32_t kernel = 0;  // Index into the artifact's kernels.
+  SymDim tasks;  // Number of independent tasks, on a GPU of blocks; 0: nothing is launched.
+  // On a CPU alone: smaller pieces are not worth a thread; what a thread has beside.
+  std::int64_t min_tasks_per_chunk = 1;
+  std::int64_t scratch_bytes = 0;
   std::vector<BufferRef> buffers;
   std::vector<SymDim> dims;
   std::string label;  // For people and profiles: "matmul+gelu 128x3072x768".
@@ -62,7 +65,25 @@ struct HostCall {
   std::vector<HostTensor> results;
 };
 
-using PlanStep = std::variant<Launch, HostCall>;
+// Libraries that a device finds when it runs. Numeric values are part of the encoded format.
+enum class Library : std::uint8_t {
+  kCublasLt = 0,
+};
+inline constexpr int kNumLibraries = 1;
+
+using Matmul = MatmulOf<SymDim, BufferRef>;
+
+// A matrix product that a library of the device computes. It asks the library once for each set of
+// sizes how that is best done, when these are first made ready on the device.
+struct LibraryCall {
+  Library library = Library::kCublasLt;
+  Matmul matmul;
+  std::string label;  // For people and profiles, as a launch's.
+  SymDim flops;
+  SymDim bytes;
+};
+
+using PlanStep = std::variant<Launch, HostCall, LibraryCall>;
 
 struct OutputSpec {
   TensorType type;  // Row-major.

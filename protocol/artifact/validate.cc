@@ -1,5 +1,6 @@
 #include "protocol/artifact/validate.h"
 
+#include <cmath>
 #include <set>
 
 #include "protocol/artifact/sized_plan.h"
@@ -164,6 +165,11 @@ Status CheckLaunch(const Launch& launch, const Artifact& artifact, bool preparin
                                              "; the limit is " + std::to_string(kMaxScratchBytes) +
                                              ".");
   }
+  if (artifact.target.kind() == TargetKind::kCuda &&
+      (launch.min_tasks_per_chunk != 1 || launch.scratch_bytes != 0)) {
+    return Wrong(launch.scratch_bytes != 0 ? "launch.scratch_bytes" : "launch.min_tasks_per_chunk",
+                 "is for a CPU; the target is " + artifact.target.ToString() + ".");
+  }
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.tasks", launch.tasks, bound));
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.flops", launch.flops, bound));
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.bytes", launch.bytes, bound));
@@ -178,7 +184,7 @@ Status CheckLaunch(const Launch& launch, const Artifact& artifact, bool preparin
   return Ok();
 }
 
-bool MayHostWrite(BufferKind kind) {
+bool MayBeWritten(BufferKind kind) {
   return kind == BufferKind::kArena || kind == BufferKind::kOutput;
 }
 
@@ -200,12 +206,76 @@ Status CheckHostCall(const HostCall& call, const Artifact& artifact,
     STOKER_RETURN_IF_ERROR(CheckHostTensor(operand, artifact, bound));
   }
   for (const HostTensor& result : call.results) {
-    if (!MayHostWrite(result.buffer.kind)) {
+    if (!MayBeWritten(result.buffer.kind)) {
       return Wrong("buffer.kind", "of a host call's result names what is only read.");
     }
     STOKER_RETURN_IF_ERROR(CheckHostTensor(result, artifact, bound));
   }
   return Ok();
+}
+
+Status CheckMatmulFields(const Matmul& matmul) {
+  if (!IsMatmulType(matmul.factor, matmul.result, matmul.compute)) {
+    return Wrong("matmul.factor", "is " + std::string(Name(matmul.factor)) +
+                                      ", which no library multiplies to " +
+                                      std::string(Name(matmul.result)) + " that way.");
+  }
+  if (!std::isfinite(matmul.alpha)) return Wrong("matmul.alpha", "is not finite.");
+  if (!std::isfinite(matmul.beta)) return Wrong("matmul.beta", "is not finite.");
+  if (matmul.c.has_value() == (matmul.beta == 0) || (!matmul.c && std::signbit(matmul.beta))) {
+    return Wrong("matmul.beta", std::string("is ") + (matmul.c ? "0, but there is a C."
+                                                               : "not 0, but there is no C."));
+  }
+  if (!MayBeWritten(matmul.d.place.kind)) {
+    return Wrong("buffer.kind", "of a matmul's result names what is only read.");
+  }
+  if (matmul.workspace.kind != BufferKind::kArena) {
+    return Wrong("buffer.kind", "of a workspace is not the arena.");
+  }
+  return Ok();
+}
+
+Status CheckLibraryCall(const LibraryCall& call, const Artifact& artifact,
+                        const std::set<std::uint32_t>& bound) {
+  if (artifact.target.kind() != TargetKind::kCuda) {
+    return Wrong("library_call.library",
+                 "is cublasLt, which does not run on " + artifact.target.ToString() + ".");
+  }
+  const Matmul& matmul = call.matmul;
+  STOKER_RETURN_IF_ERROR(CheckMatmulFields(matmul));
+  const auto check_place = [&](const BufferRef& place, const SymDim& offset) -> Status {
+    STOKER_RETURN_IF_ERROR(CheckBuffer(place, artifact, false));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.offset", place.offset, bound));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.size", place.size, bound));
+    return CheckSymbols("matmul.offset", offset, bound);
+  };
+  for (const Matmul::Matrix* matrix :
+       {&matmul.a, &matmul.b, &matmul.d, matmul.c ? &*matmul.c : nullptr}) {
+    if (matrix == nullptr) continue;
+    STOKER_RETURN_IF_ERROR(check_place(matrix->place, matrix->offset));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("matmul.leading", matrix->leading, bound));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("matmul.batch_stride", matrix->batch_stride, bound));
+  }
+  if (matmul.bias) {
+    STOKER_RETURN_IF_ERROR(check_place(matmul.bias->place, matmul.bias->offset));
+  }
+  STOKER_RETURN_IF_ERROR(check_place(matmul.workspace, 0));
+  for (const SymDim* size :
+       {&matmul.batch, &matmul.m, &matmul.n, &matmul.k, &call.flops, &call.bytes}) {
+    STOKER_RETURN_IF_ERROR(CheckSymbols("matmul", *size, bound));
+  }
+  return Ok();
+}
+
+Status CheckStep(const PlanStep& step, const Artifact& artifact,
+                 const std::set<std::uint32_t>& bound) {
+  if (const auto* launch = std::get_if<Launch>(&step)) {
+    return CheckLaunch(*launch, artifact, false, bound);
+  }
+  if (const auto* call = std::get_if<LibraryCall>(&step)) {
+    return CheckLibraryCall(*call, artifact, bound);
+  }
+  return CheckHostCall(std::get<HostCall>(step), artifact, bound);
 }
 
 Error InList(const Error& error, std::string_view field, std::size_t index) {
@@ -224,10 +294,7 @@ Status CheckPrepare(const Artifact& artifact) {
 Status CheckSteps(const Artifact& artifact, const std::set<std::uint32_t>& bound) {
   const std::vector<PlanStep>& steps = artifact.plan.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto* launch = std::get_if<Launch>(&steps[i]);
-    const Status status = launch != nullptr
-                              ? CheckLaunch(*launch, artifact, false, bound)
-                              : CheckHostCall(std::get<HostCall>(steps[i]), artifact, bound);
+    const Status status = CheckStep(steps[i], artifact, bound);
     if (!status.ok()) return InList(status.error(), "plan.steps", i);
   }
   return Ok();

@@ -25,6 +25,7 @@ class Context {
   const DriverApi& api() const { return driver_->api(); }
   Status Check(int result, std::string_view what) const { return driver_->Check(result, what); }
   Result<int> Attribute(int attribute) const;
+  int device() const { return device_; }  // The driver's.
   bool has_memory_pools() const { return has_memory_pools_; }
 
   // The calling thread's context as long as this lives; the one before is restored.

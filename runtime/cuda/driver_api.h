@@ -11,6 +11,7 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUmemPoolHandle_st;
 }
 
 namespace stoker::cuda {
@@ -20,6 +21,7 @@ using CuModule = CUmod_st*;
 using CuFunction = CUfunc_st*;
 using CuStream = CUstream_st*;
 using CuEvent = CUevent_st*;
+using CuPool = CUmemPoolHandle_st*;
 using CuPointer = std::uint64_t;
 
 inline constexpr int kCuSuccess = 0;
@@ -34,48 +36,64 @@ inline constexpr int kCuDeviceMemoryPools = 115;
 // CUstream_flags, CUevent_flags.
 inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDefault = 0;
+inline constexpr int kCuPoolReleaseThreshold = 4;  // CUmemPool_attribute; of 64 bits.
+
+// CUmemPoolProps: memory of one device, for this process alone.
+struct CuPoolProperties {
+  int allocation_type = 1;  // Pinned, which is all that there is.
+  int handle_types = 0;
+  int location_type = 1;  // A device.
+  int device = 0;
+  void* security_attributes = nullptr;
+  std::size_t max_bytes = 0;  // No limit.
+  unsigned char reserved[56] = {};
+};
 
 // X(member, symbol, parameters): all return a CUresult.
-#define STOKER_CUDA_DRIVER_API(X)                                                                 \
-  X(init, "cuInit", (unsigned flags))                                                             \
-  X(driver_version, "cuDriverGetVersion", (int* version))                                         \
-  X(error_name, "cuGetErrorName", (int error, const char** name))                                 \
-  X(error_text, "cuGetErrorString", (int error, const char** text))                               \
-  X(device_count, "cuDeviceGetCount", (int* count))                                               \
-  X(device, "cuDeviceGet", (int* device, int ordinal))                                            \
-  X(device_attribute, "cuDeviceGetAttribute", (int* value, int attribute, int device))            \
-  X(device_name, "cuDeviceGetName", (char* name, int size, int device))                           \
-  X(retain_context, "cuDevicePrimaryCtxRetain", (CuContext * context, int device))                \
-  X(release_context, "cuDevicePrimaryCtxRelease_v2", (int device))                                \
-  X(current_context, "cuCtxGetCurrent", (CuContext * context))                                    \
-  X(push_context, "cuCtxPushCurrent_v2", (CuContext context))                                     \
-  X(pop_context, "cuCtxPopCurrent_v2", (CuContext * context))                                     \
-  X(load_module, "cuModuleLoadData", (CuModule * module, const void* image))                      \
-  X(unload_module, "cuModuleUnload", (CuModule module))                                           \
-  X(function, "cuModuleGetFunction", (CuFunction * function, CuModule module, const char* name))  \
-  X(function_attribute, "cuFuncGetAttribute", (int* value, int attribute, CuFunction function))   \
-  X(launch, "cuLaunchKernel",                                                                     \
-    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,    \
-     unsigned block_y, unsigned block_z, unsigned shared_bytes, CuStream stream,                  \
-     void** parameters, void** extra))                                                            \
-  X(create_stream, "cuStreamCreate", (CuStream * stream, unsigned flags))                         \
-  X(destroy_stream, "cuStreamDestroy_v2", (CuStream stream))                                      \
-  X(wait_stream, "cuStreamSynchronize", (CuStream stream))                                        \
-  X(allocate, "cuMemAlloc_v2", (CuPointer * pointer, std::size_t bytes))                          \
-  X(free, "cuMemFree_v2", (CuPointer pointer))                                                    \
-  X(allocate_async, "cuMemAllocAsync", (CuPointer * pointer, std::size_t bytes, CuStream stream)) \
-  X(free_async, "cuMemFreeAsync", (CuPointer pointer, CuStream stream))                           \
-  X(copy_in, "cuMemcpyHtoDAsync_v2",                                                              \
-    (CuPointer to, const void* from, std::size_t bytes, CuStream stream))                         \
-  X(copy_out, "cuMemcpyDtoHAsync_v2",                                                             \
-    (void* to, CuPointer from, std::size_t bytes, CuStream stream))                               \
-  X(copy, "cuMemcpyDtoDAsync_v2",                                                                 \
-    (CuPointer to, CuPointer from, std::size_t bytes, CuStream stream))                           \
-  X(fill, "cuMemsetD8Async",                                                                      \
-    (CuPointer to, unsigned char byte, std::size_t bytes, CuStream stream))                       \
-  X(create_event, "cuEventCreate", (CuEvent * event, unsigned flags))                             \
-  X(destroy_event, "cuEventDestroy_v2", (CuEvent event))                                          \
-  X(record_event, "cuEventRecord", (CuEvent event, CuStream stream))                              \
+#define STOKER_CUDA_DRIVER_API(X)                                                                \
+  X(init, "cuInit", (unsigned flags))                                                            \
+  X(driver_version, "cuDriverGetVersion", (int* version))                                        \
+  X(error_name, "cuGetErrorName", (int error, const char** name))                                \
+  X(error_text, "cuGetErrorString", (int error, const char** text))                              \
+  X(device_count, "cuDeviceGetCount", (int* count))                                              \
+  X(device, "cuDeviceGet", (int* device, int ordinal))                                           \
+  X(device_attribute, "cuDeviceGetAttribute", (int* value, int attribute, int device))           \
+  X(device_name, "cuDeviceGetName", (char* name, int size, int device))                          \
+  X(retain_context, "cuDevicePrimaryCtxRetain", (CuContext * context, int device))               \
+  X(release_context, "cuDevicePrimaryCtxRelease_v2", (int device))                               \
+  X(current_context, "cuCtxGetCurrent", (CuContext * context))                                   \
+  X(push_context, "cuCtxPushCurrent_v2", (CuContext context))                                    \
+  X(pop_context, "cuCtxPopCurrent_v2", (CuContext * context))                                    \
+  X(load_module, "cuModuleLoadData", (CuModule * module, const void* image))                     \
+  X(unload_module, "cuModuleUnload", (CuModule module))                                          \
+  X(function, "cuModuleGetFunction", (CuFunction * function, CuModule module, const char* name)) \
+  X(function_attribute, "cuFuncGetAttribute", (int* value, int attribute, CuFunction function))  \
+  X(launch, "cuLaunchKernel",                                                                    \
+    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, CuStream stream,                 \
+     void** parameters, void** extra))                                                           \
+  X(create_stream, "cuStreamCreate", (CuStream * stream, unsigned flags))                        \
+  X(destroy_stream, "cuStreamDestroy_v2", (CuStream stream))                                     \
+  X(wait_stream, "cuStreamSynchronize", (CuStream stream))                                       \
+  X(allocate, "cuMemAlloc_v2", (CuPointer * pointer, std::size_t bytes))                         \
+  X(free, "cuMemFree_v2", (CuPointer pointer))                                                   \
+  X(create_pool, "cuMemPoolCreate", (CuPool * pool, const CuPoolProperties* properties))         \
+  X(set_pool_attribute, "cuMemPoolSetAttribute", (CuPool pool, int attribute, void* value))      \
+  X(destroy_pool, "cuMemPoolDestroy", (CuPool pool))                                             \
+  X(allocate_from_pool, "cuMemAllocFromPoolAsync",                                               \
+    (CuPointer * pointer, std::size_t bytes, CuPool pool, CuStream stream))                      \
+  X(free_async, "cuMemFreeAsync", (CuPointer pointer, CuStream stream))                          \
+  X(copy_in, "cuMemcpyHtoDAsync_v2",                                                             \
+    (CuPointer to, const void* from, std::size_t bytes, CuStream stream))                        \
+  X(copy_out, "cuMemcpyDtoHAsync_v2",                                                            \
+    (void* to, CuPointer from, std::size_t bytes, CuStream stream))                              \
+  X(copy, "cuMemcpyDtoDAsync_v2",                                                                \
+    (CuPointer to, CuPointer from, std::size_t bytes, CuStream stream))                          \
+  X(fill, "cuMemsetD8Async",                                                                     \
+    (CuPointer to, unsigned char byte, std::size_t bytes, CuStream stream))                      \
+  X(create_event, "cuEventCreate", (CuEvent * event, unsigned flags))                            \
+  X(destroy_event, "cuEventDestroy_v2", (CuEvent event))                                         \
+  X(record_event, "cuEventRecord", (CuEvent event, CuStream stream))                             \
   X(elapsed_ms, "cuEventElapsedTime", (float* milliseconds, CuEvent from, CuEvent to))
 
 struct DriverApi {

@@ -12,6 +12,15 @@ CuPointer PointerOf(const std::byte* address) {
   return static_cast<CuPointer>(reinterpret_cast<std::uintptr_t>(address));
 }
 
+// What is given of one entry of a list.
+struct Giving {
+  const Context& context;
+  CuStream stream;
+  const LaunchList& list;
+  const LaunchList::Entry& entry;
+  std::span<std::byte* const> addresses;
+};
+
 // The parameters of one launch, where the driver reads them.
 class Parameters {
  public:
@@ -19,14 +28,13 @@ class Parameters {
     for (std::size_t i = 0; i < most; ++i) pointers_[i] = &values_[i];
   }
 
-  void** Fill(const LaunchList& list, const LaunchList::Entry& entry,
-              std::span<std::byte* const> addresses) {
+  void** Fill(const Giving& giving) {
     std::size_t i = 0;
-    for (const LaunchList::Operand& operand : list.OperandsOf(entry)) {
+    for (const LaunchList::Operand& operand : giving.list.OperandsOf(giving.entry)) {
       values_[i++] =
-          PointerOf(addresses[operand.address]) + static_cast<std::uint64_t>(operand.offset);
+          PointerOf(giving.addresses[operand.address]) + static_cast<std::uint64_t>(operand.offset);
     }
-    for (const std::int64_t dim : list.DimsOf(entry)) {
+    for (const std::int64_t dim : giving.list.DimsOf(giving.entry)) {
       values_[i++] = static_cast<std::uint64_t>(dim);
     }
     return pointers_.data();
@@ -36,6 +44,40 @@ class Parameters {
   std::vector<std::uint64_t> values_;
   std::vector<void*> pointers_;
 };
+
+Status Launch(const Giving& giving, Parameters& parameters) {
+  const LaunchList::Entry& entry = giving.entry;
+  const int result =
+      giving.context.api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1, 0,
+                                  giving.stream, parameters.Fill(giving), nullptr);
+  if (result == kCuSuccess) return Ok();  // No text is made.
+  return giving.context.Check(result, "Launch of " + std::to_string(entry.blocks) + " blocks of " +
+                                          std::to_string(entry.threads) + " threads");
+}
+
+Status Multiply(const Giving& giving) {
+  const LaunchList::MatmulUse& use = giving.list.MatmulOf(giving.entry);
+  const auto operands = giving.list.OperandsOf(giving.entry);
+  std::size_t next = 0;
+  const auto address = [&] {
+    const LaunchList::Operand& operand = operands[next++];
+    return giving.addresses[operand.address] + operand.offset;
+  };
+  LtMatmul::Operands at;
+  at.a = address();
+  at.b = address();
+  at.d = address();
+  at.workspace = address();
+  if (use.has_c) at.c = address();
+  if (use.has_bias) at.bias = address();
+  return use.matmul->Run(at, use.alpha, use.beta, giving.stream);
+}
+
+Status Give(const Giving& giving, Parameters& parameters) {
+  if (giving.entry.blocks == 0) return Ok();
+  return giving.entry.matmul == LaunchList::kNoMatmul ? Launch(giving, parameters)
+                                                      : Multiply(giving);
+}
 
 }  // namespace
 
@@ -51,50 +93,33 @@ Result<std::unique_ptr<Queue>> Queue::Create(const Device& device) {
 }
 
 Queue::Queue(const Device& device, void* stream)
-    : context_(device.context()), stream_(static_cast<CuStream>(stream)) {}
+    : device_(device), context_(device.context()), stream_(static_cast<CuStream>(stream)) {}
 
 Queue::~Queue() {
+  if (!owns_stream_) return;
   const Context::Current current(*context_);
-  // A failure here is one of what ran before, which the last Wait has told.
-  (void)GiveBackArena();
-  if (owns_stream_) context_->api().destroy_stream(stream_);
-}
-
-Status Queue::GiveBackArena() {
-  if (arena_ == 0) return Ok();
-  const CuPointer arena = std::exchange(arena_, 0);
-  arena_bytes_ = 0;
-  if (context_->has_memory_pools()) {
-    return context_->Check(context_->api().free_async(arena, stream_), "cuMemFreeAsync");
-  }
-  return context_->Check(context_->api().free(arena), "cuMemFree");
-}
-
-Status Queue::Reserve(std::int64_t bytes) {
-  if (bytes <= arena_bytes_) return Ok();
-  STOKER_RETURN_IF_ERROR(GiveBackArena());
-  const auto size = static_cast<std::size_t>(bytes);
-  const DriverApi& api = context_->api();
-  const int result = context_->has_memory_pools() ? api.allocate_async(&arena_, size, stream_)
-                                                  : api.allocate(&arena_, size);
-  STOKER_RETURN_IF_ERROR(context_->Check(result, "Arena of " + std::to_string(bytes) + " bytes"));
-  arena_bytes_ = bytes;
-  last_user_ = 0;
-  return Ok();
+  context_->api().destroy_stream(stream_);
 }
 
 Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
                   Pauses* pauses, std::vector<double>* seconds) {
   const auto& list = static_cast<const LaunchList&>(launches);
+  STOKER_CHECK(list.pauses().empty() || pauses != nullptr);
   const ArenaUse& use = list.arena();
   const Context::Current current(*context_);
-  STOKER_RETURN_IF_ERROR(Reserve(use.bytes));
-  addresses[list.arena_address()] = reinterpret_cast<std::byte*>(arena_);
-  if (use.zero_bytes > 0 && (last_user_ != use.user || use.user == 0)) {
-    STOKER_RETURN_IF_ERROR(
-        Fill(reinterpret_cast<std::byte*>(arena_), 0, static_cast<std::size_t>(use.zero_bytes)));
-  }
-  last_user_ = use.user;
+  if (use.bytes == 0) return RunLaunches(list, addresses, pauses, seconds);
+  const std::shared_ptr<const CallMemory> memory = device_.call_memory();
+  STOKER_TRY(const CuPointer arena, memory->Take(static_cast<std::size_t>(use.bytes), stream_));
+  auto* const start = reinterpret_cast<std::byte*>(arena);
+  addresses[list.arena_address()] = start;
+  Status status = Fill(start, 0, static_cast<std::size_t>(use.zero_bytes));
+  if (status.ok()) status = RunLaunches(list, addresses, pauses, seconds);
+  const Status given_back = memory->GiveBack(arena, stream_);
+  return status.ok() ? given_back : status;
+}
+
+Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> addresses,
+                          Pauses* pauses, std::vector<double>* seconds) {
   std::vector<std::unique_ptr<Mark>> marks;
   const auto mark = [&]() -> Status {
     if (seconds == nullptr) return Ok();
@@ -105,7 +130,6 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
   std::size_t pause = 0;
   const auto pause_after = [&](std::size_t done) -> Status {
     for (; pause < list.pauses().size() && list.pauses()[pause] == done; ++pause) {
-      STOKER_RETURN_IF_ERROR(Wait());
       STOKER_RETURN_IF_ERROR(pauses->At(pause, addresses));
     }
     return Ok();
@@ -115,14 +139,7 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
     const LaunchList::Entry& entry = list.entries()[i];
     STOKER_RETURN_IF_ERROR(pause_after(i));
     STOKER_RETURN_IF_ERROR(mark());
-    if (entry.blocks > 0) {
-      const int result =
-          context_->api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1, 0,
-                                 stream_, parameters.Fill(list, entry, addresses), nullptr);
-      STOKER_RETURN_IF_ERROR(
-          context_->Check(result, "Launch of " + std::to_string(entry.blocks) + " blocks of " +
-                                      std::to_string(entry.threads) + " threads"));
-    }
+    STOKER_RETURN_IF_ERROR(Give({*context_, stream_, list, entry, addresses}, parameters));
     STOKER_RETURN_IF_ERROR(mark());
   }
   STOKER_RETURN_IF_ERROR(pause_after(list.entries().size()));

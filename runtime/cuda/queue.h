@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/launch_list.h"
 #include "runtime/queue.h"
 
 namespace stoker::cuda {
@@ -19,10 +20,11 @@ class Queue final : public stoker::Queue {
   // On the caller's, which must outlive it: a CUstream or cudaStream_t of the device's primary
   // context.
   Queue(const Device& device, void* stream);
-  // What was given to it still runs; its arena is given back after that.
+  // What was given to it still runs.
   ~Queue() override;
 
-  // The arena stays with the queue until a larger one is needed. A pause waits for the stream.
+  // The arena is the run's own, of the device's CallMemory. Nothing is waited for: what happens at
+  // a pause is in order with the launches if it goes to the same stream.
   Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
              std::vector<double>* seconds) override;
   Status Wait() override;
@@ -50,15 +52,13 @@ class Queue final : public stoker::Queue {
   Result<double> SecondsBetween(const Mark& from, const Mark& to) const;
 
  private:
-  Status Reserve(std::int64_t bytes);
-  Status GiveBackArena();
+  Status RunLaunches(const LaunchList& list, std::span<std::byte* const> addresses, Pauses* pauses,
+                     std::vector<double>* seconds);
 
+  const Device& device_;
   const std::shared_ptr<const Context> context_;
   CuStream stream_ = nullptr;
   bool owns_stream_ = false;
-  CuPointer arena_ = 0;
-  std::int64_t arena_bytes_ = 0;
-  std::uint64_t last_user_ = 0;
 };
 
 }  // namespace stoker::cuda

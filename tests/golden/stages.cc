@@ -24,13 +24,10 @@ Result<Graph> ForAny(const Graph& graph, const FusionLimits&) {
 }
 
 constexpr NamedPass kPasses[] = {
-    {"canonicalize_ops", ForAny<CanonicalizeOps>},
-    {"fold_constants", ForAny<FoldConstants>},
-    {"simplify", ForAny<Simplify>},
-    {"fold_scaling", ForAny<FoldScaling>},
-    {"merge_siblings", ForAny<MergeSiblings>},
-    {"merge_summands", ForAny<MergeSummands>},
-    {"split_reductions", SplitReductions},
+    {"canonicalize_ops", ForAny<CanonicalizeOps>}, {"expand_products", ExpandProducts},
+    {"fold_constants", ForAny<FoldConstants>},     {"simplify", ForAny<Simplify>},
+    {"fold_scaling", ForAny<FoldScaling>},         {"merge_siblings", ForAny<MergeSiblings>},
+    {"merge_summands", ForAny<MergeSummands>},     {"split_reductions", SplitReductions},
 };
 
 // The algorithm of each kernel, in order of their first launch.
@@ -103,8 +100,9 @@ Result<std::string> PrintStage(std::string_view stage, const Graph& graph) {
   if (stage == "memory") return ToString(pipeline.memory, pipeline.program);
   if (stage == "schedules") return SchedulesText(pipeline);
   if (stage == "assembly") return AssemblyText(pipeline, target);
-  STOKER_TRY(const PlannedLaunches planned, PlanLaunches(pipeline, target, CompilerEpoch()));
-  if (stage == "plan") return ToString(planned.plan);
+  if (stage == "plan") {
+    return ToString(PlanLaunches(pipeline, target, CompilerEpoch()).plan, pipeline.kernels.kernels);
+  }
   return InvalidArgument("There is no stage '" + std::string(stage) + "'.");
 }
 

@@ -322,6 +322,17 @@ STOKER_API stoker_status* stoker_executable_describe(const stoker_executable* ex
 /* Number of threads the calling process computes with, from now on; 0: all it may use. */
 STOKER_API void stoker_set_num_threads(int32_t threads);
 
+/* Where calls on GPUs, "cuda:ORDINAL", have memory from that they work in: taken before and given
+ * back after what they do on `stream`, in its order, as an allocator that caches by streams wants
+ * it. At least 64-byte aligned; NULL: there is none left, and the call fails with
+ * RESOURCE_EXHAUSTED. Called on the threads of calls; throws nothing. */
+typedef void* (*stoker_allocate_fn)(void* context, int32_t ordinal, size_t bytes, void* stream);
+typedef void (*stoker_free_fn)(void* context, int32_t ordinal, void* memory, void* stream);
+/* For the whole process, from now on; both NULL: the CUDA driver's, from a pool that keeps what it
+ * has. Memory is given back to the allocator that it is of. */
+STOKER_API stoker_status* stoker_set_device_allocator(stoker_allocate_fn allocate,
+                                                      stoker_free_fn free, void* context);
+
 /* The parameters of the graph (its inputs with role parameter), in input order. (data[i],
  * versions[i]) names a content in the whole process: when the content of `data[i]` changes, give a
  * version that no executable was given for that address. What depends on parameters alone is

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <utility>
+
+#include "protocol/base/nvidia_libraries.h"
 
 namespace stoker::codegen {
 namespace {
@@ -30,6 +29,7 @@ struct NvJitLink {
   int (*cubin)(Handle handle, void* cubin) = nullptr;
   int (*error_log_size)(Handle handle, std::size_t* size) = nullptr;
   int (*error_log)(Handle handle, char* log) = nullptr;
+  int (*version)(unsigned* major, unsigned* minor) = nullptr;
 };
 
 template <typename Function>
@@ -46,12 +46,13 @@ bool FindAll(void* library, NvJitLink& api) {
          Find(library, "nvJitLinkGetLinkedCubinSize", api.cubin_size) &&
          Find(library, "nvJitLinkGetLinkedCubin", api.cubin) &&
          Find(library, "nvJitLinkGetErrorLogSize", api.error_log_size) &&
-         Find(library, "nvJitLinkGetErrorLog", api.error_log);
+         Find(library, "nvJitLinkGetErrorLog", api.error_log) &&
+         Find(library, "nvJitLinkVersion", api.version);
 }
 
 Result<NvJitLink> Load() {
   std::string problems;
-  for (const std::string& path : NvJitLinkLibraries(NvJitLinkFolders::OfProcess())) {
+  for (const std::string& path : NvidiaLibraryPaths(NvidiaFolders::OfProcess(), kNames)) {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // As long as the process.
     NvJitLink api;
     if (library != nullptr && FindAll(library, api)) return api;
@@ -62,6 +63,12 @@ Result<NvJitLink> Load() {
       "Kernels for CUDA need nvJitLink, which is not found. It comes with the CUDA toolkit "
       "(CUDA_HOME) and with PyTorch's packages (VIRTUAL_ENV). Tried:" +
       problems);
+}
+
+// As long as the process.
+const Result<NvJitLink>& Api() {
+  static const Result<NvJitLink> api = Load();
+  return api;
 }
 
 // One link, destroyed with this.
@@ -106,61 +113,21 @@ class Link {
   Handle handle_ = nullptr;
 };
 
-// Folders under `environment` that wheels of NVIDIA fill, sorted.
-std::vector<std::filesystem::path> WheelFolders(const std::filesystem::path& environment) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> found;
-  std::error_code none;
-  for (const auto& python : fs::directory_iterator(environment / "lib", none)) {
-    if (!python.path().filename().string().starts_with("python")) continue;
-    const fs::path packages = python.path() / "site-packages" / "nvidia";
-    for (const auto& package : fs::directory_iterator(packages, none)) {
-      found.push_back(package.path() / "lib");
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 }  // namespace
 
-NvJitLinkFolders NvJitLinkFolders::OfProcess() {
-  NvJitLinkFolders folders;
-  const auto add = [](std::vector<std::string>& to, const char* variable) {
-    const char* const value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') to.emplace_back(value);
-  };
-  add(folders.toolkits, "CUDA_HOME");
-  folders.toolkits.emplace_back("/usr/local/cuda");
-  add(folders.environments, "VIRTUAL_ENV");
-  add(folders.environments, "STOKER_VENV");
-  return folders;
-}
-
-std::vector<std::string> NvJitLinkLibraries(const NvJitLinkFolders& folders) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> places;
-  for (const std::string& environment : folders.environments) {
-    for (fs::path& place : WheelFolders(environment)) places.push_back(std::move(place));
-  }
-  for (const fs::path toolkit : folders.toolkits) {
-    places.push_back(toolkit / "lib64");
-    places.push_back(toolkit / "lib");
-  }
-  std::vector<std::string> libraries(std::begin(kNames), std::end(kNames));
-  std::error_code none;
-  for (const fs::path& place : places) {
-    for (const char* name : kNames) {
-      if (fs::exists(place / name, none)) libraries.push_back((place / name).string());
-    }
-  }
-  return libraries;
-}
-
 Result<std::string> AssemblePtx(const std::string& ptx, const std::string& arch) {
-  static const Result<NvJitLink> api = Load();
-  if (!api.ok()) return api.error();
-  return Link(*api).Run(ptx, arch);
+  if (!Api().ok()) return Api().error();
+  return Link(*Api()).Run(ptx, arch);
+}
+
+Result<std::string> NvJitLinkVersion() {
+  if (!Api().ok()) return Api().error();
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (const int status = Api()->version(&major, &minor); status != kSuccess) {
+    return Internal("nvJitLink, version: status " + std::to_string(status) + ".");
+  }
+  return std::to_string(major) + "." + std::to_string(minor);
 }
 
 }  // namespace stoker::codegen

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "protocol/base/result.h"
 
@@ -13,17 +12,7 @@ namespace stoker::codegen {
 // where there is no nvJitLink; Internal with its log where it refuses the PTX.
 Result<std::string> AssemblePtx(const std::string& ptx, const std::string& arch);
 
-// Where nvJitLink is sought.
-struct NvJitLinkFolders {
-  std::vector<std::string> toolkits;      // Of CUDA.
-  std::vector<std::string> environments;  // Of Python: wheels of NVIDIA bring it.
-
-  // Those that $CUDA_HOME, $VIRTUAL_ENV and $STOKER_VENV name, and /usr/local/cuda.
-  static NvJitLinkFolders OfProcess();
-};
-
-// What dlopen is asked for, in order: whatever the loader finds first, then the files that are
-// there.
-std::vector<std::string> NvJitLinkLibraries(const NvJitLinkFolders& folders);
+// "13.0". As above where there is none, and where it is too old to tell: CUDA 12.3 is the first.
+Result<std::string> NvJitLinkVersion();
 
 }  // namespace stoker::codegen

@@ -11,6 +11,7 @@
 #include "compiler/schedule/fusion/stored_values.h"
 #include "compiler/schedule/lowering/loop_builder.h"
 #include "compiler/schedule/lowering/loop_order.h"
+#include "compiler/schedule/lowering/product_dims.h"
 #include "compiler/schedule/lowering/program_builder.h"
 #include "protocol/key/compile_options.h"
 
@@ -87,6 +88,21 @@ class Lowering {
   Status LowerConvolution(Group& group, ContractionParts& parts);
   ElementIndex WalkWindow(const Group& group, ContractionParts& parts);
   bool ReadImage(ContractionParts& parts, const Address& address, std::int64_t min_run);
+
+  // lower_product.cc
+  struct ProductParts;
+  // `root`: of the group, what is to be in memory.
+  Status LowerProduct(Group group, ValueId root);
+  Status LowerApart(const Group& group);
+  Result<bool> MatchEpilogue(const Group& group, ProductParts& parts);
+  Status PlaceFactors(const Group& group, ProductParts& parts);
+  static IndexMap DenseIndex(const ContractionParts& parts);
+  std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts);
+  Status AppendProduct(const Group& group, const ProductParts& parts, const FlatProduct& flat,
+                       StorageId written, const IndexMap& d);
+  // lower_dot.cc
+  // Adds the contracted dims to the parts' space; the index of the left operand there.
+  ElementIndex SetContracted(const Group& group, ContractionParts& parts) const;
 
   // lower_pack.cc
   // What part of a packed matrix is read from; the part has n columns.

@@ -1,4 +1,4 @@
-// What Compile does with targets that it cannot make whole artifacts for.
+// Whole artifacts for a GPU, and what Compile does where it cannot make one.
 #include "compiler/compile.h"
 
 #include <gmock/gmock.h>
@@ -26,11 +26,56 @@ constexpr char kProduct[] = R"(graph @g(%x: f32[8,16], %y: f32[16,4]) {
   return %1
 })";
 
-TEST(CompileTest, Compile_PointwiseForCuda_LaunchPlanIsUnimplemented) {
-  const Error error = ErrorOf(kPointwise, "cuda/sm_90a");
-  EXPECT_EQ(error.code, ErrorCode::kUnimplemented);
-  EXPECT_EQ(error.message,
-            "A launch plan has launches of CPU kernels only; its target is cuda/sm_90a.");
+constexpr char kHost[] = R"(graph @g(%x: f32[s0,16]) {
+  %1 = tanh(%x) : f32[s0,16]
+  %2 = extern_call(%1) {target="f"} : f32[s0,16]
+  %3 = add(%2, %1) : f32[s0,16]
+  return %3
+})";
+
+CompileOutput OutputOf(const char* graph, const char* target, int threads = 1) {
+  CompileHooks hooks;
+  hooks.threads = threads;
+  auto output = Compile(
+      {ParseGraph(graph).value(), {}, Target::Parse(target).value(), {}, CompilerEpoch()}, hooks);
+  EXPECT_TRUE(output.ok()) << output.error().message;
+  return *std::move(output);
+}
+
+bool HasAssembler() {
+  return KernelToolchain(Target::Parse("cuda/sm_90a").value()) != CompilerEpoch();
+}
+
+TEST(CompileTest, KernelToolchain_OfACpu_IsTheEpoch) {
+  EXPECT_EQ(KernelToolchain(Target::Parse("cpu/x86-64-v3").value()), CompilerEpoch());
+}
+
+TEST(CompileTest, Compile_ForEachGpu_KernelsAreItsCubins) {
+  if (!HasAssembler()) GTEST_SKIP() << "There is no nvJitLink.";
+  for (const char* target :
+       {"cuda/sm_80", "cuda/sm_86", "cuda/sm_89", "cuda/sm_90a", "cuda/sm_100a", "cuda/sm_120"}) {
+    const CompileOutput output = OutputOf(kPointwise, target);
+    ASSERT_EQ(output.kernels.size(), 1U);
+    EXPECT_THAT(output.kernels[0].elf, testing::StartsWith("\x7f"
+                                                           "ELF"));
+    EXPECT_THAT(output.kernels[0].elf, testing::HasSubstr("stoker_cuda_kernel_1"));
+    const auto artifact = DecodeArtifact(EncodeArtifact(output.artifact));
+    ASSERT_TRUE(artifact.ok()) << artifact.error().message;
+    EXPECT_EQ(artifact->target.ToString(), target);
+    EXPECT_EQ(std::get<Launch>(artifact->plan.steps[0]).tasks, SymDim(1));
+  }
+}
+
+TEST(CompileTest, Compile_HostCallForCuda_IsAStepBetweenLaunches) {
+  if (!HasAssembler()) GTEST_SKIP() << "There is no nvJitLink.";
+  const CompileOutput output = OutputOf(kHost, "cuda/sm_90a", 2);
+  const auto& steps = output.artifact.plan.steps;
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(std::get<HostCall>(steps[1]).target, "f");
+  // Blocks of the points that one covers, for any number of rows.
+  EXPECT_FALSE(std::get<Launch>(steps[0]).tasks.IsConstant());
+  EXPECT_EQ(EncodeArtifact(OutputOf(kHost, "cuda/sm_90a").artifact),
+            EncodeArtifact(output.artifact));
 }
 
 TEST(CompileTest, Compile_ProductForCuda_ScheduleIsUnimplemented) {

@@ -62,6 +62,10 @@ class CompileOptions(Structure):
 HostFunction = CFUNCTYPE(
     c_int32, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_void_p), POINTER(c_int64))
 
+# (context, ordinal, bytes, stream), (context, ordinal, memory, stream): memory of GPUs that calls work in.
+AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_int32, c_size_t, c_void_p)
+FreeFunction = CFUNCTYPE(None, c_void_p, c_int32, c_void_p, c_void_p)
+
 _POINTERS = POINTER(c_void_p)
 _TEXT = POINTER(c_void_p)
 _INT64S = POINTER(c_int64)
@@ -106,6 +110,7 @@ _SIGNATURES = {
     "stoker_executable_free": (None, [c_void_p]),
     "stoker_executable_describe": (c_void_p, [c_void_p, _TEXT]),
     "stoker_set_num_threads": (None, [c_int32]),
+    "stoker_set_device_allocator": (c_void_p, [AllocateFunction, FreeFunction, c_void_p]),
     "stoker_sample": (c_uint64, [c_void_p, c_void_p, c_size_t]),
     "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
     "stoker_executable_set_host": (None, [c_void_p, HostFunction, c_void_p]),

@@ -2,6 +2,7 @@
 
 import torch
 
+from ..graph.devices import device_of
 from ..graph.dims import same
 from ..graph.layout import DTYPES, is_tensor, layout_of
 from ..pytorch.aot import UPDATED_BY
@@ -9,7 +10,10 @@ from ..pytorch.aot import UPDATED_BY
 
 def updates_in(gm):
     """{fx node that one output is: the input that the caller copies it into}, of those that lie like these. Neither may be
-    another output too: whoever has that does not expect it to change with the input."""
+    another output too: whoever has that does not expect it to change with the input. None on a GPU, where results are
+    always in memory of their own."""
+    if device_of(gm).type != "cpu":
+        return {}
     output, = gm.graph.find_nodes(op="output")
     results = list(output.args[0])
     updates = {}

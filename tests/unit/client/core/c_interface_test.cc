@@ -69,6 +69,13 @@ TEST(CInterface, ClientOptions_TooSmall_NamesTheSize) {
   EXPECT_THAT(Take(stoker_client_create(&options, &client)).message, HasSubstr("struct_size is 8"));
 }
 
+TEST(CInterface, SetDeviceAllocator_Half_IsRefused) {
+  const auto allocate = [](void*, int32_t, size_t, void*) -> void* { return nullptr; };
+  EXPECT_THAT(Take(stoker_set_device_allocator(allocate, nullptr, nullptr)).message,
+              HasSubstr("both NULL, or none"));
+  EXPECT_TRUE(Take(stoker_set_device_allocator(nullptr, nullptr, nullptr)).ok);
+}
+
 class UnreachableDaemon : public testing::Test {
  protected:
   void SetUp() override {

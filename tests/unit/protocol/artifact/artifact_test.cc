@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,6 +30,21 @@ TEST(DecodeArtifact, RoundTrip_SameBytes) {
   EXPECT_EQ(decoded->guards.guards().size(), 7U);
 }
 
+TEST(DecodeArtifact, LibraryCall_RoundTrip_SameBytes) {
+  const std::string bytes = EncodeArtifact(SampleLibraryArtifact());
+  auto decoded = DecodeArtifact(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(EncodeArtifact(*decoded), bytes);
+  Artifact sample = SampleLibraryArtifact();
+  EXPECT_EQ(SampleLibraryMatmul(*decoded), SampleLibraryMatmul(sample));
+  SampleLibraryMatmul(sample).c.reset();
+  SampleLibraryMatmul(sample).beta = 0;
+  SampleLibraryMatmul(sample).bias.reset();
+  decoded = DecodeArtifact(EncodeArtifact(sample));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(SampleLibraryMatmul(*decoded), SampleLibraryMatmul(sample));
+}
+
 TEST(DecodeArtifact, EveryTruncation_IsRefused) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -49,25 +65,28 @@ TEST(DecodeArtifact, EveryFlippedBit_IsRefused) {
 // With the digest made right again after each change, what remains are the decoder's own checks:
 // whatever it accepts is canonical.
 TEST(DecodeArtifact, EveryByteChangedUnderARightDigest_IsRefusedOrCanonical) {
-  const std::string bytes = EncodeArtifact(SampleArtifact());
-  const std::size_t body_end = bytes.size() - Digest::kSize - 4;
-  int accepted = 0;
-  for (std::size_t i = 0; i < body_end; ++i) {
-    for (const int delta : {1, 0x7f, 0x80, 0xff}) {
-      std::string body = bytes.substr(0, body_end);
-      body[i] = static_cast<char>(body[i] + delta);
-      const std::string whole = body + std::string(Sha256Of(body).AsBytes()) + std::string(4, '\0');
-      const auto decoded = DecodeArtifact(whole);
-      if (!decoded.ok()) {
-        EXPECT_NE(decoded.error().message.find('\''), std::string::npos)
-            << "no field is named: " << decoded.error().message;
-        continue;
+  for (const Artifact& artifact : {SampleArtifact(), SampleLibraryArtifact()}) {
+    const std::string bytes = EncodeArtifact(artifact);
+    const std::size_t body_end = bytes.size() - Digest::kSize - 4;
+    int accepted = 0;
+    for (std::size_t i = 0; i < body_end; ++i) {
+      for (const int delta : {1, 0x7f, 0x80, 0xff}) {
+        std::string body = bytes.substr(0, body_end);
+        body[i] = static_cast<char>(body[i] + delta);
+        const std::string whole =
+            body + std::string(Sha256Of(body).AsBytes()) + std::string(4, '\0');
+        const auto decoded = DecodeArtifact(whole);
+        if (!decoded.ok()) {
+          EXPECT_NE(decoded.error().message.find('\''), std::string::npos)
+              << "no field is named: " << decoded.error().message;
+          continue;
+        }
+        ++accepted;
+        EXPECT_EQ(EncodeArtifact(*decoded), whole) << "byte " << i;
       }
-      ++accepted;
-      EXPECT_EQ(EncodeArtifact(*decoded), whole) << "byte " << i;
     }
+    EXPECT_GT(accepted, 0);  // Names, digests and costs may be anything.
   }
-  EXPECT_GT(accepted, 0);  // Names, digests and costs may be anything.
 }
 
 struct Refusal {
@@ -96,6 +115,8 @@ const std::vector<Refusal>& Refusals() {
        "plan.steps[2]: Field 'launch.kernel' is 2; there are 2."},
       {"ChunkSize", [](Artifact& a) { SampleMatMul(a).min_tasks_per_chunk = 0; },
        "plan.steps[0]: Field 'launch.min_tasks_per_chunk' is 0; it must be at least 1."},
+      {"ChunksOnAGpu", [](Artifact& a) { a.target = Target::Parse("cuda/sm_90a").value(); },
+       "plan.steps[0]: Field 'launch.scratch_bytes' is for a CPU; the target is cuda/sm_90a."},
       {"Scratch", [](Artifact& a) { a.plan.prepare[0].scratch_bytes = -1; },
        "plan.prepare[0]: Field 'launch.scratch_bytes' is -1;"},
       {"InputIndex", [](Artifact& a) { SampleMatMul(a).buffers[0].index = 2; },
@@ -287,6 +308,56 @@ const std::vector<Refusal>& Refusals() {
 TEST(DecodeArtifact, BrokenRule_IsRefusedByName) {
   for (const Refusal& refusal : Refusals()) {
     Artifact artifact = SampleArtifact();
+    refusal.apply(artifact);
+    const auto decoded = DecodeArtifact(EncodeArtifact(artifact));
+    ASSERT_FALSE(decoded.ok()) << refusal.name;
+    EXPECT_EQ(decoded.error().code, ErrorCode::kInvalidArgument) << refusal.name;
+    EXPECT_EQ(decoded.error().message.substr(0, refusal.message.size()), refusal.message)
+        << refusal.name;
+  }
+}
+
+const std::vector<Refusal>& LibraryRefusals() {
+  static const std::vector<Refusal> refusals = {
+      {"OnACpu", [](Artifact& a) { a.target = SampleArtifact().target; },
+       "plan.steps[0]: Field 'library_call.library' is cublasLt, which does not run on cpu/"},
+      {"Integers", [](Artifact& a) { SampleLibraryMatmul(a).factor = DType::kI32; },
+       "plan.steps[0]: Field 'matmul.factor' is i32, which no library multiplies to f32 that way."},
+      {"WiderFactor", [](Artifact& a) { SampleLibraryMatmul(a).result = DType::kBF16; },
+       "plan.steps[0]: Field 'matmul.factor' is f32, which no library multiplies to bf16 that"},
+      {"Tf32OfBF16",
+       [](Artifact& a) {
+         SampleLibraryMatmul(a).factor = DType::kBF16;
+         SampleLibraryMatmul(a).compute = MatmulCompute::kTf32;
+       },
+       "plan.steps[0]: Field 'matmul.factor' is bf16, which no library multiplies to f32 that"},
+      {"Alpha", [](Artifact& a) { SampleLibraryMatmul(a).alpha = std::nan(""); },
+       "plan.steps[0]: Field 'matmul.alpha' is not finite."},
+      {"BetaOfNothing", [](Artifact& a) { SampleLibraryMatmul(a).c.reset(); },
+       "plan.steps[0]: Field 'matmul.beta' is not 0, but there is no C."},
+      {"NoBeta", [](Artifact& a) { SampleLibraryMatmul(a).beta = 0; },
+       "plan.steps[0]: Field 'matmul.beta' is 0, but there is a C."},
+      {"WritesAnInput",
+       [](Artifact& a) { SampleLibraryMatmul(a).d.place = SampleLibraryMatmul(a).a.place; },
+       "plan.steps[0]: Field 'buffer.kind' of a matmul's result names what is only read."},
+      {"WorkspaceInAnOutput",
+       [](Artifact& a) { SampleLibraryMatmul(a).workspace = SampleLibraryMatmul(a).d.place; },
+       "plan.steps[0]: Field 'buffer.kind' of a workspace is not the arena."},
+      {"InputIndex", [](Artifact& a) { SampleLibraryMatmul(a).bias->place.index = 4; },
+       "plan.steps[0]: Field 'buffer.index' is 4; there are 4."},
+      {"UnboundRows", [](Artifact& a) { SampleLibraryMatmul(a).m = S(1); },
+       "plan.steps[0]: Field 'matmul' is s1; no guard binds s1 before."},
+      {"UnboundLeading", [](Artifact& a) { SampleLibraryMatmul(a).c->leading = S(3); },
+       "plan.steps[0]: Field 'matmul.leading' is s3; no guard binds s3 before."},
+      {"UnboundOffset", [](Artifact& a) { SampleLibraryMatmul(a).bias->offset = S(3); },
+       "plan.steps[0]: Field 'matmul.offset' is s3; no guard binds s3 before."},
+  };
+  return refusals;
+}
+
+TEST(DecodeArtifact, LibraryCall_EveryRule_IsHeld) {
+  for (const Refusal& refusal : LibraryRefusals()) {
+    Artifact artifact = SampleLibraryArtifact();
     refusal.apply(artifact);
     const auto decoded = DecodeArtifact(EncodeArtifact(artifact));
     ASSERT_FALSE(decoded.ok()) << refusal.name;

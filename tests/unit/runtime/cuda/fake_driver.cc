@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -15,11 +16,17 @@ struct CUctx_st {
 };
 struct CUmod_st {
   stoker::cuda::FakeModule module;
+  bool is_real =
+      false;  // A real cubin: launches are noted with what they are given, and do nothing.
 };
 struct CUfunc_st {};
 struct CUstream_st {
   CUctx_st* context;
+  int number = 0;  // Of those that were created, from 1 on; 0: the context's own.
   std::vector<std::function<void()>> pending;
+};
+struct CUmemPoolHandle_st {
+  int device;
 };
 struct CUevent_st {
   bool is_recorded = false;
@@ -39,6 +46,14 @@ constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
 constexpr int kNotFound = 500;
 
+// The start of CUmemPoolProps.
+struct PoolProperties {
+  int allocation_type;
+  int handle_types;
+  int location_type;
+  int device;
+};
+
 struct State {
   FakeDriver::RunFn run = nullptr;
   std::map<std::string, int> failures;
@@ -50,7 +65,9 @@ struct State {
   int retained[2] = {};
   std::set<CUmod_st*> modules;
   std::set<CUstream_st*> streams;
+  int streams_created = 0;
   std::set<CUevent_st*> events;
+  std::set<CUmemPoolHandle_st*> pools;
   std::map<std::uint64_t, std::size_t> allocations;
   std::string log;
 };
@@ -79,7 +96,7 @@ void Log(std::string text) { state.log += (state.log.empty() ? "" : "; ") + std:
 
 // Stream 0 is the context's own.
 CUstream_st* StreamOf(CUstream_st* stream) {
-  static CUstream_st own[2] = {{&state.contexts[0], {}}, {&state.contexts[1], {}}};
+  static CUstream_st own[2] = {{&state.contexts[0], 0, {}}, {&state.contexts[1], 0, {}}};
   return stream == nullptr ? &own[current.back()->device] : stream;
 }
 
@@ -116,6 +133,44 @@ int Free(std::uint64_t pointer) {
   return 0;
 }
 
+template <typename T>
+T At(const char* image, std::uint64_t at) {
+  T value;
+  std::memcpy(&value, image + at, sizeof value);
+  return value;
+}
+
+// Threads and parameters that a cubin says its kernel has: records of a format, an attribute, and
+// the size of what follows or a value.
+bool ReadCubin(const char* image, FakeModule& module) {
+  constexpr std::uint8_t kSized = 4;
+  constexpr std::uint8_t kParameterBytes = 0x0a;
+  constexpr std::uint8_t kRequiredThreads = 0x10;
+  const auto header = At<Elf64_Ehdr>(image, 0);
+  const auto section = [&](unsigned number) {
+    return At<Elf64_Shdr>(image, header.e_shoff + std::uint64_t{number} * header.e_shentsize);
+  };
+  const Elf64_Shdr names = section(header.e_shstrndx);
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr info = section(i);
+    if (std::strcmp(image + names.sh_offset + info.sh_name, ".nv.info.stoker_cuda_kernel_1") != 0) {
+      continue;
+    }
+    for (std::uint64_t at = info.sh_offset; at < info.sh_offset + info.sh_size;) {
+      const auto format = At<std::uint8_t>(image, at);
+      const auto attribute = At<std::uint8_t>(image, at + 1);
+      const auto size = At<std::uint16_t>(image, at + 2);
+      at += 4;
+      if (format != kSized) continue;
+      if (attribute == kRequiredThreads) module.threads = At<std::uint32_t>(image, at);
+      if (attribute == kParameterBytes) module.parameters = At<std::uint16_t>(image, at + 6) / 8;
+      at += size;
+    }
+    return true;
+  }
+  return false;
+}
+
 template <typename Set, typename T>
 int Forget(Set& set, T* object) {
   if (set.erase(object) == 0) return kInvalidHandle;
@@ -127,7 +182,7 @@ int Live() {
   const std::lock_guard lock(mutex);
   return state.retained[0] + state.retained[1] +
          static_cast<int>(state.modules.size() + state.streams.size() + state.events.size() +
-                          state.allocations.size());
+                          state.pools.size() + state.allocations.size());
 }
 
 void Reset() {
@@ -152,6 +207,11 @@ FakeDriver control = {
     .set_memory = [](std::size_t bytes) { state.memory = bytes; },
     .live = Live,
     .log = [] { return state.log.c_str(); },
+    .enqueue = [](CUstream_st* stream, void (*run)(void*), void* data) -> int {
+      const std::lock_guard lock(mutex);
+      if (current.empty()) return kInvalidContext;
+      return Queue(stream, [=] { run(data); });
+    },
 };
 
 }  // namespace
@@ -244,12 +304,17 @@ FAKE cuCtxPopCurrent_v2(CUctx_st** context) {
 FAKE cuModuleLoadData(CUmod_st** module, const void* image) {
   BEGIN("cuModuleLoadData");
   IN_CONTEXT;
-  FakeModule loaded;
-  std::memcpy(&loaded, static_cast<const char*>(image) + sizeof(Elf64_Ehdr), sizeof loaded);
-  if (loaded.magic != FakeModule::kMagic) return kInvalidImage;
-  auto made = new CUmod_st{loaded};
-  state.modules.insert(made);
-  *module = made;
+  const auto* bytes = static_cast<const char*>(image);
+  auto made = std::make_unique<CUmod_st>();
+  made->is_real = At<Elf64_Ehdr>(bytes, 0).e_phnum > 0;  // Ours have no program.
+  if (made->is_real) {
+    if (!ReadCubin(bytes, made->module)) return kInvalidImage;
+  } else {
+    made->module = At<FakeModule>(bytes, sizeof(Elf64_Ehdr));
+    if (made->module.magic != FakeModule::kMagic) return kInvalidImage;
+  }
+  *module = made.release();
+  state.modules.insert(*module);
   return 0;
 }
 
@@ -278,13 +343,20 @@ FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsi
                     unsigned, unsigned, unsigned, CUstream_st* stream, void** parameters, void**) {
   BEGIN("cuLaunchKernel");
   IN_CONTEXT;
-  const FakeModule module = reinterpret_cast<CUmod_st*>(function)->module;
+  const auto [module, is_real] = *reinterpret_cast<CUmod_st*>(function);
   if (block != module.threads || grid == 0) return kInvalidValue;
   std::vector<std::uint64_t> values;
   for (std::uint32_t i = 0; i < module.parameters; ++i) {
     values.push_back(*static_cast<const std::uint64_t*>(parameters[i]));
   }
-  return Queue(stream, [=] {
+  if (is_real) {
+    std::string text = "launch " + std::to_string(grid) + "x" + std::to_string(block) + " (";
+    for (const std::uint64_t value : values) text += std::to_string(value) + " ";
+    const std::string where = ") stream " + std::to_string(StreamOf(stream)->number) + " gpu " +
+                              std::to_string(current.back()->device);
+    return Queue(stream, [=] { Log(text + where); });
+  }
+  return Queue(stream, [module = module, grid, block, values] {
     Log("launch " + std::to_string(grid) + "x" + std::to_string(block));
     if (state.run != nullptr) state.run(module.kernel, grid, values.data());
   });
@@ -293,7 +365,7 @@ FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsi
 FAKE cuStreamCreate(CUstream_st** stream, unsigned) {
   BEGIN("cuStreamCreate");
   IN_CONTEXT;
-  *stream = new CUstream_st{current.back(), {}};
+  *stream = new CUstream_st{current.back(), ++state.streams_created, {}};
   state.streams.insert(*stream);
   return 0;
 }
@@ -329,10 +401,35 @@ FAKE cuMemFree_v2(std::uint64_t pointer) {
   return Free(pointer);
 }
 
-FAKE cuMemAllocAsync(std::uint64_t* pointer, std::size_t bytes, CUstream_st* stream) {
-  BEGIN("cuMemAllocAsync");
+FAKE cuMemPoolCreate(CUmemPoolHandle_st** pool, const PoolProperties* properties) {
+  BEGIN("cuMemPoolCreate");
   IN_CONTEXT;
-  if (state.memory_pools == 0) return kInvalidValue;
+  if (state.memory_pools == 0 || properties->allocation_type != 1 ||
+      properties->location_type != 1) {
+    return kInvalidValue;
+  }
+  *pool = new CUmemPoolHandle_st{properties->device};
+  state.pools.insert(*pool);
+  return 0;
+}
+
+FAKE cuMemPoolDestroy(CUmemPoolHandle_st* pool) {
+  BEGIN("cuMemPoolDestroy");
+  IN_CONTEXT;
+  return Forget(state.pools, pool);
+}
+
+FAKE cuMemPoolSetAttribute(CUmemPoolHandle_st* pool, int attribute, void* value) {
+  BEGIN("cuMemPoolSetAttribute");
+  const bool keeps = attribute == 4 && *static_cast<const std::uint64_t*>(value) == UINT64_MAX;
+  return state.pools.contains(pool) && keeps ? 0 : kInvalidValue;
+}
+
+FAKE cuMemAllocFromPoolAsync(std::uint64_t* pointer, std::size_t bytes, CUmemPoolHandle_st* pool,
+                             CUstream_st* stream) {
+  BEGIN("cuMemAllocFromPoolAsync");
+  IN_CONTEXT;
+  if (!state.pools.contains(pool) || pool->device != current.back()->device) return kInvalidValue;
   if (!Knows(StreamOf(stream))) return kInvalidHandle;
   return Allocate(pointer, bytes);
 }

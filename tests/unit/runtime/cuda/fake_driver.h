@@ -1,6 +1,7 @@
 // A CUDA driver over host memory, for tests: two GPUs of compute capability 9.0 whose streams do
 // nothing until somebody waits. It is a library of its own, libfake_cuda.so, loaded the way the
-// real one is; this is how tests talk to it.
+// real one is; this is how tests talk to it. Of real cubins it runs nothing: it notes "launch 4x256
+// (PARAMETER ...) stream 1 gpu 0".
 #pragma once
 
 #include <dlfcn.h>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "protocol/base/check.h"
+
+extern "C" struct CUstream_st;
 
 namespace stoker::cuda {
 
@@ -38,6 +41,8 @@ struct FakeDriver {
   void (*set_memory)(std::size_t bytes);  // Of each GPU.
   int (*live)();                          // Contexts, modules, streams, events, memory.
   const char* (*log)();  // What was done, in order: "launch 4x256", "copy in 16", ...
+  // Gives a stream what a library does on it: `run`, called once.
+  int (*enqueue)(CUstream_st* stream, void (*run)(void* data), void* data);
 };
 
 inline FakeDriver& Fake() {

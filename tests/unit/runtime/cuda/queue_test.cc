@@ -28,11 +28,13 @@ class QueueTest : public FakeDriverTest {
   std::unique_ptr<const stoker::LaunchList> Chain(std::int64_t arena_bytes = 2 * kBytes,
                                                   std::int64_t zero_bytes = 0,
                                                   std::uint64_t user = 1) {
-    const std::vector<SizedLaunch> launches = {
+    const std::vector<SizedWork> launches = {
         Launch(0, kBlocks, {Buffer(BufferKind::kInput), Buffer(BufferKind::kArena, kBytes)}),
         Launch(0, kBlocks, {Buffer(BufferKind::kArena, kBytes), Buffer(BufferKind::kOutput)})};
-    return device_->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user},
-                          layout_, kernels_);
+    return device_
+        ->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user}, layout_,
+                kernels_)
+        .value();
   }
 
   Status RunOn(Queue& queue, const stoker::LaunchList& list,
@@ -67,8 +69,9 @@ TEST_F(QueueTest, Run_IsDoneOnceWaitReturns_InOrder) {
 
 TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
   const auto queue = Queue::Create(*device_).value();
-  const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput, 8)}, {7})};
-  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  const std::vector<SizedWork> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput, 8)}, {7})};
+  const auto list =
+      device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(Out(2), 7);
@@ -77,8 +80,9 @@ TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
 
 TEST_F(QueueTest, Run_NoBlocks_IsNotLaunched) {
   const auto queue = Queue::Create(*device_).value();
-  const std::vector<SizedLaunch> launches = {Launch(1, 0, {Buffer(BufferKind::kOutput)}, {7})};
-  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  const std::vector<SizedWork> launches = {Launch(1, 0, {Buffer(BufferKind::kOutput)}, {7})};
+  const auto list =
+      device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(std::string(Fake().log()), "");
@@ -101,27 +105,63 @@ TEST_F(QueueTest, Run_OnTheCallersStream_LeavesItAlone) {
   EXPECT_EQ(device_->context()->api().destroy_stream(stream), 0);
 }
 
-TEST_F(QueueTest, Arena_StaysUntilALargerOneIsNeeded) {
+TEST_F(QueueTest, Arena_IsGivenBackInTheOrderOfTheStream) {
   const auto queue = Queue::Create(*device_).value();
   const int before = Fake().live();
   ASSERT_TRUE(RunOn(*queue, *Chain(64)).ok());
-  ASSERT_TRUE(RunOn(*queue, *Chain(32)).ok());
   ASSERT_TRUE(RunOn(*queue, *Chain(128)).ok());
+  EXPECT_EQ(Fake().live(), before + 2) << "Its launches have not run.";
   ASSERT_TRUE(queue->Wait().ok());
-  EXPECT_EQ(Fake().live(), before + 1);
+  EXPECT_EQ(Fake().live(), before);
 }
 
-TEST_F(QueueTest, Arena_Zeros_AreFilledForANewUserAlone) {
+TEST_F(QueueTest, Arena_Zeros_AreFilledForEachRun) {
   const auto queue = Queue::Create(*device_).value();
-  const auto first = Chain(64, 16, 1);
-  const auto second = Chain(64, 16, 2);
-  for (const auto* list : {first.get(), first.get(), second.get(), first.get()}) {
-    ASSERT_TRUE(RunOn(*queue, *list).ok());
-  }
+  const auto list = Chain(64, 16);
+  ASSERT_TRUE(RunOn(*queue, *list).ok());
+  ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
-  const std::string launches = "launch 4x128; launch 4x128";
-  EXPECT_EQ(std::string(Fake().log()), "fill 16; " + launches + "; " + launches + "; fill 16; " +
-                                           launches + "; fill 16; " + launches);
+  const std::string run = "fill 16; launch 4x128; launch 4x128";
+  EXPECT_EQ(std::string(Fake().log()), run + "; " + run);
+}
+
+TEST_F(QueueTest, Arena_OfAFailedRun_IsGivenBack) {
+  const auto queue = Queue::Create(*device_).value();
+  const int before = Fake().live();
+  Fake().fail("cuLaunchKernel", 1);
+  EXPECT_FALSE(RunOn(*queue, *Chain()).ok());
+  ASSERT_TRUE(queue->Wait().ok());
+  EXPECT_EQ(Fake().live(), before);
+}
+
+// A host framework's allocator.
+class CountedMemory final : public CallMemory {
+ public:
+  explicit CountedMemory(const Device& device) : driver_(device.call_memory()) {}
+  Result<CuPointer> Take(std::size_t bytes, CuStream stream) const override {
+    log += "take " + std::to_string(bytes) + (stream == nullptr ? " default; " : "; ");
+    return driver_->Take(bytes, stream);
+  }
+  Status GiveBack(CuPointer memory, CuStream stream) const override {
+    log += "give back; ";
+    return driver_->GiveBack(memory, stream);
+  }
+  mutable std::string log;
+
+ private:
+  const std::shared_ptr<const CallMemory> driver_;
+};
+
+TEST_F(QueueTest, Arena_OfTheHostsAllocator_OnTheCallersStream) {
+  const auto memory = std::make_shared<const CountedMemory>(*device_);
+  device_->SetCallMemory(memory);
+  Queue queue(*device_, nullptr);
+  ASSERT_TRUE(RunOn(queue, *Chain(64)).ok());
+  EXPECT_EQ(memory->log, "take 64 default; give back; ");
+  device_->SetCallMemory(nullptr);
+  ASSERT_TRUE(RunOn(queue, *Chain(64)).ok());
+  EXPECT_EQ(memory->log, "take 64 default; give back; ");
+  ASSERT_TRUE(queue.Wait().ok());
 }
 
 TEST_F(QueueTest, Arena_NoMemoryPools_Works) {
@@ -159,13 +199,14 @@ TEST_F(QueueTest, Wait_KernelFailed_SaysSo) {
   EXPECT_EQ(status.error().message, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS.");
 }
 
-// Notes what had been done at each pause, and fails at one.
+// Fills 4 bytes at each pause, notes what had been done, and fails at one.
 class NotedPauses final : public Pauses {
  public:
-  explicit NotedPauses(std::size_t fails_at) : fails_at_(fails_at) {}
+  NotedPauses(Queue& queue, std::size_t fails_at) : queue_(queue), fails_at_(fails_at) {}
   Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
     done.push_back(Fake().log());
     EXPECT_NE(addresses[0], nullptr);
+    EXPECT_TRUE(queue_.Fill(addresses[0], 1, 4).ok());
     if (pause == fails_at_) return Internal("stop");
     return Ok();
   }
@@ -173,22 +214,26 @@ class NotedPauses final : public Pauses {
   std::vector<std::string> done;
 
  private:
+  Queue& queue_;
   std::size_t fails_at_;
 };
 
-TEST_F(QueueTest, Run_Pauses_WaitForWhatIsBefore) {
+TEST_F(QueueTest, Run_Pauses_WaitForNothing) {
   const auto queue = Queue::Create(*device_).value();
-  const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
-                                             Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
+  const std::vector<SizedWork> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
+                                           Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
   const std::vector<std::size_t> pauses = {0, 1, 1, 2};
   const auto list =
-      device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_);
+      device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_).value();
   std::vector<std::byte*> addresses(layout_.size(), out_.data());
-  NotedPauses all(9);
+  NotedPauses all(*queue, 9);
   ASSERT_TRUE(queue->Run(*list, addresses, &all, nullptr).ok());
-  EXPECT_THAT(all.done, testing::ElementsAre("", "launch 2x128", "launch 2x128",
-                                             "launch 2x128; launch 3x128"));
-  NotedPauses one(1);
+  EXPECT_THAT(all.done, testing::ElementsAre("", "", "", ""));
+  // What a pause gives to the same stream is in order with the launches.
+  ASSERT_TRUE(queue->Wait().ok());
+  EXPECT_EQ(std::string(Fake().log()),
+            "fill 4; launch 2x128; fill 4; fill 4; launch 3x128; fill 4");
+  NotedPauses one(*queue, 1);
   const Status status = queue->Run(*list, addresses, &one, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "stop");
