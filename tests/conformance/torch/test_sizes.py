@@ -107,10 +107,10 @@ def test_a_refused_artifact_makes_versions(evaluated, monkeypatch):  # noqa: F81
 
     make = compiling._executable
 
-    def refuse(segment, options, record):
+    def refuse(segment, options, record, device):
         if segment.symbols:
             raise StokerError(3, "Sizes that vary.")
-        return make(segment, options, record)
+        return make(segment, options, record, device)
 
     monkeypatch.setattr(compiling, "_executable", refuse)
     check_a_version_for_each_number_of_rows(evaluated)
