@@ -81,7 +81,8 @@ def evaluate(text, inputs, round_to_dtype=False):
         values[name], dtypes[name] = widen(tensor), dtype
     for line in lines[1:]:
         if line.strip().startswith("return"):
-            names = [name.strip() for name in line.strip()[len("return "):].split(",")]
+            # "%5 updates %0": in whose memory it may be made.
+            names = [name.split()[0] for name in line.strip()[len("return "):].split(",")]
             return [values[name].to(TORCH_DTYPES[dtypes[name]]) for name in names]
         if line.strip() == "}":
             break
