@@ -11,6 +11,8 @@ std::string CompilerEpoch() {
   return "stoker-" + std::string(CompilerRevision()) + ";" + CodegenVersion();
 }
 
+void LoadToolchain() { LoadAssemblers(); }
+
 std::string KernelToolchain(const Target& target) {
   return CompilerEpoch() + AssemblerVersion(target);
 }

@@ -60,9 +60,11 @@ Result<NvJitLink> Load() {
     const char* const problem = dlerror();
     problems += "\n  " + std::string(problem == nullptr ? path.c_str() : problem);
   }
-  return Unavailable(
-      "Kernels for CUDA need nvJitLink, which is not found. It comes with the CUDA toolkit "
-      "(CUDA_HOME) and with PyTorch's packages (VIRTUAL_ENV). Tried:" +
+  return FailedPrecondition(
+      "Kernels for CUDA need nvJitLink 12.3 or newer, which the host that compiles does not have. "
+      "It "
+      "comes with the CUDA toolkit (CUDA_HOME) and with the packages of PyTorch (VIRTUAL_ENV); "
+      "STOKER_NVJITLINK names the library itself. Tried:" +
       problems);
 }
 
@@ -134,6 +136,7 @@ std::vector<std::filesystem::path> WheelFolders(const std::filesystem::path& env
 
 NvJitLinkFolders NvJitLinkFolders::OfProcess() {
   NvJitLinkFolders folders;
+  if (const char* const file = std::getenv("STOKER_NVJITLINK")) folders.file = file;
   const auto add = [](std::vector<std::string>& to, const char* variable) {
     const char* const value = std::getenv(variable);
     if (value != nullptr && *value != '\0') to.emplace_back(value);
@@ -147,6 +150,7 @@ NvJitLinkFolders NvJitLinkFolders::OfProcess() {
 
 std::vector<std::string> NvJitLinkLibraries(const NvJitLinkFolders& folders) {
   namespace fs = std::filesystem;
+  if (!folders.file.empty()) return {folders.file};
   std::vector<fs::path> places;
   for (const std::string& environment : folders.environments) {
     for (fs::path& place : WheelFolders(environment)) places.push_back(std::move(place));
