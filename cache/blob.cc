@@ -1,5 +1,7 @@
 #include "cache/blob.h"
 
+#include <algorithm>
+
 namespace stoker {
 
 std::string_view BlobKindName(BlobKind kind) {
@@ -14,8 +16,6 @@ std::string_view BlobKindName(BlobKind kind) {
       return "kernel";
     case BlobKind::kConstant:
       return "constant";
-    case BlobKind::kTuning:
-      return "tuning";
     case BlobKind::kCapture:
       return "capture";
   }
@@ -23,11 +23,12 @@ std::string_view BlobKindName(BlobKind kind) {
 }
 
 Result<BlobKind> BlobKindFromNumber(std::uint8_t number) {
-  if (number >= kBlobKindCount) {
+  const auto kind = static_cast<BlobKind>(number);
+  if (std::find(kBlobKinds.begin(), kBlobKinds.end(), kind) == kBlobKinds.end()) {
     return DataLoss("Blob kind " + std::to_string(number) + " is not one of the " +
-                    std::to_string(kBlobKindCount) + " known kinds.");
+                    std::to_string(kBlobKinds.size()) + " known kinds.");
   }
-  return static_cast<BlobKind>(number);
+  return kind;
 }
 
 NamedBlob NamedBlob::Of(Blob blob) {

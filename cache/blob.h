@@ -15,17 +15,18 @@
 namespace stoker {
 
 // What a blob is, for statistics only: it is no part of the blob's name. The numbers are stored on
-// disk (FORMAT.md): never reuse one.
+// disk (FORMAT.md): never reuse one. 5 stands for nothing.
 enum class BlobKind : std::uint8_t {
   kOther = 0,
   kGraph = 1,
   kArtifact = 2,
   kKernel = 3,
   kConstant = 4,
-  kTuning = 5,
   kCapture = 6,
 };
-inline constexpr std::size_t kBlobKindCount = 7;
+inline constexpr std::array kBlobKinds = {BlobKind::kOther,    BlobKind::kGraph,
+                                          BlobKind::kArtifact, BlobKind::kKernel,
+                                          BlobKind::kConstant, BlobKind::kCapture};
 std::string_view BlobKindName(BlobKind kind);
 Result<BlobKind> BlobKindFromNumber(std::uint8_t number);
 

@@ -169,7 +169,7 @@ void LruLedger::Insert(const BlobEntry& entry, bool hottest) {
   if (pinned) pinned_bytes_ += Charge(entry);
   ++usage_.count;
   usage_.bytes += Charge(entry);
-  KindUsage& kind = usage_.kinds[static_cast<std::size_t>(entry.kind)];
+  KindUsage& kind = usage_.Of(entry.kind);
   ++kind.count;
   kind.bytes += entry.bytes;
 }
@@ -182,7 +182,7 @@ BlobEntry LruLedger::Take(List::iterator position) {
   if (pinned) pinned_bytes_ -= Charge(entry);
   --usage_.count;
   usage_.bytes -= Charge(entry);
-  KindUsage& kind = usage_.kinds[static_cast<std::size_t>(entry.kind)];
+  KindUsage& kind = usage_.Of(entry.kind);
   --kind.count;
   kind.bytes -= entry.bytes;
   return entry;

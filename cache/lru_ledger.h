@@ -60,7 +60,10 @@ struct LedgerUsage {
   std::uint64_t refused_count = 0;                               // For want of room here.
   std::uint64_t disk_refused_count = 0;                          // For want of room on the disk.
   std::uint64_t reserved_bytes = 0;  // Of writes that have their room and are under way.
-  std::array<KindUsage, kBlobKindCount> kinds{};
+  std::array<KindUsage, static_cast<std::size_t>(kBlobKinds.back()) + 1> kinds{};
+
+  KindUsage& Of(BlobKind kind) { return kinds[static_cast<std::size_t>(kind)]; }
+  const KindUsage& Of(BlobKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };
 
 class LruLedger {

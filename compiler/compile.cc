@@ -11,7 +11,13 @@ std::string CompilerEpoch() {
   return "stoker-" + std::string(CompilerRevision()) + ";" + CodegenVersion();
 }
 
-void LoadToolchain() { LoadAssemblers(); }
+std::vector<std::string> CompilableTargetKinds() {
+  std::vector<std::string> kinds = {"cpu"};
+  if (HasAssembler(TargetKind::kCuda)) kinds.emplace_back("cuda");
+  return kinds;
+}
+
+void LoadToolchain() { (void)CompilableTargetKinds(); }
 
 std::string KernelToolchain(const Target& target) {
   return CompilerEpoch() + AssemblerVersion(target);

@@ -56,6 +56,9 @@ Result<std::vector<Listing>> Inspect(const CompileRequest& request,
 // its files calls it before.
 void LoadToolchain();
 
+// What this process has all it takes to compile for: "cpu", and "cuda" where there is nvJitLink.
+std::vector<std::string> CompilableTargetKinds();
+
 // The compiler's revision and the versions of what it is made with:
 // "stoker-0123456789abcdef;llvm-22.1.8".
 std::string CompilerEpoch();

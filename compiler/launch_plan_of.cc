@@ -61,6 +61,47 @@ HostCall HostCallOf(const PipelineResult& pipeline, const Step& step) {
   return call;
 }
 
+LibraryCall LibraryCallOf(const PipelineResult& pipeline, const Step& step) {
+  const auto& op = std::get<LibraryOp>(step.work);
+  const LibraryMatmul& from = op.matmul;
+  const auto place = [&](std::uint32_t buffer) {
+    return RefTo(pipeline, step.buffers[buffer], SymDim());
+  };
+  const auto matrix = [&](const LibraryMatmul::Matrix& m) {
+    return Matmul::Matrix{place(m.place), m.offset, m.leading, m.batch_stride};
+  };
+  LibraryCall call;
+  call.library = op.library;
+  Matmul& to = call.matmul;
+  to.batch = from.batch;
+  to.m = from.m;
+  to.n = from.n;
+  to.k = from.k;
+  to.factor = from.factor;
+  to.result = from.result;
+  to.compute = from.compute;
+  to.activation = from.activation;
+  to.a = matrix(from.a);
+  to.b = matrix(from.b);
+  to.d = matrix(from.d);
+  to.a_by_columns = from.a_by_columns;
+  to.b_by_columns = from.b_by_columns;
+  to.alpha = from.alpha;
+  to.beta = from.beta;
+  if (from.c) to.c = matrix(*from.c);
+  if (from.bias) to.bias = {place(from.bias->place), from.bias->offset};
+  to.workspace = place(from.workspace);
+  call.label = step.label;
+  call.flops = step.flops;
+  call.bytes = step.bytes;
+  return call;
+}
+
+PlanStep CallOf(const PipelineResult& pipeline, const Step& step) {
+  if (std::holds_alternative<LibraryOp>(step.work)) return LibraryCallOf(pipeline, step);
+  return HostCallOf(pipeline, step);
+}
+
 }  // namespace
 
 PlannedLaunches PlanLaunches(const PipelineResult& pipeline, const Target& target,
@@ -81,7 +122,7 @@ PlannedLaunches PlanLaunches(const PipelineResult& pipeline, const Target& targe
   for (std::size_t i = 0; i < pipeline.program.steps.size(); ++i) {
     const Step& step = pipeline.program.steps[i];
     if (scheduled.kernel_of[i] == kNoKernel) {
-      plan.steps.push_back(HostCallOf(pipeline, step));
+      plan.steps.push_back(CallOf(pipeline, step));
       continue;
     }
     const ScheduledKernel& kernel = scheduled.kernels[scheduled.kernel_of[i]];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "compiler/ir/text.h"
 #include "compiler/schedule/program/memory_plan.h"
 #include "protocol/graph/attribute_text.h"
 
@@ -58,6 +59,58 @@ std::string StepText(const HostCall& call) {
   return text + "\n";
 }
 
+std::string UpdatesText(const LaunchPlan& plan) {
+  std::string text;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const std::int32_t input = plan.outputs[i].updates_input;
+    if (input < 0) continue;
+    text += text.empty() ? "updates" : ",";
+    text += " input" + std::to_string(input) + " by output" + std::to_string(i);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string MatrixText(const Matmul::Matrix& matrix, bool by_columns) {
+  std::string text = BufferText(matrix.place);
+  if (!(matrix.offset == SymDim(0))) text += " from " + matrix.offset.ToString();
+  text += (by_columns ? ", columns " : ", rows ") + matrix.leading.ToString() + " apart";
+  if (!(matrix.batch_stride == SymDim(0))) {
+    text += ", batches " + matrix.batch_stride.ToString();
+  }
+  return text;
+}
+
+std::string_view NameOf(MatmulCompute compute) {
+  switch (compute) {
+    case MatmulCompute::kF32:
+      return "f32";
+    case MatmulCompute::kTf32:
+      return "tf32";
+    case MatmulCompute::kF64:
+      break;
+  }
+  return "f64";
+}
+
+std::string StepText(const LibraryCall& call) {
+  const Matmul& matmul = call.matmul;
+  std::string text = "  cublasLt  " + call.label + "\n    ";
+  text += std::string(Name(matmul.factor)) + " to " + std::string(Name(matmul.result)) + " in " +
+          std::string(NameOf(matmul.compute));
+  if (matmul.alpha != 1) text += ", times " + FloatText(matmul.alpha);
+  if (matmul.activation == MatmulActivation::kRelu) text += ", relu";
+  text += "\n    flops " + call.flops.ToString() + "  bytes " + call.bytes.ToString();
+  text += "\n    a" + MatrixText(matmul.a, matmul.a_by_columns);
+  text += "\n    b" + MatrixText(matmul.b, matmul.b_by_columns);
+  if (matmul.c) text += "\n    c" + MatrixText(*matmul.c, false);
+  if (matmul.bias) {
+    text += "\n    bias" + BufferText(matmul.bias->place);
+    if (!(matmul.bias->offset == SymDim(0))) text += " from " + matmul.bias->offset.ToString();
+  }
+  text += "\n    d" + MatrixText(matmul.d, false);
+  return text + "\n    workspace" + BufferText(matmul.workspace) + "\n";
+}
+
 }  // namespace
 
 std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> kernels) {
@@ -66,11 +119,16 @@ std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> ke
                      plan.prepared_bytes.ToString() + ", while preparing " +
                      plan.prepare_arena_bytes.ToString() + "\nprepare\n";
   for (const Launch& launch : plan.prepare) text += StepText(launch, kernels[launch.kernel]);
+  text += UpdatesText(plan);
   text += "launches\n";
   for (const PlanStep& step : plan.steps) {
-    const auto* launch = std::get_if<Launch>(&step);
-    text += launch == nullptr ? StepText(std::get<HostCall>(step))
-                              : StepText(*launch, kernels[launch->kernel]);
+    if (const auto* launch = std::get_if<Launch>(&step)) {
+      text += StepText(*launch, kernels[launch->kernel]);
+    } else if (const auto* call = std::get_if<LibraryCall>(&step)) {
+      text += StepText(*call);
+    } else {
+      text += StepText(std::get<HostCall>(step));
+    }
   }
   return text;
 }

@@ -26,6 +26,8 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
   // Graph to graph. Each pass leaves a verified, canonical graph: dead nodes gone, equal ones
   // merged.
   STOKER_RETURN_IF_ERROR(Pass(CanonicalizeOps, "canonicalize"));  // First: others see fewer forms.
+  const auto expand_products = [&](const Graph& g) { return ExpandProducts(g, limits); };
+  STOKER_RETURN_IF_ERROR(Pass(expand_products, "expand products"));
   STOKER_RETURN_IF_ERROR(Pass(FoldConstants, "fold constants"));
   STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify"));
   // Needs affine chains free of identities.
@@ -39,7 +41,7 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
 
   // Graph to groups.
   const Reads reads(graph);
-  const std::vector<bool> prepared = FindPrepared(graph);
+  const std::vector<bool> prepared = FindPrepared(graph, limits);
   laps.End("analyze");
   Grouping grouping = FuseNodes(graph, reads, prepared, limits);
   laps.End("fuse");

@@ -58,12 +58,14 @@ class Device {
   // 64-byte aligned and uninitialized. ResourceExhausted when there is no memory left.
   virtual Result<DeviceMemory> Allocate(std::int64_t bytes) = 0;
   virtual Result<DeviceMemory> AllocateWith(std::string_view contents) = 0;
+  // FailedPrecondition, naming the library and where it was sought, where the device has none.
+  virtual Status LoadLibrary(Library library) = 0;
   // `pauses`: after how many of the launches each is, in order. `kernels`: by their number in the
-  // launches; they must outlive the list.
-  virtual std::unique_ptr<const LaunchList> Ready(
-      std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+  // launches; they must outlive the list. What a library cannot do is Unimplemented.
+  virtual Result<std::unique_ptr<const LaunchList>> Ready(
+      std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
       const ArenaUse& arena, const AddressLayout& layout,
-      std::span<const std::shared_ptr<const LoadedKernel>> kernels) const = 0;
+      std::span<const std::shared_ptr<const LoadedKernel>> kernels) = 0;
   // Whether it can watch. Where it cannot, a write that changes no version is not noticed.
   virtual bool watches() const = 0;
   // Over regions of this device's memory, as they are when all that is in the queue is done. Of a

@@ -121,7 +121,7 @@ struct StepSeconds {
   std::vector<double> host_calls;
 };
 
-// Plans write to no input: the decoder refuses what could, and kernels keep to their plan.
+// Plans write to no input but those that they update, and kernels keep to their plan.
 std::byte* AddressOf(const void* input) {
   return static_cast<std::byte*>(const_cast<void*>(input));
 }
@@ -180,6 +180,10 @@ struct Executable::State {
 };
 
 Status Executable::State::LoadBlobs(const BlobSource& blobs) {
+  for (const PlanStep& step : artifact.plan.steps) {
+    const auto* call = std::get_if<LibraryCall>(&step);
+    if (call != nullptr) STOKER_RETURN_IF_ERROR(device.LoadLibrary(call->library));
+  }
   for (const KernelRef& ref : artifact.kernels) {
     STOKER_TRY(auto kernel,
                device.kernels_.GetOrMake(ref.blob, [&] { return LoadKernel(device, blobs, ref); }));
@@ -209,9 +213,10 @@ Status Executable::State::MakePlans() {
   prepare_plan = PreparePlanOf(artifact, sizes);
   prepares = !sizes.launches.empty();
   prepared_bytes = sizes.prepared_bytes + kBufferReadSlack;
-  prepare =
-      device.Ready(sizes.launches, {}, {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
-                   layout, kernels);
+  const std::vector<SizedWork> launches(sizes.launches.begin(), sizes.launches.end());
+  STOKER_TRY(prepare, device.Ready(launches, {},
+                                   {BufferKind::kPrepareArena, sizes.prepare_arena_bytes, 0, 0},
+                                   layout, kernels));
   const bool symbolic = std::ranges::any_of(artifact.guards.guards(), [](const Guard& guard) {
     return guard.kind == GuardKind::kBindSymbol;
   });
@@ -227,7 +232,7 @@ Result<std::shared_ptr<const ReadyPlan>> Executable::State::Ready(
   const ArenaUse arena{BufferKind::kArena, sizes.arena_bytes, sizes.arena_zero_bytes, sizes.serial};
   std::vector<std::size_t> pauses;
   for (const SizedHostCall& call : sizes.host_calls) pauses.push_back(call.launches_before);
-  auto launches = device.Ready(sizes.launches, pauses, arena, layout, kernels);
+  STOKER_TRY(auto launches, device.Ready(sizes.launches, pauses, arena, layout, kernels));
   return std::make_shared<const ReadyPlan>(ReadyPlan{std::move(sizes), std::move(launches)});
 }
 
@@ -341,7 +346,10 @@ Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, con
   }
   SetParameters(binding.parameters, *addresses);
   for (std::uint32_t i = 0; i < call.outputs.size(); ++i) {
-    (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] = static_cast<std::byte*>(call.outputs[i]);
+    const std::int32_t updated = artifact.plan.outputs[i].updates_input;
+    (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] =
+        updated >= 0 ? AddressOf(call.inputs[static_cast<std::size_t>(updated)])
+                     : static_cast<std::byte*>(call.outputs[i]);
   }
   HostCalls host_calls(plan.sizes, layout, host, addresses->data() + layout.size(), queue,
                        seconds == nullptr ? nullptr : &seconds->host_calls);
@@ -451,8 +459,14 @@ Result<std::vector<StepProfile>> Executable::Profile(const ReadyPlan& ready, con
   for (const PlanStep& step : plan().steps) {
     StepProfile& entry = profile.emplace_back();
     if (const auto* launch = std::get_if<Launch>(&step)) {
-      const SizedLaunch& sized = ready.sizes.launches[launches];
+      const auto& sized = std::get<SizedLaunch>(ready.sizes.launches[launches]);
       entry = {launch->label, launch->kernel, seconds.launches[launches++] * 1e6, sized.flops,
+               sized.bytes};
+      continue;
+    }
+    if (const auto* library = std::get_if<LibraryCall>(&step)) {
+      const auto& sized = std::get<SizedLibraryCall>(ready.sizes.launches[launches]);
+      entry = {library->label, std::nullopt, seconds.launches[launches++] * 1e6, sized.flops,
                sized.bytes};
       continue;
     }

@@ -42,8 +42,11 @@ struct Binding {
 
 // Data pointers of one call. Inputs are row-major, in the graph's order.
 struct Call {
-  std::span<const void* const> inputs;  // One per graph input; those of parameters are not read.
-  // One per graph output, row-major, uninitialized; null where plan().outputs has same_as_input.
+  // One per graph input; those of parameters are not read. Those that an output updates are
+  // written, and overlap with no other input.
+  std::span<const void* const> inputs;
+  // One per graph output, row-major, uninitialized. Not read, and maybe null, where plan().outputs
+  // has same_as_input or updates_input.
   std::span<void* const> outputs;
 };
 
@@ -56,7 +59,7 @@ struct ReadyPlan {
 // What one step of the plan cost in one call.
 struct StepProfile {
   std::string label;                    // Of a host call: its target.
-  std::optional<std::uint32_t> kernel;  // None: a host call.
+  std::optional<std::uint32_t> kernel;  // None: a call of a library or of the host.
   double microseconds = 0.0;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
@@ -68,7 +71,8 @@ struct StepProfile {
 class Executable {
  public:
   // DataLoss, naming the digest, when artifact, kernel or constant are damaged or the artifact was
-  // made for another request; FailedPrecondition when this processor cannot run it.
+  // made for another request; FailedPrecondition when this processor cannot run it,
+  // or a library that it calls is not here.
   // `store`: where the first parameters that are bound may be found prepared; null: nowhere.
   static Result<std::unique_ptr<Executable>> Load(Device& device, std::string_view artifact_bytes,
                                                   const Digest& request_key,
@@ -97,8 +101,8 @@ class Executable {
 
   // `plan` and `binding` come from this executable, `queue` belongs to its device. `host` runs the
   // plan's host calls: FailedPrecondition where there are any and it is null; what it returns ends
-  // the call. The outputs are written, and all of these and the inputs free again, when the queue
-  // has come so far.
+  // the call. A call that fails has written to none of its inputs. The outputs are written, and all
+  // of these and the inputs free again, when the queue has come so far.
   Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
              Host* host = nullptr);
 

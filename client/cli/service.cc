@@ -78,6 +78,14 @@ void CheckPackedWeights(Report& report, const json::value& setup) {
           : "none are kept: STOKER_PREPARED_MIB says so, or the cache folder is no local disk");
 }
 
+std::string TextOfEach(const json::array& texts) {
+  std::string joined;
+  for (const json::value& text : texts) {
+    joined += (joined.empty() ? "" : ", ") + std::string(text.as_string());
+  }
+  return joined;
+}
+
 void CheckDaemon(Report& report, Client& client, const json::value& setup) {
   const auto text_of = [&](const char* key) { return std::string(setup.at(key).as_string()); };
   const bool same = text_of("daemon_version") == text_of("client_version");
@@ -85,6 +93,9 @@ void CheckDaemon(Report& report, Client& client, const json::value& setup) {
              text_of("url") + ", version " + text_of("daemon_version") +
                  (same ? "" : "; this client has " + text_of("client_version")));
   report.Say(true, "compiler", text_of("compiler_epoch"));
+  if (const std::string kinds = TextOfEach(setup.at("target_kinds").as_array()); !kinds.empty()) {
+    report.Say(true, "compiles for", kinds);
+  }
   const json::value status = ParseReply(client.Get("/status"));
   const bool is_ready = status.at("ready").as_bool();
   report.Say(

@@ -252,9 +252,10 @@ void AddWarm(CLI::App& app, Command& command) {
                               "In place of a manifest: the N entries with most hits that another "
                               "compiler made");
   hot->transform(WholeNumber(1, kMaxStale))->excludes(manifest);
-  sub->add_option("--target", arguments->targets,
-                  "For this processor, such as cpu/x86-64-v4+amx_bf16; may be repeated (default: "
-                  "that of each request)")
+  sub->add_option(
+         "--target", arguments->targets,
+         "For this processor or GPU, such as cpu/x86-64-v4+amx_bf16 or cuda/sm_90a; may be "
+         "repeated (default: that of each request)")
       ->allow_extra_args(false)
       ->excludes(hot);
   sub->add_option("--numerics", arguments->numerics,

@@ -133,6 +133,7 @@ std::string DescribeSetup(stoker_client& client) {
       {"error", ""},
       {"daemon_version", ""},
       {"compiler_epoch", ""},
+      {"target_kinds", json::array()},
       {"prepared_dir", client.prepared->options().folder},
       {"prepared_bytes", client.prepared->BytesKept()},
       {"prepared_limit_bytes", client.prepared->options().max_bytes},
@@ -151,6 +152,7 @@ std::string DescribeSetup(stoker_client& client) {
     setup["reachable"] = true;
     setup["daemon_version"] = hello->daemon_version;
     setup["compiler_epoch"] = hello->compiler_epoch;
+    setup["target_kinds"] = json::value_from(hello->target_kinds);
   } else {
     setup["error"] = hello.error().message;
   }

@@ -89,6 +89,7 @@ Result<LoadedExecutable::Geometry> LoadedExecutable::GeometryOf(
     }
     geometry.sizes.push_back(std::move(sizes));
     geometry.strides.push_back(std::move(strides));
+    geometry.bytes.push_back(stride * SizeInBytes(type.dtype));
   }
   return geometry;
 }
@@ -130,7 +131,7 @@ std::int64_t LoadedExecutable::Frame::Bytes() const {
   std::size_t bytes = inputs.size() * 256;
   if (plan != nullptr) {
     // A launch as it is sized and as it is run, with some ten operands and dims.
-    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedLaunch) + 10 * sizeof(SizedBuffer));
+    bytes += plan->sizes.launches.size() * 2 * (sizeof(SizedWork) + 10 * sizeof(SizedBuffer));
   }
   return static_cast<std::int64_t>(bytes);
 }
@@ -204,6 +205,7 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
     return FailedPrecondition(
         "A guard does not hold: " + executable_->guards().Explain(frame->views).value_or("") + ".");
   }
+  STOKER_RETURN_IF_ERROR(CheckUpdated(*frame));
   if (frame->plan == nullptr) {
     STOKER_TRY(frame->plan, executable_->PlanFor(frame->views));
   }
@@ -216,10 +218,15 @@ Status LoadedExecutable::Run(std::span<const void* const> inputs,
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   CallQueue queue(device_, stream);
   STOKER_TRY(const auto binding, CurrentBinding(*queue));
+  const bool verifies = Verifies();
+  KeptInputs kept;
+  if (verifies) {
+    STOKER_TRY(kept, KeepUpdated(*frame, *queue));
+  }
   STOKER_RETURN_IF_ERROR(
       executable_->Run(*frame->plan, *binding, {frame->inputs, outputs}, *queue, host_.get()));
   STOKER_RETURN_IF_ERROR(CopyInputsThatAreOutputs(*frame, outputs, *queue));
-  if (Verifies()) STOKER_RETURN_IF_ERROR(Verify(*frame, outputs, *queue));
+  if (verifies) STOKER_RETURN_IF_ERROR(Verify(*frame, kept, outputs, *queue));
   ReturnFrame(std::move(frame));
   return Ok();
 }
@@ -231,20 +238,66 @@ Status LoadedExecutable::CopyInputsThatAreOutputs(const Frame& frame,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (plan.outputs[i].same_as_input < 0 || outputs[i] == nullptr) continue;
     const auto source = static_cast<std::size_t>(plan.outputs[i].same_as_input);
-    const std::int64_t bytes =
-        Product(frame.geometry.sizes[source]) * SizeInBytes(plan.inputs[source].dtype);
     STOKER_RETURN_IF_ERROR(queue.Copy(static_cast<std::byte*>(outputs[i]),
                                       static_cast<const std::byte*>(frame.inputs[source]),
-                                      static_cast<std::size_t>(bytes)));
+                                      static_cast<std::size_t>(frame.geometry.bytes[source])));
   }
   return Ok();
 }
 
-Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outputs, Queue& queue) {
+Status LoadedExecutable::CheckUpdated(const Frame& frame) const {
+  const auto begin_of = [&](std::size_t input) {
+    return reinterpret_cast<std::uintptr_t>(frame.inputs[input]);
+  };
+  const auto end_of = [&](std::size_t input) {
+    return begin_of(input) + static_cast<std::uintptr_t>(frame.geometry.bytes[input]);
+  };
+  for (const OutputSpec& output : executable_->plan().outputs) {
+    if (output.updates_input < 0) continue;
+    const auto updated = static_cast<std::size_t>(output.updates_input);
+    for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
+      if (i == updated || begin_of(i) >= end_of(updated) || begin_of(updated) >= end_of(i))
+        continue;
+      return FailedPrecondition("Input " + std::to_string(updated) +
+                                ", which the call updates, shares memory with input " +
+                                std::to_string(i) + ".");
+    }
+  }
+  return Ok();
+}
+
+Result<LoadedExecutable::KeptInputs> LoadedExecutable::KeepUpdated(const Frame& frame,
+                                                                   Queue& queue) const {
+  KeptInputs kept(frame.inputs.size());
+  for (const OutputSpec& output : executable_->plan().outputs) {
+    if (output.updates_input < 0) continue;
+    const auto input = static_cast<std::size_t>(output.updates_input);
+    kept[input].resize(static_cast<std::size_t>(frame.geometry.bytes[input]));
+    STOKER_RETURN_IF_ERROR(queue.CopyOut(kept[input].data(),
+                                         static_cast<const std::byte*>(frame.inputs[input]),
+                                         kept[input].size()));
+  }
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return kept;
+}
+
+Status LoadedExecutable::RestoreUpdated(const Frame& frame, const KeptInputs& kept,
+                                        Queue& queue) const {
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i].empty()) continue;
+    STOKER_RETURN_IF_ERROR(queue.CopyIn(static_cast<std::byte*>(const_cast<void*>(frame.inputs[i])),
+                                        kept[i].data(), kept[i].size()));
+  }
+  return queue.Wait();
+}
+
+Status LoadedExecutable::Verify(const Frame& frame, const KeptInputs& kept,
+                                std::span<void* const> outputs, Queue& queue) {
   const std::lock_guard lock(verify_mutex_);
   if (!verified_against_) return Ok();
-  if (Status status = CompareWithInterpreter(*verified_against_, frame, outputs, queue);
+  if (Status status = CompareWithInterpreter(*verified_against_, frame, kept, outputs, queue);
       !status.ok()) {
+    STOKER_RETURN_IF_ERROR(RestoreUpdated(frame, kept, queue));
     verification_ = Verification::kRefused;
     return status.error().WithContext("Verification refuses artifact " +
                                       obtained_.request_key.ToHex());
@@ -255,14 +308,20 @@ Status LoadedExecutable::Verify(const Frame& frame, std::span<void* const> outpu
 }
 
 Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame& frame,
+                                                const KeptInputs& kept,
                                                 std::span<void* const> outputs,
                                                 Queue& queue) const {
   std::vector<InterpreterTensor> inputs;
   const LaunchPlan& plan = executable_->plan();
   for (std::size_t i = 0; i < frame.views.size(); ++i) {
     const auto sizes = frame.views[i].sizes;
-    STOKER_TRY(inputs.emplace_back(),
-               TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, frame.views[i].data, queue));
+    if (kept[i].empty()) {
+      STOKER_TRY(inputs.emplace_back(), TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()},
+                                                 frame.views[i].data, queue));
+    } else {
+      inputs.push_back(InterpreterTensor::FromBytes(plan.inputs[i].dtype,
+                                                    {sizes.begin(), sizes.end()}, kept[i]));
+    }
   }
   InterpretOptions options;
   if (host_ != nullptr) {
@@ -273,10 +332,11 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
   }
   STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs, options));
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (outputs[i] == nullptr) continue;  // The input itself.
-    STOKER_TRY(
-        const InterpreterTensor actual,
-        TensorOf(plan.outputs[i].type, frame.plan->sizes.output_sizes[i], outputs[i], queue));
+    const std::int32_t updated = plan.outputs[i].updates_input;
+    const void* data = updated >= 0 ? frame.inputs[static_cast<std::size_t>(updated)] : outputs[i];
+    if (data == nullptr) continue;  // The input itself.
+    STOKER_TRY(const InterpreterTensor actual,
+               TensorOf(plan.outputs[i].type, frame.plan->sizes.output_sizes[i], data, queue));
     STOKER_RETURN_IF_ERROR(VerifyOutput(i, actual, expected[i], obtained_.numerics));
   }
   return Ok();
@@ -340,7 +400,9 @@ std::string LoadedExecutable::DescribeJson() const {
   }
   json::array outputs;
   for (const OutputSpec& output : artifact.plan.outputs) {
-    outputs.push_back({{"type", output.type.ToString()}, {"same_as_input", output.same_as_input}});
+    outputs.push_back({{"type", output.type.ToString()},
+                       {"same_as_input", output.same_as_input},
+                       {"updates_input", output.updates_input}});
   }
   std::size_t launches = 0;
   json::array host_calls;

@@ -47,10 +47,11 @@ class LoadedExecutable {
   std::int64_t repairs() const { return repairs_.load(std::memory_order_relaxed); }
 
  private:
-  // Sizes and row-major strides of every input for one set of symbol values.
+  // Sizes, row-major strides and bytes of every input for one set of symbol values.
   struct Geometry {
     std::vector<std::vector<std::int64_t>> sizes;
     std::vector<std::vector<std::int64_t>> strides;
+    std::vector<std::int64_t> bytes;
   };
   // What one call needs beside its addresses, kept for the next one with the same symbol values, so
   // that a warm call allocates nothing.
@@ -81,11 +82,20 @@ class LoadedExecutable {
   Result<std::unique_ptr<Frame>> Prepare(std::span<const void* const> inputs,
                                          std::span<const std::int64_t> symbols,
                                          std::span<void* const> outputs);
+  // FailedPrecondition where an input that the call updates shares memory with another one.
+  Status CheckUpdated(const Frame& frame) const;
   // No kernel writes an output that is an input as it stands.
   Status CopyInputsThatAreOutputs(const Frame& frame, std::span<void* const> outputs,
                                   Queue& queue) const;
-  Status Verify(const Frame& frame, std::span<void* const> outputs, Queue& queue);
-  Status CompareWithInterpreter(const Graph& graph, const Frame& frame,
+  // Per input: its bytes, of those that the call updates, while calls are verified.
+  using KeptInputs = std::vector<std::string>;
+  Result<KeptInputs> KeepUpdated(const Frame& frame, Queue& queue) const;
+  // Waits. The updated inputs hold again what was kept.
+  Status RestoreUpdated(const Frame& frame, const KeptInputs& kept, Queue& queue) const;
+  // When it fails, the updated inputs have been restored.
+  Status Verify(const Frame& frame, const KeptInputs& kept, std::span<void* const> outputs,
+                Queue& queue);
+  Status CompareWithInterpreter(const Graph& graph, const Frame& frame, const KeptInputs& kept,
                                 std::span<void* const> outputs, Queue& queue) const;
 
   Obtained obtained_;

@@ -33,7 +33,7 @@ bool IsWorthKeeping(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-std::vector<bool> FindPrepared(const Graph& graph) {
+std::vector<bool> FindPrepared(const Graph& graph, const FusionLimits& limits) {
   std::vector<bool> prepared(graph.values().size(), false);
   for (const GraphInput& input : graph.inputs()) {
     prepared[input.value] = input.role == InputRole::kParameter;
@@ -52,6 +52,7 @@ std::vector<bool> FindPrepared(const Graph& graph) {
     if (node.kind == OpKind::kExternCall) continue;
     // Padding needs zeros, which only the arena of calls keeps.
     if (node.kind == OpKind::kConvolution) continue;
+    if (node.kind == OpKind::kDotGeneral && limits.products_are_calls) continue;
     const OpRole role = RoleOf(graph, node);
     if (role != OpRole::kView && role != OpRole::kVirtual && !IsWorthKeeping(graph, node)) {
       continue;

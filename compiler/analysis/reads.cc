@@ -1,8 +1,15 @@
 #include "compiler/analysis/reads.h"
 
+#include <algorithm>
+
 #include "compiler/analysis/view_index.h"
 
 namespace stoker {
+
+bool AreReshapes(const Graph& graph, std::span<const NodeId> views) {
+  return std::ranges::all_of(
+      views, [&](NodeId view) { return graph.node(view).kind == OpKind::kReshape; });
+}
 
 Reads::Origin Reads::OriginOf(const Graph& graph, ValueId value) {
   Origin origin{value, {}};

@@ -17,6 +17,9 @@ struct Read {
   std::vector<NodeId> views;  // Between them, from the reader's side to the source's.
 };
 
+// Each is the same row-major bytes as the next.
+bool AreReshapes(const Graph& graph, std::span<const NodeId> views);
+
 class Reads {
  public:
   explicit Reads(const Graph& graph);

@@ -96,7 +96,9 @@ std::string ToString(const ThreadResources& thread) {
 
 std::string CodegenVersion() { return "llvm-" LLVM_VERSION_STRING; }
 
-void LoadAssemblers() { (void)codegen::NvJitLinkVersion(); }
+bool HasAssembler(TargetKind kind) {
+  return kind == TargetKind::kCpu || codegen::NvJitLinkVersion().ok();
+}
 
 std::string AssemblerVersion(const Target& target) {
   if (target.kind() != TargetKind::kCuda) return "";

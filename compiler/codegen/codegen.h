@@ -40,8 +40,7 @@ class KernelGenerator {
   ~KernelGenerator();
 
   // Deterministic: equal input, equal bytes, whatever was generated before. `laps`, if there are
-  // any, get its steps. FailedPrecondition for CUDA where there is no
-  // nvJitLink.
+  // any, get its steps. FailedPrecondition for CUDA where there is no nvJitLink.
   Result<KernelCode> Generate(const ScheduledKernel& kernel, Laps* laps = nullptr);
 
  private:
@@ -54,13 +53,13 @@ class KernelGenerator {
 Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target);
 Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& target);
 
-// Loads what makes machine code beside LLVM, where it is there.
-void LoadAssemblers();
 // "40 registers and 16 bytes of local memory a thread".
 std::string ToString(const ThreadResources& thread);
 
 // "llvm-22.1.8"
 std::string CodegenVersion();
+// Whether what makes machine code of LLVM's output is there: nvJitLink for CUDA, nothing for a CPU.
+bool HasAssembler(TargetKind kind);
 // Of what makes machine code beside LLVM: ";nvjitlink-13.0" for CUDA, where this machine has one;
 // empty for a CPU.
 std::string AssemblerVersion(const Target& target);

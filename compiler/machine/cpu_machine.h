@@ -17,11 +17,6 @@ namespace stoker {
 struct CpuTaskLimits {
   // A chunk of tasks that is handed to a thread: about ten times what waking the thread costs.
   double chunk_ns = 10000;
-  // Of a contraction: enough for two to many threads to share evenly; tasks are cut for that while
-  // each is still worth so much. Fewer where each task has to make its rows of A again.
-  std::int64_t enough_tasks = 16;
-  std::int64_t enough_costly_tasks = 4;
-  double worth_cutting_ns = 20000;
   // Elements of a pointwise task: enough to hide its start, few enough to stay in the first-level
   // cache and to spread over the cores. Below min_parallel_elements a kernel is one task.
   std::int64_t min_elements = 512;
@@ -35,14 +30,16 @@ struct CpuTaskLimits {
   std::int64_t block_lanes = 16;
   // Points of a task whose stages have no outer dims left: some ten microseconds.
   std::int64_t max_points = 32768;
-  // Queries of attention.
+  // Queries of attention whose keys come in several blocks, each of which a task copies.
   std::int64_t queries = 128;
   double cycles_per_ns = 3;
+  // That one core reads from memory.
+  double ns_per_byte = 0.05;
 };
 
-// What a task keeps in a core's caches.
+// What a thread keeps in a core's caches.
 struct CpuCacheLimits {
-  // Rows of A that stay in the second-level cache beside the task's panels of B.
+  // Rows of A that stay in the second-level cache beside panels of B.
   std::int64_t rows_bytes = 640 << 10;
   // The same for rows in three bf16 parts, which share it with two panels, and for their sums.
   std::int64_t split_rows_bytes = 1152 << 10;

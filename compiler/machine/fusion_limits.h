@@ -8,6 +8,9 @@
 namespace stoker {
 
 struct FusionLimits {
+  // Matrix products of floats are calls of a library: it reads both factors where they lie, takes
+  // along what MatmulOf names and nothing else, and runs in every call.
+  bool products_are_calls = false;
   // More nodes than this in one kernel cost more compile time than they save.
   std::size_t max_group_nodes = 256;
   // A value is computed again in the kernel that reads it, rather than stored and loaded, while

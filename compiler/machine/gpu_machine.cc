@@ -56,6 +56,7 @@ std::vector<TensorCoreTile> TilesOf(const Row& row) {
 FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   // What is not set here has not been measured on a GPU, and is as on CPUs.
   FusionLimits limits;
+  limits.products_are_calls = true;
   // Rows lie in the shared memory of one block, in f32.
   limits.max_kept_elements = machine.shared_bytes_per_block / 4;
   // A warp's neighbours are loaded together; a lane that has none brings in a sector of 32 bytes

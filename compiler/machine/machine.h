@@ -2,7 +2,9 @@
 // generator need is in the class of the target.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "compiler/machine/fusion_limits.h"
 #include "compiler/machine/product_layout.h"
@@ -17,6 +19,12 @@ class Machine {
 
   virtual const FusionLimits& fusion_limits() const = 0;
   virtual ProductLayout LayoutOf(const Product& product) const = 0;
+  // What a library may use while it computes a matrix product; of machines whose products are calls
+  // of one. `numbers`: of the result, where that is known.
+  virtual std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const {
+    (void)numbers;
+    return 0;
+  }
 };
 
 // Unimplemented, naming the target, where this compiler has no machine for it.

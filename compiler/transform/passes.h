@@ -14,6 +14,10 @@ namespace stoker {
 // read an explicit pad, scatters have indices of 32 or 64 bits.
 Result<Graph> CanonicalizeOps(const Graph& graph);
 
+// Where matrix products are calls of a library, which multiplies floats alone: those of integers
+// become sums of products.
+Result<Graph> ExpandProducts(const Graph& graph, const FusionLimits& limits);
+
 // Computes nodes of constants: all splats, and dense constants up to kMaxFoldedElements.
 inline constexpr std::int64_t kMaxFoldedElements = 1024;
 Result<Graph> FoldConstants(const Graph& graph);

@@ -72,7 +72,7 @@ Result<Graph> Rewriter::Run(const Rule& rule) {
   }
   std::vector<ValueId> outputs;
   for (const ValueId output : source_.outputs()) outputs.push_back(mapped_[output]);
-  return builder_.Build(outputs);
+  return builder_.Build(outputs, source_.updates());
 }
 
 const Rewriter::Definition* Rewriter::Find(ValueId value) const {

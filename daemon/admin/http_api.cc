@@ -23,14 +23,14 @@ constexpr std::size_t kMaxIdleBodyBytes = std::size_t{64} << 10;
 
 Caller CallerOf(const HttpRequest& request) { return {request.id, request.job}; }
 
-HttpReply HelloReply(std::vector<PublicKey> signing_keys) {
+HttpReply HelloReply(const CompileService& service) {
   wire::Hello hello;
   hello.protocol_version = wire::kProtocolVersion;
   hello.daemon_version = kDaemonVersion;
   hello.compiler_epoch = CompilerEpoch();
   hello.pid = static_cast<std::uint64_t>(getpid());
-  hello.target_kinds = {"cpu"};
-  hello.signing_keys = std::move(signing_keys);
+  if (auto ready = service.workers().ready()) hello.target_kinds = std::move(ready->target_kinds);
+  hello.signing_keys = service.signing_keys();
   return ReplyOf(wire::EncodeHello(hello));
 }
 
@@ -164,9 +164,7 @@ HttpApi::Answer HttpApi::Dispatch(const Route& route, const HttpRequest& request
   co_return co_await (this->*route.handler)(call);
 }
 
-HttpApi::Answer HttpApi::Hello(const Call& /*call*/) {
-  co_return HelloReply(service_.signing_keys());
-}
+HttpApi::Answer HttpApi::Hello(const Call& /*call*/) { co_return HelloReply(service_); }
 HttpApi::Answer HttpApi::Healthy(const Call& /*call*/) { co_return pages_.Healthy(); }
 HttpApi::Answer HttpApi::Ready(const Call& /*call*/) { co_return pages_.Ready(); }
 HttpApi::Answer HttpApi::Status(const Call& call) {

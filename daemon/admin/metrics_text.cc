@@ -1,5 +1,6 @@
 // The Prometheus text exposition format 0.0.4. Written here, because Debian has prometheus-cpp as a
 // shared library only and the daemon is one self-contained program.
+#include <algorithm>
 #include <charconv>
 
 #include "daemon/admin/admin_pages.h"
@@ -276,6 +277,14 @@ std::string AdminPages::MetricsText() {
                  "Compile workers that were replaced since the start, by reason",
                  static_cast<double>(workers.ends[i].load()),
                  {{"reason", std::string(Name(static_cast<WorkerEnd>(i)))}});
+  }
+  if (const auto ready = service_.workers().ready()) {
+    for (const char* kind : {"cpu", "cuda"}) {
+      families.Add(MetricType::kGauge, "stoker_target_kind_available",
+                   "Whether compile workers have what code for these targets takes",
+                   static_cast<double>(std::ranges::count(ready->target_kinds, kind)),
+                   {{"kind", kind}});
+    }
   }
   families.Add(MetricType::kGauge, "stoker_compiles_running", "Compiles running",
                service_.running());

@@ -90,12 +90,11 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
   if (stored->usage) {
     stored_bytes = stored->usage->bytes;
     stored_count = stored->usage->count;
-    for (std::size_t k = 0; k < kBlobKindCount; ++k) {
-      const std::string name(BlobKindName(static_cast<BlobKind>(k)));
-      by_kind[name] = stored->usage->kinds[k].bytes;
-      if (stored->usage->kinds[k].bytes != 0) {
-        GroupOf(kinds, name)["bytes"] = stored->usage->kinds[k].bytes;
-      }
+    for (const BlobKind kind : kBlobKinds) {
+      const std::string name(BlobKindName(kind));
+      const std::uint64_t bytes = stored->usage->Of(kind).bytes;
+      by_kind[name] = bytes;
+      if (bytes != 0) GroupOf(kinds, name)["bytes"] = bytes;
     }
   }
   json::object namespaces = Groups(counters, "ns.");
@@ -159,11 +158,12 @@ json::object WorkersOf(const WorkerPool& pool) {
   for (std::size_t i = 0; i < kWorkerEndCount; ++i) {
     restarts[Name(static_cast<WorkerEnd>(i))] = pool.metrics().ends[i].load();
   }
-  const auto protections = pool.protections();
-  if (!protections) return {{"restarts", std::move(restarts)}};  // None is up yet.
+  const auto ready = pool.ready();
+  if (!ready) return {{"restarts", std::move(restarts)}};  // None is up yet.
   return {{"restarts", std::move(restarts)},
-          {"protections", json::array(protections->begin(), protections->end())},
-          {"missing_protections", json::value_from(MissingProtections(*protections))}};
+          {"target_kinds", json::value_from(ready->target_kinds)},
+          {"protections", json::value_from(ready->protections)},
+          {"missing_protections", json::value_from(MissingProtections(ready->protections))}};
 }
 
 json::array ActiveOf(const ActiveCompiles::Snapshot& active) {

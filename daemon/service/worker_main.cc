@@ -247,7 +247,7 @@ void WatchDaemon() {
 int RunWorker(const std::vector<std::string>& protections) {
   WatchDaemon();
   FramedSocket socket(kWorkerSocket);
-  socket.Write(wire::WorkerReady{protections});
+  socket.Write(wire::WorkerReady{protections, CompilableTargetKinds()});
   while (auto frame = socket.Read()) {
     const Clock::time_point start = Clock::now();
     PrepareForWantOfMemory(socket);  // The limit is set by now.

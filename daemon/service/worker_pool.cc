@@ -112,13 +112,13 @@ struct WorkerPool::State {
   }
 
   // Says aloud, once, what this host does not allow.
-  void NoteProtections(const WorkerProcess& worker) {
+  void NoteReady(const WorkerProcess& worker) {
     {
       const std::lock_guard lock(mutex);
-      if (std::exchange(protections, worker.protections())) return;
+      if (std::exchange(ready, worker.ready())) return;
     }
     std::string missing;
-    for (const std::string& protection : MissingProtections(worker.protections())) {
+    for (const std::string& protection : MissingProtections(worker.ready().protections)) {
       missing += (missing.empty() ? "" : ", ") + protection;
     }
     if (!missing.empty()) log("This host lets compile workers run without: " + missing + ".", "");
@@ -138,7 +138,7 @@ struct WorkerPool::State {
   WorkerMetrics metrics;
   std::mutex mutex;          // Guards what follows.
   std::vector<Worker> idle;  // The latest used last.
-  std::optional<std::vector<std::string>> protections;
+  std::optional<wire::WorkerReady> ready;
   std::atomic<int> running{0};
   CompileQueue queue;
   Signal freed;
@@ -156,7 +156,7 @@ WorkerPool::WorkerPool(asio::any_io_executor executor, asio::thread_pool& blocki
   state_->idle.push_back(*worker);
   const auto greet = [](std::shared_ptr<State> state,
                         State::Worker first) -> asio::awaitable<void> {
-    if (co_await first->Greet()) state->NoteProtections(*first);
+    if (co_await first->Greet()) state->NoteReady(*first);
   };
   asio::co_spawn(asio::make_strand(state_->executor), greet(state_, *std::move(worker)),
                  asio::detached);
@@ -168,15 +168,15 @@ int WorkerPool::running() const { return state_->running; }
 
 const WorkerMetrics& WorkerPool::metrics() const { return state_->metrics; }
 
-std::optional<std::vector<std::string>> WorkerPool::protections() const {
+std::optional<wire::WorkerReady> WorkerPool::ready() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->protections;
+  return state_->ready;
 }
 
 asio::awaitable<std::optional<Answer>> WorkerPool::State::Converse(
     WorkerProcess& worker, const wire::WorkerRequest& request, const Handlers& handlers) {
   if (!co_await worker.Greet()) co_return std::nullopt;
-  NoteProtections(worker);
+  NoteReady(worker);
   if (!co_await worker.Write(wire::EncodeWorkerRequest(request))) co_return std::nullopt;
   if (handlers.on_sent) handlers.on_sent();
   std::size_t keys = 0;

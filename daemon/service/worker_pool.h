@@ -68,8 +68,9 @@ class WorkerPool {
                                                             const std::string& job = "");
   int running() const;
   const WorkerMetrics& metrics() const;
-  // What the latest worker said that it is confined by; nothing before the first one is up.
-  std::optional<std::vector<std::string>> protections() const;
+  // What the latest worker said that it is confined by and can compile for; nothing before the
+  // first one is up.
+  std::optional<wire::WorkerReady> ready() const;
 
  private:
   struct State;

@@ -142,7 +142,7 @@ asio::awaitable<bool> WorkerProcess::ReadGreeting() {
   auto event = wire::DecodeWorkerEvent(*payload);
   auto* ready = event.ok() ? std::get_if<wire::WorkerReady>(&*event) : nullptr;
   if (ready == nullptr) co_return false;
-  protections_ = std::move(ready->protections);
+  ready_ = std::move(*ready);
   co_return true;
 }
 

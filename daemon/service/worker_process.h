@@ -16,6 +16,7 @@
 
 #include "daemon/service/signal.h"
 #include "protocol/base/result.h"
+#include "protocol/wire/messages.h"
 
 namespace stoker {
 
@@ -54,8 +55,8 @@ class WorkerProcess {
   // Waits until the worker is ready, which it says once; may be called by several coroutines, each
   // on a strand. False: it is gone, or says something else.
   boost::asio::awaitable<bool> Greet();
-  // What it is confined by; after Greet.
-  const std::vector<std::string>& protections() const { return protections_; }
+  // What it is confined by, and can compile for; after Greet.
+  const wire::WorkerReady& ready() const { return ready_; }
   // One frame. False: the worker is gone.
   boost::asio::awaitable<bool> Write(std::string payload);
   // The payload of the next frame; nullopt: the worker is gone or does not speak in frames.
@@ -82,7 +83,7 @@ class WorkerProcess {
                                    boost::asio::any_io_executor>
       socket_;
   Signal greeted_;
-  std::vector<std::string> protections_;
+  wire::WorkerReady ready_;
   // Guards what follows. A process that was waited for must not be signalled.
   std::mutex mutex_;
   int pid_;  // 0 after it was waited for.

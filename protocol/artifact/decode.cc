@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "protocol/artifact/artifact.h"
 #include "protocol/artifact/format.h"
@@ -16,7 +17,7 @@ constexpr std::size_t kBufferBytes = 1 + 4 + 2 * kDimBytes;
 constexpr std::size_t kLaunchBytes = 4 + kDimBytes + 8 + 8 + 8 + 8 + 8 + 2 * kDimBytes;
 constexpr std::size_t kHostTensorBytes = kTypeBytes + kBufferBytes;
 constexpr std::size_t kHostCallBytes = 3 * 8;
-constexpr std::size_t kStepBytes = 1 + std::min(kLaunchBytes, kHostCallBytes);
+constexpr std::size_t kStepBytes = 1 + std::min(kLaunchBytes, kHostCallBytes);  // Or a library's.
 constexpr std::size_t kGuardBytes = 1 + 4 + 4 + 8 + 8 + kDimBytes;
 constexpr std::size_t kKernelBytes = 2 * Digest::kSize + 8;
 constexpr std::size_t kConstantBytes = Digest::kSize + 8;
@@ -123,10 +124,70 @@ Status Get(ByteReader& in, HostCall* out) {
   return Get("host_call.results", in, &out->results);
 }
 
+// An enum of `count` values from 0 on.
+template <typename Enum>
+Status Get(std::string_view field, ByteReader& in, int count, Enum* out) {
+  STOKER_TRY(const std::uint8_t code, in.U8(field));
+  if (code >= count) return Wrong(field, "is " + std::to_string(code) + ", which is none.");
+  *out = static_cast<Enum>(code);
+  return Ok();
+}
+
+Status Get(ByteReader& in, Matmul::Matrix* out) {
+  STOKER_RETURN_IF_ERROR(Get(in, &out->place));
+  STOKER_RETURN_IF_ERROR(Get("matmul.offset", in, &out->offset));
+  STOKER_RETURN_IF_ERROR(Get("matmul.leading", in, &out->leading));
+  return Get("matmul.batch_stride", in, &out->batch_stride);
+}
+
+Status Get(ByteReader& in, Matmul* out) {
+  STOKER_RETURN_IF_ERROR(Get("matmul.batch", in, &out->batch));
+  STOKER_RETURN_IF_ERROR(Get("matmul.m", in, &out->m));
+  STOKER_RETURN_IF_ERROR(Get("matmul.n", in, &out->n));
+  STOKER_RETURN_IF_ERROR(Get("matmul.k", in, &out->k));
+  STOKER_RETURN_IF_ERROR(Get("matmul.factor", in, kNumDTypes, &out->factor));
+  STOKER_RETURN_IF_ERROR(Get("matmul.result", in, kNumDTypes, &out->result));
+  STOKER_RETURN_IF_ERROR(Get("matmul.compute", in, kNumMatmulComputes, &out->compute));
+  STOKER_RETURN_IF_ERROR(Get("matmul.activation", in, kNumMatmulActivations, &out->activation));
+  STOKER_TRY(const std::uint8_t flags, in.U8("matmul.flags"));
+  if (flags > kMatmulFlags) {
+    return Wrong("matmul.flags", "is " + std::to_string(flags) + "; the limit is " +
+                                     std::to_string(kMatmulFlags) + ".");
+  }
+  out->a_by_columns = (flags & kMatmulAByColumns) != 0;
+  out->b_by_columns = (flags & kMatmulBByColumns) != 0;
+  STOKER_TRY(const std::uint64_t alpha, in.U64("matmul.alpha"));
+  STOKER_TRY(const std::uint64_t beta, in.U64("matmul.beta"));
+  out->alpha = std::bit_cast<double>(alpha);
+  out->beta = std::bit_cast<double>(beta);
+  STOKER_RETURN_IF_ERROR(Get(in, &out->a));
+  STOKER_RETURN_IF_ERROR(Get(in, &out->b));
+  STOKER_RETURN_IF_ERROR(Get(in, &out->d));
+  if ((flags & kMatmulHasC) != 0) STOKER_RETURN_IF_ERROR(Get(in, &out->c.emplace()));
+  if ((flags & kMatmulHasBias) != 0) {
+    STOKER_RETURN_IF_ERROR(Get(in, &out->bias.emplace().place));
+    STOKER_RETURN_IF_ERROR(Get("matmul.bias.offset", in, &out->bias->offset));
+  }
+  return Get(in, &out->workspace);
+}
+
+Status Get(ByteReader& in, LibraryCall* out) {
+  STOKER_RETURN_IF_ERROR(Get("library_call.library", in, kNumLibraries, &out->library));
+  STOKER_TRY(const std::uint8_t operation, in.U8("library_call.operation"));
+  if (operation != kMatmulOperation) {
+    return Wrong("library_call.operation", "is " + std::to_string(operation) + ", which is none.");
+  }
+  STOKER_RETURN_IF_ERROR(Get(in, &out->matmul));
+  STOKER_RETURN_IF_ERROR(Get("library_call.label", in, &out->label));
+  STOKER_RETURN_IF_ERROR(Get("library_call.flops", in, &out->flops));
+  return Get("library_call.bytes", in, &out->bytes);
+}
+
 Status Get(ByteReader& in, PlanStep* out) {
   STOKER_TRY(const std::uint8_t work, in.U8("step.work"));
   if (work == kLaunchStep) return Get(in, &out->emplace<Launch>());
   if (work == kHostCallStep) return Get(in, &out->emplace<HostCall>());
+  if (work == kLibraryCallStep) return Get(in, &out->emplace<LibraryCall>());
   return Wrong("step.work", "is " + std::to_string(work) + ", which is none.");
 }
 
@@ -157,12 +218,14 @@ Status Get(ByteReader& in, LaunchPlan* out) {
     }
     out->input_roles[i] = static_cast<InputRole>(role);
   }
-  STOKER_TRY(const std::uint64_t outputs, in.Count("plan.outputs", kTypeBytes + 4));
+  STOKER_TRY(const std::uint64_t outputs, in.Count("plan.outputs", kTypeBytes + 4 + 4));
   out->outputs.resize(outputs);
   for (OutputSpec& output : out->outputs) {
     STOKER_RETURN_IF_ERROR(Get("plan.outputs", in, &output.type));
     STOKER_TRY(const std::uint32_t same_as, in.U32("plan.outputs.same_as_input"));
     output.same_as_input = static_cast<std::int32_t>(same_as);
+    STOKER_TRY(const std::uint32_t updates, in.U32("plan.outputs.updates_input"));
+    output.updates_input = static_cast<std::int32_t>(updates);
   }
   STOKER_RETURN_IF_ERROR(Get("plan.arena_bytes", in, &out->arena_bytes));
   STOKER_RETURN_IF_ERROR(Get("plan.arena_zero_bytes", in, &out->arena_zero_bytes));

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "protocol/artifact/artifact.h"
 #include "protocol/artifact/format.h"
 #include "protocol/base/bytes.h"
@@ -59,10 +61,53 @@ void Put(const std::vector<HostTensor>& tensors, ByteWriter& out) {
   }
 }
 
+void Put(const Matmul::Matrix& matrix, ByteWriter& out) {
+  Put(matrix.place, out);
+  Put(matrix.offset, out);
+  Put(matrix.leading, out);
+  Put(matrix.batch_stride, out);
+}
+
+void Put(const Matmul& matmul, ByteWriter& out) {
+  for (const SymDim* size : {&matmul.batch, &matmul.m, &matmul.n, &matmul.k}) Put(*size, out);
+  out.U8(static_cast<std::uint8_t>(matmul.factor));
+  out.U8(static_cast<std::uint8_t>(matmul.result));
+  out.U8(static_cast<std::uint8_t>(matmul.compute));
+  out.U8(static_cast<std::uint8_t>(matmul.activation));
+  int flags = 0;
+  if (matmul.a_by_columns) flags |= kMatmulAByColumns;
+  if (matmul.b_by_columns) flags |= kMatmulBByColumns;
+  if (matmul.c) flags |= kMatmulHasC;
+  if (matmul.bias) flags |= kMatmulHasBias;
+  out.U8(static_cast<std::uint8_t>(flags));
+  out.U64(std::bit_cast<std::uint64_t>(matmul.alpha));
+  out.U64(std::bit_cast<std::uint64_t>(matmul.beta));
+  for (const Matmul::Matrix* matrix : {&matmul.a, &matmul.b, &matmul.d}) Put(*matrix, out);
+  if (matmul.c) Put(*matmul.c, out);
+  if (matmul.bias) {
+    Put(matmul.bias->place, out);
+    Put(matmul.bias->offset, out);
+  }
+  Put(matmul.workspace, out);
+}
+
+void Put(const LibraryCall& call, ByteWriter& out) {
+  out.U8(static_cast<std::uint8_t>(call.library));
+  out.U8(kMatmulOperation);
+  Put(call.matmul, out);
+  out.Bytes(call.label);
+  Put(call.flops, out);
+  Put(call.bytes, out);
+}
+
 void Put(const PlanStep& step, ByteWriter& out) {
   if (const auto* launch = std::get_if<Launch>(&step)) {
     out.U8(kLaunchStep);
     return Put(*launch, out);
+  }
+  if (const auto* call = std::get_if<LibraryCall>(&step)) {
+    out.U8(kLibraryCallStep);
+    return Put(*call, out);
   }
   const auto& call = std::get<HostCall>(step);
   out.U8(kHostCallStep);
@@ -82,6 +127,7 @@ void Put(const LaunchPlan& plan, ByteWriter& out) {
   for (const OutputSpec& output : plan.outputs) {
     Put(output.type, out);
     out.U32(static_cast<std::uint32_t>(output.same_as_input));
+    out.U32(static_cast<std::uint32_t>(output.updates_input));
   }
   Put(plan.arena_bytes, out);
   Put(plan.arena_zero_bytes, out);

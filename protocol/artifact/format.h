@@ -8,7 +8,7 @@
 namespace stoker {
 
 inline constexpr std::string_view kArtifactMagic = "STKA";
-inline constexpr std::uint32_t kArtifactVersion = 3;
+inline constexpr std::uint32_t kArtifactVersion = 4;
 inline constexpr std::size_t kArtifactHeaderBytes = 8;  // Magic and version.
 
 inline constexpr std::uint8_t kConstantDim = 0;    // An I64.
@@ -16,6 +16,15 @@ inline constexpr std::uint8_t kExpressionDim = 1;  // SymDim text.
 
 inline constexpr std::uint8_t kLaunchStep = 0;
 inline constexpr std::uint8_t kHostCallStep = 1;
+inline constexpr std::uint8_t kLibraryCallStep = 2;
+
+inline constexpr std::uint8_t kMatmulOperation = 0;  // Of a library call.
+// What a matmul has, bit by bit.
+inline constexpr std::uint8_t kMatmulAByColumns = 1;
+inline constexpr std::uint8_t kMatmulBByColumns = 2;
+inline constexpr std::uint8_t kMatmulHasC = 4;
+inline constexpr std::uint8_t kMatmulHasBias = 8;
+inline constexpr std::uint8_t kMatmulFlags = 15;
 
 inline constexpr std::uint64_t kMaxDimTextBytes = 4096;
 inline constexpr std::uint64_t kMaxArtifactTextBytes = 4096;  // Names, labels, target, epoch.

@@ -20,13 +20,16 @@ using CpuKernelFn = void (*)(void* const* buffers, const std::int64_t* dims,
                              std::int64_t task_begin, std::int64_t task_end, std::byte* scratch);
 
 // The symbol every kernel ELF exports.
-inline constexpr char kKernelSymbol[] = "stoker_kernel_2";
+inline constexpr char kKernelSymbol[] = "stoker_kernel_3";
 
-// What a kernel may note in scratch for the thread's later calls of the same launch.
+// What a kernel is told of its launch, and what it may note in scratch for the thread's later calls
+// of the same one.
 struct ScratchHeader {
   std::int64_t is_noted =
-      0;                  // The runtime sets it to 0 before the thread's first call of a launch.
-  std::int64_t note = 0;  // The kernel's own.
+      0;                     // The runtime sets it to 0 before the thread's first call of a launch.
+  std::int64_t note = 0;     // The kernel's own.
+  std::int64_t threads = 1;  // Among which the tasks are shared: the same in a launch's calls. What
+                             // a kernel computes does not depend on it.
 };
 inline constexpr std::int64_t kScratchHeaderBytes =
     64;  // Before scratch, the header at their start.

@@ -1,8 +1,8 @@
 // LaunchPlan: what an executable does in one call.
 //
 // A plan has two lists. `prepare`, of launches, runs once per binding of the parameters and fills
-// the prepared buffers (packed weights, folded constants); `steps`, of launches and of calls of the
-// host framework, run in every call.
+// the prepared buffers (packed weights, folded constants); `steps`, of launches, of calls of a
+// device's libraries and of the host framework, run in every call.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "protocol/artifact/matmul.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/dtype.h"
 #include "protocol/graph/graph.h"
@@ -32,6 +33,7 @@ struct BufferRef {
   std::uint32_t index = 0;  // kInput, kOutput, kConstant.
   SymDim offset;            // Bytes, kArena, kPrepared, kPrepareArena.
   SymDim size;              // Bytes.
+  friend bool operator==(const BufferRef&, const BufferRef&) = default;
 };
 
 struct Launch {
@@ -63,13 +65,35 @@ struct HostCall {
   std::vector<HostTensor> results;
 };
 
-using PlanStep = std::variant<Launch, HostCall>;
+// Libraries that a device finds when it runs. Numeric values are part of the encoded format.
+enum class Library : std::uint8_t {
+  kCublasLt = 0,
+};
+inline constexpr int kNumLibraries = 1;
+
+using Matmul = MatmulOf<SymDim, BufferRef>;
+
+// A matrix product that a library of the device computes. It asks the library once for each set of
+// sizes how that is best done, when these are first made ready on the device.
+struct LibraryCall {
+  Library library = Library::kCublasLt;
+  Matmul matmul;
+  std::string label;  // For people and profiles, as a launch's.
+  SymDim flops;
+  SymDim bytes;
+};
+
+using PlanStep = std::variant<Launch, HostCall, LibraryCall>;
 
 struct OutputSpec {
   TensorType type;  // Row-major.
   // >= 0: the output is this graph input, unchanged; nothing writes it and the caller returns the
   // input itself (or a copy).
   std::int32_t same_as_input = -1;
+  // >= 0: the output is made in the memory of this input. Until the first step that names the
+  // output, that memory holds the input; no step from there on names the input, and none calls the
+  // host, so that a call which fails has changed nothing.
+  std::int32_t updates_input = -1;
 };
 
 struct LaunchPlan {

@@ -160,6 +160,120 @@ Result<SizedHostCall> SizeHostCall(const HostCall& call, const Extents& extents,
   return sized;
 }
 
+// Sizes of one matmul; each element that it names lies in its buffer.
+class MatmulSizing {
+ public:
+  MatmulSizing(const Extents& extents, const SymBindings& bindings)
+      : extents_(extents), bindings_(bindings) {}
+
+  Result<SizedMatmul> Size(const Matmul& matmul) {
+    SizedMatmul sized;
+    sized.factor = matmul.factor;
+    sized.result = matmul.result;
+    sized.compute = matmul.compute;
+    sized.activation = matmul.activation;
+    sized.a_by_columns = matmul.a_by_columns;
+    sized.b_by_columns = matmul.b_by_columns;
+    sized.alpha = matmul.alpha;
+    sized.beta = matmul.beta;
+    STOKER_TRY(sized.batch, Evaluate("matmul.batch", matmul.batch, bindings_, kMaxMatmulSize));
+    STOKER_TRY(sized.m, Evaluate("matmul.m", matmul.m, bindings_, kMaxMatmulSize));
+    STOKER_TRY(sized.n, Evaluate("matmul.n", matmul.n, bindings_, kMaxMatmulSize));
+    STOKER_TRY(sized.k, Evaluate("matmul.k", matmul.k, bindings_, kMaxMatmulSize));
+    const Box a = sized.a_by_columns ? Box{sized.k, sized.m} : Box{sized.m, sized.k};
+    const Box b = sized.b_by_columns ? Box{sized.n, sized.k} : Box{sized.k, sized.n};
+    const Box d{sized.m, sized.n};
+    batch_ = sized.batch;
+    STOKER_TRY(sized.a, Place("A", matmul.a, a, matmul.factor));
+    STOKER_TRY(sized.b, Place("B", matmul.b, b, matmul.factor));
+    STOKER_TRY(sized.d, Place("D", matmul.d, d, matmul.result));
+    if (matmul.c) {
+      STOKER_TRY(sized.c, Place("C", *matmul.c, d, matmul.result));
+    }
+    if (matmul.bias) {
+      // One row.
+      const Matmul::Matrix row{matmul.bias->place, matmul.bias->offset, matmul.n, 0};
+      STOKER_TRY(const auto bias, Place("bias", row, Box{1, sized.n}, matmul.result));
+      sized.bias = {bias.place, bias.offset};
+    }
+    const Result<SizedBuffer> workspace = SizeBuffer(matmul.workspace, extents_, bindings_);
+    if (!workspace.ok()) return workspace.error().WithContext("workspace");
+    sized.workspace = *workspace;
+    STOKER_RETURN_IF_ERROR(CheckApart(sized));
+    return sized;
+  }
+
+ private:
+  struct Box {
+    std::int64_t lines = 0;   // That `leading` steps over.
+    std::int64_t length = 0;  // Of each, in elements that are neighbours.
+  };
+  using Sized = MatmulMatrix<std::int64_t, SizedBuffer>;
+
+  Result<Sized> Place(std::string_view name, const Matmul::Matrix& matrix, const Box& box,
+                      DType dtype) {
+    const auto place = [&]() -> Result<Sized> {
+      Sized sized;
+      STOKER_TRY(sized.place, SizeBuffer(matrix.place, extents_, bindings_));
+      STOKER_TRY(sized.offset, Evaluate("matmul.offset", matrix.offset, bindings_, kMaxArenaBytes));
+      STOKER_TRY(sized.leading,
+                 Evaluate("matmul.leading", matrix.leading, bindings_, kMaxMatmulSize));
+      STOKER_TRY(sized.batch_stride,
+                 Evaluate("matmul.batch_stride", matrix.batch_stride, bindings_, kMaxArenaBytes));
+      if (box.lines == 0 || box.length == 0 || batch_ == 0) return sized;  // Reads nothing.
+      if (box.lines > 1 && sized.leading < box.length) {
+        return InvalidArgument("Field 'matmul.leading' is " + std::to_string(sized.leading) +
+                               ", less than the " + std::to_string(box.length) +
+                               " elements of a line.");
+      }
+      // Each factor is below 2^43 and 2^31: this does not overflow.
+      const __int128 last = static_cast<__int128>(batch_ - 1) * sized.batch_stride +
+                            static_cast<__int128>(box.lines - 1) * sized.leading +
+                            (box.length - 1) + sized.offset;
+      const std::int64_t elements = sized.place.size / SizeInBytes(dtype);
+      if (last >= elements) {
+        return InvalidArgument("Field 'matmul.offset' is " + std::to_string(sized.offset) +
+                               ": the matrix does not lie in a buffer of " +
+                               std::to_string(elements) + " elements.");
+      }
+      return sized;
+    };
+    Result<Sized> sized = place();
+    if (!sized.ok()) return sized.error().WithContext(std::string(name));
+    return sized;
+  }
+
+  // D and the workspace are written while the others are read; C may be D.
+  static Status CheckApart(const SizedMatmul& sized) {
+    std::vector<SizedBuffer> read = {sized.a.place, sized.b.place};
+    if (sized.bias) read.push_back(sized.bias->place);
+    if (sized.c && *sized.c != sized.d) read.push_back(sized.c->place);
+    const auto overlaps = [&](const SizedBuffer& written) {
+      return std::ranges::any_of(read, [&](const SizedBuffer& b) { return Overlap(b, written); });
+    };
+    if (overlaps(sized.d.place)) return InvalidArgument("D overlaps with what is read.");
+    read.push_back(sized.d.place);
+    if (overlaps(sized.workspace)) {
+      return InvalidArgument("The workspace overlaps with an operand.");
+    }
+    return Ok();
+  }
+
+  const Extents& extents_;
+  const SymBindings& bindings_;
+  std::int64_t batch_ = 0;
+};
+
+Result<SizedLibraryCall> SizeLibraryCall(const LibraryCall& call, const Extents& extents,
+                                         const SymBindings& bindings) {
+  SizedLibraryCall sized;
+  sized.library = call.library;
+  STOKER_TRY(sized.matmul, MatmulSizing(extents, bindings).Size(call.matmul));
+  STOKER_TRY(sized.flops, Evaluate("library_call.flops", call.flops, bindings, INT64_MAX));
+  STOKER_TRY(sized.bytes, Evaluate("library_call.bytes", call.bytes, bindings, INT64_MAX));
+  return sized;
+}
+
 Error AtStep(const Error& error, std::string_view field, std::size_t index,
              const std::string& label) {
   return error.WithContext(std::string(field) + "[" + std::to_string(index) + "] (" + label + ")");
@@ -171,6 +285,12 @@ Status SizeSteps(const std::vector<PlanStep>& steps, const Extents& extents,
     if (const auto* launch = std::get_if<Launch>(&steps[i])) {
       Result<SizedLaunch> made = SizeLaunch(*launch, extents, bindings);
       if (!made.ok()) return AtStep(made.error(), "plan.steps", i, launch->label);
+      sized->launches.push_back(*std::move(made));
+      continue;
+    }
+    if (const auto* call = std::get_if<LibraryCall>(&steps[i])) {
+      Result<SizedLibraryCall> made = SizeLibraryCall(*call, extents, bindings);
+      if (!made.ok()) return AtStep(made.error(), "plan.steps", i, call->label);
       sized->launches.push_back(*std::move(made));
       continue;
     }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "protocol/artifact/artifact.h"
+#include "protocol/artifact/matmul.h"
 #include "protocol/base/result.h"
 #include "protocol/graph/sym_dim.h"
 
@@ -16,6 +18,7 @@ struct SizedBuffer {
   std::uint32_t index = 0;  // As in BufferRef.
   std::int64_t offset = 0;  // Bytes.
   std::int64_t size = 0;    // Bytes.
+  friend bool operator==(const SizedBuffer&, const SizedBuffer&) = default;
 };
 
 struct SizedLaunch {
@@ -29,8 +32,20 @@ struct SizedLaunch {
   std::int64_t bytes = 0;
 };
 
+using SizedMatmul = MatmulOf<std::int64_t, SizedBuffer>;
+
+struct SizedLibraryCall {
+  Library library = Library::kCublasLt;
+  SizedMatmul matmul;
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
+};
+
+// What is given to a queue.
+using SizedWork = std::variant<SizedLaunch, SizedLibraryCall>;
+
 struct SizedHostCall {
-  std::size_t launches_before = 0;  // It runs when so many of the plan's launches have.
+  std::size_t launches_before = 0;  // It runs when so many of SizedPlan::launches have.
   std::vector<SizedBuffer> operands;
   std::vector<SizedBuffer> results;
   std::vector<std::int64_t> sizes;  // Of all dims of each operand, then of each result.
@@ -40,7 +55,7 @@ struct SizedPlan {
   std::uint64_t serial = 0;  // No other plan that was sized in this process has it.
   std::int64_t arena_bytes = 0;
   std::int64_t arena_zero_bytes = 0;
-  std::vector<SizedLaunch> launches;                    // Those of the plan's steps.
+  std::vector<SizedWork> launches;                      // Of the plan's steps, host calls apart.
   std::vector<SizedHostCall> host_calls;                // The same.
   std::vector<std::vector<std::int64_t>> output_sizes;  // One per graph output.
 };
@@ -57,8 +72,9 @@ inline constexpr std::int64_t kMaxArenaBytes = std::int64_t{1} << 42;
 inline constexpr std::int64_t kMaxScratchBytes = std::int64_t{1} << 28;  // Per thread.
 
 // InvalidArgument when a symbol is not bound, a size is negative, or a buffer does not lie inside
-// its arena, input, output or constant, a buffer of a host call is not the size of its tensor, or a
-// result of one overlaps with what the call reads or writes; the message names step and operand.
+// its arena, input, output or constant, a buffer of a host call is not the size of its tensor, a
+// matrix of a matmul does not lie in its buffer, or a result of either overlaps with what else the
+// call reads or writes; the message names step and operand.
 Result<SizedPlan> SizePlan(const Artifact& artifact, const SymBindings& bindings);
 Result<SizedPrepare> SizePrepare(const Artifact& artifact);
 

@@ -1,8 +1,10 @@
 #include "protocol/artifact/validate.h"
 
+#include <cmath>
 #include <set>
 
 #include "protocol/artifact/sized_plan.h"
+#include "protocol/artifact/updates.h"
 
 namespace stoker {
 namespace {
@@ -182,7 +184,7 @@ Status CheckLaunch(const Launch& launch, const Artifact& artifact, bool preparin
   return Ok();
 }
 
-bool MayHostWrite(BufferKind kind) {
+bool MayBeWritten(BufferKind kind) {
   return kind == BufferKind::kArena || kind == BufferKind::kOutput;
 }
 
@@ -204,12 +206,76 @@ Status CheckHostCall(const HostCall& call, const Artifact& artifact,
     STOKER_RETURN_IF_ERROR(CheckHostTensor(operand, artifact, bound));
   }
   for (const HostTensor& result : call.results) {
-    if (!MayHostWrite(result.buffer.kind)) {
+    if (!MayBeWritten(result.buffer.kind)) {
       return Wrong("buffer.kind", "of a host call's result names what is only read.");
     }
     STOKER_RETURN_IF_ERROR(CheckHostTensor(result, artifact, bound));
   }
   return Ok();
+}
+
+Status CheckMatmulFields(const Matmul& matmul) {
+  if (!IsMatmulType(matmul.factor, matmul.result, matmul.compute)) {
+    return Wrong("matmul.factor", "is " + std::string(Name(matmul.factor)) +
+                                      ", which no library multiplies to " +
+                                      std::string(Name(matmul.result)) + " that way.");
+  }
+  if (!std::isfinite(matmul.alpha)) return Wrong("matmul.alpha", "is not finite.");
+  if (!std::isfinite(matmul.beta)) return Wrong("matmul.beta", "is not finite.");
+  if (matmul.c.has_value() == (matmul.beta == 0) || (!matmul.c && std::signbit(matmul.beta))) {
+    return Wrong("matmul.beta", std::string("is ") + (matmul.c ? "0, but there is a C."
+                                                               : "not 0, but there is no C."));
+  }
+  if (!MayBeWritten(matmul.d.place.kind)) {
+    return Wrong("buffer.kind", "of a matmul's result names what is only read.");
+  }
+  if (matmul.workspace.kind != BufferKind::kArena) {
+    return Wrong("buffer.kind", "of a workspace is not the arena.");
+  }
+  return Ok();
+}
+
+Status CheckLibraryCall(const LibraryCall& call, const Artifact& artifact,
+                        const std::set<std::uint32_t>& bound) {
+  if (artifact.target.kind() != TargetKind::kCuda) {
+    return Wrong("library_call.library",
+                 "is cublasLt, which does not run on " + artifact.target.ToString() + ".");
+  }
+  const Matmul& matmul = call.matmul;
+  STOKER_RETURN_IF_ERROR(CheckMatmulFields(matmul));
+  const auto check_place = [&](const BufferRef& place, const SymDim& offset) -> Status {
+    STOKER_RETURN_IF_ERROR(CheckBuffer(place, artifact, false));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.offset", place.offset, bound));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.size", place.size, bound));
+    return CheckSymbols("matmul.offset", offset, bound);
+  };
+  for (const Matmul::Matrix* matrix :
+       {&matmul.a, &matmul.b, &matmul.d, matmul.c ? &*matmul.c : nullptr}) {
+    if (matrix == nullptr) continue;
+    STOKER_RETURN_IF_ERROR(check_place(matrix->place, matrix->offset));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("matmul.leading", matrix->leading, bound));
+    STOKER_RETURN_IF_ERROR(CheckSymbols("matmul.batch_stride", matrix->batch_stride, bound));
+  }
+  if (matmul.bias) {
+    STOKER_RETURN_IF_ERROR(check_place(matmul.bias->place, matmul.bias->offset));
+  }
+  STOKER_RETURN_IF_ERROR(check_place(matmul.workspace, 0));
+  for (const SymDim* size :
+       {&matmul.batch, &matmul.m, &matmul.n, &matmul.k, &call.flops, &call.bytes}) {
+    STOKER_RETURN_IF_ERROR(CheckSymbols("matmul", *size, bound));
+  }
+  return Ok();
+}
+
+Status CheckStep(const PlanStep& step, const Artifact& artifact,
+                 const std::set<std::uint32_t>& bound) {
+  if (const auto* launch = std::get_if<Launch>(&step)) {
+    return CheckLaunch(*launch, artifact, false, bound);
+  }
+  if (const auto* call = std::get_if<LibraryCall>(&step)) {
+    return CheckLibraryCall(*call, artifact, bound);
+  }
+  return CheckHostCall(std::get<HostCall>(step), artifact, bound);
 }
 
 Error InList(const Error& error, std::string_view field, std::size_t index) {
@@ -228,10 +294,7 @@ Status CheckPrepare(const Artifact& artifact) {
 Status CheckSteps(const Artifact& artifact, const std::set<std::uint32_t>& bound) {
   const std::vector<PlanStep>& steps = artifact.plan.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto* launch = std::get_if<Launch>(&steps[i]);
-    const Status status = launch != nullptr
-                              ? CheckLaunch(*launch, artifact, false, bound)
-                              : CheckHostCall(std::get<HostCall>(steps[i]), artifact, bound);
+    const Status status = CheckStep(steps[i], artifact, bound);
     if (!status.ok()) return InList(status.error(), "plan.steps", i);
   }
   return Ok();
@@ -259,6 +322,18 @@ Status CheckBlobs(const Artifact& artifact) {
   return Ok();
 }
 
+// `input`: what a field of the output names, or -1.
+Status CheckInputOf(const OutputSpec& output, std::string_view field, std::int32_t input,
+                    const LaunchPlan& plan) {
+  if (input == -1) return Ok();
+  if (input < 0) return Wrong(field, "is " + std::to_string(input) + ".");
+  const auto source = static_cast<std::size_t>(input);
+  if (source >= plan.inputs.size()) return OutOfRange(field, source, plan.inputs.size());
+  if (plan.inputs[source] == output.type) return Ok();
+  return Wrong(field, "names an input of type " + plan.inputs[source].ToString() +
+                          " for an output of type " + output.type.ToString() + ".");
+}
+
 Status CheckSignature(const LaunchPlan& plan, const std::set<std::uint32_t>& bound) {
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     const bool parameter = plan.input_roles[i] == InputRole::kParameter;
@@ -274,20 +349,10 @@ Status CheckSignature(const LaunchPlan& plan, const std::set<std::uint32_t>& bou
     for (const SymDim& dim : output.type.shape) {
       STOKER_RETURN_IF_ERROR(CheckSymbols("plan.outputs", dim, bound));
     }
-    if (output.same_as_input < 0) {
-      if (output.same_as_input == -1) continue;
-      return Wrong("plan.outputs.same_as_input",
-                   "is " + std::to_string(output.same_as_input) + ".");
-    }
-    const auto source = static_cast<std::size_t>(output.same_as_input);
-    if (source >= plan.inputs.size()) {
-      return OutOfRange("plan.outputs.same_as_input", source, plan.inputs.size());
-    }
-    if (plan.inputs[source] != output.type) {
-      return Wrong("plan.outputs.same_as_input",
-                   "names an input of type " + plan.inputs[source].ToString() +
-                       " for an output of type " + output.type.ToString() + ".");
-    }
+    STOKER_RETURN_IF_ERROR(
+        CheckInputOf(output, "plan.outputs.same_as_input", output.same_as_input, plan));
+    STOKER_RETURN_IF_ERROR(
+        CheckInputOf(output, "plan.outputs.updates_input", output.updates_input, plan));
   }
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.arena_zero_bytes", plan.arena_zero_bytes, bound));
   return CheckSymbols("plan.arena_bytes", plan.arena_bytes, bound);
@@ -307,6 +372,7 @@ Status ValidateArtifact(const Artifact& artifact) {
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepared_bytes", plan.prepared_bytes, {}));
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepare_arena_bytes", plan.prepare_arena_bytes, {}));
   STOKER_RETURN_IF_ERROR(CheckSteps(artifact, bound));
+  STOKER_RETURN_IF_ERROR(CheckUpdates(plan));
   STOKER_RETURN_IF_ERROR(SizePrepare(artifact));
   // Plans over symbols are sized, and checked, per set of symbol values.
   if (bound.empty()) STOKER_RETURN_IF_ERROR(SizePlan(artifact, {}));

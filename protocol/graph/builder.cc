@@ -171,7 +171,37 @@ NodeId GraphBuilder::Append(OpKind kind, std::span<const ValueId> operands, Attr
   return id;
 }
 
-Result<Graph> GraphBuilder::Build(std::span<const ValueId> outputs) {
+Status GraphBuilder::TakeUpdates(std::span<const InputUpdate> updates) {
+  const std::vector<ValueId>& outputs = graph_.outputs_;
+  const std::vector<GraphInput>& inputs = graph_.inputs_;
+  std::vector<bool> is_output_taken(outputs.size());
+  std::vector<bool> is_input_taken(inputs.size());
+  for (const auto& [output, input] : updates) {
+    const auto fail = [&](const std::string& why) {
+      return InvalidArgument("Output " + std::to_string(output) + " updates input " +
+                             std::to_string(input) + why);
+    };
+    if (output >= outputs.size() || input >= inputs.size()) {
+      return fail("; there are " + std::to_string(outputs.size()) + " outputs and " +
+                  std::to_string(inputs.size()) + " inputs.");
+    }
+    if (is_output_taken[output]) return fail(", and another one.");
+    if (is_input_taken[input]) return fail(", and so does another output.");
+    is_output_taken[output] = is_input_taken[input] = true;
+    if (inputs[input].role != InputRole::kActivation) return fail(", which is a parameter.");
+    const TensorType& from = type(outputs[output]);
+    const TensorType& to = type(inputs[input].value);
+    if (from != to) {
+      return fail(": their types are " + from.ToString() + " and " + to.ToString() + ".");
+    }
+    if (outputs[output] != inputs[input].value) graph_.updates_.push_back({output, input});
+  }
+  std::ranges::sort(graph_.updates_, {}, &InputUpdate::output);
+  return Ok();
+}
+
+Result<Graph> GraphBuilder::Build(std::span<const ValueId> outputs,
+                                  std::span<const InputUpdate> updates) {
   if (!ok()) return *error_;
   if (outputs.empty()) return InvalidArgument("The graph has no outputs.");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -189,6 +219,7 @@ Result<Graph> GraphBuilder::Build(std::span<const ValueId> outputs) {
   graph_.outputs_ = std::move(parts.outputs);
   graph_.nodes_ = std::move(parts.nodes);
   graph_.values_ = std::move(parts.values);
+  STOKER_RETURN_IF_ERROR(TakeUpdates(updates));
   graph_.digest_ = Sha256Of(EncodeGraph(graph_));
   return std::move(graph_);
 }

@@ -16,6 +16,7 @@ constexpr std::size_t kMinDimBytes = 9;
 constexpr std::size_t kMinTypeBytes = 2;
 constexpr std::size_t kMinInputBytes = 1 + kMinTypeBytes;
 constexpr std::size_t kMinAttributeBytes = 6;
+constexpr std::size_t kUpdateBytes = 2 * 4;
 constexpr std::size_t kMinNodeBytes = 4 + 8 + 8 + 8 + 8;
 
 class GraphWriter {
@@ -31,6 +32,7 @@ class GraphWriter {
     out_.U64(graph.nodes().size());
     for (const Node& node : graph.nodes()) WriteNode(graph, node);
     Ids(graph.outputs());
+    WriteUpdates(graph.updates());
     return std::move(out_).Take();
   }
 
@@ -63,6 +65,15 @@ class GraphWriter {
   void Ids(const std::vector<ValueId>& ids) {
     out_.U64(ids.size());
     for (const ValueId id : ids) out_.U32(id);
+  }
+
+  void WriteUpdates(const std::vector<InputUpdate>& updates) {
+    if (updates.empty()) return;
+    out_.U64(updates.size());
+    for (const InputUpdate& update : updates) {
+      out_.U32(update.output);
+      out_.U32(update.input);
+    }
   }
 
   void WriteNode(const Graph& graph, const Node& node) {
@@ -103,8 +114,9 @@ class GraphReader {
       }
     }
     STOKER_TRY(const std::vector<ValueId> outputs, Ids("outputs"));
+    STOKER_TRY(const std::vector<InputUpdate> updates, ReadUpdates());
     STOKER_RETURN_IF_ERROR(in_.ExpectEnd());
-    STOKER_TRY(Graph graph, builder_.Build(outputs));
+    STOKER_TRY(Graph graph, builder_.Build(outputs, updates));
     if (graph.digest() != Sha256Of(bytes_)) {
       return InvalidArgument("The bytes are not the canonical encoding of their graph.");
     }
@@ -148,6 +160,18 @@ class GraphReader {
     if (!constant.empty()) return InvalidArgument("Only a constant has constant bytes.");
     builder_.AddMulti(*kind, operands, std::move(attributes), std::move(types));
     return BuilderStatus();
+  }
+
+  Result<std::vector<InputUpdate>> ReadUpdates() {
+    std::vector<InputUpdate> updates;
+    if (in_.AtEnd()) return updates;
+    STOKER_TRY(const std::uint64_t count, in_.Count("updates", kUpdateBytes));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      InputUpdate& update = updates.emplace_back();
+      STOKER_TRY(update.output, in_.U32("updates.output"));
+      STOKER_TRY(update.input, in_.U32("updates.input"));
+    }
+    return updates;
   }
 
   Result<Attributes> ReadAttributes() {

@@ -5,7 +5,8 @@
 // dead nodes are gone, equal nodes are merged (extern_call is not: it may draw random numbers),
 // value ids count the inputs, then the results of the nodes in order. Every symbol is the whole
 // size of some input dimension, and symbols are numbered by the first such one. A constant whose
-// elements are all equal is a splat. Inputs keep their order: it is the calling convention. The
+// elements are all equal is a splat. Inputs keep their order: it is the calling convention. Updates
+// stand in the order of their outputs; one of an input with itself says nothing and is gone. The
 // digest is SHA-256 of the canonical encoding; names and insertion order do not enter it.
 #pragma once
 
@@ -51,6 +52,14 @@ struct Value {
   std::uint32_t index = 0;    // Which result of the producer, or which input.
 };
 
+// The memory of an input of a call becomes that of an output: afterwards the input holds what the
+// output is. An activation of the output's type; no input and no output is in two.
+struct InputUpdate {
+  std::uint32_t output = 0;
+  std::uint32_t input = 0;
+  friend bool operator==(const InputUpdate&, const InputUpdate&) = default;
+};
+
 struct Node {
   OpKind kind;
   std::vector<ValueId> operands;
@@ -66,6 +75,8 @@ class Graph {
   const std::string& name() const { return name_; }  // For people; not part of the digest.
   const std::vector<GraphInput>& inputs() const { return inputs_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
+  // By output. What the graph computes does not depend on them.
+  const std::vector<InputUpdate>& updates() const { return updates_; }
   const std::vector<Node>& nodes() const { return nodes_; }  // Topological order.
   const std::vector<Value>& values() const { return values_; }
   const Node& node(NodeId id) const { return nodes_[id]; }
@@ -80,6 +91,7 @@ class Graph {
   std::string name_;
   std::vector<GraphInput> inputs_;
   std::vector<ValueId> outputs_;
+  std::vector<InputUpdate> updates_;
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::uint32_t num_symbols_ = 0;

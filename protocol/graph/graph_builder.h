@@ -42,13 +42,15 @@ class GraphBuilder {
   const Error& error() const { return *error_; }  // Requires !ok().
 
   // Canonicalizes, computes the digest. The builder is spent afterwards.
-  Result<Graph> Build(std::span<const ValueId> outputs);
+  Result<Graph> Build(std::span<const ValueId> outputs, std::span<const InputUpdate> updates = {});
 
  private:
   // Verifies and appends a node; its id, or kNoNode after an error.
   NodeId Append(OpKind kind, std::span<const ValueId> operands, Attributes attributes,
                 std::span<const TensorType> hints, std::string constant);
   ValueId AppendValue(TensorType type, NodeId producer, std::uint32_t index);
+  // Verifies them against the graph's inputs and outputs, and brings them into canonical form.
+  Status TakeUpdates(std::span<const InputUpdate> updates);
   void Fail(Error error);
 
   Graph graph_;

@@ -113,10 +113,10 @@ class GraphParser {
     STOKER_RETURN_IF_ERROR(lexer_.Expect('{'));
     while (lexer_.Peek() == '%') STOKER_RETURN_IF_ERROR(ParseNode());
     if (lexer_.Word() != "return") return lexer_.Unexpected("a node or 'return'");
-    STOKER_TRY(const std::vector<ValueId> outputs, Values());
+    STOKER_RETURN_IF_ERROR(ParseOutputs());
     STOKER_RETURN_IF_ERROR(lexer_.Expect('}'));
     if (!lexer_.AtEnd()) return lexer_.Unexpected("nothing after the graph");
-    return builder_.Build(outputs);
+    return builder_.Build(outputs_, updates_);
   }
 
  private:
@@ -148,7 +148,22 @@ class GraphParser {
       const ValueId id = builder_.Input(std::move(type), role);
       STOKER_RETURN_IF_ERROR(BuilderStatus());
       STOKER_RETURN_IF_ERROR(Define(name, id));
+      ++num_inputs_;
     }
+    return Ok();
+  }
+
+  // %5, %6 updates %0
+  Status ParseOutputs() {
+    do {
+      STOKER_TRY(const ValueId output, DefinedValue());
+      outputs_.push_back(output);
+      if (lexer_.Peek() != 'u') continue;
+      if (lexer_.Word() != "updates") return lexer_.Unexpected("'updates'");
+      STOKER_TRY(const ValueId input, DefinedValue());
+      if (input >= num_inputs_) return AtLine("What an output updates is no input.");
+      updates_.push_back({static_cast<std::uint32_t>(outputs_.size() - 1), input});
+    } while (lexer_.Take(','));
     return Ok();
   }
 
@@ -314,14 +329,17 @@ class GraphParser {
   Result<std::vector<ValueId>> Values() {
     std::vector<ValueId> values;
     do {
-      STOKER_TRY(const std::string_view name, ValueName());
-      const auto found = names_.find(name);
-      if (found == names_.end()) {
-        return AtLine("Value %" + std::string(name.substr(0, 80)) + " is not defined.");
-      }
-      values.push_back(found->second);
+      STOKER_TRY(const ValueId value, DefinedValue());
+      values.push_back(value);
     } while (lexer_.Take(','));
     return values;
+  }
+
+  Result<ValueId> DefinedValue() {
+    STOKER_TRY(const std::string_view name, ValueName());
+    const auto found = names_.find(name);
+    if (found != names_.end()) return found->second;
+    return AtLine("Value %" + std::string(name.substr(0, 80)) + " is not defined.");
   }
 
   Result<std::string_view> ValueName() {
@@ -350,6 +368,9 @@ class GraphParser {
   GraphBuilder builder_;
   std::unordered_map<std::string_view, ValueId> names_;
   std::vector<std::string_view> node_names_;  // Results of the node being parsed.
+  std::uint32_t num_inputs_ = 0;              // Their values are numbered first.
+  std::vector<ValueId> outputs_;
+  std::vector<InputUpdate> updates_;
 };
 
 }  // namespace

@@ -48,9 +48,8 @@ class GraphPrinter {
     }
     out_ += ") {\n";
     for (const Node& node : graph_.nodes()) AppendNode(node);
-    out_ += "  return ";
-    AppendIds(graph_.outputs());
-    out_ += "\n}\n";
+    AppendReturn();
+    out_ += "}\n";
     return std::move(out_);
   }
 
@@ -67,6 +66,19 @@ class GraphPrinter {
       if (i > 0) out_ += ", ";
       AppendId(ids[i]);
     }
+  }
+
+  void AppendReturn() {
+    out_ += "  return ";
+    auto update = graph_.updates().begin();
+    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
+      if (i > 0) out_ += ", ";
+      AppendId(graph_.outputs()[i]);
+      if (update == graph_.updates().end() || update->output != i) continue;
+      out_ += " updates ";
+      AppendId(graph_.inputs()[(update++)->input].value);
+    }
+    out_ += '\n';
   }
 
   void AppendType(const TensorType& type) { out_ += type.ToString(); }

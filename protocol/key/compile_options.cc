@@ -32,7 +32,8 @@ std::optional<Numerics> NumericsFromCode(std::uint32_t code) {
 }
 
 bool ReadsNumerics(const Graph& graph, const Target& target) {
-  return target.Has("amx_bf16") && MultipliesF32(graph);
+  const bool may_lose = target.kind() == TargetKind::kCuda || target.Has("amx_bf16");
+  return may_lose && MultipliesF32(graph);
 }
 
 CompileOptions Canonical(CompileOptions options, const Graph& graph, const Target& target) {

@@ -14,8 +14,8 @@ namespace stoker {
 // compiler/NUMERICS.md states the bounds. Convolutions and everything else lose nothing.
 enum class Numerics : std::uint8_t {
   kHighest = 0,  // Nothing.
-  kHigh = 1,     // Factors may be sums of two bf16, of three products.
-  kMedium = 2,   // Factors may be rounded to bf16.
+  kHigh = 1,     // Factors may be sums of two bf16, of three products; on GPUs TF32.
+  kMedium = 2,   // Factors may be rounded to bf16; on GPUs TF32.
 };
 
 std::string_view Name(Numerics numerics);  // "highest", "high", "medium".
@@ -28,8 +28,8 @@ struct CompileOptions {
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
 };
 
-// Whether a compile of this graph for this target reads numerics: products of f32 on AMX, the only
-// processors that multiply less exact numbers faster.
+// Whether a compile of this graph for this target reads numerics: products of f32 on GPUs and on
+// AMX, which multiply less exact numbers faster.
 bool ReadsNumerics(const Graph& graph, const Target& target);
 // The options of a request: what its compile does not read is as by default, and makes no key of
 // its own.

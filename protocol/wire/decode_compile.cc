@@ -375,8 +375,14 @@ Status Read(std::string_view name, std::string_view bytes, WorkerDone* out) {
 
 Status Read(std::string_view name, std::string_view bytes, WorkerReady* out) {
   return ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
-    if (field.number() != 1) return Ok();
-    return AppendText("ready.protections", field, &out->protections);
+    switch (field.number()) {
+      case 1:
+        return AppendText("ready.protections", field, &out->protections);
+      case 2:
+        return AppendText("ready.target_kinds", field, &out->target_kinds);
+      default:
+        return Ok();
+    }
   });
 }
 

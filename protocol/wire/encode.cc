@@ -214,7 +214,10 @@ void Write(ProtoWriter& out, const WorkerRequest& request) {
   WriteText(out, 3, request.request_id);
 }
 
-void Write(ProtoWriter& out, const WorkerReady& ready) { WriteTexts(out, 1, ready.protections); }
+void Write(ProtoWriter& out, const WorkerReady& ready) {
+  WriteTexts(out, 1, ready.protections);
+  WriteTexts(out, 2, ready.target_kinds);
+}
 
 void Write(ProtoWriter& out, const KernelQuery& query) { WriteDigests(out, 1, query.kernel_keys); }
 

@@ -33,7 +33,7 @@ struct Hello {
   std::string daemon_version;
   std::string compiler_epoch;
   std::uint64_t pid = 0;
-  std::vector<std::string> target_kinds;  // "cpu", "cuda".
+  std::vector<std::string> target_kinds;  // "cpu", "cuda"; empty: it does not know yet.
   std::vector<PublicKey> signing_keys;    // What signs artifacts now, the newest first.
 };
 
@@ -229,7 +229,8 @@ struct WorkerDone {
 };
 
 struct WorkerReady {
-  std::vector<std::string> protections;  // In force: names of daemon/service/worker_sandbox.h.
+  std::vector<std::string> protections;   // In force: names of daemon/service/worker_sandbox.h.
+  std::vector<std::string> target_kinds;  // "cpu", "cuda": has what it takes to compile for these.
 };
 
 using WorkerEvent = std::variant<Progress, KernelQuery, WorkerDone, ErrorReply, WorkerReady>;

@@ -16,7 +16,7 @@ struct Work {
   std::vector<PieceHash> hashes;
 };
 
-void HashPieces(const void* context, std::int64_t begin, std::int64_t end, int /*thread*/) {
+void HashPieces(const void* context, std::int64_t begin, std::int64_t end, ThreadPool::Share) {
   auto& work = *static_cast<Work*>(const_cast<void*>(context));  // Ranges are disjoint.
   for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
     work.hashes[i] = HashOf(work.pieces[i]);

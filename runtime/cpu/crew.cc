@@ -75,11 +75,8 @@ void TakeChunks(Squad& squad, std::uint32_t formation, int thread, Stays stays) 
       if (chunk < 0) break;
       // The claim keeps the job as it is: the launch is over when all its chunks are counted.
       const Job& job = squad.job;
-      const std::int64_t quotient = job.tasks / job.chunks;
-      const std::int64_t remainder = job.tasks % job.chunks;
-      const std::int64_t begin = chunk * quotient + std::min(chunk, remainder);
-      const std::int64_t end = begin + quotient + (chunk < remainder ? 1 : 0);
-      job.body(job.context, begin, end, thread);
+      job.body(job.context, job.cut.BeginOf(chunk), job.cut.BeginOf(chunk + 1),
+               {thread, job.cut.threads});
       ++taken;
     }
   }
@@ -127,30 +124,29 @@ void ThreadPool::Crew::Leave(int index) {
   if (is_needed) changes_.fetch_add(1);
 }
 
-void ThreadPool::Crew::Run(int index, Job job) {
+void ThreadPool::Crew::Run(int index, std::int64_t tasks, std::int64_t min_tasks_per_chunk,
+                           const void* context, Body body) {
   Squad& squad = *squads_[Index(index)];
   if (changes_.load(std::memory_order_acquire) != squad.seen_changes) FollowChanges(index);
-  const auto strength = static_cast<std::int64_t>(squad.members.size()) + 1;
-  job.threads = static_cast<int>(std::min(strength, job.chunks));
-  if (job.threads == 1) {
-    job.body(job.context, 0, job.tasks, 0);
+  const Cut cut = CutTasks(tasks, min_tasks_per_chunk, static_cast<int>(squad.members.size()) + 1);
+  if (cut.threads == 1) {
+    body(context, 0, tasks, {0, 1});
     return;
   }
-  job.chunks = std::min(job.chunks, job.threads * kChunksPerThread);
-  squad.job = job;
+  squad.job = Job{cut, context, body};
   squad.done.store(0, std::memory_order_relaxed);
   // The same thread gets the same part of every launch of the same size: what it wrote in the last
   // one is in its cache.
-  for (int i = 0; i < job.threads; ++i) {
-    const Range range(squad.formation, job.threads, i * job.chunks / job.threads,
-                      (i + 1) * job.chunks / job.threads);
-    // Sequentially consistent, as the worker's store to `parked` is: either we see it parked, or it
-    // sees the range.
-    squad.ready[Index(i)].word.store(range.word());
+  for (int i = 0; i < cut.threads; ++i) {
+    const Range range(squad.formation, cut.threads, cut.FirstOf(i), cut.FirstOf(i + 1));
+    squad.ready[Index(i)].word.store(range.word(), std::memory_order_release);
   }
-  for (int i = 1; i < job.threads; ++i) Unpark(*squad.members[Index(i - 1)]);
+  // As sequentially consistent as the worker's store to `parked` and its load of the range: either
+  // we see it parked, or it sees the range. One fence for all, since each line is another core's.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (int i = 1; i < cut.threads; ++i) Unpark(*squad.members[Index(i - 1)]);
   TakeChunks(squad, squad.formation, 0, [] { return true; });
-  const auto finished = [&] { return squad.done.load(std::memory_order_acquire) == job.chunks; };
+  const auto finished = [&] { return squad.done.load(std::memory_order_acquire) == cut.chunks; };
   while (!SpinUntil(finished)) {
     // A worker was taken off its CPU in the middle of a chunk: it may need this one.
     sched_yield();

@@ -28,8 +28,8 @@ class ThreadPool::Crew {
   int Join(int wanted, const cpu_set_t& cpus);
   void Leave(int squad);
 
-  // `job.threads` does not matter; of `job.chunks` as many are made as are worth it.
-  void Run(int squad, Job job);
+  void Run(int squad, std::int64_t tasks, std::int64_t min_tasks_per_chunk, const void* context,
+           Body body);
 
  private:
   // Who has which workers. All require mutex_.

@@ -33,11 +33,14 @@ Result<DeviceMemory> Device::AllocateWith(std::string_view contents) {
   return memory;
 }
 
-std::unique_ptr<const stoker::LaunchList> Device::Ready(
-    std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
-    const ArenaUse& arena, const AddressLayout& layout,
-    std::span<const std::shared_ptr<const LoadedKernel>> kernels) const {
-  return std::make_unique<const LaunchList>(launches, pauses, arena, layout, kernels);
+Status Device::LoadLibrary(Library) { return FailedPrecondition("A CPU has no libraries."); }
+
+Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
+    std::span<const SizedWork> launches, std::span<const std::size_t> pauses, const ArenaUse& arena,
+    const AddressLayout& layout, std::span<const std::shared_ptr<const LoadedKernel>> kernels) {
+  std::unique_ptr<const stoker::LaunchList> list =
+      std::make_unique<const LaunchList>(launches, pauses, arena, layout, kernels);
+  return list;
 }
 
 std::unique_ptr<stoker::ContentWatch> Device::Watch(std::span<const Bytes> regions,

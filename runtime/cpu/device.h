@@ -20,10 +20,12 @@ class Device final : public stoker::Device {
                                                          std::string_view bytes) override;
   Result<DeviceMemory> Allocate(std::int64_t bytes) override;
   Result<DeviceMemory> AllocateWith(std::string_view contents) override;
-  std::unique_ptr<const LaunchList> Ready(
-      std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+  // There are none: the decoder lets no call of one through for this target.
+  Status LoadLibrary(Library library) override;
+  Result<std::unique_ptr<const stoker::LaunchList>> Ready(
+      std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
       const ArenaUse& arena, const AddressLayout& layout,
-      std::span<const std::shared_ptr<const LoadedKernel>> kernels) const override;
+      std::span<const std::shared_ptr<const LoadedKernel>> kernels) override;
   bool watches() const override { return true; }
   std::unique_ptr<stoker::ContentWatch> Watch(std::span<const Bytes> regions,
                                               stoker::Queue& queue) override;

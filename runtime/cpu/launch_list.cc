@@ -13,13 +13,14 @@ std::int64_t Padded(std::int64_t bytes) {
 
 }  // namespace
 
-LaunchList::LaunchList(std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+LaunchList::LaunchList(std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
                        const ArenaUse& arena, const AddressLayout& layout,
                        std::span<const std::shared_ptr<const LoadedKernel>> kernels)
     : pauses_(pauses.begin(), pauses.end()),
       arena_(arena),
       arena_address_(layout.IndexOf(arena.kind)) {
-  for (const SizedLaunch& launch : launches) {
+  for (const SizedWork& work : launches) {
+    const auto& launch = std::get<SizedLaunch>(work);
     const auto& kernel = static_cast<const Kernel&>(*kernels[launch.kernel]);
     const Entry& entry =
         entries_.emplace_back(Entry{kernel.function(), launch.tasks, launch.min_tasks_per_chunk,

@@ -31,7 +31,8 @@ class LaunchList final : public stoker::LaunchList {
     std::int64_t chunks() const { return tasks / min_tasks_per_chunk; }
   };
 
-  LaunchList(std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
+  // `launches`: of kernels.
+  LaunchList(std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
              const ArenaUse& arena, const AddressLayout& layout,
              std::span<const std::shared_ptr<const LoadedKernel>> kernels);
 

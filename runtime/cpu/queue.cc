@@ -26,13 +26,13 @@ struct KernelCall {
   FlushMode flush_mode;     // The caller's, which its workers compute in.
 };
 
-void RunChunk(const void* context, std::int64_t begin, std::int64_t end, int thread) {
+void RunChunk(const void* context, std::int64_t begin, std::int64_t end, ThreadPool::Share share) {
   const auto& call = *static_cast<const KernelCall*>(context);
-  std::byte* const base = call.scratch + thread * call.stride;
-  if (call.has_begun[thread] == 0) {
-    call.has_begun[thread] = 1;
+  std::byte* const base = call.scratch + share.thread * call.stride;
+  if (call.has_begun[share.thread] == 0) {
+    call.has_begun[share.thread] = 1;
     call.flush_mode.Enter();
-    new (base) ScratchHeader;
+    new (base) ScratchHeader{.threads = share.threads};
   }
   call.function(call.buffers, call.dims, begin, end, base + kScratchHeaderBytes);
 }

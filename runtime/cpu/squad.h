@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/cpu/cut.h"
 #include "runtime/cpu/thread_pool.h"
 
 namespace stoker::cpu {
@@ -72,9 +73,7 @@ class Post {
 };
 
 struct Job {
-  std::int64_t tasks = 0;
-  std::int64_t chunks = 0;
-  int threads = 0;
+  Cut cut;
   const void* context = nullptr;
   ThreadPool::Body body = nullptr;
 };

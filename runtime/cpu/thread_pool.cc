@@ -60,12 +60,11 @@ void ThreadPool::Team::Run(std::int64_t tasks, std::int64_t min_tasks_per_chunk,
                            const void* context, Body body) {
   STOKER_CHECK(min_tasks_per_chunk >= 1);
   if (tasks <= 0) return;
-  const std::int64_t chunks = tasks / min_tasks_per_chunk;
-  if (crew_ == nullptr || chunks <= 1) {
-    body(context, 0, tasks, 0);
+  if (crew_ == nullptr || tasks / min_tasks_per_chunk <= 1) {
+    body(context, 0, tasks, {0, 1});
     return;
   }
-  crew_->Run(squad_, Job{tasks, chunks, 0, context, body});
+  crew_->Run(squad_, tasks, min_tasks_per_chunk, context, body);
 }
 
 }  // namespace stoker::cpu

@@ -29,9 +29,13 @@ class ThreadPool {
   class Crew;
 
  public:
-  // Runs `body(context, begin, end, thread)` over disjoint ranges that cover the tasks, `thread`
-  // never being the same at the same time in one team.
-  using Body = void (*)(const void* context, std::int64_t begin, std::int64_t end, int thread);
+  // Runs `body(context, begin, end, share)` over disjoint ranges that cover the tasks,
+  // `share.thread` never being the same at the same time in one team.
+  struct Share {
+    int thread;
+    int threads;  // Among which the tasks were cut, the same for all ranges of a launch.
+  };
+  using Body = void (*)(const void* context, std::int64_t begin, std::int64_t end, Share share);
 
   // One caller's threads for a series of launches. Not thread-safe.
   class Team {
@@ -43,8 +47,8 @@ class ThreadPool {
     // Bodies are given numbers below this; at times fewer threads take part.
     int threads() const { return threads_; }
 
-    // Covers [0, tasks) with ranges at least `min_tasks_per_chunk` long (if there are as many).
-    // Returns when all have run.
+    // Covers [0, tasks) with ranges, on as many threads as are worth it (cut.h): the caller alone
+    // where there are fewer than two times `min_tasks_per_chunk`. Returns when all have run.
     void Run(std::int64_t tasks, std::int64_t min_tasks_per_chunk, const void* context, Body body);
 
    private:

@@ -31,13 +31,14 @@ struct Allocation {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> Device::Create(int ordinal, const std::string& library) {
+Result<std::unique_ptr<Device>> Device::Create(int ordinal, const std::string& library,
+                                               std::vector<std::string> cublas_lt) {
   STOKER_TRY(auto driver, Driver::Load(library));
   STOKER_TRY(auto context, Context::Create(std::move(driver), ordinal));
   STOKER_TRY(Target target, TargetOf(*context));
   STOKER_TRY(auto memory, DriverCallMemory(context));
   return std::unique_ptr<Device>(
-      new Device(std::move(target), std::move(context), std::move(memory)));
+      new Device(std::move(target), std::move(context), std::move(memory), std::move(cublas_lt)));
 }
 
 void Device::SetCallMemory(std::shared_ptr<const CallMemory> memory) {
@@ -76,11 +77,38 @@ Result<DeviceMemory> Device::AllocateWith(std::string_view contents) {
   return memory;
 }
 
-std::unique_ptr<const stoker::LaunchList> Device::Ready(
-    std::span<const SizedLaunch> launches, std::span<const std::size_t> pauses,
-    const ArenaUse& arena, const AddressLayout& layout,
-    std::span<const std::shared_ptr<const LoadedKernel>> kernels) const {
-  return std::make_unique<const LaunchList>(launches, pauses, arena, layout, kernels);
+Result<std::shared_ptr<const CublasLt>> Device::LoadCublasLt() {
+  const std::lock_guard lock(mutex_);
+  if (cublas_lt_ == nullptr) {
+    const std::vector<std::string> paths =
+        cublas_lt_paths_.empty() ? CublasLt::Paths() : cublas_lt_paths_;
+    STOKER_TRY(cublas_lt_, CublasLt::Load(context_, paths));
+  }
+  return cublas_lt_;
+}
+
+Status Device::LoadLibrary(Library library) {
+  switch (library) {
+    case Library::kCublasLt:
+      STOKER_RETURN_IF_ERROR(LoadCublasLt());
+      return Ok();
+  }
+  CheckFailed("unknown library", __FILE__, __LINE__);
+}
+
+Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
+    std::span<const SizedWork> launches, std::span<const std::size_t> pauses, const ArenaUse& arena,
+    const AddressLayout& layout, std::span<const std::shared_ptr<const LoadedKernel>> kernels) {
+  const auto matmul_of = [&](const SizedLibraryCall& call) {
+    return matmuls_.GetOrMake(LtMatmul::NameOf(call.matmul),
+                              [&]() -> Result<std::shared_ptr<const LtMatmul>> {
+                                STOKER_TRY(std::shared_ptr<const CublasLt> lt, LoadCublasLt());
+                                return LtMatmul::Make(std::move(lt), call.matmul);
+                              });
+  };
+  STOKER_TRY(std::unique_ptr<const stoker::LaunchList> list,
+             LaunchList::Make(launches, pauses, arena, layout, kernels, matmul_of));
+  return list;
 }
 
 std::unique_ptr<ContentWatch> Device::Watch(std::span<const Bytes>, stoker::Queue&) {

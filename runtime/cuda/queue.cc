@@ -12,6 +12,15 @@ CuPointer PointerOf(const std::byte* address) {
   return static_cast<CuPointer>(reinterpret_cast<std::uintptr_t>(address));
 }
 
+// What is given of one entry of a list.
+struct Giving {
+  const Context& context;
+  CuStream stream;
+  const LaunchList& list;
+  const LaunchList::Entry& entry;
+  std::span<std::byte* const> addresses;
+};
+
 // The parameters of one launch, where the driver reads them.
 class Parameters {
  public:
@@ -19,14 +28,13 @@ class Parameters {
     for (std::size_t i = 0; i < most; ++i) pointers_[i] = &values_[i];
   }
 
-  void** Fill(const LaunchList& list, const LaunchList::Entry& entry,
-              std::span<std::byte* const> addresses) {
+  void** Fill(const Giving& giving) {
     std::size_t i = 0;
-    for (const LaunchList::Operand& operand : list.OperandsOf(entry)) {
+    for (const LaunchList::Operand& operand : giving.list.OperandsOf(giving.entry)) {
       values_[i++] =
-          PointerOf(addresses[operand.address]) + static_cast<std::uint64_t>(operand.offset);
+          PointerOf(giving.addresses[operand.address]) + static_cast<std::uint64_t>(operand.offset);
     }
-    for (const std::int64_t dim : list.DimsOf(entry)) {
+    for (const std::int64_t dim : giving.list.DimsOf(giving.entry)) {
       values_[i++] = static_cast<std::uint64_t>(dim);
     }
     return pointers_.data();
@@ -36,6 +44,40 @@ class Parameters {
   std::vector<std::uint64_t> values_;
   std::vector<void*> pointers_;
 };
+
+Status Launch(const Giving& giving, Parameters& parameters) {
+  const LaunchList::Entry& entry = giving.entry;
+  const int result =
+      giving.context.api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1, 0,
+                                  giving.stream, parameters.Fill(giving), nullptr);
+  if (result == kCuSuccess) return Ok();  // No text is made.
+  return giving.context.Check(result, "Launch of " + std::to_string(entry.blocks) + " blocks of " +
+                                          std::to_string(entry.threads) + " threads");
+}
+
+Status Multiply(const Giving& giving) {
+  const LaunchList::MatmulUse& use = giving.list.MatmulOf(giving.entry);
+  const auto operands = giving.list.OperandsOf(giving.entry);
+  std::size_t next = 0;
+  const auto address = [&] {
+    const LaunchList::Operand& operand = operands[next++];
+    return giving.addresses[operand.address] + operand.offset;
+  };
+  LtMatmul::Operands at;
+  at.a = address();
+  at.b = address();
+  at.d = address();
+  at.workspace = address();
+  if (use.has_c) at.c = address();
+  if (use.has_bias) at.bias = address();
+  return use.matmul->Run(at, use.alpha, use.beta, giving.stream);
+}
+
+Status Give(const Giving& giving, Parameters& parameters) {
+  if (giving.entry.blocks == 0) return Ok();
+  return giving.entry.matmul == LaunchList::kNoMatmul ? Launch(giving, parameters)
+                                                      : Multiply(giving);
+}
 
 }  // namespace
 
@@ -76,15 +118,6 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
   return status.ok() ? given_back : status;
 }
 
-Status Queue::LaunchOne(const LaunchList::Entry& entry, void** parameters) {
-  if (entry.blocks == 0) return Ok();
-  const int result = context_->api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1,
-                                            0, stream_, parameters, nullptr);
-  if (result == kCuSuccess) return Ok();  // No text is made.
-  return context_->Check(result, "Launch of " + std::to_string(entry.blocks) + " blocks of " +
-                                     std::to_string(entry.threads) + " threads");
-}
-
 Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> addresses,
                           Pauses* pauses, std::vector<double>* seconds) {
   std::vector<std::unique_ptr<Mark>> marks;
@@ -106,7 +139,7 @@ Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> ad
     const LaunchList::Entry& entry = list.entries()[i];
     STOKER_RETURN_IF_ERROR(pause_after(i));
     STOKER_RETURN_IF_ERROR(mark());
-    STOKER_RETURN_IF_ERROR(LaunchOne(entry, parameters.Fill(list, entry, addresses)));
+    STOKER_RETURN_IF_ERROR(Give({*context_, stream_, list, entry, addresses}, parameters));
     STOKER_RETURN_IF_ERROR(mark());
   }
   STOKER_RETURN_IF_ERROR(pause_after(list.entries().size()));

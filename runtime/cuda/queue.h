@@ -54,7 +54,6 @@ class Queue final : public stoker::Queue {
  private:
   Status RunLaunches(const LaunchList& list, std::span<std::byte* const> addresses, Pauses* pauses,
                      std::vector<double>* seconds);
-  Status LaunchOne(const LaunchList::Entry& entry, void** parameters);
 
   const Device& device_;
   const std::shared_ptr<const Context> context_;

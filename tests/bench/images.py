@@ -1,5 +1,6 @@
 """The daemon's image, and containers of it: by buildah, as root, without an engine and, where need be, a registry."""
 
+import importlib.metadata
 import shutil
 import subprocess
 from pathlib import Path
@@ -38,15 +39,38 @@ def make_base(folder):
         buildah("commit", "--rm", container, BASE)
 
 
-def make_image(build, tag, folder):
+def make_image(build, tag, folder, target="daemon"):
     """The image of what is built in `build`, from docker/Dockerfile."""
     make_base(folder)
     context = folder / "context"
     _run("cmake", "--install", build, "--strip", "--prefix", context / "dist" / "stoker")
     (context / "docker").mkdir()
     shutil.copy(DOCKER / "packages.txt", context / "docker")
-    buildah("bud", "--isolation", "chroot", "--build-arg", "BUILT=prebuilt", "--file", DOCKER / "Dockerfile",
-            "--tag", tag, context)
+    arguments = ["--build-arg", "BUILT=prebuilt"]
+    if target == "daemon-cuda":
+        _unpack_nvjitlink(context / "dist" / "nvjitlink")
+        arguments += ["--build-arg", "NVJITLINK=nvjitlink-prebuilt"]
+    buildah("bud", "--isolation", "chroot", *arguments, "--file", DOCKER / "Dockerfile",
+            "--target", target, "--tag", tag, context)
+
+
+def nvjitlink():
+    """NVIDIA's library in this Python environment, of whose wheel daemon-cuda is made; or None."""
+    return next((file.locate() for file in _wheel() if file.name == "libnvJitLink.so.13"), None)
+
+
+def _wheel():
+    try:
+        return importlib.metadata.files("nvidia-nvjitlink")
+    except importlib.metadata.PackageNotFoundError:
+        return []
+
+
+def _unpack_nvjitlink(folder):
+    for file in _wheel():
+        if file.name in ("libnvJitLink.so.13", "License.txt"):
+            (folder / file).parent.mkdir(parents=True)
+            shutil.copy(file.locate(), folder / file)
 
 
 class Container:

@@ -5,7 +5,8 @@ usage: measure.py MODEL DTYPE BATCH IMPLEMENTATION FOLDER [--first-call | --in-t
 FOLDER holds the float64 reference (made by the implementation "reference") and exported models. Imports,
 building the model and exporting it are not part of a first call; torch.compile is. --first-call leaves out the
 calls after it. --in-turns makes them when it is told to: after the line above, each line of the input is a number
-of seconds to call for, and the answer a list of what each call took.
+of seconds to call for, and how many threads to call with (nothing: as many as before); the answer is a list of what
+each call took. "launches" in place of the seconds asks Stoker what each launch of a call took: [label, us].
 """
 
 import json
@@ -22,6 +23,7 @@ from models import build
 
 STEADY_SECONDS = 3.0
 MIN_CALLS, MAX_CALLS = 7, 300
+LAUNCH_CALLS = 7
 
 
 def calls_for(run, seconds, at_least=1, at_most=MAX_CALLS):
@@ -42,8 +44,24 @@ def steady(run):
 def take_turns(run):
     """Others were timed since the last turn: what they have left in the caches is paid by a call that is not timed."""
     for line in sys.stdin:
+        seconds, *threads = line.split()
+        if threads:
+            torch.set_num_threads(int(threads[0]))
         run()
-        print(json.dumps(calls_for(run, float(line))), flush=True)
+        answer = launches_of(run) if seconds == "launches" else calls_for(run, float(seconds))
+        print(json.dumps(answer), flush=True)
+
+
+def launches_of(run):
+    """Of several calls: each launch's shortest time."""
+    import stoker
+
+    calls = []
+    for _ in range(LAUNCH_CALLS):
+        with stoker.profile() as launches:
+            run()
+        calls.append([[launch["label"] or launch["kernel"], launch["us"]] for launch in launches])
+    return [min(launch, key=lambda named: named[1]) for launch in zip(*calls)]
 
 
 def relative_error(result, reference):

@@ -2,7 +2,8 @@
 """How a call's time falls with more threads, beside PyTorch's modes on as many.
 
 Question: is every thread worth having? Each model is started once by each implementation for each number of threads
-(OMP_NUM_THREADS, which PyTorch and Stoker follow), and all of them are timed in turns.
+(OMP_NUM_THREADS, which PyTorch and Stoker follow), and all of them are timed in turns. With --one-start each is started
+once and told how many to use (torch.set_num_threads): what a short lease of many cores has time for.
 """
 
 import argparse
@@ -21,6 +22,34 @@ from rows import Bench, cell, machine, say, table
 ROWS = (("gpt2", "float32", 1), ("bert", "bfloat16", 1), ("resnet50", "float32", 1), ("resnet50", "bfloat16", 16))
 IMPLEMENTATIONS = tuple(name for name in PYTORCH if name != "zentorch") + ("stoker",)
 SECONDS_PER_TURN = 0.2
+LAUNCHES = 15  # Listed of a model.
+# Inductor's code is otherwise for as many threads as there were when it was compiled.
+ANY_THREADS = {"TORCHINDUCTOR_CPP_DYNAMIC_THREADS": "1"}
+
+
+class OfOneStart:
+    """One number of threads of a start that is asked for several."""
+
+    def __init__(self, start, threads):
+        self._start, self._threads, self._calls = start, threads, []
+
+    @property
+    def figures(self):
+        return self._start.figures | {"steady_samples_s": self._calls}
+
+    def warm_up(self):
+        """Dynamo traces once for each number of threads."""
+        self._start.calls_for(0, self._threads)
+
+    def take_turn(self, seconds):
+        self._calls.extend(self._start.calls_for(seconds, self._threads) or ())
+
+    def launches(self):
+        """{label: us}"""
+        launches = {}
+        for label, us in self._start.calls_for("launches", self._threads) or ():
+            launches[label] = launches.get(label, 0) + us
+        return launches
 
 
 def powers_up_to(cores):
@@ -39,28 +68,62 @@ def parse_counts(text):
     return counts
 
 
-def points_of(bench, turn, case, implementations, counts):
+def starts_of(bench, turn, case, implementation, counts, one_start, started):
+    """{threads: what takes turns}"""
+    # One cache: what does not depend on the number of threads is compiled once.
+    cache = bench.cache(f"{'-'.join(map(str, case))}-{implementation}")
+
+    def start(count, **variables):
+        with turn.beside_others():
+            made = bench.start_in_turns(
+                *case, implementation, cache, f"{count} threads", OMP_NUM_THREADS=str(count), **variables)
+        started.callback(made.close)
+        return made
+
+    if not one_start:
+        return {count: start(count) for count in counts}
+    made = start(counts[-1], **ANY_THREADS)
+    starts = {count: OfOneStart(made, count) for count in counts}
+    for of_count in starts.values():
+        with turn.beside_others():
+            of_count.warm_up()
+    return starts
+
+
+def say_launches(case, starts, counts):
+    """How the time of Stoker's launches falls, those first that take longest on the most threads."""
+    times = {count: starts[count].launches() for count in counts}
+    last = times[counts[-1]]
+    lines = [
+        [label[:60], *(cell(times[count].get(label), ".1f") for count in counts),
+         cell(ratio(times[counts[0]].get(label), last[label]), ".2f")]
+        for label in sorted(last, key=last.get, reverse=True)[:LAUNCHES]]
+    total = [sum(times[count].values()) for count in counts]
+    lines.append(["all", *(cell(us, ".1f") for us in total), cell(ratio(total[0], total[-1]), ".2f")])
+    say(table([" ".join(map(str, case)), *(f"us on {count}" for count in counts), ""], lines))
+
+
+def points_of(bench, turn, case, implementations, counts, one_start):
     """A row for each implementation and number of threads of one model, dtype and batch."""
     name = "-".join(map(str, case))
     with contextlib.ExitStack() as started:
         with turn.beside_others():
             bench.start(*case, "reference", bench.cache(f"{name}-reference"))
-        starts = {}
-        for implementation in implementations:
-            # One cache: what does not depend on the number of threads is compiled once.
-            cache = bench.cache(f"{name}-{implementation}")
-            for count in counts:
-                with turn.beside_others():
-                    start = bench.start_in_turns(
-                        *case, implementation, cache, f"{count} threads", OMP_NUM_THREADS=str(count))
-                started.callback(start.close)
-                starts[implementation, count] = start
+        starts = {
+            implementation: starts_of(bench, turn, case, implementation, counts, one_start, started)
+            for implementation in implementations}
         with turn.alone():
             for count in counts:
-                turns.take([starts[key] for key in starts if key[1] == count], TURNS, SECONDS_PER_TURN)
+                turns.take([starts[name][count] for name in implementations], TURNS, SECONDS_PER_TURN)
+            if one_start and "stoker" in implementations:
+                say_launches(case, starts["stoker"], counts)
+        points = [
+            point_of(case, implementation, count, starts[implementation][count].figures)
+            for implementation in implementations for count in counts]
     if "stoker" in implementations:
         bench.stop_daemon(bench.cache(f"{name}-stoker"))
-    return [point_of(case, *key, start.figures) for key, start in starts.items()]
+    say(table(heads_of(counts), lines_of(points, counts)))
+    return points
 
 
 def point_of(case, implementation, threads, figures):
@@ -76,6 +139,10 @@ def curves(points):
         case = found.setdefault((point["model"], point["dtype"], point["batch"]), {})
         case.setdefault(point["impl"], {})[point["threads"]] = point["steady_ms"] and point["steady_ms"]["median"]
     return found
+
+
+def heads_of(counts):
+    return ["model", "ms on threads:", *map(str, counts), f"{counts[0]} / {counts[-1]}"]
 
 
 def lines_of(points, counts):
@@ -99,10 +166,13 @@ def lines_of(points, counts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", type=parse_only, metavar="MODEL,DTYPE,BATCH", help="in place of the four rows")
+    parser.add_argument("--only", type=parse_only, action="extend", metavar="MODEL,DTYPE,BATCH",
+                        help="in place of the four rows; may be repeated")
     parser.add_argument("--impl", metavar="NAME,...", help=f"of {', '.join(IMPLEMENTATIONS)}")
     parser.add_argument("--threads", type=parse_counts, metavar="N,...",
                         help="numbers of threads (default: powers of two, and all processors)")
+    parser.add_argument("--one-start", action="store_true",
+                        help="one process for all numbers of threads; Inductor compiles for any")
     parser.add_argument("--side-by-side", type=int, default=1, metavar="N",
                         help="start N models at once; each is timed while no other computes (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
@@ -113,10 +183,12 @@ def main():
     counts = arguments.threads or powers_up_to(len(os.sched_getaffinity(0)))
     cases, turn = arguments.only or ROWS, Gate()
     say(machine())
-    with Bench(len(cases) * (1 + len(implementations) * len(counts))) as bench:
+    starts = len(implementations) * (1 if arguments.one_start else len(counts))
+    with Bench(len(cases) * (1 + starts)) as bench:
         points = groups_of(
-            lambda case: points_of(bench, turn, case, implementations, counts), cases, arguments.side_by_side)
-    print(table(["model", "ms on threads:", *map(str, counts), f"{counts[0]} / {counts[-1]}"], lines_of(points, counts)))
+            lambda case: points_of(bench, turn, case, implementations, counts, arguments.one_start), cases,
+            arguments.side_by_side)
+    print(table(heads_of(counts), lines_of(points, counts)))
     if arguments.json:
         print(json.dumps({"rows": points, "threads": counts, "machine": machine()}))
     return int(any("error" in point for point in points))

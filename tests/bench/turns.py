@@ -11,8 +11,8 @@ import processors
 
 
 class Start:
-    """A process whose first line of JSON is its figures, and which answers a number of seconds with a list of what
-    each call took in as many."""
+    """A process whose first line of JSON is its figures, and which answers a number of seconds (and of threads) with a
+    list of what each call took in as many."""
 
     def __init__(self, arguments, environment, timeout_s):
         self._errors = tempfile.TemporaryFile("w+")
@@ -42,18 +42,22 @@ class Start:
         self._errors.seek(0)
         return self._errors.read()
 
-    def take_turn(self, seconds):
+    def calls_for(self, seconds, threads=""):
+        """What each call took, or None where there is an error."""
         if "error" in self.figures:
-            return
+            return None
         try:
-            print(seconds, file=self._process.stdin, flush=True)
+            print(seconds, threads, file=self._process.stdin, flush=True)
             calls = self._answer()
         except BrokenPipeError:
             calls = self._ended()
         if isinstance(calls, list):
-            self.figures.setdefault("steady_samples_s", []).extend(calls)
-        else:
-            self.figures |= calls
+            return calls
+        self.figures |= calls
+        return None
+
+    def take_turn(self, seconds):
+        self.figures.setdefault("steady_samples_s", []).extend(self.calls_for(seconds) or ())
 
     def keep_to(self, chosen):
         """Its threads run on these processors alone from now on."""

@@ -175,6 +175,51 @@ void AddPoints(int scale, std::vector<Check>& checks) {
   checks.push_back(std::move(water));
 }
 
+// Matrix products with what follows them. Sums of as many terms as here are off by no more.
+void AddProducts(int scale, std::vector<Check>& checks) {
+  struct Sizes {
+    std::int64_t m, n, k;
+  };
+  std::vector<Sizes> sizes = {{5, 7, 9}, {1, 8, 16}, {16, 1, 8}, {3, 24, 1}, {1, 1, 1}};
+  if (scale > 0) {
+    sizes.insert(sizes.end(), {{128, 768, 768},
+                               {1, 3072, 768},
+                               {17, 2304, 768},
+                               {1024, 1024, 64},
+                               {333, 255, 1000},
+                               {64, 64, 4096},
+                               {8, 50257, 768}});
+  }
+  for (const auto& [m, n, k] : sizes) {
+    const std::string size = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+    for (const char* dtype : {"f32", "bf16", "f16", "f64"}) {
+      for (int with = 0; with < 8; ++with) {
+        if (with > 3 && m * n > 1 << 18) continue;
+        const Linear linear{m, n, k, (with & 1) != 0, (with & 2) != 0, (with & 4) != 0};
+        Check check =
+            Text(std::string("linear ") + dtype + " " + size + " with " + std::to_string(with),
+                 LinearGraph(linear, dtype));
+        check.tolerance = {1e-12, 1e-5, 4e-3, 1e-2};
+        checks.push_back(std::move(check));
+      }
+      for (const bool is_transposed : {false, true}) {
+        const std::int64_t batch = m * n > 1 << 18 ? 1 : 3;
+        Check check = Text(
+            std::string("batched ") + dtype + " " + size + (is_transposed ? " transposed" : ""),
+            BatchedGraph(batch, m, n, k, is_transposed, dtype));
+        check.tolerance = {1e-12, 1e-5, 4e-3, 1e-2};
+        checks.push_back(std::move(check));
+      }
+    }
+  }
+  for (const char* dtype : {"f32", "bf16"}) {
+    Check check = Text(std::string("linear with special values ") + dtype,
+                       LinearGraph({40, 24, 16, true, true, true}, dtype));
+    check.special = true;
+    checks.push_back(std::move(check));
+  }
+}
+
 // Every op and dtype, as tests/conformance/compiler draws them.
 void AddOps(int scale, std::vector<Check>& checks) {
   constexpr DType kAll[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI64,
@@ -240,6 +285,7 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scal
   AddRows(scale, checks);
   AddReductions(scale, checks);
   AddPoints(scale, checks);
+  AddProducts(scale, checks);
   AddOps(scale, checks);
   AddChains(scale, checks);
   CheckCounts counts;

@@ -13,6 +13,7 @@
 #include "tests/device/checks.h"
 #include "tests/device/timings.h"
 #include "tests/unit/compiler/codegen/nvptx/thread_emulation.h"
+#include "tests/unit/runtime/cuda/fake_cublas_lt.h"
 #include "tests/unit/runtime/cuda/fake_driver.h"
 
 namespace stoker::device_test {
@@ -95,6 +96,7 @@ class EmulatedTest : public testing::Test {
  protected:
   EmulatedTest() {
     cuda::Fake().reset();
+    cuda::FakeLt().reset();
     cuda::Fake().set_run(
         [](std::uint64_t kernel, unsigned blocks, const std::uint64_t* parameters) {
           Kernels().Run(kernel, blocks, parameters);
@@ -108,7 +110,7 @@ class EmulatedTest : public testing::Test {
 
 TEST_F(EmulatedTest, Checks_SmallShapes_AgreeWithTheInterpreter) {
   {
-    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA).value();
+    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
     const CheckCounts counts = RunChecks(*device, assemble_, 0, 2, std::chrono::minutes(10));
     for (const std::string& failure : counts.failures) ADD_FAILURE() << failure;
     std::printf("  %d passed, %d failed, %d without a kernel yet; %d cubins\n", counts.passed,
@@ -118,14 +120,16 @@ TEST_F(EmulatedTest, Checks_SmallShapes_AgreeWithTheInterpreter) {
     EXPECT_EQ(counts.not_run, 0);
   }
   EXPECT_EQ(cuda::Fake().live(), 0);
+  EXPECT_EQ(cuda::FakeLt().live(), 0);
 }
 
 TEST_F(EmulatedTest, Timings_OneRow_IsPrinted) {
   {
-    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA).value();
+    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
     EXPECT_EQ(PrintTimings(*device, assemble_, 0), 0);
   }
   EXPECT_EQ(cuda::Fake().live(), 0);
+  EXPECT_EQ(cuda::FakeLt().live(), 0);
 }
 
 }  // namespace

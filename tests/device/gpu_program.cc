@@ -3,6 +3,10 @@
 #include <random>
 #include <utility>
 
+#include "compiler/compile.h"
+#include "compiler/launch_plan_of.h"
+#include "protocol/artifact/sized_plan.h"
+
 namespace stoker::device_test {
 namespace {
 
@@ -55,12 +59,29 @@ Result<GpuProgram::Tensor> GpuProgram::TensorOf(const TensorType& type) const {
   return tensor;
 }
 
-Status GpuProgram::Load(const AssembleFn& assemble) {
-  for (const ScheduledKernel& kernel : pipeline_.kernels.kernels) {
-    STOKER_TRY(const std::string cubin, assemble(kernel, device_.target()));
-    STOKER_TRY(auto loaded, device_.LoadKernel(Sha256Of(cubin), cubin));
+// Whatever has no symbols is decoded, as a client does it.
+Result<Artifact> GpuProgram::MakeArtifact(const AssembleFn& assemble) {
+  Artifact artifact;
+  artifact.target = device_.target();
+  PlannedLaunches planned = PlanLaunches(pipeline_, artifact.target, CompilerEpoch());
+  for (std::size_t i = 0; i < planned.kernels.size(); ++i) {
+    STOKER_TRY(const std::string cubin, assemble(pipeline_.kernels.kernels[i], artifact.target));
+    const Digest blob = Sha256Of(cubin);
+    STOKER_TRY(auto loaded, device_.LoadKernel(blob, cubin));
     kernels_.push_back(std::move(loaded));
+    artifact.kernels.push_back({planned.kernels[i].key, blob, cubin.size()});
   }
+  for (const std::string& constant : pipeline_.program.constants) {
+    artifact.constants.push_back({Sha256Of(constant), constant.size()});
+  }
+  plan_ = planned.plan;
+  artifact.plan = std::move(planned.plan);
+  if (!symbols_.empty()) return artifact;
+  return DecodeArtifact(EncodeArtifact(artifact));
+}
+
+Status GpuProgram::Load(const AssembleFn& assemble) {
+  STOKER_TRY(const Artifact artifact, MakeArtifact(assemble));
   for (const GraphInput& input : pipeline_.graph.inputs()) {
     STOKER_TRY(Tensor tensor, TensorOf(pipeline_.graph.type(input.value)));
     inputs_.push_back(std::move(tensor));
@@ -73,62 +94,25 @@ Status GpuProgram::Load(const AssembleFn& assemble) {
     STOKER_TRY(DeviceMemory memory, device_.AllocateWith(constant));
     constants_.push_back(std::move(memory));
   }
-  const MemoryPlan& plan = pipeline_.memory;
-  STOKER_TRY(const std::int64_t prepared, plan.prepared_bytes.Evaluate(symbols_));
-  STOKER_TRY(const std::int64_t preparing, plan.prepare_arena_bytes.Evaluate(symbols_));
-  STOKER_TRY(const std::int64_t arena, plan.arena_bytes.Evaluate(symbols_));
-  STOKER_TRY(const std::int64_t zeros, plan.arena_zero_bytes.Evaluate(symbols_));
-  STOKER_TRY(prepared_, device_.Allocate(prepared + kSlack));
-  std::vector<SizedLaunch> prepare;
-  std::vector<SizedLaunch> launches;
-  for (std::size_t i = 0; i < pipeline_.program.steps.size(); ++i) {
-    STOKER_TRY(SizedLaunch launch, LaunchOf(i));
-    if (pipeline_.program.steps[i].prepared) {
-      prepare.push_back(std::move(launch));
-    } else {
-      launches.push_back(std::move(launch));
-      steps_.push_back(i);
-    }
-  }
+  STOKER_TRY(const SizedPrepare prepare, SizePrepare(artifact));
+  STOKER_TRY(const SizedPlan plan, SizePlan(artifact, symbols_));
+  STOKER_TRY(prepared_, device_.Allocate(prepare.prepared_bytes + kSlack));
   const AddressLayout layout(inputs_.size(), outputs_.size(), constants_.size());
-  prepare_ = device_.Ready(prepare, {}, {BufferKind::kPrepareArena, preparing + kSlack, 0, 0},
-                           layout, kernels_);
-  launches_ =
-      device_.Ready(launches, {}, {BufferKind::kArena, arena + kSlack, zeros, 1}, layout, kernels_);
+  const std::vector<SizedWork> once(prepare.launches.begin(), prepare.launches.end());
+  STOKER_TRY(prepare_,
+             device_.Ready(once, {},
+                           {BufferKind::kPrepareArena, prepare.prepare_arena_bytes + kSlack, 0, 0},
+                           layout, kernels_));
+  STOKER_TRY(launches_, device_.Ready(plan.launches, {},
+                                      {BufferKind::kArena, plan.arena_bytes + kSlack,
+                                       plan.arena_zero_bytes, 1},
+                                      layout, kernels_));
   addresses_.resize(layout.size());
   addresses_[layout.IndexOf(BufferKind::kPrepared)] = prepared_.data();
   for (std::uint32_t i = 0; i < constants_.size(); ++i) {
     addresses_[layout.IndexOf(BufferKind::kConstant, i)] = constants_[i].data();
   }
   return Ok();
-}
-
-Result<SizedLaunch> GpuProgram::LaunchOf(std::size_t number) const {
-  const Step& step = pipeline_.program.steps[number];
-  SizedLaunch launch;
-  launch.kernel = pipeline_.kernels.kernel_of[number];
-  const auto& schedule = std::get<CudaSchedule>(pipeline_.kernels.kernels[launch.kernel].schedule);
-  STOKER_TRY(launch.tasks, schedule.grid.Evaluate(symbols_));
-  for (const SymDim& dim : schedule.dims) {
-    STOKER_TRY(const std::int64_t value, dim.Evaluate(symbols_));
-    launch.dims.push_back(value);
-  }
-  for (std::size_t k = 0; k < step.buffers.size(); ++k) {
-    const Storage& storage = pipeline_.program.storages[step.buffers[k]];
-    SizedBuffer buffer;
-    buffer.kind = storage.kind;
-    buffer.index = storage.index;
-    SymDim offset = step.offsets.empty() ? SymDim() : step.offsets[k];
-    offset = offset * SymDim(SizeInBytes(storage.dtype));
-    const bool is_arena = storage.kind == BufferKind::kArena ||
-                          storage.kind == BufferKind::kPrepared ||
-                          storage.kind == BufferKind::kPrepareArena;
-    if (is_arena) offset = offset + pipeline_.memory.offsets[step.buffers[k]];
-    STOKER_TRY(buffer.offset, offset.Evaluate(symbols_));
-    STOKER_TRY(buffer.size, storage.bytes.Evaluate(symbols_));
-    launch.buffers.push_back(buffer);
-  }
-  return launch;
 }
 
 Status GpuProgram::Place(cuda::Queue& queue, int skew) {
@@ -194,10 +178,13 @@ Result<std::vector<LaunchTime>> GpuProgram::Profile(cuda::Queue& queue) {
   STOKER_RETURN_IF_ERROR(queue.Run(*launches_, addresses_, nullptr, &seconds));
   std::vector<LaunchTime> times;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
-    const std::size_t step = steps_[i];
-    const ScheduledKernel& kernel = pipeline_.kernels.kernels[pipeline_.kernels.kernel_of[step]];
-    times.push_back({pipeline_.program.steps[step].label,
-                     OneLine(std::get<CudaSchedule>(kernel.schedule)), seconds[i]});
+    if (const auto* call = std::get_if<LibraryCall>(&plan_.steps[i])) {
+      times.push_back({call->label, "cublasLt", seconds[i]});
+      continue;
+    }
+    const auto& launch = std::get<Launch>(plan_.steps[i]);
+    const ScheduledKernel& kernel = pipeline_.kernels.kernels[launch.kernel];
+    times.push_back({launch.label, OneLine(std::get<CudaSchedule>(kernel.schedule)), seconds[i]});
   }
   return times;
 }
@@ -217,6 +204,10 @@ Result<std::vector<InterpreterTensor>> GpuProgram::Outputs(cuda::Queue& queue) c
 
 std::string GpuProgram::Schedules() const {
   std::string text;
+  for (const PlanStep& step : plan_.steps) {
+    const auto* call = std::get_if<LibraryCall>(&step);
+    if (call != nullptr) text += (text.empty() ? "" : " | ") + call->label;
+  }
   for (const ScheduledKernel& kernel : pipeline_.kernels.kernels) {
     text += (text.empty() ? "" : " | ") + OneLine(std::get<CudaSchedule>(kernel.schedule));
   }

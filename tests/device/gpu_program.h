@@ -1,4 +1,4 @@
-// GpuProgram: a graph compiled for a GPU and loaded there, without an artifact between.
+// GpuProgram: a graph compiled for a GPU and loaded there.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 
 #include "compiler/kernel/scheduled_kernel.h"
 #include "compiler/pipeline.h"
+#include "protocol/artifact/artifact.h"
 #include "protocol/graph/interpreter.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/queue.h"
@@ -64,8 +65,8 @@ class GpuProgram {
   };
 
   Result<Tensor> TensorOf(const TensorType& type) const;
+  Result<Artifact> MakeArtifact(const AssembleFn& assemble);
   Status Load(const AssembleFn& assemble);
-  Result<SizedLaunch> LaunchOf(std::size_t step) const;
 
   PipelineResult pipeline_;
   cuda::Device& device_;
@@ -77,7 +78,7 @@ class GpuProgram {
   DeviceMemory prepared_;
   std::unique_ptr<const LaunchList> prepare_;
   std::unique_ptr<const LaunchList> launches_;
-  std::vector<std::size_t> steps_;  // Of the launches.
+  LaunchPlan plan_;
   std::vector<std::byte*> addresses_;
 };
 

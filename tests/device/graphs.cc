@@ -140,6 +140,58 @@ std::string ReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::str
          first + "," + last + "]\n  return %y\n}\n";
 }
 
+std::string LinearGraph(const Linear& linear, std::string_view dtype) {
+  const auto type = [&](std::initializer_list<std::int64_t> sizes) {
+    std::string text;
+    for (const std::int64_t size : sizes) {
+      text += (text.empty() ? "" : ",") + std::to_string(size);
+    }
+    return std::string(dtype) + "[" + text + "]";
+  };
+  const std::string result = type({linear.m, linear.n});
+  std::string inputs =
+      "%x: " + type({linear.m, linear.k}) + ", %w: parameter " + type({linear.n, linear.k});
+  std::string body = "  %wt = transpose(%w) {dims=[1,0]} : " + type({linear.k, linear.n}) +
+                     "\n  %n0 = dot_general(%x, %wt) {lhs_batch=[], lhs_contract=[1], "
+                     "rhs_batch=[], rhs_contract=[0]} : " +
+                     result + "\n";
+  int last = 0;
+  const auto add = [&](const std::string& what) {
+    const std::string before = "%n" + std::to_string(last++);
+    body += "  %n" + std::to_string(last) + " = " + what + "(" + before + ", ";
+  };
+  if (linear.has_bias) {
+    inputs += ", %b: parameter " + type({linear.n});
+    body += "  %bb = broadcast_in_dim(%b) {dims=[1]} : " + result + "\n";
+    add("add");
+    body += "%bb) : " + result + "\n";
+  }
+  if (linear.has_residual) {
+    inputs += ", %r: " + result;
+    add("add");
+    body += "%r) : " + result + "\n";
+  }
+  if (linear.has_relu) {
+    body += "  %zero = constant() value(0) : " + result + "\n";
+    add("maximum");
+    body += "%zero) : " + result + "\n";
+  }
+  return "graph @g(" + inputs + ") {\n" + body + "  return %n" + std::to_string(last) + "\n}\n";
+}
+
+std::string BatchedGraph(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                         bool is_transposed, std::string_view dtype) {
+  const auto type = [&](std::int64_t rows, std::int64_t columns) {
+    return std::string(dtype) + "[" + std::to_string(batch) + "," + std::to_string(rows) + "," +
+           std::to_string(columns) + "]";
+  };
+  const std::string contract = is_transposed ? "2" : "1";
+  return "graph @g(%x: " + type(m, k) + ", %y: " + (is_transposed ? type(n, k) : type(k, n)) +
+         ") {\n  %z = dot_general(%x, %y) {lhs_batch=[0], lhs_contract=[2], rhs_batch=[0], "
+         "rhs_contract=[" +
+         contract + "]} : " + type(m, n) + "\n  return %z\n}\n";
+}
+
 std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype) {
   const std::string last = std::to_string(c);
   const std::string first = std::to_string(a);

@@ -15,6 +15,20 @@ std::string GeluLayerNormSoftmaxGraph(std::int64_t rows, std::int64_t columns);
 // A reduction of kind `kind` over dim 1 of [a, b, c].
 std::string ReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype,
                         std::string_view kind);
+// What a linear layer and what follows it are made of: x of [m, k] times the weight [n, k],
+// transposed.
+struct Linear {
+  std::int64_t m = 1;
+  std::int64_t n = 1;
+  std::int64_t k = 1;
+  bool has_bias = false;
+  bool has_residual = false;
+  bool has_relu = false;
+};
+std::string LinearGraph(const Linear& linear, std::string_view dtype);
+// [batch, m, k] times [batch, k, n], or its transpose's transpose.
+std::string BatchedGraph(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                         bool is_transposed, std::string_view dtype);
 std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype);
 std::string TotalGraph(std::int64_t elements, std::string_view dtype);
 std::string UnaryGraph(std::string_view op, std::int64_t elements, std::string_view dtype);

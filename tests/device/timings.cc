@@ -42,6 +42,50 @@ std::vector<Row> Rows(int scale) {
   };
 }
 
+// A matrix product, and what limits it on one Hopper GPU: of bf16 on tensor cores, of f32 on the
+// others, of f64 on tensor cores again.
+struct ProductRow {
+  std::string name;
+  std::string text;
+  double flops = 0;
+  double peak = 0;  // Flops a second.
+};
+
+constexpr double kPeakBF16 = 790e12;
+constexpr double kPeakF32 = 60e12;
+constexpr double kPeakF64 = 60e12;
+
+std::vector<ProductRow> ProductRows(int scale) {
+  std::vector<ProductRow> rows;
+  const auto add = [&](const std::string& what, const Linear& linear, const char* dtype,
+                       double peak) {
+    const double flops = 2.0 * static_cast<double>(linear.m) * static_cast<double>(linear.n) *
+                         static_cast<double>(linear.k);
+    rows.push_back({what + " " + dtype + " " + std::to_string(linear.m) + "x" +
+                        std::to_string(linear.n) + "x" + std::to_string(linear.k),
+                    LinearGraph(linear, dtype), flops, peak});
+  };
+  if (scale == 0) {
+    add("square", {4, 8, 8}, "bf16", kPeakBF16);
+    return rows;
+  }
+  for (const std::int64_t n : {1024, 4096, 8192}) {
+    add("square", {n, n, n}, "bf16", kPeakBF16);
+  }
+  add("square", {4096, 4096, 4096}, "f16", kPeakBF16);
+  add("square", {4096, 4096, 4096}, "f32", kPeakF32);
+  add("square", {4096, 4096, 4096}, "f64", kPeakF64);
+  for (const std::int64_t tokens : {1, 128, 1024}) {
+    const std::string of = tokens == 1024 ? "bert b8" : "gpt2";
+    add(of + " qkv", {tokens, 2304, 768, true}, "bf16", kPeakBF16);
+    add(of + " proj", {tokens, 768, 768, true, true}, "bf16", kPeakBF16);
+    add(of + " up", {tokens, 3072, 768, true, false, true}, "bf16", kPeakBF16);
+    add(of + " down", {tokens, 768, 3072, true, true}, "bf16", kPeakBF16);
+  }
+  add("gpt2 head", {128, 50257, 768}, "bf16", kPeakBF16);
+  return rows;
+}
+
 double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];
@@ -123,6 +167,23 @@ Status TimeRow(const Row& row, cuda::Device& device, cuda::Queue& queue, const A
   return Ok();
 }
 
+Status TimeProduct(const ProductRow& row, cuda::Device& device, cuda::Queue& queue,
+                   const AssembleFn& assemble, double rate) {
+  STOKER_TRY(const Graph graph, ParseGraph(row.text));
+  STOKER_TRY(const auto program, GpuProgram::Make(graph, device, assemble));
+  STOKER_RETURN_IF_ERROR(program->Place(queue, 0));
+  STOKER_RETURN_IF_ERROR(program->SetNoise(queue, 1));
+  STOKER_TRY(const double seconds, SecondsOf(queue, [&] { return program->Run(queue); }));
+  STOKER_TRY(const double host, HostSecondsOf(queue, *program));
+  const double floor = static_cast<double>(program->bytes()) / rate;
+  std::printf(
+      "%-38s %9.4f ms %8.1f TFLOP/s  %5.1f%% of peak, %5.1f%% of a copy  %s  %.2f us host\n",
+      row.name.c_str(), seconds * 1e3, row.flops / seconds * 1e-12,
+      row.flops / row.peak / seconds * 100, floor / seconds * 100, program->Schedules().c_str(),
+      host * 1e6);
+  return Ok();
+}
+
 }  // namespace
 
 int PrintTimings(cuda::Device& device, const AssembleFn& assemble, int scale) {
@@ -138,6 +199,14 @@ int PrintTimings(cuda::Device& device, const AssembleFn& assemble, int scale) {
   }
   std::printf("a copy reads and writes %.0f GB/s\n", *rate * 1e-9);
   int failed = 0;
+  for (const ProductRow& row : ProductRows(scale)) {
+    const Status status = TimeProduct(row, device, **queue, assemble, *rate);
+    if (!status.ok()) {
+      std::printf("%-38s %s\n", row.name.c_str(), status.error().message.c_str());
+      ++failed;
+    }
+    std::fflush(stdout);
+  }
   for (const Row& row : Rows(scale)) {
     const Status status = TimeRow(row, device, **queue, assemble, *rate);
     if (!status.ok()) {

@@ -153,6 +153,52 @@ def run_lying():
             check("another dtype than was traced", function(X), ((X + 1).double() * 2).sum(0))
 
 
+def run_nested():
+    """An operator that calls what it is called from: with other weights, with weights that it has changed, from another
+    thread, and while a profile is taken."""
+    library = torch.library.Library("host_calls", "FRAGMENT")
+    library.define("inner(Tensor x) -> Tensor")
+    calls = []
+    library.impl("inner", lambda x: calls.pop()(x) if calls else x * 2, "CPU")
+    library.impl("inner", torch.empty_like, "Meta")
+    models = [Network(torch.ops.host_calls.inner).eval() for _ in range(3)]
+    for model in models[1:]:
+        model.first.weight.data.mul_(2)
+    functions = list(map(compiled, models))
+
+    def expect(what, inner, expected_inner):
+        calls[:] = expected_inner
+        expected = models[0](X)
+        calls[:] = inner
+        check(what, functions[0](X), expected)
+
+    def changed(x):
+        models[0].first.weight.mul_(0.5)
+        return functions[0](x)
+
+    def from_a_thread(x):
+        results = []
+
+        def call():
+            with torch.no_grad():
+                results.append(functions[1](x))
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+        return results[0]
+
+    with torch.no_grad():
+        expect("plain", [], [])
+        expect("other weights inside", functions[1:], models[1:])
+        expect("from another thread", [from_a_thread], [models[1]])
+        with stoker.profile():
+            expect("in a profile", functions[1:], models[1:])
+        calls[:] = [changed]
+        functions[0](X)
+        expect("after weights changed inside", [], [])
+
+
 def run_nonsense():
     """As from an artifact that names what this PyTorch does not have."""
     from stoker.lowering import hosting

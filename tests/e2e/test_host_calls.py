@@ -52,6 +52,11 @@ def test_operator_that_gives_another_dtype_than_was_traced_hands_the_graph_to_ea
         assert any("as when it was traced" in message for message in result["warnings"]), result
 
 
+def test_operator_may_call_what_it_is_called_from(site):
+    result = run(site, "nested")
+    assert result["segments"] == 1 and "graphs_eager" not in result["counters"], result["warnings"]
+
+
 def test_artifact_that_names_no_operator_is_refused_and_runs_in_eager(site):
     result = run(site, "nonsense")
     assert any("'aten.no_such_operator.default' is no operator of this PyTorch" in message

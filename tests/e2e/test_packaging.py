@@ -1,5 +1,6 @@
 """What docker/ gives to run the daemon with: health, the service manager, packages, dashboards, images."""
 
+import contextlib
 import http.server
 import json
 import os
@@ -201,9 +202,16 @@ def test_dashboard_and_alerts_ask_for_metrics_that_are_served(tmp_path):
     assert {(title, name) for title, name in asked if name not in served} == set()
 
 
+def composed(over=None):
+    """The daemon's service in compose.yaml, or in what stands over it."""
+    name = f"compose.{over}.yaml" if over else "compose.yaml"
+    return yaml.safe_load((DOCKER / name).read_text())["services"]["stokerd"]
+
+
 def containers():
-    compose = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]["stokerd"]
+    compose = composed()
     yield "compose", compose["command"], compose["environment"]
+    yield "compose.tls", composed("tls")["command"], compose["environment"]
     for document in yaml.safe_load_all((DOCKER / "kubernetes" / "stokerd.yaml").read_text()):
         if document["kind"] == "StatefulSet":
             [container] = document["spec"]["template"]["spec"]["containers"]
@@ -222,16 +230,29 @@ def test_containers_start_the_daemon_with_options_that_it_has(tmp_path):
                         env={"STOKER_CACHE_DIR": str(tmp_path), **variables})
         assert done.returncode == 0, f"{name}: {done.stderr}"
         checked += 1
-    assert checked == 2
+    assert checked == 3
+
+
+def test_compose_builds_targets_that_there_are():
+    stages = re.findall(r"^FROM \S+ AS (\S+)$", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
+    assert composed()["build"]["target"] in stages
+    assert composed("cuda")["build"]["target"] in stages
+    assert composed("cuda")["image"] != composed()["image"]
+
+
+def test_compose_for_other_hosts_keeps_the_address_that_prometheus_reads():
+    scraped, = re.findall(r'targets: \["(\S+)"\]', (DOCKER / "prometheus" / "prometheus.yml").read_text())
+    assert f"--listen=http://{scraped}" in composed("tls")["command"]
+    assert f"http://{scraped}" in composed()["command"]
 
 
 # ---- The image ---------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(images.missing() is not None, reason=f"{images.missing()} is missing")
-def test_the_image_builds_serves_and_compiles(site, tmp_path):
-    images.make_image(BUILD, "stokerd-test", tmp_path)
-    container = images.Container("stokerd-test")
+@contextlib.contextmanager
+def served(site, tmp_path, tag):
+    """A container of the image, which jobs of `site` use meanwhile."""
+    container = images.Container(tag)
     run_folder = tmp_path / "run"
     run_folder.mkdir(mode=0o777)
     run_folder.chmod(0o777)
@@ -245,12 +266,29 @@ def test_the_image_builds_serves_and_compiles(site, tmp_path):
         wait_for(lambda: process.poll() is not None or healthcheck(site, **url).returncode == 0)
         assert process.poll() is None, process.stderr.read()
         site.env.update(url)
-        result = site.finish(start(site, (32, 48, 8, 4)))
-        assert result["error"] <= 1e-5
-        stats = json.loads(run_tool(STOKER, "stats", "--json", env=site.env).stdout)
-        assert stats["compiles"] == 1
+        yield container
     finally:
         run_tool(STOKER, "stop", env={**site.env, "STOKER_DAEMON_USER": str(images.USER)})
         process.kill()
         process.wait()
         container.close()
+
+
+@pytest.mark.skipif(images.missing() is not None, reason=f"{images.missing()} is missing")
+def test_the_image_builds_serves_and_compiles(site, tmp_path):
+    images.make_image(BUILD, "stokerd-test", tmp_path)
+    with served(site, tmp_path, "stokerd-test") as container:
+        for which in "--user", "--group":  # As docker/ says whose a key may be.
+            assert run_tool(*container.command("id", which)).stdout.strip() == str(images.USER)
+        result = site.finish(start(site, (32, 48, 8, 4)))
+        assert result["error"] <= 1e-5
+        assert site.stats()["compiles"] == 1
+
+
+def test_the_image_for_gpus_has_the_nvjitlink_of_the_newest_pytorch():
+    """Another version makes kernels that have other keys."""
+    pins = {
+        re.search(r"^nvidia-nvjitlink==(\S+)", path.read_text(), re.MULTILINE)[1]
+        for path in (DOCKER / "requirements-cuda.txt",
+                     max((DOCKER / "torch").glob("*.txt"), key=lambda path: [*map(int, path.stem.split("."))]))}
+    assert len(pins) == 1

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from e2e.processes import BUILD, WAIT_S, run
+from e2e.processes import BUILD, ROOT, WAIT_S, run
 
 STOKER = str(BUILD / "bin" / "stoker")
 SMALL = (32, 48, 8, 4)
@@ -77,3 +77,28 @@ def test_watch_prints_again_until_it_is_stopped(site):
             break
     watching.terminate()
     assert rates == 2 and watching.wait() != 0
+
+
+# Objects in /status whose keys are names and not fields.
+NAMED = {"reasons", "miss_reasons", "local_reasons", "failed_reasons", "compile_failure_classes", "fallback_ops",
+         "client", "by_kind", "namespaces", "kinds"}
+
+
+def fields_of(value, named=False):
+    if isinstance(value, list):
+        for each in value:
+            yield from fields_of(each)
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            if not named:
+                yield key
+            yield from fields_of(below, not named and key in NAMED)
+
+
+def test_every_field_of_the_status_is_documented(site):
+    run(site, SMALL, STOKER_JOB="train/7")
+    text = (ROOT / "daemon" / "STATUS.md").read_text()
+    documented = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]+)`", text))))
+    fields = set(fields_of(site.status()))
+    assert len(fields) > 80
+    assert fields - documented == set()

@@ -40,7 +40,7 @@ Artifact Sample() {
   LaunchPlan& plan = artifact.plan;
   plan.inputs = {*TensorType::Parse("f32[s0,8]"), *TensorType::Parse("f32[8,8]")};
   plan.input_roles = {InputRole::kActivation, InputRole::kParameter};
-  plan.outputs = {{.type = *TensorType::Parse("f32[s0,8]")},
+  plan.outputs = {{.type = *TensorType::Parse("f32[s0,8]"), .updates_input = 0},
                   {.type = plan.inputs[1], .same_as_input = 1}};
   plan.arena_bytes = *SymDim::Parse("64*s0");
   plan.prepared_bytes = SymDim(256);
@@ -64,19 +64,49 @@ Artifact Sample() {
   host.target = "aten.sort.values";
   host.operands = {{plan.inputs[0], {BufferKind::kArena, 0, SymDim(0), bytes}}};
   host.results = {{plan.inputs[0], {BufferKind::kArena, 0, bytes, bytes}}};
-  plan.steps = {run, host};
+  Launch last = run;
+  last.buffers.erase(last.buffers.begin());
+  run.buffers.pop_back();
+  plan.steps = {run, host, last};
   return artifact;
+}
+
+// y = relu(x w + y + c) by a library of a GPU.
+Artifact LibrarySample() {
+  Artifact artifact = Sample();
+  artifact.target = *Target::Parse("cuda/sm_90a");
+  const SymDim s0 = *SymDim::Parse("s0");
+  const SymDim bytes = *SymDim::Parse("32*s0");
+  LibraryCall call;
+  Matmul& matmul = call.matmul;
+  matmul.batch = 1;
+  matmul.m = s0;
+  matmul.n = 8;
+  matmul.k = 8;
+  matmul.activation = MatmulActivation::kRelu;
+  matmul.a = {{BufferKind::kInput, 0, SymDim(0), bytes}, 0, 8, 0};
+  matmul.b = {{BufferKind::kInput, 1, SymDim(0), SymDim(256)}, 0, 8, 0};
+  matmul.b_by_columns = true;
+  matmul.d = {{BufferKind::kOutput, 0, SymDim(0), bytes}, 0, 8, 0};
+  matmul.beta = 1;
+  matmul.c = matmul.d;
+  matmul.bias = {{BufferKind::kConstant, 0, SymDim(0), SymDim(64)}, 8};
+  matmul.workspace = {BufferKind::kArena, 0, SymDim(0), bytes};
+  call.label = "matmul";
+  artifact.plan.steps = {call};
+  return artifact;
+}
+
+std::string BodyOf(const Artifact& artifact) {
+  const std::string encoded = EncodeArtifact(artifact);
+  std::string body = encoded.substr(0, encoded.size() - kTrailerBytes);
+  STOKER_CHECK(DecodeArtifact(Sealed(body)).ok());
+  return body;
 }
 
 }  // namespace
 
-std::vector<std::string> Seeds() {
-  const std::string encoded = EncodeArtifact(Sample());
-  const std::string body = encoded.substr(0, encoded.size() - kTrailerBytes);
-  const Result<Artifact> artifact = DecodeArtifact(Sealed(body));
-  STOKER_CHECK(artifact.ok());
-  return {body};
-}
+std::vector<std::string> Seeds() { return {BodyOf(Sample()), BodyOf(LibrarySample())}; }
 
 void TryInput(std::string_view bytes) {
   (void)SignaturesOf(bytes);

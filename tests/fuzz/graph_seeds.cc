@@ -30,6 +30,12 @@ std::vector<std::string> GraphTexts() {
   return %5
 }
 )",
+      R"(graph @update(%0: f32[s0,4], %1: f32[4], %2: f32[s0,4]) {
+  %3 = add(%0, %2) : f32[s0,4]
+  %4 = negate(%1) : f32[4]
+  return %3 updates %2, %4 updates %1, %3
+}
+)",
   };
 }
 

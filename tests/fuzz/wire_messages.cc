@@ -107,7 +107,7 @@ std::vector<std::string> Seeds() {
       wire::EncodeExplainReply({{{"target", "a", "b"}}}),
       wire::EncodeWorkerRequest({SampleCall(), {"llvm"}, "id"}),
       wire::EncodeWorkerEvent(wire::KernelQuery{{digest}}),
-      wire::EncodeWorkerEvent(wire::WorkerReady{{"seccomp"}}),
+      wire::EncodeWorkerEvent(wire::WorkerReady{{"seccomp"}, {"cpu"}}),
       wire::EncodeWorkerKernelReply({{{digest, digest, 4096}}}),
       wire::EncodeUpkeepEvent(wire::UpkeepReport{{{"blobs", 3}}}),
       wire::EncodeGcRequest({4096, 3600.0}),

@@ -374,8 +374,11 @@ STOKER_API void stoker_executable_set_host(stoker_executable* executable, stoker
 /* Runs on the calling thread and the pool, or on the device of `stream`. `inputs` are all inputs of
  * the graph in order (row-major contiguous; parameters may be NULL: the bound ones are used),
  * `dims` the values of the graph's symbols in order, `outputs` row-major buffers; NULL for an
- * output that is an input as it stands ("same_as_input" in the description) leaves it out.
- * Concurrent calls on one executable are fine. One that is verified waits. */
+ * output that is an input as it stands ("same_as_input" in the description) leaves it out. What is
+ * given for an output that updates an input ("updates_input") is not looked at: the output is made
+ * in the memory of that input, which must be writable and overlap with no other; a run that fails
+ * has not changed it. Concurrent calls on one executable are fine, unless they update the same
+ * memory. One that is verified waits. */
 STOKER_API stoker_status* stoker_executable_run(stoker_executable* executable,
                                                 const void* const* inputs, size_t num_inputs,
                                                 const int64_t* dims, size_t num_dims,

@@ -1,6 +1,6 @@
 """The torch.compile backend: capture, lower, compile; eager PyTorch wherever that does not work."""
 
-from .base import tally
+from .base import modes, tally
 from .base.log import warn_once
 from .captures import attach
 from .captures.audit import beside
@@ -8,10 +8,6 @@ from .libstoker.client import connect_ahead
 from .pytorch import aot, facts, state
 from .pytorch.names import SIZES
 from .runtime import programs, sizes
-
-# Of torch.compile. On processors they all ask for what Stoker does anyway.
-_MODES = frozenset((
-    None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"))
 
 
 def stoker(gm, example_inputs, *, mode=None, options=None):
@@ -23,7 +19,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     from .captures.record import recording
     from .lowering import compiling, record_only, symbols
 
-    chosen = compiling.Options(state.numerics(), _verifies(mode, options or {}))
+    chosen = compiling.Options(state.numerics(), _verifies(mode, options or {}), modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()
 
@@ -80,7 +76,7 @@ def _verifies(mode, options):
     if not isinstance(options, dict):
         warn_once(("options", repr(options)), "options %r are no dictionary and are ignored.", options)
         options = {}
-    if mode not in _MODES:
+    if mode not in modes.KNOWN:
         warn_once(("mode", mode), "mode '%s' is unknown and ignored.", mode)
     for name in sorted(set(options) - {"verify"}):
         warn_once(("option", name), "option '%s' is unknown and ignored.", name)

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <utility>
+#include <string>
+#include <vector>
+
+#include "protocol/base/nvidia_libraries.h"
 
 namespace stoker::codegen {
 namespace {
@@ -51,9 +53,16 @@ bool FindAll(void* library, NvJitLink& api) {
          Find(library, "nvJitLinkVersion", api.version);
 }
 
+// The one that is named, and no other then.
+std::vector<std::string> Libraries() {
+  const char* const named = std::getenv("STOKER_NVJITLINK");
+  if (named != nullptr && *named != '\0') return {named};
+  return NvidiaLibraryPaths(NvidiaFolders::OfProcess(), kNames);
+}
+
 Result<NvJitLink> Load() {
   std::string problems;
-  for (const std::string& path : NvJitLinkLibraries(NvJitLinkFolders::OfProcess())) {
+  for (const std::string& path : Libraries()) {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // As long as the process.
     NvJitLink api;
     if (library != nullptr && FindAll(library, api)) return api;
@@ -62,8 +71,7 @@ Result<NvJitLink> Load() {
   }
   return FailedPrecondition(
       "Kernels for CUDA need nvJitLink 12.3 or newer, which the host that compiles does not have. "
-      "It "
-      "comes with the CUDA toolkit (CUDA_HOME) and with the packages of PyTorch (VIRTUAL_ENV); "
+      "It comes with the CUDA toolkit (CUDA_HOME) and with the packages of PyTorch (VIRTUAL_ENV); "
       "STOKER_NVJITLINK names the library itself. Tried:" +
       problems);
 }
@@ -116,58 +124,7 @@ class Link {
   Handle handle_ = nullptr;
 };
 
-// Folders under `environment` that wheels of NVIDIA fill, sorted.
-std::vector<std::filesystem::path> WheelFolders(const std::filesystem::path& environment) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> found;
-  std::error_code none;
-  for (const auto& python : fs::directory_iterator(environment / "lib", none)) {
-    if (!python.path().filename().string().starts_with("python")) continue;
-    const fs::path packages = python.path() / "site-packages" / "nvidia";
-    for (const auto& package : fs::directory_iterator(packages, none)) {
-      found.push_back(package.path() / "lib");
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 }  // namespace
-
-NvJitLinkFolders NvJitLinkFolders::OfProcess() {
-  NvJitLinkFolders folders;
-  if (const char* const file = std::getenv("STOKER_NVJITLINK")) folders.file = file;
-  const auto add = [](std::vector<std::string>& to, const char* variable) {
-    const char* const value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') to.emplace_back(value);
-  };
-  add(folders.toolkits, "CUDA_HOME");
-  folders.toolkits.emplace_back("/usr/local/cuda");
-  add(folders.environments, "VIRTUAL_ENV");
-  add(folders.environments, "STOKER_VENV");
-  return folders;
-}
-
-std::vector<std::string> NvJitLinkLibraries(const NvJitLinkFolders& folders) {
-  namespace fs = std::filesystem;
-  if (!folders.file.empty()) return {folders.file};
-  std::vector<fs::path> places;
-  for (const std::string& environment : folders.environments) {
-    for (fs::path& place : WheelFolders(environment)) places.push_back(std::move(place));
-  }
-  for (const fs::path toolkit : folders.toolkits) {
-    places.push_back(toolkit / "lib64");
-    places.push_back(toolkit / "lib");
-  }
-  std::vector<std::string> libraries(std::begin(kNames), std::end(kNames));
-  std::error_code none;
-  for (const fs::path& place : places) {
-    for (const char* name : kNames) {
-      if (fs::exists(place / name, none)) libraries.push_back((place / name).string());
-    }
-  }
-  return libraries;
-}
 
 Result<std::string> AssemblePtx(const std::string& ptx, const std::string& arch) {
   if (!Api().ok()) return Api().error();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "protocol/base/result.h"
 
@@ -15,19 +14,5 @@ Result<std::string> AssemblePtx(const std::string& ptx, const std::string& arch)
 
 // "13.0". As above where there is none, and where it is too old to tell: CUDA 12.3 is the first.
 Result<std::string> NvJitLinkVersion();
-
-// Where nvJitLink is sought.
-struct NvJitLinkFolders {
-  std::string file;                       // The library itself: nothing else is tried then.
-  std::vector<std::string> toolkits;      // Of CUDA.
-  std::vector<std::string> environments;  // Of Python: wheels of NVIDIA bring it.
-
-  // What $STOKER_NVJITLINK, $CUDA_HOME, $VIRTUAL_ENV and $STOKER_VENV name, and /usr/local/cuda.
-  static NvJitLinkFolders OfProcess();
-};
-
-// What dlopen is asked for, in order: whatever the loader finds first, then the files that are
-// there.
-std::vector<std::string> NvJitLinkLibraries(const NvJitLinkFolders& folders);
 
 }  // namespace stoker::codegen

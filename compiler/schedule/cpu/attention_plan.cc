@@ -83,9 +83,9 @@ AttentionSchedule ScheduleAttention(const AttentionFunc& func, MicroKernel kerne
   if (kernel == MicroKernel::kAmx) {
     schedule.tile_rows = RoundUp(schedule.tile_rows, AmxTile::kRows);
   }
-  schedule.queries_per_task = RoundUp(per_task, schedule.tile_rows);
   const bool single =
       func.keys.IsConstant() && func.keys.constant() <= machine.caches.max_single_key_block;
+  schedule.queries_per_task = single ? schedule.tile_rows : RoundUp(per_task, schedule.tile_rows);
   const Forms forms = FormsOf(func, kernel, machine);
   schedule.key_block = single ? RoundUp(std::max<std::int64_t>(1, func.keys.constant()),
                                         std::max(forms.nr, forms.granule))

@@ -3,8 +3,8 @@
 //
 // A task is a block of queries of one (batch, head). Keys come in blocks; of each, K (transposed)
 // and V are copied into panels like those of a contraction's packed B, in the element type of the
-// multiplication. With a single block of keys, tasks of one head that a thread runs in turn share
-// the copy.
+// multiplication. With a single block of keys, tasks of one head that a thread runs share the copy:
+// each has no more queries than a register tile, so that many threads have equal shares.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compiler/ir/text.h"
 #include "compiler/schedule/cpu/launch/sizes.h"
 
 namespace stoker::cpu {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::int64_t kLaneBlock = 64;  // Outer points of a task that scans many at once.
 constexpr int kScanUnroll = 4;           // Vectors of them: of f64, half a line each.
 constexpr int kScatterUnroll = 2;
+constexpr std::int64_t kScatterBlock = 128;  // Lanes of a task, which reads all indices.
 constexpr std::int64_t kMaxSortExtent = INT64_C(1) << 31;
 
 bool Uses(const Access& access, int dim) {
@@ -25,6 +27,14 @@ bool LastDimIsWindow(const ScatterFunc& func) {
   const bool indexed = std::any_of(func.indices.begin(), func.indices.end(),
                                    [&](const Access& index) { return Uses(index, last); });
   return !indexed && func.output.index.CoefficientOf(last) == SymDim(1);
+}
+
+// Two updates that differ in their place along the dim go to two elements, whatever the indices
+// are.
+bool IsApart(const ScatterFunc& func, int dim) {
+  return func.output.index.CoefficientOf(dim) != SymDim(0) &&
+         std::ranges::find(func.window_dims, dim) == func.window_dims.end() &&
+         std::ranges::none_of(func.indices, [&](const Access& index) { return Uses(index, dim); });
 }
 
 // Neighbours along the last outer dim lie together.
@@ -105,15 +115,37 @@ LaunchShape LaunchShapeOf(const SortFunc& func, const SortSchedule& schedule,
 
 ScatterSchedule ScheduleScatter(const ScatterFunc& func, const CpuMachine& machine) {
   ScatterSchedule schedule;
+  const int last = static_cast<int>(func.dims.size()) - 1;
+  for (int dim = 0; dim < last; ++dim) {
+    if (IsApart(func, dim)) schedule.outer.push_back(dim);
+  }
   if (!LastDimIsWindow(func)) return schedule;
   schedule.width = machine.Lanes(func.dtype);
   schedule.unroll = kScatterUnroll;
+  if (IsApart(func, last)) schedule.lane_block = kScatterBlock;
   return schedule;
 }
 
-LaunchShape LaunchShapeOf(const ScatterFunc& func, const ScatterSchedule&, const CpuMachine&) {
+LaunchShape LaunchShapeOf(const ScatterFunc& func, const ScatterSchedule& schedule,
+                          const CpuMachine& machine) {
   LaunchShape launch;
-  launch.tasks = 1;  // Two updates may go to one place.
+  launch.tasks = 1;
+  double task_ns = schedule.width > 1 ? 1 : 2;  // Of one update, or of a vector of them.
+  const int last = static_cast<int>(func.dims.size()) - 1;
+  for (int dim = 0; dim <= last; ++dim) {
+    const SymDim& extent = func.dims[static_cast<std::size_t>(dim)];
+    const bool is_cut = dim == last && schedule.lane_block != 0;
+    if (is_cut) launch.tasks = launch.tasks * SymDim::CeilDiv(extent, schedule.lane_block);
+    if (std::ranges::find(schedule.outer, dim) != schedule.outer.end()) {
+      launch.tasks = launch.tasks * extent;
+    } else if (dim == last && schedule.width > 1) {
+      const std::int64_t most = is_cut ? schedule.lane_block : Typical(extent);
+      task_ns *= static_cast<double>(DivUp(std::min(most, Typical(extent)), schedule.width));
+    } else {
+      task_ns *= static_cast<double>(Typical(extent));
+    }
+  }
+  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(task_ns);
   DimTable dims;
   dims.Add(func);
   launch.dims = std::move(dims).Take();
@@ -136,8 +168,11 @@ std::string ToString(const SortSchedule& schedule) {
 }
 
 std::string ToString(const ScatterSchedule& schedule) {
-  return "schedule scatter {\n  " + std::to_string(schedule.unroll) + " x " +
-         std::to_string(schedule.width) + " lanes\n}\n";
+  std::string text = "schedule scatter {\n  " + std::to_string(schedule.unroll) + " x " +
+                     std::to_string(schedule.width) + " lanes";
+  if (schedule.lane_block != 0) text += ", " + std::to_string(schedule.lane_block) + " a task";
+  if (!schedule.outer.empty()) text += ", a task for each point of " + ListText(schedule.outer);
+  return text + "\n}\n";
 }
 
 }  // namespace stoker::cpu

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/ordered_func.h"
 #include "compiler/machine/cpu_machine.h"
@@ -28,9 +29,13 @@ struct SortSchedule {
   bool packed = true;
 };
 
+// Updates of one element follow each other in their order, in one task: how many threads there are
+// does not show. Tasks are parts of the window that no index moves.
 struct ScatterSchedule {
   int width = 1;  // Lanes along the last dim of the window; 1: one update after the other.
   int unroll = 1;
+  std::vector<int> outer;  // Dims of the updates: each of their points is a task of its own ...
+  std::int64_t lane_block = 0;  // ... for so many points of the last dim; 0: for all.
 };
 
 std::string ToString(const ScanSchedule& schedule);

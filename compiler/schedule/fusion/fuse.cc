@@ -6,6 +6,7 @@
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/view_index.h"
 #include "compiler/schedule/fusion/group_cycles.h"
+#include "compiler/schedule/fusion/library_epilogue.h"
 
 namespace stoker {
 namespace {
@@ -416,7 +417,11 @@ void Fuser::TryPush(std::uint32_t group_id, const Read& read) {
     }
     index = std::move(kept);
   }
-  const char* why = Refusal(group_id, read.reader, *index, over);
+  const char* why = nullptr;
+  if (group.kind == GroupKind::kContraction && limits_.products_are_calls) {
+    why = RefusalOfLibrary(graph_, reads_, group, read.reader, *index);
+  }
+  if (why == nullptr) why = Refusal(group_id, read.reader, *index, over);
   Note(read.reader, source, why == nullptr, why == nullptr ? "computed where its operand is" : why);
   if (why == nullptr) Join(group_id, read.reader, *std::move(index));
 }

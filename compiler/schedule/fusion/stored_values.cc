@@ -32,6 +32,10 @@ class StorageDecision {
   int RecomputeCost(NodeId node_id) const;
   bool CanRecompute(NodeId node_id, const Read& read) const;
   bool ReadsOnlyMemory(NodeId node_id) const;
+  NodeId HeroOf(NodeId node_id) const { return grouping_.groups[grouping_.group_of[node_id]].hero; }
+  bool IsOfProduct(NodeId node_id) const {
+    return graph_.node(HeroOf(node_id)).kind == OpKind::kDotGeneral;
+  }
 
   const Graph& graph_;
   const Reads& reads_;
@@ -66,6 +70,11 @@ int StorageDecision::RecomputeCost(NodeId node_id) const {
 
 bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
   const Node& reader = graph_.node(read.reader);
+  if (limits_.products_are_calls && IsOfProduct(read.reader)) {
+    // A library reads memory alone, of either type.
+    return graph_.node(node_id).kind == OpKind::kConvert && read.reader != HeroOf(read.reader) &&
+           cost_[read.source] <= kMaxConvertCost;
+  }
   if (ReadsThroughAddress(graph_, reader, read.operand)) {
     return read.operand == 1 && RoleOf(graph_, reader) == OpRole::kContraction &&
            IsMadeByPacking(graph_, reads_, graph_.node(node_id)) && ReadsOnlyMemory(node_id);

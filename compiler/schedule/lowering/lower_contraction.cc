@@ -118,6 +118,11 @@ void SortByStride(std::vector<int>& dims, const IndexMap& index) {
 
 Status Lowering::LowerContraction(Group group) {
   const Node& node = graph_.node(group.hero);
+  if (node.kind == OpKind::kDotGeneral && machine_.fusion_limits().products_are_calls) {
+    // What it ends with is all of it that others read.
+    const ValueId root = graph_.node(group.nodes.back()).results[0];
+    return LowerProduct(std::move(group), root);
+  }
   ContractionParts parts(node, builder_);
   parts.label = LabelOf(graph_, group, node);
   parts.n = group.space.rank() - 1;

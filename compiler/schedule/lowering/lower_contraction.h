@@ -34,6 +34,10 @@ struct Lowering::ContractionParts {
 // So often dims are split, or operands copied, until accesses are affine.
 inline constexpr int kMaxContractionAttempts = 16;
 
+// Batch dims, then free ones, then contracted ones.
+Layout LayoutOfRows(int rank, const std::vector<std::int64_t>& batch,
+                    const std::vector<std::int64_t>& contract);
+
 // Slowest stride first; of symbolic strides, constants last.
 void SortByStride(std::vector<int>& dims, const IndexMap& index);
 

@@ -55,7 +55,8 @@ ElementIndex OperandIndexOf(const Shape& shape, const Dims& batch, const Dims& o
   return index;
 }
 
-// Batch dims, then free ones, then contracted ones.
+}  // namespace
+
 Layout LayoutOfRows(int rank, const Dims& batch, const Dims& contract) {
   Layout layout = Layout::RowMajor(rank);
   layout.order.clear();
@@ -70,7 +71,24 @@ Layout LayoutOfRows(int rank, const Dims& batch, const Dims& contract) {
   return layout;
 }
 
-}  // namespace
+ElementIndex Lowering::SetContracted(const Group& group, ContractionParts& parts) const {
+  const Attributes& attributes = parts.node.attributes;
+  const Shape& lhs = graph_.type(parts.node.operands[0]).shape;
+  const Dims& batch = attributes.Ints(AttrName::kLhsBatch);
+  const Dims& over = attributes.Ints(AttrName::kLhsContract);
+  std::vector<SymDim> extents;
+  for (const std::int64_t dim : over) extents.push_back(lhs[static_cast<int>(dim)]);
+  parts.space = group.space;
+  const Contracted contracted =
+      AddContracted(parts.space, extents, std::vector<Dims>(extents.size()));
+  parts.k.clear();
+  for (const auto& [dim, which] : contracted.dim_of) parts.k.push_back(dim);
+  const ElementIndex& result = group.placement.at(group.hero);
+  parts.rhs_index = OperandIndexOf(
+      graph_.type(parts.node.operands[1]).shape, attributes.Ints(AttrName::kRhsBatch),
+      attributes.Ints(AttrName::kRhsContract), result, contracted, lhs.dims().size() - over.size());
+  return OperandIndexOf(lhs, batch, over, result, contracted, batch.size());
+}
 
 Status Lowering::LowerDot(Group& group, ContractionParts& parts) {
   const Attributes& attributes = parts.node.attributes;

@@ -59,6 +59,12 @@ void Lowering::AppendOrdered(KernelFunc func, std::vector<StorageId> buffers, co
                              bool prepared) {
   Step step;
   for (const StorageId id : buffers) step.bytes = step.bytes + builder_.storage(id).bytes;
+  if (const auto* scatter = std::get_if<ScatterFunc>(&func)) {
+    // Of the result it touches as much as there are updates, and reads it where it combines them.
+    const SymDim updates = builder_.storage(buffers[1]).bytes;
+    step.bytes = step.bytes - builder_.storage(buffers[0]).bytes + updates;
+    if (scatter->kind != Combine::kAssign) step.bytes = step.bytes + updates;
+  }
   step.work = std::move(func);
   step.buffers = std::move(buffers);
   step.prepared = prepared;
@@ -158,6 +164,37 @@ Result<std::vector<Address>> Lowering::ScatterIndices(const Node& node, const In
   return addresses;
 }
 
+std::optional<ValueId> Lowering::OnlyReadBy(const Node& scatter) const {
+  const Reads::Origin origin = Reads::OriginOf(graph_, scatter.operands[0]);
+  if (graph_.value(origin.source).producer == kNoNode || !AreReshapes(graph_, origin.views) ||
+      scheduled_.reads.OfSource(origin.source).size() != 1) {
+    return std::nullopt;
+  }
+  const bool is_output = std::ranges::any_of(graph_.outputs(), [&](ValueId output) {
+    return Reads::OriginOf(graph_, output).source == origin.source;
+  });
+  return is_output ? std::nullopt : std::optional(origin.source);
+}
+
+// The kernel updates the result in place. It starts as the operand, in the operand's own memory
+// where nobody else reads it, or as a copy.
+Result<Lowering::ResultStorages> Lowering::AddScatterStorages(const Node& node, bool prepared) {
+  const ValueId value = node.results[0];
+  if (const std::optional<ValueId> start = OnlyReadBy(node)) {
+    const StorageId id = builder_.Find(*start, prepared);
+    const bool is_own = id != kNoStorage && builder_.storage(id).layout.IsRowMajor() &&
+                        (builder_.storage(id).kind == BufferKind::kOutput ||
+                         builder_.storage(id).kind == KindFor(value, prepared));
+    if (is_own) {
+      builder_.Bind(value, id);
+      return ResultStorages{id, AddFixedStorages(value, prepared, true)};
+    }
+  }
+  const ResultStorages result = AddResultStorages(value, prepared);
+  STOKER_RETURN_IF_ERROR(CopyTo(node.operands[0], result.written, prepared));
+  return result;
+}
+
 Status Lowering::LowerScatter(const Node& node, bool prepared) {
   const Attributes& attributes = node.attributes;
   const TensorType& type = graph_.type(node.results[0]);
@@ -169,9 +206,7 @@ Status Lowering::LowerScatter(const Node& node, bool prepared) {
     return std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(dim)) != dims.end();
   };
 
-  // The result starts as a copy of the operand, which the kernel updates in place.
-  const ResultStorages result = AddResultStorages(node.results[0], prepared);
-  STOKER_RETURN_IF_ERROR(CopyTo(node.operands[0], result.written, prepared));
+  STOKER_TRY(const ResultStorages result, AddScatterStorages(node, prepared));
   const Storage output = builder_.storage(result.written);
 
   const IndexSpace space(updates);

@@ -4,15 +4,18 @@
 
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/view_index.h"
+#include "compiler/schedule/program/place_updates.h"
 
 namespace stoker {
 
-Lowering::Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics)
+Lowering::Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics,
+                   const std::vector<bool>& copied)
     : scheduled_(scheduled),
       graph_(scheduled.graph),
       machine_(machine),
       numerics_(numerics),
       builder_(scheduled.graph),
+      copied_(copied),
       output_written_(scheduled.graph.outputs().size(), false) {}
 
 Error Lowering::AtNode(const Error& error, NodeId node) const {
@@ -22,10 +25,20 @@ Error Lowering::AtNode(const Error& error, NodeId node) const {
 
 Result<Program> Lowering::Run() && {
   for (const ValueId output : graph_.outputs()) {
-    OutputSpec spec{graph_.type(output), -1};
+    OutputSpec spec;
+    spec.type = graph_.type(output);
     const Value& value = graph_.value(output);
-    if (value.producer == kNoNode) spec.same_as_input = static_cast<std::int32_t>(value.index);
+    const bool stays = std::ranges::none_of(
+        graph_.updates(), [&](const InputUpdate& update) { return update.input == value.index; });
+    if (value.producer == kNoNode && stays) {
+      spec.same_as_input = static_cast<std::int32_t>(value.index);
+    }
     builder_.program().outputs.push_back(std::move(spec));
+  }
+  for (const InputUpdate& update : graph_.updates()) {
+    OutputSpec& spec = builder_.program().outputs[update.output];
+    spec.same_as_input = -1;
+    spec.updates_input = static_cast<std::int32_t>(update.input);
   }
   for (const std::uint32_t index : scheduled_.order) {
     const Group& group = scheduled_.grouping.groups[index];
@@ -54,15 +67,35 @@ Status Lowering::LowerGroup(const Group& group) {
 }
 
 // What no kernel could write in place: views, inputs under another type, values that lie otherwise.
+// Then those that are copied, which read no input any more: they may update each other's.
 Status Lowering::LowerOutputs() {
-  for (std::uint32_t i = 0; i < output_written_.size(); ++i) {
-    if (output_written_[i] || builder_.program().outputs[i].same_as_input >= 0) continue;
+  const std::vector<OutputSpec>& outputs = builder_.program().outputs;
+  std::vector<std::uint32_t> made;
+  std::vector<std::uint32_t> updating;
+  std::vector<std::uint32_t> last;
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    if (output_written_[i] || outputs[i].same_as_input >= 0) continue;
+    (copied_[i] ? last : outputs[i].updates_input >= 0 ? updating : made).push_back(i);
+  }
+  for (const std::uint32_t i : last) {
     const ValueId value = graph_.outputs()[i];
-    const StorageId storage = builder_.New(value, BufferKind::kOutput, i,
-                                           Layout::RowMajor(graph_.type(value).shape.rank()));
-    STOKER_RETURN_IF_ERROR(CopyTo(value, storage, false));
+    if (graph_.value(Reads::OriginOf(graph_, value).source).producer != kNoNode) continue;
+    const StorageId copy = builder_.New(value, BufferKind::kArena, 0,
+                                        Layout::RowMajor(graph_.type(value).shape.rank()));
+    STOKER_RETURN_IF_ERROR(CopyTo(value, copy, false));
+    builder_.BindFirst(value, copy);
+  }
+  for (const auto* outputs_of_kind : {&made, &updating, &last}) {
+    for (const std::uint32_t i : *outputs_of_kind) STOKER_RETURN_IF_ERROR(CopyToOutput(i));
   }
   return Ok();
+}
+
+Status Lowering::CopyToOutput(std::uint32_t output) {
+  const ValueId value = graph_.outputs()[output];
+  const StorageId storage = builder_.New(value, BufferKind::kOutput, output,
+                                         Layout::RowMajor(graph_.type(value).shape.rank()));
+  return CopyTo(value, storage, false);
 }
 
 std::vector<ValueId> Lowering::StoredMembers(const Group& group) const {
@@ -85,14 +118,7 @@ std::vector<StorageId> Lowering::AddFixedStorages(ValueId value, bool prepared, 
   if (prepared) return storages;
   const int rank = graph_.type(value).shape.rank();
   for (std::uint32_t i = 0; i < graph_.outputs().size() && outputs_fit; ++i) {
-    if (output_written_[i]) continue;
-    const Reads::Origin origin = Reads::OriginOf(graph_, graph_.outputs()[i]);
-    // A reshape is the same row-major bytes.
-    const bool is_same_bytes =
-        origin.source == value &&
-        std::all_of(origin.views.begin(), origin.views.end(),
-                    [&](NodeId view) { return graph_.node(view).kind == OpKind::kReshape; });
-    if (!is_same_bytes) continue;
+    if (output_written_[i] || copied_[i] || !BecomesOutput(value, i)) continue;
     storages.push_back(builder_.Add(value, BufferKind::kOutput, i, Layout::RowMajor(rank)));
     output_written_[i] = true;
   }
@@ -103,6 +129,19 @@ std::vector<StorageId> Lowering::AddFixedStorages(ValueId value, bool prepared, 
     storages.push_back(builder_.Add(value, BufferKind::kArena, 0, *wanted));
   }
   return storages;
+}
+
+bool Lowering::BecomesOutput(ValueId value, std::uint32_t output) const {
+  for (ValueId at = graph_.outputs()[output];;) {
+    const Reads::Origin origin = Reads::OriginOf(graph_, at);
+    if (!AreReshapes(graph_, origin.views)) return false;
+    if (origin.source == value) return true;
+    const NodeId producer = graph_.value(origin.source).producer;
+    if (producer == kNoNode || graph_.node(producer).kind != OpKind::kScatter) return false;
+    const std::optional<ValueId> start = OnlyReadBy(graph_.node(producer));
+    if (!start) return false;
+    at = *start;
+  }
 }
 
 bool Lowering::NeedsStorage(ValueId value, bool prepared) {
@@ -140,7 +179,16 @@ Result<Address> Lowering::AddressOrCopy(ValueId value, const ElementIndex& index
 
 Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Machine& machine,
                             Numerics numerics) {
-  return Lowering(scheduled, machine, numerics).Run();
+  std::vector<bool> copied(scheduled.graph.outputs().size());
+  for (;;) {
+    STOKER_TRY(Program program, Lowering(scheduled, machine, numerics, copied).Run());
+    const std::vector<std::uint32_t> refused = PlaceUpdates(program);
+    if (refused.empty()) return program;
+    for (const std::uint32_t output : refused) {
+      STOKER_CHECK(!copied[output]);  // The last steps copy these, and read no input.
+      copied[output] = true;
+    }
+  }
 }
 
 }  // namespace stoker

@@ -11,6 +11,7 @@
 #include "compiler/schedule/fusion/stored_values.h"
 #include "compiler/schedule/lowering/loop_builder.h"
 #include "compiler/schedule/lowering/loop_order.h"
+#include "compiler/schedule/lowering/product_dims.h"
 #include "compiler/schedule/lowering/program_builder.h"
 #include "protocol/key/compile_options.h"
 
@@ -38,12 +39,15 @@ struct Address {
 
 class Lowering {
  public:
-  Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics);
+  // `copied`: per output, whether it is made elsewhere and copied when everything else is done.
+  Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics,
+           const std::vector<bool>& copied);
   Result<Program> Run() &&;
 
  private:
   Status LowerGroup(const Group& group);
   Status LowerOutputs();
+  Status CopyToOutput(std::uint32_t output);
 
   // lower_loop.cc
   Status LowerLoop(Group group, std::vector<ValueId> values);
@@ -57,6 +61,8 @@ class Lowering {
 
   // Storages that the outputs and the convolutions that read `value` ask for.
   std::vector<StorageId> AddFixedStorages(ValueId value, bool prepared, bool outputs_fit);
+  // Whether the bytes of `value` become those of the output, with no copy on the way.
+  bool BecomesOutput(ValueId value, std::uint32_t output) const;
   bool NeedsStorage(ValueId value, bool prepared);
   BufferKind KindFor(ValueId value, bool prepared) const;
   std::vector<ValueId> StoredMembers(const Group& group) const;
@@ -82,6 +88,21 @@ class Lowering {
   Status LowerConvolution(Group& group, ContractionParts& parts);
   ElementIndex WalkWindow(const Group& group, ContractionParts& parts);
   bool ReadImage(ContractionParts& parts, const Address& address, std::int64_t min_run);
+
+  // lower_product.cc
+  struct ProductParts;
+  // `root`: of the group, what is to be in memory.
+  Status LowerProduct(Group group, ValueId root);
+  Status LowerApart(const Group& group);
+  Result<bool> MatchEpilogue(const Group& group, ProductParts& parts);
+  Status PlaceFactors(const Group& group, ProductParts& parts);
+  static IndexMap DenseIndex(const ContractionParts& parts);
+  std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts);
+  Status AppendProduct(const Group& group, const ProductParts& parts, const FlatProduct& flat,
+                       StorageId written, const IndexMap& d);
+  // lower_dot.cc
+  // Adds the contracted dims to the parts' space; the index of the left operand there.
+  ElementIndex SetContracted(const Group& group, ContractionParts& parts) const;
 
   // lower_pack.cc
   // What part of a packed matrix is read from; the part has n columns.
@@ -116,6 +137,9 @@ class Lowering {
   Status LowerCumulative(const Node& node, bool prepared);
   Status LowerSort(const Node& node, bool prepared);
   Status LowerScatter(const Node& node, bool prepared);
+  // What the scatter starts from, if nothing else reads that: its storage may become the result's.
+  std::optional<ValueId> OnlyReadBy(const Node& scatter) const;
+  Result<ResultStorages> AddScatterStorages(const Node& node, bool prepared);
   // Where each component of the index vectors is: all in one storage.
   Result<std::vector<Address>> ScatterIndices(const Node& node, const IndexSpace& space,
                                               const ElementIndex& batch, bool prepared);
@@ -132,6 +156,7 @@ class Lowering {
   const Machine& machine_;
   const Numerics numerics_;
   ProgramBuilder builder_;
+  const std::vector<bool>& copied_;
   std::vector<bool> output_written_;
   std::map<std::string, StorageId> packed_;  // What was packed how -> where.
   int copy_depth_ = 0;

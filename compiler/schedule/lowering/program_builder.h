@@ -18,6 +18,10 @@ class ProgramBuilder {
   // A storage that fits `value`; once bound, steps may load the value from it.
   StorageId New(ValueId value, BufferKind kind, std::uint32_t index, Layout layout);
   void Bind(ValueId value, StorageId storage) { of_value_[value].push_back(storage); }
+  // From here on steps load it from this one.
+  void BindFirst(ValueId value, StorageId storage) {
+    of_value_[value].insert(of_value_[value].begin(), storage);
+  }
   StorageId Add(ValueId value, BufferKind kind, std::uint32_t index, Layout layout);  // Both.
   // Elements that are no graph value: a packed matrix, memory to work in.
   StorageId AddPacked(BufferKind kind, DType dtype, SymDim elements);

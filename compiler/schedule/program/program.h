@@ -33,8 +33,15 @@ struct HostOp {
   std::vector<TensorType> results;
 };
 
+// A matrix product that a library computes; a place is an index into the step's buffers.
+using LibraryMatmul = MatmulOf<SymDim, std::uint32_t>;
+struct LibraryOp {
+  Library library = Library::kCublasLt;
+  LibraryMatmul matmul;
+};
+
 struct Step {
-  std::variant<KernelFunc, HostOp> work;
+  std::variant<KernelFunc, HostOp, LibraryOp> work;
   std::vector<StorageId> buffers;  // In operand order.
   // Elements into buffer i where the kernel's operand starts; empty: 0 for all.
   std::vector<SymDim> offsets;
@@ -43,7 +50,7 @@ struct Step {
   SymDim flops;
   SymDim bytes;
 
-  const KernelFunc* func() const { return std::get_if<KernelFunc>(&work); }  // Null: a host op's.
+  const KernelFunc* func() const { return std::get_if<KernelFunc>(&work); }  // Null: no kernel.
 };
 
 struct Program {

@@ -104,10 +104,9 @@ TEST_P(BlobStoreConformance, Quarantine_Pinned_IsDone) {
 
 TEST_P(BlobStoreConformance, Visit_SeesEveryBlobWithKindAndSize) {
   std::map<Digest, std::pair<BlobKind, std::uint64_t>> expected;
-  for (std::uint8_t kind = 0; kind < kBlobKindCount; ++kind) {
-    const std::string bytes = TestBytes(100u + kind, 'v');
-    const auto blob_kind = static_cast<BlobKind>(kind);
-    expected[*PutBytes(store_, bytes, blob_kind)] = {blob_kind, bytes.size()};
+  for (const BlobKind kind : kBlobKinds) {
+    const std::string bytes = TestBytes(100u + static_cast<std::size_t>(kind), 'v');
+    expected[*PutBytes(store_, bytes, kind)] = {kind, bytes.size()};
   }
   std::map<Digest, std::pair<BlobKind, std::uint64_t>> seen;
   ASSERT_TRUE(store_

@@ -1,4 +1,4 @@
-// Every schedule that a tuner may choose computes the same as the default one, within the contract.
+// Every schedule that could be chosen computes the same as the default one, within the contract.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -55,7 +55,7 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
                  SharedDevice(), EncodeArtifact(output.artifact), output.artifact.request_key,
                  [&](const Digest& digest) -> Result<std::string> { return blobs.at(digest); }));
   const LaunchPlan& plan = executable->plan();
-  const std::vector<std::string> bytes = BytesOf(inputs);
+  std::vector<std::string> bytes = BytesOf(inputs);
   std::vector<Parameter> parameters;
   std::vector<const void*> pointers;
   std::vector<InputView> views;
@@ -81,9 +81,12 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
   const auto& output_sizes = ready->sizes.output_sizes;
   std::vector<InterpreterTensor> results;
   std::vector<std::string> memory;
+  const std::vector<std::string> given = bytes;
+  std::vector<std::string> left = bytes;  // What a call leaves in its inputs.
   // As many threads as were asked for, and one.
   for (const int team : {threads, 1}) {
     results.clear();
+    for (std::size_t i = 0; i < bytes.size(); ++i) std::ranges::copy(given[i], bytes[i].begin());
     const std::vector<std::string> before = std::exchange(memory, {});
     std::vector<void*> outputs;
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -93,11 +96,19 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
       memory.emplace_back(static_cast<std::size_t>(count * element), '\x5a');
     }
     for (std::size_t i = 0; i < memory.size(); ++i) {
-      outputs.push_back(plan.outputs[i].same_as_input >= 0 ? nullptr : memory[i].data());
+      const bool is_input =
+          plan.outputs[i].same_as_input >= 0 || plan.outputs[i].updates_input >= 0;
+      outputs.push_back(is_input ? nullptr : memory[i].data());
     }
     cpu::Queue queue(SharedDevice(), team);
     TestHost host(plan);
     STOKER_RETURN_IF_ERROR(executable->Run(*ready, *binding, {pointers, outputs}, queue, &host));
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      if (plan.outputs[i].updates_input < 0) continue;
+      const auto updated = static_cast<std::size_t>(plan.outputs[i].updates_input);
+      left[updated] = memory[i] = bytes[updated];
+    }
+    if (bytes != left) return Internal("An input has changed that no output updates.");
     if (!before.empty() && memory != before) {
       return Internal("Another number of threads gives other bits.");
     }

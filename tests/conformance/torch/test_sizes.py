@@ -33,6 +33,11 @@ def masked(q, k, v):
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[None, :])
 
 
+def view_of_a_later_output(x):
+    half = x[x.shape[0] // 2:]
+    return half[:, 1:], x + 1, half
+
+
 # Name -> (function, calls, how many segments are compiled for them).
 FUNCTIONS = {
     "mean": (lambda x: x.mean(0) + x.var(0), of_shapes(*ROWS), 1),
@@ -42,6 +47,7 @@ FUNCTIONS = {
     "linear": (lambda x: torch.nn.functional.gelu(x[:, None] @ torch.ones(8, 3)), of_shapes(*ROWS), 1),
     "views": (lambda x: x.view(-1, 2, 4).transpose(0, 1).reshape(2, -1) * 2, of_shapes(*ROWS), 1),
     "parts": (lambda x: (x[1:] - x[:-1], x[x.shape[0] // 2:] + 1), of_shapes(*ROWS), 2),  # x[1:] may have one row.
+    "view_of_a_later_output": (view_of_a_later_output, of_shapes(*ROWS), 2),  # Half of two rows is one.
     "join": (lambda x: torch.cat([x, x * 2, x.new_zeros(2, 8)]), of_shapes(*ROWS), 1),
     "places": (lambda x: x + torch.arange(x.shape[0])[:, None], of_shapes(*ROWS), 1),
     "triangle": (lambda x: x.tril(-1).cumsum(0), of_shapes(*BOTH), 1),

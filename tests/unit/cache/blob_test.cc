@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <set>
 
 namespace stoker {
@@ -27,14 +28,20 @@ TEST(NamedBlob, Verify_FalseName_IsDataLossAndNamesBoth) {
   EXPECT_NE(named.error().message.find(Sha256Of("abd").ToHex()), std::string::npos);
 }
 
-TEST(BlobKind, EveryNumber_HasItsOwnName) {
+TEST(BlobKind, EachKind_HasItsOwnNumberAndName) {
   std::set<std::string_view> names;
-  for (std::uint8_t number = 0; number < kBlobKindCount; ++number) {
-    names.insert(BlobKindName(*BlobKindFromNumber(number)));
+  for (const BlobKind kind : kBlobKinds) {
+    EXPECT_EQ(*BlobKindFromNumber(static_cast<std::uint8_t>(kind)), kind);
+    names.insert(BlobKindName(kind));
   }
-  EXPECT_EQ(names.size(), kBlobKindCount);
+  EXPECT_EQ(names.size(), kBlobKinds.size());
   EXPECT_EQ(names.count("unknown"), 0u);
-  EXPECT_EQ(BlobKindFromNumber(kBlobKindCount).error().code, ErrorCode::kDataLoss);
+}
+
+TEST(BlobKind, NumberOfNone_IsDataLoss) {
+  for (const std::uint8_t number : std::initializer_list<std::uint8_t>{5, 7, 255}) {
+    EXPECT_EQ(BlobKindFromNumber(number).error().code, ErrorCode::kDataLoss);
+  }
 }
 
 }  // namespace

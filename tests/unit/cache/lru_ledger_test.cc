@@ -130,10 +130,10 @@ TEST_F(LruLedgerTest, TakeColdest_FreesAtLeastWhatIsAsked) {
 TEST_F(LruLedgerTest, Usage_CountsByKind) {
   ledger_.Add({.digest = Name(50), .kind = BlobKind::kGraph, .bytes = 7, .accessed_unix_ns = 50});
   const LedgerUsage usage = ledger_.usage();
-  EXPECT_EQ(usage.kinds[static_cast<std::size_t>(BlobKind::kKernel)].count, 9u);
-  EXPECT_EQ(usage.kinds[static_cast<std::size_t>(BlobKind::kKernel)].bytes, 9 * kSize);
-  EXPECT_EQ(usage.kinds[static_cast<std::size_t>(BlobKind::kGraph)].count, 1u);
-  EXPECT_EQ(usage.kinds[static_cast<std::size_t>(BlobKind::kGraph)].bytes, 7u);
+  EXPECT_EQ(usage.Of(BlobKind::kKernel).count, 9u);
+  EXPECT_EQ(usage.Of(BlobKind::kKernel).bytes, 9 * kSize);
+  EXPECT_EQ(usage.Of(BlobKind::kGraph).count, 1u);
+  EXPECT_EQ(usage.Of(BlobKind::kGraph).bytes, 7u);
   EXPECT_EQ(usage.limit_bytes, 10000u);
 }
 

@@ -64,13 +64,13 @@ TEST_F(RocksBlobStoreTest, Reopen_KeepsBlobsKindsAndOrderOfUse) {
   Open();
   const Digest a = *PutBytes(*store_, "a", BlobKind::kGraph);
   const Digest b = *PutBytes(*store_, "b", BlobKind::kKernel);
-  const Digest c = *PutBytes(*store_, "c", BlobKind::kTuning);
+  const Digest c = *PutBytes(*store_, "c", BlobKind::kConstant);
   ASSERT_TRUE(store_->Get(a).ok());
   EXPECT_THAT(ColdestFirst(), ElementsAre(b, c, a));
   const LedgerUsage before = store_->usage();
   Open();
   EXPECT_THAT(ColdestFirst(), ElementsAre(b, c, a));
-  EXPECT_EQ(store_->Get(c)->kind(), BlobKind::kTuning);
+  EXPECT_EQ(store_->Get(c)->kind(), BlobKind::kConstant);
   EXPECT_EQ(store_->usage().bytes, before.bytes);
   EXPECT_EQ(store_->usage().count, 3u);
 }
@@ -149,7 +149,7 @@ TEST_F(RocksBlobStoreTest, Unread_ServesWhatIsStored_AndLoadKnowsWhatHappened) {
   Open();
   const Digest a = *PutBytes(*store_, "a", BlobKind::kGraph);
   const Digest b = *PutBytes(*store_, "b", BlobKind::kKernel);
-  const Digest c = *PutBytes(*store_, "c", BlobKind::kTuning);
+  const Digest c = *PutBytes(*store_, "c", BlobKind::kConstant);
   const Digest d = *PutBytes(*store_, "d", BlobKind::kCapture);
   OpenUnread();
   EXPECT_TRUE(store_->loading());

@@ -24,7 +24,7 @@ TEST(RocksRecords, Action_RoundTrips) {
 
 TEST(RocksRecords, Access_RoundTrips) {
   const BlobEntry entry{
-      .digest = Sha256Of("x"), .kind = BlobKind::kTuning, .bytes = 77, .accessed_unix_ns = 99};
+      .digest = Sha256Of("x"), .kind = BlobKind::kConstant, .bytes = 77, .accessed_unix_ns = 99};
   const Result<BlobEntry> decoded = DecodeAccess(entry.digest.AsBytes(), EncodeAccess(entry));
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(decoded->digest, entry.digest);

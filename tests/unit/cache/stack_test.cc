@@ -62,7 +62,7 @@ TEST(CacheStack, Snapshot_TellsWhichTierAnswered) {
   EXPECT_EQ(snapshot.tiers[1].name, "disk");
   EXPECT_EQ(snapshot.tiers[1].metrics.hits, 1u);
   EXPECT_EQ(snapshot.tiers[1].usage->count, 3u);
-  EXPECT_EQ(snapshot.tiers[1].usage->kinds[static_cast<std::size_t>(BlobKind::kKernel)].count, 2u);
+  EXPECT_EQ(snapshot.tiers[1].usage->Of(BlobKind::kKernel).count, 2u);
   EXPECT_EQ(snapshot.tiers[2].name, "shared");
   EXPECT_EQ(snapshot.tiers[2].metrics.misses, 1u);
   EXPECT_EQ(snapshot.namespaces.at("default").count, 1u);

@@ -32,6 +32,12 @@ class ProcessLock(OfProcess):
     def renew(self):
         self._lock = threading.Lock()
 
+    def try_to_acquire(self):
+        return self._lock.acquire(blocking=False)
+
+    def release(self):
+        self._lock.release()
+
     def __enter__(self):
         self._lock.acquire()
 

@@ -1,5 +1,6 @@
 """Compiled functions look for a capture before Dynamo traces, and record what it traced."""
 
+from ..base import modes
 from ..pytorch import frames as dynamo_frames
 from ..pytorch.frames import without_dynamo
 from .store import key
@@ -21,7 +22,7 @@ def _find(frame, keywords, dynamic):
         return None, None
     return frames.find(
         frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
-        key.options_text(dynamic), _disabled)
+        key.options_text(dynamic), _disabled, modes.replays(keywords.get("mode")))
 
 
 def _audit(start, trace):

@@ -11,6 +11,7 @@ import types
 
 import torch
 
+from ..base import modes
 from ..base.log import warn_of_bug
 from ..pytorch.modules import CompiledModule
 from ..pytorch.names import DIRECT
@@ -151,7 +152,7 @@ class _Call:
 
         installed, start = frames.find(
             code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,
-            self._options, None)
+            self._options, None, modes.replays(self.settings["mode"]))
         if installed is None:
             return None
         frames.audit_beside(start, lambda: self._through_dynamo()(*arguments, **keywords))

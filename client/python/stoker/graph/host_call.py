@@ -68,7 +68,7 @@ def _encode(argument):
     if isinstance(argument, _CONSTANTS):
         return {"torch": str(argument).removeprefix("torch.")}
     if isinstance(argument, torch.device):
-        return {"device": str(argument)}
+        return {"device": argument.type}  # Of any number: the one that the call runs on.
     raise NoHostCall(f"an argument of type {type(argument).__name__}")
 
 

@@ -42,7 +42,7 @@ class IndexCheck(NamedTuple):
 
 class Segment(NamedTuple):
     """A graph for Stoker. After its outputs it gives limits of the indices to check, as i64: for each place the
-    least index or 0, and the largest or 0."""
+    least index or 0, and the largest or 0. On a GPU it gives one bool in their place: whether all checks hold."""
 
     text: str
     inputs: list
@@ -105,6 +105,7 @@ class Program(NamedTuple):
     fallbacks: dict  # Operator that PyTorch runs -> why.
     symbols: tuple = ()  # A SymbolSource for each.
     conditions: tuple = ()  # An assumptions.Condition each, for which it was made.
+    device: str = "cpu"  # The kind of device that segments run on.
 
     def fits(self, values):
         """Was it made for calls in which the symbols have these values?"""

@@ -42,6 +42,10 @@ INTEGER_LIMITS = {
 }
 
 
+class NoKernel(Exception):
+    """The target has no kernel for an operation of graphs; the message names it."""
+
+
 class Node:
     __slots__ = ("op", "operands", "attributes", "results", "order")
 
@@ -137,8 +141,11 @@ def broadcast_shapes(*shapes):
 
 
 class GraphText:
-    def __init__(self, name="main"):
+    """`absent`: operations that the target has no kernel for."""
+
+    def __init__(self, name="main", absent=frozenset()):
         self.name = name
+        self._absent = absent
         self.inputs = []  # [(Value, is parameter)]
         # Value -> the tensor it is known to be from shapes alone, or None.
         self.evaluate = lambda value: None
@@ -153,6 +160,8 @@ class GraphText:
 
     def nodes(self, op, operands, attributes, types):
         """Adds a node with several results."""
+        if op in self._absent:
+            raise NoKernel(f"there is no kernel for {op}")
         key = (op, tuple(map(id, operands)), attributes, types)
         node = self._made.get(key)
         if node is None:
@@ -452,6 +461,18 @@ class GraphText:
         return tuple(checks), [
             limit for indices in limits for limit in (
                 self._limit("minimum", indices), self._limit("maximum", indices))]
+
+    def within(self, checks, limits):
+        """Do all hold? One bool. `limits`: of checks_of."""
+        bounds = {}
+        for check in checks:
+            least, largest = limits[2 * check.place:2 * check.place + 2]
+            for direction, limit, bound in (("GE", least, check.low), ("LT", largest, check.size)):
+                bounds[self.compare(direction, limit, self.constant(bound, "i64"))] = None
+        result, *others = bounds
+        for bound in others:
+            result = self.binary("and", result, bound)
+        return result
 
     def _limit(self, kind, indices):
         """Or 0, so that it is no input and the two differ."""

@@ -49,8 +49,12 @@ class Client:
 
     @functools.cached_property
     def target(self):
-        """What artifacts are compiled for on this machine."""
+        """What artifacts are compiled for on this machine's processor."""
         return library.take_text(self._library.stoker_device_target, None)
+
+    def target_of(self, device):
+        """The same for a device by name, "cuda:0"."""
+        return library.take_text(self._library.stoker_device_target, device.encode())
 
     def compiler_epoch(self):
         """Which compiler the daemon has. Starts a private daemon, if one is needed; StokerError if none answers."""
@@ -60,19 +64,20 @@ class Client:
         text = json.dumps({"counters": counters, "fallback_ops": fallback_ops})
         library.check(self._library.stoker_client_report(self._handle, text.encode()))
 
-    def compile(self, text, numerics=None, verify=False, progress=None):
+    def compile(self, text, numerics=None, verify=False, progress=None, device=None):
         """The handle of a loaded executable for a graph's text. `numerics`: "highest" (the default), "high" or
-        "medium"; `verify`: its first run beside the interpreter."""
+        "medium"; `verify`: its first run beside the interpreter; `device`: where it runs, "cuda:0"; None: on the CPU."""
         options = CompileOptions(
-            struct_size=sizeof(CompileOptions), numerics=library.encode(numerics),
+            struct_size=sizeof(CompileOptions), numerics=library.encode(numerics), device=library.encode(device),
             verify=int(verify), progress=ProgressFunction(progress or _log_progress))
         with self._parsed(text) as graph:
             return library.make_handle(
                 self._library.stoker_compile, self._handle, graph, byref(options))
 
-    def record(self, text, numerics=None):
+    def record(self, text, numerics=None, device=None):
         """Writes what compile() would ask for into the manifest that STOKER_RECORD names, and asks for nothing."""
-        options = CompileOptions(struct_size=sizeof(CompileOptions), numerics=library.encode(numerics))
+        options = CompileOptions(
+            struct_size=sizeof(CompileOptions), numerics=library.encode(numerics), device=library.encode(device))
         with self._parsed(text) as graph:
             library.check(self._library.stoker_record_request(self._handle, graph, byref(options)))
 
@@ -86,11 +91,12 @@ class Client:
         finally:
             self._library.stoker_graph_free(graph)
 
-    def load(self, request_key, numerics=None):
+    def load(self, request_key, numerics=None, device=None):
         """The handle of a loaded executable; StokerError when no tier has its artifact. `numerics`: what it would be
-        compiled with now, for a manifest."""
+        compiled with now, for a manifest; `device`: as of compile."""
         return library.make_handle(
-            self._library.stoker_load, self._handle, request_key.encode(), library.encode(numerics), None)
+            self._library.stoker_load, self._handle, request_key.encode(), library.encode(numerics),
+            library.encode(device))
 
 
 def _log_progress(context, stage, done, total, detail, elapsed):

@@ -1,18 +1,21 @@
 """From a functional ATen graph to what runs it: compiled segments, or eager PyTorch where that does not work."""
 
+import functools
 import time
 from typing import Any, NamedTuple
 
 from ..aten_ops import Unsupported
 from ..base import tally
 from ..base.log import logger, warn_of_bug, warn_once
+from ..graph.devices import device_of
 from ..graph.program import Segment
 from ..libstoker.client import client, report
 from ..libstoker.library import StokerError
+from ..pytorch import devices
 from ..pytorch.marks import boxed
 from ..runtime import programs, sizes
-from ..runtime.executable import Executable
 from ..runtime.numerics import by_numerics
+from ..runtime.placing import executable_on, recorder_on
 from . import later, record_only
 from .lower import lower, lower_for_all
 
@@ -20,6 +23,7 @@ from .lower import lower, lower_for_all
 class Options(NamedTuple):
     numerics: str = "highest"  # "high", "medium": of the moment; see runtime/numerics.py.
     verify: bool = False
+    replays: bool = False  # Are calls recorded as CUDA graphs? No artifact depends on it.
 
 
 class Compiled(NamedTuple):
@@ -141,7 +145,9 @@ def _compile_once(gm, lowered, options, traced_s, note):
 def _compile_segments(gm, program, options, record, note):
     started = time.perf_counter()
     segments = [step for step in program.steps if isinstance(step, Segment)]
-    executables = [_executable(segment, options, record) for segment in segments]
+    device = device_of(gm)
+    _require_target(device)
+    executables = [_executable(segment, options, record, device) for segment in segments]
     record["ready_s"] = record["mapping_s"] + time.perf_counter() - started
     record["segments"] = len(segments)
     record["fallback_ops"] = dict(program.fallbacks)
@@ -149,25 +155,46 @@ def _compile_segments(gm, program, options, record, note):
     tally.remember_compile(record)
     _report(program.fallbacks)
     logger.info("compiled a graph: %s", record)
-    function = programs.compiled(gm, program, executables) if segments else programs.eager(gm)
+    recorder = recorder_on(device, options.replays)
+    function = programs.compiled(gm, program, executables, recorder) if segments else programs.eager(gm)
     compiled = Compiled(function, record.get("request_keys", ()), record.get("reads_numerics", False))
     note(program, compiled)
     return compiled
+
+
+@functools.cache
+def _why_no_target(name):
+    """Of a device by name; None where it has one."""
+    try:
+        client().target_of(name)
+    except StokerError as error:
+        return str(error)
+    return None
+
+
+def _require_target(device):
+    if device.type == "cpu":
+        return
+    if not devices.may_run_on_gpus():
+        raise Unsupported("kernels for GPUs are off")
+    reason = _why_no_target(devices.name_of(device))
+    if reason is not None:
+        raise Unsupported(f"nothing can be compiled for {device.type}: {reason}")
 
 
 # What libstoker says about an executable and we add up over the segments of a graph.
 _SUMS = ("lookup_s", "compile_s", "load_s", "kernels_unique", "launches")
 
 
-def _executable(segment, options, record):
+def _executable(segment, options, record, device):
     logger.debug("graph:\n%s", segment.text)
 
     def on_bind(seconds, prepared_from):
         record["bind_s"] += seconds
         record["prepared_from"] = prepared_from
 
-    handle = client().compile(segment.text, options.numerics, options.verify)
-    executable = Executable(handle, segment, on_bind, options.verify)
+    handle = client().compile(segment.text, options.numerics, options.verify, device=devices.name_of(device))
+    executable = executable_on(device, handle, segment, on_bind, options.verify)
     description = executable.describe()
     for name in _SUMS:
         record[name] = record.get(name, 0) + (description.get(name) or 0)

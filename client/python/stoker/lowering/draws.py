@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..graph.layout import layout_of
-from ..pytorch.operators import CONVERT, OpOverload
+from ..graph.layout import DTYPES, layout_of
+from ..graph.text import element_of
+from ..pytorch.operators import CONVERT, OpOverload, schema_of
 
 aten = torch.ops.aten
 
@@ -44,12 +45,30 @@ def may_draw(node):
     target = node.target
     if not isinstance(target, OpOverload):
         return target is not operator.getitem
-    return is_random(target) or (target.namespace not in _TAGGED and _has_draws(node.graph))
+    return _draws(node) or (target.namespace not in _TAGGED and _has_draws(node.graph))
+
+
+def _draws(node):
+    """Attention that drops nothing draws nothing."""
+    if not is_random(node.target):
+        return False
+    rate = _named_argument(node, "dropout_p")
+    return rate is None or rate != 0
+
+
+def _named_argument(node, name):
+    """None where the operator has none of this name."""
+    schema = schema_of(node.target)
+    for place, argument in enumerate(schema.arguments if schema is not None else ()):
+        if argument.name == name:
+            default = argument.default_value
+            return node.args[place] if place < len(node.args) else node.kwargs.get(name, default)
+    return None
 
 
 def _has_draws(graph):
     if graph not in _drawing:
-        _drawing[graph] = any(is_random(node.target) for node in graph.nodes)
+        _drawing[graph] = any(map(_draws, graph.nodes))
     return _drawing[graph]
 
 
@@ -147,34 +166,61 @@ def _form(graph, value):
 
 
 def _take_apart(graph, draw):
-    """As PyTorch's own kernel does: a mask that lies as x does, times the scale, times x. Gives what stands for the
-    mask's tensor."""
+    """As PyTorch's own kernel does. Gives what stands for the mask's tensor."""
     node = draw.node
-    x, rate, _ = draw.arguments
-    result, mask = draw.value
-    layout = layout_of(mask)
-    kept = 1.0 - rate
 
     def call(value, target, *arguments, **keywords):
         made = graph.call_function(target, arguments, keywords)
         made.meta["val"] = value
         return made
 
+    def draw_by(value, operator_, *arguments):
+        """(the generator's state where a checkpoint keeps it, what the operator gives)"""
+        if not draw.place:
+            return None, call(value, operator_, *arguments)
+        drawn = call(value, node.target, *node.args[:draw.place - 1], operator_, *arguments)
+        if not draw.keeps_state:
+            return None, drawn
+        drawn.meta["val"] = draw.state, value
+        return call(draw.state, operator.getitem, drawn, 0), call(value, operator.getitem, drawn, 1)
+
     with graph.inserting_before(node):
-        physical = mask.permute(layout.order)
-        form = _form(graph, physical)
-        drawn = call(physical, node.target, *node.args[:draw.place - 1], aten.bernoulli.p, form, kept) if (
-            draw.place) else call(physical, aten.bernoulli.p, form, kept)
-        if draw.keeps_state:
-            drawn.meta["val"] = draw.state, physical
-            state, drawn = call(draw.state, operator.getitem, drawn, 0), call(physical, operator.getitem, drawn, 1)
-        if list(layout.order) != sorted(layout.order):
-            drawn = call(mask, aten.permute.default, drawn, layout.places)
-        factor = call(result, CONVERT, drawn, dtype=result.dtype)
-        factor = call(result, aten.mul.Tensor, factor, 1.0 / kept)
-        scaled = call(result, aten.mul.Tensor, x, factor)
+        parts = _parts_on_cuda if draw.value[0].device.type == "cuda" else _parts_on_cpu
+        form, state, scaled, drawn = parts(graph, draw, call, draw_by)
     _replace(graph, node, (state, (scaled, drawn)) if draw.keeps_state else (scaled, drawn))
     return form
+
+
+def _parts_on_cpu(graph, draw, call, draw_by):
+    """A mask that lies as x does, times the scale, times x."""
+    x, rate, _ = draw.arguments
+    result, mask = draw.value
+    layout = layout_of(mask)
+    kept = 1.0 - rate
+    physical = mask.permute(layout.order)
+    form = _form(graph, physical)
+    state, drawn = draw_by(physical, aten.bernoulli.p, form, kept)
+    if list(layout.order) != sorted(layout.order):
+        drawn = call(mask, aten.permute.default, drawn, layout.places)
+    factor = call(result, CONVERT, drawn, dtype=result.dtype)
+    factor = call(result, aten.mul.Tensor, factor, 1.0 / kept)
+    return form, state, call(result, aten.mul.Tensor, x, factor), drawn
+
+
+def _parts_on_cuda(graph, draw, call, draw_by):
+    """There the operator draws otherwise than others do, by where elements lie: it is given a tensor that lies as x does,
+    for the mask alone. Then x times the mask times the scale, in float32 at least."""
+    x, rate, _ = draw.arguments
+    result, mask = draw.value
+    form = _form(graph, x.meta["val"])
+    state, both = draw_by((result, mask), _DROPOUT, form, rate, True)
+    drawn = call(mask, operator.getitem, both, 1)
+    dtype = torch.float64 if result.dtype == torch.float64 else torch.float32
+    wide = result.to(dtype)
+    kept = element_of(1.0 - rate, DTYPES[dtype])
+    scaled = call(wide, aten.mul.Tensor, call(wide, CONVERT, x, dtype=dtype), call(wide, CONVERT, drawn, dtype=dtype))
+    scaled = call(wide, aten.mul.Tensor, scaled, element_of(1.0 / kept, DTYPES[dtype]))
+    return form, state, scaled if dtype == result.dtype else call(result, CONVERT, scaled, dtype=result.dtype), drawn
 
 
 def _replace(graph, node, values):

@@ -15,10 +15,10 @@ from .draws import may_draw
 _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d_functional_autograd"))
 
 
-def results_of(node):
+def results_of(node, device):
     """[(which of the tensors that the operator gives, or None where it gives one; its meta value)], those that are
-    used; None where the operator cannot run inside a segment: it changes what it is given, or gives what kernels do
-    not take, or nobody knows of what size."""
+    used; None where the operator cannot run inside a segment on the device: it changes what it is given, or gives what
+    kernels do not take, or nobody knows of what size."""
     target = node.target
     if not isinstance(target, OpOverload) or target.namespace in _ASYNCHRONOUS or schema_of(target).is_mutable:
         return None
@@ -29,18 +29,19 @@ def results_of(node):
         results = [(place, value[place]) for place in sorted({user.args[1] for user in node.users})]
     else:
         return None
-    takes = all(_is_plain(result) for _, result in results)
-    return results if results and takes and all(map(_may_be_given, node.all_input_nodes)) else None
+    takes = all(_is_plain(result, device) for _, result in results)
+    gives = all(_may_be_given(source, device) for source in node.all_input_nodes)
+    return results if results and takes and gives else None
 
 
-def _is_plain(value):
-    return (isinstance(value, torch.Tensor) and value.dtype in DTYPES and value.device.type == "cpu"
+def _is_plain(value, device):
+    return (isinstance(value, torch.Tensor) and value.dtype in DTYPES and value.device == device
             and value.layout == torch.strided and all(type(size) is int for size in value.shape))
 
 
-def _may_be_given(node):
+def _may_be_given(node, device):
     value = node.meta.get("val")
-    return isinstance(value, (bool, int, float)) or _is_plain(value)
+    return isinstance(value, (bool, int, float)) or _is_plain(value, device)
 
 
 def may_lie_otherwise(node):

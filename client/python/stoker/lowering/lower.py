@@ -13,13 +13,15 @@ import torch
 
 from ..aten_ops import RULES, Unsupported, require_kernel
 from ..graph.assumptions import Settled
+from ..graph.devices import device_of
 from ..graph.dims import Dim
 from ..graph.host_call import NoHostCall
 from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
-from ..graph.text import GraphText, Type, Value, symbols_in
+from ..graph.text import GraphText, NoKernel, Type, Value, symbols_in
+from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors, schema_of
-from . import hosting
+from . import hosting, targets
 from .draws import drawn_ahead, is_random, may_draw
 from .symbols import Typed
 
@@ -42,7 +44,7 @@ def lower(gm, parameters, draws_inside=True):
     segments draw random numbers?"""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
-        return _lowered(*drawn_ahead(gm), set(parameters), draws_inside)
+        return _lowered(*drawn_ahead(targets.as_run(gm)), set(parameters), draws_inside)
 
 
 def lower_for_all(gm, parameters, arguments):
@@ -54,7 +56,7 @@ def lower_for_all(gm, parameters, arguments):
             typed = Typed(gm, arguments, settled)
             try:
                 # No call of PyTorch inside a segment takes sizes that vary.
-                program = _lowered(typed.gm, set(), set(parameters), draws_inside=False)
+                program = _lowered(targets.as_run(typed.gm), set(), set(parameters), draws_inside=False)
                 return program._replace(symbols=typed.sources, conditions=typed.assumptions.conditions())
             except Settled as found:
                 settled[found.number] = found.meaning
@@ -73,16 +75,24 @@ def _lowered(gm, forced, parameters, draws_inside):
         unhosted |= apart
 
 
-def type_of(value):
-    """The Type of a tensor, a tuple of them for a list, None for anything else."""
+def type_of(value, device):
+    """The Type of a tensor on the device, a tuple of them for a list, None for anything else."""
     if is_tensor(value):
         dtype = DTYPES.get(value.dtype)
-        if dtype is None or value.device.type != "cpu" or value.layout != torch.strided:
+        if dtype is None or value.layout != torch.strided:
             raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
+        if value.device != device:
+            raise Unsupported(f"a tensor on {_words_of(value.device, device)}")
         return Type(dtype, tuple(value.shape))
     if isinstance(value, (list, tuple)):
-        return tuple(map(type_of, value))
+        return tuple(type_of(item, device) for item in value)
     return None
+
+
+def _words_of(device, other):
+    if device.type != other.type:
+        return f"{device.type} beside others on {other.type}"
+    return f"another {device.type} device"
 
 
 def _operator_of(node):
@@ -104,7 +114,7 @@ class _Level:
 
     def __init__(self, lowering):
         self.lowering = lowering
-        self.text = GraphText()
+        self.text = GraphText(absent=targets.ABSENT[lowering.device.type])
         self.text.evaluate = self._evaluate
         self.values = {}  # fx node -> Value, or list of what a rule gave.
         self.imports = []  # (fx node, Layout), in the order of the text's inputs.
@@ -133,11 +143,14 @@ class _Level:
         return self._import(node, known)
 
     def _import(self, node, known):
-        dtype = type_of(known).dtype
+        if not known.shape and known.device.type == "cpu":  # It goes along with tensors of any device.
+            dtype = type_of(known, known.device).dtype
+        else:
+            dtype = type_of(known, self.lowering.device).dtype
         layout = layout_of(known)
         if layout.order is None:
             layout = row_major(layout.shape)
-        value = self.text.input(dtype, layout.physical_shape, self.lowering.is_parameter(node))
+        value = self.text.input(dtype, layout.physical_shape, self.lowering.is_bound(node))
         self.imports.append((node, layout))
         self.values[node] = result = self.text.transpose(value, layout.places)
         self.lowering.need(node)
@@ -151,7 +164,7 @@ class _Level:
         return None
 
     def map(self, node, rule):
-        out = type_of(node.meta["val"])
+        out = type_of(node.meta["val"], self.lowering.device)
         arguments = [self.argument(argument) for argument in node.args]
         keywords = {name: self.argument(value) for name, value in node.kwargs.items()}
         result = rule(self.text, out, *arguments, **keywords)
@@ -174,7 +187,7 @@ class _Level:
         """The node as a call of PyTorch. `results`: of hosting.results_of."""
         # Where an index is out of bounds, that is known before the operator is given what was read there. And numbers are
         # drawn in order.
-        awaited = self.text.limits()
+        awaited = self.text.limits() if self.lowering.reads_limits else []
         if may_draw(node) and self.last_draw is not None:
             awaited.append(self.last_draw)
         call, sources = hosting.call_of(node, results, len(awaited))
@@ -209,7 +222,7 @@ class _Level:
         checks, limits = self.text.checks_of(nodes)
         if not checks:
             return inputs, nodes, returned, checks
-        returned = [*returned, *limits]
+        returned = [*returned, *(limits if self.lowering.reads_limits else [self.text.within(checks, limits)])]
         return *self.text.live(returned), returned, checks
 
     def _physical(self, node, value):
@@ -234,7 +247,7 @@ class _Level:
                 lies[physical] = slot_of(node), order
                 outputs.append(SegmentOutput(slot_of(node), node.meta["val"].dtype, layout))
         segment_inputs = [
-            SegmentInput(slot_of(node), layout, self.text.inputs[position][1])
+            SegmentInput(slot_of(node), layout, self.lowering.is_parameter(node))
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
             text = self.text.text(inputs, nodes, returned)
@@ -295,6 +308,7 @@ def _owner_of(node):
 class _Lowering:
     def __init__(self, gm, parameters, forced, unhosted, draws_inside):
         self.gm = gm
+        self.device = device_of(gm)
         self.parameters = parameters
         self.forced = forced
         self.unhosted = unhosted  # fx nodes that run outside although they could run inside.
@@ -343,6 +357,8 @@ class _Lowering:
             return
         rule = None if node in self.forced else RULES.get(str(node.target))
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
+        if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
+            reason = None
         if rule is not None:
             try:
                 require_kernel(str(node.target), _dtypes_given(node))
@@ -350,13 +366,16 @@ class _Lowering:
                 return
             except Unsupported as unsupported:
                 reason = str(unsupported)
+            except NoKernel:
+                reason = None
             except (TypeError, ValueError, KeyError, IndexError) as error:
                 # A form of the operator that its rule was not written for.
                 reason = f"{type(error).__name__}: {error}"
         name = _operator_of(node)
         is_fallback = node.target is not operator.getitem and name not in _ASSERTIONS
         if node not in self.forced and is_fallback:
-            self.fallbacks.setdefault(name, reason)
+            if reason is not None:
+                self.fallbacks.setdefault(name, reason)
             if node not in self.unhosted and self._host(node):
                 return
         self._run_eagerly(node)
@@ -369,10 +388,11 @@ class _Lowering:
         hidden = self._hidden_owners(tensors, roots)
         for owner in hidden:
             self.need(owner)
+        views = set()
         for value in node.args[0]:
             if value in tensors:
                 chain = _views_up_to(value, roots.union(hidden))
-                self.views += [view for view in chain if view not in self.views]
+                views.update(chain)
                 if not chain:
                     self.need(value)
                 self.outputs.append(value)
@@ -380,6 +400,8 @@ class _Lowering:
                 self.outputs.append(value.meta.get("val"))
             else:
                 self.outputs.append(value)
+        # One may show an output that is itself a view, and comes later among the outputs.
+        self.views = [each for each in self.gm.graph.nodes if each in views]
 
     def _hidden_owners(self, tensors, roots):
         """What is no output but has the memory of several, or of one whose elements overlap."""
@@ -408,7 +430,7 @@ class _Lowering:
 
     def _host(self, node):
         """Makes it a call inside a segment; False where it cannot be one."""
-        results = hosting.results_of(node)
+        results = hosting.results_of(node, self.device)
         is_draw = may_draw(node)
         if results is None or (is_draw and not self.draws_inside) or not hosting.may_lie_otherwise(node):
             return False
@@ -417,7 +439,7 @@ class _Lowering:
             level = max(level, self.draws_from["inside"])
         try:
             self._level_at(level).host(node, results)
-        except (NoHostCall, Unsupported):
+        except (NoHostCall, NoKernel, Unsupported):
             return False
         self.level_of[node] = level
         self.hosted[node] = None
@@ -454,7 +476,17 @@ class _Lowering:
         return self.slots.setdefault(node, len(self.slots))
 
     def is_parameter(self, node):
+        """Is it the same tensor in most calls?"""
         return self.slots.get(node) in self.parameters or node.op == "get_attr"
+
+    @property
+    def reads_limits(self):
+        """Does whoever runs a segment look at the limits of indices? On a GPU that would wait for it."""
+        return self.device.type == "cpu"
+
+    def is_bound(self, node):
+        """Is it packed once, for many calls? Nobody watches whether memory of a GPU changes, and nothing is packed there."""
+        return self.device.type == "cpu" and self.is_parameter(node)
 
     def need(self, node):
         """Somebody outside the node's segment reads it."""
@@ -467,7 +499,8 @@ class _Lowering:
             size = node.meta["val"].numel() if is_tensor(node.meta["val"]) else 0
             sources = {source: self.known_tensor(source) for source in node.all_input_nodes}
             if size <= MAX_KNOWN_ELEMENTS and all(x is not None for x in sources.values()):
-                arguments, keywords = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
+                given = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
+                arguments, keywords = torch.fx.node.map_aggregate(given, _on_cpu)
                 value = node.target(*arguments, **keywords)
             self.known[node] = value
         return self.known[node]
@@ -494,7 +527,8 @@ class _Lowering:
         outputs = [
             Slot(self.slot_of(value)) if isinstance(value, torch.fx.Node) else value
             for value in self.outputs]
-        return Program(len(self.slots), self.constants, steps, outputs, self.fallbacks)
+        return Program(
+            len(self.slots), self.constants, steps, outputs, self.fallbacks, device=self.device.type)
 
     def _eager_call(self, node):
         arguments, keywords = torch.fx.node.map_arg(
@@ -505,6 +539,10 @@ class _Lowering:
     def _eager_argument(self, node):
         value = node.meta.get("val")
         return value if isinstance(value, _NUMBERS) else Slot(self.slot_of(node))
+
+
+def _on_cpu(argument):
+    return devices.CPU if isinstance(argument, torch.device) else argument
 
 
 def _result_of(value):

@@ -9,8 +9,10 @@ import contextlib
 import torch
 
 from ..aten_ops import Unsupported
+from ..graph.devices import device_of
 from ..graph.program import Segment
 from ..libstoker.client import client
+from ..pytorch import devices
 from ..pytorch.marks import boxed
 
 _recording = None
@@ -47,7 +49,7 @@ def record(gm, lowered, numerics):
         program = lowered()
         for step in program.steps:
             if isinstance(step, Segment):
-                client().record(step.text, numerics)
+                client().record(step.text, numerics, devices.name_of(device_of(gm)))
                 _recording.requests.add((step.text, numerics))
         _recording.eager += [f"{operator} ({reason})" for operator, reason in program.fallbacks.items()]
     except Unsupported as unsupported:

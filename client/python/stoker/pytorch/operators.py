@@ -74,6 +74,11 @@ def schema_of(operator):
     return getattr(operator, "_schema", None)
 
 
+def has_kernel(operator, device_type):
+    """Has it one for this kind of device alone? Then it is no composition of others."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), device_type.upper())
+
+
 def operators_in(namespace):
     """Names of all that are registered, without overloads."""
     prefix = f"{namespace}::"

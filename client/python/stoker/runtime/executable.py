@@ -2,51 +2,34 @@
 tensors."""
 
 import ctypes
-import json
-import operator
 import time
 
 import torch
 
 from ..base import tally
 from ..base.log import warn_once
-from ..graph.layout import row_major
 from ..graph.program import check_indices
 from ..libstoker import library
-from ..libstoker.client import report
+from ..pytorch import devices
 from . import release
 from .binding import Stamp
 from .gate import Gate
-from .host_calls import HostCalls
+from .laid_out import as_laid_out, buffer_of, taker, with_strides
+from .loaded import Loaded
 from .profiling import collectors
 
 
-class _Handle:
-    """libstoker's handle, freed when its executable cannot be reached any more. A `__del__` of the executable itself
-    would be too early: while that runs, weak references still give the executable to other threads."""
-
-    def __init__(self, handle):
-        self._as_parameter_ = handle  # What ctypes passes.
-        self._free = library.load().stoker_executable_free
-
-    def __del__(self):
-        self._free(self)
-
-
-class Executable:
-    """Calls are safe from any thread. `verifies`: libstoker compares the first one with the interpreter. `on_bind` is
-    told how many seconds a binding took, and where packed weights came from: "parameters" or "file"."""
+class Executable(Loaded):
+    """On the CPU. Calls are safe from any thread. `on_bind` is told how many seconds a binding took, and where packed
+    weights came from: "parameters" or "file"."""
 
     _threads_in_use = None  # What libstoker was told last: a setting of the process.
 
     def __init__(self, handle, segment, on_bind, verifies=False):
+        super().__init__(handle, devices.CPU, verifies)
         self._on_bind = on_bind
-        self._verifies = verifies
-        self._library = library.load()
-        self._handle = _Handle(handle)
-        self.take_parameters = _taker([source.slot for source in segment.inputs if source.parameter])
+        self.take_parameters = taker([source.slot for source in segment.inputs if source.parameter])
         self._parameters_layout = [source.layout for source in segment.inputs if source.parameter]
-        self._host = self._host_calls()
         self._gate = Gate()
         self._stamp = None
         self._binding = None  # A release.Binding: what is bound, while there is a stamp.
@@ -56,74 +39,32 @@ class Executable:
         """What is called. `segment`: the executable's own, with the sizes that follow from these values of its symbols."""
         return SizedExecutable(self, segment, symbols)
 
-    def describe(self):
-        return json.loads(
-            library.take_text(self._library.stoker_executable_describe, self._handle))
-
-    def _host_calls(self):
-        """None where the plan has none."""
-        described = self.describe()["host_calls"]
-        if not described:
-            return None
-        host = HostCalls(described)
-        self._library.stoker_executable_set_host(self._handle, host.function, None)
-        return host
-
-    @property
-    def calls_host(self):
-        return self._host is not None
-
     def run(self, parameters, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
-        if collectors or not self._run_if_bound(parameters, arguments):
-            with self._gate.alone():
-                self._bind(parameters)
-                (self._profile if collectors else self._run)(arguments)
-        if parameters and self._library.stoker_executable_repairs(self._handle) != self._repairs:
+        self._enter(parameters)
+        call = self.profile if collectors else self.run_once
+        if self.host is None:
+            try:
+                call(arguments)
+            finally:
+                self._gate.leave()
+        else:
+            kept = self._binding and self._binding.laid_out  # noqa: F841. Whatever is bound while PyTorch runs.
+            with self.host.during_run(self._gate.leave):
+                call(arguments)
+        if parameters and self.library.stoker_executable_repairs(self.handle) != self._repairs:
             self._note_repairs(parameters)
 
-    def _run_if_bound(self, parameters, arguments):
-        """False, and nothing is done, if something else is bound: only whoever is inside the gate knows that it stays."""
+    def _enter(self, parameters):
+        """The gate, with these parameters bound: only whoever is inside knows that they stay so."""
         gate = self._gate
         gate.enter()
-        try:
-            if parameters and (self._stamp is None or not self._stamp.fits(parameters)):
-                return False
-            self._run(arguments)
-            return True
-        finally:
+        if not self._has_bound(parameters):
             gate.leave()
+            gate.enter_after(lambda: self._bind(parameters))
 
-    def _run(self, arguments):
-        status = self._library.stoker_executable_run(self._handle, *arguments)
-        if self._verifies:
-            self._count_verification()
-        if status:
-            self._fail(status)
-
-    def _fail(self, status):
-        error = self._host.take_error() if self._host is not None else None
-        if error is None:
-            library.check(status)
-        library.free(status)
-        raise error  # The job's own.
-
-    def _count_verification(self):
-        outcome = self.describe()["verification"]
-        if outcome == "pending":
-            return  # The call failed for another reason.
-        self._verifies = False
-        tally.count(f"artifacts_{outcome}")
-        report({f"artifacts_{outcome}": 1})
-
-    def _profile(self, arguments):
-        text = ctypes.c_void_p()
-        status = self._library.stoker_executable_profile(self._handle, *arguments, ctypes.byref(text))
-        if status:
-            self._fail(status)
-        launches = json.loads(library.taken(text))
-        for collector in collectors:
-            collector.extend(launches)
+    def _has_bound(self, parameters):
+        return not parameters or (self._stamp is not None and self._stamp.fits(parameters))
 
     def _note_repairs(self, parameters):
         description = self.describe()
@@ -139,7 +80,7 @@ class Executable:
     def use_threads(self):
         threads = torch.get_num_threads()
         if threads != Executable._threads_in_use:
-            self._library.stoker_set_num_threads(threads)
+            self.library.stoker_set_num_threads(threads)
             Executable._threads_in_use = threads
 
     def release(self, binding):
@@ -147,21 +88,21 @@ class Executable:
         with self._gate.alone():
             if self._binding is binding:
                 self._stamp = None
-                self._library.stoker_executable_unbind(self._handle)
+                self.library.stoker_executable_unbind(self.handle)
                 binding.forget()
 
     def _bind(self, parameters):
         """Alone in the gate."""
-        if not parameters or (self._stamp is not None and self._stamp.fits(parameters)):
+        if self._has_bound(parameters):
             return  # Another thread may have been first.
         started = time.perf_counter()
         self._stamp = None
         stamp = Stamp(parameters)
-        laid_out = list(map(_as_laid_out, stamp.memory, self._parameters_layout))
+        laid_out = list(map(as_laid_out, stamp.memory, self._parameters_layout))
         count = len(laid_out)
         data = (ctypes.c_void_p * count)(*map(torch.Tensor.data_ptr, laid_out))
         versions = (ctypes.c_int64 * count)(*stamp.numbers)
-        library.check(self._library.stoker_executable_bind(self._handle, data, versions, count, None))
+        library.check(self.library.stoker_executable_bind(self.handle, data, versions, count, None))
         self._binding = release.Binding(self, laid_out, stamp.contents)
         self._stamp = stamp
         tally.count("bindings")
@@ -180,7 +121,7 @@ class SizedExecutable:
         self._no_pointers = bytes(ctypes.sizeof(self._pointers))
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
         self._outputs = [
-            (output.dtype, output.layout, *_buffer_of(output.layout))
+            (output.dtype, output.layout, *buffer_of(output.layout))
             for output in segment.outputs]
         self._checks = segment.checks
         self._limits = ctypes.c_int64 * segment.limits
@@ -194,7 +135,7 @@ class SizedExecutable:
         pointers = self._pointers.from_buffer_copy(self._no_pointers)
         kept = []
         for place, slot, layout in self._activations:
-            tensor = _as_laid_out(slots[slot], layout)
+            tensor = as_laid_out(slots[slot], layout)
             pointers[place] = tensor.data_ptr()
             kept.append(tensor)
         buffers = [
@@ -218,37 +159,5 @@ class SizedExecutable:
         if self._checks:
             check_indices(self._checks, limits)
         return [
-            buffer if layout.order is not None else _with_strides(buffer, layout)
+            buffer if layout.order is not None else with_strides(buffer, layout)
             for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
-
-
-def _taker(places):
-    """A function from a sequence to the tuple of its elements at `places`."""
-    if len(places) == 1:
-        return lambda slots: (slots[places[0]],)
-    return operator.itemgetter(*places) if places else lambda slots: ()
-
-
-def _as_laid_out(tensor, layout):
-    """The tensor, or a copy of it whose elements lie as the layout says, and are what they stand for."""
-    if tensor.is_neg():  # The imaginary part of a conjugate: its memory holds what is to be negated.
-        tensor = tensor.resolve_neg()
-    if tensor.stride() == layout.strides:
-        return tensor
-    if layout.order == tuple(range(len(layout.order))):
-        return tensor.contiguous()
-    return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype, device="cpu").copy_(tensor)
-
-
-def _buffer_of(layout):
-    """(shape, strides) of the memory that a kernel writes for an output."""
-    if layout.order is not None:
-        return layout.shape, layout.strides
-    plain = row_major(layout.shape)
-    return plain.shape, plain.strides
-
-
-def _with_strides(buffer, layout):
-    if layout.overlaps:
-        return buffer
-    return torch.empty_strided(layout.shape, layout.strides, dtype=buffer.dtype, device="cpu").copy_(buffer)

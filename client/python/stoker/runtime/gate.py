@@ -27,15 +27,27 @@ class Gate(OfProcess):
     @contextmanager
     def alone(self):
         """Waits until nobody is inside and keeps everybody out."""
+        self._close()
+        try:
+            yield
+        finally:
+            self._open()
+
+    def enter_after(self, first):
+        """Enters, having called first() alone, before anybody else does. What that raises keeps out."""
+        with self.alone():
+            first()
+            self._inside += 1
+
+    def _close(self):
         with self._changed:
             while self._closed:
                 self._changed.wait()
             self._closed = True
             while self._inside:
                 self._changed.wait()
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._closed = False
-                self._changed.notify_all()
+
+    def _open(self):
+        with self._changed:
+            self._closed = False
+            self._changed.notify_all()

@@ -1,19 +1,21 @@
 """Runs the operators of PyTorch that a plan calls, on the memory of the plan."""
 
-import ctypes
 import functools
-import math
 import threading
+from contextlib import contextmanager
 
 import torch
 
 from ..graph.host_call import HostCall, NoHostCall
-from ..graph.layout import DTYPES
 from ..graph.program import filled
 from ..libstoker.library import FAILED_PRECONDITION, HostFunction, StokerError
+from ..pytorch.devices import placed
 from ..pytorch.operators import OpOverload, overload_of
+from .memory import memories
+from .results import writer_of
 
-_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+# For which addresses of its tensors a call is kept ready: a plan's memory, and what it is given, seldom lie elsewhere.
+MAX_READY = 16
 # Whose operators keep nothing of what they are given. Others get copies: the plan uses the memory again.
 _OWN_NAMESPACES = frozenset(("aten", "prims"))
 
@@ -21,101 +23,117 @@ _OWN_NAMESPACES = frozenset(("aten", "prims"))
 class HostCalls:
     """Of one executable. `described`: "host_calls" of its description. StokerError where one names no operator."""
 
-    def __init__(self, described):
-        calls = [_Call(each) for each in described]
-        self._raised = raised = threading.local()
+    def __init__(self, described, device):
+        calls = [_Call(each, device) for each in described]
+        self._run = run = _RunOfThread()
         # Holds no reference to this object, so that both go at once.
-        self.function = HostFunction(functools.partial(_run, calls, raised))
+        self.function = HostFunction(functools.partial(_run, calls, run))
+
+    @contextmanager
+    def during_run(self, leave):
+        """Around one run of the executable: leave() is called once, before an operator runs or at the end. An operator may
+        call anything, this executable too, or wait for another thread that does; by then the run has whatever it needs
+        of what is bound."""
+        self._run.leave = leave
+        try:
+            yield
+        finally:
+            self._run.has_come_to_operators()
 
     def take_error(self):
         """What an operator raised in this thread's last run; None: nothing."""
-        error = getattr(self._raised, "error", None)
-        self._raised.error = None
+        error, self._run.error = self._run.error, None
         return error
 
 
-def _run(calls, raised, _context, number, operands, results, sizes):
+class _RunOfThread(threading.local):
+    leave = None
+    error = None
+
+    def has_come_to_operators(self):
+        leave, self.leave = self.leave, None
+        if leave is not None:
+            leave()
+
+
+def _run(calls, run, _context, number, operands, results, sizes):
     try:
+        run.has_come_to_operators()
         calls[number](operands, results, sizes)
         return 0
     except BaseException as error:  # For whoever runs the executable: nothing may pass through C.
-        raised.error = error
+        run.error = error
         return 1
 
 
 class _Call:
-    def __init__(self, described):
+    def __init__(self, described, device):
         try:
             call = HostCall.parse(described["target"])
             self._operator = overload_of(call.operator)
             if not isinstance(self._operator, OpOverload):
                 raise NoHostCall(f"'{call.operator}' is no operator of this PyTorch")
-            self._operands = _memories(described["operands"], call.orders)
-            self._results = _memories(described["results"], [order for _, order in call.results])
+            self._operands = memories(described["operands"], call.orders, device)
+            self._results = memories(described["results"], [order for _, order in call.results], device)
         except NoHostCall as error:
             raise StokerError(FAILED_PRECONDITION, f"A host call cannot run: {error}.") from None
         self._places = [place for place, _ in call.results]
-        self._arguments, self._keywords = call.arguments, call.keywords
+        self._arguments, self._keywords = placed(call.arguments, device), placed(call.keywords, device)
         self._copies = self._operator.namespace not in _OWN_NAMESPACES
+        self._is_fixed = all(memory.is_fixed for memory in (*self._operands, *self._results))
+        self._counts = len(self._operands), len(self._results)
+        self._ready = {}  # Addresses -> what runs the call there.
 
     def __call__(self, operands, results, sizes):
-        first = 0  # Of the sizes.
-        given = []
-        for place, memory in enumerate(self._operands):
-            tensor = memory.tensor(operands[place], sizes, first)
-            given.append(tensor.clone() if self._copies else tensor)
+        given, wanted = self._counts
+        addresses = (*operands[:given], *results[:wanted])
+        run = self._ready.get(addresses) or self._prepared(addresses, sizes)
+        run()
+
+    def _prepared(self, addresses, sizes):
+        """A function that runs the call with its tensors at these addresses."""
+        with torch.inference_mode(False):  # What was made in it cannot be written to outside.
+            tensors = self._tensors(addresses, sizes)
+        given = tensors[:self._counts[0]]
+        results = list(zip(self._places, tensors[self._counts[0]:]))
+        run = None
+        if not self._copies:
+            arguments, keywords = filled(given, self._arguments), filled(given, self._keywords)
+            run = writer_of(self._operator, arguments, keywords, results)
+            run = run or functools.partial(self._run_and_copy, arguments, keywords, results)
+        else:
+            run = functools.partial(self._run_with_copies, given, results)
+        if self._is_fixed:
+            if len(self._ready) >= MAX_READY:
+                self._ready.clear()
+            self._ready[addresses] = run
+        return run
+
+    def _tensors(self, addresses, sizes):
+        first, tensors = 0, []  # `first` of the sizes.
+        for address, memory in zip(addresses, (*self._operands, *self._results)):
+            tensors.append(memory.tensor(address, sizes, first))
             first += memory.rank
-        found = self._operator(*filled(given, self._arguments), **filled(given, self._keywords))
-        for number, (place, memory) in enumerate(zip(self._places, self._results)):
-            tensor = memory.tensor(results[number], sizes, first)
+        return tensors
+
+    def _run_with_copies(self, given, results):
+        given = [tensor.clone() for tensor in given]
+        self._run_and_copy(filled(given, self._arguments), filled(given, self._keywords), results)
+
+    def _run_and_copy(self, arguments, keywords, results):
+        found = self._operator(*arguments, **keywords)
+        for place, tensor in results:
             result = found if place is None else found[place]
             if not isinstance(result, torch.Tensor) or result.dtype != tensor.dtype or (
-                    result.shape != tensor.shape or result.layout != torch.strided or result.device.type != "cpu"):
+                    result.shape != tensor.shape or result.layout != torch.strided or result.device != tensor.device):
                 # A kernel would read beside it.
                 raise StokerError(
                     FAILED_PRECONDITION, f"{self._operator} gave {_words(result)}, not {_words(tensor)} as when it was "
                     "traced.")
             tensor.copy_(result)
-            first += memory.rank
 
 
 def _words(value):
     if not isinstance(value, torch.Tensor):
         return type(value).__name__
-    return f"a {value.layout} tensor {value.dtype} {list(value.shape)}"
-
-
-def _memories(types, orders):
-    if len(types) != len(orders):
-        raise NoHostCall(f"it says how {len(orders)} tensors lie, and there are {len(types)}")
-    return [_Memory(type_, order) for type_, order in zip(types, orders)]
-
-
-class _Memory:
-    """Where a tensor lies: row-major, its dims in the order `order`."""
-
-    def __init__(self, type_, order):
-        name, _, dims = type_.removesuffix("]").partition("[")
-        self._dtype = _DTYPES[name]
-        sizes = dims.split(",") if dims else []
-        self.rank = len(sizes)
-        if order is not None and len(order) != self.rank:
-            raise NoHostCall(f"{list(order)} is no order of the dims of {type_}")
-        self._places = None if order is None else [order.index(dim) for dim in range(self.rank)]
-        self._shape = tuple(map(int, sizes)) if all(map(str.isdecimal, sizes)) else None  # None: it has symbols.
-        self._array = self._shape and self._array_of(self._shape)
-
-    def _array_of(self, shape):
-        return ctypes.c_char * (math.prod(shape) * self._dtype.itemsize)
-
-    def tensor(self, address, sizes, first):
-        """`sizes`: where `first` is the size of the first dim."""
-        shape = self._shape
-        if shape is None:
-            shape = sizes[first:first + self.rank]
-        if 0 in shape:
-            tensor = torch.empty(shape, dtype=self._dtype, device="cpu")
-        else:
-            memory = (self._array or self._array_of(shape)).from_address(address)
-            tensor = torch.frombuffer(memory, dtype=self._dtype).view(shape)
-        return tensor if self._places is None else tensor.permute(self._places)
+    return f"a {value.layout} tensor {value.dtype} {list(value.shape)} on {value.device.type}"

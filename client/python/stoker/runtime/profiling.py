@@ -8,7 +8,7 @@ collectors = []  # Lists that executables append to while a profile is taken.
 @contextmanager
 def profile():
     """The launches of all graphs run inside, as a list of dictionaries with label, kernel, us, flops and
-    bytes. Runs one graph at a time, and slower than without."""
+    bytes. Slower than without."""
     launches = []
     collectors.append(launches)
     try:

@@ -9,6 +9,7 @@ from ..libstoker.library import FAILED_PRECONDITION, StokerError
 from ..pytorch.marks import boxed
 from ..pytorch.state import in_forward_mode
 from ..pytorch.tensors import has_memory
+from .replay import Replayed
 from .sizes import by_values
 
 
@@ -31,8 +32,9 @@ def eager(gm):
     return run
 
 
-def compiled(gm, program, executables):
-    """The program as a function of one list. A segment that fails hands the graph to PyTorch for good."""
+def compiled(gm, program, executables, recorder=None):
+    """The program as a function of one list. A segment that fails hands the graph to PyTorch for good. `recorder`: of
+    run_of."""
 
     def in_eager(error):
         warn_once(
@@ -42,7 +44,7 @@ def compiled(gm, program, executables):
         forward = forward_of(gm)
         return lambda taken: forward(*taken)
 
-    run_or_eager = rescued(run_of(program, executables), in_eager, lambda taken: forward_of(gm)(*taken))
+    run_or_eager = rescued(run_of(program, executables, recorder), in_eager, lambda taken: forward_of(gm)(*taken))
 
     @boxed
     def run(arguments):
@@ -77,11 +79,17 @@ def rescued(run, in_eager, once=None):
     return run_or_eager
 
 
-def run_of(program, executables):
-    """A function from the list of inputs to the outputs; StokerError when a segment fails."""
+def run_of(program, executables, recorder=None):
+    """A function from the list of inputs to the outputs; StokerError when a segment fails. `recorder`: a
+    cuda_recorder.Recorder, where calls are to be recorded and run again."""
+
+    def make(values):
+        run = _for_sizes(program, executables, values)
+        return run if recorder is None else Replayed(run, recorder)
+
     if not program.symbols:
-        return _for_sizes(program, executables, ())
-    return by_values(program.symbols, lambda values, _: _for_sizes(program, executables, values))
+        return make(())
+    return by_values(program.symbols, lambda values, _: make(values))
 
 
 def _for_sizes(program, executables, values):
@@ -179,5 +187,5 @@ def _run_copy(slots, copy, _):
         slots[copy.target] = elements.clone(memory_format=torch.contiguous_format)
         return
     slots[copy.target] = result = torch.empty_strided(
-        layout.shape, layout.strides, dtype=elements.dtype, device="cpu")
+        layout.shape, layout.strides, dtype=elements.dtype, device=elements.device)
     (result if layout.order is None else result.permute(layout.order)).copy_(elements)

@@ -28,7 +28,7 @@ class Binding:
     def __init__(self, executable, laid_out, contents):
         """`contents`: a binding.Content of each parameter, which `laid_out` are made from."""
         self._executable = weakref.ref(executable)
-        self._laid_out = laid_out
+        self.laid_out = laid_out
         self.contents = contents
         if contents:
             with _lock:
@@ -36,7 +36,7 @@ class Binding:
                 _start_thread()
 
     def forget(self):
-        self._laid_out = None
+        self.laid_out = None
         self.contents = ()
 
     def _release(self):

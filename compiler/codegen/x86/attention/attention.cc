@@ -79,9 +79,8 @@ void AttentionEmitter::EmitTask(llvm::Value* number) {
       StageValues(task, block);
     };
     if (shared) {
-      llvm::Value* in_group = b.CreateURem(number, e_.Dim(plan_.group * plan_.query_blocks));
-      e_.If(b.CreateOr(b.CreateICmpEQ(in_group, e_.I64(0)), b.CreateICmpEQ(number, e_.TaskBegin())),
-            stage);
+      llvm::Value* sharers = e_.Dim(plan_.group * plan_.query_blocks);
+      e_.If(e_.NoteInScratch(b.CreateUDiv(number, sharers)), stage);
     } else {
       stage();
     }

@@ -14,47 +14,47 @@ constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 void AmxContraction::Begin() { tiles_.Begin(); }
 void AmxContraction::End() { tiles_.End(); }
 
-void AmxContraction::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
+void AmxContraction::EmitUnits(const Tasks& tasks, const PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
   const bool only_one = plan_.units == SymDim(1);
   const bool only_pairs = plan_.units.IsConstant() && plan_.units.constant() % 2 == 0;
-  e_.For(task.first_unit, task.last_unit, 2, [&](llvm::Value* unit) {
+  e_.For(tasks.first_unit, tasks.last_unit, 2, [&](llvm::Value* unit) {
     if (only_one || only_pairs) {
-      EmitPair(task, chunk, unit, only_pairs);
+      EmitPair(tasks, chunk, unit, only_pairs);
       return;
     }
-    llvm::Value* pair = b.CreateICmpSLT(e_.Add(unit, e_.I64(1)), task.last_unit);
-    e_.If(pair, [&] { EmitPair(task, chunk, unit, true); });
-    e_.If(b.CreateNot(pair), [&] { EmitPair(task, chunk, unit, false); });
+    llvm::Value* pair = b.CreateICmpSLT(e_.Add(unit, e_.I64(1)), tasks.last_unit);
+    e_.If(pair, [&] { EmitPair(tasks, chunk, unit, true); });
+    e_.If(b.CreateNot(pair), [&] { EmitPair(tasks, chunk, unit, false); });
   });
 }
 
 // One unit, or two.
-void AmxContraction::EmitPair(const ContractionTask& task, const PanelChunk& chunk,
-                              llvm::Value* number, bool two) {
-  const RowUnit first = UnitAt(task, number);
-  const RowUnit second = two ? UnitAt(task, e_.Add(number, e_.I64(1))) : first;
+void AmxContraction::EmitPair(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number,
+                              bool two) {
+  const RowUnit first = UnitAt(tasks, number);
+  const RowUnit second = two ? UnitAt(tasks, e_.Add(number, e_.I64(1))) : first;
   UnitPair pair{first, two ? &second : nullptr};
-  pair.sums = SumsAt(task, chunk, number);
+  pair.sums = SumsAt(tasks, chunk, number);
   pair.second_sums = AddBytes(pair.sums, e_.I64(plan_.unit_bytes));
   tiles_.Configure(first.rows, second.rows);
-  EmitBlock(task, chunk, number, pair);
-  FinishBlock(task, chunk, pair);
+  EmitBlock(tasks, chunk, number, pair);
+  FinishBlock(tasks, chunk, pair);
 }
 
-void AmxContraction::FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
+void AmxContraction::FinishBlock(const Tasks& tasks, const PanelChunk& chunk,
                                  const UnitPair& pair) {
   if (chunk.partial) return;
-  EmitEpilogue(task, chunk.panel, pair.first, pair.sums);
+  EmitEpilogue(tasks, chunk.panel, pair.first, pair.sums);
   if (pair.second == nullptr) return;
-  EmitEpilogue(task, chunk.panel, *pair.second, pair.second_sums);
+  EmitEpilogue(tasks, chunk.panel, *pair.second, pair.second_sums);
 }
 
-void AmxContraction::EmitBlock(const ContractionTask& task, const PanelChunk& chunk,
-                               llvm::Value* number, const UnitPair& pair) {
+void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number,
+                               const UnitPair& pair) {
   const RowUnit& first = pair.first;
   const RowUnit* second = pair.second;
-  llvm::Value* prefetch = PrefetchFor(task, chunk, number);
+  llvm::Value* prefetch = PrefetchFor(tasks, chunk, number);
   const int row_tiles = second != nullptr ? 2 : 1;
   const int column_tiles = plan_.vectors;
   llvm::Value* sum_stride = e_.I64(SumBytes());

@@ -23,21 +23,19 @@ class AmxContraction : public ContractionEmitter {
  protected:
   void Begin() override;
   void End() override;
-  void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) override;
+  void EmitUnits(const Tasks& tasks, const PanelChunk& chunk) override;
   // Multiplies a pair of units, from unit `number` on, into its sums.
-  virtual void EmitBlock(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* number,
+  virtual void EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number,
                          const UnitPair& pair);
   // Runs their epilogues, unless sums are partial.
-  virtual void FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
-                           const UnitPair& pair);
+  virtual void FinishBlock(const Tasks& tasks, const PanelChunk& chunk, const UnitPair& pair);
   // Adds the sums of a run of one or two units to others that lie like them.
   void AddTileRun(const RowUnit& first, const RowUnit* second, llvm::Value* run, llvm::Value* sums);
 
   AmxTiles tiles_;
 
  private:
-  void EmitPair(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* number,
-                bool two);
+  void EmitPair(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number, bool two);
 };
 
 }  // namespace stoker::codegen

@@ -9,8 +9,6 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr std::uint32_t kLhs = 0;
-constexpr std::uint32_t kRhs = 1;
 // Epilogues up to this size are repeated for every vector of a row, longer ones looped over.
 constexpr std::size_t kMaxRepeatedInstrs = 12;
 
@@ -37,28 +35,45 @@ llvm::Value* ContractionEmitter::AddBytes(llvm::Value* pointer, llvm::Value* byt
 
 void ContractionEmitter::Emit() {
   Begin();
-  e_.ForEachTask([&](llvm::Value* task) { EmitTask(task); });
+  block_steps_ = StepsOfBlocks();
+  Values next = {e_.TaskBegin()};
+  e_.While(
+      next, [&](const Values& carried) { return e_.b().CreateICmpSLT(carried[0], e_.TaskEnd()); },
+      [&](Values& carried) {
+        const Tasks tasks = TasksAt(carried[0]);
+        EmitTasks(tasks);
+        carried[0] = e_.Add(carried[0], tasks.count);
+      });
   End();
 }
 
-void ContractionEmitter::EmitTask(llvm::Value* number) {
-  ContractionTask task = TaskAt(number);
-  if (ReadsWholeCopy()) {
-    task = ReadCopy(task, NoteBlock(e_.Sub(number, task.group)));
-  }
+void ContractionEmitter::EmitTasks(const Tasks& original) {
+  Tasks tasks = original;
+  if (ReadsWholeCopy()) tasks = ReadCopy(tasks, e_.NoteInScratch(tasks.block));
   if (plan_.chunk != 0) {
-    EmitChunks(task);
+    EmitChunks(tasks);
     return;
   }
   PanelChunk chunk;
-  chunk.panel = task.group;
-  chunk.rhs = PanelAt(task, chunk.panel, e_.I64(0));
+  chunk.panel = tasks.first_panel;
+  chunk.rhs = PanelAt(tasks, chunk.panel, e_.I64(0));
   chunk.bytes = e_.Dim(plan_.panel_stride);
-  llvm::Value* next =
-      e_.Min(e_.Add(chunk.panel, e_.I64(1)), e_.Sub(e_.Dim(plan_.panels), e_.I64(1)));
-  chunk.next = PanelAt(task, next, e_.I64(0));
+  chunk.next = PanelAt(tasks, PanelAfter(tasks, e_.Add(chunk.panel, e_.I64(1))), e_.I64(0));
   chunk.sums = e_.Scratch(0);
-  EmitUnits(task, chunk);
+  EmitUnits(tasks, chunk);
+}
+
+// `next`, or what follows the last panel: the first one, with the next block of rows.
+llvm::Value* ContractionEmitter::PanelAfter(const Tasks& tasks, llvm::Value* next) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Value* last = e_.Sub(e_.Dim(plan_.panels), e_.I64(1));
+  if (plan_.steps.IsConstant() && plan_.steps.constant() <= plan_.steps_per_block &&
+      llvm::isa<llvm::ConstantInt>(block_steps_)) {
+    return e_.Min(next, last);
+  }
+  llvm::Value* more = b.CreateICmpSLT(tasks.block_end, e_.Dim(plan_.units));
+  llvm::Value* after = b.CreateSelect(more, e_.I64(0), last);
+  return b.CreateSelect(b.CreateICmpSGT(next, last), after, next);
 }
 
 llvm::Value* ContractionEmitter::FlatBatch(const Values& batch) {
@@ -69,62 +84,49 @@ llvm::Value* ContractionEmitter::FlatBatch(const Values& batch) {
   return flat;
 }
 
-// Whether the thread has to stage the block of rows: it noted another one, or none yet.
-llvm::Value* ContractionEmitter::NoteBlock(llvm::Value* block) {
-  llvm::IRBuilder<>& b = e_.b();
-  const auto word = [&](std::size_t offset) {
-    return e_.Scratch(static_cast<std::int64_t>(offset) - kScratchHeaderBytes);
-  };
-  llvm::Value* is_noted = word(offsetof(ScratchHeader, is_noted));
-  llvm::Value* note = word(offsetof(ScratchHeader, note));
-  const auto load = [&](llvm::Value* pointer) {
-    return b.CreateAlignedLoad(b.getInt64Ty(), pointer, llvm::Align(8));
-  };
-  llvm::Value* fresh =
-      b.CreateOr(b.CreateICmpEQ(load(is_noted), e_.I64(0)), b.CreateICmpNE(load(note), block));
-  b.CreateAlignedStore(e_.I64(1), is_noted, llvm::Align(8));
-  b.CreateAlignedStore(block, note, llvm::Align(8));
-  return fresh;
-}
-
 // Chunks are multiples of the granule, and staged rows are padded to it.
-void ContractionEmitter::EmitChunks(const ContractionTask& task) {
+void ContractionEmitter::EmitChunks(const Tasks& tasks) {
   STOKER_CHECK(plan_.depth.size() == 1);
   llvm::Value* depth = e_.Dim(plan_.depth.back().extent);
-  llvm::Value* first = e_.Mul(task.group, e_.I64(plan_.panels_per_task));
-  llvm::Value* end = e_.Min(e_.Add(first, e_.I64(plan_.panels_per_task)), e_.Dim(plan_.panels));
-  const std::int64_t panel_sums = plan_.units_per_task * plan_.unit_bytes;
-  const auto sums_of = [&](llvm::Value* panel) {
-    return AddBytes(e_.Scratch(0), e_.Mul(e_.Sub(panel, first), e_.I64(panel_sums)));
-  };
-  ZeroSums();
+  ZeroSums(tasks);
   e_.For(e_.I64(0), depth, plan_.chunk, [&](llvm::Value* k) {
     llvm::Value* next_k = e_.Min(e_.Add(k, e_.I64(plan_.chunk)), depth);
-    ContractionTask part = task;
+    Tasks part = tasks;
     if (plan_.lhs == LhsCopy::kChunks) {
-      StageRows(task, k, e_.Min(next_k, e_.Dim(plan_.source_depth.back().extent)));
-      part = Staged(task);
+      StageRows(tasks, k, e_.Min(next_k, e_.Dim(plan_.source_depth.back().extent)));
+      part = Staged(tasks);
     } else {
-      part.lhs = AddBytes(task.lhs, e_.Mul(k, e_.I64(plan_.LhsBytes())));
+      part.lhs = AddBytes(tasks.lhs, e_.Mul(k, e_.I64(plan_.LhsBytes())));
     }
-    const ChunkRange range = {k, next_k, depth, first, end};
-    e_.For(first, end, 1, [&](llvm::Value* panel) {
-      PanelChunk chunk = ChunkAt(task, range, panel);
-      chunk.sums = sums_of(panel);
-      EmitUnits(part, chunk);
+    const ChunkRange range = {k, next_k, depth};
+    e_.For(tasks.first_panel, tasks.end_panel, 1, [&](llvm::Value* panel) {
+      PanelChunk chunk = ChunkAt(tasks, range, panel);
+      chunk.sums = SumsOfPanel(tasks, panel);
+      EmitUnits(UnitsOf(part, panel), chunk);
     });
   });
-  const ContractionTask done = plan_.lhs != LhsCopy::kNone ? Staged(task) : task;
-  e_.For(first, end, 1, [&](llvm::Value* panel) {
+  const Tasks done = plan_.lhs != LhsCopy::kNone ? Staged(tasks) : tasks;
+  e_.For(tasks.first_panel, tasks.end_panel, 1, [&](llvm::Value* panel) {
+    const Tasks in_panel = UnitsOf(done, panel);
     PanelChunk chunk;
-    chunk.sums = sums_of(panel);
-    e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
-      EmitEpilogue(done, panel, UnitAt(done, unit), SumsAt(done, chunk, unit));
+    chunk.sums = SumsOfPanel(tasks, panel);
+    e_.For(in_panel.first_unit, in_panel.last_unit, 1, [&](llvm::Value* unit) {
+      EmitEpilogue(in_panel, panel, UnitAt(in_panel, unit), SumsAt(in_panel, chunk, unit));
     });
   });
 }
 
-PanelChunk ContractionEmitter::ChunkAt(const ContractionTask& task, const ChunkRange& range,
+// Of tasks of several panels: those of one of them.
+Tasks ContractionEmitter::UnitsOf(Tasks tasks, llvm::Value* panel) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Value* is_first = b.CreateICmpEQ(panel, tasks.first_panel);
+  llvm::Value* is_last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), tasks.end_panel);
+  tasks.first_unit = b.CreateSelect(is_first, tasks.first_unit, tasks.block_unit);
+  tasks.last_unit = b.CreateSelect(is_last, tasks.last_unit, tasks.block_end);
+  return tasks;
+}
+
+PanelChunk ContractionEmitter::ChunkAt(const Tasks& tasks, const ChunkRange& range,
                                        llvm::Value* panel) {
   llvm::IRBuilder<>& b = e_.b();
   PanelChunk chunk;
@@ -135,62 +137,35 @@ PanelChunk ContractionEmitter::ChunkAt(const ContractionTask& task, const ChunkR
       plan_.depth.back().extent.constant() % plan_.chunk == 0) {
     chunk.depth = e_.I64(plan_.chunk);
   }
-  chunk.rhs = PanelAt(task, panel, range.begin);
+  chunk.rhs = PanelAt(tasks, panel, range.begin);
   chunk.bytes = e_.Mul(chunk.depth, e_.I64(func_.rhs.nr * ElementBytes()));
   // Then the next panel's part of this chunk, or the first panel's of the next chunk. What
   // follows the last chunk is the next group.
-  llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), range.end_panel);
+  llvm::Value* last = b.CreateICmpEQ(e_.Add(panel, e_.I64(1)), tasks.end_panel);
   llvm::Value* over = b.CreateAnd(last, b.CreateICmpEQ(range.end, range.depth));
-  llvm::Value* next_panel = b.CreateSelect(last, range.first_panel, e_.Add(panel, e_.I64(1)));
-  next_panel = b.CreateSelect(
-      over, e_.Min(range.end_panel, e_.Sub(e_.Dim(plan_.panels), e_.I64(1))), next_panel);
+  llvm::Value* next_panel = b.CreateSelect(last, tasks.first_panel, e_.Add(panel, e_.I64(1)));
+  next_panel = b.CreateSelect(over, PanelAfter(tasks, tasks.end_panel), next_panel);
   llvm::Value* next_depth =
       b.CreateSelect(over, e_.I64(0), b.CreateSelect(last, range.end, range.begin));
-  chunk.next = PanelAt(task, next_panel, next_depth);
+  chunk.next = PanelAt(tasks, next_panel, next_depth);
   return chunk;
 }
 
-llvm::Value* ContractionEmitter::PanelAt(const ContractionTask& task, llvm::Value* panel,
+llvm::Value* ContractionEmitter::PanelAt(const Tasks& tasks, llvm::Value* panel,
                                          llvm::Value* depth) {
   llvm::Value* bytes = e_.Mul(panel, e_.Dim(plan_.panel_stride));
-  return AddBytes(task.rhs, e_.Add(bytes, e_.Mul(depth, e_.I64(func_.rhs.nr * ElementBytes()))));
+  return AddBytes(tasks.rhs, e_.Add(bytes, e_.Mul(depth, e_.I64(func_.rhs.nr * ElementBytes()))));
 }
 
-ContractionTask ContractionEmitter::TaskAt(llvm::Value* number) {
-  ContractionTask task;
-  const Values at =
-      e_.Unflatten(number, {e_.Dim(plan_.batch), e_.Dim(plan_.blocks), e_.Dim(plan_.panel_groups)});
-  Values extents;
-  for (const ContractionBatchDim& dim : func_.batch) extents.push_back(e_.Dim(dim.extent));
-  task.batch = e_.Unflatten(at[0], extents);
-  task.first_unit = e_.Mul(at[1], e_.I64(plan_.units_per_task));
-  task.last_unit =
-      e_.Min(e_.Add(task.first_unit, e_.I64(plan_.units_per_task)), e_.Dim(plan_.units));
-  task.group = at[2];
-
-  llvm::Value* lhs = e_.Dim(func_.lhs_offset);
-  llvm::Value* rhs = e_.I64(0);
-  for (std::size_t i = 0; i < func_.batch.size(); ++i) {
-    const ContractionBatchDim& dim = func_.batch[i];
-    lhs = e_.Add(lhs, e_.Mul(task.batch[i], e_.Dim(dim.lhs_stride)));
-    if (dim.rhs_has) rhs = e_.Add(e_.Mul(rhs, extents[i]), task.batch[i]);
-  }
-  rhs = e_.Mul(e_.Mul(rhs, e_.Dim(plan_.panels)), e_.Dim(plan_.panel_stride));
-  task.rhs = AddBytes(e_.Buffer(kRhs), rhs);
-  task.lhs = AddBytes(e_.Buffer(kLhs), e_.Mul(lhs, e_.I64(SizeInBytes(func_.lhs_dtype))));
-  task.lhs_row = e_.I64(0);
-  return task;
+Tasks ContractionEmitter::ReadCopy(const Tasks& tasks, llvm::Value* fresh) {
+  e_.If(fresh, [&] { StageRows(tasks, e_.I64(0), nullptr); });
+  return Staged(tasks);
 }
 
-ContractionTask ContractionEmitter::ReadCopy(const ContractionTask& task, llvm::Value* fresh) {
-  e_.If(fresh, [&] { StageRows(task, e_.I64(0), nullptr); });
-  return Staged(task);
-}
-
-ContractionTask ContractionEmitter::Staged(ContractionTask task) {
-  task.lhs = e_.Scratch(plan_.staged_offset);
-  task.lhs_row = FirstRowOf(task.first_unit);
-  return task;
+Tasks ContractionEmitter::Staged(Tasks tasks) {
+  tasks.lhs = e_.Scratch(plan_.staged_offset);
+  tasks.lhs_row = FirstRowOf(tasks.block_unit);
+  return tasks;
 }
 
 llvm::Value* ContractionEmitter::FirstRowOf(llvm::Value* unit) {
@@ -247,7 +222,7 @@ void ContractionEmitter::ChooseTile(RowUnit& unit, llvm::Value* segment) {
   unit.before = b.CreateSelect(unit.is_lone, e_.I64(0), e_.Sub(unit.tile_rows, unit.rows));
 }
 
-RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* unit) {
+RowUnit ContractionEmitter::UnitAt(const Tasks& tasks, llvm::Value* unit) {
   llvm::IRBuilder<>& b = e_.b();
   RowUnit result;
   result.first_row = FirstRowOf(unit);
@@ -270,7 +245,7 @@ RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* uni
   // first_row lies at the start of an element of the split dim.
   Values extents;
   for (std::size_t i = 0; i <= plan_.split; ++i) extents.push_back(e_.Dim(plan_.rows[i].extent));
-  llvm::Value* flat = e_.Sub(result.first_row, task.lhs_row);
+  llvm::Value* flat = e_.Sub(result.first_row, tasks.lhs_row);
   if (plan_.inner != 1) flat = b.CreateExactUDiv(flat, e_.I64(plan_.inner));
   const Values at = e_.Unflatten(flat, extents);
   llvm::Value* offset = e_.I64(0);
@@ -280,7 +255,7 @@ RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* uni
   if (result.before != nullptr) {
     offset = e_.Sub(offset, e_.Mul(result.before, e_.Dim(plan_.rows[plan_.split].lhs_stride)));
   }
-  result.lhs = AddBytes(task.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
+  result.lhs = AddBytes(tasks.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
   if (IsAmx(plan_.kernel)) return result;
   // How a unit's place follows from its number is no concern of the many loads of a vector tile: to
   // look for cheaper addresses in it takes LLVM longer than all else.
@@ -289,40 +264,50 @@ RowUnit ContractionEmitter::UnitAt(const ContractionTask& task, llvm::Value* uni
   return result;
 }
 
-llvm::Value* ContractionEmitter::SumsAt(const ContractionTask& task, const PanelChunk& chunk,
+llvm::Value* ContractionEmitter::SumsAt(const Tasks& tasks, const PanelChunk& chunk,
                                         llvm::Value* unit) {
   if (plan_.chunk == 0) return chunk.sums;
-  return AddBytes(chunk.sums, e_.Mul(e_.Sub(unit, task.first_unit), e_.I64(plan_.unit_bytes)));
+  return AddBytes(chunk.sums, e_.Mul(e_.Sub(unit, tasks.block_unit), e_.I64(plan_.unit_bytes)));
 }
 
-void ContractionEmitter::ZeroSums() {
+// Of a group's panel: those of the block's units, one after the other.
+llvm::Value* ContractionEmitter::SumsOfPanel(const Tasks& tasks, llvm::Value* panel) {
+  const std::int64_t bytes = plan_.units_per_block * plan_.unit_bytes;
+  return AddBytes(e_.Scratch(0), e_.Mul(e_.Sub(panel, tasks.group), e_.I64(bytes)));
+}
+
+void ContractionEmitter::ZeroSums(const Tasks& tasks) {
   llvm::Type* type = KernelEmitter::VectorOf(e_.b().getInt32Ty(), 8);
-  e_.For(e_.I64(0), e_.I64(plan_.sums_bytes), 32, [&](llvm::Value* at) {
-    e_.b().CreateAlignedStore(llvm::Constant::getNullValue(type), AddBytes(e_.Scratch(0), at),
-                              llvm::Align(32));
+  const std::int64_t bytes = plan_.units_per_block * plan_.unit_bytes;
+  e_.For(tasks.first_panel, tasks.end_panel, 1, [&](llvm::Value* panel) {
+    llvm::Value* sums = SumsOfPanel(tasks, panel);
+    e_.For(e_.I64(0), e_.I64(bytes), 32, [&](llvm::Value* at) {
+      e_.b().CreateAlignedStore(llvm::Constant::getNullValue(type), AddBytes(sums, at),
+                                llvm::Align(32));
+    });
   });
 }
 
-void ContractionEmitter::EmitEpilogue(const ContractionTask& task, llvm::Value* panel,
-                                      const RowUnit& unit, llvm::Value* sums) {
+void ContractionEmitter::EmitEpilogue(const Tasks& tasks, llvm::Value* panel, const RowUnit& unit,
+                                      llvm::Value* sums) {
   const std::int64_t nr = func_.rhs.nr;
   if (unit.before != nullptr) sums = AddBytes(sums, e_.Mul(unit.before, e_.I64(SumBytes())));
   if (func_.n.IsConstant() && func_.n.constant() % nr == 0) {
-    EmitEpilogueRows(task, panel, unit, sums, nullptr);
+    EmitEpilogueRows(tasks, panel, unit, sums, nullptr);
     return;
   }
   llvm::Value* columns = e_.Sub(e_.Dim(func_.n), e_.Mul(panel, e_.I64(nr)));
   llvm::Value* whole = e_.b().CreateICmpSGE(columns, e_.I64(nr));
-  e_.If(whole, [&] { EmitEpilogueRows(task, panel, unit, sums, nullptr); });
-  e_.If(e_.b().CreateNot(whole), [&] { EmitEpilogueRows(task, panel, unit, sums, columns); });
+  e_.If(whole, [&] { EmitEpilogueRows(tasks, panel, unit, sums, nullptr); });
+  e_.If(e_.b().CreateNot(whole), [&] { EmitEpilogueRows(tasks, panel, unit, sums, columns); });
 }
 
 // `columns`: of the panel, when they are fewer than its own; null otherwise.
-void ContractionEmitter::EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel,
+void ContractionEmitter::EmitEpilogueRows(const Tasks& tasks, llvm::Value* panel,
                                           const RowUnit& unit, llvm::Value* sums,
                                           llvm::Value* columns) {
   e_.For(e_.I64(0), unit.rows, 1, [&](llvm::Value* row) {
-    EmitEpilogueRow(task.batch, e_.Add(unit.first_row, row), panel,
+    EmitEpilogueRow(tasks.batch, e_.Add(unit.first_row, row), panel,
                     AddBytes(sums, e_.Mul(row, e_.I64(SumBytes()))), columns);
   });
 }

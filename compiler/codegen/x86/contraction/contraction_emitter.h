@@ -21,17 +21,25 @@ struct RowUnit {
   llvm::Value* is_lone = nullptr;
 };
 
-struct ContractionTask {
-  Values batch;  // Index of each batch dim.
+// Consecutive tasks of one block of rows: of one panel or, when chunked, of one group of panels.
+struct Tasks {
+  Values batch;                  // Index of each batch dim.
+  llvm::Value* block = nullptr;  // The number of the block's first task.
+  llvm::Value* block_unit = nullptr;
+  llvm::Value* block_end = nullptr;  // One past the block's last unit.
+  // Of the first panel and of the last one, which may be the same; those between have all.
   llvm::Value* first_unit = nullptr;
   llvm::Value* last_unit = nullptr;  // One past it.
-  llvm::Value* group = nullptr;      // Of panels_per_task panels.
-  llvm::Value* lhs = nullptr;        // Pointer to A at `lhs_row`, k = 0.
-  llvm::Value* lhs_row = nullptr;    // 0; staged: the task's first row.
-  llvm::Value* rhs = nullptr;        // Pointer to the batch's first panel.
+  llvm::Value* group = nullptr;      // Its first panel.
+  llvm::Value* first_panel = nullptr;
+  llvm::Value* end_panel = nullptr;  // One past the last.
+  llvm::Value* count = nullptr;
+  llvm::Value* lhs = nullptr;      // Pointer to A at `lhs_row`, k = 0.
+  llvm::Value* lhs_row = nullptr;  // 0; staged: the block's first row.
+  llvm::Value* rhs = nullptr;      // Pointer to the batch's first panel.
 };
 
-// One panel of the task, over all of K or a chunk of it.
+// One panel of several tasks, over all of K or a chunk of it.
 struct PanelChunk {
   llvm::Value* panel = nullptr;  // Its number.
   bool partial = false;          // Sums in scratch are added to; otherwise they start at zero.
@@ -39,17 +47,15 @@ struct PanelChunk {
   llvm::Value* rhs = nullptr;    // Panel at its first k.
   llvm::Value* next = nullptr;   // What is read after it.
   llvm::Value* bytes = nullptr;  // Of the panel's part.
-  llvm::Value* sums = nullptr;   // Of the task's first unit.
+  llvm::Value* sums = nullptr;   // Of the block's first unit.
   llvm::Value* parts = nullptr;  // kAmxSplit: `rhs` in parts.
 };
 
-// A chunk of K, and the task's panels [first, end).
+// A chunk of K.
 struct ChunkRange {
   llvm::Value* begin = nullptr;
   llvm::Value* end = nullptr;
   llvm::Value* depth = nullptr;  // K.
-  llvm::Value* first_panel = nullptr;
-  llvm::Value* end_panel = nullptr;
 };
 
 class ContractionEmitter {
@@ -64,16 +70,19 @@ class ContractionEmitter {
   // Before the first task and after the last one of a call.
   virtual void Begin() {}
   virtual void End() {}
-  // The units of a panel's chunk, and their epilogues unless sums are partial.
-  virtual void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) = 0;
-  // Copies the task's rows of A over all of K if `fresh`; the task then reads the copy.
-  virtual ContractionTask ReadCopy(const ContractionTask& task, llvm::Value* fresh);
+  // A block is noted in scratch as the number of its first task; this is none.
+  static constexpr std::int64_t kNoBlock = -1;
+  // Their units of the only panel, or of a panel's chunk, and their epilogues unless sums are
+  // partial.
+  virtual void EmitUnits(const Tasks& tasks, const PanelChunk& chunk) = 0;
+  // Copies the block's rows of A over all of K if `fresh`; the tasks then read the copy.
+  virtual Tasks ReadCopy(const Tasks& tasks, llvm::Value* fresh);
   // Copies elements [begin, end) of the flat k of a row of A; a null end is that of K.
   virtual void CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
                        llvm::Value* end);
 
   llvm::Value* FlatBatch(const Values& batch);  // As one number, row-major.
-  RowUnit UnitAt(const ContractionTask& task, llvm::Value* unit);
+  RowUnit UnitAt(const Tasks& tasks, llvm::Value* unit);
   llvm::Value* FirstRowOf(llvm::Value* unit);
   // Of plans with last_tiles: the first element of a segment, one past the last of all included.
   llvm::Value* BeginOfSegment(llvm::Value* segment);
@@ -81,10 +90,10 @@ class ContractionEmitter {
   llvm::Value* SmallestTile(const std::vector<std::int64_t>& tiles, llvm::Value* rows);
   void ChooseTile(RowUnit& unit, llvm::Value* segment);
   // Sums of a unit: [rows][nr].
-  llvm::Value* SumsAt(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  llvm::Value* SumsAt(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* unit);
 
   // contraction_stage.cc: copies of A.
-  void StageRows(const ContractionTask& task, llvm::Value* begin, llvm::Value* end);
+  void StageRows(const Tasks& tasks, llvm::Value* begin, llvm::Value* end);
   void StageDepth(std::size_t dim, llvm::Value* source, llvm::Value* begin, llvm::Value* end,
                   Values& target);
 
@@ -103,11 +112,10 @@ class ContractionEmitter {
   void EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll, Values& carried,
                  DepthStep step, RunEnd end_run);
   // Where a unit's part of the next panel begins.
-  llvm::Value* PrefetchFor(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  llvm::Value* PrefetchFor(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* unit);
 
-  void EmitEpilogue(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
-                    llvm::Value* sums);
-  void EmitEpilogueRows(const ContractionTask& task, llvm::Value* panel, const RowUnit& unit,
+  void EmitEpilogue(const Tasks& tasks, llvm::Value* panel, const RowUnit& unit, llvm::Value* sums);
+  void EmitEpilogueRows(const Tasks& tasks, llvm::Value* panel, const RowUnit& unit,
                         llvm::Value* sums, llvm::Value* columns);
   // `row`: of C, flat; `sums`: of this row.
   void EmitEpilogueRow(const Values& batch, llvm::Value* row, llvm::Value* panel, llvm::Value* sums,
@@ -123,14 +131,21 @@ class ContractionEmitter {
   const ContractionPlan& plan_;
 
  private:
-  void EmitTask(llvm::Value* task);
-  ContractionTask TaskAt(llvm::Value* task);
-  llvm::Value* NoteBlock(llvm::Value* block);
-  ContractionTask Staged(ContractionTask task);  // Reads A from the copy in scratch.
-  void ZeroSums();
-  void EmitChunks(const ContractionTask& task);
-  PanelChunk ChunkAt(const ContractionTask& task, const ChunkRange& range, llvm::Value* panel);
-  llvm::Value* PanelAt(const ContractionTask& task, llvm::Value* panel, llvm::Value* depth);
+  void EmitTasks(const Tasks& tasks);
+  llvm::Value* PanelAfter(const Tasks& tasks, llvm::Value* next);
+  // contraction_tasks.cc
+  llvm::Value* StepsOfBlocks();
+  Tasks TasksAt(llvm::Value* task);
+  void PlaceInPanel(Tasks& tasks, llvm::Value* in_block, llvm::Value* steps, llvm::Value* left);
+  void PlaceInGroup(Tasks& tasks, llvm::Value* in_block, llvm::Value* steps, llvm::Value* left);
+  void PlaceBatch(Tasks& tasks, llvm::Value* batch);
+  Tasks Staged(Tasks tasks);  // Reads A from the copy in scratch.
+  llvm::Value* SumsOfPanel(const Tasks& tasks, llvm::Value* panel);
+  void ZeroSums(const Tasks& tasks);
+  void EmitChunks(const Tasks& tasks);
+  Tasks UnitsOf(Tasks tasks, llvm::Value* panel);
+  PanelChunk ChunkAt(const Tasks& tasks, const ChunkRange& range, llvm::Value* panel);
+  llvm::Value* PanelAt(const Tasks& tasks, llvm::Value* panel, llvm::Value* depth);
 
   void CopyRun(llvm::Value* source, llvm::Value* target, llvm::Value* count);
   llvm::Value* LoadForCopy(llvm::Value* source, llvm::Value* at, int width, llvm::Value* mask);
@@ -147,6 +162,8 @@ class ContractionEmitter {
   bool ReadsWholeCopy() const {
     return plan_.lhs == LhsCopy::kWhole || plan_.lhs == LhsCopy::kSpan;
   }
+
+  llvm::Value* block_steps_ = nullptr;  // Of a block of rows; the last one may have fewer.
 };
 
 }  // namespace stoker::codegen

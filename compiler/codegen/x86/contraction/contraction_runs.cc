@@ -137,11 +137,11 @@ std::int64_t ContractionEmitter::PrefetchLines(int granules) const {
   return (granules * GranuleBytes() + bytes_per_line - 1) / bytes_per_line;
 }
 
-llvm::Value* ContractionEmitter::PrefetchFor(const ContractionTask& task, const PanelChunk& chunk,
+llvm::Value* ContractionEmitter::PrefetchFor(const Tasks& tasks, const PanelChunk& chunk,
                                              llvm::Value* unit) {
   if (plan_.prefetch_parts == 0) return chunk.next;
   const std::int64_t units_per_part = plan_.kernel == MicroKernel::kAmx ? 2 : 1;
-  llvm::Value* part = e_.Sub(unit, task.first_unit);
+  llvm::Value* part = e_.Sub(unit, tasks.first_unit);
   if (units_per_part != 1) part = e_.b().CreateUDiv(part, e_.I64(units_per_part));
   if (!plan_.units.IsConstant()) part = e_.Min(part, e_.I64(plan_.prefetch_parts - 1));
   llvm::Value* bytes = e_.b().CreateUDiv(chunk.bytes, e_.I64(plan_.prefetch_parts));

@@ -1,4 +1,4 @@
-// Copies a task's rows of A into scratch, for micro-kernels that cannot read them in place.
+// Copies a block's rows of A into scratch, for micro-kernels that cannot read them in place.
 #include <algorithm>
 
 #include "compiler/codegen/x86/contraction/contraction_emitter.h"
@@ -15,10 +15,9 @@ DType CopyDType(DType from, DType to) {
 
 }  // namespace
 
-void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* begin,
-                                   llvm::Value* end) {
-  llvm::Value* first_row = FirstRowOf(task.first_unit);
-  llvm::Value* end_row = e_.Min(FirstRowOf(task.last_unit), e_.Dim(plan_.rows[0].extent));
+void ContractionEmitter::StageRows(const Tasks& tasks, llvm::Value* begin, llvm::Value* end) {
+  llvm::Value* first_row = FirstRowOf(tasks.block_unit);
+  llvm::Value* end_row = e_.Min(FirstRowOf(tasks.block_end), e_.Dim(plan_.rows[0].extent));
   Values extents;
   for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));
   const std::int64_t pitch_bytes = plan_.lhs_pitch * plan_.LhsBytes();
@@ -30,7 +29,7 @@ void ContractionEmitter::StageRows(const ContractionTask& task, llvm::Value* beg
     }
     llvm::Value* target = AddBytes(e_.Scratch(plan_.staged_offset),
                                    e_.Mul(e_.Sub(row, first_row), e_.I64(pitch_bytes)));
-    source = AddBytes(task.lhs, e_.Mul(source, e_.I64(SizeInBytes(func_.lhs_dtype))));
+    source = AddBytes(tasks.lhs, e_.Mul(source, e_.I64(SizeInBytes(func_.lhs_dtype))));
     CopyRow(source, target, begin, end);
   });
 }

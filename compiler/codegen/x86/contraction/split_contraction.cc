@@ -21,7 +21,10 @@
 #include "compiler/codegen/x86/contraction/split_contraction.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
+
+#include "protocol/artifact/kernel_abi.h"
 
 namespace stoker::codegen {
 namespace {
@@ -169,21 +172,21 @@ llvm::Value* SplitContraction::OffsetOfRow(llvm::Value* row) {
   return offset;
 }
 
-ContractionTask SplitContraction::ReadCopy(const ContractionTask& original, llvm::Value* fresh) {
+Tasks SplitContraction::ReadCopy(const Tasks& original, llvm::Value* fresh) {
   if (plan_.lhs != LhsCopy::kSpan) return ContractionEmitter::ReadCopy(original, fresh);
-  ContractionTask task = original;
-  llvm::Value* first = OffsetOfRow(FirstRowOf(task.first_unit));
-  llvm::Value* last = OffsetOfRow(e_.Sub(FirstRowOf(task.last_unit), e_.I64(1)));
+  Tasks tasks = original;
+  llvm::Value* first = OffsetOfRow(FirstRowOf(tasks.block_unit));
+  llvm::Value* last = OffsetOfRow(e_.Sub(FirstRowOf(tasks.block_end), e_.I64(1)));
   llvm::Value* target = e_.Scratch(plan_.staged_offset);
   e_.If(fresh, [&] {
-    llvm::Value* source = AddBytes(task.lhs, e_.Mul(first, e_.I64(SizeInBytes(func_.lhs_dtype))));
+    llvm::Value* source = AddBytes(tasks.lhs, e_.Mul(first, e_.I64(SizeInBytes(func_.lhs_dtype))));
     llvm::Value* count = e_.Add(e_.Sub(last, first), e_.I64(plan_.ConstantDepthSpan()));
     e_.For(e_.I64(0), e_.b().CreateUDiv(count, e_.I64(kGranule)), 1, [&](llvm::Value* granule) {
       SplitGranule(kLhs, func_.lhs_dtype, source, target, granule, nullptr);
     });
   });
-  task.lhs = AddBytes(target, e_.Mul(first, e_.I64(-kSplitBytes)));
-  return task;
+  tasks.lhs = AddBytes(target, e_.Mul(first, e_.I64(-kSplitBytes)));
+  return tasks;
 }
 
 void SplitContraction::ForEachGranule(const PanelChunk& chunk, llvm::Value* lhs, Values& carried,
@@ -224,9 +227,20 @@ void SplitContraction::WalkGranules(std::size_t dim, const PanelChunk& chunk, ll
 void SplitContraction::Begin() {
   AmxContraction::Begin();
   llvm::IRBuilder<>& b = e_.b();
-  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
-  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
-  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.deferred_offset), llvm::Align(8));
+  const auto store = [&](std::int64_t value, llvm::Value* pointer) {
+    b.CreateAlignedStore(e_.I64(value), pointer, llvm::Align(8));
+  };
+  // A panel that was split ahead is ready for the thread's next call, which goes on where this one
+  // ends.
+  llvm::Value* is_noted = e_.HeaderWord(offsetof(ScratchHeader, is_noted));
+  llvm::Value* noted = b.CreateAlignedLoad(b.getInt64Ty(), is_noted, llvm::Align(8));
+  e_.If(b.CreateICmpEQ(noted, e_.I64(0)), [&] {
+    store(1, is_noted);
+    store(kNoBlock, e_.HeaderWord(offsetof(ScratchHeader, note)));
+    store(0, e_.Scratch(plan_.ready_offset + kReadySource));
+    store(0, e_.Scratch(plan_.ready_offset + kReadyBuffer));
+  });
+  store(0, e_.Scratch(plan_.deferred_offset));
 }
 
 void SplitContraction::End() {
@@ -234,11 +248,11 @@ void SplitContraction::End() {
   AmxContraction::End();
 }
 
-void SplitContraction::EmitUnits(const ContractionTask& task, const PanelChunk& whole) {
+void SplitContraction::EmitUnits(const Tasks& tasks, const PanelChunk& whole) {
   PanelChunk chunk = whole;
   BeginSplitPanel(chunk);
-  AmxContraction::EmitUnits(task, chunk);
-  EndSplitPanel(task, chunk);
+  AmxContraction::EmitUnits(tasks, chunk);
+  EndSplitPanel(tasks, chunk);
 }
 
 // Only where all chunks are equally long.
@@ -247,7 +261,7 @@ bool SplitContraction::SplitsAhead() const {
 }
 
 std::int64_t SplitContraction::SplitRowsPerBlock() const {
-  const std::int64_t blocks = (plan_.units_per_task + 1) / 2;
+  const std::int64_t blocks = (plan_.units_per_block + 1) / 2;
   return (kTileRows + blocks - 1) / blocks;
 }
 
@@ -307,8 +321,8 @@ void SplitContraction::BeginSplitPanel(PanelChunk& chunk) {
   });
 }
 
-SplitContraction::SplitFeed SplitContraction::FeedOf(const ContractionTask& task,
-                                                     const PanelChunk& chunk, llvm::Value* unit) {
+SplitContraction::SplitFeed SplitContraction::FeedOf(const Tasks& tasks, const PanelChunk& chunk,
+                                                     llvm::Value* unit) {
   llvm::IRBuilder<>& b = e_.b();
   SplitFeed feed;
   if (!SplitsAhead()) return feed;
@@ -316,16 +330,16 @@ SplitContraction::SplitFeed SplitContraction::FeedOf(const ContractionTask& task
       b.getInt64Ty(), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
   feed.source = chunk.next;
   feed.target = AddBytes(e_.Scratch(plan_.split_offset), e_.Sub(e_.I64(plan_.split_bytes), buffer));
-  llvm::Value* block = b.CreateUDiv(e_.Sub(unit, task.first_unit), e_.I64(2));
+  llvm::Value* block = b.CreateUDiv(e_.Sub(unit, tasks.first_unit), e_.I64(2));
   feed.first_row = e_.Mul(block, e_.I64(SplitRowsPerBlock()));
   return feed;
 }
 
-void SplitContraction::EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk) {
+void SplitContraction::EndSplitPanel(const Tasks& tasks, const PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
   if (!SplitsAhead()) return;
-  // What a task of fewer units has left over.
-  const SplitFeed feed = FeedOf(task, chunk, e_.Add(task.last_unit, e_.I64(1)));
+  // What fewer units have left over.
+  const SplitFeed feed = FeedOf(tasks, chunk, e_.Add(tasks.last_unit, e_.I64(1)));
   e_.For(feed.first_row, e_.I64(kTileRows), 1, [&](llvm::Value* row) {
     e_.For(e_.I64(0), GranulesOf(chunk), 1,
            [&](llvm::Value* granule) { SplitRow(feed.source, feed.target, granule, row); });
@@ -338,9 +352,9 @@ void SplitContraction::EndSplitPanel(const ContractionTask& task, const PanelChu
 
 // ---- Products ----
 
-void SplitContraction::EmitBlock(const ContractionTask& task, const PanelChunk& chunk,
-                                 llvm::Value* number, const UnitPair& pair) {
-  EmitSplitBlock(chunk, pair.first, pair.second, FeedOf(task, chunk, number));
+void SplitContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number,
+                                 const UnitPair& pair) {
+  EmitSplitBlock(chunk, pair.first, pair.second, FeedOf(tasks, chunk, number));
   const auto settle = [&](const RowUnit& unit, std::int64_t offset, llvm::Value* into) {
     llvm::Value* total = HasSplitRuns() ? e_.Scratch(plan_.total_offset + offset) : nullptr;
     SettleSplitUnit(chunk, unit, e_.Scratch(plan_.block_offset + offset), total, into);
@@ -349,12 +363,12 @@ void SplitContraction::EmitBlock(const ContractionTask& task, const PanelChunk& 
   if (pair.second != nullptr) settle(*pair.second, plan_.unit_bytes, pair.second_sums);
 }
 
-void SplitContraction::FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
+void SplitContraction::FinishBlock(const Tasks& tasks, const PanelChunk& chunk,
                                    const UnitPair& pair) {
   if (DefersEpilogue()) {
-    DeferOrEmitEpilogue(task, chunk, pair.first, pair.second, pair.sums);
+    DeferOrEmitEpilogue(tasks, chunk, pair.first, pair.second, pair.sums);
   } else {
-    AmxContraction::FinishBlock(task, chunk, pair);
+    AmxContraction::FinishBlock(tasks, chunk, pair);
   }
 }
 

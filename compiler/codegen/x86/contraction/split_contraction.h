@@ -14,12 +14,11 @@ class SplitContraction final : public AmxContraction {
  private:
   void Begin() override;
   void End() override;
-  void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) override;
-  void EmitBlock(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* number,
+  void EmitUnits(const Tasks& tasks, const PanelChunk& chunk) override;
+  void EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number,
                  const UnitPair& pair) override;
-  void FinishBlock(const ContractionTask& task, const PanelChunk& chunk,
-                   const UnitPair& pair) override;
-  ContractionTask ReadCopy(const ContractionTask& task, llvm::Value* fresh) override;
+  void FinishBlock(const Tasks& tasks, const PanelChunk& chunk, const UnitPair& pair) override;
+  Tasks ReadCopy(const Tasks& tasks, llvm::Value* fresh) override;
   void CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
                llvm::Value* end) override;
 
@@ -65,8 +64,8 @@ class SplitContraction final : public AmxContraction {
   void SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule, llvm::Value* row);
   // Before and after the units of a panel.
   void BeginSplitPanel(PanelChunk& chunk);
-  void EndSplitPanel(const ContractionTask& task, const PanelChunk& chunk);
-  SplitFeed FeedOf(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  void EndSplitPanel(const Tasks& tasks, const PanelChunk& chunk);
+  SplitFeed FeedOf(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* unit);
   // Leaves the sums of the last run in the block, those of the runs before it in the total.
   void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                       const SplitFeed& feed);
@@ -99,8 +98,8 @@ class SplitContraction final : public AmxContraction {
   std::int64_t DeferredRowsPerGranule() const;
   DeferredRows TakeDeferred();
   void EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number);
-  void DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
-                           const RowUnit& first, const RowUnit* second, llvm::Value* sums);
+  void DeferOrEmitEpilogue(const Tasks& tasks, const PanelChunk& chunk, const RowUnit& first,
+                           const RowUnit* second, llvm::Value* sums);
   void FlushDeferred();
   // Takes a unit's sums from the block, and from the runs before it (null: there are none), or
   // computes them again if any is not finite.

@@ -59,7 +59,7 @@ void SplitContraction::EmitDeferredRow(const DeferredRows& deferred, llvm::Value
                   nullptr);
 }
 
-void SplitContraction::DeferOrEmitEpilogue(const ContractionTask& task, const PanelChunk& chunk,
+void SplitContraction::DeferOrEmitEpilogue(const Tasks& tasks, const PanelChunk& chunk,
                                            const RowUnit& first, const RowUnit* second,
                                            llvm::Value* sums) {
   llvm::IRBuilder<>& b = e_.b();
@@ -67,7 +67,7 @@ void SplitContraction::DeferOrEmitEpilogue(const ContractionTask& task, const Pa
   const auto defer = [&] {
     llvm::Value* count = second == nullptr ? first.rows : e_.Add(first.rows, second->rows);
     const std::array<llvm::Value*, 5> words = {count, first.rows, first.first_row, chunk.panel,
-                                               FlatBatch(task.batch)};
+                                               FlatBatch(tasks.batch)};
     for (std::size_t i = 0; i < words.size(); ++i) {
       b.CreateAlignedStore(words[i],
                            e_.Scratch(plan_.deferred_offset + 8 * static_cast<std::int64_t>(i)),
@@ -82,9 +82,10 @@ void SplitContraction::DeferOrEmitEpilogue(const ContractionTask& task, const Pa
   llvm::Value* whole = b.CreateICmpSGE(columns, e_.I64(nr));
   e_.If(whole, defer);
   e_.If(b.CreateNot(whole), [&] {
-    EmitEpilogueRows(task, chunk.panel, first, sums, columns);
+    EmitEpilogueRows(tasks, chunk.panel, first, sums, columns);
     if (second == nullptr) return;
-    EmitEpilogueRows(task, chunk.panel, *second, AddBytes(sums, e_.I64(plan_.unit_bytes)), columns);
+    EmitEpilogueRows(tasks, chunk.panel, *second, AddBytes(sums, e_.I64(plan_.unit_bytes)),
+                     columns);
   });
 }
 

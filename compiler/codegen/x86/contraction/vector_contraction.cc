@@ -20,20 +20,19 @@ int Unroll(std::int64_t products_per_iteration, std::int64_t products) {
 
 }  // namespace
 
-void VectorContraction::EmitUnits(const ContractionTask& task, const PanelChunk& chunk) {
-  e_.For(task.first_unit, task.last_unit, 1, [&](llvm::Value* unit) {
-    EmitUnit(task, chunk, unit);
+void VectorContraction::EmitUnits(const Tasks& tasks, const PanelChunk& chunk) {
+  e_.For(tasks.first_unit, tasks.last_unit, 1, [&](llvm::Value* unit) {
+    EmitUnit(tasks, chunk, unit);
     if (chunk.partial) return;
-    EmitEpilogue(task, chunk.panel, UnitAt(task, unit), SumsAt(task, chunk, unit));
+    EmitEpilogue(tasks, chunk.panel, UnitAt(tasks, unit), SumsAt(tasks, chunk, unit));
   });
 }
 
-void VectorContraction::EmitUnit(const ContractionTask& task, const PanelChunk& chunk,
-                                 llvm::Value* number) {
+void VectorContraction::EmitUnit(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number) {
   llvm::IRBuilder<>& b = e_.b();
-  const RowUnit unit = UnitAt(task, number);
-  llvm::Value* sums = SumsAt(task, chunk, number);
-  llvm::Value* prefetch = PrefetchFor(task, chunk, number);
+  const RowUnit unit = UnitAt(tasks, number);
+  llvm::Value* sums = SumsAt(tasks, chunk, number);
+  llvm::Value* prefetch = PrefetchFor(tasks, chunk, number);
   const std::int64_t rows = plan_.MaxUnitRows();
   if (!plan_.last_tiles.empty()) {
     EmitTiles(unit, chunk, sums, prefetch);

@@ -11,8 +11,8 @@ class VectorContraction final : public ContractionEmitter {
   using ContractionEmitter::ContractionEmitter;
 
  private:
-  void EmitUnits(const ContractionTask& task, const PanelChunk& chunk) override;
-  void EmitUnit(const ContractionTask& task, const PanelChunk& chunk, llvm::Value* unit);
+  void EmitUnits(const Tasks& tasks, const PanelChunk& chunk) override;
+  void EmitUnit(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* unit);
   // EmitUnit of a plan with last_tiles.
   void EmitTiles(const RowUnit& unit, const PanelChunk& chunk, llvm::Value* sums,
                  llvm::Value* prefetch);

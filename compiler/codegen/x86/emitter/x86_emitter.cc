@@ -77,6 +77,23 @@ llvm::Value* X86Emitter::Scratch(std::int64_t byte_offset) {
                                         static_cast<std::uint64_t>(byte_offset));
 }
 
+llvm::Value* X86Emitter::HeaderWord(std::size_t offset) {
+  return Scratch(static_cast<std::int64_t>(offset) - kScratchHeaderBytes);
+}
+
+llvm::Value* X86Emitter::NoteInScratch(llvm::Value* number) {
+  llvm::Value* is_noted = HeaderWord(offsetof(ScratchHeader, is_noted));
+  llvm::Value* note = HeaderWord(offsetof(ScratchHeader, note));
+  const auto load = [&](llvm::Value* pointer) {
+    return b().CreateAlignedLoad(b().getInt64Ty(), pointer, llvm::Align(8));
+  };
+  llvm::Value* fresh =
+      b().CreateOr(b().CreateICmpEQ(load(is_noted), I64(0)), b().CreateICmpNE(load(note), number));
+  b().CreateAlignedStore(I64(1), is_noted, llvm::Align(8));
+  b().CreateAlignedStore(number, note, llvm::Align(8));
+  return fresh;
+}
+
 void X86Emitter::ForEachTask(llvm::function_ref<void(llvm::Value*)> body) {
   For(TaskBegin(), TaskEnd(), 1, body);
 }

@@ -2,6 +2,7 @@
 // on scratch memory of the calling thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "compiler/codegen/llvm/emitter.h"
@@ -24,6 +25,11 @@ class X86Emitter final : public KernelEmitter {
   llvm::Value* TaskBegin() { return function()->getArg(2); }
   llvm::Value* TaskEnd() { return function()->getArg(3); }
   llvm::Value* Scratch(std::int64_t byte_offset);
+  // A word of the thread's ScratchHeader, by its offset there.
+  llvm::Value* HeaderWord(std::size_t offset);
+  // Notes that `number` is what lies in scratch: whether the thread noted another one, or none yet,
+  // in this launch.
+  llvm::Value* NoteInScratch(llvm::Value* number);
   // body(task) for each task of the call.
   void ForEachTask(llvm::function_ref<void(llvm::Value*)> body);
 

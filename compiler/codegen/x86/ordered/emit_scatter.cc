@@ -13,28 +13,56 @@ class ScatterEmitter {
   ScatterEmitter(const ScatterFunc& func, const ScatterSchedule& schedule,
                  const std::vector<SymDim>& dims, const CpuMachine& machine, llvm::Module& module)
       : func_(func),
+        schedule_(schedule),
         emitter_(module, machine, dims, 3),
         width_(schedule.width),
         unroll_(schedule.unroll) {}
 
   void Emit() {
-    emitter_.ForEachTask([&](llvm::Value*) {
+    emitter_.ForEachTask([&](llvm::Value* task) {
       index_.assign(func_.dims.size(), nullptr);
+      PlaceTask(task);
       EmitNest(0);
     });
     emitter_.Finish();
   }
 
  private:
+  // The part of the window that is the task's: index_ of its outer dims, and its lanes.
+  void PlaceTask(llvm::Value* task) {
+    Values extents;
+    for (const int dim : schedule_.outer) extents.push_back(Extent(static_cast<std::size_t>(dim)));
+    const bool has_block = schedule_.lane_block != 0;
+    llvm::Value* block = emitter_.I64(schedule_.lane_block);
+    if (has_block) {
+      extents.push_back(emitter_.DivUp(Extent(func_.dims.size() - 1), schedule_.lane_block));
+    }
+    const Values at = emitter_.Unflatten(task, extents);
+    for (std::size_t k = 0; k < schedule_.outer.size(); ++k) {
+      index_[static_cast<std::size_t>(schedule_.outer[k])] = at[k];
+    }
+    first_lane_ = has_block ? emitter_.Mul(at.back(), block) : emitter_.I64(0);
+    if (width_ == 1) return;
+    end_lane_ = Extent(func_.dims.size() - 1);
+    if (has_block) end_lane_ = emitter_.Min(emitter_.Add(first_lane_, block), end_lane_);
+  }
+
+  llvm::Value* Extent(std::size_t dim) { return emitter_.Dim(func_.dims[dim]); }
+
   void EmitNest(std::size_t dim) {
     const bool vector = width_ > 1 && dim + 1 == func_.dims.size();
     if (vector || dim == func_.dims.size()) {
       EmitUpdate();
       return;
     }
-    emitter_.For(emitter_.I64(0), emitter_.Dim(func_.dims[dim]), 1, [&](llvm::Value* i) {
+    if (index_[dim] != nullptr) {  // The task's.
+      EmitNest(dim + 1);
+      return;
+    }
+    emitter_.For(emitter_.I64(0), Extent(dim), 1, [&](llvm::Value* i) {
       index_[dim] = i;
       EmitNest(dim + 1);
+      index_[dim] = nullptr;
     });
   }
 
@@ -55,9 +83,9 @@ class ScatterEmitter {
     if (vector) index_.back() = emitter_.I64(0);
     llvm::Value* valid = b.getTrue();
     llvm::Value* position = emitter_.I64(0);
-    // The lanes that are in bounds.
-    llvm::Value* begin = emitter_.I64(0);
-    llvm::Value* end = vector ? emitter_.Dim(func_.dims.back()) : nullptr;
+    // The task's lanes that are in bounds.
+    llvm::Value* begin = first_lane_;
+    llvm::Value* end = end_lane_;
     for (std::size_t k = 0; k < func_.indices.size(); ++k) {
       llvm::Value* start = LoadAt(emitter_, func_.indices[k], LanesFor(1, nullptr)).value;
       start = b.CreateSExt(start, b.getInt64Ty());
@@ -108,9 +136,12 @@ class ScatterEmitter {
   }
 
   const ScatterFunc& func_;
+  const ScatterSchedule& schedule_;
   X86Emitter emitter_;
   int width_;
   int unroll_;
+  llvm::Value* first_lane_ = nullptr;
+  llvm::Value* end_lane_ = nullptr;
   std::vector<llvm::Value*> index_;
 };
 

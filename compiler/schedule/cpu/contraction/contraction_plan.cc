@@ -68,7 +68,7 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   const std::int64_t unit_rows = amx ? AmxTile::kRows : plan.MaxUnitRows();
   plan.unit_bytes = unit_rows * func.rhs.nr * SizeInBytes(func.accumulator);
   const std::int64_t units_kept =
-      plan.chunk != 0 ? plan.units_per_task * plan.panels_per_task : (amx ? 2 : 1);
+      plan.chunk != 0 ? plan.units_per_block * plan.panels_per_group : (amx ? 2 : 1);
   plan.sums_bytes = RoundUp(units_kept * plan.unit_bytes, 64);
   plan.config_offset = plan.sums_bytes;
   plan.staged_offset = plan.config_offset + (amx ? AmxTile::kConfigBytes : 0);
@@ -82,7 +82,7 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   if (plan.lhs == LhsCopy::kNone) return;
   const std::int64_t staged_elements =
       plan.staged_span != 0 ? plan.staged_span
-                            : plan.units_per_task * plan.MaxUnitRows() * plan.lhs_pitch;
+                            : plan.units_per_block * plan.MaxUnitRows() * plan.lhs_pitch;
   // One vector more: rows are written in whole vectors.
   plan.scratch_bytes += RoundUp(staged_elements * plan.LhsBytes(), 64) + 64;
 }
@@ -161,13 +161,13 @@ void CutRows(ContractionPlan& plan) {
   for (std::size_t i = 0; i < plan.split; ++i) plan.units = plan.units * plan.rows[i].extent;
 }
 
-// The largest span of a task.
-std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t units_per_task) {
+// The largest span of a block.
+std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t units_per_block) {
   const std::int64_t units = plan.units.constant();
   const std::int64_t depth = plan.ConstantDepthSpan();
   std::int64_t most = 0;
-  for (std::int64_t first = 0; first < units; first += units_per_task) {
-    const std::int64_t last_row = FirstRowOf(plan, std::min(first + units_per_task, units)) - 1;
+  for (std::int64_t first = 0; first < units; first += units_per_block) {
+    const std::int64_t last_row = FirstRowOf(plan, std::min(first + units_per_block, units)) - 1;
     most = std::max(
         most, OffsetOfRow(plan, last_row) - OffsetOfRow(plan, FirstRowOf(plan, first)) + depth);
   }
@@ -180,18 +180,18 @@ ContractionPlan PlanContraction(const ContractionFunc& func, const ContractionSc
   static_cast<ContractionSchedule&>(plan) = schedule;
   if (plan.lhs == LhsCopy::kWhole || plan.lhs == LhsCopy::kChunks) ReadCopy(plan, func);
   CutRows(plan);
-  if (plan.lhs == LhsCopy::kSpan) plan.staged_span = MaxSpan(plan, plan.units_per_task);
-  plan.blocks = SymDim::CeilDiv(plan.units, plan.units_per_task);
-  plan.panel_groups = SymDim::CeilDiv(plan.panels, plan.panels_per_task);
+  if (plan.lhs == LhsCopy::kSpan) plan.staged_span = MaxSpan(plan, plan.units_per_block);
+  plan.units_per_step = IsAmx(plan.kernel) ? 2 : 1;
+  plan.steps_per_block = DivUp(plan.units_per_block, plan.units_per_step);
+  plan.steps = SymDim::CeilDiv(plan.units, plan.units_per_step);
   LayOutScratch(plan, func);
   return plan;
 }
 
 std::vector<SymDim> DimsOf(const ContractionFunc& func, const ContractionPlan& plan) {
   DimTable dims;
-  for (const SymDim& dim :
-       {plan.batch, plan.blocks, plan.panels, plan.panel_groups, plan.panel_stride, plan.segments,
-        plan.long_segments, plan.units, func.n, func.lhs_offset}) {
+  for (const SymDim& dim : {plan.batch, plan.steps, plan.panels, plan.panel_stride, plan.segments,
+                            plan.long_segments, plan.units, func.n, func.lhs_offset}) {
     dims.Add(dim);
   }
   for (const ContractionBatchDim& dim : func.batch) {

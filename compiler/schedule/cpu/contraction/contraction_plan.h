@@ -24,7 +24,7 @@ struct ContractionPlan : ContractionSchedule {
   std::vector<ContractionDim> rows;
   std::vector<ContractionDim> depth;
   std::vector<ContractionDim> source_depth;  // `depth` before staging.
-  // kSpan: elements of the copy, at most; `rows` and `depth` are those of A.
+  // kSpan: elements of the copy of a block, at most; `rows` and `depth` are those of A.
   std::int64_t staged_span = 0;
   // Of an element of A where the micro-kernel reads it.
   std::int64_t LhsBytes() const {
@@ -47,15 +47,19 @@ struct ContractionPlan : ContractionSchedule {
   std::int64_t ConstantDepth() const;
   std::int64_t ConstantDepthSpan() const;
 
+  // A task is one step of units by one panel. Tasks are numbered batch by batch, in a batch block
+  // by block of rows, in a block group by group of panels, and in a group panel by panel.
+  std::int64_t units_per_step = 1;   // Units that are multiplied together; AMX: two.
+  std::int64_t steps_per_block = 1;  // At most; the last block may have fewer.
+  SymDim steps;                      // ceil(units / units_per_step).
+
   SymDim batch;         // Product of the batch dims.
-  SymDim blocks;        // ceil(units / units_per_task).
   SymDim panels;        // ceil(N / nr).
-  SymDim panel_groups;  // ceil(panels / panels_per_task).
   SymDim panel_stride;  // Bytes of packed B from one panel to the next.
 
   // Scratch, bytes.
   std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
-  std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of the whole task when chunked.
+  std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of a block and a group when chunked.
   std::int64_t block_offset = 0;   // kAmxSplit: sums of two units before they are checked.
   std::int64_t run_offset = 0;     // AMX: sums of two units over one run.
   std::int64_t total_offset = 0;   // kAmxSplit: the runs of two units before the last one.
@@ -79,8 +83,8 @@ void ReadCopy(ContractionPlan& plan, const ContractionFunc& func);
 // K, and K padded to what packed B is padded to.
 SymDim DepthOf(const ContractionFunc& func);
 SymDim PaddedDepth(const ContractionFunc& func);
-// Of a task of kSpan, at most.
-std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t units_per_task);
+// Of a block of kSpan, at most.
+std::int64_t MaxSpan(const ContractionPlan& plan, std::int64_t units_per_block);
 
 ContractionPlan PlanContraction(const ContractionFunc& func, const ContractionSchedule& schedule,
                                 const CpuMachine& machine);

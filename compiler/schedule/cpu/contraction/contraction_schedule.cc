@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxCopiedDepth = 16384;
 constexpr std::int64_t kCopiedChunk = 1024;
-constexpr std::int64_t kMaxPanelsPerTask = 4;
+constexpr std::int64_t kMaxPanelsPerGroup = 4;
 constexpr std::int64_t kFewParts = 2;
 // Multiply-adds of a product so small that machine code that would be one hundredth faster takes
 // longer to make than it saves in a thousand calls.
@@ -124,10 +124,9 @@ void ChooseLastTiles(ContractionPlan& plan) {
   plan.lone_tiles = {plan.segment, half, DivUp(half, 2)};
 }
 
-// Chooses units_per_task, chunk and panels_per_task. `depth`: K, or what is typical for it.
-void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
+// Chooses units_per_block, chunk and panels_per_group. `depth`: K, or what is typical for it.
+void CutBlocks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
   const CpuCacheLimits& caches = machine.caches;
-  const CpuTaskLimits& limits = machine.tasks;
   const std::int64_t rows = plan.MaxUnitRows();
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
   const std::int64_t row_bytes = std::max<std::int64_t>(1, depth * SizeInBytes(plan.element));
@@ -138,32 +137,37 @@ void CutTasks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machi
     plan.chunk = RoundUp(DivUp(depth, chunks), 64);
   }
   if (plan.chunk != 0) {
-    plan.panels_per_task = kMaxPanelsPerTask;
+    plan.panels_per_group = EqualParts(Typical(plan.panels), kMaxPanelsPerGroup);
     kept_bytes = plan.chunk * SizeInBytes(plan.element);
   }
-  std::int64_t per_task =
-      std::clamp<std::int64_t>(caches.rows_bytes / (rows * kept_bytes), 1, units);
-  const double unit_ns = static_cast<double>(rows * depth * plan.lanes * plan.vectors) *
-                         NsPerProduct(plan.kernel, plan.lanes, machine);
-  const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
-  const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
-  while (plan.panels_per_task > 1 && tasks() < limits.enough_tasks / 2) --plan.panels_per_task;
-  plan.panels_per_task = EqualParts(Typical(plan.panels), plan.panels_per_task);
   // A multiple of `step` keeps AMX's pairs of units together.
   const std::int64_t step = plan.kernel == MicroKernel::kAmx ? 2 : 1;
-  if (per_task > step) per_task = per_task / step * step;
-  while (plan.panels_per_task == 1 && tasks() < limits.enough_tasks && per_task > step &&
-         unit_ns * static_cast<double>(per_task) > limits.worth_cutting_ns) {
-    per_task = std::max(step, RoundUp(DivUp(per_task, 2), step));
-  }
-  per_task = RoundUp(EqualParts(units, per_task), step);
-  plan.units_per_task = per_task;
+  std::int64_t per_block =
+      std::clamp<std::int64_t>(caches.rows_bytes / (rows * kept_bytes), 1, units);
+  if (per_block > step) per_block = per_block / step * step;
+  plan.units_per_block = RoundUp(EqualParts(units, per_block), step);
+  const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
   const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
   if (rhs_bytes > caches.small_rhs_bytes) {
-    plan.prefetch_parts = DivUp(std::min(per_task, units), step);
+    plan.prefetch_parts = DivUp(std::min(plan.units_per_block, units), step);
     // There may be few units; those after the second fetch what they find in the cache.
     if (!plan.units.IsConstant()) plan.prefetch_parts = std::min(plan.prefetch_parts, kFewParts);
   }
+}
+
+// Of products or, where there are few rows, of reading B.
+double TaskNs(const ContractionFunc& func, const ContractionPlan& plan, const CpuMachine& machine) {
+  const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
+  const std::int64_t depth = Typical(PaddedDepth(func));
+  const std::int64_t rows = std::min(plan.units_per_step, units) * plan.MaxUnitRows();
+  const double ns = static_cast<double>(rows * depth * func.rhs.nr) *
+                    NsPerProduct(plan.kernel, plan.lanes, machine);
+  const std::int64_t panel_bytes = depth * func.rhs.nr * SizeInBytes(func.rhs.dtype);
+  const std::int64_t panels = Typical(plan.batch) * Typical(plan.panels);
+  if (panels * panel_bytes <= machine.caches.small_rhs_bytes) return ns;
+  const std::int64_t sharers =
+      std::min(plan.steps_per_block, std::max<std::int64_t>(1, Typical(plan.steps)));
+  return std::max(ns, static_cast<double>(panel_bytes / sharers) * machine.tasks.ns_per_byte);
 }
 
 std::string_view Name(LhsCopy copy) {
@@ -203,9 +207,9 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
   ChooseLastTiles(plan);
   const std::int64_t depth = Typical(PaddedDepth(func));
   if (kernel == MicroKernel::kAmxSplit) {
-    CutTasksInParts(plan, depth, machine);
+    CutBlocksInParts(plan, depth, machine);
   } else {
-    CutTasks(plan, depth, machine);
+    CutBlocks(plan, depth, machine);
   }
   if (IsFloat(func.accumulator)) plan.runs = CutSums(plan, Typical(DepthOf(func)));
   return static_cast<ContractionSchedule&>(plan);
@@ -214,15 +218,9 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
 Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const ContractionSchedule& schedule,
                                   const CpuMachine& machine) {
   const ContractionPlan plan = PlanContraction(func, schedule, machine);
-  const std::int64_t units =
-      std::min(plan.units_per_task, std::max<std::int64_t>(1, Typical(plan.units)));
-  const std::int64_t products = plan.MaxUnitRows() * Typical(PaddedDepth(func)) * func.rhs.nr;
-  const double unit_ns =
-      static_cast<double>(products) * NsPerProduct(plan.kernel, plan.lanes, machine);
   LaunchShape launch;
-  launch.tasks = plan.batch * plan.blocks * plan.panel_groups;
-  launch.min_tasks_per_chunk =
-      machine.MinTasksPerChunk(unit_ns * static_cast<double>(units * plan.panels_per_task));
+  launch.tasks = plan.batch * plan.steps * plan.panels;
+  launch.min_tasks_per_chunk = machine.MinTasksPerChunk(TaskNs(func, plan, machine));
   launch.scratch_bytes = plan.scratch_bytes;
   launch.dims = DimsOf(func, plan);
   return launch;
@@ -238,8 +236,8 @@ std::string ToString(const ContractionSchedule& schedule) {
   }
   text += "  lhs " + std::string(Name(schedule.lhs));
   if (schedule.lhs_pitch != 0) text += " with pitch " + std::to_string(schedule.lhs_pitch);
-  text += "\n  task of " + std::to_string(schedule.units_per_task) + " units by " +
-          std::to_string(schedule.panels_per_task) + " panels\n  k ";
+  text += "\n  blocks of at most " + std::to_string(schedule.units_per_block) + " units by " +
+          std::to_string(schedule.panels_per_group) + " panels\n  k ";
   text += schedule.chunk == 0 ? "at once" : "in chunks of " + std::to_string(schedule.chunk);
   text += ", " + RunsText(schedule.runs);
   if (schedule.products_per_iteration != 0) {

@@ -2,9 +2,10 @@
 // the sum over K are cut.
 //
 // The rows of C (all m dims, flattened row-major) are cut into units: runs of rows of one register
-// tile. A task computes `units_per_task` units of one batch against one panel of packed B (nr
-// columns, or a few); the panel is the fastest part of the task number, so that consecutive tasks
-// of a thread share their rows of A.
+// tile. A task is a unit (AMX: two) of one batch against one panel of packed B (nr columns). Tasks
+// are as small as they can be, so that any number of threads has equal shares, and numbered so that
+// a thread's share is as good as a large task: units of a block of rows that stays in the cache,
+// panel by panel.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@
 
 namespace stoker::cpu {
 
-// Where the micro-kernel reads the task's rows of A.
+// Where the micro-kernel reads rows of A.
 enum class LhsCopy : std::uint8_t {
   kNone,    // In place.
   kWhole,   // From a copy in scratch: in the element type, K contiguous and zero padded.
   kChunks,  // From such a copy of each chunk of K by itself.
-  kSpan,    // kAmxSplit: from a copy of all between the task's first and last element.
+  kSpan,    // kAmxSplit: from a copy of all between a block's first and last element.
 };
 
 struct ContractionSchedule {
@@ -40,11 +41,14 @@ struct ContractionSchedule {
   // Vector micro-kernels: products between two branches, which unrolling makes of them; 0: of
   // others.
   std::int64_t products_per_iteration = 0;
-  std::int64_t units_per_task = 1;
+  // Of rows, at most. Where rows are copied, and each of several threads copies those that it works
+  // on, blocks are made smaller when the kernel is launched.
+  std::int64_t units_per_block = 1;
   // K is consumed in chunks of this many elements with partial sums in scratch; 0: at once. In a
-  // chunk the task works on all of its panels, so that the chunk's part of A stays in the cache.
+  // chunk a thread works on all panels of a group, so that the chunk's part of A stays in the
+  // cache.
   std::int64_t chunk = 0;
-  std::int64_t panels_per_task = 1;  // More than one only with chunks.
+  std::int64_t panels_per_group = 1;  // More than one only with chunks.
   // Of K, or of a chunk of it: sums that are added to those in scratch.
   SumRuns runs;
   // While a panel (its chunk) is computed, the next one is fetched into the second-level cache,

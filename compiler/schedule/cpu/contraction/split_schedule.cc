@@ -14,7 +14,9 @@ constexpr std::int64_t kMaxUnchunkedSpan = 2304;
 // A span has no chunks, and sums that are computed again are added up granule by granule: more of
 // them would break the bound of NUMERICS.md.
 constexpr std::int64_t kMaxSpanDepth = 15360;
-constexpr std::int64_t kMaxPanelsPerTask = 8;
+constexpr std::int64_t kMaxPanelsPerGroup = 8;
+// Which share a panel's parts well enough.
+constexpr std::int64_t kFewUnits = 4;
 // Of 16 rows, what a tile of a span must fill: its rows lie in one line of the image.
 constexpr double kMinSpanFill = 0.7;
 
@@ -55,24 +57,24 @@ bool CanReadSpan(const ContractionFunc& func, const ContractionPlan& plan) {
   return static_cast<double>(line) >= kMinSpanFill * static_cast<double>(tiles);
 }
 
-// Splitting A costs as much as some 2% of a panel's products: it is shared by all panels of a block
-// of rows where those fit into the cache over all of K, and by the panels of a task otherwise.
-void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
+// Splitting a row of A costs as much as half of a panel's products with it: it is shared by all
+// panels of a block of rows where a few units fit into the cache over all of K, and by the panels
+// of a group otherwise.
+void CutBlocksInParts(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
   const bool in_span = plan.lhs == LhsCopy::kSpan;
   const CpuCacheLimits& caches = machine.caches;
-  const CpuTaskLimits& limits = machine.tasks;
   const std::int64_t rows = plan.MaxUnitRows();
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
   constexpr std::int64_t kPair = 2;  // Of units, which are multiplied together.
   const std::int64_t unit_bytes = rows * depth * plan.LhsBytes();
   std::int64_t kept_bytes = unit_bytes;
   const bool whole = in_span || plan.source_depth.size() > 1 || depth <= kMaxUnchunked ||
-                     units * unit_bytes <= caches.split_rows_bytes;
+                     std::min(units, kFewUnits) * unit_bytes <= caches.split_rows_bytes;
   if (!whole || depth > (in_span ? kMaxUnchunkedSpan : kMaxUnchunked)) {
     // Chunks of a span would cut across its lines.
     if (!in_span) {
       plan.chunk = ChunkOf(depth, plan.depth_granule, kSplitChunk);
-      plan.panels_per_task = kMaxPanelsPerTask;
+      plan.panels_per_group = kMaxPanelsPerGroup;
     }
   }
   if (!whole) {
@@ -81,32 +83,24 @@ void CutTasksInParts(ContractionPlan& plan, std::int64_t depth, const CpuMachine
     plan.lhs_pitch = plan.chunk + plan.depth_granule;
   }
   const std::int64_t all_units = RoundUp(units, kPair);
-  std::int64_t per_task =
+  std::int64_t per_block =
       in_span ? all_units : caches.split_rows_bytes / kept_bytes / kPair * kPair;
-  per_task = std::clamp(per_task, kPair, all_units);
-  const double unit_ns = static_cast<double>(rows * depth * plan.lanes * plan.vectors) *
-                         NsPerProduct(plan.kernel, plan.lanes, machine);
-  const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
-  const auto tasks = [&] { return DivUp(columns, plan.panels_per_task) * DivUp(units, per_task); };
-  const auto too_few = [&] {
-    return tasks() < limits.enough_tasks &&
-           unit_ns * static_cast<double>(per_task) > limits.worth_cutting_ns;
+  per_block = std::clamp(per_block, kPair, all_units);
+  const auto is_too_large = [&] {
+    return in_span && MaxSpan(plan, per_block) * kSplitBytes > caches.split_rows_bytes;
   };
-  const auto too_large = [&] {
-    return in_span && MaxSpan(plan, per_task) * kSplitBytes > caches.split_rows_bytes;
-  };
-  while (plan.chunk == 0 && per_task > kPair && (too_few() || too_large())) {
-    per_task = std::max(kPair, RoundUp(DivUp(per_task, 2), kPair));
+  while (plan.chunk == 0 && per_block > kPair && is_too_large()) {
+    per_block = std::max(kPair, RoundUp(DivUp(per_block, 2), kPair));
   }
-  per_task = RoundUp(EqualParts(units, per_task), kPair);
+  per_block = RoundUp(EqualParts(units, per_block), kPair);
   const std::int64_t sums_bytes =
-      per_task * AmxTile::kRows * plan.lanes * plan.vectors * SizeInBytes(plan.element);
-  while (plan.panels_per_task > 1 && (plan.panels_per_task * sums_bytes > caches.split_sums_bytes ||
-                                      tasks() < limits.enough_costly_tasks)) {
-    --plan.panels_per_task;
+      per_block * AmxTile::kRows * plan.lanes * plan.vectors * SizeInBytes(plan.element);
+  while (plan.panels_per_group > 1 &&
+         plan.panels_per_group * sums_bytes > caches.split_sums_bytes) {
+    --plan.panels_per_group;
   }
-  plan.panels_per_task = EqualParts(Typical(plan.panels), plan.panels_per_task);
-  plan.units_per_task = per_task;
+  plan.panels_per_group = EqualParts(Typical(plan.panels), plan.panels_per_group);
+  plan.units_per_block = per_block;
 }
 
 }  // namespace stoker::cpu

@@ -125,6 +125,53 @@ TEST(LoadedExecutable, Run_OutputThatIsAnInput_IsCopied) {
       executable->Run(inputs, sizes, std::array<void*, 2>{doubled.data(), nullptr}, nullptr).ok());
 }
 
+// The same, made in the memory of the input.
+PlanBuilder DoubledInPlace() {
+  PlanBuilder builder = DoubledOfAnySize();
+  LaunchPlan& plan = builder.artifact.plan;
+  plan.outputs[0].updates_input = 0;
+  for (BufferRef& buffer : std::get<Launch>(plan.steps[0]).buffers) {
+    buffer.kind = BufferKind::kOutput;
+  }
+  return builder;
+}
+
+Status RunInPlace(LoadedExecutable& executable, std::vector<float>& data) {
+  const std::array<const void*, 1> inputs = {data.data()};
+  const std::array<void*, 1> outputs = {nullptr};
+  return executable.Run(inputs, std::array{static_cast<std::int64_t>(data.size())}, outputs,
+                        nullptr);
+}
+
+TEST(LoadedExecutable, Run_OutputThatUpdatesAnInput_IsMadeThere) {
+  const auto executable = Load(DoubledInPlace());
+  EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("updates_input":0)"));
+  std::vector<float> data = {1, 2, 3};
+  ASSERT_TRUE(RunInPlace(*executable, data).ok());
+  EXPECT_EQ(data, (std::vector<float>{2, 4, 6}));
+}
+
+TEST(LoadedExecutable, Run_UpdatedInputThatSharesMemory_IsNamedAndStaysAsItIs) {
+  PlanBuilder builder = DoubledInPlace();
+  builder.Input(builder.artifact.plan.inputs[0]);
+  const auto executable = Load(builder);
+  std::vector<float> data = {1, 2, 3, 4, 5, 6};
+  const std::array<void*, 1> outputs = {nullptr};
+  const auto run = [&](float* other) {
+    const std::array<const void*, 2> inputs = {data.data(), other};
+    return executable->Run(inputs, std::array<std::int64_t, 1>{3}, outputs, nullptr);
+  };
+  for (const int first : {0, 1, 2}) {
+    const Status status = run(data.data() + first);
+    ASSERT_FALSE(status.ok()) << first;
+    EXPECT_EQ(status.error().message,
+              "Input 0, which the call updates, shares memory with input 1.");
+  }
+  EXPECT_EQ(data, (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  ASSERT_TRUE(run(data.data() + 3).ok());
+  EXPECT_EQ(data, (std::vector<float>{2, 4, 6, 4, 5, 6}));
+}
+
 TEST(LoadedExecutable, Run_NullInput_IsNamed) {
   const auto executable = Load(DoubledOfAnySize());
   float out = 0;
@@ -159,6 +206,32 @@ TEST(LoadedExecutable, Run_VerifiedAndRight_PassesAndIsComparedOnce) {
   for (const std::int64_t n : {3, 100}) {
     EXPECT_THAT(Doubled(*executable, n), Each(static_cast<float>(2 * n)));
     EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"verified")"));
+  }
+}
+
+Graph InPlace(OpKind kind) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.Input({DType::kF32, Shape{SymDim::Symbol(0)}});
+  const ValueId result = builder.Add(kind, std::array{x, x});
+  return builder.Build(std::array{result}, std::array{InputUpdate{0, 0}}).value();
+}
+
+TEST(LoadedExecutable, Run_VerifiedInPlace_IsComparedWithWhatTheInputHeld) {
+  const auto executable = Load(DoubledInPlace(), InPlace(OpKind::kAdd));
+  std::vector<float> data = {1, 2, 3};
+  const Status status = RunInPlace(*executable, data);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(data, (std::vector<float>{2, 4, 6}));
+  EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"verified")"));
+}
+
+// What is refused is run by the host framework, on the same inputs.
+TEST(LoadedExecutable, Run_VerifiedInPlaceAndWrong_LeavesTheInputAsItWas) {
+  const auto executable = Load(DoubledInPlace(), InPlace(OpKind::kMultiply));
+  std::vector<float> data = {2, 3};
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_FALSE(RunInPlace(*executable, data).ok());
+    EXPECT_EQ(data, (std::vector<float>{2, 3}));
   }
 }
 

@@ -2,6 +2,8 @@ import os
 import signal
 import threading
 
+import pytest
+
 from stoker.runtime.gate import Gate
 
 
@@ -47,6 +49,20 @@ def test_nobody_enters_beside_one_alone():
         order.append("alone")
     thread.join()
     assert order == ["alone", "entered"]
+
+
+def test_what_is_done_alone_before_entering_keeps_out_if_it_raises():
+    gate = Gate()
+
+    def refuse():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        gate.enter_after(refuse)
+    gate.enter_after(lambda: None)
+    gate.leave()
+    with gate.alone():
+        pass
 
 
 def test_in_a_forked_process_nobody_is_inside():

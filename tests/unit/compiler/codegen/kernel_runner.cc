@@ -59,7 +59,7 @@ LoadedKernel::~LoadedKernel() {
 }
 
 void LoadedKernel::Run(const std::vector<void*>& buffers, const SymBindings& symbols,
-                       std::int64_t tasks_per_call) const {
+                       std::int64_t tasks_per_call, std::int64_t threads) const {
   STOKER_CHECK(Runs());
   std::vector<std::int64_t> dims;
   for (const SymDim& dim : launch_.dims) dims.push_back(dim.Evaluate(symbols).value());
@@ -73,7 +73,7 @@ void LoadedKernel::Run(const std::vector<void*>& buffers, const SymBindings& sym
     const std::int64_t end = begin + std::min(tasks_per_call, tasks - begin);
     if (call % 3 == 0) {
       std::memset(scratch, 0xff, bytes);  // NaN in every float type.
-      new (scratch) ScratchHeader;
+      new (scratch) ScratchHeader{.threads = threads};
     }
     function_(buffers.data(), dims.data(), begin, end, scratch + kScratchHeaderBytes);
     begin = end;

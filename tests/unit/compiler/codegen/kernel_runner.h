@@ -25,9 +25,10 @@ class LoadedKernel {
 
   // False for a target that this processor cannot run: there is nothing to call.
   bool Runs() const { return execution_ != Execution::kNone; }
-  // Runs all tasks, `tasks_per_call` at a time, each call on scratch filled with garbage.
+  // Runs all tasks, `tasks_per_call` at a time, as if `threads` threads shared them; what is a
+  // thread's first call finds scratch filled with garbage.
   void Run(const std::vector<void*>& buffers, const SymBindings& symbols = {},
-           std::int64_t tasks_per_call = INT64_MAX) const;
+           std::int64_t tasks_per_call = INT64_MAX, std::int64_t threads = 1) const;
 
   const LaunchShape& launch() const { return launch_; }
   CpuKernelFn function() const { return function_; }

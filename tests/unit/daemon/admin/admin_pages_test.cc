@@ -153,6 +153,7 @@ TEST(AdminPages, Status_HasWhatStatsPrints) {
   EXPECT_EQ(status.at("queue").at("limit"), TestDaemon::Config().queue_limit);
   EXPECT_EQ(status.at("workers").at("protections").as_array().size(), kWorkerProtections.size());
   EXPECT_EQ(status.at("workers").at("missing_protections").as_array().size(), 0U);
+  EXPECT_EQ(status.at("workers").at("target_kinds"), json::array({"cpu", "cuda"}));
   EXPECT_EQ(status.at("workers").at("restarts").at("crash"), 0);
   const json::value& stats = status.at("stats");
   EXPECT_EQ(stats.at("hits").at("total"), 1);

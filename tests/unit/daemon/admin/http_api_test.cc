@@ -23,6 +23,7 @@ using wire::ProtoWriter;
 
 TEST(HttpApi, Hello_TellsVersionsAndEpoch) {
   TestDaemon daemon;
+  daemon.Compile(FakeCall(Behaviour::kGood));  // Only then a worker is known to be up.
   const HttpAnswer answer = daemon.Call("GET", "/v1/hello");
   EXPECT_EQ(answer.status, 200);
   EXPECT_THAT(answer.head, HasSubstr("Content-Type: application/x-protobuf\r\n"));
@@ -31,7 +32,7 @@ TEST(HttpApi, Hello_TellsVersionsAndEpoch) {
   EXPECT_EQ(hello->protocol_version, wire::kProtocolVersion);
   EXPECT_EQ(hello->compiler_epoch, "fake-1");
   EXPECT_EQ(hello->pid, static_cast<std::uint64_t>(getpid()));
-  EXPECT_THAT(hello->target_kinds, ElementsAre("cpu"));
+  EXPECT_THAT(hello->target_kinds, ElementsAre("cpu", "cuda"));
   EXPECT_THAT(hello->signing_keys, ElementsAre(daemon.service().signing_keys().at(0)));
 }
 

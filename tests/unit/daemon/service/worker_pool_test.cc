@@ -194,10 +194,11 @@ TEST_F(WorkerPoolTest, Run_AfterAnAnomaly_HasAnotherWorker_AfterADiagnosticTheSa
   EXPECT_THAT(Ends(*pool), ElementsAre(Pair("untrusted", 2)));
 }
 
-TEST_F(WorkerPoolTest, Metrics_CountEveryRequest_AndProtectionsAreKnown) {
+TEST_F(WorkerPoolTest, Metrics_CountEveryRequest_AndWhatWorkersSayIsKnown) {
   const auto pool = MakePool();
-  WaitUntil("the first worker is up", [&] { return pool->protections().has_value(); });
-  EXPECT_EQ(pool->protections()->size(), kWorkerProtections.size());
+  WaitUntil("the first worker is up", [&] { return pool->ready().has_value(); });
+  EXPECT_EQ(pool->ready()->protections.size(), kWorkerProtections.size());
+  EXPECT_THAT(pool->ready()->target_kinds, ElementsAre("cpu", "cuda"));
   ASSERT_TRUE(Run(*pool, Behaviour::kGood).ok());
   EXPECT_FALSE(Run(*pool, Behaviour::kError).ok());
   for (const LatencyHistogram* histogram : {&pool->metrics().queue, &pool->metrics().run}) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,9 +14,9 @@ namespace {
 
 TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\3\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\4\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "b80f38b07e47abf6c07b0d274bd3b802e4b8cf098b2144628853aa22fc519dd9");
+            "f2fee75bef129d4f7951f28ac98bf2185fe2a13e3bb4c51951547ddc0ce5d5db");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
@@ -27,6 +28,21 @@ TEST(DecodeArtifact, RoundTrip_SameBytes) {
   EXPECT_EQ(SampleHostCall(*decoded).target, "aten.sort.values");
   EXPECT_EQ(SampleMatMul(*decoded).flops, SymDim(512) * SymDim::Symbol(0));
   EXPECT_EQ(decoded->guards.guards().size(), 7U);
+}
+
+TEST(DecodeArtifact, LibraryCall_RoundTrip_SameBytes) {
+  const std::string bytes = EncodeArtifact(SampleLibraryArtifact());
+  auto decoded = DecodeArtifact(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(EncodeArtifact(*decoded), bytes);
+  Artifact sample = SampleLibraryArtifact();
+  EXPECT_EQ(SampleLibraryMatmul(*decoded), SampleLibraryMatmul(sample));
+  SampleLibraryMatmul(sample).c.reset();
+  SampleLibraryMatmul(sample).beta = 0;
+  SampleLibraryMatmul(sample).bias.reset();
+  decoded = DecodeArtifact(EncodeArtifact(sample));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(SampleLibraryMatmul(*decoded), SampleLibraryMatmul(sample));
 }
 
 TEST(DecodeArtifact, EveryTruncation_IsRefused) {
@@ -49,25 +65,28 @@ TEST(DecodeArtifact, EveryFlippedBit_IsRefused) {
 // With the digest made right again after each change, what remains are the decoder's own checks:
 // whatever it accepts is canonical.
 TEST(DecodeArtifact, EveryByteChangedUnderARightDigest_IsRefusedOrCanonical) {
-  const std::string bytes = EncodeArtifact(SampleArtifact());
-  const std::size_t body_end = bytes.size() - Digest::kSize - 4;
-  int accepted = 0;
-  for (std::size_t i = 0; i < body_end; ++i) {
-    for (const int delta : {1, 0x7f, 0x80, 0xff}) {
-      std::string body = bytes.substr(0, body_end);
-      body[i] = static_cast<char>(body[i] + delta);
-      const std::string whole = body + std::string(Sha256Of(body).AsBytes()) + std::string(4, '\0');
-      const auto decoded = DecodeArtifact(whole);
-      if (!decoded.ok()) {
-        EXPECT_NE(decoded.error().message.find('\''), std::string::npos)
-            << "no field is named: " << decoded.error().message;
-        continue;
+  for (const Artifact& artifact : {SampleArtifact(), SampleLibraryArtifact()}) {
+    const std::string bytes = EncodeArtifact(artifact);
+    const std::size_t body_end = bytes.size() - Digest::kSize - 4;
+    int accepted = 0;
+    for (std::size_t i = 0; i < body_end; ++i) {
+      for (const int delta : {1, 0x7f, 0x80, 0xff}) {
+        std::string body = bytes.substr(0, body_end);
+        body[i] = static_cast<char>(body[i] + delta);
+        const std::string whole =
+            body + std::string(Sha256Of(body).AsBytes()) + std::string(4, '\0');
+        const auto decoded = DecodeArtifact(whole);
+        if (!decoded.ok()) {
+          EXPECT_NE(decoded.error().message.find('\''), std::string::npos)
+              << "no field is named: " << decoded.error().message;
+          continue;
+        }
+        ++accepted;
+        EXPECT_EQ(EncodeArtifact(*decoded), whole) << "byte " << i;
       }
-      ++accepted;
-      EXPECT_EQ(EncodeArtifact(*decoded), whole) << "byte " << i;
     }
+    EXPECT_GT(accepted, 0);  // Names, digests and costs may be anything.
   }
-  EXPECT_GT(accepted, 0);  // Names, digests and costs may be anything.
 }
 
 struct Refusal {
@@ -163,6 +182,47 @@ const std::vector<Refusal>& Refusals() {
       {"SameAsInputOfAnotherType", [](Artifact& a) { a.plan.outputs[1].same_as_input = 0; },
        "Field 'plan.outputs.same_as_input' names an input of type f32[s0,16] for an output of type "
        "bf16[16,16]."},
+      {"UpdatesInputIndex", [](Artifact& a) { a.plan.outputs[0].updates_input = 2; },
+       "Field 'plan.outputs.updates_input' is 2; there are 2."},
+      {"UpdatesInputNegative", [](Artifact& a) { a.plan.outputs[0].updates_input = -2; },
+       "Field 'plan.outputs.updates_input' is -2."},
+      {"UpdatesInputOfAnotherType", [](Artifact& a) { a.plan.outputs[1].updates_input = 0; },
+       "Field 'plan.outputs.updates_input' names an input of type f32[s0,16] for an output of type "
+       "bf16[16,16]."},
+      {"UpdatesInputOfAnOutputThatIsOne", [](Artifact& a) { a.plan.outputs[1].updates_input = 1; },
+       "Field 'plan.outputs.updates_input' names input 1 of an output that is an input."},
+      {"UpdatesParameter",
+       [](Artifact& a) {
+         a.plan.outputs[1].same_as_input = -1;
+         a.plan.outputs[1].updates_input = 1;
+       },
+       "Field 'plan.outputs.updates_input' names input 1, a parameter."},
+      {"UpdatesOneInputTwice",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         a.plan.outputs.push_back(a.plan.outputs[0]);
+       },
+       "Field 'plan.outputs.updates_input' names input 0 twice."},
+      {"UpdatesWhatAnotherOutputIs",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         a.plan.outputs[1] = {.type = a.plan.inputs[0], .same_as_input = 0};
+       },
+       "Field 'plan.outputs.updates_input' names input 0, which another output is as it stands."},
+      {"ReadsInputWhenItIsOverwritten",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         SampleBias(a).buffers[0] = SampleMatMul(a).buffers[0];
+       },
+       "plan.steps[2]: Field 'plan.outputs.updates_input' names an input that is read when it is "
+       "overwritten."},
+      {"CallsTheHostWhenAnInputIsOverwritten",
+       [](Artifact& a) {
+         a.plan.outputs[0].updates_input = 0;
+         std::swap(a.plan.steps[1], a.plan.steps[2]);
+       },
+       "plan.steps[2]: Field 'plan.outputs.updates_input' names an input that is overwritten when "
+       "the host is called."},
       {"NegativeSize",
        [](Artifact& a) {
          a.plan.inputs[1] = {DType::kBF16, Shape{SymDim(-1), SymDim(16)}};
@@ -257,13 +317,63 @@ TEST(DecodeArtifact, BrokenRule_IsRefusedByName) {
   }
 }
 
+const std::vector<Refusal>& LibraryRefusals() {
+  static const std::vector<Refusal> refusals = {
+      {"OnACpu", [](Artifact& a) { a.target = SampleArtifact().target; },
+       "plan.steps[0]: Field 'library_call.library' is cublasLt, which does not run on cpu/"},
+      {"Integers", [](Artifact& a) { SampleLibraryMatmul(a).factor = DType::kI32; },
+       "plan.steps[0]: Field 'matmul.factor' is i32, which no library multiplies to f32 that way."},
+      {"WiderFactor", [](Artifact& a) { SampleLibraryMatmul(a).result = DType::kBF16; },
+       "plan.steps[0]: Field 'matmul.factor' is f32, which no library multiplies to bf16 that"},
+      {"Tf32OfBF16",
+       [](Artifact& a) {
+         SampleLibraryMatmul(a).factor = DType::kBF16;
+         SampleLibraryMatmul(a).compute = MatmulCompute::kTf32;
+       },
+       "plan.steps[0]: Field 'matmul.factor' is bf16, which no library multiplies to f32 that"},
+      {"Alpha", [](Artifact& a) { SampleLibraryMatmul(a).alpha = std::nan(""); },
+       "plan.steps[0]: Field 'matmul.alpha' is not finite."},
+      {"BetaOfNothing", [](Artifact& a) { SampleLibraryMatmul(a).c.reset(); },
+       "plan.steps[0]: Field 'matmul.beta' is not 0, but there is no C."},
+      {"NoBeta", [](Artifact& a) { SampleLibraryMatmul(a).beta = 0; },
+       "plan.steps[0]: Field 'matmul.beta' is 0, but there is a C."},
+      {"WritesAnInput",
+       [](Artifact& a) { SampleLibraryMatmul(a).d.place = SampleLibraryMatmul(a).a.place; },
+       "plan.steps[0]: Field 'buffer.kind' of a matmul's result names what is only read."},
+      {"WorkspaceInAnOutput",
+       [](Artifact& a) { SampleLibraryMatmul(a).workspace = SampleLibraryMatmul(a).d.place; },
+       "plan.steps[0]: Field 'buffer.kind' of a workspace is not the arena."},
+      {"InputIndex", [](Artifact& a) { SampleLibraryMatmul(a).bias->place.index = 4; },
+       "plan.steps[0]: Field 'buffer.index' is 4; there are 4."},
+      {"UnboundRows", [](Artifact& a) { SampleLibraryMatmul(a).m = S(1); },
+       "plan.steps[0]: Field 'matmul' is s1; no guard binds s1 before."},
+      {"UnboundLeading", [](Artifact& a) { SampleLibraryMatmul(a).c->leading = S(3); },
+       "plan.steps[0]: Field 'matmul.leading' is s3; no guard binds s3 before."},
+      {"UnboundOffset", [](Artifact& a) { SampleLibraryMatmul(a).bias->offset = S(3); },
+       "plan.steps[0]: Field 'matmul.offset' is s3; no guard binds s3 before."},
+  };
+  return refusals;
+}
+
+TEST(DecodeArtifact, LibraryCall_EveryRule_IsHeld) {
+  for (const Refusal& refusal : LibraryRefusals()) {
+    Artifact artifact = SampleLibraryArtifact();
+    refusal.apply(artifact);
+    const auto decoded = DecodeArtifact(EncodeArtifact(artifact));
+    ASSERT_FALSE(decoded.ok()) << refusal.name;
+    EXPECT_EQ(decoded.error().code, ErrorCode::kInvalidArgument) << refusal.name;
+    EXPECT_EQ(decoded.error().message.substr(0, refusal.message.size()), refusal.message)
+        << refusal.name;
+  }
+}
+
 TEST(DecodeArtifact, OtherVersion_Unimplemented) {
   std::string bytes = EncodeArtifact(SampleArtifact());
-  for (const int version : {1, 2, 4}) {
+  for (const int version : {1, 2, 3, 5}) {
     bytes[4] = static_cast<char>(version);
     EXPECT_EQ(DecodeArtifact(bytes).error().code, ErrorCode::kUnimplemented);
     EXPECT_EQ(DecodeArtifact(bytes).error().message,
-              "Field 'version' is " + std::to_string(version) + "; this build reads version 3.");
+              "Field 'version' is " + std::to_string(version) + "; this build reads version 4.");
   }
 }
 

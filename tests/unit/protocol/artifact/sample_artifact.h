@@ -73,6 +73,51 @@ inline Artifact SampleArtifact() {
   return artifact;
 }
 
+// For a GPU: relu(2 * x w + r + b) over f32[s0,16], one call of a library. w lies by columns.
+inline Artifact SampleLibraryArtifact() {
+  Artifact artifact;
+  artifact.request_key = Sha256Of("library request");
+  artifact.graph_name = "linear";
+  artifact.target = Target::Parse("cuda/sm_90a").value();
+  artifact.compiler_epoch = "stoker-1;llvm-22.1.8";
+  const SymDim n = SymDim::Symbol(0);
+  const TensorType activation{DType::kF32, Shape{n, SymDim(16)}};
+  LaunchPlan& plan = artifact.plan;
+  plan.inputs = {activation,
+                 activation,
+                 {DType::kF32, Shape{SymDim(16), SymDim(16)}},
+                 {DType::kF32, Shape{SymDim(16)}}};
+  plan.input_roles = {InputRole::kActivation, InputRole::kActivation, InputRole::kParameter,
+                      InputRole::kParameter};
+  plan.outputs = {OutputSpec{activation, -1}};
+  plan.arena_bytes = 1024;
+  LibraryCall call;
+  Matmul& matmul = call.matmul;
+  matmul.batch = 1;
+  matmul.m = n;
+  matmul.n = 16;
+  matmul.k = 16;
+  matmul.activation = MatmulActivation::kRelu;
+  matmul.a = {{BufferKind::kInput, 0, {}, SymDim(64) * n}, 0, 16, 0};
+  matmul.b = {{BufferKind::kInput, 2, {}, 1024}, 0, 16, 0};
+  matmul.b_by_columns = true;
+  matmul.d = {{BufferKind::kOutput, 0, {}, SymDim(64) * n}, 0, 16, 0};
+  matmul.alpha = 2;
+  matmul.beta = 1;
+  matmul.c = {{BufferKind::kInput, 1, {}, SymDim(64) * n}, 0, 16, 0};
+  matmul.bias = {{BufferKind::kInput, 3, {}, 64}, 0};
+  matmul.workspace = {BufferKind::kArena, 0, 0, 1024};
+  call.label = "matmul+scale+matrix+bias+relu";
+  call.flops = SymDim(512) * n;
+  call.bytes = SymDim(192) * n;
+  plan.steps = {call};
+  artifact.guards = GuardSet({{GuardKind::kBindSymbol, 0, 0, 0, 0, {}}});
+  return artifact;
+}
+inline Matmul& SampleLibraryMatmul(Artifact& a) {
+  return std::get<LibraryCall>(a.plan.steps[0]).matmul;
+}
+
 // Steps of SampleArtifact.
 inline Launch& SampleMatMul(Artifact& a) { return std::get<Launch>(a.plan.steps[0]); }
 inline HostCall& SampleHostCall(Artifact& a) { return std::get<HostCall>(a.plan.steps[1]); }

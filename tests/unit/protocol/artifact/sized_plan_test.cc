@@ -15,7 +15,7 @@ TEST(SizePlan, EvaluatesEveryExpression) {
   EXPECT_EQ(sized.arena_bytes, 1280);
   EXPECT_EQ(sized.output_sizes, (std::vector<std::vector<std::int64_t>>{{10, 16}, {16, 16}}));
   ASSERT_EQ(sized.launches.size(), 2U);
-  const SizedLaunch& matmul = sized.launches[0];
+  const auto& matmul = std::get<SizedLaunch>(sized.launches[0]);
   EXPECT_EQ(matmul.kernel, 1U);
   EXPECT_EQ(matmul.tasks, 10);
   EXPECT_EQ(matmul.min_tasks_per_chunk, 2);
@@ -31,6 +31,86 @@ TEST(SizePlan, EvaluatesEveryExpression) {
   EXPECT_EQ(sort.operands[1].kind, BufferKind::kInput);
   EXPECT_EQ(sort.results[0].offset, 640);
   EXPECT_EQ(sort.sizes, (std::vector<std::int64_t>{10, 16, 16, 16, 10, 16}));
+}
+
+TEST(SizePlan, LibraryCall_EvaluatesEveryExpression) {
+  const SizedPlan sized = SizePlan(SampleLibraryArtifact(), {{0, 10}}).value();
+  ASSERT_EQ(sized.launches.size(), 1U);
+  const auto& call = std::get<SizedLibraryCall>(sized.launches[0]);
+  EXPECT_EQ(call.flops, 5120);
+  EXPECT_EQ(call.bytes, 1920);
+  const SizedMatmul& matmul = call.matmul;
+  EXPECT_EQ(matmul.m, 10);
+  EXPECT_EQ(matmul.n, 16);
+  EXPECT_EQ(matmul.a.place.size, 640);
+  EXPECT_TRUE(matmul.b_by_columns);
+  EXPECT_EQ(matmul.alpha, 2);
+  EXPECT_EQ(matmul.c->place.index, 1U);
+  EXPECT_EQ(matmul.bias->place.index, 3U);
+  EXPECT_EQ(matmul.activation, MatmulActivation::kRelu);
+  EXPECT_EQ(matmul.workspace.size, 1024);
+}
+
+TEST(SizePlan, LibraryCall_WhatDoesNotLieInItsBuffer_NamesStepAndOperand) {
+  struct Case {
+    void (*apply)(Matmul& matmul);
+    std::string message;
+  };
+  const Case cases[] = {
+      {[](Matmul& m) { m.a.leading = 15; },
+       "A: Field 'matmul.leading' is 15, less than the 16 elements of a line."},
+      {[](Matmul& m) { m.b.offset = 1; },
+       "B: Field 'matmul.offset' is 1: the matrix does not lie in a buffer of 256 elements."},
+      {[](Matmul& m) { m.k = 17; },
+       "A: Field 'matmul.leading' is 16, less than the 17 elements of a line."},
+      {[](Matmul& m) { m.n = 17; },
+       "B: Field 'matmul.offset' is 0: the matrix does not lie in a buffer of 256 elements."},
+      {[](Matmul& m) { m.c->leading = 17; },
+       "C: Field 'matmul.offset' is 0: the matrix does not lie in a buffer of 160 elements."},
+      {[](Matmul& m) { m.bias->offset = 1; },
+       "bias: Field 'matmul.offset' is 1: the matrix does not lie in a buffer of 16 elements."},
+      {[](Matmul& m) {
+         m.batch = 2;
+         m.d.batch_stride = 160;
+       },
+       "D: Field 'matmul.offset' is 0: the matrix does not lie in a buffer of 160 elements."},
+      {[](Matmul& m) { m.workspace.offset = 64; },
+       "workspace: Field 'buffer.size': bytes 64 to 1088 do not lie in memory of 1024 bytes."},
+      {[](Matmul& m) { m.d.batch_stride = -1; },
+       "D: Field 'matmul.batch_stride' is -1 = -1; it must not be negative."},
+      {[](Matmul& m) { m.m = SymDim(std::int64_t{1} << 31); },
+       "Field 'matmul.m' is 2147483648 = 2147483648, more than the limit of 2147483647."},
+  };
+  for (const Case& c : cases) {
+    Artifact artifact = SampleLibraryArtifact();
+    c.apply(SampleLibraryMatmul(artifact));
+    const auto sized = SizePlan(artifact, {{0, 10}});
+    ASSERT_FALSE(sized.ok()) << c.message;
+    EXPECT_EQ(sized.error().message, "plan.steps[0] (matmul+scale+matrix+bias+relu): " + c.message);
+  }
+}
+
+TEST(SizePlan, LibraryCall_WritesWhatItReads_IsRefusedButForC) {
+  Artifact artifact = SampleLibraryArtifact();
+  Matmul& matmul = SampleLibraryMatmul(artifact);
+  matmul.c = matmul.d;
+  EXPECT_TRUE(SizePlan(artifact, {{0, 10}}).ok());
+  matmul.a.place = matmul.d.place;
+  EXPECT_EQ(SizePlan(artifact, {{0, 10}}).error().message,
+            "plan.steps[0] (matmul+scale+matrix+bias+relu): D overlaps with what is read.");
+  artifact = SampleLibraryArtifact();
+  SampleLibraryMatmul(artifact).bias->place = {BufferKind::kArena, 0, 64, 64};
+  EXPECT_EQ(
+      SizePlan(artifact, {{0, 10}}).error().message,
+      "plan.steps[0] (matmul+scale+matrix+bias+relu): The workspace overlaps with an operand.");
+}
+
+TEST(SizePlan, LibraryCall_OfNothing_LiesAnywhere) {
+  Artifact artifact = SampleLibraryArtifact();
+  EXPECT_TRUE(SizePlan(artifact, {{0, 0}}).ok());
+  SampleLibraryMatmul(artifact).k = 0;
+  SampleLibraryMatmul(artifact).a.offset = 1 << 20;
+  EXPECT_TRUE(SizePlan(artifact, {{0, 10}}).ok());
 }
 
 TEST(SizePlan, HostCallWhoseBufferIsNotItsTensor_NamesStepAndOperand) {

@@ -49,6 +49,27 @@ TEST(GraphEncoding, Bytes_AreAsDescribed) {
   EXPECT_EQ(EncodeGraph(*graph), TwoNodes(OpKind::kAbs, 1));
 }
 
+TEST(GraphEncoding, Updates_AreAListAtTheEnd) {
+  const Result<Graph> graph = ParseGraph(
+      "graph @g(%0: f32[4]) { %1 = abs(%0) : f32[4] %2 = negate(%1) : f32[4]"
+      " return %1, %2 updates %0 }");
+  ASSERT_TRUE(graph.ok());
+  ByteWriter updates;
+  updates.U64(1);
+  updates.U32(1);
+  updates.U32(0);
+  const std::string bytes = TwoNodes(OpKind::kAbs, 1) + updates.str();
+  EXPECT_EQ(EncodeGraph(*graph), bytes);
+  const Result<Graph> decoded = DecodeGraph(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(decoded->updates(), (std::vector<InputUpdate>{{1, 0}}));
+}
+
+TEST(GraphEncoding, Decode_EmptyListOfUpdates_IsRefused) {
+  EXPECT_EQ(DecodeGraph(TwoNodes(OpKind::kAbs, 1) + std::string(8, '\0')).error().message,
+            "The bytes are not the canonical encoding of their graph.");
+}
+
 TEST(GraphEncoding, Decode_NotCanonical_IsRefused) {
   EXPECT_TRUE(DecodeGraph(TwoNodes(OpKind::kAbs, 0)).ok());
   EXPECT_EQ(DecodeGraph(TwoNodes(OpKind::kNegate, 0)).error().message,
@@ -86,7 +107,7 @@ TEST(GraphEncoding, Decode_BadFrame_IsNamed) {
       {with(18, 9), "Field 'dim' has tag 2."},
       {with(19, 5), "Field 'dim' has tag 5."},
       {with(27, '\x80'), "Input 0: Type f32[-9223372036854775804] has a negative dimension."},
-      {good + "x", "1 bytes are left after the last field."},
+      {good + "x", "Field 'updates' needs 8 bytes at offset 154; 1 are left."},
   };
   for (const auto& row : rows) {
     const Result<Graph> graph = DecodeGraph(row.bytes);

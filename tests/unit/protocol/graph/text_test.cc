@@ -100,6 +100,20 @@ TEST(GraphText, Attributes_EveryType_RoundTrip) {
   EXPECT_EQ(Reprinted(text), text);
 }
 
+TEST(GraphText, Updates_RoundTrip) {
+  const std::string text = R"(graph @a(%0: f32[4], %1: f32[4], %2: f32[4]) {
+  %3 = add(%0, %1) : f32[4]
+  return %3 updates %1, %3, %0 updates %2
+}
+)";
+  EXPECT_EQ(Reprinted(text), text);
+}
+
+TEST(GraphText, UpdateOfAnInputWithItself_IsGone) {
+  EXPECT_EQ(Reprinted("graph @a(%0: f32[4]) {\n  return %0 updates %0\n}\n"),
+            "graph @a(%0: f32[4]) {\n  return %0\n}\n");
+}
+
 TEST(GraphText, Parse_BadText_NamesTheLine) {
   const struct {
     const char* body;  // Between "graph @g(%x: f32[2]) {\n" and "\n}\n".
@@ -109,6 +123,10 @@ TEST(GraphText, Parse_BadText_NamesTheLine) {
       {"return", "Line 3 needs '%', not '}'."},
       {"return %", "Line 3 needs the name of a value, not '}'."},
       {"return %z", "Line 2: Value %z is not defined."},
+      {"return %x updates", "Line 3 needs '%', not '}'."},
+      {"return %x up %x", "Line 2 needs 'updates', not '%x'."},
+      {"%y = negate(%x) : f32[2]\nreturn %x updates %y",
+       "Line 3: What an output updates is no input."},
       {"return %x %x", "Line 2 needs '}', not '%x'."},
       {"%x = negate(%x) : f32[2]", "Line 2: Value %x is defined twice."},
       {"%y = negat(%x) : f32[2]", "Line 2: Op 'negat' does not exist."},

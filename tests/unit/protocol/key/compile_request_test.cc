@@ -186,6 +186,8 @@ TEST(Canonical, Numerics_StayWhereACompileReadsThem) {
   const std::vector<Row> rows = {{ProductOf(DType::kF32), amx, true},
                                  {ProductOf(DType::kF32), "cpu/x86-64-v4+avx512_bf16", false},
                                  {ProductOf(DType::kF32), "cpu/x86-64-v3", false},
+                                 {ProductOf(DType::kF32), "cuda/sm_90a", true},
+                                 {ProductOf(DType::kBF16), "cuda/sm_90a", false},
                                  {ProductOf(DType::kBF16), amx, false},
                                  {ProductOf(DType::kF64), amx, false},
                                  {TwoBranches(true, "a"), amx, false}};

@@ -285,9 +285,10 @@ TEST(WorkerEvent, RoundTripOfEveryKind) {
   EXPECT_EQ(done.spans[0].thread, 3U);
   const auto error = round_trip(ErrorReply{ErrorCode::kInternal, "bug", ""});
   EXPECT_EQ(std::get<ErrorReply>(error).message, "bug");
-  const auto ready = round_trip(WorkerReady{{"seccomp", "landlock"}});
+  const auto ready = round_trip(WorkerReady{{"seccomp", "landlock"}, {"cpu", "cuda"}});
   EXPECT_EQ(std::get<WorkerReady>(ready).protections,
             (std::vector<std::string>{"seccomp", "landlock"}));
+  EXPECT_EQ(std::get<WorkerReady>(ready).target_kinds, (std::vector<std::string>{"cpu", "cuda"}));
 }
 
 TEST(WorkerKernelReply, RoundTrip) {

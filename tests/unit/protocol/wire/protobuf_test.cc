@@ -77,7 +77,7 @@ TEST(Encode, EveryMessage_SameBytesAsProtobuf) {
                         {{"fuse", "detail", 10, 20, 3}, {"link", "", 0, 0, 0}}};
   for (const WorkerEvent& event :
        {WorkerEvent(progress), WorkerEvent(KernelQuery{{kA, kB}}), WorkerEvent(done),
-        WorkerEvent(error), WorkerEvent(WorkerReady{{"seccomp"}})}) {
+        WorkerEvent(error), WorkerEvent(WorkerReady{{"seccomp"}, {"cpu"}})}) {
     ExpectSameBytes<pb::WorkerEvent>(EncodeWorkerEvent(event));
   }
   ExpectSameBytes<pb::WorkerKernelReply>(

@@ -68,7 +68,7 @@ TEST(Kernel_Load, DamagedOrForeign_DataLossNamesTheDigest) {
       Damage{"text", "hello", true, "is no x86-64 shared object"},
       Damage{"for another processor", arm, true, "is no x86-64 shared object"},
       Damage{"cut but named so", good.substr(0, 200), true, "cannot be loaded"},
-      Damage{"no kernel", KernelBytes("other_symbol"), true, "does not export stoker_kernel_2"},
+      Damage{"no kernel", KernelBytes("other_symbol"), true, "does not export stoker_kernel_3"},
   };
   for (const Damage& damage : damages) {
     const Digest digest = Sha256Of(damage.digest_of_damaged ? damage.bytes : good);

@@ -207,6 +207,11 @@ FakeDriver control = {
     .set_memory = [](std::size_t bytes) { state.memory = bytes; },
     .live = Live,
     .log = [] { return state.log.c_str(); },
+    .enqueue = [](CUstream_st* stream, void (*run)(void*), void* data) -> int {
+      const std::lock_guard lock(mutex);
+      if (current.empty()) return kInvalidContext;
+      return Queue(stream, [=] { run(data); });
+    },
 };
 
 }  // namespace

@@ -14,6 +14,8 @@
 
 #include "protocol/base/check.h"
 
+extern "C" struct CUstream_st;
+
 namespace stoker::cuda {
 
 // What follows the ELF header of a module that it loads.
@@ -39,6 +41,8 @@ struct FakeDriver {
   void (*set_memory)(std::size_t bytes);  // Of each GPU.
   int (*live)();                          // Contexts, modules, streams, events, memory.
   const char* (*log)();  // What was done, in order: "launch 4x256", "copy in 16", ...
+  // Gives a stream what a library does on it: `run`, called once.
+  int (*enqueue)(CUstream_st* stream, void (*run)(void* data), void* data);
 };
 
 inline FakeDriver& Fake() {

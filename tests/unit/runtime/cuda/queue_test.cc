@@ -28,11 +28,13 @@ class QueueTest : public FakeDriverTest {
   std::unique_ptr<const stoker::LaunchList> Chain(std::int64_t arena_bytes = 2 * kBytes,
                                                   std::int64_t zero_bytes = 0,
                                                   std::uint64_t user = 1) {
-    const std::vector<SizedLaunch> launches = {
+    const std::vector<SizedWork> launches = {
         Launch(0, kBlocks, {Buffer(BufferKind::kInput), Buffer(BufferKind::kArena, kBytes)}),
         Launch(0, kBlocks, {Buffer(BufferKind::kArena, kBytes), Buffer(BufferKind::kOutput)})};
-    return device_->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user},
-                          layout_, kernels_);
+    return device_
+        ->Ready(launches, {}, {BufferKind::kArena, arena_bytes, zero_bytes, user}, layout_,
+                kernels_)
+        .value();
   }
 
   Status RunOn(Queue& queue, const stoker::LaunchList& list,
@@ -67,8 +69,9 @@ TEST_F(QueueTest, Run_IsDoneOnceWaitReturns_InOrder) {
 
 TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
   const auto queue = Queue::Create(*device_).value();
-  const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput, 8)}, {7})};
-  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  const std::vector<SizedWork> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput, 8)}, {7})};
+  const auto list =
+      device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(Out(2), 7);
@@ -77,8 +80,9 @@ TEST_F(QueueTest, Run_DimsFollowTheBuffers) {
 
 TEST_F(QueueTest, Run_NoBlocks_IsNotLaunched) {
   const auto queue = Queue::Create(*device_).value();
-  const std::vector<SizedLaunch> launches = {Launch(1, 0, {Buffer(BufferKind::kOutput)}, {7})};
-  const auto list = device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_);
+  const std::vector<SizedWork> launches = {Launch(1, 0, {Buffer(BufferKind::kOutput)}, {7})};
+  const auto list =
+      device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels_).value();
   ASSERT_TRUE(RunOn(*queue, *list).ok());
   ASSERT_TRUE(queue->Wait().ok());
   EXPECT_EQ(std::string(Fake().log()), "");
@@ -216,11 +220,11 @@ class NotedPauses final : public Pauses {
 
 TEST_F(QueueTest, Run_Pauses_WaitForNothing) {
   const auto queue = Queue::Create(*device_).value();
-  const std::vector<SizedLaunch> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
-                                             Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
+  const std::vector<SizedWork> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
+                                           Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
   const std::vector<std::size_t> pauses = {0, 1, 1, 2};
   const auto list =
-      device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_);
+      device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_).value();
   std::vector<std::byte*> addresses(layout_.size(), out_.data());
   NotedPauses all(*queue, 9);
   ASSERT_TRUE(queue->Run(*list, addresses, &all, nullptr).ok());

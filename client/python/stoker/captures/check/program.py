@@ -8,7 +8,7 @@ import importlib
 import sys
 from typing import NamedTuple
 
-from ...pytorch import state
+from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
 from ..premises import checks, constants, environment, facts, members, objects, sameness, trees
@@ -73,6 +73,17 @@ class GuardProgram:
         # Last: these are calls of the program's, and none that it makes where other inputs would.
         different = constants.first_difference(self._record["constants"])
         return _code_failure(different) if different else None
+
+    def device(self, local_values):
+        """The GPU that inputs lie on; the CPU where none lies on one, None where they lie on several: a capture knows no
+        numbers."""
+        places = [
+            place for place, kind, expected, _ in self._guards if kind == "tensor" and expected["device"] != "cpu"]
+        if not places:
+            return devices.CPU
+        values = self._evaluate(local_values)
+        found = {values[place].device for place in places}
+        return found.pop() if len(found) == 1 else None
 
     def _first_failure_in_python(self, local_values):
         """The reference, and the text of what the extension found."""

@@ -26,8 +26,9 @@ class Start(NamedTuple):
 _audited = None  # In an audit's child: the Start.
 
 
-def find(code, module_name, local_values, global_values, options, wrap):
-    """(Installed or None, Start or None). Never raises: without a capture Dynamo traces."""
+def find(code, module_name, local_values, global_values, options, wrap, replays):
+    """(Installed or None, Start or None). Never raises: without a capture Dynamo traces. `replays`: as the caller's mode
+    asks, which no capture depends on."""
     key = None
     if beside.is_child():
         return None, _audited
@@ -37,7 +38,9 @@ def find(code, module_name, local_values, global_values, options, wrap):
             code, module_name, local_values, options, client().target, client().compiler_epoch(), describe)
         if not features.are_on(DIRECT if wrap is None else CAPTURES):
             return None, Start(key)
-        return _find(key, code, local_values, global_values, wrap, describe)
+        return _find(
+            key, lambda record: install(
+                record, local_values, global_values, code.co_filename, wrap, describe, replays))
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
     except Exception as error:
@@ -62,7 +65,7 @@ def audit_beside(start, trace):
         warn_of_bug("a start is not audited", error)
 
 
-def _find(key, code, local_values, global_values, wrap, describe):
+def _find(key, try_to_install):
     found = store.find(key)
     failures = []
     if found.damaged:
@@ -72,7 +75,7 @@ def _find(key, code, local_values, global_values, wrap, describe):
         try:
             record = stored.record()
             _require_own(record, key)
-            outcome = install(record, local_values, global_values, code.co_filename, wrap, describe)
+            outcome = try_to_install(record)
         except StokerError:
             raise
         except Exception as error:  # Its digest fits, but this frontend cannot read it.

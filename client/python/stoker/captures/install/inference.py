@@ -60,13 +60,13 @@ class InferenceGraph:
         return alias.requires_grad_() if requires_grad and not source.requires_grad else alias
 
 
-def make_callable(words, run, failed):
+def make_callable(words, run, device, failed):
     """A function of the flat inputs. `run`: a function of the list of them. When an artifact fails in it,
     failed(error) is called, and the graph runs in eager from then on: the frame that called it is half
     done, so it can be neither left nor traced again."""
 
     def in_eager(error):
         failed(error)
-        return programs.run_of(decode_eager(words["eager"]), ())
+        return programs.run_of(decode_eager(words["eager"], device), ())
 
     return InferenceGraph(programs.rescued(run, in_eager), words["runtime"])

@@ -26,7 +26,7 @@ class Installed(NamedTuple):
     graphs: int
 
 
-def install(record, local_values, global_values, file_name, wrap, describe):
+def install(record, local_values, global_values, file_name, wrap, describe, replays):
     """An Installed, or the Failure that says why not. `wrap`: what the graphs' callables are passed through
     before bytecode calls them; None where Dynamo is not there to run resume functions; `describe`: that of the key,
     a Describer without names. A record that is damaged raises ValueError, KeyError, TypeError and the like."""
@@ -36,11 +36,14 @@ def install(record, local_values, global_values, file_name, wrap, describe):
         return failure
     if wrap is None and any(map(_needs_dynamo, record["globals"])):
         return Failure("needs Dynamo", "the bytecode", "free of graph breaks", "not")
+    device = program.device(local_values)
+    if device is None:
+        return Failure("device", "where inputs lie", "one GPU", "several")
     code = decode_code(record["code"], file_name)
     functions = []
     for words in record["graphs"]:
         try:
-            function = _load(words, record["key"][0][1])
+            function = _load(words, record["key"][0][1], device, replays)
         except StokerError as error:
             return Failure("artifact", "an artifact", "in the store", str(error))
         functions.append(function if wrap is None else wrap(function))
@@ -62,7 +65,7 @@ def _needs_dynamo(words):
     return kind == "function" or kind == "module" and body.startswith(COMPILER)
 
 
-def _load(words, entry):
+def _load(words, entry, device, replays):
     """The callable of a graph, over the artifacts of its request keys."""
 
     def failed(error):
@@ -72,8 +75,11 @@ def _load(words, entry):
         tally.count("graphs_eager")
         note(entry, "failed", error.kind, str(error))
 
-    run = load_program(words["program"]) if "program" in words else sized.run_of(words)
-    return make_callable(words, run, failed)
+    if "program" in words:
+        run = load_program(words["program"], device, replays)
+    else:
+        run = sized.run_of(words, device, replays)
+    return make_callable(words, run, device, failed)
 
 
 def _global(kind, body, functions, global_values, file_name):

@@ -6,18 +6,20 @@ from ...base import tally
 from ...base.log import warn_once
 from ...graph.program import Segment
 from ...libstoker.client import client
-from ...pytorch import state
+from ...pytorch import devices, state
 from ...runtime import programs
-from ...runtime.executable import Executable
+from ...runtime.placing import executable_on, recorder_on
 from ..words.graphs import decode_program
 
 # What libstoker says about an executable and is added up over a program.
 _SUMS = ("lookup_s", "load_s", "kernels_unique", "launches")
 
 
-def load_program(words):
-    """A function of the list of inputs. StokerError when an artifact is not there or does not load."""
-    program = decode_program(words)
+def load_program(words, device, replays):
+    """A function of the list of inputs, on the device. StokerError when an artifact is not there or does not load."""
+    program = decode_program(words, device)
+    if program.device == "cpu":
+        device = devices.CPU
     started = time.perf_counter()
     record = {
         "captured": True, "nodes": 0, "capture_s": 0.0, "mapping_s": 0.0, "compile_s": 0.0,
@@ -30,7 +32,8 @@ def load_program(words):
 
     executables = []
     for segment in (step for step in program.steps if isinstance(step, Segment)):
-        executable = Executable(client().load(segment.text, state.numerics()), segment, on_bind)
+        handle = client().load(segment.text, state.numerics(), devices.name_of(device))
+        executable = executable_on(device, handle, segment, on_bind)
         executables.append(executable)
         description = executable.describe()
         for name in _SUMS:
@@ -44,4 +47,4 @@ def load_program(words):
     for operator, reason in program.fallbacks.items():
         tally.count_fallback(operator)
         warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
-    return programs.run_of(program, executables)
+    return programs.run_of(program, executables, recorder_on(device, replays and bool(executables)))

@@ -23,18 +23,21 @@ from ..words.values import NotPortable
 from .loading import load_program
 
 
-def run_of(words):
+def run_of(words, device, replays):
     """A function of the list of inputs. `words`: the graph's record."""
+
+    def load_for(program):
+        return load_program(program, device, replays)
 
     def make(arguments):
         inputs = inputs_of(arguments)
-        return _load_version(words, inputs) or _compile_version(words, inputs, arguments)
+        return _load_version(words, inputs, load_for) or _compile_version(words, inputs, arguments, device, replays)
 
     versions = sizes.by_sizes(list(map(int, words["symbolic"])), make)
     sources = [SymbolSource(*source) for source in words["symbols"]]
     if not sources:
         return versions
-    return sizes.for_all_sizes(sources, lambda values, arguments: _load_for_all(words, values, arguments), versions)
+    return sizes.for_all_sizes(sources, lambda values, arguments: _load_for_all(words, values, arguments, load_for), versions)
 
 
 def varying_inputs_of(words, arguments):
@@ -66,17 +69,17 @@ def store_version(words, inputs, program, compiled):
         logger.info("captures: inputs %s are compiled for again next time: %s", inputs, error)
 
 
-def _load_version(words, inputs):
+def _load_version(words, inputs, load_for):
     """None where nothing is stored for them, or its artifacts are gone."""
-    return next(_loaded(words, inputs, load_program), None)
+    return next(_loaded(words, inputs, load_for), None)
 
 
-def _load_for_all(words, values, arguments):
+def _load_for_all(words, values, arguments, load_for):
     """(fits, function) of what is stored for all sizes, and was made for these values of the symbols too, or None."""
 
     def load(body):
         program = decode_program(body)
-        return (program.fits, load_program(body)) if program.fits(values) else None
+        return (program.fits, load_for(body)) if program.fits(values) else None
 
     return next(_loaded(words, varying_inputs_of(words, arguments), load), None)
 
@@ -102,12 +105,12 @@ def _loaded(words, inputs, load):
         logger.info("captures: inputs %s are compiled for again: %s", inputs, error)
 
 
-def _compile_version(words, inputs, arguments):
+def _compile_version(words, inputs, arguments, device, replays):
     from ...lowering import compiling  # With the rules of all operators: only for sizes that are new.
 
-    module = module_of(decode_eager(words["eager"]), int(words["runtime"]["inputs"]))
+    module = module_of(decode_eager(words["eager"], device), int(words["runtime"]["inputs"]))
     return compiling.compile_for_sizes(
-        module, arguments, tuple(words["parameters"]), compiling.Options(*words["options"]),
+        module, arguments, tuple(words["parameters"]), compiling.Options(*words["options"], replays=replays),
         lambda program, made: store_version(words, inputs, program, made))
 
 

@@ -105,7 +105,7 @@ def note_sized(gm, symbolic, sources, varying, parameters, options, is_training)
     return _note(gm, is_training, lambda: {
         "symbols": [list(source) for source in sources],
         "varying": {str(place): text for place, text in varying.items()},
-        "symbolic": list(symbolic), "parameters": list(parameters), "options": list(options),
+        "symbolic": list(symbolic), "parameters": list(parameters), "options": [options.numerics, options.verify],
         "reads_numerics": True})  # It may, for some sizes.
 
 

@@ -15,7 +15,7 @@ from ...pytorch import installation
 from ..words.digests import digest_of
 from . import frontend
 
-FORMAT = 7  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 8  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 _ahead = None  # The thread that digests, or has.
 

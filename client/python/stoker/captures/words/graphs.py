@@ -7,10 +7,12 @@ import operator
 import torch
 
 from ...graph.assumptions import condition_of
+from ...graph.devices import gpus_of
 from ...graph.dims import Dim, from_words, to_words
 from ...graph.layout import Layout
 from ...graph.program import (
     Copy, EagerCall, IndexCheck, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
+from ...pytorch.devices import CPU, kind_of, placed
 from ...pytorch.operators import OpOverload
 from .values import NotPortable, decode, encode
 
@@ -25,11 +27,14 @@ def encode_program(program, request_keys):
         "fallbacks": {str(operator): reason for operator, reason in program.fallbacks.items()},
         "symbols": [list(source) for source in program.symbols],
         "conditions": [condition.words() for condition in program.conditions],
+        "device": program.device,
     }
 
 
 def encode_eager(gm):
-    """The graph itself, operator by operator, as the text of a program without segments."""
+    """The graph itself, operator by operator, as the text of a program without segments. It names no GPU by number."""
+    if len(gpus_of(gm)) > 1:
+        raise NotPortable("a graph on several GPUs")
     slots, constants, steps, outputs = {}, {}, [], ()
 
     def argument(node):
@@ -49,8 +54,8 @@ def encode_eager(gm):
     return json.dumps(encode_program(program, ()), separators=(",", ":"))
 
 
-def decode_eager(text):
-    return decode_program(json.loads(text))
+def decode_eager(text, device):
+    return decode_program(json.loads(text), device)
 
 
 def module_of(program, inputs):
@@ -68,13 +73,16 @@ def module_of(program, inputs):
     return torch.fx.GraphModule(root, graph)
 
 
-def decode_program(words):
+def decode_program(words, device=CPU):
+    """`device`: on which of its kind eager operators make tensors."""
     steps = [_STEPS[kind](body) for kind, body in words["steps"]]
+    if device.type != "cpu":
+        steps = [placed(step, device) if isinstance(step, EagerCall) else step for step in steps]
     constants = {int(slot): _decode_constant(body) for slot, body in words["constants"]}
     return Program(
         int(words["slots"]), constants, steps, [_decode_argument(output) for output in words["outputs"]],
         words["fallbacks"], tuple(SymbolSource(*source) for source in words["symbols"]),
-        tuple(map(condition_of, words["conditions"])))
+        tuple(map(condition_of, words["conditions"])), str(words["device"]))
 
 
 def _encode_constant(tensor):
@@ -184,6 +192,8 @@ def _encode_argument(argument):
         return {"keywords": [[name, _encode_argument(item)] for name, item in argument.items()]}
     if isinstance(argument, Dim):
         return {"dim": to_words(argument)}
+    if isinstance(argument, torch.device):
+        argument = kind_of(argument)
     return {"value": encode(argument)}
 
 

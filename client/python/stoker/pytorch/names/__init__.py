@@ -10,6 +10,7 @@ from typing import NamedTuple
 GRAPHS = "functional graphs"
 WEIGHTS = "packed weights"
 SIZES = "symbolic sizes"
+GPUS = "kernels for GPUs"
 CAPTURES = "captures"
 DIRECT = "warm starts of stoker.compile"
 EXPORTED = "archives of torch.export"
@@ -72,6 +73,22 @@ NAMES = (
     Name("torch._subclasses.fake_tensor:FakeTensorMode", (SIZES,),
          "sizes that follow from a call's arguments"),
     Name("torch.fx.experimental.sym_node:SymNode.expr", (SIZES,), "sizes in terms of others"),
+
+    # ---- GPUs ----
+    Name("torch._C:_construct_storage_from_data_pointer", (GPUS,), "a tensor over a plan's memory"),
+    Name("torch._C:_dispatch_has_kernel_for_dispatch_key", (GPUS,), "which operators write where they are told to"),
+    Name("torch._C:_select_conv_backend", (GPUS,), "which library computes a convolution"),
+    Name("torch._C:_ConvBackend.Cudnn", (GPUS,), "the same"),
+    Name("torch._C:_get_cudnn_benchmark", (GPUS,), "how cuDNN computes one"),
+    Name("torch._C:_get_cudnn_deterministic", (GPUS,), "the same"),
+    Name("torch._C:_get_deterministic_algorithms", (GPUS,), "the same"),
+    Name("torch:_assert_async", (GPUS,), "an index out of bounds, said by the device"),
+    Name("torch._C:_cuda_getCurrentRawStream", (), "the stream that a program computes on, with a GPU alone"),
+    Name("torch._C:_cuda_getDevice", (), "the GPU that a program computes on, the same"),
+    Name("torch._C:_cuda_cudaCachingAllocator_raw_alloc", (), "memory that a call works in, the same"),
+    Name("torch._C:_cuda_cudaCachingAllocator_raw_delete", (), "the same"),
+    Name("torch._C:_cuda_isCurrentStreamCapturing", (), "whether a program records a CUDA graph itself, the same"),
+    Name("torch.utils._python_dispatch:TorchDispatchMode", (GPUS,), "whether all that is recorded is on the GPU"),
 
     # ---- programs of torch.export, to ask ahead for what their jobs will ----
     Name("torch._export.serde.schema:ExportedProgram", (EXPORTED,), "a program as it is saved", fields=(

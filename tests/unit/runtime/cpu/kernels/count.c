@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-__attribute__((visibility("default"))) void stoker_kernel_2(void* const* buffers, const int64_t* dims,
+__attribute__((visibility("default"))) void stoker_kernel_3(void* const* buffers, const int64_t* dims,
                                                           int64_t begin, int64_t end,
                                                           unsigned char* scratch) {
   (void)dims;

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -508,6 +510,30 @@ void CheckSameResult(const ContractionCase& c, const Target& target, const Terms
     const double got = emulated.out->Get(i);
     ASSERT_TRUE(want == got || (std::isnan(want) && std::isnan(got)))
         << "element " << i << " is " << got << ", not " << want;
+  }
+}
+
+void CheckSameForThreads(const ContractionCase& c, const Target& target) {
+  SCOPED_TRACE(target.ToString() + ": " + c.Name());
+  Instance instance(c, target);
+  std::mt19937_64 random(7);
+  instance.Randomize(random, nullptr);
+  if (!instance.Execute(target, ExecutionOf(target))) return;
+  const TestArray& out = *instance.out;
+  const auto bytes = static_cast<std::size_t>(out.elements() * SizeInBytes(out.dtype()));
+  const auto* first = static_cast<const std::byte*>(out.data());
+  const std::vector<std::byte> want(first, first + bytes);
+  const std::int64_t tasks =
+      instance.kernel->launch().tasks.Evaluate(instance.sizes.bindings()).value();
+  for (const std::int64_t threads : {1, 2, 3, 5, 7, 16}) {
+    for (const std::int64_t chunks : {threads, 3 * threads}) {
+      std::memcpy(out.data(), instance.residual->data(), bytes);
+      instance.kernel->Run(
+          {instance.lhs->data(), instance.packed->data(), out.data(), instance.bias->data()},
+          instance.sizes.bindings(), std::max<std::int64_t>(1, tasks / chunks), threads);
+      EXPECT_EQ(std::memcmp(out.data(), want.data(), bytes), 0)
+          << threads << " threads, " << chunks << " chunks of " << tasks << " tasks";
+    }
   }
 }
 

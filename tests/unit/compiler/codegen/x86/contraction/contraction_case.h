@@ -64,5 +64,7 @@ void Check(const ContractionCase& c, const Target& target, const std::vector<Ter
 // Of a target with tiles, on a processor that has them: its own results and those of emulated tiles
 // are the same bits.
 void CheckSameResult(const ContractionCase& c, const Target& target, const Terms* terms = nullptr);
+// However many threads share the tasks, and however many a call has, results are the same bits.
+void CheckSameForThreads(const ContractionCase& c, const Target& target);
 
 }  // namespace stoker

@@ -148,6 +148,21 @@ TEST_P(ContractionTest, Tasks_OneAtATime_GiveTheSame) {
   }
 }
 
+TEST_P(ContractionTest, Threads_AnyNumber_GiveTheSameBits) {
+  for (const DType dtype : kFloats) {
+    ContractionCase c = Matmul(dtype, 150, 100, 200);
+    c.epilogue = Epilogue::kBiasResidual;
+    CheckSameForThreads(c, GetParam());
+    c.symbolic = true;
+    CheckSameForThreads(c, GetParam());
+    CheckSameForThreads(Matmul(dtype, 70, 330, 2080), GetParam());  // In chunks of K.
+    CheckSameForThreads(Convolution(dtype, 2, 17, 16, 32, 3, 1, 70), GetParam());
+    c = Matmul(dtype, 33, 40, 64);
+    c.batch = {3};
+    CheckSameForThreads(c, GetParam());
+  }
+}
+
 TEST_P(ContractionTest, SymbolicSizes_OneKernel_ServesThem) {
   for (const DType dtype : kFloats) {
     for (const std::int64_t m : {14, 45}) {

@@ -1,0 +1,107 @@
+"""CudaExecutable: one compiled segment on a GPU. SizedOnCuda: the same for one set of sizes, called with tensors.
+
+Nothing waits for the GPU, and nothing is bound: what a module holds is an input like others, whose address is noted, so that
+calls in which it has not moved look at nothing else of it."""
+
+import ctypes
+
+import torch
+
+from ..pytorch import devices
+from . import gpu_memory
+from .laid_out import as_laid_out, buffer_of, taker, with_strides
+from .loaded import Loaded
+from .profiling import collectors
+
+_pointer = torch.Tensor.data_ptr
+
+
+class CudaExecutable(Loaded):
+    """Calls are safe from any thread."""
+
+    def __init__(self, handle, device, verifies=False):
+        gpu_memory.share()
+        super().__init__(handle, device, verifies)
+
+    def at(self, segment, symbols):
+        """What is called. `segment`: the executable's own, with the sizes that follow from these values of its symbols."""
+        return SizedOnCuda(self, segment, symbols)
+
+    def run(self, arguments):
+        """`arguments`: what stoker_executable_run takes after the executable."""
+        (self.profile if collectors else self.run_once)(arguments)
+
+
+class SizedOnCuda:
+    def __init__(self, executable, segment, symbols):
+        self._executable = executable
+        self._device = executable.device
+        inputs = list(enumerate(segment.inputs))
+        self._held = [(place, source.layout) for place, source in inputs if source.parameter]
+        self._take_held = taker([source.slot for _, source in inputs if source.parameter])
+        self._others = [(place, source.slot, source.layout) for place, source in inputs if not source.parameter]
+        self._pointers = ctypes.c_void_p * len(inputs)
+        # (addresses of what is held, the pointers with those of them that kernels read as they lie, the rest of them)
+        self._noted = (None, bytes(ctypes.sizeof(self._pointers)), [])
+        self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
+        self._outputs = [
+            (output.dtype, output.layout, *buffer_of(output.layout)) for output in segment.outputs]
+        self._checks = segment.checks
+        self._message = "; ".join(dict.fromkeys(map(_words_of, segment.checks)))
+        self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + bool(segment.checks))
+
+    def __call__(self, slots):
+        """The output tensors, given the tensor of each slot. What was computed from an index out of bounds is nobody's, and
+        the GPU says so later, as PyTorch's own kernels do."""
+        device = self._device
+        held = self._take_held(slots)
+        addresses, pointers, rest = self._noted
+        now = tuple(map(_pointer, held))
+        if now != addresses:
+            _, pointers, rest = self._note(now, held)
+        pointers = self._pointers.from_buffer_copy(pointers)
+        kept = []
+        for place, slot, layout in self._others:
+            tensor = self._on_device(slots[slot], layout)
+            pointers[place] = _pointer(tensor)
+            kept.append(tensor)
+        for number in rest:
+            place, layout = self._held[number]
+            tensor = self._on_device(held[number], layout)
+            pointers[place] = _pointer(tensor)
+            kept.append(tensor)
+        buffers = [
+            torch.empty_strided(shape, strides, dtype=dtype, device=device) for dtype, _, shape, strides in self._outputs]
+        results = self._output_pointers(*map(_pointer, buffers))
+        if self._checks:
+            within = torch.empty((), dtype=torch.bool, device=device)
+            results[len(buffers)] = _pointer(within)
+        symbols = self._symbols
+        self._executable.run((
+            pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results),
+            devices.stream_of(device)))
+        if self._checks:
+            devices.assert_later(within, self._message)
+        return [
+            buffer if layout.order is not None else with_strides(buffer, layout)
+            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+
+    def _note(self, addresses, held):
+        pointers = self._pointers()
+        rest = []
+        for number, (tensor, (place, layout)) in enumerate(zip(held, self._held)):
+            if self._on_device(tensor, layout) is tensor:
+                pointers[place] = addresses[number]
+            else:
+                rest.append(number)
+        self._noted = noted = addresses, bytes(pointers), rest
+        return noted
+
+    def _on_device(self, tensor, layout):
+        if tensor.device != self._device:  # A scalar of the CPU, which a kernel fills in.
+            return torch.empty((), dtype=tensor.dtype, device=self._device).fill_(tensor)
+        return as_laid_out(tensor, layout)
+
+
+def _words_of(check):
+    return check.message.replace(" {index}", "").format(size=check.size)

@@ -1,0 +1,39 @@
+"""Tensors as kernels read and write them."""
+
+import operator
+
+import torch
+
+from ..graph.layout import row_major
+
+
+def taker(places):
+    """A function from a sequence to the tuple of its elements at `places`."""
+    if len(places) == 1:
+        return lambda slots: (slots[places[0]],)
+    return operator.itemgetter(*places) if places else lambda slots: ()
+
+
+def as_laid_out(tensor, layout):
+    """The tensor, or a copy of it whose elements lie as the layout says, and are what they stand for."""
+    if tensor.is_neg():  # The imaginary part of a conjugate: its memory holds what is to be negated.
+        tensor = tensor.resolve_neg()
+    if tensor.stride() == layout.strides:
+        return tensor
+    if layout.order == tuple(range(len(layout.order))):
+        return tensor.contiguous()
+    return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+def buffer_of(layout):
+    """(shape, strides) of the memory that a kernel writes for an output."""
+    if layout.order is not None:
+        return layout.shape, layout.strides
+    plain = row_major(layout.shape)
+    return plain.shape, plain.strides
+
+
+def with_strides(buffer, layout):
+    if layout.overlaps:
+        return buffer
+    return torch.empty_strided(layout.shape, layout.strides, dtype=buffer.dtype, device=buffer.device).copy_(buffer)

@@ -1,0 +1,82 @@
+"""Loaded: an executable of libstoker, whatever it runs on."""
+
+import ctypes
+import json
+
+from ..base import tally
+from ..libstoker import library
+from ..libstoker.client import report
+from .host_calls import HostCalls
+from .profiling import collectors
+
+
+class _Handle:
+    """libstoker's handle, freed when its executable cannot be reached any more. A `__del__` of the executable itself
+    would be too early: while that runs, weak references still give the executable to other threads."""
+
+    def __init__(self, handle):
+        self._as_parameter_ = handle  # What ctypes passes.
+        self._free = library.load().stoker_executable_free
+
+    def __del__(self):
+        self._free(self)
+
+
+class Loaded:
+    """`verifies`: libstoker compares the first call with the interpreter."""
+
+    def __init__(self, handle, device, verifies=False):
+        self.device = device
+        self._verifies = verifies
+        self.library = library.load()
+        self.handle = _Handle(handle)  # What libstoker takes.
+        self.host = self._make_host()
+
+    def describe(self):
+        return json.loads(
+            library.take_text(self.library.stoker_executable_describe, self.handle))
+
+    def _make_host(self):
+        """None where the plan has none."""
+        described = self.describe()["host_calls"]
+        if not described:
+            return None
+        host = HostCalls(described, self.device)
+        self.library.stoker_executable_set_host(self.handle, host.function, None)
+        return host
+
+    @property
+    def calls_host(self):
+        return self.host is not None
+
+    def run_once(self, arguments):
+        """`arguments`: what stoker_executable_run takes after the executable."""
+        status = self.library.stoker_executable_run(self.handle, *arguments)
+        if self._verifies:
+            self._count_verification()
+        if status:
+            self.fail(status)
+
+    def fail(self, status):
+        error = self.host.take_error() if self.host is not None else None
+        if error is None:
+            library.check(status)
+        library.free(status)
+        raise error  # The job's own.
+
+    def _count_verification(self):
+        outcome = self.describe()["verification"]
+        if outcome == "pending":
+            return  # The call failed for another reason.
+        self._verifies = False
+        tally.count(f"artifacts_{outcome}")
+        report({f"artifacts_{outcome}": 1})
+
+    def profile(self, arguments):
+        text = ctypes.c_void_p()
+        status = self.library.stoker_executable_profile(self.handle, *arguments, ctypes.byref(text))
+        if status:
+            self.fail(status)
+        launches = json.loads(library.taken(text))
+        for collector in collectors:
+            collector.extend(launches)

@@ -1,0 +1,19 @@
+"""What runs segments on a device, and whole programs again."""
+
+from .cuda_executable import CudaExecutable
+from .executable import Executable
+
+
+def executable_on(device, handle, segment, on_bind, verifies=False):
+    if device.type == "cpu":
+        return Executable(handle, segment, on_bind, verifies)
+    return CudaExecutable(handle, device, verifies)
+
+
+def recorder_on(device, replays):
+    """What programs.run_of takes. `replays`: is it asked for?"""
+    if not replays or device.type == "cpu":
+        return None
+    from .cuda_recorder import Recorder  # Not before it is needed: a start does not wait for it.
+
+    return Recorder(device)

@@ -1,0 +1,164 @@
+"""Runs a program again as what its GPU recorded of it (a CUDA graph): one launch in place of hundreds, at the same addresses.
+
+What is recorded reads and writes where its tensors were. Inputs that stay where they are, as parameters do, are read there;
+others are copied to a place of their own first. Results are handed out as they lie, where nobody holds those of the call
+before; of one that somebody does hold, callers get copies from then on.
+"""
+
+import torch
+
+from ..base.locks import ProcessLock
+from ..base.log import logger, warn_once
+from ..pytorch.tensors import uses_of
+from .profiling import collectors
+
+# Calls that run unrecorded while inputs still move, as they do where other programs have not been recorded yet.
+MAX_WARM_CALLS = 4
+# Of one program: each costs what many calls do. An input that has moved after a recording is copied in the next.
+MAX_RECORDINGS = 6
+
+
+class NotRecordable(Exception):
+    """A program cannot be recorded; the message says why."""
+
+
+class Replayed:
+    """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder."""
+
+    def __init__(self, run, recorder):
+        self._run = run
+        self._recorder = recorder
+        self._lock = ProcessLock()
+        self._reason = None  # Why nothing is recorded any more.
+        self._calls = 0
+        self._addresses = None  # Of the inputs in the call before.
+        self._moving = set()  # Places of inputs that are copied.
+        self._kept = set()  # Places of results that callers have held until the next call: they get copies.
+        self._recordings = 0
+        self._recording = None
+
+    def __call__(self, arguments):
+        if self._reason is not None or collectors or self._recorder.is_busy() or not self._lock.try_to_acquire():
+            return self._run(arguments)
+        try:
+            return self._recorded_or_run(arguments)
+        finally:
+            self._lock.release()
+
+    def _recorded_or_run(self, arguments):
+        recording = self._recording
+        if recording is not None:
+            held = recording.held_results() - self._kept
+            if held:
+                self._kept |= held
+                self._recording = recording = None  # What is held stays as it is; the next recording has memory of its own.
+        if recording is None or not recording.fits(arguments, self._recorder.stream()):
+            recording = self._new_recording(arguments)
+            if recording is None:
+                return self._run(arguments)
+        return recording.replay(arguments, self._kept)
+
+    def _new_recording(self, arguments):
+        """None where this call is to run unrecorded."""
+        before, self._addresses = self._addresses, list(map(_address, arguments))
+        self._calls += 1
+        if before is None or len(before) != len(arguments):
+            return None
+        moved = {place for place, (was, now) in enumerate(zip(before, self._addresses)) if was != now}
+        if self._recording is not None:
+            moved = self._recording.moved(arguments)
+        elif moved - self._moving and self._calls < MAX_WARM_CALLS:
+            return None
+        if self._recordings == MAX_RECORDINGS:
+            return self._give_up(f"inputs have moved, or results were held, after each of {MAX_RECORDINGS} recordings")
+        self._recordings += 1
+        self._moving |= moved
+        self._recording = None  # Its memory is free for the next.
+        try:
+            self._recording = self._recorder.record(self._run, arguments, self._moving)
+        except NotRecordable as error:
+            return self._give_up(str(error))
+        return self._recording
+
+    def _give_up(self, reason):
+        self._reason, self._recording = reason, None
+        warn_once(("replay", reason), "reduce-overhead: a graph runs without a CUDA graph: %s.", reason)
+        return None
+
+
+def _address(argument):
+    return argument.data_ptr() if isinstance(argument, torch.Tensor) else argument
+
+
+class Recording:
+    """What was recorded of one call on one stream. `launch` runs it; `places`: {place of an input that is copied: where
+    to}; `results`: what it gives, each time at the same place, or the place of an input as a Given."""
+
+    def __init__(self, launch, stream, arguments, places, results):
+        self._launch = launch
+        self._stream = stream
+        self._still = [
+            (place, _address(argument)) for place, argument in enumerate(arguments) if place not in places]
+        self._copied = list(places.items())
+        self._results = results
+        copies = {tensor.untyped_storage().data_ptr() for tensor in places.values()}
+        # Of results that lie where inputs are copied to, each call makes copies.
+        self._shown = {
+            number for number, result in enumerate(results)
+            if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() in copies}
+        self._storages = _storages_of(
+            {number: result for number, result in enumerate(results) if number not in self._shown})
+        logger.info("recorded a CUDA graph: %d inputs stay, %d are copied", len(self._still), len(self._copied))
+
+    def fits(self, arguments, stream):
+        if stream != self._stream:
+            return False
+        for place, address in self._still:
+            if _address(arguments[place]) != address:
+                return False
+        return True
+
+    def moved(self, arguments):
+        return {place for place, address in self._still if _address(arguments[place]) != address}
+
+    def held_results(self):
+        """Places of those that whoever got them still has."""
+        return {
+            number for storage, numbers in self._storages if uses_of(storage) > len(numbers) + 1 for number in numbers}
+
+    def replay(self, arguments, kept):
+        """`kept`: places of results of which copies are given."""
+        for place, target in self._copied:
+            if target.dim():
+                target.copy_(arguments[place])
+            else:
+                target.fill_(arguments[place])  # A scalar of the CPU as well, without waiting.
+        self._launch()
+        return [
+            self._given(result, arguments, number in kept or number in self._shown)
+            for number, result in enumerate(self._results)]
+
+    @staticmethod
+    def _given(result, arguments, is_copied):
+        if isinstance(result, Given):
+            return arguments[result.place]
+        if not isinstance(result, torch.Tensor):
+            return result
+        return result.clone() if is_copied else result.detach()
+
+
+class Given:
+    """A result that is an input."""
+
+    def __init__(self, place):
+        self.place = place
+
+
+def _storages_of(results):
+    """[(storage, places of the results in it)]"""
+    found = {}
+    for number, result in results.items():
+        if isinstance(result, torch.Tensor) and result.numel():
+            storage = result.untyped_storage()
+            found.setdefault(storage.data_ptr(), (storage, []))[1].append(number)
+    return list(found.values())

@@ -1,0 +1,270 @@
+// Matrix products that a library of the machine computes.
+#include <algorithm>
+
+#include "compiler/schedule/lowering/lower_contraction.h"
+#include "compiler/schedule/lowering/product_dims.h"
+#include "compiler/schedule/lowering/product_epilogue.h"
+
+namespace stoker {
+namespace {
+
+MatmulCompute ComputeOf(DType factor, Numerics numerics) {
+  if (factor == DType::kF64) return MatmulCompute::kF64;
+  const bool may_lose = factor == DType::kF32 && numerics != Numerics::kHighest;
+  return may_lose ? MatmulCompute::kTf32 : MatmulCompute::kF32;
+}
+
+DType ComputeTypeOf(DType dtype) { return dtype == DType::kF64 ? dtype : DType::kF32; }
+
+std::string LabelOf(const FlatProduct& flat, const LibraryOp& op) {
+  std::string label = "matmul";
+  if (op.matmul.alpha != 1) label += "+scale";
+  if (op.matmul.c) label += "+matrix";
+  if (op.matmul.bias) label += "+bias";
+  if (op.matmul.activation == MatmulActivation::kRelu) label += "+relu";
+  label += " ";
+  if (!(flat.batch == SymDim(1))) label += flat.batch.ToString() + "x";
+  return label + flat.m.ToString() + "x" + flat.n.ToString() + "x" + flat.k.ToString();
+}
+
+}  // namespace
+
+// A product while it is lowered.
+struct Lowering::ProductParts {
+  explicit ProductParts(const Node& anchor, const ProgramBuilder& builder)
+      : contraction(anchor, builder), epilogue_operands(builder) {}
+
+  ContractionParts contraction;  // Dims and where the factors are.
+  Address rhs;
+  ValueId root = 0;  // What is written.
+  ProductEpilogue epilogue;
+  KernelOperands epilogue_operands;
+
+  // `d`: where elements of the root are.
+  ProductDims DimsFor(const IndexMap& d, bool with_matrix) const {
+    const auto dims_of = [&](const std::vector<int>& which) {
+      std::vector<ProductDim> dims;
+      for (const int dim : which) {
+        const SymDim step = d.CoefficientOf(dim);
+        dims.push_back({contraction.space.extent(dim), contraction.lhs.index.CoefficientOf(dim),
+                        rhs.index.CoefficientOf(dim),
+                        with_matrix ? epilogue.matrix->index.CoefficientOf(dim) : step, step});
+      }
+      return dims;
+    };
+    return {dims_of(contraction.batch), dims_of(contraction.m), dims_of({contraction.n}),
+            dims_of(contraction.k)};
+  }
+};
+
+// Whether a library computes all that follows the product in its group. Makes what that reads.
+Result<bool> Lowering::MatchEpilogue(const Group& group, ProductParts& parts) {
+  const ValueId product = parts.contraction.node.results[0];
+  const TensorType& type = graph_.type(product);
+  const DType result = graph_.type(parts.root).dtype;
+  const ElementIndex& index = group.placement.at(graph_.value(parts.root).producer);
+  for (int attempt = 0; attempt < kMaxContractionAttempts; ++attempt) {
+    KernelOperands operands(builder_);
+    BodyBuilder body(graph_, builder_, operands, group.space, &group, group.prepared);
+    body.Give(product, {0, ComputeTypeOf(type.dtype), group.placement.at(group.hero)});
+    Result<std::uint32_t> value = body.Evaluate(parts.root, index);
+    if (!value.ok() && !body.missing()) return value.error();
+    if (!value.ok()) {
+      STOKER_RETURN_IF_ERROR(Materialize(*body.missing(), group.prepared));
+      continue;
+    }
+    std::uint32_t stored = body.WithoutRounding(*value, result);
+    const Body instrs = body.Take({&stored});
+    const auto found = FindProductEpilogue(instrs, stored, parts.contraction.n);
+    const auto is_of_result = [&](const std::optional<Access>& access) {
+      return !access || access->dtype == result;
+    };
+    if (!found || !is_of_result(found->bias) || !is_of_result(found->matrix)) return false;
+    const bool is_more = found->bias || found->activation != MatmulActivation::kNone;
+    if (type.dtype == DType::kF64 && is_more) return false;
+    parts.epilogue = *found;
+    parts.epilogue_operands.buffers = operands.buffers;
+    return IsMatmulType(type.dtype, result, ComputeOf(type.dtype, numerics_));
+  }
+  return Internal("The epilogue asks for more values than can be copied.");
+}
+
+// Where the factors are, after copies of those that lie as no library reads them.
+Status Lowering::PlaceFactors(const Group& group, ProductParts& parts) {
+  ContractionParts& dims = parts.contraction;
+  const Attributes& attributes = dims.node.attributes;
+  const auto place = [&](int operand, const ElementIndex& index, Address& address, bool copy) {
+    const ValueId value = dims.node.operands[static_cast<std::size_t>(operand)];
+    const auto run = [&]() -> Status {
+      if (!copy) {
+        STOKER_TRY(address, AddressOrCopy(value, index, dims.space, group.prepared));
+        copy = !address.index.IsAffine();
+      }
+      if (!copy) return Ok();
+      const bool is_lhs = operand == 0;
+      const Layout layout =
+          LayoutOfRows(graph_.type(value).shape.rank(),
+                       attributes.Ints(is_lhs ? AttrName::kLhsBatch : AttrName::kRhsBatch),
+                       attributes.Ints(is_lhs ? AttrName::kLhsContract : AttrName::kRhsContract));
+      STOKER_TRY(address.storage, Copy(value, layout, group.prepared));
+      const Storage& storage = builder_.storage(address.storage);
+      address.index = PhysicalIndex(dims.space, storage.layout, storage.shape, index);
+      return Ok();
+    };
+    return run();
+  };
+  const ElementIndex lhs_index = SetContracted(group, dims);
+  STOKER_RETURN_IF_ERROR(place(0, lhs_index, dims.lhs, false));
+  STOKER_RETURN_IF_ERROR(place(1, dims.rhs_index, parts.rhs, false));
+  const IndexMap dense = DenseIndex(dims);
+  for (int attempt = 0; attempt < kMaxContractionAttempts; ++attempt) {
+    ProductOperand blamed = ProductOperand::kA;
+    if (FlattenProduct(parts.DimsFor(dense, false), &blamed)) return Ok();
+    if (blamed == ProductOperand::kA) {
+      STOKER_RETURN_IF_ERROR(place(0, lhs_index, dims.lhs, true));
+    } else {
+      STOKER_RETURN_IF_ERROR(place(1, dims.rhs_index, parts.rhs, true));
+    }
+  }
+  return Internal("The operands of a product do not become matrices.");
+}
+
+// Row-major over batch, rows and columns.
+IndexMap Lowering::DenseIndex(const ContractionParts& parts) {
+  std::vector<int> order = parts.batch;
+  order.insert(order.end(), parts.m.begin(), parts.m.end());
+  order.push_back(parts.n);
+  ElementIndex index;
+  std::vector<SymDim> sizes;
+  for (const int dim : order) {
+    index.push_back(parts.space.Dim(dim));
+    sizes.push_back(parts.space.extent(dim));
+  }
+  return Linearize(parts.space, index, sizes);
+}
+
+// Storages of the root, the one first that the library writes.
+std::vector<StorageId> Lowering::AddProductStorages(const Group& group, const ProductParts& parts) {
+  const ValueId root = parts.root;
+  const ContractionParts& dims = parts.contraction;
+  const ElementIndex& index = group.placement.at(graph_.value(root).producer);
+  const Shape& shape = graph_.type(root).shape;
+  const IndexMap rows = Linearize(dims.space, index, shape.dims());
+  ProductOperand blamed = ProductOperand::kD;
+  const bool outputs_fit =
+      rows.IsAffine() &&
+      FlattenProduct(parts.DimsFor(rows, parts.epilogue.matrix.has_value()), &blamed).has_value();
+  std::vector<StorageId> storages;
+  const auto add_own = [&] {
+    std::vector<int> order = dims.batch;
+    order.insert(order.end(), dims.m.begin(), dims.m.end());
+    order.push_back(dims.n);
+    storages.push_back(
+        builder_.Add(root, KindFor(root, group.prepared), 0, NaturalLayout(index, order)));
+  };
+  // What is bound first is what copies are made of.
+  const std::optional<Layout>& wanted = scheduled_.values.wanted[root];
+  if (!outputs_fit || (wanted && !wanted->IsRowMajor())) add_own();
+  const std::vector<StorageId> fixed = AddFixedStorages(root, group.prepared, outputs_fit);
+  storages.insert(storages.end(), fixed.begin(), fixed.end());
+  if (storages.empty()) add_own();
+  return storages;
+}
+
+Status Lowering::AppendProduct(const Group& group, const ProductParts& parts,
+                               const FlatProduct& flat, StorageId written, const IndexMap& d) {
+  const DType factor = graph_.type(parts.contraction.node.results[0]).dtype;
+  LibraryOp op;
+  Step step;
+  step.prepared = group.prepared;
+  const auto use = [&](StorageId storage) {
+    step.buffers.push_back(storage);
+    return static_cast<std::uint32_t>(step.buffers.size() - 1);
+  };
+  const auto place = [&](StorageId storage, const SymDim& offset, const FlatMatrix& matrix) {
+    step.bytes = step.bytes + builder_.storage(storage).bytes;
+    return LibraryMatmul::Matrix{use(storage), offset, matrix.leading, matrix.batch_stride};
+  };
+  LibraryMatmul& matmul = op.matmul;
+  matmul.batch = flat.batch;
+  matmul.m = flat.m;
+  matmul.n = flat.n;
+  matmul.k = flat.k;
+  matmul.factor = factor;
+  matmul.result = graph_.type(parts.root).dtype;
+  matmul.compute = ComputeOf(factor, numerics_);
+  matmul.activation = parts.epilogue.activation;
+  matmul.alpha = parts.epilogue.alpha;
+  matmul.a_by_columns = flat.a.by_columns;
+  matmul.b_by_columns = flat.b.by_columns;
+  const Address& lhs = parts.contraction.lhs;
+  matmul.a = place(lhs.storage, lhs.index.offset, flat.a);
+  matmul.b = place(parts.rhs.storage, parts.rhs.index.offset, flat.b);
+  matmul.d = place(written, d.offset, flat.d);
+  const std::vector<StorageId>& read = parts.epilogue_operands.buffers;
+  if (const std::optional<Access>& matrix = parts.epilogue.matrix) {
+    matmul.beta = 1;
+    matmul.c = place(read[matrix->operand], matrix->index.offset, flat.c);
+  }
+  if (const std::optional<Access>& bias = parts.epilogue.bias) {
+    matmul.bias = {use(read[bias->operand]), bias->index.offset};
+  }
+  const SymDim numbers = flat.batch * flat.m * flat.n;
+  std::optional<std::int64_t> known;
+  if (numbers.IsConstant()) known = numbers.constant();
+  matmul.workspace = use(
+      builder_.AddPacked(BufferKind::kArena, DType::kU8, machine_.ProductWorkspaceBytes(known)));
+  step.flops = numbers * flat.k * 2;
+  step.label = LabelOf(flat, op);
+  step.work = std::move(op);
+  builder_.Append(std::move(step));
+  return Ok();
+}
+
+// The product alone, then what the library does not take along, as a loop that reads it.
+Status Lowering::LowerApart(const Group& group) {
+  const ValueId product = graph_.node(group.hero).results[0];
+  Group alone = group;
+  alone.nodes = {group.hero};
+  alone.placement = {{group.hero, group.placement.at(group.hero)}};
+  STOKER_RETURN_IF_ERROR(LowerProduct(std::move(alone), product));
+  Group rest = group;
+  rest.kind = GroupKind::kLoop;
+  std::erase(rest.nodes, group.hero);
+  rest.placement.erase(group.hero);
+  rest.hero = rest.nodes.front();
+  return LowerLoop(rest, StoredMembers(rest));
+}
+
+Status Lowering::LowerProduct(Group group, ValueId root) {
+  const Node& node = graph_.node(group.hero);
+  ProductParts parts(node, builder_);
+  parts.root = root;
+  ContractionParts& dims = parts.contraction;
+  dims.n = group.space.rank() - 1;
+  const std::size_t num_batch = node.attributes.Ints(AttrName::kLhsBatch).size();
+  for (int dim = 0; dim < dims.n; ++dim) {
+    (static_cast<std::size_t>(dim) < num_batch ? dims.batch : dims.m).push_back(dim);
+  }
+  STOKER_TRY(bool fits, MatchEpilogue(group, parts));
+  if (!fits && group.nodes.size() > 1) return LowerApart(group);
+  STOKER_CHECK(fits);
+  STOKER_RETURN_IF_ERROR(PlaceFactors(group, parts));
+  const bool has_matrix = parts.epilogue.matrix.has_value();
+  ProductOperand blamed = ProductOperand::kD;
+  fits = FlattenProduct(parts.DimsFor(DenseIndex(dims), has_matrix), &blamed).has_value();
+  if (!fits) return LowerApart(group);
+  const std::vector<StorageId> storages = AddProductStorages(group, parts);
+  const Storage& written = builder_.storage(storages.front());
+  const IndexMap d = PhysicalIndex(dims.space, written.layout, written.shape,
+                                   group.placement.at(graph_.value(root).producer));
+  const auto flat = FlattenProduct(parts.DimsFor(d, has_matrix), &blamed);
+  if (!d.IsAffine() || !flat) return Internal("The result of a product does not lie as a matrix.");
+  STOKER_RETURN_IF_ERROR(AppendProduct(group, parts, *flat, storages.front(), d));
+  for (std::size_t i = 1; i < storages.size(); ++i) {
+    STOKER_RETURN_IF_ERROR(CopyTo(root, storages[i], group.prepared));
+  }
+  return Ok();
+}
+
+}  // namespace stoker

@@ -1,0 +1,181 @@
+"""Graphs of CUDA tensors, lowered without a GPU: what is a kernel of Stoker's there, what a call of PyTorch's."""
+
+import json
+
+import pytest
+import torch
+from torch._functorch.aot_autograd import aot_module_simplified
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional as F
+
+from stoker.captures.words.graphs import decode_program, encode_eager, encode_program
+from stoker.captures.words.values import NotPortable
+from stoker.graph.host_call import HostCall
+from stoker.graph.program import EagerCall, Segment
+from stoker.lowering.lower import lower
+from test_lowering import calls_of
+
+
+class _Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        results = self.function(*inputs)
+        return (results,) if isinstance(results, torch.Tensor) else tuple(results)
+
+
+def graph_of(function, *shapes, device="cuda:0", dtype=torch.float32):
+    """The functional graph. `shapes`: of inputs, or f(device) that gives one."""
+    graphs = []
+
+    def keep(gm, inputs):
+        graphs.append(gm)
+        return gm.forward
+
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        inputs = [
+            shape(device) if callable(shape) else torch.empty(shape, device=device, dtype=dtype) for shape in shapes]
+        aot_module_simplified(_Function(function), inputs, fw_compiler=keep, inference_compiler=keep)
+    return graphs[0]
+
+
+def lowered(function, *shapes, parameters=(), **keywords):
+    return lower(graph_of(function, *shapes, **keywords), parameters)
+
+
+def texts_of(program):
+    return [step.text for step in program.steps if isinstance(step, Segment)]
+
+
+def operators_of(program):
+    """(those called inside segments, those called outside)"""
+    inside = [call.operator for call in calls_of(program)]
+    return inside, [str(step.target) for step in program.steps if isinstance(step, EagerCall)]
+
+
+def scalar(device):
+    return torch.empty(())
+
+
+def vector(device):
+    return torch.empty((8,))
+
+
+PROGRAMS = {
+    "mlp": (lambda x, w, b: F.gelu(F.linear((x + 1).softmax(-1), w, b)).sum(-1), [(4, 3, 8), (16, 8), (16,)]),
+    "made": (lambda x: x + torch.arange(8, device=x.device) * torch.ones(8, device=x.device), [(4, 8)]),
+    "dropout": (lambda x: F.dropout(x + 1, 0.25).sin() + torch.rand_like(x), [(4, 8)]),
+    "sorted": (lambda x: torch.full((4, 8), 2.0, device=x.device) * (x + 1).sort(-1)[0] * 2, [(4, 8)]),
+    "rows": (lambda x, i: F.embedding((i * 2).long(), x) * 2, [(4, 8), (3,)])}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_names_a_gpu_by_number(name):
+    function, shapes = PROGRAMS[name]
+    first, second = (lowered(function, *shapes, device=device) for device in ("cuda:0", "cuda:1"))
+    assert texts_of(first) == texts_of(second) != []
+    words = []
+    for program, device in ((first, "cuda:0"), (second, "cuda:1")):
+        gm = graph_of(function, *shapes, device=device)
+        words.append([encode_program(program, [""] * len(program.steps)), encode_eager(gm)])
+        assert "cuda:" not in json.dumps(words[-1])
+    assert words[0] == words[1] and first.device == "cuda"
+
+
+def test_what_was_stored_makes_tensors_on_the_gpu_that_it_is_loaded_for():
+    program = lowered(*PROGRAMS["dropout"][:1], *PROGRAMS["dropout"][1])
+    words = json.loads(json.dumps(encode_program(program, [""] * len(program.steps))))
+    loaded = decode_program(words, torch.device("cuda:3"))
+    devices = {step.keywords["device"] for step in loaded.steps if isinstance(step, EagerCall) and "device" in step.keywords}
+    assert devices == {torch.device("cuda:3")}
+
+
+def test_several_gpus_are_not_portable():
+    gm = graph_of(lambda x, y: (x + 1, y + 1), (4, 8), lambda device: torch.empty((4, 8), device="cuda:1"))
+    with pytest.raises(NotPortable, match="several GPUs"):
+        encode_eager(gm)
+
+
+@pytest.mark.parametrize("function, shapes, called", [
+    (lambda x, y: (x + 1) @ y * 2, [(4, 8), (8, 4)], ["aten.mm.default"]),
+    (lambda x, y, b: torch.addmm(b + 1, x + 1, y) * 2, [(4, 8), (8, 6), (6,)], ["aten.addmm.default"]),
+    (lambda x, y: (x + 1) @ y * 2, [(2, 4, 8), (2, 8, 4)], ["aten.bmm.default"]),
+    (lambda x, w, b: F.conv2d(x + 1, w, b) * 2, [(2, 3, 8, 8), (6, 3, 3, 3), (6,)], ["aten.convolution.default"]),
+    (lambda q, k, v: torch.ops.aten._scaled_dot_product_flash_attention(q + 1, k, v)[0] * 2, [(2, 4, 16, 64)] * 3,
+     ["aten._scaled_dot_product_flash_attention.default"]),
+    (lambda x: (x + 1).sort(-1)[0] * 2, [(4, 8)], ["aten.sort.default"]),
+    (lambda x: (x + 1).cumsum(-1) * 2, [(4, 8)], ["aten.cumsum.default"]),
+    (lambda x: F.layer_norm(x + 1, (8,)).softmax(-1).var(0), [(4, 8)], []),
+    (lambda x: F.max_pool2d(F.group_norm(x + 1, 2), 2) * 2, [(2, 4, 8, 8)], [])])
+def test_contractions_are_calls_and_nothing_else_is(function, shapes, called):
+    program = lowered(function, *shapes, dtype=torch.float16)
+    assert operators_of(program) == (called, []) and not program.fallbacks
+    assert len(texts_of(program)) == 1
+
+
+def test_bias_of_a_convolution_is_added_by_a_kernel():
+    program = lowered(lambda x, w, b: F.conv2d(x + 1, w, b) * 2, (2, 3, 8, 8), (6, 3, 3, 3), (6,))
+    call, = calls_of(program)
+    assert call.arguments[2] is None and texts_of(program)[0].count(" add(") == 2
+
+
+def test_channels_last_images_lie_between_calls_as_they_are():
+    def images(device):
+        return torch.empty((2, 3, 8, 8), device=device).to(memory_format=torch.channels_last)
+
+    program = lowered(lambda x, w, v: F.conv2d(F.conv2d(x + 1, w).relu(), v) * 2, images, (6, 3, 3, 3), (5, 6, 1, 1))
+    for call in calls_of(program):
+        assert call.orders[0] == (0, 2, 3, 1) and call.results == [(None, (0, 2, 3, 1))]
+
+
+def test_held_tensors_are_no_parameters_of_the_graph():
+    program = lowered(lambda x, w: x * w, (4, 8), (4, 8), parameters=(1,))
+    assert "parameter" not in texts_of(program)[0]
+    assert [source.parameter for source in program.steps[0].inputs] == [False, True]
+
+
+def test_scalars_of_the_cpu_go_along():
+    program = lowered(lambda x, s: x * s + 1, (4, 8), scalar)
+    assert operators_of(program) == ([], []) and len(texts_of(program)) == 1
+
+
+def test_tensors_of_the_cpu_stay_there():
+    program = lowered(lambda x, y: (x + 1, y.sin() + 1, x * y.cos().to(x.device)), (4, 8), vector)
+    assert program.device == "cuda" and len(texts_of(program)) == 1
+    assert program.fallbacks["aten.sin.default"] == "a tensor on cpu beside others on cuda"
+
+
+def test_second_gpu_runs_in_eager():
+    program = lowered(
+        lambda x, y: (x + 1, y.sin()), (4, 8), lambda device: torch.empty((4, 8), device="cuda:1"))
+    assert program.fallbacks == {"aten.sin.default": "a tensor on another cuda device"}
+
+
+def test_indices_are_checked_by_the_device():
+    program = lowered(lambda x, i: F.embedding(i, x) * 2, (4, 8), lambda device: torch.empty(3, dtype=torch.int64, device=device))
+    segment, = program.steps
+    assert segment.checks and segment.text.count("bool[]\n  return") == 1
+
+
+def test_dropout_draws_as_eager_does():
+    """Its mask by the operator itself, of a tensor that lies as x does; before all kernels."""
+    program = lowered(lambda x: F.dropout(x + 1, 0.25) * 2, (4, 8), dtype=torch.bfloat16)
+    inside, outside = operators_of(program)
+    assert not inside and outside == [
+        "aten.empty_strided.default", "aten.native_dropout.default", "<built-in function getitem>"]
+
+
+def test_operators_of_a_backward_are_kernels_and_products():
+    aten = torch.ops.aten
+    program = lowered(
+        lambda grad, x, w: aten.gelu_backward(aten._softmax_backward_data(grad, x, -1, torch.float32), x + 1).t() @ w,
+        (4, 8), (4, 8), (4, 6))
+    assert not program.fallbacks and len(texts_of(program)) == 1
+    assert operators_of(program) == ([], ["aten.mm.default"])  # It comes last, and cuts nothing.
+
+
+def test_devices_of_a_call_are_said_without_numbers():
+    call = HostCall("aten.full.default", [[2], 1], {"device": torch.device("cuda:1")}, [], [(None, None)])
+    assert HostCall.parse(call.text()).keywords["device"] == torch.device("cuda")

@@ -1,0 +1,314 @@
+"""Are results right? Each line: PASS or FAIL, what, how far Stoker and eager are from a wider eager, what ran.
+
+An error is the largest one over the largest element of what is compared. Stoker's may be three times eager's own, or what one
+rounding of the dtype is worth."""
+
+import argparse
+import contextlib
+import fnmatch
+import logging
+import sys
+import time
+import traceback
+
+import torch
+from torch.nn import functional as F
+
+import stoker
+from device.road.workloads import MODELS
+
+WIDER = {torch.float32: torch.float64, torch.bfloat16: torch.float32, torch.float16: torch.float32}
+MAX_RATIO = 3
+
+
+class Warnings(logging.Handler):
+    """What Stoker says while a check runs."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+def error_of(found, reference):
+    found, reference = found.double(), reference.double()
+    if not torch.equal(found.isfinite(), reference.isfinite()):
+        return float("inf")
+    kept = reference.isfinite()
+    scale = reference[kept].abs().max().item() if kept.any() else 0.0
+    return ((found - reference)[kept].abs().max().item() / (scale or 1.0)) if kept.any() else 0.0
+
+
+def compare(found, eager, wider, dtype):
+    """(largest error, eager's, is it fine?) over lists of tensors."""
+    worst, own, fine = 0.0, 0.0, True
+    for mine, theirs, reference in zip(found, eager, wider, strict=True):
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype or mine.stride() != theirs.stride():
+            raise AssertionError(
+                f"{mine.dtype} {tuple(mine.shape)} {mine.stride()} where eager gives "
+                f"{theirs.dtype} {tuple(theirs.shape)} {theirs.stride()}")
+        error, eager_error = error_of(mine, reference), error_of(theirs, reference)
+        bound = max(MAX_RATIO * eager_error, torch.finfo(dtype).eps) if theirs.is_floating_point() else eager_error
+        worst, own = max(worst, error), max(own, eager_error)
+        fine = fine and error <= bound
+    return worst, own, fine
+
+
+def tensors(result):
+    return [result] if isinstance(result, torch.Tensor) else [x for x in result if isinstance(x, torch.Tensor)]
+
+
+@contextlib.contextmanager
+def full_precision():
+    """Eager's float32 products without TF32, as Stoker's are asked to be."""
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    yield
+
+
+def compiled(function, **keywords):
+    torch._dynamo.reset()
+    return torch.compile(function, backend="stoker", **keywords)
+
+
+def step(function, inputs):
+    """(results, gradients) of one training step."""
+    module = function if isinstance(function, torch.nn.Module) else getattr(function, "_orig_mod", None)
+    floats = [x.detach().requires_grad_() if x.is_floating_point() else x for x in inputs]
+    results = tensors(function(*floats))
+    loss = sum((result.float() ** 2).mean() for result in results)
+    loss.backward()
+    held = list(module.parameters()) if module is not None else []
+    gradients = [x.grad for x in (*floats, *held) if x.grad is not None]
+    for parameter in held:
+        parameter.grad = None
+    return [loss.detach(), *gradients]
+
+
+def widened(workload, dtype, device, training):
+    function, inputs = workload.build(dtype, device, training)
+    wide = WIDER[dtype]
+    if isinstance(function, torch.nn.Module):
+        function = function.to(wide)
+    return function, tuple(x.to(wide) if x.is_floating_point() else x for x in inputs)
+
+
+def check_model(name, dtype, device, training, mode):
+    workload = MODELS[name]
+    run = step if training else (lambda function, inputs: tensors(function(*inputs)))
+    with torch.set_grad_enabled(training):
+        function, inputs = workload.build(dtype, device, training)
+        eager = run(function, inputs)
+        function, inputs = workload.build(dtype, device, training)
+        faster = compiled(function, mode=mode)
+        for _ in range(1 if mode is None else 6):  # Unrecorded at first.
+            found = run(faster, inputs)
+        function, inputs = widened(workload, dtype, device, training)
+        wider = run(function, inputs)
+    return compare(found, eager, wider, dtype)
+
+
+# ---- Small programs ---------------------------------------------------------------------------------
+
+SMALL = {
+    "pointwise": (lambda x, y: (x * y).sin() + torch.exp(-x.abs()) / (1 + y * y), [(1000, 37), (1000, 37)]),
+    "broadcast": (lambda x, y: x[:, None] * y + torch.arange(7, device=x.device), [(64,), (64, 7)]),
+    "sums": (lambda x: (x.sum(-1), x.mean(0), x.amax(), x.var(1)), [(300, 1025)]),
+    "softmax": (lambda x: x.softmax(-1).log(), [(129, 777)]),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, (512,), w, b), [(100, 512), (512,), (512,)]),
+    "group_norm": (lambda x: F.group_norm(x, 8), [(2, 32, 16, 16)]),
+    "transposed": (lambda x: (x.t() + 1).contiguous() * 2, [(123, 45)]),
+    "sliced": (lambda x: torch.cat([x[:, ::2], x[:, 1::2]], 1).roll(3, 1), [(50, 64)]),
+    "linear": (lambda x, w, b: F.relu(F.linear(x, w, b)) + 1, [(70, 96), (33, 96), (33,)]),
+    "products": (lambda x, y: ((x + 1) @ (y * 2)).tanh().sum(-1), [(4, 30, 40), (4, 40, 50)]),
+    "convolution": (lambda x, w, b: F.conv2d(x + 1, w, b, padding=1, stride=2).relu(), [(2, 8, 33, 33), (16, 8, 3, 3), (16,)]),
+    "depthwise": (lambda x, w: F.conv2d(x + 1, w, padding=1, groups=16).relu(), [(2, 16, 20, 20), (16, 1, 3, 3)]),
+    "pooling": (lambda x: F.max_pool2d(x + 1, 3, 2) * 2, [(2, 8, 33, 33)]),
+    "attention": (lambda q, k, v: F.scaled_dot_product_attention(q + 1, k, v, is_causal=True) * 2, [(2, 4, 64, 64)] * 3),
+    "sorted": (lambda x: (x + 1).sort(-1)[0] * 2, [(33, 65)]),
+    "cumulative": (lambda x: (x + 1).cumsum(-1) * 2, [(33, 65)]),
+    "scalar_of_cpu": (lambda x, s: x * s + 1, [(33, 65), "cpu"]),
+    "empty": (lambda x: (x + 1).sum(0), [(0, 5)]),
+}
+
+
+def small_inputs(shapes, dtype, device):
+    torch.manual_seed(1)
+    return [torch.tensor(0.75) if shape == "cpu" else torch.randn(shape, device=device).to(dtype) for shape in shapes]
+
+
+def check_small(name, dtype, device, training, mode):
+    function, shapes = SMALL[name]
+    inputs = small_inputs(shapes, dtype, device)
+    wide = [x.to(WIDER[dtype]) for x in inputs]
+    faster = compiled(function, mode=mode)
+    if training:
+        return compare(step(faster, inputs), step(function, inputs), step(function, wide), dtype)
+    return compare(tensors(faster(*inputs)), tensors(function(*inputs)), tensors(function(*wide)), dtype)
+
+
+# ---- What calls do to each other --------------------------------------------------------------------
+
+
+def _require(condition, what):
+    if not condition:
+        raise AssertionError(what)
+    return 0.0, 0.0, True
+
+
+def indices(device, mode):
+    table, places = torch.randn(50, 16, device=device), torch.tensor([3, 49, 0], device=device)
+    return _require(torch.equal(
+        compiled(lambda t, i: F.embedding(i, t) * 2, mode=mode)(table, places), F.embedding(places, table) * 2), "another row")
+
+
+def dropout(device, mode):
+    """The same numbers as eager's, in every call."""
+    def function(x):
+        return F.dropout(F.dropout(x + 1, 0.3) * 2, 0.1) + torch.rand_like(x)
+
+    x = torch.randn(1000, 77, device=device)
+    faster = compiled(function, mode=mode)
+    torch.manual_seed(5)
+    expected = [function(x) for _ in range(6)]
+    torch.manual_seed(5)
+    found = [faster(x) for _ in range(6)]
+    for number, (one, other) in enumerate(zip(found, expected)):
+        _require(torch.allclose(one, other, rtol=1e-6, atol=1e-6), f"other numbers in call {number}")
+    return 0.0, 0.0, True
+
+
+def kept_results(device, mode):
+    """Results stay what they were, whatever later calls do."""
+    faster = compiled(lambda x: (x + 1).softmax(-1), mode=mode)
+    inputs = [torch.randn(64, 333, device=device) for _ in range(8)]
+    found = [faster(x) for x in inputs]
+    for number, (result, x) in enumerate(zip(found, inputs)):
+        _require(torch.allclose(result, (x + 1).softmax(-1), atol=1e-6), f"the result of call {number} has changed")
+    return 0.0, 0.0, True
+
+
+def moving_inputs(device, mode):
+    model = torch.nn.Linear(64, 64, device=device)
+    faster = compiled(model, mode=mode)
+    with torch.no_grad():
+        for number in range(12):
+            x = torch.randn(32, 64, device=device)
+            _require(torch.allclose(faster(x), model(x), atol=1e-5), f"call {number} differs")
+            model.weight.mul_(0.9)  # In place.
+            if number == 6:
+                model.weight = torch.nn.Parameter(model.weight.clone() + 0.1)  # Elsewhere.
+    return 0.0, 0.0, True
+
+
+def side_stream(device, mode):
+    faster, stream = compiled(lambda x: (x * 2).sum(-1), mode=mode), torch.cuda.Stream()
+    for _ in range(6):
+        x = torch.randn(512, 4096, device=device)
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            result = faster(x)
+        torch.cuda.current_stream().wait_stream(stream)
+        _require(torch.allclose(result, (x * 2).sum(-1), rtol=1e-4, atol=1e-3), "another sum")
+    return 0.0, 0.0, True
+
+
+def training_loop(device, mode):
+    """Losses of ten steps, beside eager's."""
+    def losses(wrap):
+        torch.manual_seed(3)
+        model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 8)).to(device)
+        optimizer, run = torch.optim.AdamW(model.parameters(), lr=1e-2), wrap(model)
+        x, y = torch.randn(32, 64, device=device), torch.randn(32, 8, device=device)
+        found = []
+        for _ in range(10):
+            optimizer.zero_grad()
+            loss = F.mse_loss(run(x), y)
+            loss.backward()
+            optimizer.step()
+            found.append(loss.item())
+        return torch.tensor(found)
+
+    expected, found = losses(lambda model: model), losses(lambda model: compiled(model, mode=mode))
+    return _require(torch.allclose(found, expected, rtol=1e-4), f"{found} where eager has {expected}")
+
+
+CALLS = {function.__name__: function for function in (
+    indices, dropout, kept_results, moving_inputs, side_stream, training_loop)}
+
+
+# ---- Running ----------------------------------------------------------------------------------------
+
+
+def cases(device):
+    for mode in (None, "reduce-overhead"):
+        suffix = "" if mode is None else " replayed"
+        for name, function in CALLS.items():
+            if function is side_stream and device.type == "cpu":
+                continue
+            yield f"calls {name}{suffix}", lambda function=function, mode=mode: function(device, mode)
+    for dtype in (torch.float32, torch.bfloat16):
+        kind = str(dtype).removeprefix("torch.")
+        for name in SMALL:
+            for training in (False, True) if name not in ("scalar_of_cpu",) else (False,):
+                yield f"small {name} {kind}{' training' if training else ''}", (
+                    lambda name=name, dtype=dtype, training=training: check_small(name, dtype, device, training, None))
+    for name in MODELS:
+        for dtype in (torch.float32, torch.bfloat16):
+            if name == "shallow_water" and dtype != torch.float32:
+                continue
+            kind = str(dtype).removeprefix("torch.")
+            for training, mode, suffix in (
+                    (False, None, ""), (False, "reduce-overhead", " replayed"), (True, None, " training")):
+                yield f"model {name} {kind}{suffix}", (
+                    lambda name=name, dtype=dtype, training=training, mode=mode: check_model(
+                        name, dtype, device, training, mode))
+
+
+def run(name, case, said):
+    before, operators = stoker.counters(), stoker.fallback_ops()
+    said.lines.clear()
+    started = time.perf_counter()
+    try:
+        error, own, fine = case()
+        why = "" if fine else "too far from the wider result"
+    except Exception as failure:
+        traceback.print_exc(limit=4)
+        error = own = float("nan")
+        why = f"{type(failure).__name__}: {failure}".strip().partition("\n")[0][:300]
+    counters = {key: value - before.get(key, 0) for key, value in stoker.counters().items()}
+    if counters.get("graphs_eager") or not counters.get("graphs"):
+        why = why or "a graph ran in eager"
+    fallbacks = sum(stoker.fallback_ops().values()) - sum(operators.values())
+    print(f"{'FAIL' if why else 'PASS'}  {name:44} error {error:8.2e}, eager's {own:8.2e}; "
+          f"{counters.get('graphs', 0)} graphs, {fallbacks} fallbacks, {time.perf_counter() - started:5.1f} s  {why}", flush=True)
+    for line in dict.fromkeys(said.lines):
+        print(f"        {line[:300]}", flush=True)
+    return not why
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("patterns", nargs="*", default=["*"], help="which: 'small *', 'model bert *'")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no check is started after so many")
+    chosen = parser.parse_args()
+    device, said = torch.device(chosen.device), Warnings()
+    logging.getLogger("stoker").addHandler(said)
+    started, results, left = time.perf_counter(), [], []
+    with full_precision():
+        for name, case in cases(device):
+            if not any(fnmatch.fnmatch(name, pattern) for pattern in chosen.patterns):
+                continue
+            if time.perf_counter() - started > chosen.seconds:
+                left.append(name)
+                continue
+            results.append(run(name, case, said))
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed, {len(left)} not started", flush=True)
+    sys.exit(0 if all(results) and results else 1)
+
+
+if __name__ == "__main__":
+    main()

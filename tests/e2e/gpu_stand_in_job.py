@@ -1,0 +1,79 @@
+"""Programs as they run on a GPU, with the cores in its place: the same division of work between kernels and PyTorch, the same
+executables, host calls and recordings' rules. Prints what went wrong, as JSON."""
+
+import json
+
+import torch
+from torch.nn import functional as F
+
+import stoker
+from stoker.lowering import compiling, lower, targets
+from stoker.pytorch import devices
+from stoker.runtime import cuda_executable, gpu_memory
+
+targets.ABSENT["cpu"] = targets.ABSENT["cuda"]
+lower._Lowering.reads_limits = False
+lower._Lowering.is_bound = lambda self, node: False
+gpu_memory.share = lambda: None
+devices.stream_of = lambda device: 0
+compiling.executable_on = lambda device, handle, segment, on_bind, verifies: cuda_executable.CudaExecutable(
+    handle, device, verifies)
+
+MODEL = torch.nn.Sequential(
+    torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.LayerNorm(128), torch.nn.Linear(128, 16), torch.nn.Softmax(-1))
+IMAGES = torch.randn(2, 8, 12, 12).to(memory_format=torch.channels_last)
+PROGRAMS = {
+    "model": (MODEL, torch.randn(32, 64)),
+    "transposed": (MODEL, torch.randn(64, 32).t()),
+    "rows": (lambda table, places: F.embedding(places, table) * 2, torch.randn(50, 8), torch.tensor([1, 49, 0])),
+    "images": (lambda x, w, b: F.conv2d(F.conv2d(x + 1, w, b, padding=1).relu(), w, b).relu(),
+               IMAGES, torch.randn(8, 8, 3, 3), torch.randn(8)),
+    "sorted": (lambda x: (x + 1).sort(-1)[0] * 2, torch.randn(10, 10)),
+    "held": (lambda x, weight=torch.randn(16, 8).t(): (x @ weight).relu() + weight[:, :1].sum(), torch.randn(4, 8)),
+}
+
+
+def run(name):
+    function, *inputs = PROGRAMS[name]
+    compiled = torch.compile(function, backend="stoker")
+    with torch.no_grad():
+        for _ in range(4):
+            torch.testing.assert_close(compiled(*inputs), function(*inputs), rtol=1e-4, atol=1e-4)
+            if function is MODEL:
+                MODEL[0].weight.mul_(1.1)  # In place.
+                MODEL[3].weight.data = MODEL[3].weight.data + 0.1  # Elsewhere.
+
+
+def train():
+    gradients = []
+    for function in (torch.compile(MODEL, backend="stoker"), MODEL):
+        function(torch.linspace(0, 1, 640).reshape(10, 64)).square().sum().backward()
+        gradients.append([parameter.grad.clone() for parameter in MODEL.parameters()])
+        MODEL.zero_grad(set_to_none=True)
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+def read_out_of_bounds():
+    function, table, _ = PROGRAMS["rows"]
+    try:
+        torch.compile(function, backend="stoker")(table, torch.tensor([1, 50]))
+    except RuntimeError as error:
+        assert "out of bounds for dimension 0 with size 50" in str(error), error
+    else:
+        raise AssertionError("an index out of bounds is not said")
+
+
+def main():
+    wrong = []
+    for name, check in (*((name, lambda name=name: run(name)) for name in PROGRAMS), ("training", train),
+                        ("bounds", read_out_of_bounds)):
+        torch._dynamo.reset()
+        try:
+            check()
+        except Exception as error:
+            wrong.append(f"{name}: {type(error).__name__}: {error}"[:500])
+    print(json.dumps({"wrong": wrong, "counters": stoker.counters(), "fallbacks": stoker.fallback_ops()}))
+
+
+if __name__ == "__main__":
+    main()

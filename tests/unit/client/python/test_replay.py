@@ -1,0 +1,161 @@
+"""What runs again as it was recorded: which inputs are copied, which results, and when nothing is recorded."""
+
+import pytest
+import torch
+
+from stoker.runtime.replay import MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
+
+
+class Recorder:
+    """Records nothing: a launch computes anew from where inputs lay, and writes to where results lie."""
+
+    def __init__(self):
+        self.recorded = []  # Places that are copied, for each recording.
+        self.busy = False
+        self.current = 7
+        self.refusal = None
+
+    def is_busy(self):
+        return self.busy
+
+    def stream(self):
+        return self.current
+
+    def record(self, run, arguments, moving):
+        if self.refusal:
+            raise NotRecordable(self.refusal)
+        self.recorded.append(set(moving))
+        places = {place: torch.empty_like(arguments[place]) for place in moving}
+        given = [places.get(place, argument.view_as(argument)) for place, argument in enumerate(arguments)]
+        results = [result.clone() for result in run(given)]
+
+        def launch():
+            for result, new in zip(results, run(given)):
+                result.copy_(new)
+
+        return Recording(launch, self.current, arguments, places, results)
+
+
+class Program:
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, arguments):
+        self.calls += 1
+        x, weight = arguments
+        return [x * weight, x + 1]
+
+
+def check(replayed, x, weight):
+    product, total = replayed([x, weight])
+    assert torch.equal(product, x * weight) and torch.equal(total, x + 1)
+    return product, total
+
+
+def started(recorder):
+    return Replayed(Program(), recorder)
+
+
+def test_what_stays_is_read_where_it_lies():
+    recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
+    replayed = started(recorder)
+    for _ in range(3):
+        check(replayed, x, weight)
+        x.mul_(2)
+    assert recorder.recorded == [set()]
+
+
+def test_what_moves_is_copied_and_the_rest_is_not():
+    recorder, weight = Recorder(), torch.randn(4)
+    replayed = started(recorder)
+    inputs = [torch.randn(4) for _ in range(MAX_WARM_CALLS + 3)]
+    for x in inputs:
+        check(replayed, x, weight)
+    assert recorder.recorded == [{0}]
+
+
+def test_what_moves_later_is_copied_from_then_on():
+    recorder, weight, x = Recorder(), torch.randn(4), torch.randn(4)
+    replayed = started(recorder)
+    inputs = [x, x, x, torch.randn(4), torch.randn(4)]
+    for each in inputs:
+        check(replayed, each, weight)
+    assert recorder.recorded == [set(), {0}]
+
+
+def test_results_that_are_held_stay_as_they_are():
+    recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
+    replayed = started(recorder)
+    held = []
+    for _ in range(8):
+        product, _ = check(replayed, x, weight)
+        held.append((product, product.clone()))
+        del product
+        x.mul_(-1.5)
+    assert all(torch.equal(now, then) for now, then in held)
+    assert 1 <= len(recorder.recorded) <= 3
+
+
+def test_results_that_are_dropped_lie_where_those_before_lay():
+    recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
+    replayed = started(recorder)
+    addresses = set()
+    for _ in range(6):
+        addresses.add(check(replayed, x, weight)[0].data_ptr())
+    assert len(recorder.recorded) == 1 and len(addresses) <= 2
+
+
+def test_another_stream_has_a_recording_of_its_own():
+    recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
+    replayed = started(recorder)
+    for recorder.current in (7, 7, 8, 8):
+        check(replayed, x, weight)
+    assert len(recorder.recorded) == 2
+
+
+def test_recordings_have_a_limit():
+    recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
+    replayed = started(recorder)
+    for recorder.current in range(MAX_RECORDINGS + 4):
+        check(replayed, x, weight)
+    assert len(recorder.recorded) == MAX_RECORDINGS
+
+
+def test_caller_that_records_itself_gets_a_plain_run():
+    recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
+    recorder.busy = True
+    replayed = started(recorder)
+    for _ in range(4):
+        check(replayed, x, weight)
+    assert not recorder.recorded
+
+
+def test_what_cannot_be_recorded_runs_and_is_said_once(caplog):
+    recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
+    recorder.refusal = "an input lies elsewhere, for this test"
+    replayed = started(recorder)
+    for _ in range(4):
+        check(replayed, x, weight)
+    assert [record.getMessage() for record in caplog.records if "CUDA graph" in record.getMessage()] == [
+        "reduce-overhead: a graph runs without a CUDA graph: an input lies elsewhere, for this test."]
+
+
+def test_results_that_are_inputs_are_those_of_the_call():
+    x, y = torch.randn(3), torch.randn(3)
+    recording = Recording(lambda: None, 0, [x], {0: torch.empty(3)}, [Given(0), None, 5])
+    assert recording.replay([y], set()) == [y, None, 5]
+
+
+def test_results_in_the_memory_of_copied_inputs_are_copies():
+    place = torch.empty(3)
+    recording = Recording(lambda: None, 0, [torch.zeros(3)], {0: place}, [place[1:]])
+    first, = recording.replay([torch.ones(3)], set())
+    recording.replay([torch.zeros(3)], set())
+    assert torch.equal(first, torch.ones(2)) and not recording.held_results()
+
+
+@pytest.mark.parametrize("value", [torch.tensor(2.5), torch.tensor(3)])
+def test_scalars_are_filled_in(value):
+    place = torch.empty((), dtype=value.dtype)
+    Recording(lambda: None, 0, [value], {0: place}, []).replay([value], set())
+    assert torch.equal(place, value)

@@ -1,0 +1,48 @@
+"""How results of PyTorch's operators get into a plan's memory."""
+
+import pytest
+import torch
+
+from stoker.runtime.memory import Memory
+from stoker.runtime.results import writer_of
+
+aten = torch.ops.aten
+A, B, C = torch.randn(3, 4), torch.randn(4, 5), torch.randn(5)
+
+
+@pytest.mark.parametrize("operator, arguments, keywords", [
+    (aten.mm.default, [A, B], {}), (aten.addmm.default, [C, A, B], {"beta": 2, "alpha": 3}),
+    (aten.bmm.default, [A[None], B[None]], {}), (aten.cumsum.default, [A, 1], {})])
+def test_operator_with_such_a_form_writes_there(operator, arguments, keywords):
+    expected = operator(*arguments, **keywords)
+    for result in (torch.empty_like(expected), torch.empty_like(expected.mT.contiguous()).mT):
+        write = writer_of(operator, arguments, keywords, [(None, result)])
+        address = result.data_ptr()
+        write()
+        torch.testing.assert_close(result, expected)
+        assert result.data_ptr() == address
+
+
+@pytest.mark.parametrize("operator, results", [
+    (aten.convolution.default, [(None, A)]),  # On the CPU.
+    (aten.linalg_matrix_exp.default, [(None, A)]),  # A composition of others.
+    (aten.sort.default, [(0, A), (1, A)])])
+def test_others_are_copied(operator, results):
+    arguments = [torch.randn(1, 2, 4, 4), torch.randn(1, 2, 1, 1), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1]
+    assert writer_of(operator, arguments, {}, results) is None
+
+
+@pytest.mark.parametrize("order", [None, (1, 0)])
+def test_memory_is_seen_where_it_lies(order):
+    held = torch.arange(6.0).reshape(2, 3)
+    memory = Memory("f32[2,3]", order, torch.device("cpu"))
+    seen = memory.tensor(held.data_ptr(), None, 0)
+    assert torch.equal(seen, held if order is None else held.t())
+    seen.fill_(7)
+    assert torch.equal(held, torch.full((2, 3), 7.0)) and memory.is_fixed
+
+
+def test_memory_of_varying_sizes_takes_those_of_the_call():
+    held = torch.arange(6.0)
+    memory = Memory("f32[s0,3]", None, torch.device("cpu"))
+    assert memory.tensor(held.data_ptr(), [9, 2, 3], 1).shape == (2, 3) and not memory.is_fixed
