@@ -8,6 +8,7 @@ Sizes may be symbolic (dynamic shapes): see lowering/symbols.py and runtime/size
 
 import time
 
+from .graph.devices import device_of
 from .pytorch import aot
 from .pytorch.frames import without_dynamo
 from .runtime import overlaps
@@ -20,17 +21,21 @@ def trace(gm, example_inputs, compile_graph):
     started = time.perf_counter()
 
     def compile_inference(inner, _):
+        aot.note_updates(inner, False)
         return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, False)
 
-    def compile_training(inner, _):
-        # Parameters change in every step: binding them would not pay.
-        return compile_graph(inner, (), time.perf_counter() - started, True)
+    def compile_forward(inner, _):
+        aot.note_updates(inner, True)
+        # Parameters change in every step: binding them, as is done on the CPU, would not pay.
+        held = () if device_of(inner).type == "cpu" else aot.static_inputs()
+        return compile_graph(inner, held, time.perf_counter() - started, True)
 
-    def compile_backward(inner, inputs):  # At the first backward pass, which compiled code may ask for.
-        return without_dynamo(compile_training(inner, inputs), "Stoker's compiled backward")
+    def compile_backward(inner, _):  # At the first backward pass, which compiled code may ask for.
+        compiled = compile_graph(inner, (), time.perf_counter() - started, True)
+        return without_dynamo(compiled, "Stoker's compiled backward")
 
     function = aot.functional(
-        gm, example_inputs, forward=compile_training, inference=compile_inference,
+        gm, example_inputs, forward=compile_forward, inference=compile_inference,
         backward=without_dynamo(compile_backward, "Stoker's compiler of backward passes"))
     places = aot.inputs_to_tell_apart(len(example_inputs))
     if places is not None:

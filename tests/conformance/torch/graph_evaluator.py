@@ -8,7 +8,7 @@ import re
 
 import torch
 
-from stoker.graph.host_call import HostCall
+from stoker.graph.host_call import HostCall, View
 from stoker.graph.program import filled
 from stoker.pytorch.operators import overload_of
 
@@ -22,6 +22,13 @@ _NODE = re.compile(r"\s*(?P<results>%\S+(?:, %\S+)*) = (?P<op>\w+)\((?P<operands
                    r"(?P<types>\w+\[[^\]]*\](?:, \w+\[[^\]]*\])*)$")
 _TYPE = re.compile(r"(\w+)\[([^\]]*)\]")
 _ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|\"(?:[^\"\\]|\\.)*\"|[^,}\s]+)")
+
+
+def _seen(operand, order):
+    """As the operator of a host call sees it."""
+    if isinstance(order, View):
+        return operand.contiguous().as_strided(*order)
+    return operand.permute(_places(order, operand.dim()))
 
 
 def _places(order, rank):
@@ -138,7 +145,7 @@ class _Evaluator:
     def op_extern_call(self, *operands):
         call = HostCall.parse(self.target)
         given = [
-            operand.to(TORCH_DTYPES[dtype]).permute(_places(order, operand.dim()))
+            _seen(operand.to(TORCH_DTYPES[dtype]), order)
             for operand, dtype, order in zip(operands, self.dtypes, call.orders, strict=True)]
         found = overload_of(call.operator)(*filled(given, call.arguments), **filled(given, call.keywords))
         results = [found if place is None else found[place] for place, _ in call.results]

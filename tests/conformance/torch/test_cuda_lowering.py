@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from stoker.captures.words.graphs import decode_program, encode_eager, encode_program
 from stoker.captures.words.values import NotPortable
-from stoker.graph.host_call import HostCall
+from stoker.graph.host_call import HostCall, View
 from stoker.graph.program import EagerCall, Segment
 from stoker.lowering.lower import lower
 from test_lowering import calls_of
@@ -99,9 +99,8 @@ def test_several_gpus_are_not_portable():
 
 
 @pytest.mark.parametrize("function, shapes, called", [
-    (lambda x, y: (x + 1) @ y * 2, [(4, 8), (8, 4)], ["aten.mm.default"]),
-    (lambda x, y, b: torch.addmm(b + 1, x + 1, y) * 2, [(4, 8), (8, 6), (6,)], ["aten.addmm.default"]),
-    (lambda x, y: (x + 1) @ y * 2, [(2, 4, 8), (2, 8, 4)], ["aten.bmm.default"]),
+    (lambda x, y, b: torch.addmm(b + 1, x + 1, y) @ x * 2, [(4, 8), (8, 4), (4,)], []),
+    (lambda x, y: (x + 1) @ y * 2, [(2, 4, 8), (2, 8, 4)], []),
     (lambda x, w, b: F.conv2d(x + 1, w, b) * 2, [(2, 3, 8, 8), (6, 3, 3, 3), (6,)], ["aten.convolution.default"]),
     (lambda q, k, v: torch.ops.aten._scaled_dot_product_flash_attention(q + 1, k, v)[0] * 2, [(2, 4, 16, 64)] * 3,
      ["aten._scaled_dot_product_flash_attention.default"]),
@@ -109,7 +108,7 @@ def test_several_gpus_are_not_portable():
     (lambda x: (x + 1).cumsum(-1) * 2, [(4, 8)], ["aten.cumsum.default"]),
     (lambda x: F.layer_norm(x + 1, (8,)).softmax(-1).var(0), [(4, 8)], []),
     (lambda x: F.max_pool2d(F.group_norm(x + 1, 2), 2) * 2, [(2, 4, 8, 8)], [])])
-def test_contractions_are_calls_and_nothing_else_is(function, shapes, called):
+def test_convolutions_attention_and_what_is_ordered_are_calls(function, shapes, called):
     program = lowered(function, *shapes, dtype=torch.float16)
     assert operators_of(program) == (called, []) and not program.fallbacks
     assert len(texts_of(program)) == 1
@@ -128,6 +127,18 @@ def test_channels_last_images_lie_between_calls_as_they_are():
     program = lowered(lambda x, w, v: F.conv2d(F.conv2d(x + 1, w).relu(), v) * 2, images, (6, 3, 3, 3), (5, 6, 1, 1))
     for call in calls_of(program):
         assert call.orders[0] == (0, 2, 3, 1) and call.results == [(None, (0, 2, 3, 1))]
+
+
+def test_parts_of_a_product_are_seen_where_they_lie():
+    def heads(x, w):
+        parts = [part.unflatten(-1, (4, 16)).transpose(1, 2) for part in torch.split(x @ w, 64, -1)]
+        return torch.ops.aten._scaled_dot_product_flash_attention(*parts)[0].transpose(1, 2) * 2
+
+    program = lowered(lambda x, w: heads(x + 1, w), (1, 8, 32), (32, 192), dtype=torch.float16)
+    attention = calls_of(program)[-1]
+    assert attention.operator.startswith("aten._scaled_dot_product_flash")
+    assert attention.orders == [View((1, 4, 8, 16), (1536, 16, 192, 1), offset) for offset in (0, 64, 128)]
+    assert " slice(" not in texts_of(program)[0]
 
 
 def test_held_tensors_are_no_parameters_of_the_graph():
@@ -173,7 +184,7 @@ def test_operators_of_a_backward_are_kernels_and_products():
         lambda grad, x, w: aten.gelu_backward(aten._softmax_backward_data(grad, x, -1, torch.float32), x + 1).t() @ w,
         (4, 8), (4, 8), (4, 6))
     assert not program.fallbacks and len(texts_of(program)) == 1
-    assert operators_of(program) == ([], ["aten.mm.default"])  # It comes last, and cuts nothing.
+    assert operators_of(program) == ([], [])
 
 
 def test_devices_of_a_call_are_said_without_numbers():

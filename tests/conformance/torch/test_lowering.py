@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lowered import graph_of, lowered, run_program, segments_of
-from stoker.graph.host_call import HostCall, NoHostCall
+from stoker.graph.host_call import HostCall, NoHostCall, View
 from stoker.graph.program import Copy, EagerCall, Slot
 from stoker.lowering.draws import is_random, may_draw
 from stoker.lowering.lower import lower
@@ -70,6 +70,8 @@ def test_operators_before_and_after_all_kernels_stay_outside():
     lambda x: torch.linalg.qr(x.t() + 1)[0].sin() + torch.linalg.qr(x.t() + 1)[1].sum(),
     lambda x: torch.linalg.matrix_exp((x + 1)[:, :3].t() / 20) * 2 + torch.linalg.matrix_exp(x[:, 1:] / 30 + 1) * 3,
     lambda x: torch.linalg.matrix_exp((x + 1)[:, :1].expand(3, 3) / 20) * 2,
+    lambda x: torch.linalg.matrix_exp((x + 1).t()[1:3, ::2] / 20) * 2,
+    lambda x: torch.linalg.matrix_exp(torch.linalg.qr(x.t() + 1)[0].narrow(0, 1, 3).expand(2, 3, 3)) * 2,
     lambda x: torch.ops.aten.searchsorted.Tensor((x + 1).sort()[0], x * 2, right=True) + 1,
     lambda x: torch.ops.aten.searchsorted.Scalar((x[0] + 1).sort()[0], 2.5) + 1])
 @pytest.mark.parametrize("x", [X, (X.t().contiguous() / 2).t(), X[:, ::2].repeat(1, 2)], ids=["plain", "transposed", "copied"])
@@ -90,7 +92,8 @@ def test_call_with_arguments_longer_than_a_target_cuts():
     None, True, 3, -2.5, float("inf"), 1e300, "text \\ \"", torch.float16, torch.strided, torch.channels_last,
     torch.device("cpu"), [1, [2, None]], Slot(0)])
 def test_arguments_of_calls_are_the_same_after_a_round_trip(argument):
-    call = HostCall("aten.f.default", [argument], {"name": argument}, [None, (1, 0)], [(None, None), (2, (1, 0))])
+    call = HostCall(
+        "aten.f.default", [argument], {"name": argument}, [None, (1, 0), View((2, 3), (3, 1), 4)], [(None, None), (2, (1, 0))])
     assert HostCall.parse(call.text()) == call
     assert HostCall.parse(call.text()).text() == call.text()
 

@@ -18,9 +18,24 @@ class NoHostCall(ValueError):
     """It cannot be said in a target, or no target says it; the message says why."""
 
 
+class View(NamedTuple):
+    """What an operator sees of an operand's memory: its sizes and strides, and where it begins, in elements."""
+
+    shape: tuple
+    strides: tuple
+    offset: int
+
+    def fits(self, elements):
+        """Does it lie within so many?"""
+        if len(self.shape) != len(self.strides) or min((*self.shape, *self.strides, self.offset), default=0) < 0:
+            return False
+        return 0 in self.shape or self.offset + sum(
+            (size - 1) * stride for size, stride in zip(self.shape, self.strides)) < elements
+
+
 class HostCall(NamedTuple):
     """Operands and results are row-major tensors of dims in another order: `orders` has for each operand the dims of
-    the tensor that the operator sees, outermost first; None: as they are."""
+    the tensor that the operator sees, outermost first; None: as they are; or a View."""
 
     operator: str  # "aten.topk.default"
     arguments: list  # With Slots for operands.
@@ -32,7 +47,8 @@ class HostCall(NamedTuple):
         words = {
             "op": self.operator, "arguments": _encode(self.arguments),
             "keywords": [[name, _encode(value)] for name, value in self.keywords.items()],
-            "orders": self.orders, "results": self.results}
+            "orders": [{"view": order} if type(order) is View else order for order in self.orders],
+            "results": self.results}
         text = json.dumps(words, separators=(",", ":"))
         if len(text) > MAX_BYTES:
             raise NoHostCall(f"its arguments take {len(text)} bytes, more than {MAX_BYTES}")
@@ -45,10 +61,17 @@ class HostCall(NamedTuple):
             return cls(
                 str(words["op"]), _decode(words["arguments"]),
                 {str(name): _decode(value) for name, value in words["keywords"]},
-                [order and _order(order) for order in words["orders"]],
+                [_seen(order) for order in words["orders"]],
                 [(place, order and _order(order)) for place, order in words["results"]])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoHostCall(f"no call of an operator is {text[:200]!r} ({error})") from None
+
+
+def _seen(words):
+    if isinstance(words, dict):
+        shape, strides, offset = words["view"]
+        return View(tuple(map(int, shape)), tuple(map(int, strides)), int(offset))
+    return words and _order(words)
 
 
 def _order(words):

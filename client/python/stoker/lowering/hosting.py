@@ -5,11 +5,12 @@ import operator
 
 import torch
 
-from ..graph.host_call import HostCall
+from ..graph.host_call import HostCall, View
 from ..graph.layout import DTYPES, layout_of
 from ..graph.program import Slot
 from ..pytorch.operators import OpOverload, schema_of
 from .draws import may_draw
+from .views import owner_of
 
 # Their results are there only when something else has waited for them.
 _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d_functional_autograd"))
@@ -18,7 +19,7 @@ _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d
 def results_of(node, device):
     """[(which of the tensors that the operator gives, or None where it gives one; its meta value)], those that are
     used; None where the operator cannot run inside a segment on the device: it changes what it is given, or gives what
-    kernels do not take, or nobody knows of what size."""
+    kernels do not take, or nobody knows of what size, or nothing."""
     target = node.target
     if not isinstance(target, OpOverload) or target.namespace in _ASYNCHRONOUS or schema_of(target).is_mutable:
         return None
@@ -30,6 +31,8 @@ def results_of(node, device):
     else:
         return None
     takes = all(_is_plain(result, device) for _, result in results)
+    # A compiler takes what has no elements for a constant: the call would be gone, and what it raises.
+    takes = takes and any(0 not in result.shape for _, result in results)
     gives = all(_may_be_given(source, device) for source in node.all_input_nodes)
     return results if results and takes and gives else None
 
@@ -59,6 +62,17 @@ def order_of(value):
     return None if order is None or list(order) == sorted(order) else list(order)
 
 
+def seen_of(node):
+    """(the fx node whose memory an operand is, HostCall's word for what the operator sees of it). A part of a tensor is
+    seen where it lies, as in eager: no kernel copies it."""
+    value, owner = node.meta["val"], owner_of(node)
+    whole = owner.meta.get("val")
+    if owner is node or not isinstance(whole, torch.Tensor) or whole.dtype != value.dtype or (
+            layout_of(value).order is not None or layout_of(whole).order is None):
+        return node, order_of(value)
+    return owner, View(tuple(value.shape), value.stride(), value.storage_offset() - whole.storage_offset())
+
+
 def call_of(node, results, waits_for):
     """(HostCall, the fx nodes of its operands). `results`: of results_of; `waits_for`: how many operands follow that
     the operator does not see. NoHostCall where it cannot be said."""
@@ -74,9 +88,10 @@ def call_of(node, results, waits_for):
 
     arguments = list(map(argument, node.args))
     keywords = {name: argument(value) for name, value in node.kwargs.items()}
-    orders = [order_of(source.meta["val"]) for source in operands] + [None] * waits_for
+    seen = [seen_of(source) for source in operands]
+    orders = [order for _, order in seen] + [None] * waits_for
     named = [[place, order_of(value)] for place, value in results]
-    return HostCall(str(node.target), arguments, keywords, orders, named), list(operands)
+    return HostCall(str(node.target), arguments, keywords, orders, named), [source for source, _ in seen]
 
 
 def apart(hosted, outside):

@@ -13,8 +13,7 @@ aten = torch.ops.aten
 # kernels are why.
 ABSENT = {
     "cpu": frozenset(),
-    "cuda": frozenset((
-        "attention", "convolution", "cumulative", "dot_general", "dynamic_update_slice", "scatter", "sort", "top_k")),
+    "cuda": frozenset(("attention", "convolution", "cumulative", "dynamic_update_slice", "scatter", "sort", "top_k")),
 }
 # Operators without a rule that PyTorch's libraries are there for: no fallbacks either.
 OF_LIBRARIES = {

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from ..graph.host_call import NoHostCall
+from ..graph.host_call import NoHostCall, View
 from ..graph.layout import DTYPES, row_major
 from ..pytorch import devices
 
@@ -19,7 +19,7 @@ def memories(types, orders, device):
 
 
 class Memory:
-    """Where a tensor lies: row-major, its dims in the order `order`."""
+    """Where a tensor lies: row-major, its dims in the order `order`, or seen as that says, a View."""
 
     def __init__(self, type_, order, device):
         name, _, dims = type_.removesuffix("]").partition("[")
@@ -27,10 +27,15 @@ class Memory:
         self._device = device
         sizes = dims.split(",") if dims else []
         self.rank = len(sizes)
+        self._shape = tuple(map(int, sizes)) if all(map(str.isdecimal, sizes)) else None  # None: it has symbols.
+        self._view = order if isinstance(order, View) else None
+        if self._view is not None:
+            if self._shape is None or not order.fits(math.prod(self._shape)):
+                raise NoHostCall(f"{order} is no part of {type_}")
+            order = None
         if order is not None and len(order) != self.rank:
             raise NoHostCall(f"{list(order)} is no order of the dims of {type_}")
         self._places = None if order is None else [order.index(dim) for dim in range(self.rank)]
-        self._shape = tuple(map(int, sizes)) if all(map(str.isdecimal, sizes)) else None  # None: it has symbols.
 
     @property
     def is_fixed(self):
@@ -49,4 +54,6 @@ class Memory:
             tensor = torch.frombuffer(memory, dtype=self._dtype).view(shape)
         else:
             tensor = devices.memory_at(address, self._device, self._dtype, shape, row_major(shape).strides)
+        if self._view is not None:
+            return tensor.as_strided(*self._view)
         return tensor if self._places is None else tensor.permute(self._places)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from stoker.graph.host_call import NoHostCall, View
 from stoker.runtime.memory import Memory
 from stoker.runtime.results import writer_of
 
@@ -46,3 +47,17 @@ def test_memory_of_varying_sizes_takes_those_of_the_call():
     held = torch.arange(6.0)
     memory = Memory("f32[s0,3]", None, torch.device("cpu"))
     assert memory.tensor(held.data_ptr(), [9, 2, 3], 1).shape == (2, 3) and not memory.is_fixed
+
+
+def test_part_of_memory_is_seen_where_it_lies():
+    held = torch.arange(12.0).reshape(3, 4)
+    memory = Memory("f32[3,4]", View((3, 2), (4, 1), 2), torch.device("cpu"))
+    assert torch.equal(memory.tensor(held.data_ptr(), None, 0), held[:, 2:])
+
+
+@pytest.mark.parametrize("type_, view", [
+    ("f32[3,4]", View((3, 2), (4, 1), 3)), ("f32[3,4]", View((3,), (4, 1), 0)), ("f32[3,4]", View((2,), (-1,), 4)),
+    ("f32[s0,4]", View((1,), (1,), 0))])
+def test_view_of_other_memory_is_refused(type_, view):
+    with pytest.raises(NoHostCall, match="is no part of"):
+        Memory(type_, view, torch.device("cpu"))
