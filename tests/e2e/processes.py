@@ -77,6 +77,19 @@ def run(site, widths, **env):
     return result
 
 
+# A graph with kernels for every kind of target.
+POINTWISE = "graph @pointwise(%0: f32[8,16]) {\n  %1 = tanh(%0) : f32[8,16]\n  return %1\n}\n"
+
+
+def record(site, text, manifest):
+    """Compiles a graph for this processor, and writes the request down."""
+    program = f"import light_job; light_job.compile_for(None, {text!r})"
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, timeout=WAIT_S,
+        env={**site.env, "STOKER_RECORD": str(manifest),
+             "PYTHONPATH": f"{site.env['PYTHONPATH']}:{ROOT / 'tests' / 'e2e'}"})
+
+
 class Daemon:
     """stokerd with arguments of its own."""
 

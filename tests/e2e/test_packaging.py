@@ -14,7 +14,7 @@ import threading
 import pytest
 import yaml
 from bench import images
-from e2e.processes import BUILD, ROOT, WAIT_S, Daemon, start, wait_for
+from e2e.processes import BUILD, POINTWISE, ROOT, WAIT_S, Daemon, record, start, wait_for
 
 DOCKER = ROOT / "docker"
 STOKERD = str(BUILD / "bin" / "stokerd")
@@ -292,3 +292,17 @@ def test_the_image_for_gpus_has_the_nvjitlink_of_the_newest_pytorch():
         for path in (DOCKER / "requirements-cuda.txt",
                      max((DOCKER / "torch").glob("*.txt"), key=lambda path: [*map(int, path.stem.split("."))]))}
     assert len(pins) == 1
+
+
+@pytest.mark.skipif(images.missing() is not None, reason=f"{images.missing()} is missing")
+@pytest.mark.skipif(images.nvjitlink() is None, reason="nvidia-nvjitlink is not in this Python environment")
+def test_the_image_for_gpus_compiles_for_one_without_one(site, make_site, tmp_path):
+    recorded = tmp_path / "job.manifest"
+    record(make_site(), POINTWISE, recorded)
+    images.make_image(BUILD, "stokerd-cuda-test", tmp_path, target="daemon-cuda")
+    with served(site, tmp_path, "stokerd-cuda-test"):
+        done = json.loads(site.tool(
+            "warm", str(recorded), "--target", "cuda/sm_90a", "--target", "cpu/x86-64-v4", "--json"))
+        assert (done["compiled"], done["failed"]) == (2, 0)
+        site.tool("warm", str(recorded), "--target", "cuda/sm_90a", "--check")
+        assert re.search("compiles for +cpu, cuda$", site.tool("doctor"), re.MULTILINE)
