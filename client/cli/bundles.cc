@@ -35,10 +35,11 @@ void PrintOutcome(const std::string& text, const char* verb, const BundleArgumen
   }
   const json::value counts = ParseReply(text);
   const auto count = [&](const char* name) { return counts.at(name).to_number<std::uint64_t>(); };
-  fmt::print("{} artifacts and {} captures {} ({}), {} were there already, {} left out\n",
+  fmt::print("{} artifacts and {} captures {} ({}), {} were there already, {} left out{}\n",
              count("artifacts"), count("captures"), verb,
              FormatBytes(counts.at("bytes").to_number<double>()), count("there_already"),
-             count("skipped"));
+             count("skipped"),
+             count("skipped") > 0 ? ": of another compiler, or gone meanwhile" : "");
 }
 
 int RunExport(Client& client, const BundleArguments& arguments) {

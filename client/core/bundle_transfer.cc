@@ -116,6 +116,12 @@ class Export {
   }
 
   Status Finish(const std::string& path) {
+    if (foreign_ == entries_) {  // An image would be baked with nothing in it.
+      return NotFound("All " + std::to_string(entries_) + " entries are of another compiler than " +
+                      compiler_epoch_ +
+                      ", the daemon's: there is nothing to export. 'stoker warm "
+                      "--hot' has them compiled anew.");
+    }
     if (damaged_ == 0) return bundle_.Finish();
     if (damaged_ > kMaxNamed) names_ += "\n  and others";
     return DataLoss("'" + path + "' is not complete, " + std::to_string(damaged_) + " of " +
@@ -154,6 +160,7 @@ class Export {
     if (!call.ok() && !entry.metadata.empty()) return DataLoss(call.error().message);
     if (entry.metadata.empty() || call->compiler_epoch != compiler_epoch_) {
       ++counts_.skipped;
+      if (call.ok()) ++foreign_;
       return Ok();
     }
     const std::string content = wire::EncodeStoredEntry(entry);
@@ -184,6 +191,7 @@ class Export {
     };
     if (std::ranges::any_of(query->fields, is_of_another)) {
       ++counts_.skipped;
+      ++foreign_;
       return Ok();
     }
     put.key = *std::move(query);
@@ -208,6 +216,7 @@ class Export {
   const std::string compiler_epoch_;
   TransferCounts counts_;
   std::size_t entries_ = 0;
+  std::size_t foreign_ = 0;  // Of another compiler.
   std::size_t damaged_ = 0;
   std::string names_;  // Of those, with what is wrong with them.
 };

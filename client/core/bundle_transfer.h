@@ -24,8 +24,8 @@ struct TransferCounts {
 using OnTransfer = std::function<void(std::size_t done, std::size_t total)>;
 
 // What the daemon has in `name_space` (empty: everywhere) that its own compiler made. A bundle that
-// is there is added to. NotFound: it has nothing. DataLoss: something came damaged; what did not is
-// there, and the bundle is not finished before an export that gets it all.
+// is there is added to. NotFound: it has nothing of its compiler's. DataLoss: something came
+// damaged; what did not is there, and the bundle is not finished before an export that gets it all.
 Result<TransferCounts> ExportBundle(DaemonClient& daemon, const std::string& name_space,
                                     const std::string& path, const OnTransfer& on_transfer);
 

@@ -13,7 +13,7 @@
 
 namespace stoker::cuda {
 
-// Thread-safe: cuBLASLt lets threads use one handle at a time, each with descriptors of its own.
+// Thread-safe: threads may use one handle side by side.
 class CublasLt {
  public:
   // What it is sought as: of CUDA 13 or 12, by the loader and where NVIDIA's libraries lie.

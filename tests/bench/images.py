@@ -43,8 +43,9 @@ def make_image(build, tag, folder, target="daemon"):
     """The image of what is built in `build`, from docker/Dockerfile."""
     make_base(folder)
     context = folder / "context"
-    _run("cmake", "--install", build, "--strip", "--prefix", context / "dist" / "stoker")
+    _run("cmake", "--install", build, "--strip", "--prefix", context / "dist" / "stoker-0-linux-x86_64")
     (context / "docker").mkdir()
+    shutil.copy(ROOT / ".dockerignore", context)  # Which lets through what it must.
     shutil.copy(DOCKER / "packages.txt", context / "docker")
     arguments = ["--build-arg", "BUILT=prebuilt"]
     if target == "daemon-cuda":

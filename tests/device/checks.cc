@@ -211,6 +211,12 @@ void AddProducts(int scale, std::vector<Check>& checks) {
       }
     }
   }
+  for (const char* dtype : {"f32", "bf16", "f64"}) {
+    Check check = Text(std::string("heads ") + dtype,
+                       scale > 0 ? HeadsGraph(128, 12, 64, dtype) : HeadsGraph(7, 3, 8, dtype));
+    check.tolerance = {1e-11, 1e-4, 4e-2, 1e-1};
+    checks.push_back(std::move(check));
+  }
   for (const char* dtype : {"f32", "bf16"}) {
     Check check = Text(std::string("linear with special values ") + dtype,
                        LinearGraph({40, 24, 16, true, true, true}, dtype));

@@ -192,6 +192,38 @@ std::string BatchedGraph(std::int64_t batch, std::int64_t m, std::int64_t n, std
          contract + "]} : " + type(m, n) + "\n  return %z\n}\n";
 }
 
+std::string HeadsGraph(std::int64_t rows, std::int64_t heads, std::int64_t size,
+                       std::string_view dtype) {
+  const auto type = [&](std::initializer_list<std::int64_t> sizes) {
+    std::string text;
+    for (const std::int64_t dim : sizes) text += (text.empty() ? "" : ",") + std::to_string(dim);
+    return std::string(dtype) + "[" + text + "]";
+  };
+  const std::string head = type({rows, heads, size});
+  const auto part = [&](const std::string& name, std::int64_t from) {
+    return "  %" + name + " = slice(%h) {start=[0," + std::to_string(from * heads) +
+           ",0], limit=[" + std::to_string(rows) + "," + std::to_string((from + 1) * heads) + "," +
+           std::to_string(size) + "], stride=[1,1,1]} : " + head + "\n";
+  };
+  const std::string scores = type({heads, rows, rows});
+  const std::string wide = type({rows, heads * size});
+  const std::string square = type({heads * size, heads * size});
+  return "graph @g(%p: " + type({rows, 3 * heads * size}) + ", %w: parameter " + square +
+         ") {\n  %h = reshape(%p) : " + type({rows, 3 * heads, size}) + "\n" + part("q", 0) +
+         part("k", 1) + part("v", 2) +
+         "  %s = dot_general(%q, %k) {lhs_batch=[1], lhs_contract=[2], rhs_batch=[1], "
+         "rhs_contract=[2]} : " +
+         scores + "\n  %c = constant() value(0.125) : " + scores +
+         "\n  %t = multiply(%s, %c) : " + scores +
+         "\n  %o = dot_general(%t, %v) {lhs_batch=[0], lhs_contract=[2], rhs_batch=[1], "
+         "rhs_contract=[0]} : " +
+         type({heads, rows, size}) + "\n  %ot = transpose(%o) {dims=[1,0,2]} : " + head +
+         "\n  %f = reshape(%ot) : " + wide +
+         "\n  %y = dot_general(%f, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], "
+         "rhs_contract=[1]} : " +
+         wide + "\n  return %y\n}\n";
+}
+
 std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype) {
   const std::string last = std::to_string(c);
   const std::string first = std::to_string(a);

@@ -29,6 +29,10 @@ std::string LinearGraph(const Linear& linear, std::string_view dtype);
 // [batch, m, k] times [batch, k, n], or its transpose's transpose.
 std::string BatchedGraph(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                          bool is_transposed, std::string_view dtype);
+// Scores of `heads` heads of `size`, and their products with values, from one projection of [rows,
+// 3 * heads * size] and through a last one: all operands are views.
+std::string HeadsGraph(std::int64_t rows, std::int64_t heads, std::int64_t size,
+                       std::string_view dtype);
 std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype);
 std::string TotalGraph(std::int64_t elements, std::string_view dtype);
 std::string UnaryGraph(std::string_view op, std::int64_t elements, std::string_view dtype);

@@ -214,6 +214,20 @@ def test_nothing_is_no_bundle(request, daemon, site, bundle):
     assert not bundle.exists()
 
 
+def test_what_other_compilers_made_is_no_bundle(request, daemon, site, bundle):
+    site.env["STOKER_URL"] = daemon.url
+    run(site, WIDTHS[0])
+
+    def rename_compiler(send, path, status, body):
+        send(whole(status, body.replace(b"stoker-", b"newer1-")))
+
+    site.env["STOKER_URL"] = retold(request, daemon, {"/v1/hello": rename_compiler}).url
+    said = refused(site, "export", bundle)
+    assert "All 1 entries are of another compiler than newer1-" in said and "'stoker warm --hot'" in said
+    site.env["STOKER_URL"] = daemon.url
+    assert "export" in refused(site, "import", bundle).lower()  # It was not finished.
+
+
 def test_damage_of_one_entry_keeps_no_other_from_the_bundle(request, daemon, site, bundle):
     site.env["STOKER_URL"] = daemon.url
     for widths in WIDTHS:

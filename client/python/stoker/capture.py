@@ -21,9 +21,11 @@ def trace(gm, example_inputs, compile_graph):
     started = time.perf_counter()
 
     def compile_inference(inner, _):
+        aot.note_updates(inner, False)
         return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, False)
 
     def compile_forward(inner, _):
+        aot.note_updates(inner, True)
         # Parameters change in every step: binding them, as is done on the CPU, would not pay.
         held = () if device_of(inner).type == "cpu" else aot.static_inputs()
         return compile_graph(inner, held, time.perf_counter() - started, True)

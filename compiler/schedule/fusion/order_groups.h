@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// Every group after those it depends on, otherwise in graph order, but that what updates an input of
-// the graph comes after all that does not need it.
+// Every group after those it depends on, otherwise in graph order, but that what updates an input
+// of the graph comes after all that does not need it.
 std::vector<std::uint32_t> OrderGroups(const Graph& graph, const Reads& reads,
                                        const Grouping& grouping);
 

@@ -143,24 +143,50 @@ IndexMap Lowering::DenseIndex(const ContractionParts& parts) {
   return Linearize(parts.space, index, sizes);
 }
 
+// Whether the library can write the root as it would lie in `layout`.
+bool Lowering::FitsProduct(const Group& group, const ProductParts& parts,
+                           const Layout& layout) const {
+  const IndexSpace& space = parts.contraction.space;
+  const IndexMap d = PhysicalIndex(space, layout, graph_.type(parts.root).shape,
+                                   group.placement.at(graph_.value(parts.root).producer));
+  ProductOperand blamed = ProductOperand::kD;
+  const bool has_matrix = parts.epilogue.matrix.has_value();
+  return d.IsAffine() && FlattenProduct(parts.DimsFor(d, has_matrix), &blamed).has_value();
+}
+
+// As it is computed, but where all that read it see it transposed in one way: as they do, since a
+// product of which the rows of a head lie apart costs no more.
+Layout Lowering::OwnLayoutOf(const Group& group, const ProductParts& parts) const {
+  const ContractionParts& dims = parts.contraction;
+  std::vector<int> order = dims.batch;
+  order.insert(order.end(), dims.m.begin(), dims.m.end());
+  order.push_back(dims.n);
+  const NodeId producer = graph_.value(parts.root).producer;
+  const Layout natural = NaturalLayout(group.placement.at(producer), order);
+  std::optional<Layout> seen;
+  for (const std::uint32_t index : scheduled_.reads.OfSource(parts.root)) {
+    const Read& read = scheduled_.reads.read(index);
+    if (read.views.empty()) return natural;
+    const Node& view = graph_.node(read.views.back());
+    if (view.kind != OpKind::kTranspose) return natural;
+    Layout layout = natural;
+    const std::vector<std::int64_t>& permutation = view.attributes.Ints(AttrName::kDims);
+    layout.order.assign(permutation.begin(), permutation.end());
+    if (seen && *seen != layout) return natural;
+    seen = std::move(layout);
+  }
+  return seen && FitsProduct(group, parts, *seen) ? *seen : natural;
+}
+
 // Storages of the root, the one first that the library writes.
 std::vector<StorageId> Lowering::AddProductStorages(const Group& group, const ProductParts& parts) {
   const ValueId root = parts.root;
-  const ContractionParts& dims = parts.contraction;
-  const ElementIndex& index = group.placement.at(graph_.value(root).producer);
-  const Shape& shape = graph_.type(root).shape;
-  const IndexMap rows = Linearize(dims.space, index, shape.dims());
-  ProductOperand blamed = ProductOperand::kD;
   const bool outputs_fit =
-      rows.IsAffine() &&
-      FlattenProduct(parts.DimsFor(rows, parts.epilogue.matrix.has_value()), &blamed).has_value();
+      FitsProduct(group, parts, Layout::RowMajor(graph_.type(root).shape.rank()));
   std::vector<StorageId> storages;
   const auto add_own = [&] {
-    std::vector<int> order = dims.batch;
-    order.insert(order.end(), dims.m.begin(), dims.m.end());
-    order.push_back(dims.n);
     storages.push_back(
-        builder_.Add(root, KindFor(root, group.prepared), 0, NaturalLayout(index, order)));
+        builder_.Add(root, KindFor(root, group.prepared), 0, OwnLayoutOf(group, parts)));
   };
   // What is bound first is what copies are made of.
   const std::optional<Layout>& wanted = scheduled_.values.wanted[root];

@@ -97,6 +97,8 @@ class Lowering {
   Result<bool> MatchEpilogue(const Group& group, ProductParts& parts);
   Status PlaceFactors(const Group& group, ProductParts& parts);
   static IndexMap DenseIndex(const ContractionParts& parts);
+  bool FitsProduct(const Group& group, const ProductParts& parts, const Layout& layout) const;
+  Layout OwnLayoutOf(const Group& group, const ProductParts& parts) const;
   std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts);
   Status AppendProduct(const Group& group, const ProductParts& parts, const FlatProduct& flat,
                        StorageId written, const IndexMap& d);

@@ -65,9 +65,10 @@ class EpilogueMatcher {
   }
 
   bool Take(const Access& access) {
-    const bool is_bias = std::ranges::all_of(access.index.terms,
-                                             [&](const IndexTerm& term) { return term.dim == n_; });
-    std::optional<Access>& place = is_bias ? found_.bias : found_.matrix;
+    const bool is_row = std::ranges::all_of(access.index.terms,
+                                            [&](const IndexTerm& term) { return term.dim == n_; });
+    // Of a product of one row, a matrix is a row too.
+    std::optional<Access>& place = is_row && !found_.bias ? found_.bias : found_.matrix;
     if (place) return false;
     place = access;
     return true;

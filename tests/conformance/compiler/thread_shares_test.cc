@@ -69,7 +69,7 @@ class ThreadSharesTest : public testing::TestWithParam<Target> {
     const Result<Graph> graph = ParseGraph(TextOf(model));
     EXPECT_TRUE(graph.ok()) << model << ": " << (graph.ok() ? "" : graph.error().message);
     const PipelineResult pipeline = RunPipeline(*graph, target, CompileOptions()).value();
-    const LaunchPlan plan = PlanLaunches(pipeline, target, "test").value().plan;
+    const LaunchPlan plan = PlanLaunches(pipeline, target, "test").plan;
     std::vector<Shares> all;
     for (const PlanStep& step : plan.steps) {
       const auto& launch = std::get<Launch>(step);

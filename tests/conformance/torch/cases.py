@@ -474,6 +474,7 @@ case("attention_gradients_causal", lambda q: attention_gradients(q, q / 2, q + 1
      narrow=False)
 case("attention_gradients_nothing_kept", attention_gradients, Q, K, V,
      torch.tensor([[0.0] * 7, [-INF] * 7, [0.0, -INF] + [1.0] * 5, [0.0] * 7, [2.0] * 7])[None, None], narrow=False)
+case("attention_gradients_grouped", attention_gradients, Q, K[:, :2], V[:, :2], floats(5, 7), narrow=False)
 case("attention_gradients_float_mask", attention_gradients, Q, K, V, floats(2, 1, 5, 7), narrow=False)
 case("attention_grouped", lambda q, k, v: sdpa(q, k, v, enable_gqa=True), Q, K[:, :2], V[:, :2])
 

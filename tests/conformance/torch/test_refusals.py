@@ -70,6 +70,28 @@ def test_is_refused_as_by_eager(name, dtypes):
     assert isinstance(found.value, type(expected.value)) or "TorchRuntimeError" in type(found.value).__name__
 
 
+@torch.library.custom_op("refusals::refuse_nothing", mutates_args=())
+def refuse_nothing(x: torch.Tensor) -> torch.Tensor:
+    if x.numel() == 0:
+        raise ValueError("nothing")
+    return x * 2
+
+
+refuse_nothing.register_fake(torch.empty_like)
+
+
+@pytest.mark.parametrize("function, shape", [
+    (lambda x: F.adaptive_avg_pool3d(x, 2), (2, 0, 4, 4, 4)),
+    (lambda x: refuse_nothing(x + 1) * 3, (0, 3))])
+def test_tensors_without_elements_are_refused_as_by_eager(function, shape):
+    x = torch.empty(shape)
+    with pytest.raises(Exception) as expected:
+        function(x)
+    torch._dynamo.reset()
+    with pytest.raises(type(expected.value)):
+        torch.compile(lambda x: function(x), backend="stoker")(x)
+
+
 @pytest.mark.parametrize("name, dtypes", [
     ("layer_norm", (_BFLOAT16, _FLOAT)), ("layer_norm", (_HALF, _HALF)), ("index_put", (_BOOL, _BOOL)),
     ("cdist", (_DOUBLE, _DOUBLE)), ("sub", (_LONG, _FLOAT)), ("hardswish", (_BFLOAT16,))])

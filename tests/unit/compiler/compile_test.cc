@@ -26,6 +26,11 @@ constexpr char kProduct[] = R"(graph @g(%x: f32[8,16], %y: f32[16,4]) {
   return %1
 })";
 
+constexpr char kConvolution[] = R"(graph @g(%x: f32[1,8,5,5], %w: parameter f32[8,8,3,3]) {
+  %1 = convolution(%x, %w) {strides=[1,1], pad_low=[1,1], pad_high=[1,1], dilation=[1,1], lhs_dilation=[1,1], groups=1} : f32[1,8,5,5]
+  return %1
+})";
+
 constexpr char kHost[] = R"(graph @g(%x: f32[s0,16]) {
   %1 = tanh(%x) : f32[s0,16]
   %2 = extern_call(%1) {target="f"} : f32[s0,16]
@@ -78,8 +83,18 @@ TEST(CompileTest, Compile_HostCallForCuda_IsAStepBetweenLaunches) {
             EncodeArtifact(output.artifact));
 }
 
-TEST(CompileTest, Compile_ProductForCuda_ScheduleIsUnimplemented) {
-  const Error error = ErrorOf(kProduct, "cuda/sm_90a");
+TEST(CompileTest, Compile_ProductForCuda_IsALibraryCall) {
+  const CompileOutput output = OutputOf(kProduct, "cuda/sm_90a");
+  EXPECT_TRUE(output.kernels.empty());
+  const auto artifact = DecodeArtifact(EncodeArtifact(output.artifact));
+  ASSERT_TRUE(artifact.ok()) << artifact.error().message;
+  const auto& call = std::get<LibraryCall>(artifact->plan.steps[0]);
+  EXPECT_EQ(call.label, "matmul 8x4x16");
+  EXPECT_EQ(call.matmul.compute, MatmulCompute::kF32);
+}
+
+TEST(CompileTest, Compile_ConvolutionForCuda_ScheduleIsUnimplemented) {
+  const Error error = ErrorOf(kConvolution, "cuda/sm_90a");
   EXPECT_EQ(error.code, ErrorCode::kUnimplemented);
   EXPECT_THAT(error.message, testing::HasSubstr("There is no CUDA schedule for a "));
 }

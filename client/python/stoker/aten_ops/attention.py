@@ -63,6 +63,23 @@ def attention(g, q, k, v, mask, causal, scale):
     return g.attention(q, k, v, mask, _scale(q, scale), bool(causal))
 
 
+def _of_each_head(g, x, heads):
+    """Keys or values, [batch, groups, keys, features], of each of the heads that share them."""
+    batch, groups, *rest = x.shape
+    if groups == heads:
+        return x
+    shared = g.broadcast(g.reshape(x, (batch, groups, 1, *rest)), (batch, groups, heads // groups, *rest))
+    return g.reshape(shared, (batch, heads, *rest))
+
+
+def _of_each_group(g, gradient, groups):
+    """The other way round: the sum over the heads that share what it is the gradient of."""
+    batch, heads, *rest = gradient.shape
+    if groups == heads:
+        return gradient
+    return g.reduce("add", g.reshape(gradient, (batch, groups, heads // groups, *rest)), [2])
+
+
 def _scores(g, q, k, mask, causal, scale):
     """What softmax takes, [batch, heads, queries, keys]; -inf where nothing is kept."""
     scores = g.dot(q, k, [0, 1], [3], [0, 1], [3])
@@ -81,6 +98,7 @@ def _scores(g, q, k, mask, causal, scale):
 def _log_sum_exp(g, q, k, mask, causal, scale):
     """Of each query's scores; 0 where nothing is kept."""
     dtype = compute_dtype(q.dtype)
+    k = _of_each_head(g, g.broadcast(k, (q.shape[0], *k.shape[1:])), q.shape[1])
     scores = _scores(g, g.convert(q, dtype), g.convert(k, dtype), mask, causal, scale)
     highest = g.reduce("maximum", scores, [3], keepdim=True)
     kept = g.compare("NE", highest, g.constant(-math.inf, dtype))
@@ -109,10 +127,12 @@ def flash_attention_for_cpu_backward(g, out, grad, q, k, v, result, log_sum_exp,
                                      attn_mask=None, scale=None):
     if dropout_p:
         raise Unsupported("dropout")
-    if q.shape[:2] != k.shape[:2] or 0 in q.shape or 0 in k.shape:
-        raise Unsupported("gradients of attention over nothing, or of grouped queries")
+    if q.shape[0] != k.shape[0] or 0 in q.shape or 0 in k.shape:
+        raise Unsupported("gradients of attention over nothing, or over keys that batches share")
     narrow = q.dtype
     dtype = compute_dtype(narrow)
+    groups = k.shape[1]
+    k, v = (_of_each_head(g, x, q.shape[1]) for x in (k, v))
     grad, q, k, v, result = (g.convert(x, dtype) for x in (grad, q, k, v, result))
     scores = _scores(g, q, k, attn_mask, is_causal, scale)
     center = g.reshape(log_sum_exp, (*q.shape[:3], 1))
@@ -125,8 +145,8 @@ def flash_attention_for_cpu_backward(g, out, grad, q, k, v, result, log_sum_exp,
     of_scores = g.with_scalar("multiply", of_scores, _scale(q, scale))
     gradients = (
         g.dot(of_scores, k, [0, 1], [3], [0, 1], [2]),
-        g.dot(of_scores, q, [0, 1], [2], [0, 1], [2]),
-        g.dot(weights, grad, [0, 1], [2], [0, 1], [2]))
+        _of_each_group(g, g.dot(of_scores, q, [0, 1], [2], [0, 1], [2]), groups),
+        _of_each_group(g, g.dot(weights, grad, [0, 1], [2], [0, 1], [2]), groups))
     return tuple(g.convert(x, narrow) for x in gradients)
 
 

@@ -556,6 +556,12 @@ def addcmul(g, out, x, a, b, value=1):
     return _scaled_term("multiply", g, out, x, a, b, value)
 
 
+@rule("prims.fma.default")
+def fma(g, out, a, b, c):
+    a, b, c = (as_value(g, x, out.dtype) for x in (a, b, c))
+    return g.broadcast(g.binary("add", g.binary("multiply", a, b), c), out.shape)
+
+
 @rule("addcdiv")
 def addcdiv(g, out, x, a, b, value=1):
     return _scaled_term("divide", g, out, x, a, b, value)

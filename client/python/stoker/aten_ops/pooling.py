@@ -238,6 +238,8 @@ def _shared(g, x, dim, spans):
 
 def _adaptive_avg_pool(count):
     def emit(g, out, x, output_size):
+        if count == 3 and 0 in x.shape[1:]:
+            raise Unsupported(f"the mean of nothing, {list(x.shape)}")
         if 0 in out.shape:
             return g.constant(0, out.dtype, out.shape)
         wide = g.convert(x, compute_dtype(x.dtype))

@@ -16,11 +16,14 @@ class Unsupported(Exception):
 
 
 def rule(*names):
-    """Registers a rule for overloads named as "add.Tensor"; "neg" stands for "neg.default"."""
+    """Registers a rule for overloads named as "add.Tensor"; "neg" stands for "neg.default", and what begins with
+    "prims." for itself."""
 
     def register(function):
         for name in names:
             full = f"aten.{name}" if "." in name else f"aten.{name}.default"
+            if name.startswith("prims."):
+                full = name
             if full in RULES:
                 raise ValueError(f"Two rules for {full}.")
             RULES[full] = function

@@ -2,6 +2,7 @@
 
 from math import prod
 
+from ..graph.dims import same
 from ..graph.text import Value
 from .padding import apart, bounds
 from .registry import Unsupported, dim_of, rule
@@ -236,6 +237,8 @@ def slice_scatter(g, out, x, source, dim=0, start=None, end=None, step=1):
     count = source.shape[dim]
     if count == 0:
         return x
+    if step == 1 and x in g.updated and not same(source.shape, x.shape):  # Only the part is written.
+        return g.scatter("assign", x, g.constant(start, "i64", (1,)), source, range(x.rank), [], [dim])
     if step == 1:
         return g.concatenate(
             [part for part in (g.slice_dim(x, dim, 0, start), source,

@@ -29,6 +29,7 @@ class SegmentOutput(NamedTuple):
     slot: int
     dtype: Any  # torch.dtype
     layout: Any  # With order None the segment writes row-major, and a copy takes these strides.
+    updates: Any = None  # The place, among the segment's inputs, of the one whose memory it is made in; None: its own.
 
 
 class IndexCheck(NamedTuple):
@@ -54,6 +55,11 @@ class Segment(NamedTuple):
     def limits(self):
         """How many limits it gives."""
         return 2 * len({check.place for check in self.checks})
+
+    @property
+    def updates(self):
+        """How many inputs it changes in place."""
+        return sum(output.updates is not None for output in self.outputs)
 
 
 class IndexOutOfBounds(IndexError, RuntimeError):

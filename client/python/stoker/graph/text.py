@@ -150,6 +150,7 @@ class GraphText:
         # Value -> the tensor it is known to be from shapes alone, or None.
         self.evaluate = lambda value: None
         self.facts = {}  # Value -> what a rule found out about it.
+        self.updated = set()  # Values of inputs that change in place, and what scatters make of them.
         self._checks = []  # (Value made with the indices, their Value, IndexCheck)
         self._made = {}  # Everything about a node but its results -> Node.
 
@@ -420,11 +421,16 @@ class GraphText:
 
     def scatter(self, kind, x, indices, updates, window_dims, inserted, scatter_dims):
         """The last dim of `indices` is the index vector."""
+        if x in self.updated:
+            indices = self.if_in_bounds(indices, lambda: self.constant(-1, indices.dtype, indices.shape))
         attributes = (
             f" {{update_window_dims={ints(window_dims)}, inserted_window_dims={ints(inserted)},"
             f" scatter_dims={ints(scatter_dims)}, index_vector_dim={indices.rank - 1},"
             f' kind="{kind}"}}')
-        return self.node("scatter", (x, indices, updates), attributes, x.dtype, x.shape)
+        result = self.node("scatter", (x, indices, updates), attributes, x.dtype, x.shape)
+        if x in self.updated:
+            self.updated.add(result)
+        return result
 
     def sort(self, operands, dim, descending):
         attributes = f' {{dim={dim}, descending={number(descending, "bool")}}}'
@@ -444,6 +450,16 @@ class GraphText:
             if known is None or known.min() < low or known.max() >= size:
                 self._checks.append((result, indices, low, size, message))
         return result
+
+    def if_in_bounds(self, value, otherwise):
+        """`value`, or otherwise() if an index that was checked so far is out of bounds."""
+        for _, indices, low, size, _ in self._checks:
+            least, largest = self._limit("minimum", indices), self._limit("maximum", indices)
+            is_inside = self.node(
+                "and", (self.compare("GE", least, self.constant(low, "i64")),
+                        self.compare("LT", largest, self.constant(size, "i64"))), "", "bool", ())
+            value = self.select(is_inside, value, otherwise())
+        return value
 
     def limits(self):
         """Of all indices checked so far."""
@@ -498,8 +514,9 @@ class GraphText:
         inputs = [i for i, (value, _) in enumerate(self.inputs) if value in needed_inputs]
         return inputs, nodes
 
-    def text(self, inputs, nodes, outputs):
-        """The text of what `live` found."""
+    def text(self, inputs, nodes, outputs, updates=()):
+        """The text of what `live` found. `updates`: for each of the first outputs the place of the input that it updates,
+        or None."""
         names = {}
 
         def name(value):
@@ -516,6 +533,10 @@ class GraphText:
             results = ", ".join([name(value) for value in node.results])
             types = ", ".join([str(value.type) for value in node.results])
             lines.append(f"  {results} = {node.op}({operands}){node.attributes} : {types}")
-        lines.append(f"  return {', '.join([names[value] for value in outputs])}")
+        results = [names[value] for value in outputs]
+        for place, updated in enumerate(updates):
+            if updated is not None:
+                results[place] += f" updates {names[self.inputs[inputs[updated]][0]]}"
+        lines.append(f"  return {', '.join(results)}")
         lines.append("}\n")
         return "\n".join(lines)

@@ -150,6 +150,7 @@ def _compile_segments(gm, program, options, record, note):
     executables = [_executable(segment, options, record, device) for segment in segments]
     record["ready_s"] = record["mapping_s"] + time.perf_counter() - started
     record["segments"] = len(segments)
+    record["updates"] = sum(segment.updates for segment in segments)
     record["fallback_ops"] = dict(program.fallbacks)
     tally.count("graphs")
     tally.remember_compile(record)

@@ -19,7 +19,7 @@ _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d
 def results_of(node, device):
     """[(which of the tensors that the operator gives, or None where it gives one; its meta value)], those that are
     used; None where the operator cannot run inside a segment on the device: it changes what it is given, or gives what
-    kernels do not take, or nobody knows of what size."""
+    kernels do not take, or nobody knows of what size, or nothing."""
     target = node.target
     if not isinstance(target, OpOverload) or target.namespace in _ASYNCHRONOUS or schema_of(target).is_mutable:
         return None
@@ -31,6 +31,8 @@ def results_of(node, device):
     else:
         return None
     takes = all(_is_plain(result, device) for _, result in results)
+    # A compiler takes what has no elements for a constant: the call would be gone, and what it raises.
+    takes = takes and any(0 not in result.shape for _, result in results)
     gives = all(_may_be_given(source, device) for source in node.all_input_nodes)
     return results if results and takes and gives else None
 

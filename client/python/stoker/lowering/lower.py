@@ -24,6 +24,7 @@ from ..pytorch.operators import look_at_real_tensors
 from . import hosting, targets
 from .draws import drawn_ahead, is_random, may_draw
 from .symbols import Typed
+from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
 
 # Largest tensor that is computed while compiling, to recognize a mask.
@@ -154,6 +155,8 @@ class _Level:
         value = self.text.input(dtype, layout.physical_shape, self.lowering.is_bound(node))
         self.imports.append((node, layout))
         self.values[node] = result = self.text.transpose(value, layout.places)
+        if node in self.lowering.updated:
+            self.text.updated.add(result)
         self.lowering.need(node)
         return result
 
@@ -173,6 +176,7 @@ class _Level:
             if not isinstance(result, Value):
                 raise Unsupported("a form with several results")
             _check(node, result, out)
+            result = self.if_in_bounds(node, result)
         else:
             result = list(result)
             for user in node.users:
@@ -183,6 +187,14 @@ class _Level:
                     result[index] = result[index]()
                 _check(node, result[index], out[index])
         self.values[node] = result
+
+    def if_in_bounds(self, node, result):
+        """What is made of the node, if it updates an input: an index out of bounds raises, and changes nothing that comes
+        after it."""
+        source = self.lowering.updates.get(node)
+        if source is None or result in self.text.updated:
+            return result
+        return self.text.if_in_bounds(result, lambda: self.argument(source))
 
     def host(self, node, results):
         """The node as a call of PyTorch. `results`: of hosting.results_of."""
@@ -230,10 +242,14 @@ class _Level:
         layout = layout_of(node.meta["val"])
         return self.text.transpose(value, layout.order) if layout.order else value
 
-    def steps(self, slot_of):
+    def steps(self, slot_of, updates):
+        """`updates`: {fx node that may be made in the memory of an input: the input}."""
+        updates = {node: source for node, source in updates.items() if node in self.exports}
+        for source in updates.values():
+            self.argument(source)  # An input even of a segment that does not read it.
         inputs, nodes, returned, exported = self.live()
         inputs, nodes, returned, checks = self.checked(inputs, nodes, returned)
-        outputs, copies = [], []
+        copies, outputs = [], []
         # Value -> (slot, order of its dims) of a tensor whose elements lie like the value's.
         lies = {
             value: (slot_of(node), layout.order)
@@ -247,11 +263,17 @@ class _Level:
             else:
                 lies[physical] = slot_of(node), order
                 outputs.append(SegmentOutput(slot_of(node), node.meta["val"].dtype, layout))
+        copied = {copy.source for copy in copies}
+        updated = {slot_of(node): slot_of(source) for node, source in updates.items() if slot_of(source) not in copied}
+        slots = [slot_of(node) for node, _ in self.imports]
+        inputs = sorted({*inputs, *(slots.index(updated[output.slot]) for output in outputs if output.slot in updated)})
+        places = {slots[position]: place for place, position in enumerate(inputs)}
+        outputs = [output._replace(updates=places.get(updated.get(output.slot))) for output in outputs]
         segment_inputs = [
             SegmentInput(slot_of(node), layout, self.lowering.is_parameter(node))
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
-            text = self.text.text(inputs, nodes, returned)
+            text = self.text.text(inputs, nodes, returned, [output.updates for output in outputs])
             yield Segment(text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs))
         yield from copies
 
@@ -291,6 +313,8 @@ class _Lowering:
         self.constants = {}
         self.eager = {}  # level -> fx nodes.
         self.fallbacks = {}
+        self.updates = updates_in(gm)
+        self.updated = set(self.updates.values())
         self.closed = set()  # fx nodes that shapes alone decide.
         self.known = {}
         # The first level in which the next draw may be: inside a segment, or beside.
@@ -386,7 +410,7 @@ class _Lowering:
         source, index = node.args
         level = self.level_of[node] = self.level_of[source]
         values = self.levels[level].values
-        values[node] = values[source][index]
+        values[node] = self.levels[level].if_in_bounds(node, values[source][index])
         if source in self.closed:
             self.closed.add(node)
         if source in self.hosted and may_draw(source):
@@ -490,7 +514,7 @@ class _Lowering:
         for place in range(max([len(self.levels), *(level + 1 for level in self.eager)])):
             steps.extend(map(self._eager_call, self.eager.get(place, ())))
             if place < len(self.levels):
-                steps.extend(self.levels[place].steps(self.slot_of))
+                steps.extend(self.levels[place].steps(self.slot_of, self._updates_at(place)))
         steps.extend(
             self._eager_call(node) for node in self.views if node not in self.outside)
         outputs = [
@@ -498,6 +522,16 @@ class _Lowering:
             for value in self.outputs]
         return Program(
             len(self.slots), self.constants, steps, outputs, self.fallbacks, device=self.device.type)
+
+    def _updates_at(self, place):
+        """What segment `place` may make in the memory of inputs: nothing that fails comes after it, nor anything that reads
+        what these held."""
+        if place + 1 < len(self.levels) or any(level > place for level in self.eager):
+            return {}
+        viewed = {source for view in self.views for source in view.all_input_nodes}
+        return {
+            node: source for node, source in self.updates.items()
+            if not viewed & {node, source} and not self.is_parameter(source)}
 
     def _eager_call(self, node):
         arguments, keywords = torch.fx.node.map_arg(

@@ -70,6 +70,33 @@ def static_inputs():
     return tuple(index for index in found.static_input_indices if index not in changed)
 
 
+# In the meta of a graph's input: the place of the output that the caller copies into it.
+UPDATED_BY = "stoker_updated_by"
+
+
+def note_updates(gm, is_training):
+    """Marks the inputs that AOTAutograd's runtime updates by a copy after the functional graph `gm`, just traced. A copy of
+    memory into itself does nothing but what a change in place does to a tensor, so the graph may write there itself.
+    Where autograd sees the change it may not."""
+    found = metadata() if facts.has(WEIGHTS, _WEIGHTS_OTHERWISE) else None
+    if found is None or found.tokens or len(found.input_info) != len(gm.graph.find_nodes(op="placeholder")):
+        return
+    updates = []
+    for place, index in enumerate(found.mutated_inp_runtime_indices):
+        info = found.input_info[index]
+        is_plain = info.mutates_data and not info.mutates_metadata and not info.mutates_storage_metadata
+        if is_plain and not (is_training and info.requires_grad):
+            updates.append((place, index))
+    mark_updates(gm, updates)
+
+
+def mark_updates(gm, updates):
+    """`updates`: (place of an output, place of the input that it is copied into)s."""
+    inputs = gm.graph.find_nodes(op="placeholder")
+    for place, index in updates:
+        inputs[index].meta[UPDATED_BY] = place
+
+
 def inputs_to_tell_apart(count):
     """(places that the graph just compiled changes, places of what may lie in their memory) among the `count` inputs
     that it is called with; None where it changes nothing. What a module holds lies where it does in every call."""

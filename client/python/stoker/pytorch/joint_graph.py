@@ -13,7 +13,17 @@ def part(joint_module, joint_inputs, **options):
     from torch._functorch.partitioners import default_partition
 
     merge_views(joint_module.graph)
+    drop_running_statistics(joint_module.graph)
     return default_partition(joint_module, joint_inputs, **options)
+
+
+def drop_running_statistics(graph):
+    """The gradient of a batch norm in training reads the statistics of the batch. Running ones, which the forward changes,
+    would be kept for it all the same."""
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.native_batch_norm_backward.default):
+        *before, _, _, mean, inverse, is_training, epsilon, mask = node.args
+        if is_training:
+            node.args = (*before, None, None, mean, inverse, is_training, epsilon, mask)
 
 
 def merge_views(graph):

@@ -120,15 +120,18 @@ class SizedExecutable:
         self._pointers = ctypes.c_void_p * len(inputs)
         self._no_pointers = bytes(ctypes.sizeof(self._pointers))
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
+        # In whose memory an output is made: its place among the activations. None: in memory of its own.
+        place_of = {place: number for number, (place, _, _) in enumerate(self._activations)}
         self._outputs = [
-            (output.dtype, output.layout, *buffer_of(output.layout))
+            (output.dtype, output.layout, *buffer_of(output.layout), place_of.get(output.updates))
             for output in segment.outputs]
         self._checks = segment.checks
         self._limits = ctypes.c_int64 * segment.limits
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
 
     def __call__(self, slots):
-        """The output tensors, given the tensor of each slot. IndexOutOfBounds when an index is, and then what was
+        """The output tensors, given the tensor of each slot. One that updates an input is that input, or, where this lies
+        otherwise than the segment reads it, a copy that was updated. IndexOutOfBounds when an index is, and then what was
         computed from it is nobody's."""
         executable = self._executable
         executable.use_threads()  # A binding computes too.
@@ -140,7 +143,7 @@ class SizedExecutable:
             kept.append(tensor)
         buffers = [
             torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
-            for dtype, _, shape, strides in self._outputs]
+            if updated is None else kept[updated] for dtype, _, shape, strides, updated in self._outputs]
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
         if self._checks:
             limits = self._limits()
@@ -157,7 +160,19 @@ class SizedExecutable:
                 check_indices(self._checks, limits)  # An operator failed on what was read out of bounds.
             raise
         if self._checks:
-            check_indices(self._checks, limits)
+            try:
+                check_indices(self._checks, limits)
+            except Exception:
+                self._note_changes(buffers)
+                raise
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
-            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+            for buffer, (_, layout, _, _, _) in zip(buffers, self._outputs)]
+
+    def _note_changes(self, buffers):
+        """Nobody copies into the inputs that were updated, when a call raises."""
+        changed = [
+            buffer for buffer, (*_, updated) in zip(buffers, self._outputs)
+            if updated is not None and not buffer.is_inference()]
+        if changed:
+            torch.autograd.graph.increment_version(changed)

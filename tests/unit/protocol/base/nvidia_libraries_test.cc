@@ -41,7 +41,7 @@ TEST_F(NvidiaLibrariesTest, Libraries_WheelsAndToolkits_LoaderFirstThenFilesThat
   Touch("venv/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9");
   const std::string toolkit = Touch("cuda/lib64/libnvJitLink.so.13");
   const NvidiaFolders folders{{(folder_ / "cuda").string(), (folder_ / "absent").string()},
-                                 {(folder_ / "venv").string(), (folder_ / "absent").string()}};
+                              {(folder_ / "venv").string(), (folder_ / "absent").string()}};
   const char* const names[] = {"libnvJitLink.so.13", "libnvJitLink.so.12"};
   EXPECT_THAT(
       NvidiaLibraryPaths(folders, names),

@@ -31,7 +31,8 @@ def load_program(words, device, replays):
         record["prepared_from"] = prepared_from
 
     executables = []
-    for segment in (step for step in program.steps if isinstance(step, Segment)):
+    segments = [step for step in program.steps if isinstance(step, Segment)]
+    for segment in segments:
         handle = client().load(segment.text, state.numerics(), devices.name_of(device))
         executable = executable_on(device, handle, segment, on_bind)
         executables.append(executable)
@@ -40,7 +41,8 @@ def load_program(words, device, replays):
             record[name] = record.get(name, 0) + (description.get(name) or 0)
         record["sources"].append(description.get("source"))
         record["request_keys"].append(description.get("request_key"))
-    record["segments"] = len(executables)
+    record["segments"] = len(segments)
+    record["updates"] = sum(segment.updates for segment in segments)
     record["ready_s"] = time.perf_counter() - started
     tally.count("graphs")
     tally.remember_compile(record)

@@ -14,6 +14,7 @@ from ...base.log import logger
 from ...graph.program import SymbolSource
 from ...libstoker.client import client
 from ...libstoker.library import StokerError
+from ...pytorch import aot
 from ...runtime import sizes
 from ..store import store
 from ..store.key import key_of_fields, makers
@@ -109,6 +110,8 @@ def _compile_version(words, inputs, arguments, device, replays):
     from ...lowering import compiling  # With the rules of all operators: only for sizes that are new.
 
     module = module_of(decode_eager(words["eager"], device), int(words["runtime"]["inputs"]))
+    mutated = words["runtime"]["mutated"]
+    aot.mark_updates(module, [(place, int(index)) for place, (index, copied) in enumerate(mutated) if copied])
     return compiling.compile_for_sizes(
         module, arguments, tuple(words["parameters"]), compiling.Options(*words["options"], replays=replays),
         lambda program, made: store_version(words, inputs, program, made))

@@ -106,7 +106,7 @@ def _encode_step(step, keys):
                 [source.slot, _encode_layout(source.layout), source.parameter]
                 for source in step.inputs],
             "outputs": [
-                [output.slot, str(output.dtype), _encode_layout(output.layout)]
+                [output.slot, str(output.dtype), _encode_layout(output.layout), output.updates]
                 for output in step.outputs],
             "checks": [
                 [check.place, to_words(check.low), to_words(check.size), check.message] for check in step.checks],
@@ -149,8 +149,8 @@ def _decode_segment(body):
     return Segment(  # Its text is what the request key stands for.
         body["key"], [SegmentInput(slot, _decode_layout(layout), parameter)
              for slot, layout, parameter in body["inputs"]],
-        [SegmentOutput(slot, decode({"torch": dtype}), _decode_layout(layout))
-         for slot, dtype, layout in body["outputs"]],
+        [SegmentOutput(slot, decode({"torch": dtype}), _decode_layout(layout), updates)
+         for slot, dtype, layout, updates in body["outputs"]],
         tuple(
             IndexCheck(place, from_words(low), from_words(size), message)
             for place, low, size, message in body["checks"]),
