@@ -17,6 +17,8 @@ std::vector<std::string> CompilableTargetKinds() {
   return kinds;
 }
 
+void LoadToolchain() { (void)CompilableTargetKinds(); }
+
 std::string KernelToolchain(const Target& target) {
   return CompilerEpoch() + AssemblerVersion(target);
 }

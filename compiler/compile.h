@@ -21,6 +21,8 @@ namespace stoker {
 struct CompileHooks {
   // For each kernel key: the stored blob, if there is one. May be empty.
   std::function<std::vector<std::optional<KernelRef>>(std::span<const Digest>)> find_kernels;
+  // Stages, and among them warnings, which begin with "warning: ": of kernels whose registers
+  // spill.
   std::function<void(std::string_view stage, int done, int total, std::string_view detail)>
       progress;
   int threads = 1;
@@ -49,6 +51,10 @@ struct Listing {
 };
 Result<std::vector<Listing>> Inspect(const CompileRequest& request,
                                      std::span<const std::string> sections);
+
+// Loads the libraries that compiles find at run time, where they are there: a process that gives up
+// its files calls it before.
+void LoadToolchain();
 
 // What this process has all it takes to compile for: "cpu", and "cuda" where there is nvJitLink.
 std::vector<std::string> CompilableTargetKinds();

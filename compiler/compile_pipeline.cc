@@ -66,7 +66,12 @@ class KernelCompiler {
       compiled_[i] = {kernel.key, std::move(code->elf)};
       if (!hooks_.progress) continue;
       const std::lock_guard lock(progress_mutex_);
-      hooks_.progress("kernels", ++done_, static_cast<int>(order_.size()), step.label);
+      const auto all = static_cast<int>(order_.size());
+      hooks_.progress("kernels", ++done_, all, step.label);
+      if (code->thread && code->thread->local_bytes > 0) {
+        hooks_.progress("warning: registers spill", done_, all,
+                        step.label + ": " + ToString(*code->thread));
+      }
     }
   }
 

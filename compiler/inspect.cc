@@ -46,6 +46,7 @@ Result<std::vector<Listing>> Inspect(const CompileRequest& request,
           continue;
         }
         STOKER_TRY(const KernelListing listing, ListKernel(kernel, request.target));
+        if (section == "asm" && listing.thread) text += "# " + ToString(*listing.thread) + "\n";
         text += section == "llvm" ? listing.llvm_ir : listing.assembly;
       }
     } else {

@@ -65,6 +65,9 @@ ServiceConfig ServiceConfigOf(const Config& config) {
   service.worker.max_workers = static_cast<int>(config.workers);
   service.worker.time_limit = std::chrono::seconds(config.compile_timeout_s);
   service.worker.program.memory_limit_mib = static_cast<std::uint64_t>(config.compile_memory_mib);
+  if (!config.nvjitlink.empty()) {
+    service.worker.program.settings["STOKER_NVJITLINK"] = config.nvjitlink;
+  }
   service.log.info = [](std::string_view message, const LogFields& fields) {
     LogInfo("{}", LogPayload(message, fields));
   };

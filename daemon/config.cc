@@ -215,6 +215,10 @@ const std::vector<Option>& Options() {
              {1, 86400}),
       Number("compile-memory-mib", "private memory of one compile", &Config::compile_memory_mib,
              {512, 1 << 20}),
+      Text("nvjitlink",
+           "NVIDIA's library nvJitLink, which CUDA targets need; without it Python environments "
+           "and the CUDA toolkit are looked through",
+           &Config::nvjitlink),
       Number("idle-timeout-s", "stop after so long without a request; 0: never",
              &Config::idle_timeout_s, {0, 31536000}),
       Number("drain-timeout-s", "how long a stop waits for running compiles",

@@ -26,6 +26,7 @@ struct Config {
   std::int64_t queue_limit = 256;
   std::int64_t compile_timeout_s = 600;
   std::int64_t compile_memory_mib = 16384;
+  std::string nvjitlink;            // The library, for CUDA targets; empty: looked for.
   std::int64_t idle_timeout_s = 0;  // 0: never stops by itself.
   std::int64_t drain_timeout_s = 30;
   std::int64_t max_connections = 16384;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/compile.h"
 #include "daemon/admin/version.h"
 #include "daemon/app.h"
 #include "daemon/config.h"
@@ -83,6 +84,7 @@ int Run(int argc, char** argv) {
       std::printf("%s", command->config.ToString().c_str());
       return 0;
     case stoker::Mode::kWorker:
+      stoker::LoadToolchain();  // There are no files inside.
       return stoker::RunWorker(stoker::EnterSandbox());
     case stoker::Mode::kRotateKey:
     case stoker::Mode::kServe:

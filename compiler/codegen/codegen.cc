@@ -4,6 +4,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "compiler/codegen/nvptx/cubin_resources.h"
 #include "compiler/codegen/nvptx/nv_jit_link.h"
 #include "compiler/codegen/nvptx/nvptx_kernel.h"
 #include "compiler/codegen/x86/elf_image.h"
@@ -32,15 +33,22 @@ Result<std::unique_ptr<codegen::Backend>> Build(const ScheduledKernel& kernel, c
                                  laps);
 }
 
-Result<std::string> Assemble(codegen::Backend& backend, const Target& target, Laps& laps) {
+Result<KernelCode> CodeOfPtx(const std::string& ptx, const Target& target) {
+  STOKER_TRY(std::string cubin, codegen::AssemblePtx(ptx, target.arch()));
+  const CubinResources resources = ResourcesOf(cubin);
+  return KernelCode{std::move(cubin), ThreadResources{resources.registers, resources.stack_bytes}};
+}
+
+Result<KernelCode> Assemble(codegen::Backend& backend, const Target& target, Laps& laps) {
   if (target.kind() == TargetKind::kCuda) {
     STOKER_TRY(const std::string ptx, backend.EmitAssembly());
     laps.End("assemble");
-    return codegen::AssemblePtx(ptx, target.arch());
+    return CodeOfPtx(ptx, target);
   }
   STOKER_TRY(const std::string object, backend.EmitObject());
   laps.End("assemble");
-  return codegen::LinkSharedObject(object, kKernelSymbol);
+  STOKER_TRY(std::string elf, codegen::LinkSharedObject(object, kKernelSymbol));
+  return KernelCode{std::move(elf), std::nullopt};
 }
 
 }  // namespace
@@ -58,9 +66,9 @@ Result<KernelCode> KernelGenerator::Generate(const ScheduledKernel& kernel, Laps
   Laps untimed(kNobody);
   Laps& timed = laps == nullptr ? untimed : *laps;
   STOKER_TRY(auto backend, Build(kernel, target_, shared_->cpu, timed));
-  STOKER_TRY(std::string elf, Assemble(*backend, target_, timed));
+  STOKER_TRY(KernelCode code, Assemble(*backend, target_, timed));
   timed.End("link");
-  return KernelCode{std::move(elf)};
+  return code;
 }
 
 Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target) {
@@ -75,7 +83,15 @@ Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& ta
   llvm::raw_string_ostream stream(listing.llvm_ir);
   backend->module().print(stream, nullptr);
   STOKER_TRY(listing.assembly, backend->EmitAssembly());
+  if (target.kind() != TargetKind::kCuda) return listing;
+  const Result<KernelCode> code = CodeOfPtx(listing.assembly, target);
+  if (code.ok()) listing.thread = code->thread;
   return listing;
+}
+
+std::string ToString(const ThreadResources& thread) {
+  return std::to_string(thread.registers) + " registers and " + std::to_string(thread.local_bytes) +
+         " bytes of local memory a thread";
 }
 
 std::string CodegenVersion() { return "llvm-" LLVM_VERSION_STRING; }

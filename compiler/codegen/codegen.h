@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "compiler/kernel/scheduled_kernel.h"
@@ -11,15 +12,24 @@
 
 namespace stoker {
 
+// What a thread of a CUDA kernel takes. Local memory is memory: where there is some, registers did
+// not suffice, and the schedule is wrong.
+struct ThreadResources {
+  int registers = 0;
+  int local_bytes = 0;
+};
+
 struct KernelCode {
   // CPU: shared object exporting kKernelSymbol, without undefined symbols. CUDA: cubin with the
   // entry kCudaKernelSymbol.
   std::string elf;
+  std::optional<ThreadResources> thread;  // CUDA.
 };
 
 struct KernelListing {
-  std::string llvm_ir;   // After optimization.
-  std::string assembly;  // CUDA: PTX.
+  std::string llvm_ir;                    // After optimization.
+  std::string assembly;                   // CUDA: PTX.
+  std::optional<ThreadResources> thread;  // CUDA, where this machine has an assembler.
 };
 
 // Makes kernels of one target, one after another: what they share of LLVM is made once. Not
@@ -30,7 +40,7 @@ class KernelGenerator {
   ~KernelGenerator();
 
   // Deterministic: equal input, equal bytes, whatever was generated before. `laps`, if there are
-  // any, get its steps. Unavailable for CUDA where there is no nvJitLink.
+  // any, get its steps. FailedPrecondition for CUDA where there is no nvJitLink.
   Result<KernelCode> Generate(const ScheduledKernel& kernel, Laps* laps = nullptr);
 
  private:
@@ -42,6 +52,9 @@ class KernelGenerator {
 // By a generator of its own. Thread-safe.
 Result<KernelCode> GenerateKernel(const ScheduledKernel& kernel, const Target& target);
 Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& target);
+
+// "40 registers and 16 bytes of local memory a thread".
+std::string ToString(const ThreadResources& thread);
 
 // "llvm-22.1.8"
 std::string CodegenVersion();

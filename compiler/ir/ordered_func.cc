@@ -25,6 +25,15 @@ Status VerifyDirect(const Access& access, std::uint32_t operand, std::size_t num
 
 }  // namespace
 
+std::uint32_t NumOperands(const ScanFunc&) { return 2; }
+
+std::uint32_t NumOperands(const SortFunc& func) {
+  return static_cast<std::uint32_t>(1 + func.values.size() + func.outputs.size() +
+                                    (SortWorkElements(func) ? 1 : 0));
+}
+
+std::uint32_t NumOperands(const ScatterFunc&) { return 3; }
+
 std::string ToString(const ScanFunc& func) {
   std::string text = "scan outer " + ListText(func.outer) + " extent " + func.extent.ToString() +
                      " " + std::string(stoker::Name(func.kind)) + " " +

@@ -61,6 +61,11 @@ inline constexpr std::int64_t kMaxInsertedResults = 64;
 // Nothing when scratch is enough.
 std::optional<SymDim> SortWorkElements(const SortFunc& func);
 
+// Buffers of the launch.
+std::uint32_t NumOperands(const ScanFunc& func);
+std::uint32_t NumOperands(const SortFunc& func);
+std::uint32_t NumOperands(const ScatterFunc& func);
+
 std::string ToString(const ScanFunc& func);
 std::string ToString(const SortFunc& func);
 std::string ToString(const ScatterFunc& func);

@@ -18,10 +18,11 @@ FailureClass ClassOf(const Error& error) {
       // A limit of the request's own fields, or the memory of the worker.
       return wire::ErrorReplyOf(error).field.empty() ? FailureClass::kMemory
                                                      : FailureClass::kDiagnostic;
+    case ErrorCode::kFailedPrecondition:
+      return FailureClass::kHost;
     case ErrorCode::kNotFound:
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded:
-    case ErrorCode::kFailedPrecondition:
     case ErrorCode::kInternal:
       return FailureClass::kInternal;
   }
@@ -42,6 +43,8 @@ std::string_view Name(FailureClass failure_class) {
       return "crash";
     case FailureClass::kIo:
       return "io";
+    case FailureClass::kHost:
+      return "host";
     case FailureClass::kInternal:
       return "internal";
   }
@@ -55,6 +58,7 @@ CompileFailure FailureOfWorker(Error error) {
   const FailureClass failure_class = ClassOf(error);
   // A worker has no other codes to say, and clients act on them.
   if (failure_class == FailureClass::kInternal) error.code = ErrorCode::kInternal;
+  if (failure_class == FailureClass::kHost) error.code = ErrorCode::kUnimplemented;
   return {failure_class, std::move(error)};
 }
 

@@ -14,11 +14,12 @@ enum class FailureClass {
   kTimeout,     // The limit of time.
   kCrash,       // The worker was ended by a signal, or ended by itself.
   kIo,          // No worker could be started.
+  kHost,        // This host lacks what the target's compiles need, as nvJitLink.
   kInternal,    // Our bug: an exception, or a worker that says what none of ours says.
 };
-inline constexpr std::size_t kFailureClassCount = 6;
+inline constexpr std::size_t kFailureClassCount = 7;
 
-// For counters: "diagnostic", "memory", "timeout", "crash", "io", "internal".
+// For counters: "diagnostic", "memory", "timeout", "crash", "io", "host", "internal".
 std::string_view Name(FailureClass failure_class);
 
 struct CompileFailure {

@@ -83,10 +83,6 @@ Status CheckCall(const wire::CompileCall& call) {
     return FailedPrecondition("Field 'compile.compiler_epoch' is '" + call.compiler_epoch +
                               "'; this daemon compiles with '" + CompilerEpoch() + "'.");
   }
-  if (call.target.kind() != TargetKind::kCpu) {
-    return Unimplemented("Field 'compile.target' is '" + call.target.ToString() +
-                         "'; this daemon compiles for CPUs.");
-  }
   return Ok();
 }
 

@@ -16,15 +16,16 @@ enum class WorkerEnd {
   kCrash,      // It ended by itself or by a signal.
   kTimeout,    // It was ended at the limit of time.
   kMemory,     // It met the limit of memory.
+  kHost,       // It did not find on this host what a target needs.
   kUntrusted,  // It failed in another way, or what it said is not what a worker says.
   kWornOut,    // It has served its share.
   kDisplaced,  // Workers of other namespaces took its place.
 };
-inline constexpr std::size_t kWorkerEndCount = 6;
+inline constexpr std::size_t kWorkerEndCount = 7;
 
 constexpr std::string_view Name(WorkerEnd end) {
   constexpr std::array<std::string_view, kWorkerEndCount> kNames = {
-      "crash", "timeout", "memory", "untrusted", "worn_out", "displaced"};
+      "crash", "timeout", "memory", "host", "untrusted", "worn_out", "displaced"};
   return kNames[static_cast<std::size_t>(end)];
 }
 

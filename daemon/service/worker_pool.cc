@@ -53,6 +53,8 @@ std::optional<WorkerEnd> EndAfter(FailureClass failure_class) {
       return WorkerEnd::kTimeout;
     case FailureClass::kCrash:
       return WorkerEnd::kCrash;
+    case FailureClass::kHost:  // The next one may find what has been installed.
+      return WorkerEnd::kHost;
     case FailureClass::kIo:
     case FailureClass::kInternal:
       return WorkerEnd::kUntrusted;

@@ -40,12 +40,13 @@ constexpr bool kLimitsMemory = false;
 constexpr bool kLimitsMemory = true;
 #endif
 
-// NAME=VALUE of those that are set.
+// NAME=VALUE of those that are set, and the settings.
 std::vector<std::string> EnvironmentOf(const WorkerProgram& program) {
   std::vector<std::string> environment;
   for (const std::string& name : program.variables) {
     if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
   }
+  for (const auto& [name, value] : program.settings) environment.push_back(name + "=" + value);
   return environment;
 }
 

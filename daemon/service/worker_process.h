@@ -7,6 +7,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,9 +24,12 @@ struct WorkerProgram {
   std::string path = "/proc/self/exe";
   std::vector<std::string> arguments = {"--worker"};
   // Of the daemon's environment; others are none of a worker's business, and may be secrets.
-  std::vector<std::string> variables = {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS",
-                                        "UBSAN_OPTIONS"};
-  std::uint64_t memory_limit_mib = 16384;  // Of private writable memory.
+  std::vector<std::string> variables = {
+      "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
+      // Where nvJitLink is sought.
+      "LD_LIBRARY_PATH", "CUDA_HOME", "VIRTUAL_ENV", "STOKER_VENV"};
+  std::map<std::string, std::string> settings;  // More variables of a worker.
+  std::uint64_t memory_limit_mib = 16384;       // Of private writable memory.
 };
 
 class WorkerProcess {

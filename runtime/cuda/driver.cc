@@ -5,7 +5,7 @@
 namespace stoker::cuda {
 namespace {
 
-std::string VersionText(int version) {
+std::string TextOf(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
@@ -36,8 +36,8 @@ Result<std::shared_ptr<const Driver>> Driver::Load(const std::string& library) {
   const DriverApi& api = driver->api_;
   if (api.driver_version != nullptr && api.driver_version(&driver->version_) == kCuSuccess &&
       (missing != nullptr || driver->version_ < kOldestVersion)) {
-    return FailedPrecondition("The CUDA driver is of CUDA " + VersionText(driver->version_) +
-                              "; kernels need one of CUDA " + VersionText(kOldestVersion) +
+    return FailedPrecondition("The CUDA driver is of CUDA " + TextOf(driver->version_) +
+                              "; kernels need one of CUDA " + TextOf(kOldestVersion) +
                               " or newer.");
   }
   if (missing != nullptr) {
@@ -52,6 +52,8 @@ Result<std::shared_ptr<const Driver>> Driver::Load(const std::string& library) {
   if (driver->devices_ == 0) return Unavailable("The CUDA driver finds no GPU.");
   return std::shared_ptr<const Driver>(std::move(driver));
 }
+
+std::string Driver::VersionText() const { return TextOf(version_); }
 
 Error Driver::Failure(int result, std::string_view what) const {
   const char* name = nullptr;

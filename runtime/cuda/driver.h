@@ -23,6 +23,7 @@ class Driver {
 
   const DriverApi& api() const { return api_; }
   int version() const { return version_; }
+  std::string VersionText() const;  // Of CUDA: "13.0".
   int devices() const { return devices_; }
 
   // Ok for success; otherwise an error of "`what`: NAME (text).": ResourceExhausted where memory

@@ -27,6 +27,9 @@ using CuPointer = std::uint64_t;
 inline constexpr int kCuSuccess = 0;
 inline constexpr int kCuOutOfMemory = 2;
 inline constexpr int kCuNoDevice = 100;
+inline constexpr int kCuInvalidImage = 200;
+inline constexpr int kCuNoBinary = 209;  // For this GPU.
+inline constexpr int kCuUnsupportedImage = 222;
 
 // CUfunction_attribute, CUdevice_attribute.
 inline constexpr int kCuFunctionMaxThreads = 0;

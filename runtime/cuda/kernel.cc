@@ -26,8 +26,15 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
   };
   // As long as its ELF header says: the driver is told no size.
   const std::string image(bytes);
-  STOKER_RETURN_IF_ERROR(
-      check(on.api().load_module(&kernel->module_, image.data()), "cuModuleLoadData"));
+  const int loaded = on.api().load_module(&kernel->module_, image.data());
+  if (loaded == kCuInvalidImage || loaded == kCuNoBinary || loaded == kCuUnsupportedImage) {
+    // Its bytes are those that were compiled: another driver reads them.
+    return FailedPrecondition(
+        name + " cannot be loaded: " + on.Check(loaded, "cuModuleLoadData").error().message +
+        " The driver is of CUDA " + on.driver().VersionText() +
+        "; the cubin may be of a newer one.");
+  }
+  STOKER_RETURN_IF_ERROR(check(loaded, "cuModuleLoadData"));
   STOKER_RETURN_IF_ERROR(
       check(on.api().function(&kernel->function_, kernel->module_, kCudaKernelSymbol),
             "cuModuleGetFunction"));

@@ -1,5 +1,6 @@
 #include "tests/device/checks.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -277,6 +278,12 @@ void AddChains(int scale, std::vector<Check>& checks) {
 
 }  // namespace
 
+int CheckCounts::without_kernel() const {
+  int sum = 0;
+  for (const auto& [what, count] : refused) sum += count;
+  return sum;
+}
+
 CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scale, int threads,
                       std::chrono::seconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
@@ -305,7 +312,8 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scal
                      : Result<std::string>("queue: " + queue.error().message);
       const std::lock_guard lock(mutex);
       if (!outcome.ok()) {
-        ++counts.without_schedule;
+        const std::string& why = outcome.error().message;  // Behind the step's own label.
+        ++counts.refused[why.substr(std::min(why.find("There is"), why.size()))];
       } else if (outcome->empty()) {
         ++counts.passed;
       } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@ namespace stoker::device_test {
 struct CheckCounts {
   int passed = 0;
   int failed = 0;
-  int without_schedule = 0;  // No GPU kernel for something in them yet.
-  int not_run = 0;           // The time was up.
+  int not_run = 0;                     // The time was up.
+  std::map<std::string, int> refused;  // How many have something that has no GPU kernel, by what.
+
+  int without_kernel() const;
   std::vector<std::string> failures;
 };
 

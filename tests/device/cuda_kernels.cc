@@ -55,7 +55,7 @@ int Main() {
   std::fflush(stdout);
   const int untimed = PrintTimings(**device, Assemble, 1);
   std::printf("%d passed, %d failed, %d without a kernel yet, %d not run, %d not timed\n",
-              counts.passed, counts.failed, counts.without_schedule, counts.not_run, untimed);
+              counts.passed, counts.failed, counts.without_kernel(), counts.not_run, untimed);
   return counts.failed + counts.not_run + untimed == 0 ? 0 : 1;
 }
 

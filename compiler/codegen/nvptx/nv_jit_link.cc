@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "protocol/base/nvidia_libraries.h"
 
@@ -50,18 +53,26 @@ bool FindAll(void* library, NvJitLink& api) {
          Find(library, "nvJitLinkVersion", api.version);
 }
 
+// The one that is named, and no other then.
+std::vector<std::string> Libraries() {
+  const char* const named = std::getenv("STOKER_NVJITLINK");
+  if (named != nullptr && *named != '\0') return {named};
+  return NvidiaLibraryPaths(NvidiaFolders::OfProcess(), kNames);
+}
+
 Result<NvJitLink> Load() {
   std::string problems;
-  for (const std::string& path : NvidiaLibraryPaths(NvidiaFolders::OfProcess(), kNames)) {
+  for (const std::string& path : Libraries()) {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // As long as the process.
     NvJitLink api;
     if (library != nullptr && FindAll(library, api)) return api;
     const char* const problem = dlerror();
     problems += "\n  " + std::string(problem == nullptr ? path.c_str() : problem);
   }
-  return Unavailable(
-      "Kernels for CUDA need nvJitLink, which is not found. It comes with the CUDA toolkit "
-      "(CUDA_HOME) and with PyTorch's packages (VIRTUAL_ENV). Tried:" +
+  return FailedPrecondition(
+      "Kernels for CUDA need nvJitLink 12.3 or newer, which the host that compiles does not have. "
+      "It comes with the CUDA toolkit (CUDA_HOME) and with the packages of PyTorch (VIRTUAL_ENV); "
+      "STOKER_NVJITLINK names the library itself. Tried:" +
       problems);
 }
 

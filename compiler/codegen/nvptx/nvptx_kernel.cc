@@ -3,23 +3,52 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "compiler/codegen/nvptx/emit_cuda_loop.h"
+#include "compiler/codegen/nvptx/emit_cuda_ordered.h"
 #include "compiler/codegen/nvptx/nvptx_target.h"
 
 namespace stoker::codegen {
+
+namespace {
+
+void Emit(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+          llvm::Module& module) {
+  if (std::holds_alternative<PointSchedule>(schedule.how)) {
+    EmitCudaPoints(func, schedule, machine, module);
+  } else if (std::holds_alternative<RowSchedule>(schedule.how)) {
+    EmitCudaRows(func, schedule, machine, module);
+  } else {
+    EmitCudaColumns(func, schedule, machine, module);
+  }
+}
+
+void Emit(const ScanFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+          llvm::Module& module) {
+  EmitCudaScan(func, schedule, machine, module);
+}
+
+void Emit(const SortFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+          llvm::Module& module) {
+  EmitCudaSort(func, schedule, machine, module);
+}
+
+void Emit(const ScatterFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+          llvm::Module& module) {
+  EmitCudaScatter(func, schedule, machine, module);
+}
+
+template <typename Func>
+void Emit(const Func&, const CudaSchedule&, const GpuMachine&, llvm::Module&) {
+  STOKER_CHECK(false);  // It has no CudaSchedule.
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Backend>> BuildNvptxKernel(const KernelFunc& func,
                                                   const CudaSchedule& schedule,
                                                   const GpuMachine& machine, Laps& laps) {
   STOKER_TRY(auto target_machine, NvptxTargetMachine(machine));
   auto backend = std::make_unique<Backend>(std::move(target_machine));
-  const LoopFunc& loop = std::get<LoopFunc>(func);
-  if (std::holds_alternative<PointSchedule>(schedule.how)) {
-    EmitCudaPoints(loop, schedule, machine, backend->module());
-  } else if (std::holds_alternative<RowSchedule>(schedule.how)) {
-    EmitCudaRows(loop, schedule, machine, backend->module());
-  } else {
-    EmitCudaColumns(loop, schedule, machine, backend->module());
-  }
+  std::visit([&](const auto& f) { Emit(f, schedule, machine, backend->module()); }, func);
   laps.End("emit");
   STOKER_RETURN_IF_ERROR(backend->Optimize());
   laps.End("optimize");

@@ -72,10 +72,7 @@ LaunchShape LaunchShapeOf(const ScanFunc& func, const ScanSchedule& schedule,
   }
   launch.min_tasks_per_chunk = machine.MinTasksPerChunk(task_ns);
   DimTable dims;
-  for (const SymDim& dim : func.outer) dims.Add(dim);
-  dims.Add(func.extent);
-  dims.Add(func.input);
-  dims.Add(func.output);
+  dims.Add(func);
   launch.dims = std::move(dims).Take();
   return launch;
 }
@@ -111,11 +108,7 @@ LaunchShape LaunchShapeOf(const SortFunc& func, const SortSchedule& schedule,
   launch.min_tasks_per_chunk =
       machine.MinTasksPerChunk(static_cast<double>(extent) * (schedule.insertion ? 2 : 40));
   DimTable dims;
-  for (const SymDim& dim : func.outer) dims.Add(dim);
-  dims.Add(func.extent);
-  dims.Add(func.key);
-  for (const Access& value : func.values) dims.Add(value);
-  for (const Access& output : func.outputs) dims.Add(output);
+  dims.Add(func);
   launch.dims = std::move(dims).Take();
   return launch;
 }
@@ -154,12 +147,7 @@ LaunchShape LaunchShapeOf(const ScatterFunc& func, const ScatterSchedule& schedu
   }
   launch.min_tasks_per_chunk = machine.MinTasksPerChunk(task_ns);
   DimTable dims;
-  for (const SymDim& dim : func.dims) dims.Add(dim);
-  dims.Add(func.update);
-  for (const Access& index : func.indices) dims.Add(index);
-  for (const SymDim& dim : func.index_limits) dims.Add(dim);
-  for (const SymDim& dim : func.index_strides) dims.Add(dim);
-  dims.Add(func.output);
+  dims.Add(func);
   launch.dims = std::move(dims).Take();
   return launch;
 }

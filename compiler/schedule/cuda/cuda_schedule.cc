@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/schedule/cuda/loop_schedule.h"
+#include "compiler/schedule/cuda/ordered_schedule.h"
 #include "compiler/schedule/loops/dim_table.h"
 
 namespace stoker {
@@ -16,20 +17,12 @@ constexpr std::int64_t kParameterBytes = 8;  // A pointer or an i64.
 
 Error NoSchedule(std::string_view kind) {
   return Unimplemented("There is no CUDA schedule for a " + std::string(kind) +
-                       "; there is one for loops.");
+                       "; there is one for loops, scans, sorts and scatters.");
 }
-
-std::string_view KindOf(const LoopFunc&) { return "loop"; }
-std::string_view KindOf(const ContractionFunc&) { return "contraction"; }
-std::string_view KindOf(const PackFunc&) { return "packing of a right operand"; }
-std::string_view KindOf(const AttentionFunc&) { return "kernel of attention"; }
-std::string_view KindOf(const ScanFunc&) { return "scan"; }
-std::string_view KindOf(const SortFunc&) { return "sort"; }
-std::string_view KindOf(const ScatterFunc&) { return "scatter"; }
 
 Status CheckLimits(const CudaSchedule& schedule, std::size_t operands, const GpuMachine& machine) {
   if (schedule.grid.IsConstant() && schedule.grid.constant() > machine.max_grid_blocks) {
-    return ResourceExhausted("A loop needs " + schedule.grid.ToString() + " blocks of " +
+    return ResourceExhausted("A kernel needs " + schedule.grid.ToString() + " blocks of " +
                              std::to_string(schedule.threads) + " threads; a grid has " +
                              std::to_string(machine.max_grid_blocks) + " at most.");
   }
@@ -43,16 +36,42 @@ Status CheckLimits(const CudaSchedule& schedule, std::size_t operands, const Gpu
   return Ok();
 }
 
-Result<CudaKernel> Finished(cuda::ScheduledLoop loop, const GpuMachine& machine) {
+template <typename Func>
+Result<CudaKernel> Finished(Func func, CudaSchedule schedule, std::size_t operands,
+                            const GpuMachine& machine) {
   DimTable dims;
-  for (const SymDim& dim : loop.func.dims) dims.Add(dim);
-  for (const Stage& stage : loop.func.stages) {
-    dims.Add(stage.body);
-    dims.Add(stage.stores);
-  }
-  loop.schedule.dims = std::move(dims).Take();
-  STOKER_RETURN_IF_ERROR(CheckLimits(loop.schedule, loop.func.operands.size(), machine));
-  return CudaKernel{std::move(loop.func), std::move(loop.schedule)};
+  dims.Add(func);
+  schedule.dims = std::move(dims).Take();
+  STOKER_RETURN_IF_ERROR(CheckLimits(schedule, operands, machine));
+  return CudaKernel{std::move(func), std::move(schedule)};
+}
+
+Result<CudaKernel> Finished(cuda::ScheduledLoop loop, const GpuMachine& machine) {
+  const std::size_t operands = loop.func.operands.size();
+  return Finished(std::move(loop.func), std::move(loop.schedule), operands, machine);
+}
+
+Result<CudaKernel> Scheduled(const LoopFunc& func, const GpuMachine& machine) {
+  STOKER_TRY(cuda::ScheduledLoop scheduled, cuda::ScheduleLoop(func, machine));
+  return Finished(std::move(scheduled), machine);
+}
+Result<CudaKernel> Scheduled(const ContractionFunc&, const GpuMachine&) {
+  return NoSchedule("contraction");
+}
+Result<CudaKernel> Scheduled(const PackFunc&, const GpuMachine&) {
+  return NoSchedule("packing of a right operand");
+}
+Result<CudaKernel> Scheduled(const AttentionFunc&, const GpuMachine&) {
+  return NoSchedule("kernel of attention");
+}
+Result<CudaKernel> Scheduled(const ScanFunc& func, const GpuMachine& machine) {
+  return Finished(func, cuda::ScheduleScan(func, machine), NumOperands(func), machine);
+}
+Result<CudaKernel> Scheduled(const SortFunc& func, const GpuMachine& machine) {
+  return Finished(func, cuda::ScheduleSort(func, machine), NumOperands(func), machine);
+}
+Result<CudaKernel> Scheduled(const ScatterFunc& func, const GpuMachine& machine) {
+  return Finished(func, cuda::ScheduleScatter(func, machine), NumOperands(func), machine);
 }
 
 std::string HowText(const PointSchedule& points) {
@@ -69,15 +88,16 @@ std::string HowText(const ColumnSchedule& columns) {
          std::to_string(columns.points) + " points in flight";
 }
 
+std::string HowText(const ThreadSchedule& threads) {
+  std::string dims;
+  for (const int dim : threads.dims) dims += (dims.empty() ? "" : ", ") + std::to_string(dim);
+  return "a thread for each point of dims [" + dims + "]";
+}
+
 }  // namespace
 
 Result<CudaKernel> ScheduleForCuda(const KernelFunc& func, const GpuMachine& machine) {
-  const auto* loop = std::get_if<LoopFunc>(&func);
-  if (loop == nullptr) {
-    return NoSchedule(std::visit([](const auto& f) { return KindOf(f); }, func));
-  }
-  STOKER_TRY(cuda::ScheduledLoop scheduled, cuda::ScheduleLoop(*loop, machine));
-  return Finished(std::move(scheduled), machine);
+  return std::visit([&](const auto& f) { return Scheduled(f, machine); }, func);
 }
 
 Result<std::vector<CudaKernel>> CudaCandidates(const KernelFunc& func, const GpuMachine& machine) {
@@ -85,7 +105,9 @@ Result<std::vector<CudaKernel>> CudaCandidates(const KernelFunc& func, const Gpu
   std::vector<std::string> texts = {ToString(first.func) + ToString(first.schedule)};
   std::vector<CudaKernel> kernels;
   kernels.push_back(std::move(first));
-  for (cuda::ScheduledLoop& loop : cuda::OtherLoopSchedules(std::get<LoopFunc>(func), machine)) {
+  const auto* loops = std::get_if<LoopFunc>(&func);
+  if (loops == nullptr) return kernels;
+  for (cuda::ScheduledLoop& loop : cuda::OtherLoopSchedules(*loops, machine)) {
     Result<CudaKernel> other = Finished(std::move(loop), machine);
     if (!other.ok()) continue;
     std::string text = ToString(other->func) + ToString(other->schedule);

@@ -40,12 +40,18 @@ struct ColumnSchedule {
   int points = 1;  // Of a thread, in flight at a time.
 };
 
+// Not of loops: each thread has one point of these dims of an ordered function, outermost first,
+// and does there what is left, in order.
+struct ThreadSchedule {
+  std::vector<int> dims;
+};
+
 struct CudaSchedule {
   int threads = 0;  // Of a block, along x.
   int width = 1;    // Elements of a vector: a power of 2.
   // Blocks that an SM holds at a time: what limits the registers of a thread.
   int blocks_per_sm = 1;
-  std::variant<PointSchedule, RowSchedule, ColumnSchedule> how;
+  std::variant<PointSchedule, RowSchedule, ColumnSchedule, ThreadSchedule> how;
   SymDim grid;               // Blocks, along x. 0: there is nothing to launch.
   std::vector<SymDim> dims;  // What the kernel is passed after its buffers, in order.
 };

@@ -30,6 +30,38 @@ void DimTable::Add(const std::vector<Store>& stores) {
   for (const Store& store : stores) Add(store.access);
 }
 
+void DimTable::Add(const LoopFunc& func) {
+  for (const SymDim& dim : func.dims) Add(dim);
+  for (const Stage& stage : func.stages) {
+    Add(stage.body);
+    Add(stage.stores);
+  }
+}
+
+void DimTable::Add(const ScanFunc& func) {
+  for (const SymDim& dim : func.outer) Add(dim);
+  Add(func.extent);
+  Add(func.input);
+  Add(func.output);
+}
+
+void DimTable::Add(const SortFunc& func) {
+  for (const SymDim& dim : func.outer) Add(dim);
+  Add(func.extent);
+  Add(func.key);
+  for (const Access& value : func.values) Add(value);
+  for (const Access& output : func.outputs) Add(output);
+}
+
+void DimTable::Add(const ScatterFunc& func) {
+  for (const SymDim& dim : func.dims) Add(dim);
+  Add(func.update);
+  for (const Access& index : func.indices) Add(index);
+  for (const SymDim& dim : func.index_limits) Add(dim);
+  for (const SymDim& dim : func.index_strides) Add(dim);
+  Add(func.output);
+}
+
 SymDim ProductOf(const std::vector<SymDim>& dims) {
   SymDim product = 1;
   for (const SymDim& dim : dims) product = product * dim;

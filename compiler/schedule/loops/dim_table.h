@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/loop_func.h"
+#include "compiler/ir/ordered_func.h"
 #include "protocol/graph/sym_dim.h"
 
 namespace stoker {
@@ -17,6 +18,10 @@ class DimTable {
   void Add(const Access& access);
   void Add(const Body& body);
   void Add(const std::vector<Store>& stores);
+  void Add(const LoopFunc& func);
+  void Add(const ScanFunc& func);
+  void Add(const SortFunc& func);
+  void Add(const ScatterFunc& func);
   std::vector<SymDim> Take() && { return std::move(dims_); }
 
  private:

@@ -25,6 +25,9 @@ class Client:
         options = ClientOptions(struct_size=sizeof(ClientOptions))
         if not os.environ.get("STOKER_DAEMON"):
             options.stokerd = library.encode(library.find_program("stokerd"))
+        assembler = library.find_assembler()
+        if assembler and not os.environ.get("STOKER_NVJITLINK"):
+            os.environ["STOKER_NVJITLINK"] = str(assembler)  # A private daemon inherits it.
         self._handle = library.make_handle(self._library.stoker_client_create, byref(options))
         atexit.register(self._flush)
 

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import sys
 from ctypes import (
     CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t,
     c_uint32, c_uint64, c_void_p, sizeof)
@@ -156,6 +157,14 @@ def find_program(name):
     return None
 
 
+def find_assembler():
+    """nvJitLink, which compiles for GPUs need, among the packages that PyTorch for CUDA brings; or None."""
+    for folder in sys.path:
+        for path in sorted(Path(folder, "nvidia").glob("*/lib/libnvJitLink.so.1[23]"), reverse=True):
+            return path
+    return None
+
+
 @cache
 def load():
     """The library with typed functions."""
@@ -221,5 +230,5 @@ def make_handle(call, *arguments):
 
 __all__ = [
     "ClientOptions", "CompileOptions", "HostFunction", "LibraryNotFound", "ProgressFunction", "StokerError",
-    "check", "decode", "encode", "find_library", "find_program", "free", "load", "make_handle", "sizeof",
+    "check", "decode", "encode", "find_assembler", "find_library", "find_program", "free", "load", "make_handle", "sizeof",
     "take_text", "taken"]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/codegen/llvm/body/sort_key.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
 #include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/codegen/x86/ordered/emit_ordered.h"
@@ -18,9 +19,7 @@ class SortEmitter {
         schedule_(schedule),
         has_work_(SortWorkElements(func).has_value()),
         array_bytes_(SortArrayBytes(func, schedule)),
-        emitter_(module, machine, dims,
-                 static_cast<std::uint32_t>(1 + func.values.size() + func.outputs.size() +
-                                            (has_work_ ? 1 : 0))),
+        emitter_(module, machine, dims, NumOperands(func)),
         b_(emitter_.b()),
         extent_(emitter_.Dim(func.extent)),
         keep_(func.keep < 0 ? extent_ : emitter_.I64(func.keep)) {}
@@ -109,30 +108,7 @@ class SortEmitter {
   // The key at a position of the input: an unsigned integer that sorts ascending.
   Item LoadKey(llvm::Value* position) {
     llvm::Value* value = LoadAt(emitter_, func_.key, At(position)).value;
-    llvm::Type* type = value->getType();
-    const DType dtype = func_.key.dtype;
-    llvm::Value* key = nullptr;
-    if (type->isFloatingPointTy()) {
-      llvm::Value* zero = llvm::Constant::getNullValue(type);
-      value = b_.CreateSelect(b_.CreateFCmpOEQ(value, zero), zero, value);  // -0 equals 0.
-      const unsigned bits = type->getScalarSizeInBits();
-      llvm::Type* integer = b_.getIntNTy(bits);
-      llvm::Value* word = b_.CreateBitCast(value, integer);
-      llvm::Value* sign = llvm::ConstantInt::get(integer, llvm::APInt::getSignMask(bits));
-      llvm::Value* negative = b_.CreateICmpSLT(word, llvm::Constant::getNullValue(integer));
-      key = b_.CreateSelect(negative, b_.CreateNot(word), b_.CreateOr(word, sign));
-      llvm::Value* nan = b_.CreateFCmpUNO(value, value);
-      key = b_.CreateSelect(nan, llvm::Constant::getAllOnesValue(integer), key);
-    } else {
-      const bool is_signed = dtype != DType::kU8 && dtype != DType::kBool;
-      const unsigned bits = SizeInBytes(dtype) == 8 ? 64 : 32;
-      llvm::Type* integer = b_.getIntNTy(bits);
-      key = is_signed ? b_.CreateSExt(value, integer) : b_.CreateZExt(value, integer);
-      if (is_signed) {
-        key = b_.CreateXor(key, llvm::ConstantInt::get(integer, llvm::APInt::getSignMask(bits)));
-      }
-    }
-    if (func_.descending) key = b_.CreateNot(key);
+    llvm::Value* key = SortKey(emitter_, func_.key.dtype, value, func_.descending);
     if (!schedule_.packed) return {key, position};
     key = b_.CreateShl(b_.CreateZExt(key, b_.getInt64Ty()), emitter_.I64(32));
     return {b_.CreateOr(key, position), nullptr};

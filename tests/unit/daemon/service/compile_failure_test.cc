@@ -20,13 +20,19 @@ TEST(CompileFailure, FailureOfWorker_ByCodeAndField) {
 
 // Clients act on codes: a worker must not make them wait, or send the graph again.
 TEST(CompileFailure, FailureOfWorker_CodesThatNoWorkerSays_BecomeInternal) {
-  for (const Error& error :
-       {Unavailable("x"), FailedPrecondition("x"), DeadlineExceeded("x"), NotFound("x")}) {
+  for (const Error& error : {Unavailable("x"), DeadlineExceeded("x"), NotFound("x")}) {
     const CompileFailure failure = FailureOfWorker(error);
     EXPECT_EQ(failure.failure_class, FailureClass::kInternal);
     EXPECT_EQ(failure.error.code, ErrorCode::kInternal);
     EXPECT_EQ(failure.error.message, "x");
   }
+}
+
+// The caller runs it some other way; a diagnostic would be remembered.
+TEST(CompileFailure, FailureOfWorker_WhatTheHostLacks_IsUnimplementedHereAndNow) {
+  const CompileFailure failure = FailureOfWorker(FailedPrecondition("There is no nvJitLink."));
+  EXPECT_EQ(failure.failure_class, FailureClass::kHost);
+  EXPECT_EQ(failure.error.code, ErrorCode::kUnimplemented);
 }
 
 TEST(CompileFailure, FailureOfWorker_LongMessage_IsCut) {

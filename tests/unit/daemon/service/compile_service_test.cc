@@ -423,7 +423,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformation{"Epoch", [](auto& c) { c.compiler_epoch = "fake-0"; },
                      ErrorCode::kFailedPrecondition, "compile.compiler_epoch"},
         Malformation{"Target", [](auto& c) { c.target = Target::Parse("cuda/sm_90a").value(); },
-                     ErrorCode::kUnimplemented, "compile.target"},
+                     ErrorCode::kFailedPrecondition, "compile.request_key"},
         Malformation{"UnknownGraph", [](auto& c) { c.graph.clear(); },
                      ErrorCode::kFailedPrecondition, "compile.graph_digest"},
         Malformation{"NoGraph", [](auto& c) { c.graph = "nonsense"; }, ErrorCode::kDataLoss,

@@ -84,16 +84,17 @@ TEST_F(DeviceTest, LoadKernel_MoreThreadsThanRegistersAllow_NamesBoth) {
               HasSubstr(" has 512 threads a block; this GPU runs 384 of them at most."));
 }
 
-TEST_F(DeviceTest, LoadKernel_DriverRefuses_DataLossWithItsName) {
+TEST_F(DeviceTest, LoadKernel_DriverDoesNotReadIt_NamesItsVersion) {
   const auto device = MakeDevice().value();
   FakeModule module;
   module.magic = 0;
   const std::string cubin = FakeCubin(module);
   const auto kernel = device->LoadKernel(Sha256Of(cubin), cubin);
   ASSERT_FALSE(kernel.ok());
-  EXPECT_EQ(kernel.error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(kernel.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_THAT(kernel.error().message,
-              HasSubstr(" cannot be loaded: cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE."));
+              HasSubstr(" cannot be loaded: cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE. The driver "
+                        "is of CUDA 13.0;"));
 }
 
 TEST_F(DeviceTest, LoadKernel_NoEntry_UnloadsTheModule) {

@@ -154,18 +154,63 @@ TEST_P(CudaScheduleRefusal, Schedule_OtherKinds_AreNamed) {
                             : ScheduleForCuda(GetParam().func, Machine()).error();
     EXPECT_EQ(error.code, ErrorCode::kUnimplemented);
     EXPECT_EQ(error.message, "There is no CUDA schedule for a " + std::string(GetParam().message) +
-                                 "; there is one for loops.");
+                                 "; there is one for loops, scans, sorts and scatters.");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, CudaScheduleRefusal,
-    testing::Values(Refusal{"Contraction", ContractionFunc(), "contraction"},
-                    Refusal{"Pack", PackFunc(), "packing of a right operand"},
-                    Refusal{"Attention", AttentionFunc(), "kernel of attention"},
-                    Refusal{"Scan", ScanFunc(), "scan"}, Refusal{"Sort", SortFunc(), "sort"},
-                    Refusal{"Scatter", ScatterFunc(), "scatter"}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kinds, CudaScheduleRefusal,
+                         testing::Values(Refusal{"Contraction", ContractionFunc(), "contraction"},
+                                         Refusal{"Pack", PackFunc(), "packing of a right operand"},
+                                         Refusal{"Attention", AttentionFunc(),
+                                                 "kernel of attention"}),
+                         [](const auto& info) { return info.param.name; });
+
+IndexMap At(std::initializer_list<std::pair<int, SymDim>> strides) {
+  IndexMap index;
+  for (const auto& [dim, stride] : strides) index.terms.push_back({dim, stride});
+  return index;
+}
+
+CudaSchedule ThreadsOf(const KernelFunc& func) {
+  return ScheduleForCuda(func, Machine()).value().schedule;
+}
+
+TEST(CudaScheduleTest, Scan_AThreadForEachRow) {
+  ScanFunc func;
+  func.outer = {SymDim::Symbol(0), 300};
+  func.extent = 7;
+  const CudaSchedule schedule = ThreadsOf(func);
+  EXPECT_EQ(std::get<ThreadSchedule>(schedule.how).dims, (std::vector<int>{0, 1}));
+  EXPECT_EQ(schedule.grid, SymDim::CeilDiv(SymDim::Symbol(0) * 300, schedule.threads));
+  EXPECT_EQ(schedule.dims, std::vector<SymDim>{SymDim::Symbol(0)});
+}
+
+TEST(CudaScheduleTest, Sort_AThreadForEachElement) {
+  SortFunc func;
+  func.outer = {4};
+  func.extent = 1000;
+  const CudaSchedule schedule = ThreadsOf(func);
+  EXPECT_EQ(std::get<ThreadSchedule>(schedule.how).dims, (std::vector<int>{0, 1}));
+  EXPECT_EQ(schedule.grid, SymDim((4 * 1000 + schedule.threads - 1) / schedule.threads));
+}
+
+// Rows of 64 that go where an index says: two may go to one place, but never of two columns.
+TEST(CudaScheduleTest, Scatter_AThreadForWhatUpdatesKeepApart) {
+  ScatterFunc func;
+  func.dims = {1000, 64};
+  func.update = {1, DType::kF32, At({{0, 64}, {1, 1}}), {}};
+  func.indices = {{2, DType::kI64, At({{0, 1}}), {}}};
+  func.window_dims = {-1};
+  func.index_limits = {10};
+  func.index_strides = {64};
+  func.output = {0, DType::kF32, At({{1, 1}}), {}};
+  EXPECT_EQ(std::get<ThreadSchedule>(ThreadsOf(func).how).dims, std::vector<int>{1});
+  // Columns that are scattered, too.
+  func.window_dims = {1};
+  const CudaSchedule schedule = ThreadsOf(func);
+  EXPECT_EQ(std::get<ThreadSchedule>(schedule.how).dims, std::vector<int>());
+  EXPECT_EQ(schedule.grid, SymDim(1));
+}
 
 // One reduction over dim 1 and one over dim 2.
 TEST(CudaScheduleTest, Schedule_ReductionsOfDifferentDims_AreRefused) {
@@ -183,7 +228,7 @@ TEST(CudaScheduleTest, Schedule_TooManyBlocks_NamesTheLimit) {
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.error().code, ErrorCode::kResourceExhausted);
   EXPECT_EQ(kernel.error().message,
-            "A loop needs 4294967296 blocks of 256 threads; a grid has 2147483647 at most.");
+            "A kernel needs 4294967296 blocks of 256 threads; a grid has 2147483647 at most.");
 }
 
 TEST(CudaScheduleTest, Schedule_TooManyParameters_NamesTheLimit) {

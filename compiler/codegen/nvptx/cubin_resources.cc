@@ -1,4 +1,4 @@
-#include "tests/unit/compiler/codegen/nvptx/cubin_resources.h"
+#include "compiler/codegen/nvptx/cubin_resources.h"
 
 #include <elf.h>
 
