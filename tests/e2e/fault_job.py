@@ -29,7 +29,7 @@ def none():
 
 def run_fails(from_run=0):
     """The first `from_run` runs of artifacts in this process work, later ones do not."""
-    original, runs = executable.Executable._run, []
+    original, runs = executable.Executable.run_once, []
 
     def run(self, arguments):
         runs.append(None)
@@ -37,7 +37,7 @@ def run_fails(from_run=0):
             raise library.StokerError(4, "no memory for a test")
         original(self, arguments)
 
-    executable.Executable._run = run
+    executable.Executable.run_once = run
 
 
 def later_run_fails():

@@ -16,13 +16,13 @@ PATIENCE_S = 240
 
 
 def count_runs():
-    original, runs = executable.Executable._run, []
+    original, runs = executable.Executable.run_once, []
 
     def run(self, *arguments):
         runs.append(None)
         original(self, *arguments)
 
-    executable.Executable._run = run
+    executable.Executable.run_once = run
     return runs
 
 

@@ -17,7 +17,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     from . import capture
     from .captures.install import sized
     from .captures.record import recording
-    from .lowering import compiling, record_only, symbols
+    from .lowering import compiling, record_only, symbols, targets
 
     chosen = compiling.Options(state.numerics(), _verifies(mode, options or {}), modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
@@ -27,6 +27,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         if beside.is_child():
             recording.note_traced(inner, is_training)
             return programs.eager(inner)
+        parameters = targets.held(inner, parameters, is_training)
         symbolic = sizes.symbolic_inputs(inner)
         if not symbolic:
             return compiling.compile_graph(

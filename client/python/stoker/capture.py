@@ -8,7 +8,6 @@ Sizes may be symbolic (dynamic shapes): see lowering/symbols.py and runtime/size
 
 import time
 
-from .graph.devices import device_of
 from .pytorch import aot
 from .pytorch.frames import without_dynamo
 from .runtime import overlaps
@@ -26,9 +25,7 @@ def trace(gm, example_inputs, compile_graph):
 
     def compile_forward(inner, _):
         aot.note_updates(inner, True)
-        # Parameters change in every step: binding them, as is done on the CPU, would not pay.
-        held = () if device_of(inner).type == "cpu" else aot.static_inputs()
-        return compile_graph(inner, held, time.perf_counter() - started, True)
+        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, True)
 
     def compile_backward(inner, _):  # At the first backward pass, which compiled code may ask for.
         compiled = compile_graph(inner, (), time.perf_counter() - started, True)

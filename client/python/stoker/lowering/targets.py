@@ -24,6 +24,12 @@ OF_LIBRARIES = {
 }
 
 
+def held(gm, parameters, is_training):
+    """Those of the parameters that are looked at as such. In training they change in every step: binding them, as is done
+    on the CPU, would not pay."""
+    return () if is_training and device_of(gm).type == "cpu" else parameters
+
+
 def as_run(gm):
     """The graph, or one that computes the same, with operators taken apart of which kernels can do a part."""
     if "convolution" not in ABSENT[device_of(gm).type] or not any(map(_is_biased, gm.graph.nodes)):
