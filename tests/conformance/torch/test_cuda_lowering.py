@@ -114,6 +114,15 @@ def test_convolutions_attention_and_what_is_ordered_are_calls(function, shapes, 
     assert len(texts_of(program)) == 1
 
 
+@pytest.mark.parametrize("dropped, places", [(0.0, (1, 0)), (0.25, (0, 1))])
+def test_attention_that_drops_keeps_its_state_out_of_kernels(dropped, places):
+    attention = torch.ops.aten._scaled_dot_product_efficient_attention
+    program = lowered(
+        lambda q, k, v: attention(q + 1, k, v, None, True, dropped)[0] * 2, *[(2, 4, 16, 64)] * 3)
+    name = "aten._scaled_dot_product_efficient_attention.default"
+    assert tuple(called.count(name) for called in operators_of(program)) == places
+
+
 def test_bias_of_a_convolution_is_added_by_a_kernel():
     program = lowered(lambda x, w, b: F.conv2d(x + 1, w, b) * 2, (2, 3, 8, 8), (6, 3, 3, 3), (6,))
     call, = calls_of(program)

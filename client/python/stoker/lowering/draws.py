@@ -56,6 +56,12 @@ def _draws(node):
     return rate is None or rate != 0
 
 
+def hands_on_state(node):
+    """Attention that drops gives the generator's state to its own gradient, which may lie elsewhere than PyTorch's meta
+    tensors say: on the CPU but while a CUDA graph is recorded."""
+    return isinstance(node.target, OpOverload) and bool(_named_argument(node, "dropout_p"))
+
+
 def _named_argument(node, name):
     """None where the operator has none of this name."""
     schema = schema_of(node.target)

@@ -9,7 +9,7 @@ from ..graph.host_call import HostCall, View
 from ..graph.layout import DTYPES, layout_of
 from ..graph.program import Slot
 from ..pytorch.operators import OpOverload, schema_of
-from .draws import may_draw
+from .draws import hands_on_state, may_draw
 from .views import owner_of
 
 # Their results are there only when something else has waited for them.
@@ -19,9 +19,11 @@ _ASYNCHRONOUS = frozenset(("c10d", "c10d_functional", "_c10d_functional", "_c10d
 def results_of(node, device):
     """[(which of the tensors that the operator gives, or None where it gives one; its meta value)], those that are
     used; None where the operator cannot run inside a segment on the device: it changes what it is given, or gives what
-    kernels do not take, or nobody knows of what size, or nothing."""
+    kernels do not take, or nobody knows of what size or where, or nothing."""
     target = node.target
     if not isinstance(target, OpOverload) or target.namespace in _ASYNCHRONOUS or schema_of(target).is_mutable:
+        return None
+    if device.type == "cuda" and hands_on_state(node):
         return None
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor):

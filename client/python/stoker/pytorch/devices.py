@@ -6,6 +6,7 @@ from . import facts
 from .names import GPUS
 
 CPU = torch.device("cpu")
+_MAX_ASSERTION_BYTES = 254  # aten::_assert_async on a GPU.
 
 
 def may_run_on_gpus():
@@ -44,7 +45,8 @@ def stream_of(device):
 
 def assert_later(condition, message):
     """The device fails with the message when it comes to this, and the condition, a bool there, does not hold."""
-    torch._assert_async(condition, message)
+    kept = message.encode()[:_MAX_ASSERTION_BYTES].decode(errors="ignore")
+    torch._assert_async(condition, kept)
 
 
 def is_capturing():

@@ -1,5 +1,7 @@
 """Records what a program gives a GPU to do, as a CUDA graph."""
 
+import warnings
+
 import torch
 
 from ..base.locks import ProcessLock
@@ -8,7 +10,8 @@ from ..pytorch.only_there import OnlyThere
 from .replay import Given, NotRecordable, Recording
 
 _lock = ProcessLock()
-# (device, stream) -> the pool of all that is recorded there. What runs there runs in order: memory between kernels is shared.
+# (device, stream) -> the pool of all that is recorded there, and an empty graph that keeps the pool while nothing else does.
+# What runs there runs in order: memory between kernels is shared.
 _pools = {}
 _streams = {}  # Device -> the stream on which is recorded.
 
@@ -51,29 +54,55 @@ class Recorder:
 
     def _capture(self, run, arguments):
         device = self._device
-        graph = torch.cuda.CUDAGraph()
         with torch.cuda.device(device):
-            key = device, devices.stream_of(device)
-            if key not in _pools:
-                _pools[key] = torch.cuda.graph_pool_handle()
             stream = _streams.get(device) or _streams.setdefault(device, torch.cuda.Stream(device))
             torch.cuda.synchronize(device)
-            error = None
+            key = device, devices.stream_of(device)
             with torch.cuda.stream(stream):
-                graph.capture_begin(pool=_pools[key], capture_error_mode="thread_local")
-                try:
-                    with OnlyThere(device):
-                        results = run(list(arguments))
-                except Exception as raised:
-                    error = raised
-                try:
-                    graph.capture_end()
-                except RuntimeError as raised:
-                    error = error or raised
-            if error is not None:
-                torch.cuda.synchronize(device)
-                raise NotRecordable(_line_of(error)) from error
-        return graph, results
+                if key not in _pools:
+                    _pools[key] = _new_pool(device)
+                return _captured(device, _pools[key][0], lambda: run(list(arguments)))
+
+
+def _new_pool(device):
+    pool = torch.cuda.graph_pool_handle()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch says that the graph is empty.
+        return pool, _captured(device, pool, list)[0]
+
+
+def _captured(device, pool, run):
+    """(graph, what run() gave) of what the current stream is given to do."""
+    graph = torch.cuda.CUDAGraph()
+    generator = torch.cuda.default_generators[device.index]
+    state = generator.get_state()
+    error = None
+    graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+    try:
+        with OnlyThere(device):
+            results = run()
+    except Exception as raised:
+        error = raised
+    try:
+        graph.capture_end()
+    except RuntimeError as raised:
+        error = error or raised
+    if error is not None:
+        torch.cuda.synchronize(device)
+        _release(generator, state)
+        raise NotRecordable(_line_of(error)) from error
+    return graph, results
+
+
+def _release(generator, state):
+    """A capture that failed leaves the generator waiting for its end: it goes on from where it was."""
+    try:
+        torch.empty((), device=generator.device).uniform_()
+        generator.set_state(state)
+    except RuntimeError:
+        fresh = torch.Generator(generator.device)
+        fresh.set_state(state)
+        generator.graphsafe_set_state(fresh.graphsafe_get_state())
 
 
 def _line_of(error):
