@@ -57,7 +57,9 @@ class Start:
         return None
 
     def take_turn(self, seconds):
-        self.figures.setdefault("steady_samples_s", []).extend(self.calls_for(seconds) or ())
+        calls = self.calls_for(seconds)
+        if calls is not None:
+            self.figures.setdefault("steady_samples_s", []).extend(calls)
 
     def keep_to(self, chosen):
         """Its threads run on these processors alone from now on."""

@@ -52,7 +52,7 @@ def bind_fails():
 
 
 def load_fails():
-    def load(self, request_key, numerics=None):
+    def load(*_):
         raise library.StokerError(7, "damaged for a test")
 
     client.Client.load = load

@@ -191,7 +191,7 @@ def main():
         for mode in chosen.modes.split(","):
             if time.perf_counter() - started > chosen.seconds:
                 break
-            with tempfile.TemporaryDirectory(prefix="road-") as folder:
+            with tempfile.TemporaryDirectory(prefix="road-", ignore_cleanup_errors=True) as folder:
                 arguments = ["--device", chosen.device, "--one", name, mode]
                 cold = in_process(arguments, pathlib.Path(folder), 300)
                 warm = None

@@ -525,13 +525,14 @@ class _Lowering:
 
     def _updates_at(self, place):
         """What segment `place` may make in the memory of inputs: nothing that fails comes after it, nor anything that reads
-        what these held."""
+        what these held, and what runs outside may have given it a part of these."""
         if place + 1 < len(self.levels) or any(level > place for level in self.eager):
             return {}
         viewed = {source for view in self.views for source in view.all_input_nodes}
+        shown = {source for nodes in self.eager.values() for node in nodes for source in node.all_input_nodes}
         return {
             node: source for node, source in self.updates.items()
-            if not viewed & {node, source} and not self.is_parameter(source)}
+            if not viewed & {node, source} and source not in shown and not self.is_parameter(source)}
 
     def _eager_call(self, node):
         arguments, keywords = torch.fx.node.map_arg(
