@@ -4,7 +4,6 @@ import json
 
 import pytest
 import torch
-from torch._functorch.aot_autograd import aot_module_simplified
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
@@ -13,32 +12,15 @@ from stoker.captures.words.values import NotPortable
 from stoker.graph.host_call import HostCall, View
 from stoker.graph.program import EagerCall, Segment
 from stoker.lowering.lower import lower
+from lowered import graph_of as traced
 from test_lowering import calls_of
-
-
-class _Function(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        results = self.function(*inputs)
-        return (results,) if isinstance(results, torch.Tensor) else tuple(results)
 
 
 def graph_of(function, *shapes, device="cuda:0", dtype=torch.float32):
     """The functional graph. `shapes`: of inputs, or f(device) that gives one."""
-    graphs = []
-
-    def keep(gm, inputs):
-        graphs.append(gm)
-        return gm.forward
-
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
-        inputs = [
-            shape(device) if callable(shape) else torch.empty(shape, device=device, dtype=dtype) for shape in shapes]
-        aot_module_simplified(_Function(function), inputs, fw_compiler=keep, inference_compiler=keep)
-    return graphs[0]
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        return traced(function, *[
+            shape(device) if callable(shape) else torch.empty(shape, device=device, dtype=dtype) for shape in shapes])
 
 
 def lowered(function, *shapes, parameters=(), **keywords):
