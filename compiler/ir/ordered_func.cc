@@ -1,5 +1,7 @@
 #include "compiler/ir/ordered_func.h"
 
+#include <algorithm>
+
 #include "compiler/ir/body_verifier.h"
 #include "compiler/ir/text.h"
 
@@ -24,6 +26,14 @@ Status VerifyDirect(const Access& access, std::uint32_t operand, std::size_t num
 }
 
 }  // namespace
+
+bool KeepsApart(const ScatterFunc& func, int dim) {
+  return func.output.index.CoefficientOf(dim) != SymDim(0) &&
+         std::ranges::find(func.window_dims, dim) == func.window_dims.end() &&
+         std::ranges::none_of(func.indices, [&](const Access& index) {
+           return index.index.CoefficientOf(dim) != SymDim(0);
+         });
+}
 
 std::uint32_t NumOperands(const ScanFunc&) { return 2; }
 

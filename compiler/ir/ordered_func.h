@@ -56,6 +56,10 @@ struct ScatterFunc {
   Access output;                      // Operand 0: window part of the position, over dims.
 };
 
+// Whether two updates that differ in their place along the dim go to two elements, whatever the
+// indices are.
+bool KeepsApart(const ScatterFunc& func, int dim);
+
 // Up to here the first results of a sort are found by insertion in one pass.
 inline constexpr std::int64_t kMaxInsertedResults = 64;
 // Nothing when scratch is enough.

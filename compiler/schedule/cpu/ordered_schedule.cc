@@ -29,14 +29,6 @@ bool LastDimIsWindow(const ScatterFunc& func) {
   return !indexed && func.output.index.CoefficientOf(last) == SymDim(1);
 }
 
-// Two updates that differ in their place along the dim go to two elements, whatever the indices
-// are.
-bool IsApart(const ScatterFunc& func, int dim) {
-  return func.output.index.CoefficientOf(dim) != SymDim(0) &&
-         std::ranges::find(func.window_dims, dim) == func.window_dims.end() &&
-         std::ranges::none_of(func.indices, [&](const Access& index) { return Uses(index, dim); });
-}
-
 // Neighbours along the last outer dim lie together.
 bool LanesAreOuter(const ScanFunc& func) {
   if (func.outer.empty()) return false;
@@ -117,12 +109,12 @@ ScatterSchedule ScheduleScatter(const ScatterFunc& func, const CpuMachine& machi
   ScatterSchedule schedule;
   const int last = static_cast<int>(func.dims.size()) - 1;
   for (int dim = 0; dim < last; ++dim) {
-    if (IsApart(func, dim)) schedule.outer.push_back(dim);
+    if (KeepsApart(func, dim)) schedule.outer.push_back(dim);
   }
   if (!LastDimIsWindow(func)) return schedule;
   schedule.width = machine.Lanes(func.dtype);
   schedule.unroll = kScatterUnroll;
-  if (IsApart(func, last)) schedule.lane_block = kScatterBlock;
+  if (KeepsApart(func, last)) schedule.lane_block = kScatterBlock;
   return schedule;
 }
 

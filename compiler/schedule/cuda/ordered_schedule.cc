@@ -22,19 +22,6 @@ CudaSchedule Threads(const std::vector<SymDim>& extents, std::vector<int> dims,
   return schedule;
 }
 
-bool Uses(const Access& access, int dim) {
-  return std::ranges::any_of(access.index.terms,
-                             [&](const IndexTerm& term) { return term.dim == dim; });
-}
-
-// Where two updates differ in this dim they go to different places.
-bool KeepsApart(const ScatterFunc& func, int dim) {
-  const bool is_scattered =
-      std::ranges::find(func.window_dims, dim) != func.window_dims.end() ||
-      std::ranges::any_of(func.indices, [&](const Access& index) { return Uses(index, dim); });
-  return !is_scattered && Uses(func.output, dim);
-}
-
 }  // namespace
 
 CudaSchedule ScheduleScan(const ScanFunc& func, const GpuMachine& machine) {
