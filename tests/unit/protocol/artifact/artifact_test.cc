@@ -14,9 +14,9 @@ namespace {
 
 TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\4\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\5\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "f2fee75bef129d4f7951f28ac98bf2185fe2a13e3bb4c51951547ddc0ce5d5db");
+            "dac0b285a9e503303b645f8ab8ff99c95a5b22cbe824781e91a64b56ce91f06b");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
@@ -369,11 +369,11 @@ TEST(DecodeArtifact, LibraryCall_EveryRule_IsHeld) {
 
 TEST(DecodeArtifact, OtherVersion_Unimplemented) {
   std::string bytes = EncodeArtifact(SampleArtifact());
-  for (const int version : {1, 2, 3, 5}) {
+  for (const int version : {1, 2, 3, 4, 6}) {
     bytes[4] = static_cast<char>(version);
     EXPECT_EQ(DecodeArtifact(bytes).error().code, ErrorCode::kUnimplemented);
     EXPECT_EQ(DecodeArtifact(bytes).error().message,
-              "Field 'version' is " + std::to_string(version) + "; this build reads version 4.");
+              "Field 'version' is " + std::to_string(version) + "; this build reads version 5.");
   }
 }
 
