@@ -9,7 +9,8 @@ namespace stoker {
 namespace {
 
 constexpr std::string_view kTypeNames[] = {
-    "integer", "boolean", "float", "string", "list of integers", "list of dims", "list of floats"};
+    "integer",          "boolean",      "float",          "string",
+    "list of integers", "list of dims", "list of floats", "graph"};
 
 Status CheckOperandCount(const NodeTypes& node) {
   const auto expected = NumOperands(node.kind);
@@ -81,6 +82,8 @@ Result<std::vector<TensorType>> InferByRule(const NodeTypes& node) {
       return InferIndexing(node);
     case ResultRule::kExtern:
       return InferExternCall(node);
+    case ResultRule::kRegion:
+      return InferRegionOp(node);
   }
   return Internal("Op without a rule.");
 }

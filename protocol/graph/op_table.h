@@ -27,6 +27,7 @@ enum class OpRole : std::uint8_t {
   kAttention,
   kOrdered,  // A kernel of its own, whose work along one dim is ordered.
   kExtern,
+  kRegion,  // Runs graphs of its own, which are kernels of their own.
 };
 
 // What an op gives. The rules of pointwise ops say it all; the others name the function that says
@@ -41,6 +42,7 @@ enum class ResultRule : std::uint8_t {
   kContraction,
   kIndexing,
   kExtern,
+  kRegion,
 };
 
 // What one element costs: about as much as this operation on it. Who weighs costs says how much

@@ -206,6 +206,7 @@ Result<std::uint32_t> BodyBuilder::Compute(ValueId value, const ElementIndex& in
     case OpRole::kAttention:
     case OpRole::kOrdered:
     case OpRole::kExtern:
+    case OpRole::kRegion:
       return Missing(value);
   }
   CheckFailed("unknown role", __FILE__, __LINE__);
