@@ -18,11 +18,12 @@ from ..graph.dims import Dim
 from ..graph.host_call import NoHostCall
 from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
-from ..graph.text import GraphText, NoKernel, Type, Value, symbols_in
+from ..graph.text import GraphText, NoKernel, Value, symbols_in
 from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors
-from . import hosting, targets
+from . import hosting, regions, targets
 from .draws import drawn_ahead, is_random, may_draw
+from .mapping import NUMBERS, Mapping, type_of
 from .symbols import Typed
 from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
@@ -37,8 +38,6 @@ _MOVES = frozenset((
 # What PyTorch checks while a graph runs: for PyTorch to say, and no work that a kernel could take over.
 _ASSERTIONS = frozenset((
     "aten._assert_async.msg", "aten._assert_async.default", "aten._linalg_check_errors.default"))
-
-_NUMBERS = (bool, int, float, Dim)
 
 
 def lower(gm, parameters, draws_inside=True):
@@ -77,26 +76,6 @@ def _lowered(gm, forced, parameters, draws_inside):
         unhosted |= apart
 
 
-def type_of(value, device):
-    """The Type of a tensor on the device, a tuple of them for a list, None for anything else."""
-    if is_tensor(value):
-        dtype = DTYPES.get(value.dtype)
-        if dtype is None or value.layout != torch.strided:
-            raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
-        if value.device != device:
-            raise Unsupported(f"a tensor on {_words_of(value.device, device)}")
-        return Type(dtype, tuple(value.shape))
-    if isinstance(value, (list, tuple)):
-        return tuple(type_of(item, device) for item in value)
-    return None
-
-
-def _words_of(device, other):
-    if device.type != other.type:
-        return f"{device.type} beside others on {other.type}"
-    return f"another {device.type} device"
-
-
 def _operator_of(node):
     """The operator that a call_function node runs; of one in a chain of effects, what is in the chain."""
     is_effect = str(node.target) == "with_effects"  # (token, operator, its arguments...)
@@ -111,37 +90,22 @@ def _dtypes_given(node):
     return [DTYPES.get(value.dtype, str(value.dtype)) for value in values if is_tensor(value)]
 
 
-class _Level:
+class _Level(Mapping):
     """One segment in the making."""
 
     def __init__(self, lowering):
+        super().__init__(GraphText(absent=targets.ABSENT[lowering.device.type]), lowering.device)
         self.lowering = lowering
-        self.text = GraphText(absent=targets.ABSENT[lowering.device.type])
         self.text.evaluate = self._evaluate
-        self.values = {}  # fx node -> Value, or list of what a rule gave.
         self.imports = []  # (fx node, Layout), in the order of the text's inputs.
         self.exports = {}  # fx node -> None: what is needed outside, in order.
         self.last_draw = None  # What the last call that draws gave, as it lies.
 
-    def argument(self, argument):
-        """An fx argument as rules take it."""
-        if isinstance(argument, torch.fx.Node):
-            return self._node_argument(argument)
-        if isinstance(argument, (list, tuple)):
-            return [self.argument(item) for item in argument]
-        if isinstance(argument, complex):
-            raise Unsupported("complex numbers")
-        return argument
-
-    def _node_argument(self, node):
-        value = self.values.get(node)
-        if value is not None:
-            return value
-        known = node.meta.get("val")
-        if isinstance(known, _NUMBERS):
-            return known
+    def missing(self, node, known):
+        if node in self.lowering.graphs:
+            return self.lowering.graphs[node]
         if not is_tensor(known):
-            raise Unsupported(f"an argument that is no tensor: {node}")
+            return super().missing(node, known)
         return self._import(node, known)
 
     def _import(self, node, known):
@@ -167,28 +131,7 @@ class _Level:
                 return self.lowering.known_tensor(node)
         return None
 
-    def map(self, node, rule):
-        out = type_of(node.meta["val"], self.lowering.device)
-        arguments = [self.argument(argument) for argument in node.args]
-        keywords = {name: self.argument(value) for name, value in node.kwargs.items()}
-        result = rule(self.text, out, *arguments, **keywords)
-        if isinstance(out, Type):
-            if not isinstance(result, Value):
-                raise Unsupported("a form with several results")
-            _check(node, result, out)
-            result = self.if_in_bounds(node, result)
-        else:
-            result = list(result)
-            for user in node.users:
-                if user.target is not operator.getitem:
-                    raise Unsupported("a list of tensors used as a whole")
-                index = user.args[1]
-                if callable(result[index]):
-                    result[index] = result[index]()
-                _check(node, result[index], out[index])
-        self.values[node] = result
-
-    def if_in_bounds(self, node, result):
+    def finished(self, node, result):
         """What is made of the node, if it updates an input: an index out of bounds raises, and changes nothing that comes
         after it."""
         source = self.lowering.updates.get(node)
@@ -206,7 +149,7 @@ class _Level:
         call, sources = hosting.call_of(node, results, len(awaited))
         operands = []
         for source in sources:
-            value = self._node_argument(source)
+            value = self.node_argument(source)
             if not isinstance(value, Value):
                 raise Unsupported("a list of tensors used as a whole")
             operands.append(self._physical(source, value))
@@ -289,13 +232,6 @@ def _symbols_of(text, inputs):
     return tuple(symbols)
 
 
-def _check(node, value, out):
-    """A rule must give what PyTorch derived: anything else is not this operator."""
-    if value is None or out is None or value.dtype != out.dtype or value.shape != out.shape:
-        found = None if value is None else value.type
-        raise Unsupported(f"the mapping gives {found} where PyTorch has {out}")
-
-
 class _Lowering:
     def __init__(self, gm, parameters, forced, unhosted, draws_inside):
         self.gm = gm
@@ -311,6 +247,7 @@ class _Lowering:
         self.slots = {node: place for place, node in enumerate(
             node for node in gm.graph.nodes if node.op == "placeholder")}
         self.constants = {}
+        self.graphs = {}  # fx node -> a graph that an operator runs.
         self.eager = {}  # level -> fx nodes.
         self.fallbacks = {}
         self.updates = updates_in(gm)
@@ -334,7 +271,10 @@ class _Lowering:
         value = self.gm
         for name in node.target.split("."):
             value = getattr(value, name)
-        self.constants[self.slot_of(node)] = value
+        if isinstance(value, torch.fx.GraphModule):
+            self.graphs[node] = value
+        else:
+            self.constants[self.slot_of(node)] = value
         self.level_of[node] = 0
         self.outside.add(node)
         if isinstance(value, torch.Tensor):
@@ -342,13 +282,15 @@ class _Lowering:
 
     def _visit_call_function(self, node):
         value = node.meta.get("val")
-        if isinstance(value, _NUMBERS):
+        if isinstance(value, NUMBERS):
             self.level_of[node] = 0
             return
         if node.target is operator.getitem and node.args[0] not in self.outside:
             self._visit_item(node)
             return
-        rule = None if node in self.forced else RULES.get(str(node.target))
+        rule = RULES.get(str(node.target)) or regions.rule_of(node.target, self.device)
+        if node in self.forced:
+            rule = None
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
         if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
             reason = None
@@ -410,7 +352,7 @@ class _Lowering:
         source, index = node.args
         level = self.level_of[node] = self.level_of[source]
         values = self.levels[level].values
-        values[node] = self.levels[level].if_in_bounds(node, values[source][index])
+        values[node] = self.levels[level].finished(node, values[source][index])
         if source in self.closed:
             self.closed.add(node)
         if source in self.hosted and may_draw(source):
@@ -452,8 +394,10 @@ class _Lowering:
     def _run_eagerly(self, node):
         level = 0
         for source in node.all_input_nodes:
+            if source in self.graphs:
+                self.constants[self.slot_of(source)] = self.graphs[source]
             inside = source not in self.outside and not isinstance(
-                source.meta.get("val"), _NUMBERS)
+                source.meta.get("val"), NUMBERS)
             level = max(level, self.level_of[source] + inside)
             self.need(source)
         if may_draw(node):
@@ -542,7 +486,7 @@ class _Lowering:
 
     def _eager_argument(self, node):
         value = node.meta.get("val")
-        return value if isinstance(value, _NUMBERS) else Slot(self.slot_of(node))
+        return value if isinstance(value, NUMBERS) else Slot(self.slot_of(node))
 
 
 def _on_cpu(argument):
