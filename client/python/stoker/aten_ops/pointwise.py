@@ -13,7 +13,7 @@ _UNARY = {
     "rsqrt": "rsqrt", "sin": "sine", "cos": "cosine", "tan": "tan", "asin": "asin", "acos": "acos",
     "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "erf": "erf",
     "erfc": "erfc", "special_erfc": "erfc", "lgamma": "log_gamma",
-    "special_expm1": "exponential_minus_one", "special_erf": "erf", "neg": "negate",
+    "special_expm1": "exponential_minus_one", "special_erf": "erf",
 }
 # These leave integers as they are.
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round_nearest_even"}
@@ -390,6 +390,13 @@ def remainder(g, out, x, y):
         g.compare("NE", g.compare("LT", result, zero), g.compare("LT", y, zero)))
     result = g.select(wrong_sign, g.binary("add", result, y), result)
     return _divided(g, out, result, given)
+
+
+@rule("neg")
+def neg(g, out, x):
+    if x.dtype == "u8":  # It has no sign: what it wraps around to.
+        return g.binary("subtract", g.constant(0, x.dtype, x.shape), x)
+    return g.unary("negate", x)
 
 
 _OF_BOOL = {"maximum": "or", "minimum": "and"}
