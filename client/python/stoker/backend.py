@@ -17,9 +17,10 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     from . import capture
     from .captures.install import sized
     from .captures.record import recording
+    from .graph.devices import device_of
     from .lowering import compiling, record_only, symbols, targets
 
-    chosen = compiling.Options(state.numerics(), _verifies(mode, options or {}), modes.replays(mode))
+    asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()
 
@@ -27,6 +28,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         if beside.is_child():
             recording.note_traced(inner, is_training)
             return programs.eager(inner)
+        chosen = asked._replace(numerics=state.numerics(device_of(inner)))
         parameters = targets.held(inner, parameters, is_training)
         symbolic = sizes.symbolic_inputs(inner)
         if not symbolic:

@@ -296,3 +296,20 @@ def test_backward_pass_may_be_repeated():
         first = x.grad.clone()
         loss.backward()
         torch.testing.assert_close(x.grad, 2 * first)
+
+
+def test_an_input_whose_elements_are_one_is_changed_by_eager_alone(warnings):
+    def run(x, y, places):
+        y.index_fill_(0, places, 1.5)
+        x.sub_(2)
+        return x + 1
+
+    def inputs():
+        return torch.ones(3), torch.zeros(1, 3).expand(3, 3), torch.tensor([-1, 0])
+
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        given, expected = inputs(), inputs()
+        assert torch.equal(torch.compile(run, backend="stoker", dynamic=dynamic)(*given), run(*expected))
+        assert all(map(torch.equal, given, expected))
+    assert any("it changes an input with strides (0, 1), of which elements are one" in line for line in warnings)

@@ -108,7 +108,7 @@ def _for_any_numerics(gm, lowered, options, compiled):
         changed = options._replace(numerics=numerics)
         return _compile_once(gm, lowered, changed, 0.0, lambda *_: None).function
 
-    return by_numerics(options.numerics, compiled.function, compile_again)
+    return by_numerics(device_of(gm), options.numerics, compiled.function, compile_again)
 
 
 def _record_of(gm, traced_s):
