@@ -85,6 +85,8 @@ Result<std::vector<TensorType>> InferByRule(const NodeTypes& node) {
       return InferContraction(node);
     case ResultRule::kIndexing:
       return InferIndexing(node);
+    case ResultRule::kRandom:
+      return InferRandom(node);
     case ResultRule::kExtern:
       return InferExternCall(node);
   }
