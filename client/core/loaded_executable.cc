@@ -157,8 +157,7 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
   const std::vector<TensorType>& types = executable_->plan().inputs;
   frame->inputs.resize(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
-    frame->views.push_back(
-        {types[i].dtype, frame->geometry.sizes[i], frame->geometry.strides[i], nullptr});
+    frame->views.push_back({types[i].dtype, frame->geometry.sizes[i], frame->geometry.strides[i]});
   }
   return frame;
 }
@@ -199,14 +198,13 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
     if (frame->inputs[i] == nullptr && Product(frame->geometry.sizes[i]) != 0) {
       return InvalidArgument("Input " + std::to_string(i) + " is NULL.");
     }
-    frame->views[i].data = frame->inputs[i];
-  }
-  if (!executable_->guards().Holds(frame->views)) {
-    return FailedPrecondition(
-        "A guard does not hold: " + executable_->guards().Explain(frame->views).value_or("") + ".");
   }
   STOKER_RETURN_IF_ERROR(CheckUpdated(*frame));
   if (frame->plan == nullptr) {
+    // Guards look at what the symbols alone say, as the plan does: both are for these sizes.
+    if (const auto why = executable_->guards().Explain(frame->views)) {
+      return FailedPrecondition("A guard does not hold: " + *why);
+    }
     STOKER_TRY(frame->plan, executable_->PlanFor(frame->views));
   }
   return frame;
@@ -316,8 +314,8 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
   for (std::size_t i = 0; i < frame.views.size(); ++i) {
     const auto sizes = frame.views[i].sizes;
     if (kept[i].empty()) {
-      STOKER_TRY(inputs.emplace_back(), TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()},
-                                                 frame.views[i].data, queue));
+      STOKER_TRY(inputs.emplace_back(),
+                 TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, frame.inputs[i], queue));
     } else {
       inputs.push_back(InterpreterTensor::FromBytes(plan.inputs[i].dtype,
                                                     {sizes.begin(), sizes.end()}, kept[i]));

@@ -59,7 +59,7 @@ class LoadedExecutable {
     std::vector<std::int64_t> symbols;  // None for a static graph.
     Geometry geometry;
     std::vector<const void*> inputs;
-    std::vector<InputView> views;  // Of `geometry` and `inputs`.
+    std::vector<InputView> views;  // Of `geometry`.
     std::shared_ptr<const ReadyPlan> plan;
     std::int64_t Bytes() const;  // About what it takes, the plan included.
   };

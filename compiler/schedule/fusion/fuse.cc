@@ -98,6 +98,8 @@ Grouping Fuser::Run() && {
       case OpRole::kExtern:
         StartGroup(id, GroupKind::kHost);
         break;
+      case OpRole::kComposite:
+        CheckFailed("a composite after CanonicalizeOps", __FILE__, __LINE__);
     }
   }
   for (Group& group : grouping_.groups) std::sort(group.nodes.begin(), group.nodes.end());

@@ -497,7 +497,7 @@ TEST_F(ExecutableTest, PlanFor_SymbolicPlan_OnePerSetOfValues) {
   const std::array<std::int64_t, 1> stride = {1};
   const auto plan_for = [&](std::int64_t n) {
     const std::array<std::int64_t, 1> size = {n};
-    const std::array views = {InputView{DType::kF32, size, stride, nullptr}};
+    const std::array views = {InputView{DType::kF32, size, stride}};
     return executable->PlanFor(views).value();
   };
   const auto seven = plan_for(7);

@@ -442,6 +442,11 @@ class GraphText:
         attributes = f' {{k={k}, largest={number(largest, "bool")}}}'
         return self.nodes("top_k", (x,), attributes, (Type(x.dtype, shape), Type("i64", shape)))
 
+    def random_bits(self, state, dtype, shape):
+        """(the state after them, bits)"""
+        return self.nodes(
+            "rng_bit_generator", (state,), ' {algorithm="PHILOX"}', (state.type, Type(dtype, tuple(shape))))
+
     def checked(self, result, indices, low, size, message):
         """`result`; where it is computed, `low` <= index < `size` holds or `message` is raised, with the index in
         place of "{index}"."""

@@ -11,12 +11,12 @@ import operator
 
 import torch
 
-from ..aten_ops import RULES, Unsupported, require_kernel
+from ..aten_ops import RULES, WORD_RULES, Unsupported, require_kernel
 from ..graph.assumptions import Settled
 from ..graph.devices import device_of
 from ..graph.dims import Dim
 from ..graph.host_call import NoHostCall
-from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
+from ..graph.layout import DTYPES, WORDS, is_tensor, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
 from ..graph.text import GraphText, NoKernel, Type, Value, symbols_in
 from ..pytorch import devices
@@ -80,7 +80,7 @@ def _lowered(gm, forced, parameters, draws_inside):
 def type_of(value, device):
     """The Type of a tensor on the device, a tuple of them for a list, None for anything else."""
     if is_tensor(value):
-        dtype = DTYPES.get(value.dtype)
+        dtype = DTYPES.get(value.dtype) or WORDS.get(value.dtype)
         if dtype is None or value.layout != torch.strided:
             raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
         if value.device != device:
@@ -109,6 +109,16 @@ def _dtypes_given(node):
     torch.fx.node.map_arg((node.args, node.kwargs), given.append)
     values = [source.meta.get("val") for source in given]
     return [DTYPES.get(value.dtype, str(value.dtype)) for value in values if is_tensor(value)]
+
+
+def _require_numbers(node):
+    """Unsupported where a tensor that the node is given, or gives, is of a type that graphs have the bits of alone."""
+    values = [source.meta.get("val") for source in node.all_input_nodes]
+    made = node.meta.get("val")
+    values.extend(made if isinstance(made, (list, tuple)) else [made])
+    for value in values:
+        if is_tensor(value) and value.dtype in WORDS:
+            raise Unsupported(f"a tensor of {value.dtype}")
 
 
 class _Level:
@@ -354,6 +364,8 @@ class _Lowering:
             reason = None
         if rule is not None:
             try:
+                if str(node.target) not in WORD_RULES:
+                    _require_numbers(node)
                 require_kernel(str(node.target), _dtypes_given(node))
                 self._map(node, rule)
                 return

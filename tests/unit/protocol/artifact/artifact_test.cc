@@ -16,7 +16,7 @@ TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
   EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\4\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "f2fee75bef129d4f7951f28ac98bf2185fe2a13e3bb4c51951547ddc0ce5d5db");
+            "d41c9ebc00e1e1652fe5bda85ec4fa3e89c88d2a575aad13b6065d66f0855d91");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
@@ -271,16 +271,16 @@ const std::vector<Refusal>& Refusals() {
          SetGuards(a, {{GuardKind::kSizeRange, 0, 0, 5, 4, {}}});
        },
        "Field 'guard.value' is bad in: input 0 size 0 in [5,4]."},
-      {"GuardDivisor",
+      {"GuardNotNegativeValue",
        [](Artifact& a) {
-         SetGuards(a, {{GuardKind::kDivisible, 0, 0, 0, 0, {}}});
+         SetGuards(a, {{GuardKind::kNotNegative, 0, -1, 1, 0, {}}});
        },
-       "Field 'guard.value' is bad in: input 0 size 0 % 0 == 0."},
-      {"GuardAlignment",
+       "Field 'guard.value' is bad in: 0 >= 0."},
+      {"GuardNotNegativeUnbound",
        [](Artifact& a) {
-         SetGuards(a, {{GuardKind::kAligned, 0, -1, 12, 0, {}}});
+         SetGuards(a, {{GuardKind::kNotNegative, 0, -1, 0, 0, S(3) - 1}});
        },
-       "Field 'guard.value' is bad in: input 0 data % 12 == 0."},
+       "Field 'guard.expr' is s3-1; no guard binds s3 before."},
       {"GuardSymbol",
        [](Artifact& a) {
          SetGuards(a, {{GuardKind::kBindSymbol, 0, 0, -1, 0, {}}});
