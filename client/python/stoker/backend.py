@@ -1,11 +1,11 @@
 """The torch.compile backend: capture, lower, compile; eager PyTorch wherever that does not work."""
 
 from .base import modes, tally
-from .base.log import warn_once
+from .base.log import logger, warn_once
 from .captures import attach
 from .captures.audit import beside
 from .libstoker.client import connect_ahead
-from .pytorch import aot, facts, state
+from .pytorch import aot, facts, refusals, state
 from .pytorch.names import SIZES
 from .runtime import programs, sizes
 
@@ -60,6 +60,11 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             versions)
 
     try:
+        refused = refusals.of_nothing(gm)
+        if refused is not None:
+            logger.info("a graph runs in eager, which refuses it: %s", refused)
+            tally.count("graphs_eager")
+            return programs.forward_of(gm)
         with recording.graph(gm, example_inputs) as graph:
             return graph.mark(capture.trace(gm, example_inputs, compile_graph))
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
