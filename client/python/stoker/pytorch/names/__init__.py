@@ -109,6 +109,7 @@ NAMES = (
     Name(f"{_FRAME}:CheckFunctionManager", (CAPTURES,),
          "the guards of a frame, with the sources they were made from", ("f_code", "output_graph")),
     Name(f"{_FRAME}:has_tensor_in_frame", (CAPTURES,), "frames without tensors"),
+    Name("torch._dynamo.external_utils:wrap_inline", (), "a frame around what Dynamo would not look into", ("fn",)),
     Name(f"{_FRAME}:output_codes", (CAPTURES,), "Dynamo's book of its own output"),
     Name("torch._dynamo.variables.functions:invoke_and_store_as_constant", (CAPTURES,),
          "calls of functions whose results count as constant", ("tx", "fn", "name", "args", "kwargs")),
