@@ -40,11 +40,8 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         words = recording.note_sized(inner, symbolic, sources, varying, parameters, chosen, is_training)
 
         def note(inputs):
-            def store(program, made):
-                if words is not None:  # The graph's record, beside which the program is stored.
-                    sized.store_version(words, inputs, program, made)
-
-            return store
+            # The graph's record, beside which the program is stored.
+            return lambda program, made: words and sized.store_version(words, inputs, program, made)
 
         def compile_version(arguments):
             return compiling.compile_for_sizes(
@@ -60,11 +57,8 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             versions)
 
     try:
-        refused = refusals.of_nothing(gm)
-        if refused is not None:
-            logger.info("a graph runs in eager, which refuses it: %s", refused)
-            tally.count("graphs_eager")
-            return programs.forward_of(gm)
+        if _is_refused(gm):
+            return _eager(gm)
         with recording.graph(gm, example_inputs) as graph:
             return graph.mark(capture.trace(gm, example_inputs, compile_graph))
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
@@ -73,8 +67,20 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         if record_only.is_on():
             raise  # There is no job to keep alive.
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
-        tally.count("graphs_eager")
-        return programs.forward_of(gm)
+        return _eager(gm)
+
+
+def _is_refused(gm):
+    """Does PyTorch itself refuse it?"""
+    error = refusals.of_nothing(gm)
+    if error is not None:
+        logger.info("a graph runs in eager, which refuses it: %s", error)
+    return error is not None
+
+
+def _eager(gm):
+    tally.count("graphs_eager")
+    return programs.forward_of(gm)
 
 
 def _verifies(mode, options):
