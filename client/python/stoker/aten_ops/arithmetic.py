@@ -142,21 +142,26 @@ def remainder(g, out, x, y):
     return _divided(g, out, result, given)
 
 
+_OF_BOOL = {"maximum": "or", "minimum": "and"}
+
+
+def extreme(op, g, x, y):
+    return g.binary(_OF_BOOL[op] if x.dtype == "bool" else op, x, y)
+
+
 @rule("maximum", "max.other")
 def maximum(g, out, x, y):
-    op = "or" if out.dtype == "bool" else "maximum"
-    return g.broadcast(g.binary(op, *both(g, out, x, y)), out.shape)
+    return g.broadcast(extreme("maximum", g, *both(g, out, x, y)), out.shape)
 
 
 @rule("minimum", "min.other")
 def minimum(g, out, x, y):
-    op = "and" if out.dtype == "bool" else "minimum"
-    return g.broadcast(g.binary(op, *both(g, out, x, y)), out.shape)
+    return g.broadcast(extreme("minimum", g, *both(g, out, x, y)), out.shape)
 
 
 def _ignoring_nan(op, g, out, x, y):
     x, y = both(g, out, x, y)
-    result = g.binary(op, x, y)
+    result = extreme(op, g, x, y)
     if x.is_float:
         result = g.select(g.predicate("is_nan", x), y, result)
         result = g.select(g.predicate("is_nan", y), x, result)

@@ -3,7 +3,7 @@
 import math
 
 from ..graph.values import INTEGER_LIMITS, Value
-from .arithmetic import both, require_in_range
+from .arithmetic import both, extreme, require_in_range
 from .formulas import formula
 from .registry import Unsupported, as_value, compute_dtype, promote, rule
 
@@ -15,7 +15,7 @@ _UNARY = {
     "rsqrt": "rsqrt", "sin": "sine", "cos": "cosine", "tan": "tan", "asin": "asin", "acos": "acos",
     "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "erf": "erf",
     "erfc": "erfc", "special_erfc": "erfc", "lgamma": "log_gamma",
-    "special_expm1": "exponential_minus_one", "special_erf": "erf", "neg": "negate",
+    "special_expm1": "exponential_minus_one", "special_erf": "erf",
 }
 # These leave integers as they are.
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round_nearest_even"}
@@ -38,6 +38,13 @@ for _name, _op in _UNARY.items():
     rule(_name)(_unary(_op))
 for _name, _op in _ROUNDING.items():
     rule(_name)(_rounding(_op))
+
+
+@rule("neg")
+def neg(g, out, x):
+    if x.dtype == "u8":  # It has no sign: what it wraps around to.
+        return g.binary("subtract", g.constant(0, x.dtype, x.shape), x)
+    return g.unary("negate", x)
 
 
 @rule("abs")
@@ -291,9 +298,9 @@ def masked_fill(g, out, x, mask, value):
 def clamp(g, out, x, min=None, max=None):
     x = g.convert(x, out.dtype)
     if min is not None:
-        x = g.binary("maximum", x, _bound(g, min, out.dtype))
+        x = extreme("maximum", g, x, _bound(g, min, out.dtype))
     if max is not None:
-        x = g.binary("minimum", x, _bound(g, max, out.dtype))
+        x = extreme("minimum", g, x, _bound(g, max, out.dtype))
     return g.broadcast(x, out.shape)
 
 
