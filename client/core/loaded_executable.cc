@@ -63,8 +63,10 @@ Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
   if (loaded->parameter_inputs_.empty()) {
     STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}, nullptr));
   }
-  if (verified_against) loaded->verification_ = Verification::kPending;
-  loaded->verified_against_ = std::move(verified_against);
+  if (verified_against) {
+    loaded->verification_ = Verification::kPending;
+    loaded->verified_against_ = std::make_shared<const Graph>(*std::move(verified_against));
+  }
   loaded->obtained_ = std::move(obtained);
   loaded->load_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
   return loaded;
@@ -291,11 +293,15 @@ Status LoadedExecutable::RestoreUpdated(const Frame& frame, const KeptInputs& ke
 
 Status LoadedExecutable::Verify(const Frame& frame, const KeptInputs& kept,
                                 std::span<void* const> outputs, Queue& queue) {
+  const std::shared_ptr<const Graph> graph = [this] {
+    const std::lock_guard lock(verify_mutex_);
+    return verified_against_;
+  }();
+  if (graph == nullptr) return Ok();
+  const Status status = CompareWithInterpreter(*graph, frame, kept, outputs, queue);
+  if (!status.ok()) STOKER_RETURN_IF_ERROR(RestoreUpdated(frame, kept, queue));
   const std::lock_guard lock(verify_mutex_);
-  if (!verified_against_) return Ok();
-  if (Status status = CompareWithInterpreter(*verified_against_, frame, kept, outputs, queue);
-      !status.ok()) {
-    STOKER_RETURN_IF_ERROR(RestoreUpdated(frame, kept, queue));
+  if (!status.ok()) {
     verification_ = Verification::kRefused;
     return status.error().WithContext("Verification refuses artifact " +
                                       obtained_.request_key.ToHex());

@@ -117,7 +117,9 @@ class LoadedExecutable {
 
   std::atomic<Verification> verification_{Verification::kNone};
   std::mutex verify_mutex_;
-  std::optional<Graph> verified_against_;  // While it Verifies.
+  // While it Verifies. Shared with who interprets it: never under the lock, for the host's ops may
+  // call this, or fork.
+  std::shared_ptr<const Graph> verified_against_;
 };
 
 }  // namespace stoker

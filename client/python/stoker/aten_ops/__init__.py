@@ -3,6 +3,7 @@
 from . import (
     activation,
     activation_gradients,
+    arithmetic,
     attention,
     bits,
     contraction,

@@ -3,7 +3,7 @@
 from math import prod
 
 from ..graph.dims import same
-from ..graph.text import Value
+from ..graph.values import Value
 from .padding import apart, bounds
 from .registry import Unsupported, dim_of, rule
 
