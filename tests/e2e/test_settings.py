@@ -2,12 +2,13 @@
 
 import hashlib
 import os
+import re
 import resource
 import subprocess
 import sys
 
 import pytest
-from e2e.processes import BUILD, WAIT_S, start, wait_for
+from e2e.processes import BUILD, ROOT, WAIT_S, start, wait_for
 
 SOON_S = 60  # For what takes less than a second on a machine that does nothing else.
 WIDTHS = (8, 4)
@@ -84,6 +85,15 @@ def test_a_file_beyond_its_limit_is_named_with_the_limit(tmp_path):
 def test_an_option_that_is_out_of_its_range_is_a_usage_error(site, arguments, expected):
     done = ran("stoker", *arguments, env=site.env)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
+
+
+def test_every_command_is_documented():
+    commands = re.findall(r"^  ([a-z]+) {2,}", ran("stoker", "--help").stdout.partition("\nSubcommands:\n")[2], re.MULTILINE)
+    lines = (ROOT / "client" / "cli" / "README.md").read_text().splitlines()
+    table = lines.index("| command | what |")
+    rows = lines[table:lines.index("", table)]  # What stands behind a blank line is no row of it.
+    documented = {command for row in rows for command in re.findall("`([a-z]+)", row.split(" | ")[0])}
+    assert len(commands) > 15 and set(commands) == documented - {"command"}
 
 
 HOSTILE_WORD = "a\nb\x1b[2J\udcff"  # Of bytes, as the system hands them on.
