@@ -12,10 +12,11 @@
 
 namespace {
 
-// An option that is given, and given nothing, is a variable that somebody forgot to set.
+// An argument that is given, and given nothing, is a variable that somebody forgot to set; but not
+// a word of the command that `record` runs.
 void RefuseEmptyValues(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->nonpositional()) continue;
+    if (!option->nonpositional() && option->get_expected_max() > 1) continue;
     for (const std::string& value : option->results()) {
       if (value.empty()) throw CLI::ValidationError(option->get_name(), "'' is no value");
     }

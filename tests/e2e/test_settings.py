@@ -103,7 +103,8 @@ HOSTILE_WORD = "a\nb\x1b[2J\udcff"  # Of bytes, as the system hands them on.
     (), (HOSTILE_WORD,), ("stats", HOSTILE_WORD), ("stats", "--" + HOSTILE_WORD), ("stats", "--since"),
     ("stats", "--since", HOSTILE_WORD), ("ls", "--limit", HOSTILE_WORD), ("ls", "--kind", HOSTILE_WORD),
     ("purge", "--namespace", HOSTILE_WORD), ("gc", "--to=" + HOSTILE_WORD), ("inspect",), ("record",), ("stats", "--json=x"),
-    ("warm", "m", "--numerics", HOSTILE_WORD), ("pin", "a" * 8, HOSTILE_WORD), ("--url",), ("--url", "", "stats")])
+    ("warm", "m", "--numerics", HOSTILE_WORD), ("pin", "a" * 8, HOSTILE_WORD), ("--url",), ("--url", "", "stats"),
+    ("explain", ""), ("inspect", ""), ("export", ""), ("warm", "", "--check"), ("trace", "", "--last")])
 def test_a_usage_error_is_one_line_that_steers_no_terminal(site, arguments):
     done = subprocess.run([BUILD / "bin" / "stoker", *arguments], env=site.env, capture_output=True, timeout=SOON_S)
     said = done.stderr.decode(errors="replace")
