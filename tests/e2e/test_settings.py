@@ -96,7 +96,7 @@ def test_every_command_is_documented():
     assert len(commands) > 15 and set(commands) == documented - {"command"}
 
 
-HOSTILE_WORD = "a\nb\x1b[2J\udcff"  # Of bytes, as the system hands them on.
+HOSTILE_WORD = "a\nb\x1b[2J\u202ec\u2028\udc9b\udcff"  # Of bytes, as the system hands them on.
 
 
 @pytest.mark.parametrize("arguments", [
@@ -107,7 +107,7 @@ HOSTILE_WORD = "a\nb\x1b[2J\udcff"  # Of bytes, as the system hands them on.
     ("explain", ""), ("inspect", ""), ("export", ""), ("warm", "", "--check"), ("trace", "", "--last")])
 def test_a_usage_error_is_one_line_that_steers_no_terminal(site, arguments):
     done = subprocess.run([BUILD / "bin" / "stoker", *arguments], env=site.env, capture_output=True, timeout=SOON_S)
-    said = done.stderr.decode(errors="replace")
+    said = done.stderr.decode()
     assert done.returncode == 2 and not done.stdout, said
     assert said.startswith("stoker: ") and said.endswith(" --help'.\n"), said
     assert said[:-1].isprintable(), said
