@@ -81,6 +81,9 @@ def test_a_file_beyond_its_limit_is_named_with_the_limit(tmp_path):
     (("warm", "--hot", "1e3"), "'1e3' is not a whole number from 1 to"),
     (("warm", "m", "--numerics", "x"), "x not in {"),
     (("warm", "m", "--mode", "x"), "x not in {"),
+    (("warm", "m", "--check=0"), "--check: it takes no value, such as '0'"),
+    (("purge", "--namespace", "n", "--yes=1PiB"), "--yes: it takes no value, such as '1PiB'"),
+    (("stats", "--json=-1"), "--json: it takes no value, such as '-1'"),
 ])
 def test_an_option_that_is_out_of_its_range_is_a_usage_error(site, arguments, expected):
     done = ran("stoker", *arguments, env=site.env)
