@@ -39,6 +39,10 @@ struct CpuTaskLimits {
 
 // What a thread keeps in a core's caches.
 struct CpuCacheLimits {
+  // Of lines that lie a multiple of way_bytes apart, the first-level cache holds as many as it has
+  // ways: eight in 32 KiB; processors with 48 KiB have twelve.
+  std::int64_t ways = 8;
+  std::int64_t way_bytes = 4 << 10;
   // Rows of A that stay in the second-level cache beside panels of B.
   std::int64_t rows_bytes = 640 << 10;
   // The same for rows in three bf16 parts, which share it with two panels, and for their sums.

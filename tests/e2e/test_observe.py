@@ -1,5 +1,6 @@
 """What somebody on call looks at: whose turn it is in the queue, why a request missed, where a compile's time went."""
 
+import codecs
 import fcntl
 import json
 import os
@@ -181,6 +182,7 @@ class Screen:
         self.before = termios.tcgetattr(slave)
         self.resize(rows, columns)
         self.text = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()  # The kernel hands over what was written in any pieces.
         self.process = subprocess.Popen(
             [str(BUILD / "bin" / "stoker"), "--url", daemon.url, "top", "--interval", "0.1", *arguments], stdin=slave,
             stdout=slave, stderr=slave, start_new_session=True, env=PATIENT,
@@ -192,7 +194,7 @@ class Screen:
 
     def read(self):
         while select.select([self.master], [], [], 0)[0]:
-            self.text += os.read(self.master, 65536).decode()
+            self.text += self.decoder.decode(os.read(self.master, 65536))
         return self.text
 
     def frame(self):
@@ -211,8 +213,7 @@ class Screen:
         os.write(self.master, keys.encode())
 
     def assert_restored(self):
-        text = self.read()
-        assert text.endswith("\x1b[?25h\x1b[?1049l")
+        wait_for(lambda: self.read().endswith("\x1b[?25h\x1b[?1049l"))
         assert termios.tcgetattr(self.slave) == self.before
 
     def close(self):

@@ -1,6 +1,7 @@
 """What a job asks for is recorded, compiled on an empty daemon ahead, and found there by the next job."""
 
 import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -249,6 +250,19 @@ def test_what_fails_is_named_and_the_rest_goes_on(site, other_site, manifest):
     assert done.stdout.startswith("2 hits, 0 compiled, 2 failed in ")
 
 
+def all_of(master):
+    """What was written to a pseudo-terminal whose writers have all ended: the kernel hands it over in pieces."""
+    written = b""
+    with open(master, "rb", buffering=0) as terminal:
+        while True:
+            try:
+                written += terminal.read(1 << 16)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                return written.decode()
+
+
 def test_on_a_terminal_a_bar_is_drawn_and_taken_away(site, other_site, manifest):
     for widths in (WIDTHS, (8, 16)):
         run(site, widths, STOKER_RECORD=str(manifest))
@@ -257,8 +271,7 @@ def test_on_a_terminal_a_bar_is_drawn_and_taken_away(site, other_site, manifest)
         [str(BUILD / "bin" / "stoker"), "warm", str(manifest), "--jobs", "1"], env=other_site.env,
         stdout=subprocess.PIPE, stderr=slave, text=True, timeout=600)
     os.close(slave)
-    drawn = os.read(master, 1 << 16).decode()
-    os.close(master)
+    drawn = all_of(master)
     assert done.returncode == 0 and done.stdout.startswith("0 hits, 2 compiled, 0 failed in ")
     assert "[" + "#" * 15 + "." * 15 + "]  50 %  1 of 2  0 hits, 1 compiled, 0 failed, about " in drawn
     assert drawn.endswith("\r\x1b[K") and drawn.count(" is compiled") == 2

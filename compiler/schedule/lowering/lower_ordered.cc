@@ -166,7 +166,10 @@ Result<std::vector<Address>> Lowering::ScatterIndices(const Node& node, const In
 
 std::optional<ValueId> Lowering::OnlyReadBy(const Node& scatter) const {
   const Reads::Origin origin = Reads::OriginOf(graph_, scatter.operands[0]);
-  if (graph_.value(origin.source).producer == kNoNode || !AreReshapes(graph_, origin.views) ||
+  // Of another shape its storage would be addressed otherwise than the result's readers do.
+  const bool is_alike = graph_.type(origin.source) == graph_.type(scatter.operands[0]);
+  if (graph_.value(origin.source).producer == kNoNode || !is_alike ||
+      !AreReshapes(graph_, origin.views) ||
       scheduled_.reads.OfSource(origin.source).size() != 1) {
     return std::nullopt;
   }

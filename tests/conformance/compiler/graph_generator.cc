@@ -596,13 +596,16 @@ bool GraphGenerator::Indexing(OpKind kind, DType dtype) {
   std::int64_t num_kinds = dtype == DType::kBool ? 1 : chaining_ ? 4 : 5;
   // Thousands of updates of one 16-bit element are rounded thousands of times.
   if (scale_ == Scale::kLarge && SizeInBytes(dtype) == 2) num_kinds = 1;
-  return Emit(kind, {x, indices, Operand(dtype, update_sizes)},
-              {{AttrName::kUpdateWindowDims, window_dims},
-               {AttrName::kInsertedWindowDims, collapsed},
-               {AttrName::kScatterDims, indexed},
-               {AttrName::kIndexVectorDim, batch_rank},
-               {AttrName::kKind, std::string(kKinds[Below(num_kinds)])}})
-             .id != kNoValue;
+  const Entry result = Emit(kind, {x, indices, Operand(dtype, update_sizes)},
+                            {{AttrName::kUpdateWindowDims, window_dims},
+                             {AttrName::kInsertedWindowDims, collapsed},
+                             {AttrName::kScatterDims, indexed},
+                             {AttrName::kIndexVectorDim, batch_rank},
+                             {AttrName::kKind, std::string(kKinds[Below(num_kinds)])}});
+  if (result.id == kNoValue) return false;
+  // What is updated again, perhaps as of another shape, may be updated where it is.
+  if (!chaining_ || !Coin(3)) return true;
+  return (!Coin(2) || View(OpKind::kReshape, dtype)) && Indexing(kind, dtype);
 }
 
 bool GraphGenerator::Attend(DType dtype) {

@@ -56,6 +56,26 @@ graph @g(%x: f32[9,130]) {
         {"reduce+subtract f32[9,130]"});
 }
 
+TEST(Update, OfWhatWasUpdatedAsOfAnotherShape_LiesAsItsReadersSeeIt) {
+  const std::string_view scatters = R"(
+graph @g(%x: f32[7,5], %u: f32[2,5], %v: f32[3,7], %w: f32[4]) {
+  %1 = constant() value(1) : i64[2,1]
+  %3 = constant() value(3) : i64[3,1]
+  %30 = constant() value(30) : i64[4,1]
+  %a = scatter(%x, %1, %u) {update_window_dims=[1], inserted_window_dims=[0], scatter_dims=[0], index_vector_dim=1, kind="add"} : f32[7,5]
+  %b = reshape(%a) : f32[5,7]
+  %c = scatter(%b, %3, %v) {update_window_dims=[1], inserted_window_dims=[0], scatter_dims=[0], index_vector_dim=1, kind="add"} : f32[5,7]
+  %d = reshape(%c) : f32[35]
+  %e = scatter(%d, %30, %w) {update_window_dims=[], inserted_window_dims=[0], scatter_dims=[0], index_vector_dim=1, kind="add"} : f32[35]
+)";
+  const std::vector<std::string> labels = {"copy f32[7,5]", "scatter f32[7,5]", "copy f32[5,7]",
+                                           "scatter f32[5,7]", "copy f32[35]", "scatter f32[35]"};
+  Check(std::string(scatters) + "  return %e\n}", labels);
+  std::vector<std::string> negated = labels;
+  negated.emplace_back("negate f32[35]");
+  Check(std::string(scatters) + "  %f = negate(%e) : f32[35]\n  return %f\n}", negated);
+}
+
 TEST(Update, ByAScatter_TouchesOnlyWhatIsUpdated) {
   Check(R"(
 graph @g(%x: f32[300,40], %i: i64[3,1], %u: f32[3,40]) {

@@ -126,9 +126,10 @@ for op in ("floor_divide", "remainder", "fmod"):
     case(f"{op}_negative", getattr(torch, op), integers(5, 7), integers(7, low=-5, high=-1))
     case(f"{op}_python", lambda x, f=getattr(torch, op): f(x, 3), integers(5, 7))
     case(f"{op}_python_float", lambda x, f=getattr(torch, op): f(x, 1.5), floats(5, 7), narrow=False)
-for op in ("add", "mul", "maximum", "minimum", "eq", "lt", "logical_xor", "bitwise_and",
-           "bitwise_or", "bitwise_xor"):
+for op in ("add", "mul", "maximum", "minimum", "fmax", "fmin", "clamp_min", "clamp_max", "eq", "lt", "logical_xor",
+           "bitwise_and", "bitwise_or", "bitwise_xor"):
     case(f"{op}_bool", getattr(torch, op), booleans(4, 6), booleans(6))
+case("neg_u8", torch.neg, integers(5, 7, low=0, dtype=torch.uint8))
 case("add_alpha", lambda x, y: torch.add(x, y, alpha=2.5), floats(3, 5), floats(5))
 case("sub_alpha_int", lambda x, y: torch.sub(x, y, alpha=3), integers(3, 5), integers(5))
 case("rsub_python", lambda x: 2.0 - x, floats(3, 5))

@@ -13,7 +13,7 @@ _UNARY = {
     "rsqrt": "rsqrt", "sin": "sine", "cos": "cosine", "tan": "tan", "asin": "asin", "acos": "acos",
     "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "erf": "erf",
     "erfc": "erfc", "special_erfc": "erfc", "lgamma": "log_gamma",
-    "special_expm1": "exponential_minus_one", "special_erf": "erf", "neg": "negate",
+    "special_expm1": "exponential_minus_one", "special_erf": "erf",
 }
 # These leave integers as they are.
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round_nearest_even"}
@@ -392,21 +392,33 @@ def remainder(g, out, x, y):
     return _divided(g, out, result, given)
 
 
+@rule("neg")
+def neg(g, out, x):
+    if x.dtype == "u8":  # It has no sign: what it wraps around to.
+        return g.binary("subtract", g.constant(0, x.dtype, x.shape), x)
+    return g.unary("negate", x)
+
+
+_OF_BOOL = {"maximum": "or", "minimum": "and"}
+
+
+def _extreme(op, g, x, y):
+    return g.binary(_OF_BOOL[op] if x.dtype == "bool" else op, x, y)
+
+
 @rule("maximum", "max.other")
 def maximum(g, out, x, y):
-    op = "or" if out.dtype == "bool" else "maximum"
-    return g.broadcast(g.binary(op, *both(g, out, x, y)), out.shape)
+    return g.broadcast(_extreme("maximum", g, *both(g, out, x, y)), out.shape)
 
 
 @rule("minimum", "min.other")
 def minimum(g, out, x, y):
-    op = "and" if out.dtype == "bool" else "minimum"
-    return g.broadcast(g.binary(op, *both(g, out, x, y)), out.shape)
+    return g.broadcast(_extreme("minimum", g, *both(g, out, x, y)), out.shape)
 
 
 def _ignoring_nan(op, g, out, x, y):
     x, y = both(g, out, x, y)
-    result = g.binary(op, x, y)
+    result = _extreme(op, g, x, y)
     if x.is_float:
         result = g.select(g.predicate("is_nan", x), y, result)
         result = g.select(g.predicate("is_nan", y), x, result)
@@ -643,9 +655,9 @@ def masked_fill(g, out, x, mask, value):
 def clamp(g, out, x, min=None, max=None):
     x = g.convert(x, out.dtype)
     if min is not None:
-        x = g.binary("maximum", x, _bound(g, min, out.dtype))
+        x = _extreme("maximum", g, x, _bound(g, min, out.dtype))
     if max is not None:
-        x = g.binary("minimum", x, _bound(g, max, out.dtype))
+        x = _extreme("minimum", g, x, _bound(g, max, out.dtype))
     return g.broadcast(x, out.shape)
 
 

@@ -9,22 +9,33 @@ class ElsewhereError(Exception):
 
 
 class OnlyThere(TorchDispatchMode):
-    def __init__(self, device):
+    """`numbers`: tensors there that stand for numbers of the CPU. What is made of nothing else stands for what would be on
+    the CPU, too."""
+
+    def __init__(self, device, numbers=()):
         super().__init__()
         self._device = device
+        self._numbers = {id(number): number for number in numbers}
+
+    def stands_for_another(self, tensor):
+        """Would it be on the CPU?"""
+        return id(tensor) in self._numbers
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         keywords = kwargs or {}
         result = func(*args, **keywords)
-        for value in _flat([args, list(keywords.values()), result]):
-            if isinstance(value, torch.Tensor) and value.device != self._device:
+        given, made = _tensors_in([args, list(keywords.values())]), _tensors_in(result)
+        for value in (*given, *made):
+            if value.device != self._device:
                 raise ElsewhereError(f"{func} has a tensor on {value.device.type}")
+        if self._numbers and given and "device" not in keywords and all(map(self.stands_for_another, given)):
+            self._numbers.update((id(value), value) for value in made)
         return result
 
 
-def _flat(value):
+def _tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
     if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _flat(item)
-    else:
-        yield value
+        return [tensor for item in value for tensor in _tensors_in(item)]
+    return []

@@ -31,11 +31,14 @@ class Recorder:
     def record(self, run, arguments, moving):
         """A Recording of run(arguments). `moving`: places of inputs to be copied. NotRecordable says what is in the way."""
         with _lock, torch.inference_mode(False), torch.no_grad():
-            return self._recorded(run, arguments, moving)
+            try:
+                return self._recorded(run, arguments, moving)
+            except torch.OutOfMemoryError as error:  # Of what a recording has beside what a call has.
+                raise NotRecordable(_line_of(error)) from error
 
     def _recorded(self, run, arguments, moving):
         device = self._device
-        places = {}
+        places, numbers = {}, []
         for place, argument in enumerate(arguments):
             if not isinstance(argument, torch.Tensor):
                 continue
@@ -43,16 +46,17 @@ class Recorder:
                 if argument.dim() or argument.device.type != "cpu":
                     raise NotRecordable(f"an input lies on {argument.device.type}")
                 places[place] = torch.empty((), dtype=argument.dtype, device=device)
+                numbers.append(places[place])
             elif place in moving:
                 places[place] = torch.empty_strided(
                     argument.shape, argument.stride(), dtype=argument.dtype, device=device)
         given = [places.get(place, argument) for place, argument in enumerate(arguments)]
-        graph, results = self._capture(run, given)
+        graph, results = self._capture(run, given, OnlyThere(device, numbers))
         known = {id(tensor): place for place, tensor in enumerate(given) if isinstance(tensor, torch.Tensor)}
         results = [Given(known[id(result)]) if id(result) in known else result for result in results]
         return Recording(graph.replay, self.stream(), arguments, places, results)
 
-    def _capture(self, run, arguments):
+    def _capture(self, run, arguments, only_there):
         device = self._device
         with torch.cuda.device(device):
             stream = _streams.get(device) or _streams.setdefault(device, torch.cuda.Stream(device))
@@ -61,7 +65,7 @@ class Recorder:
             with torch.cuda.stream(stream):
                 if key not in _pools:
                     _pools[key] = _new_pool(device)
-                return _captured(device, _pools[key][0], lambda: run(list(arguments)))
+                return _captured(device, _pools[key][0], lambda: _run_there(run, arguments, only_there))
 
 
 def _new_pool(device):
@@ -69,6 +73,16 @@ def _new_pool(device):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch says that the graph is empty.
         return pool, _captured(device, pool, list)[0]
+
+
+def _run_there(run, arguments, only_there):
+    """run(arguments), where all of it is on the GPU."""
+    given = set(map(id, arguments))
+    with only_there:
+        results = run(list(arguments))
+    if any(only_there.stands_for_another(result) for result in results if id(result) not in given):
+        raise NotRecordable("a result lies on cpu")
+    return results
 
 
 def _captured(device, pool, run):
@@ -79,8 +93,7 @@ def _captured(device, pool, run):
     error = None
     graph.capture_begin(pool=pool, capture_error_mode="thread_local")
     try:
-        with OnlyThere(device):
-            results = run()
+        results = run()
     except Exception as raised:
         error = raised
     try:

@@ -2,6 +2,7 @@
 tensors."""
 
 import ctypes
+import math
 import time
 
 import torch
@@ -15,6 +16,7 @@ from . import release
 from .binding import Stamp
 from .gate import Gate
 from .laid_out import as_laid_out, buffer_of, taker, with_strides
+from .large_pages import LARGE, advise_large_pages
 from .loaded import Loaded
 from .profiling import collectors
 
@@ -125,6 +127,9 @@ class SizedExecutable:
         self._outputs = [
             (output.dtype, output.layout, *buffer_of(output.layout), place_of.get(output.updates))
             for output in segment.outputs]
+        self._large = [
+            number for number, (dtype, _, shape, _, updated) in enumerate(self._outputs)
+            if updated is None and math.prod(shape) * dtype.itemsize >= LARGE]
         self._checks = segment.checks
         self._limits = ctypes.c_int64 * segment.limits
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
@@ -144,6 +149,8 @@ class SizedExecutable:
         buffers = [
             torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
             if updated is None else kept[updated] for dtype, _, shape, strides, updated in self._outputs]
+        for number in self._large:
+            advise_large_pages(buffers[number])
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
         if self._checks:
             limits = self._limits()

@@ -99,7 +99,9 @@ class Recording:
         self._stream = stream
         self._still = [
             (place, _address(argument)) for place, argument in enumerate(arguments) if place not in places]
-        self._copied = list(places.items())
+        self._copied = [(place, target, _written_once(target)) for place, target in places.items()]
+        # Where elements are one and the same, a tensor that lies otherwise is not what was recorded.
+        self._spread = [(place, target.stride()) for place, target, once in self._copied if once is not target]
         self._results = results
         copies = {tensor.untyped_storage().data_ptr() for tensor in places.values()}
         # Of results that lie where inputs are copied to, each call makes copies.
@@ -108,6 +110,8 @@ class Recording:
             if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() in copies}
         self._storages = _storages_of(
             {number: result for number, result in enumerate(results) if number not in self._shown})
+        places_of = {}  # Of a result that is given twice it is one tensor, as where nothing is recorded.
+        self._firsts = [places_of.setdefault(id(result), number) for number, result in enumerate(results)]
         logger.info("recorded a CUDA graph: %d inputs stay, %d are copied", len(self._still), len(self._copied))
 
     def fits(self, arguments, stream):
@@ -115,6 +119,9 @@ class Recording:
             return False
         for place, address in self._still:
             if _address(arguments[place]) != address:
+                return False
+        for place, strides in self._spread:
+            if arguments[place].stride() != strides:
                 return False
         return True
 
@@ -124,19 +131,24 @@ class Recording:
     def held_results(self):
         """Places of those that whoever got them still has."""
         return {
-            number for storage, numbers in self._storages if uses_of(storage) > len(numbers) + 1 for number in numbers}
+            number for storage, own, numbers in self._storages if uses_of(storage) > own + 1 for number in numbers}
 
     def replay(self, arguments, kept):
         """`kept`: places of results of which copies are given."""
-        for place, target in self._copied:
-            if target.dim():
+        for place, target, once in self._copied:
+            if once is not target:
+                once.copy_(_written_once(arguments[place]))
+            elif target.dim():
                 target.copy_(arguments[place])
             else:
                 target.fill_(arguments[place])  # A scalar of the CPU as well, without waiting.
         self._launch()
-        return [
-            self._given(result, arguments, number in kept or number in self._shown)
-            for number, result in enumerate(self._results)]
+        given = []
+        for number, (result, first) in enumerate(zip(self._results, self._firsts)):
+            given.append(
+                given[first] if first < number
+                else self._given(result, arguments, number in kept or number in self._shown))
+        return given
 
     @staticmethod
     def _given(result, arguments, is_copied):
@@ -144,7 +156,22 @@ class Recording:
             return arguments[result.place]
         if not isinstance(result, torch.Tensor):
             return result
-        return result.clone() if is_copied else result.detach()
+        return _copy_of(result) if is_copied else result.detach()
+
+
+def _written_once(tensor):
+    """The tensor, without the dims along which all its elements are one and the same, as expand() makes them: PyTorch
+    writes to no tensor that has any."""
+    if 0 not in tensor.stride():
+        return tensor
+    return tensor[tuple(slice(1) if stride == 0 else slice(None) for stride in tensor.stride())]
+
+
+def _copy_of(tensor):
+    """A copy that lies like it."""
+    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    _written_once(copy).copy_(_written_once(tensor))
+    return copy
 
 
 class Given:
@@ -155,10 +182,12 @@ class Given:
 
 
 def _storages_of(results):
-    """[(storage, places of the results in it)]"""
+    """[(storage, how many tensors the results in it are, their places)]"""
     found = {}
     for number, result in results.items():
         if isinstance(result, torch.Tensor) and result.numel():
             storage = result.untyped_storage()
-            found.setdefault(storage.data_ptr(), (storage, []))[1].append(number)
-    return list(found.values())
+            found.setdefault(storage.data_ptr(), (storage, set(), []))
+            found[storage.data_ptr()][1].add(id(result))
+            found[storage.data_ptr()][2].append(number)
+    return [(storage, len(tensors), numbers) for storage, tensors, numbers in found.values()]

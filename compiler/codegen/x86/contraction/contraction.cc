@@ -164,7 +164,7 @@ Tasks ContractionEmitter::ReadCopy(const Tasks& tasks, llvm::Value* fresh) {
 
 Tasks ContractionEmitter::Staged(Tasks tasks) {
   tasks.lhs = e_.Scratch(plan_.staged_offset);
-  tasks.lhs_row = FirstRowOf(tasks.block_unit);
+  tasks.lhs_row = FirstStagedRow(tasks);
   return tasks;
 }
 

@@ -84,6 +84,7 @@ class ContractionEmitter {
   llvm::Value* FlatBatch(const Values& batch);  // As one number, row-major.
   RowUnit UnitAt(const Tasks& tasks, llvm::Value* unit);
   llvm::Value* FirstRowOf(llvm::Value* unit);
+  llvm::Value* FirstStagedRow(const Tasks& tasks);
   // Of plans with last_tiles: the first element of a segment, one past the last of all included.
   llvm::Value* BeginOfSegment(llvm::Value* segment);
   // Of `tiles`, or all rows, that hold so many.

@@ -15,8 +15,16 @@ DType CopyDType(DType from, DType to) {
 
 }  // namespace
 
+// The block's own rows, and what its last unit may take along of the unit before.
+llvm::Value* ContractionEmitter::FirstStagedRow(const Tasks& tasks) {
+  llvm::Value* first = FirstRowOf(tasks.block_unit);
+  if (plan_.last_tiles.empty()) return first;
+  llvm::Value* before = e_.Sub(first, e_.I64(plan_.MaxUnitRows()));
+  return e_.b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, before, e_.I64(0));
+}
+
 void ContractionEmitter::StageRows(const Tasks& tasks, llvm::Value* begin, llvm::Value* end) {
-  llvm::Value* first_row = FirstRowOf(tasks.block_unit);
+  llvm::Value* first_row = FirstStagedRow(tasks);
   llvm::Value* end_row = e_.Min(FirstRowOf(tasks.block_end), e_.Dim(plan_.rows[0].extent));
   Values extents;
   for (const ContractionDim& dim : func_.m) extents.push_back(e_.Dim(dim.extent));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "compiler/schedule/cpu/contraction/contraction_plan.h"
 #include "compiler/schedule/cpu/contraction/split_schedule.h"
@@ -20,8 +21,10 @@ constexpr std::int64_t kSmallProduct = std::int64_t{1} << 27;
 // Enough products between two branches to hide them.
 constexpr std::int64_t kProductsPerIteration = 112;
 constexpr std::int64_t kSmallProductsPerIteration = 56;
-// Of the rows that registers allow, what a tile must have to be as fast.
+// Of the rows that registers allow, what the tile of a small product must have to be as fast, and the
+// products of a tile of any other.
 constexpr double kMinTileRows = 0.6;
+constexpr std::int64_t kMinTileProducts = 16;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
 
@@ -33,12 +36,11 @@ std::int64_t MaxTileRows(int vectors, const CpuMachine& machine) {
   return std::clamp<std::int64_t>(free / vectors, 1, 14);
 }
 
-// The most rows of tiles that are all equal, so that there is one to emit; `most` where there are
-// none.
-std::int64_t EqualTileRows(const ContractionPlan& plan, std::int64_t most) {
+// The most rows, down to `least`, of tiles that are all equal, so that there is one to emit; `most`
+// where there are none.
+std::int64_t EqualTileRows(const ContractionPlan& plan, std::int64_t least, std::int64_t most) {
   const auto extent = ConstantOf(plan.rows.back().extent);
   if (!extent || *extent <= most) return most;
-  const auto least = static_cast<std::int64_t>(std::ceil(static_cast<double>(most) * kMinTileRows));
   for (std::int64_t rows = most; rows >= least; --rows) {
     if (*extent % rows == 0) return rows;
   }
@@ -57,7 +59,9 @@ void ChooseTile(ContractionPlan& plan, const ContractionFunc& func, const CpuMac
   const bool is_small = products <= kSmallProduct;
   plan.products_per_iteration = is_small ? kSmallProductsPerIteration : kProductsPerIteration;
   const std::int64_t most = std::min(tile_rows, MaxTileRows(plan.vectors, machine));
-  plan.tile_rows = is_small ? EqualTileRows(plan, most) : most;
+  auto least = static_cast<std::int64_t>(std::ceil(static_cast<double>(most) * kMinTileRows));
+  if (!is_small) least = std::max(least, DivUp(kMinTileProducts, plan.vectors));
+  plan.tile_rows = EqualTileRows(plan, least, most);
 }
 
 bool LastDepthIsMultipleOf(const ContractionPlan& plan, std::int64_t granule) {
@@ -84,9 +88,21 @@ bool MustCopy(const ContractionFunc& func, const ContractionPlan& plan) {
   return plan.rows.size() > 1 && TileFill(plan) < kMinTileFill;
 }
 
+// Are lines of a tile's rows, read in place, more than a set of the first-level cache holds? They
+// would drive each other out between one product and the next.
+bool CrowdOneSet(const ContractionPlan& plan, const CpuMachine& machine) {
+  const auto pitch = ConstantOf(plan.rows.back().lhs_stride);
+  if (IsAmx(plan.kernel) || plan.depth.size() != 1 || !pitch) return false;
+  const std::int64_t rows =
+      std::min(MaxTileRows(plan.vectors, machine), Typical(plan.rows.back().extent));
+  const std::int64_t way = machine.caches.way_bytes;
+  const std::int64_t sets_apart = way / std::gcd(*pitch * SizeInBytes(plan.element), way);
+  return rows > machine.caches.ways * sets_apart;
+}
+
 // Chooses how A is copied, if it is: where its rows lie, and in chunks of K if K is long.
-Status ChooseCopy(ContractionPlan& plan, const ContractionFunc& func) {
-  if (!MustCopy(func, plan)) return Ok();
+Status ChooseCopy(ContractionPlan& plan, const ContractionFunc& func, const CpuMachine& machine) {
+  if (!MustCopy(func, plan) && !CrowdOneSet(plan, machine)) return Ok();
   if (plan.kernel == MicroKernel::kAmxSplit && CanReadSpan(func, plan)) {
     plan.lhs = LhsCopy::kSpan;
     return Ok();
@@ -114,8 +130,7 @@ Status ChooseCopy(ContractionPlan& plan, const ContractionFunc& func) {
 // A register tile takes as long for a few rows as for all. Every other number of rows down to half
 // wastes one row of the last units; a unit that is the only one waits for B.
 void ChooseLastTiles(ContractionPlan& plan) {
-  const bool is_in_place = plan.lhs == LhsCopy::kNone && plan.inner == 1;
-  if (IsAmx(plan.kernel) || !is_in_place || plan.segments.IsConstant()) return;
+  if (IsAmx(plan.kernel) || plan.inner != 1 || plan.segments.IsConstant()) return;
   for (std::int64_t rows = plan.segment - 2; 2 * rows >= plan.segment; rows -= 2) {
     plan.last_tiles.push_back(rows);
   }
@@ -201,7 +216,7 @@ std::string RunsText(const SumRuns& runs) {
 Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, MicroKernel kernel,
                                                 const CpuMachine& machine, std::int64_t tile_rows) {
   ContractionPlan plan = PlanOperands(func, kernel, machine);
-  STOKER_RETURN_IF_ERROR(ChooseCopy(plan, func));
+  STOKER_RETURN_IF_ERROR(ChooseCopy(plan, func, machine));
   ChooseTile(plan, func, machine, tile_rows);
   CutRows(plan);
   ChooseLastTiles(plan);

@@ -33,8 +33,8 @@ struct ContractionSchedule {
   LhsCopy lhs = LhsCopy::kNone;
   std::int64_t lhs_pitch = 0;  // Elements between rows of the copy.
   std::int64_t tile_rows = 1;  // Of a register tile, at most.
-  // Where the number of rows is symbolic and A is read in place: rows of the tiles for units of
-  // fewer rows, largest first. They take rows of the unit before along, whose sums they drop.
+  // Where the number of rows is symbolic: rows of the tiles for units of fewer rows, largest first.
+  // They take rows of the unit before along, whose sums they drop.
   std::vector<std::int64_t> last_tiles;
   // The same for a unit that is the only one, whose last row stands for those beyond it.
   std::vector<std::int64_t> lone_tiles;

@@ -27,7 +27,8 @@ class Recorder:
         self.recorded.append(set(moving))
         places = {place: torch.empty_like(arguments[place]) for place in moving}
         given = [places.get(place, argument.view_as(argument)) for place, argument in enumerate(arguments)]
-        results = [result.clone() for result in run(given)]
+        made = {}
+        results = [made.setdefault(id(result), result.clone()) for result in run(given)]
 
         def launch():
             for result, new in zip(results, run(given)):
@@ -105,6 +106,20 @@ def test_results_that_are_dropped_lie_where_those_before_lay():
     assert len(recorder.recorded) == 1 and len(addresses) <= 2
 
 
+@pytest.mark.parametrize("kept", [0, 1])
+def test_results_that_are_given_twice_are_held_by_whoever_has_one(kept):
+    recorder, x = Recorder(), torch.ones(4)
+    replayed = Replayed(lambda arguments: [arguments[0] * 2] * 2, recorder)
+    held = []
+    for _ in range(5):
+        results = replayed([x])
+        assert results[0] is results[1]
+        held.append((results[kept], results[kept].clone()))
+        del results
+        x.mul_(-1.5)
+    assert recorder.recorded and all(torch.equal(now, then) for now, then in held)
+
+
 def test_another_stream_has_a_recording_of_its_own():
     recorder, x, weight = Recorder(), torch.randn(4), torch.randn(4)
     replayed = started(recorder)
@@ -152,6 +167,22 @@ def test_results_in_the_memory_of_copied_inputs_are_copies():
     first, = recording.replay([torch.ones(3)], set())
     recording.replay([torch.zeros(3)], set())
     assert torch.equal(first, torch.ones(2)) and not recording.held_results()
+
+
+def test_inputs_that_show_elements_again_and_again_are_copied():
+    inputs = [torch.full((3,), value).expand(4, 3) for value in (0.0, 1.0)]
+    place = torch.empty_strided((4, 3), inputs[0].stride())
+    recording = Recording(lambda: None, 0, inputs[:1], {0: place}, [])
+    recording.replay(inputs[1:], set())
+    assert torch.equal(place, inputs[1])
+    assert recording.fits(inputs[1:], 0) and not recording.fits([torch.zeros(4, 3)], 0)
+
+
+@pytest.mark.parametrize("result", [torch.arange(12.0).view(3, 4)[:, 1:], torch.arange(3.0).expand(4, 3)])
+def test_copies_of_results_lie_as_these(result):
+    recording = Recording(lambda: None, 0, [], {}, [result])
+    copy, = recording.replay([], {0})
+    assert copy.stride() == result.stride() and torch.equal(copy, result) and copy.data_ptr() != result.data_ptr()
 
 
 @pytest.mark.parametrize("value", [torch.tensor(2.5), torch.tensor(3)])

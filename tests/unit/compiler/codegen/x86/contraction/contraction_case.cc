@@ -42,8 +42,8 @@ class Sizes {
  public:
   explicit Sizes(bool symbolic) : symbolic_(symbolic) {}
 
-  SymDim Of(std::int64_t value) {
-    if (!symbolic_) return value;
+  SymDim Of(std::int64_t value) { return symbolic_ ? SymbolOf(value) : SymDim(value); }
+  SymDim SymbolOf(std::int64_t value) {
     const auto id = static_cast<std::uint32_t>(bindings_.size());
     bindings_[id] = value;
     return SymDim::Symbol(id);
@@ -165,7 +165,8 @@ struct ProductBound {
 Instance::Instance(const ContractionCase& case_, const Target& target)
     : c(case_), sizes(case_.symbolic), accumulator(AccumulatorOf(case_.dtype)) {
   const std::vector<SymDim> batch = sizes.Of(c.batch);
-  const std::vector<SymDim> m = sizes.Of(c.m);
+  std::vector<SymDim> m = sizes.Of(c.m);
+  if (c.symbolic_rows) std::ranges::transform(c.m, m.begin(), [&](std::int64_t extent) { return sizes.SymbolOf(extent); });
   const std::vector<SymDim> k = sizes.Of(c.k);
   const SymDim n = sizes.Of(c.n);
   const std::size_t nb = batch.size();
@@ -448,7 +449,8 @@ std::string ContractionCase::Name() const {
          list(batch) + " m " + list(m) + list(m_strides) + " k " + list(k) + list(k_strides) +
          " n " + std::to_string(n) + (rhs_is_nk ? " nk" : "") +
          (rhs_is_convolution ? " conv" : "") + (has_scale ? " scale" : "") + " epilogue " +
-         std::to_string(static_cast<int>(epilogue)) + (symbolic ? " symbolic" : "") + " per call " +
+         std::to_string(static_cast<int>(epilogue)) + (symbolic ? " symbolic" : "") +
+         (symbolic_rows ? " symbolic rows" : "") + " per call " +
          std::to_string(tasks_per_call);
 }
 

@@ -38,6 +38,7 @@ struct ContractionCase {
   std::optional<float> special;
   bool special_in_lhs = true;
   bool symbolic = false;  // All sizes and strides are symbols.
+  bool symbolic_rows = false;  // The extents of m are.
   std::int64_t tasks_per_call = INT64_MAX;
 
   std::string Name() const;

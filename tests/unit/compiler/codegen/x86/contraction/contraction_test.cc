@@ -179,6 +179,29 @@ TEST_P(ContractionTest, SymbolicSizes_OneKernel_ServesThem) {
   }
 }
 
+// Copied where their lines would crowd one set of the first-level cache; a block may begin with the
+// last unit, which takes rows along that lie before it.
+TEST_P(ContractionTest, Rows_WholePagesApart_MatchDoubleSums) {
+  for (const DType dtype : kFloats) {
+    const std::int64_t k = 4096 / SizeInBytes(dtype);
+    for (const std::int64_t m : {1, 9, 14, 53}) {
+      for (const bool symbolic_rows : {false, true}) {
+        ContractionCase c = Matmul(dtype, m, 33, k);
+        c.symbolic_rows = symbolic_rows;
+        c.tasks_per_call = m == 53 ? 1 : c.tasks_per_call;
+        Check(c, GetParam());
+      }
+    }
+    ContractionCase c = Matmul(dtype, 53, 70, k);
+    c.symbolic_rows = true;
+    CheckSameForThreads(c, GetParam());
+    c = Matmul(dtype, 40, 33, k);
+    c.symbolic_rows = true;
+    c.batch = {2};
+    Check(c, GetParam());
+  }
+}
+
 TEST_P(ContractionTest, Scale_FoldedIntoPacking_MultipliesColumns) {
   for (const DType dtype : kFloats) {
     for (const bool nk : {false, true}) {

@@ -1,0 +1,51 @@
+"""What is recorded of a program, with tensors without memory in place of those of a GPU."""
+
+import pytest
+import torch
+
+from stoker.runtime import cuda_recorder
+from stoker.runtime.replay import NotRecordable
+
+GPU = torch.device("meta")
+
+
+class Recorder(cuda_recorder.Recorder):
+    def stream(self):
+        return 7
+
+    def _capture(self, run, arguments, only_there):
+        class Graph:
+            replay = staticmethod(lambda: None)
+
+        return Graph, cuda_recorder._run_there(run, arguments, only_there)
+
+
+def results_of(run, *arguments, moving=()):
+    return Recorder(GPU).record(run, list(arguments), set(moving)).replay(list(arguments), set())
+
+
+def test_numbers_of_the_cpu_go_along():
+    x, number = torch.empty(4, device=GPU), torch.tensor(2.0)
+    product, given = results_of(lambda a: [a[0] * (a[1] + 1), a[1]], x, number)
+    assert product.device == GPU and given is number
+
+
+@pytest.mark.parametrize("made", [lambda number: number + 1, lambda number: (number * 2).view(1)])
+def test_what_is_made_of_numbers_of_the_cpu_alone_is_no_result(made):
+    with pytest.raises(NotRecordable, match="a result lies on cpu"):
+        results_of(lambda a: [a[0] * a[1], made(a[1])], torch.empty(4, device=GPU), torch.tensor(2.0))
+
+
+def test_numbers_that_are_sent_to_the_gpu_are_results():
+    sent, = results_of(
+        lambda a: [torch.ops.aten._to_copy(a[1], device=GPU) + 1], torch.empty(4, device=GPU), torch.tensor(2.0))
+    assert sent.device == GPU
+
+
+def test_no_memory_for_a_recording(monkeypatch):
+    def none_left(*_, **__):
+        raise torch.OutOfMemoryError("none left")
+
+    monkeypatch.setattr(torch, "empty_strided", none_left)
+    with pytest.raises(NotRecordable, match="none left"):
+        results_of(lambda a: [a[0] + 1], torch.empty(4, device=GPU), moving=(0,))
