@@ -5,7 +5,7 @@ from .base.log import logger, warn_once
 from .captures import attach
 from .captures.audit import beside
 from .libstoker.client import connect_ahead
-from .pytorch import aot, facts, refusals, state
+from .pytorch import aot, facts, refusals
 from .pytorch.names import SIZES
 from .runtime import programs, sizes
 
@@ -17,7 +17,6 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     from . import capture
     from .captures.install import sized
     from .captures.record import recording
-    from .graph.devices import device_of
     from .lowering import compiling, record_only, symbols, targets
 
     asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
@@ -28,7 +27,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         if beside.is_child():
             recording.note_traced(inner, is_training)
             return programs.eager(inner)
-        chosen = asked._replace(numerics=state.numerics(device_of(inner)))
+        chosen = compiling.of_the_moment(asked, inner)
         parameters = targets.held(inner, parameters, is_training)
         symbolic = sizes.symbolic_inputs(inner)
         if not symbolic:

@@ -11,7 +11,7 @@ from ..graph.devices import device_of
 from ..graph.program import Segment
 from ..libstoker.client import client, report
 from ..libstoker.library import StokerError
-from ..pytorch import devices
+from ..pytorch import devices, state
 from ..pytorch.marks import boxed
 from ..runtime import programs, sizes
 from ..runtime.numerics import by_numerics
@@ -24,6 +24,11 @@ class Options(NamedTuple):
     numerics: str = "highest"  # "high", "medium": of the moment; see runtime/numerics.py.
     verify: bool = False
     replays: bool = False  # Are calls recorded as CUDA graphs? No artifact depends on it.
+
+
+def of_the_moment(options, gm):
+    """With the numerics that hold now where the graph runs."""
+    return options._replace(numerics=state.numerics(device_of(gm)))
 
 
 class Compiled(NamedTuple):

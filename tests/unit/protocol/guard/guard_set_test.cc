@@ -80,7 +80,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(GuardKindFromCode, UsedBeforeOrNeverUsed_IsNone) {
   EXPECT_EQ(GuardKindFromCode(9), GuardKind::kNotNegative);
-  for (const std::uint8_t code : {4, 6, 10, 255}) EXPECT_EQ(GuardKindFromCode(code), std::nullopt);
+  for (const int code : {4, 6, 10, 255}) {
+    EXPECT_EQ(GuardKindFromCode(static_cast<std::uint8_t>(code)), std::nullopt);
+  }
 }
 
 TEST(GuardSet_MissingInput, FailsAndSaysSo) {
