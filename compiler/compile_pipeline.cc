@@ -102,7 +102,7 @@ Result<CompileOutput> CompilePipeline(const CompileRequest& request, const Pipel
   artifact.graph_name = request.graph.name();
   artifact.target = request.target;
   artifact.compiler_epoch = CompilerEpoch();
-  STOKER_TRY(artifact.guards, GuardsOf(request.graph, request.signature));
+  STOKER_TRY(artifact.guards, GuardsOf(request.graph));
   artifact.plan = std::move(planned.plan);
   laps.End("plan launches");
 

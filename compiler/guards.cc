@@ -1,7 +1,10 @@
 #include "compiler/guards.h"
 
-#include <set>
+#include <algorithm>
+#include <map>
 #include <string>
+
+#include "protocol/graph/conditions.h"
 
 namespace stoker {
 namespace {
@@ -16,11 +19,67 @@ Guard MakeGuard(GuardKind kind, std::uint32_t input, std::int32_t dim = -1,
   return guard;
 }
 
+// What a symbol may be, at the dim that binds it.
+struct Range {
+  std::uint32_t input;
+  std::int32_t dim;
+  std::int64_t least = 0;
+  std::int64_t most = INT64_MAX;
+};
+using Ranges = std::map<std::uint32_t, Range>;  // By symbol.
+
+// Makes a range say that `condition` is not negative; false where that is no range of one symbol,
+// or one with nothing in it.
+bool Narrow(const SymDim& condition, Ranges& ranges) {
+  const std::set<std::uint32_t> symbols = condition.Symbols();
+  if (symbols.size() != 1) return false;
+  const std::uint32_t symbol = *symbols.begin();
+  const SymDim start = condition.Substitute({{symbol, 0}});
+  const SymDim slope = condition.Substitute({{symbol, 1}}) - start;
+  const bool is_line = start.IsConstant() && slope.IsConstant() && slope != SymDim(0) &&
+                       SymDim::Symbol(symbol) * slope + start == condition;
+  if (!is_line) return false;
+  Range& range = ranges.at(symbol);
+  Range narrowed = range;
+  if (slope.constant() > 0) {
+    const SymDim least = SymDim::CeilDiv(start * -1, slope);
+    if (!least.IsConstant()) return false;
+    narrowed.least = std::max(range.least, least.constant());
+  } else {
+    const SymDim most = SymDim::FloorDiv(start, slope * -1);
+    if (!most.IsConstant()) return false;
+    narrowed.most = std::min(range.most, most.constant());
+  }
+  if (narrowed.least > narrowed.most) return false;
+  range = narrowed;
+  return true;
+}
+
+Status AddConditions(const Graph& graph, Ranges ranges, std::vector<Guard>& guards) {
+  std::vector<Guard> others;
+  for (const SymDim& condition : ConditionsOf(graph)) {
+    if (condition.IsOverflow()) {
+      return Unimplemented("A condition of the graph's sizes has more than " +
+                           std::to_string(kMaxSymDimSize) + " terms.");
+    }
+    if (Narrow(condition, ranges)) continue;
+    others.push_back(MakeGuard(GuardKind::kNotNegative, 0));
+    others.back().expr = condition;
+  }
+  for (const auto& [symbol, range] : ranges) {
+    if (range.least == 0 && range.most == INT64_MAX) continue;
+    guards.push_back(MakeGuard(GuardKind::kSizeRange, range.input, range.dim, range.least));
+    guards.back().limit = range.most;
+  }
+  guards.insert(guards.end(), others.begin(), others.end());
+  return Ok();
+}
+
 }  // namespace
 
-Result<GuardSet> GuardsOf(const Graph& graph, const ShapeSignature& signature) {
+Result<GuardSet> GuardsOf(const Graph& graph) {
   std::vector<Guard> guards;
-  std::set<std::uint32_t> bound;
+  Ranges ranges;
   // An expression is checked once all of its symbols are bound.
   std::vector<Guard> expressions;
   for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
@@ -34,37 +93,20 @@ Result<GuardSet> GuardsOf(const Graph& graph, const ShapeSignature& signature) {
         continue;
       }
       const std::optional<std::uint32_t> symbol = size.AsSymbol();
-      if (!symbol || bound.contains(*symbol)) {
+      if (!symbol || ranges.contains(*symbol)) {
         Guard guard = MakeGuard(GuardKind::kSizeExpr, i, dim);
         guard.expr = size;
         expressions.push_back(std::move(guard));
         continue;
       }
-      bound.insert(*symbol);
+      ranges.emplace(*symbol, Range{i, dim});
       guards.push_back(MakeGuard(GuardKind::kBindSymbol, i, dim, *symbol));
-      for (const SymbolFact& fact : signature.symbols) {
-        if (fact.symbol != *symbol) continue;
-        if (fact.min > 0 || fact.max < INT64_MAX) {
-          guards.push_back(MakeGuard(GuardKind::kSizeRange, i, dim, fact.min));
-          guards.back().limit = fact.max;
-        }
-        if (fact.divisible_by > 1) {
-          guards.push_back(MakeGuard(GuardKind::kDivisible, i, dim, fact.divisible_by));
-        }
-      }
     }
     guards.push_back(MakeGuard(GuardKind::kContiguous, i));
-    if (i < signature.inputs.size() && signature.inputs[i].alignment_bytes > 1) {
-      guards.push_back(MakeGuard(GuardKind::kAligned, i, -1, signature.inputs[i].alignment_bytes));
-    }
   }
-  for (std::uint32_t symbol = 0; symbol < graph.num_symbols(); ++symbol) {
-    if (!bound.contains(symbol)) {
-      return Unimplemented("Symbol s" + std::to_string(symbol) +
-                           " is not the size of any dim of an input.");
-    }
-  }
+  STOKER_CHECK(ranges.size() == graph.num_symbols());  // Each is a dim of some input.
   guards.insert(guards.end(), expressions.begin(), expressions.end());
+  STOKER_RETURN_IF_ERROR(AddConditions(graph, std::move(ranges), guards));
   return GuardSet(std::move(guards));
 }
 

@@ -3,13 +3,12 @@
 
 #include "protocol/graph/graph.h"
 #include "protocol/guard/guard_set.h"
-#include "protocol/guard/shape_signature.h"
 
 namespace stoker {
 
 // dtype, rank, row-major strides and sizes of every input; symbols are bound at the first dim that
-// is one alone, and held to the facts of the signature. Unimplemented when a symbol is no dim of
-// its own in any input.
-Result<GuardSet> GuardsOf(const Graph& graph, const ShapeSignature& signature);
+// is one alone, and held to the graph's conditions. Unimplemented where one of these has too many
+// terms.
+Result<GuardSet> GuardsOf(const Graph& graph);
 
 }  // namespace stoker

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "cache/action_index.h"
 #include "daemon/access/scope.h"
@@ -338,13 +339,15 @@ Values ReadEnvironment(const std::function<const char*(const char*)>& environmen
     const std::string variable = "STOKER_" + Underscored(option.name, true);
     const char* value = environment(variable.c_str());
     if (value == nullptr || *value == '\0') continue;
-    std::vector<std::string>& list = values[std::string(option.name)];
+    std::vector<std::string> list;
     if (option.repeats) {
       std::istringstream words(value);
       for (std::string word; words >> word;) list.push_back(word);
     } else {
       list.push_back(value);
     }
+    // Nothing but blanks says as little as nothing, and takes nothing back that the file says.
+    if (!list.empty()) values[std::string(option.name)] = std::move(list);
   }
   return values;
 }

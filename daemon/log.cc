@@ -1,6 +1,7 @@
 #include "daemon/log.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
@@ -8,7 +9,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <boost/nowide/utf/utf.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "protocol/base/check.h"
@@ -23,43 +26,35 @@ constexpr const char* kJsonPattern = "{\"time\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"leve
 // Between a message and its fields in a payload: names and values alternate.
 constexpr char kSeparator = '\x1f';
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
-// U+0080 to U+009F, which steer terminals as well, are C2 80 to C2 9F in UTF-8.
-bool IsLateControl(std::string_view utf8) {
-  return utf8.size() > 1 && utf8[0] == '\xC2' && static_cast<unsigned char>(utf8[1]) < 0xA0;
+// Whether terminals obey it rather than show it: control characters, ends of lines, and Unicode's
+// Bidi_Control, behind which the rest of a line is shown in another order.
+bool Steers(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
-std::string Escape(char c) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  return std::string("\\u00") + kDigits[byte >> 4] + kDigits[byte & 0xF];
-}
-
-// Control characters and these are escaped, as JSON has it.
+// What steers and these are escaped, as JSON has it.
 std::string Escaped(std::string_view text, std::string_view special) {
   std::string escaped;
   const std::string valid = wire::ToValidUtf8(text);
-  for (std::size_t i = 0; i < valid.size(); ++i) {
-    const char c = valid[i];
-    if (IsControl(c)) {
-      escaped += Escape(c);
-    } else if (IsLateControl(std::string_view(valid).substr(i))) {
-      escaped += Escape(valid[++i]);
-    } else {
-      if (special.find(c) != std::string_view::npos) escaped += '\\';
-      escaped += c;
+  for (auto at = valid.begin(); at != valid.end();) {
+    const auto start = at;
+    const std::uint32_t c = boost::nowide::utf::utf_traits<char>::decode_valid(at);
+    if (Steers(c)) {
+      escaped += fmt::format("\\u{:04x}", c);
+      continue;
     }
+    if (special.find(*start) != std::string_view::npos) escaped += '\\';
+    escaped.append(start, at);
   }
   return escaped;
 }
 
 // Quoted where a reader could take it for more than one value.
 std::string TextValue(std::string_view value) {
-  const bool is_plain = !value.empty() && std::none_of(value.begin(), value.end(), [](char c) {
-    return IsControl(c) || c == '\xC2' || c == ' ' || c == '\'' || c == '"' || c == '=' ||
-           c == '\\';
-  });
-  return is_plain ? wire::ToValidUtf8(value) : "'" + Escaped(value, "'\\") + "'";
+  const std::string shown = Escaped(value, "");
+  const bool is_plain = !shown.empty() && shown.find_first_of(" '\"=\\") == std::string::npos;
+  return is_plain ? shown : "'" + Escaped(value, "'\\") + "'";
 }
 
 std::vector<std::string_view> PartsOf(std::string_view payload) {

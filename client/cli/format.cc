@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <boost/nowide/utf/utf.hpp>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -91,16 +92,29 @@ std::optional<std::int64_t> ParseDuration(std::string_view text) {
 
 namespace {
 
+// Whether terminals obey it rather than show it: control characters, ends of lines, and Unicode's
+// Bidi_Control, behind which the rest of a line is shown in another order.
+bool Steers(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
 std::string Without(std::string_view text, bool keeps_lines) {
+  namespace utf = boost::nowide::utf;
   std::string printable;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are C2 80 to C2 9F in UTF-8.
-    const bool is_c1 =
-        c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (is_c1) ++i;
-    const bool is_kept = keeps_lines && (c == '\n' || c == '\t');
-    printable += is_c1 || (c < 0x20 && !is_kept) || c == 0x7F ? '?' : text[i];
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    const char* const start = at;
+    const utf::code_point c = utf::utf_traits<char>::decode(at, end);
+    if (c == utf::illegal || c == utf::incomplete) {
+      at = start + 1;
+      printable += '?';
+    } else if (Steers(c) && !(keeps_lines && (c == '\n' || c == '\t'))) {
+      printable += '?';
+    } else {
+      printable.append(start, at);
+    }
   }
   return printable;
 }

@@ -19,7 +19,7 @@ std::optional<double> ParseAge(std::string_view text);
 // "90s", "15min", "1h", "7d", or seconds; nothing for anything else, and for none.
 std::optional<std::int64_t> ParseDuration(std::string_view text);
 
-// `text` for a terminal: what clients say must not steer it.
+// `text` for a terminal, in UTF-8: what clients say must not steer it.
 std::string Printable(std::string_view text);
 std::string PrintableLines(std::string_view text);  // Keeps line ends and tabs.
 

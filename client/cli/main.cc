@@ -12,15 +12,21 @@
 
 namespace {
 
-// An option that is given, and given nothing, is a variable that somebody forgot to set.
-void RefuseEmptyValues(const CLI::App& app) {
+// An argument that is given, and given nothing, is a variable that somebody forgot to set; but not
+// a word of the command that `record` runs. A flag is not turned off by what might be meant so.
+void RefuseOddValues(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->nonpositional()) continue;
+    if (!option->nonpositional() && option->get_expected_max() > 1) continue;
+    const bool is_flag = option->get_items_expected_max() == 0;
     for (const std::string& value : option->results()) {
       if (value.empty()) throw CLI::ValidationError(option->get_name(), "'' is no value");
+      if (is_flag && value != "true") {
+        throw CLI::ValidationError(option->get_name(),
+                                   "it takes no value, such as '" + value + "'");
+      }
     }
   }
-  for (const CLI::App* sub : app.get_subcommands()) RefuseEmptyValues(*sub);
+  for (const CLI::App* sub : app.get_subcommands()) RefuseOddValues(*sub);
 }
 
 // One line, whatever the words are that it quotes.
@@ -70,7 +76,7 @@ int Run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    RefuseEmptyValues(app);
+    RefuseOddValues(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -5,7 +5,6 @@
 #include "client/core/content_sample.h"
 #include "client/core/host_calls.h"
 #include "client/core/loaded_executable.h"
-#include "client/core/symbol_facts.h"
 
 struct stoker_executable {
   std::unique_ptr<stoker::LoadedExecutable> loaded;
@@ -48,11 +47,6 @@ Result<Target> TargetOf(const stoker_compile_options* options) {
   return device->device().target();
 }
 
-Result<ShapeSignature> FactsOf(const stoker_graph& graph, const stoker_compile_options* options) {
-  const bool has_facts = options != nullptr && options->symbols != nullptr;
-  return ParseSymbolFacts(graph.graph, has_facts ? options->symbols : "");
-}
-
 template <typename T>
 std::span<const T> SpanOf(const T* data, std::size_t count) {
   return {data, data == nullptr ? 0 : count};
@@ -83,7 +77,6 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
     STOKER_TRY(const CompileOptions compile_options, OptionsOf(options));
     STOKER_TRY(JobDevice* const device, DeviceOf(options));
     STOKER_TRY(const Target target, TargetOf(options));
-    STOKER_TRY(const ShapeSignature signature, FactsOf(*graph, options));
     DaemonClient::OnProgress on_progress;
     if (options != nullptr && options->progress != nullptr) {
       on_progress = [options](const wire::Progress& progress) {
@@ -91,8 +84,8 @@ stoker_status* stoker_compile(stoker_client* client, const stoker_graph* graph,
                           progress.total, progress.detail.c_str(), progress.elapsed_seconds);
       };
     }
-    STOKER_TRY(Obtained obtained, client->session.Compile(graph->graph, signature, target,
-                                                          compile_options, on_progress));
+    STOKER_TRY(Obtained obtained,
+               client->session.Compile(graph->graph, target, compile_options, on_progress));
     std::optional<Graph> verified_against;
     if (options != nullptr && options->verify != 0) verified_against = graph->graph;
     return Finish(*client, *device, std::move(obtained), std::move(verified_against), executable);
@@ -106,8 +99,7 @@ stoker_status* stoker_record_request(stoker_client* client, const stoker_graph* 
     STOKER_RETURN_IF_ERROR(RequireNonNull(graph, "graph"));
     STOKER_TRY(const CompileOptions compile_options, OptionsOf(options));
     STOKER_TRY(const Target target, TargetOf(options));
-    STOKER_TRY(const ShapeSignature signature, FactsOf(*graph, options));
-    return client->session.RecordRequest(graph->graph, signature, target, compile_options);
+    return client->session.RecordRequest(graph->graph, target, compile_options);
   });
 }
 

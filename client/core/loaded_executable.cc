@@ -63,8 +63,10 @@ Result<std::unique_ptr<LoadedExecutable>> LoadedExecutable::Load(
   if (loaded->parameter_inputs_.empty()) {
     STOKER_RETURN_IF_ERROR(loaded->Bind({}, {}, nullptr));
   }
-  if (verified_against) loaded->verification_ = Verification::kPending;
-  loaded->verified_against_ = std::move(verified_against);
+  if (verified_against) {
+    loaded->verification_ = Verification::kPending;
+    loaded->verified_against_ = std::make_shared<const Graph>(*std::move(verified_against));
+  }
   loaded->obtained_ = std::move(obtained);
   loaded->load_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
   return loaded;
@@ -157,8 +159,7 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
   const std::vector<TensorType>& types = executable_->plan().inputs;
   frame->inputs.resize(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
-    frame->views.push_back(
-        {types[i].dtype, frame->geometry.sizes[i], frame->geometry.strides[i], nullptr});
+    frame->views.push_back({types[i].dtype, frame->geometry.sizes[i], frame->geometry.strides[i]});
   }
   return frame;
 }
@@ -199,14 +200,13 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
     if (frame->inputs[i] == nullptr && Product(frame->geometry.sizes[i]) != 0) {
       return InvalidArgument("Input " + std::to_string(i) + " is NULL.");
     }
-    frame->views[i].data = frame->inputs[i];
-  }
-  if (!executable_->guards().Holds(frame->views)) {
-    return FailedPrecondition(
-        "A guard does not hold: " + executable_->guards().Explain(frame->views).value_or("") + ".");
   }
   STOKER_RETURN_IF_ERROR(CheckUpdated(*frame));
   if (frame->plan == nullptr) {
+    // Guards look at what the symbols alone say, as the plan does: both are for these sizes.
+    if (const auto why = executable_->guards().Explain(frame->views)) {
+      return FailedPrecondition("A guard does not hold: " + *why);
+    }
     STOKER_TRY(frame->plan, executable_->PlanFor(frame->views));
   }
   return frame;
@@ -293,11 +293,15 @@ Status LoadedExecutable::RestoreUpdated(const Frame& frame, const KeptInputs& ke
 
 Status LoadedExecutable::Verify(const Frame& frame, const KeptInputs& kept,
                                 std::span<void* const> outputs, Queue& queue) {
+  const std::shared_ptr<const Graph> graph = [this] {
+    const std::lock_guard lock(verify_mutex_);
+    return verified_against_;
+  }();
+  if (graph == nullptr) return Ok();
+  const Status status = CompareWithInterpreter(*graph, frame, kept, outputs, queue);
+  if (!status.ok()) STOKER_RETURN_IF_ERROR(RestoreUpdated(frame, kept, queue));
   const std::lock_guard lock(verify_mutex_);
-  if (!verified_against_) return Ok();
-  if (Status status = CompareWithInterpreter(*verified_against_, frame, kept, outputs, queue);
-      !status.ok()) {
-    STOKER_RETURN_IF_ERROR(RestoreUpdated(frame, kept, queue));
+  if (!status.ok()) {
     verification_ = Verification::kRefused;
     return status.error().WithContext("Verification refuses artifact " +
                                       obtained_.request_key.ToHex());
@@ -316,8 +320,8 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
   for (std::size_t i = 0; i < frame.views.size(); ++i) {
     const auto sizes = frame.views[i].sizes;
     if (kept[i].empty()) {
-      STOKER_TRY(inputs.emplace_back(), TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()},
-                                                 frame.views[i].data, queue));
+      STOKER_TRY(inputs.emplace_back(),
+                 TensorOf(plan.inputs[i], {sizes.begin(), sizes.end()}, frame.inputs[i], queue));
     } else {
       inputs.push_back(InterpreterTensor::FromBytes(plan.inputs[i].dtype,
                                                     {sizes.begin(), sizes.end()}, kept[i]));

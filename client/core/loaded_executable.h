@@ -59,7 +59,7 @@ class LoadedExecutable {
     std::vector<std::int64_t> symbols;  // None for a static graph.
     Geometry geometry;
     std::vector<const void*> inputs;
-    std::vector<InputView> views;  // Of `geometry` and `inputs`.
+    std::vector<InputView> views;  // Of `geometry`.
     std::shared_ptr<const ReadyPlan> plan;
     std::int64_t Bytes() const;  // About what it takes, the plan included.
   };
@@ -117,7 +117,9 @@ class LoadedExecutable {
 
   std::atomic<Verification> verification_{Verification::kNone};
   std::mutex verify_mutex_;
-  std::optional<Graph> verified_against_;  // While it Verifies.
+  // While it Verifies. Shared with who interprets it: never under the lock, for the host's ops may
+  // call this, or fork.
+  std::shared_ptr<const Graph> verified_against_;
 };
 
 }  // namespace stoker

@@ -34,35 +34,33 @@ Session::Session(DaemonClientOptions daemon, std::string name_space, std::string
       name_space_(std::move(name_space)),
       recorder_(std::move(manifest)) {}
 
-Result<Obtained> Session::Compile(const Graph& graph, const ShapeSignature& signature,
-                                  const Target& target, const CompileOptions& wanted,
+Result<Obtained> Session::Compile(const Graph& graph, const Target& target,
+                                  const CompileOptions& wanted,
                                   const DaemonClient::OnProgress& on_progress) {
-  auto obtained = Obtain(graph, signature, target, wanted, on_progress);
+  auto obtained = Obtain(graph, target, wanted, on_progress);
   if (recorder_.is_on() && (obtained.ok() || !IsRefused(obtained.error()))) {
-    Record(graph, signature, target, wanted);
+    Record(graph, target, wanted);
   }
   return obtained;
 }
 
-Status Session::RecordRequest(const Graph& graph, const ShapeSignature& signature,
-                              const Target& target, const CompileOptions& options) {
+Status Session::RecordRequest(const Graph& graph, const Target& target,
+                              const CompileOptions& options) {
   if (!recorder_.is_on()) {
     return FailedPrecondition("No manifest is written: STOKER_RECORD is not set.");
   }
-  Record(graph, signature, target, options);
+  Record(graph, target, options);
   return recorder_.status();
 }
 
-void Session::Record(const Graph& graph, const ShapeSignature& signature, const Target& target,
-                     const CompileOptions& wanted) {
+void Session::Record(const Graph& graph, const Target& target, const CompileOptions& wanted) {
   // No compiler: the same request counts once, whoever compiles it.
-  const Digest key = KeyOf(graph.digest(), signature, target, wanted, "").digest;
+  const Digest key = KeyOf(graph.digest(), target, wanted, "").digest;
   if (recorder_.HasRequest(key, wanted.numerics)) return;
   wire::CompileCall call;
   call.ns = name_space_;
   call.graph = EncodeGraph(graph);
   call.graph_name = graph.name();
-  call.signature = signature;
   call.target = target;
   call.options = wanted;
   recorder_.Request(key, std::move(call));
@@ -76,8 +74,8 @@ void Session::RecordLoaded(const Digest& request_key, Numerics wished, const wir
   recorder_.Request(request_key, *std::move(call));
 }
 
-Result<Obtained> Session::Obtain(const Graph& graph, const ShapeSignature& signature,
-                                 const Target& target, const CompileOptions& wanted,
+Result<Obtained> Session::Obtain(const Graph& graph, const Target& target,
+                                 const CompileOptions& wanted,
                                  const DaemonClient::OnProgress& on_progress) {
   const Clock::time_point start = Clock::now();
   const CompileOptions options = Canonical(wanted, graph, target);
@@ -85,8 +83,7 @@ Result<Obtained> Session::Obtain(const Graph& graph, const ShapeSignature& signa
   Obtained obtained;
   obtained.numerics = options.numerics;
   obtained.reads_numerics = ReadsNumerics(graph, target);
-  obtained.request_key =
-      KeyOf(graph.digest(), signature, target, options, hello.compiler_epoch).digest;
+  obtained.request_key = KeyOf(graph.digest(), target, options, hello.compiler_epoch).digest;
   if (auto bundle = Recall(obtained.request_key)) {
     obtained.bundle = std::move(bundle);
     obtained.source = "memory";
@@ -97,7 +94,7 @@ Result<Obtained> Session::Obtain(const Graph& graph, const ShapeSignature& signa
   const Blobs held = HeldBlobs();
   wire::LookupRequest lookup = LookupOf(name_space_, obtained.request_key, held);
   lookup.graph_digest = graph.digest();
-  lookup.fields = FieldsOf(graph.digest(), signature, target, options, hello.compiler_epoch);
+  lookup.fields = FieldsOf(graph.digest(), target, options, hello.compiler_epoch);
   STOKER_TRY(auto answer, daemon_.Lookup(lookup));
   obtained.lookup_seconds = SecondsSince(start);
   if (auto* found = std::get_if<wire::Bundle>(&answer)) {
@@ -124,7 +121,6 @@ Result<Obtained> Session::Obtain(const Graph& graph, const ShapeSignature& signa
   call.request_key = obtained.request_key;
   call.graph_digest = graph.digest();
   call.graph_name = graph.name();
-  call.signature = signature;
   call.target = target;
   call.options = options;
   call.compiler_epoch = hello.compiler_epoch;

@@ -52,23 +52,19 @@ class Session {
   const std::string& name_space() const { return name_space_; }
 
   // Everything of a CompileRequest but the epoch, which is the daemon's. Options become canonical.
-  Result<Obtained> Compile(const Graph& graph, const ShapeSignature& signature,
-                           const Target& target, const CompileOptions& options,
+  Result<Obtained> Compile(const Graph& graph, const Target& target, const CompileOptions& options,
                            const DaemonClient::OnProgress& on_progress);
   // From the key alone; NotFound when no tier has it. `wished`: what the caller would compile with,
   // for the record.
   Result<Obtained> Load(const Digest& request_key, Numerics wished);
 
   // Writes down what Compile would ask for, and asks for nothing.
-  Status RecordRequest(const Graph& graph, const ShapeSignature& signature, const Target& target,
-                       const CompileOptions& options);
+  Status RecordRequest(const Graph& graph, const Target& target, const CompileOptions& options);
 
  private:
-  Result<Obtained> Obtain(const Graph& graph, const ShapeSignature& signature, const Target& target,
-                          const CompileOptions& wanted,
+  Result<Obtained> Obtain(const Graph& graph, const Target& target, const CompileOptions& wanted,
                           const DaemonClient::OnProgress& on_progress);
-  void Record(const Graph& graph, const ShapeSignature& signature, const Target& target,
-              const CompileOptions& wanted);
+  void Record(const Graph& graph, const Target& target, const CompileOptions& wanted);
   void RecordLoaded(const Digest& request_key, Numerics wished, const wire::Bundle& found);
   std::shared_ptr<const ArtifactBundle> Recall(const Digest& request_key);
   void Remember(const Digest& request_key, std::shared_ptr<const ArtifactBundle> bundle);

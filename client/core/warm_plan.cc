@@ -75,8 +75,7 @@ void WarmPlan::AddRequests(const WarmOptions& options) {
         call.options = Canonical(call.options, *graph, target);
         call.compiler_epoch = compiler_epoch_;
         call.request_key =
-            KeyOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch)
-                .digest;
+            KeyOf(call.graph_digest, call.target, call.options, call.compiler_epoch).digest;
         if (keys.emplace(call.ns, call.request_key).second) AddCall(std::move(call), i);
       }
     }
@@ -135,9 +134,8 @@ Result<WarmPlan> WarmPlan::OfStale(const std::string& name_space, std::uint32_t 
     }
     call->ns = entry.ns;
     call->compiler_epoch = plan.compiler_epoch_;
-    call->request_key = KeyOf(call->graph_digest, call->signature, call->target, call->options,
-                              call->compiler_epoch)
-                            .digest;
+    call->request_key =
+        KeyOf(call->graph_digest, call->target, call->options, call->compiler_epoch).digest;
     if (keys.emplace(call->ns, call->request_key).second) {
       plan.AddCall(*std::move(call), std::nullopt);
     }

@@ -38,6 +38,7 @@ bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand) {
     case OpRole::kVirtual:
     case OpRole::kAssemble:
     case OpRole::kReduce:
+    case OpRole::kComposite:
       return false;
     case OpRole::kPointwise: {
       // Kernels compute 16-bit floats in f32: their bits exist in memory only.

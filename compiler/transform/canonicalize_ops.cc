@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/transform/passes.h"
+#include "compiler/transform/random_bits.h"
 #include "compiler/transform/rewriter.h"
 #include "protocol/graph/combine.h"
 #include "protocol/graph/elements.h"
@@ -95,16 +96,25 @@ std::optional<ValueId> OfNothing(Rewriter& rewriter, const Node& node,
 
 Result<Graph> CanonicalizeOps(const Graph& graph) {
   Rewriter rewriter(graph);
-  return rewriter.Run(
-      [&](const Node& node, std::span<const ValueId> operands) -> std::optional<ValueId> {
-        const TensorType& type = graph.type(node.results[0]);
-        if (node.kind == OpKind::kConstant || CallsHost(node)) return std::nullopt;
-        if (IsEmpty(type.shape)) return rewriter.Scalar(type, 0);
-        if (const auto replaced = OfNothing(rewriter, node, operands, type)) return replaced;
-        if (node.kind == OpKind::kConvolution) return Convolution(rewriter, node, operands);
-        if (node.kind == OpKind::kScatter) return Scatter(rewriter, node, operands);
-        return std::nullopt;
-      });
+  const auto of_one = [&](const Node& node,
+                          std::span<const ValueId> operands) -> std::optional<ValueId> {
+    const TensorType& type = graph.type(node.results[0]);
+    if (node.kind == OpKind::kConstant || CallsHost(node)) return std::nullopt;
+    if (IsEmpty(type.shape)) return rewriter.Scalar(type, 0);
+    if (const auto replaced = OfNothing(rewriter, node, operands, type)) return replaced;
+    if (node.kind == OpKind::kConvolution) return Convolution(rewriter, node, operands);
+    if (node.kind == OpKind::kScatter) return Scatter(rewriter, node, operands);
+    return std::nullopt;
+  };
+  const auto of_several = [&](const Node& node,
+                              std::span<const ValueId> operands) -> std::vector<ValueId> {
+    if (node.kind != OpKind::kRngBitGenerator) return {};
+    const TensorType& bits = graph.type(node.results[1]);
+    return {StateAfter(rewriter, operands[0], bits), IsEmpty(bits.shape)
+                                                         ? rewriter.Scalar(bits, 0)
+                                                         : RandomBits(rewriter, operands[0], bits)};
+  };
+  return rewriter.Run(of_one, of_several);
 }
 
 }  // namespace stoker

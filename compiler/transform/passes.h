@@ -11,7 +11,7 @@ namespace stoker {
 
 // Writes ops that the scheduler does not know in terms of others: values without elements and
 // reductions of nothing become constants, convolutions of dilated inputs or with negative padding
-// read an explicit pad, scatters have indices of 32 or 64 bits.
+// read an explicit pad, scatters have indices of 32 or 64 bits, random bits are arithmetic.
 Result<Graph> CanonicalizeOps(const Graph& graph);
 
 // A scan becomes a while that counts its rows. Unimplemented where their number is not known.

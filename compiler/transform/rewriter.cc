@@ -46,6 +46,15 @@ void Rewriter::Visit(const Node& node) {
     }
     return;
   }
+  VisitSeveral(node, operands);
+}
+
+void Rewriter::VisitSeveral(const Node& node, std::span<const ValueId> operands) {
+  if (*several_) {
+    const std::vector<ValueId> replaced = (*several_)(node, operands);
+    for (std::size_t i = 0; i < replaced.size(); ++i) mapped_[node.results[i]] = replaced[i];
+    if (!replaced.empty()) return;
+  }
   std::vector<TensorType> hints;
   for (const ValueId result : node.results) hints.push_back(source_.type(result));
   const std::vector<ValueId> results =
@@ -56,8 +65,9 @@ void Rewriter::Visit(const Node& node) {
   for (std::size_t i = 0; i < results.size(); ++i) mapped_[node.results[i]] = results[i];
 }
 
-Result<Graph> Rewriter::Run(const Rule& rule) {
+Result<Graph> Rewriter::Run(const Rule& rule, const RuleOfSeveral& several) {
   rule_ = &rule;
+  several_ = &several;
   mapped_.assign(source_.values().size(), kNoValue);
   for (const GraphInput& input : source_.inputs()) {
     const ValueId value = builder_.Input(source_.type(input.value), input.role);

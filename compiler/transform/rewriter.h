@@ -31,7 +31,10 @@ class Rewriter {
   // Results for `node`, or nothing: it is copied.
   using Rule =
       std::function<std::optional<ValueId>(const Node& node, std::span<const ValueId> operands)>;
-  Result<Graph> Run(const Rule& rule);
+  // The same for nodes with several results: a value for each, or none.
+  using RuleOfSeveral =
+      std::function<std::vector<ValueId>(const Node& node, std::span<const ValueId> operands)>;
+  Result<Graph> Run(const Rule& rule, const RuleOfSeveral& several = nullptr);
 
   const Graph& source() const { return source_; }
   // What a value of the source graph became; rewrites what leads to it first, if need be.
@@ -61,12 +64,14 @@ class Rewriter {
 
  private:
   void Visit(const Node& node);
+  void VisitSeveral(const Node& node, std::span<const ValueId> operands);
   void Note(ValueId value, Definition definition, bool parameter_only);
 
   const Graph& source_;
   GraphBuilder builder_;
   std::vector<int> uses_;
   const Rule* rule_ = nullptr;
+  const RuleOfSeveral* several_ = nullptr;
   std::vector<ValueId> mapped_;  // Per value of the source graph; kNoValue: not yet.
   // A deque: what Find() gives stays where it is while nodes are added.
   std::deque<std::optional<Definition>> definitions_;

@@ -45,6 +45,11 @@ std::string Escaped(const std::string& value) {
   return text;
 }
 
+double ValueOf(const Counters& counters, std::string_view name) {
+  const auto it = counters.find(name);
+  return it == counters.end() ? 0 : it->second;
+}
+
 // Metrics of one family must be added one after the other.
 class Families {
  public:
@@ -52,6 +57,12 @@ class Families {
            const Labels& labels = {}) {
     Begin(type, name, help);
     AddSample(name, value, labels);
+  }
+
+  // The counter of this key.
+  void AddCounter(const Counters& counters, const std::string& name, const std::string& help,
+                  std::string_view key) {
+    Add(MetricType::kCounter, name, help, ValueOf(counters, key));
   }
 
   // Seconds, in buckets that hold all that took no longer.
@@ -196,64 +207,58 @@ void AddByKindAndNamespace(Families& families, const Counters& counters) {
   }
 }
 
-double ValueOf(const Counters& counters, std::string_view name) {
-  const auto it = counters.find(name);
-  return it == counters.end() ? 0 : it->second;
-}
-
-}  // namespace
-
-std::string AdminPages::MetricsText() {
-  const StackSnapshot snapshot = cache_counters_.Fold();
-  const Counters counters = statistics_.Totals();
-  Families families;
-  families.AddBelow(counters, "hits.", "stoker_hits_total", "Requests found, by tier", "tier");
-  families.AddBelow(counters, "misses.reason.", "stoker_misses_total",
-                    "Requests not found, by reason", "reason");
-  AddByKindAndNamespace(families, counters);
-  const auto counter = [&](const std::string& name, const std::string& help, std::string_view key) {
-    families.Add(MetricType::kCounter, name, help, ValueOf(counters, key));
-  };
-  counter("stoker_compiles_total", "Compiles that ended in an artifact", "compiles");
-  counter("stoker_compile_failures_total", "Compiles that failed", "compile_failures");
+void AddCompiles(Families& families, const Counters& counters) {
+  families.AddCounter(counters, "stoker_compiles_total", "Compiles that ended in an artifact",
+                      "compiles");
+  families.AddCounter(counters, "stoker_compile_failures_total", "Compiles that failed",
+                      "compile_failures");
   families.AddBelow(counters, "compile_failures.class.", "stoker_compile_failures_by_class_total",
                     "Compiles that failed, by what kind of failure it was", "class");
-  counter("stoker_diagnostics_served_total",
-          "Compiles that were not tried, because what is wrong with them was known",
-          "diagnostics_served");
-  counter("stoker_compile_seconds_total", "Time spent in compiles", "compile_seconds");
-  counter("stoker_seconds_saved_total", "Compile time that hits saved", "seconds_saved");
-  counter("stoker_kernels_compiled_total", "Kernels compiled", "kernels.compiled");
-  counter("stoker_kernels_reused_total", "Kernels found while compiling", "kernels.reused");
-  counter("stoker_prepared_found_total", "Packed weights that clients found in files",
-          wire::kPreparedFound);
-  counter("stoker_prepared_made_total", "Packed weights that clients made, to be kept in files",
-          wire::kPreparedMade);
-  counter("stoker_publish_failures_total", "Artifacts that could not be stored",
-          "publish_failures");
-  counter("stoker_quarantined_total", "Damaged or foreign blobs set aside", "quarantined");
-  counter("stoker_databases_set_aside_total", "Databases that were damaged as a whole",
-          "databases_set_aside");
-  counter("stoker_incomplete_total", "Entries removed because a blob of theirs was gone",
-          "incomplete");
-  counter("stoker_capture_hits_total", "Starts from a capture", "captures.hits");
+  families.AddCounter(counters, "stoker_diagnostics_served_total",
+                      "Compiles that were not tried, because what is wrong with them was known",
+                      "diagnostics_served");
+  families.AddCounter(counters, "stoker_compile_seconds_total", "Time spent in compiles",
+                      "compile_seconds");
+  families.AddCounter(counters, "stoker_seconds_saved_total", "Compile time that hits saved",
+                      "seconds_saved");
+  families.AddCounter(counters, "stoker_kernels_compiled_total", "Kernels compiled",
+                      "kernels.compiled");
+  families.AddCounter(counters, "stoker_kernels_reused_total", "Kernels found while compiling",
+                      "kernels.reused");
+  families.AddCounter(counters, "stoker_prepared_found_total",
+                      "Packed weights that clients found in files", wire::kPreparedFound);
+  families.AddCounter(counters, "stoker_prepared_made_total",
+                      "Packed weights that clients made, to be kept in files", wire::kPreparedMade);
+  families.AddCounter(counters, "stoker_publish_failures_total",
+                      "Artifacts that could not be stored", "publish_failures");
+  families.AddCounter(counters, "stoker_quarantined_total", "Damaged or foreign blobs set aside",
+                      "quarantined");
+  families.AddCounter(counters, "stoker_databases_set_aside_total",
+                      "Databases that were damaged as a whole", "databases_set_aside");
+  families.AddCounter(counters, "stoker_incomplete_total",
+                      "Entries removed because a blob of theirs was gone", "incomplete");
+}
+
+void AddCaptures(Families& families, const Counters& counters) {
+  families.AddCounter(counters, "stoker_capture_hits_total", "Starts from a capture",
+                      "captures.hits");
   families.AddBelow(counters, "captures.misses.reason.", "stoker_capture_misses_total",
                     "Starts without a capture that holds, by reason", "reason");
   families.AddBelow(counters, "captures.local.reason.", "stoker_captures_local_total",
                     "Captures that stayed in their process, by reason", "reason");
   families.AddBelow(counters, "captures.failed.reason.", "stoker_captures_failed_total",
                     "Graphs of captures that failed and run in eager, by reason", "reason");
-  counter("stoker_captures_recorded_total", "Captures stored", "captures.recorded");
-  counter("stoker_captures_damaged_total", "Captures that clients refused", "captures.damaged");
-  counter("stoker_captures_audited_total", "Captures that a new trace agreed with",
-          "captures.audited");
-  counter("stoker_captures_differing_total", "Captures that a new trace differed from",
-          "captures.differing");
-  families.AddBelow(counters, "fallback_ops.", "stoker_fallback_ops_total",
-                    "Ops that clients ran in the host framework", "op");
-  families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",
-                    "event");
-  const std::vector<RequestMetrics::Row> routes = request_metrics_.Snapshot();
+  families.AddCounter(counters, "stoker_captures_recorded_total", "Captures stored",
+                      "captures.recorded");
+  families.AddCounter(counters, "stoker_captures_damaged_total", "Captures that clients refused",
+                      "captures.damaged");
+  families.AddCounter(counters, "stoker_captures_audited_total",
+                      "Captures that a new trace agreed with", "captures.audited");
+  families.AddCounter(counters, "stoker_captures_differing_total",
+                      "Captures that a new trace differed from", "captures.differing");
+}
+
+void AddRequests(Families& families, const std::vector<RequestMetrics::Row>& routes) {
   for (const auto& row : routes) {
     for (const auto& [status, count] : row.by_status) {
       families.Add(MetricType::kCounter, "stoker_http_requests_total",
@@ -266,7 +271,9 @@ std::string AdminPages::MetricsText() {
                           "Time from a request's last byte to its reply's first, by route",
                           row.latency, {{"route", row.route}});
   }
-  const WorkerMetrics& workers = service_.workers().metrics();
+}
+
+void AddWorkers(Families& families, const WorkerMetrics& workers) {
   families.AddHistogram("stoker_compile_queue_duration_seconds",
                         "Time that compiles waited for a worker", workers.queue.snapshot(), {});
   families.AddHistogram("stoker_compile_duration_seconds",
@@ -278,20 +285,9 @@ std::string AdminPages::MetricsText() {
                  static_cast<double>(workers.ends[i].load()),
                  {{"reason", std::string(Name(static_cast<WorkerEnd>(i)))}});
   }
-  if (const auto ready = service_.workers().ready()) {
-    for (const char* kind : {"cpu", "cuda"}) {
-      families.Add(MetricType::kGauge, "stoker_target_kind_available",
-                   "Whether compile workers have what code for these targets takes",
-                   static_cast<double>(std::ranges::count(ready->target_kinds, kind)),
-                   {{"kind", kind}});
-    }
-  }
-  families.Add(MetricType::kGauge, "stoker_compiles_running", "Compiles running",
-               service_.running());
-  families.Add(MetricType::kGauge, "stoker_compiles_pending", "Compiles running and waiting",
-               service_.jobs());
-  families.Add(MetricType::kGauge, "stoker_cache_disk_bytes", "Bytes of the cache folder",
-               static_cast<double>(snapshot.disk_file_bytes));
+}
+
+void AddTiers(Families& families, const StackSnapshot& snapshot) {
   for (const TierSnapshot& tier : snapshot.tiers) {
     if (tier.usage) {
       families.Add(MetricType::kGauge, "stoker_cache_bytes", "Bytes stored, by tier",
@@ -307,6 +303,41 @@ std::string AdminPages::MetricsText() {
                    {{"tier", tier.name}, {"reason", reason}});
     }
   }
+}
+
+}  // namespace
+
+std::string AdminPages::MetricsText() {
+  const StackSnapshot snapshot = cache_counters_.Fold();
+  const Counters counters = statistics_.Totals();
+  Families families;
+  families.AddBelow(counters, "hits.", "stoker_hits_total", "Requests found, by tier", "tier");
+  families.AddBelow(counters, "misses.reason.", "stoker_misses_total",
+                    "Requests not found, by reason", "reason");
+  AddByKindAndNamespace(families, counters);
+  AddCompiles(families, counters);
+  AddCaptures(families, counters);
+  families.AddBelow(counters, "fallback_ops.", "stoker_fallback_ops_total",
+                    "Ops that clients ran in the host framework", "op");
+  families.AddBelow(counters, "client.", "stoker_client_events_total", "What clients reported",
+                    "event");
+  AddRequests(families, request_metrics_.Snapshot());
+  AddWorkers(families, service_.workers().metrics());
+  if (const auto ready = service_.workers().ready()) {
+    for (const char* kind : {"cpu", "cuda"}) {
+      families.Add(MetricType::kGauge, "stoker_target_kind_available",
+                   "Whether compile workers have what code for these targets takes",
+                   static_cast<double>(std::ranges::count(ready->target_kinds, kind)),
+                   {{"kind", kind}});
+    }
+  }
+  families.Add(MetricType::kGauge, "stoker_compiles_running", "Compiles running",
+               service_.running());
+  families.Add(MetricType::kGauge, "stoker_compiles_pending", "Compiles running and waiting",
+               service_.jobs());
+  families.Add(MetricType::kGauge, "stoker_cache_disk_bytes", "Bytes of the cache folder",
+               static_cast<double>(snapshot.disk_file_bytes));
+  AddTiers(families, snapshot);
   AddRoom(families, snapshot);
   const net::ServerCounts server = server_();
   AddConnections(families, server.connections);

@@ -29,6 +29,7 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // "0\r\n\r\n": as long as a chunked body has not ended, so much of it is to come at least. Beast's
 // parser (Boost 1.81) must not be given less.
 constexpr std::size_t kLeastOfAChunkedBody = 5;
+constexpr std::string_view kHeaderEnd = "\r\n\r\n";
 
 HttpReply TooLongBody(std::size_t max_bytes) {
   return ErrorReplyFor(413, ResourceExhausted("The body exceeds the limit of " +
@@ -198,6 +199,7 @@ asio::awaitable<bool> RequestReader::Wait() {
 asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadHeader(Parsing& parsing) {
   const auto deadline = TimedStream::Clock::now() + limits_.header_timeout;
   std::size_t parsed = 0;
+  std::size_t searched = 0;  // Of what has come and is not parsed.
   while (true) {
     error_code code;
     const std::size_t used =
@@ -209,6 +211,13 @@ asio::awaitable<std::optional<ReadOutcome>> RequestReader::ReadHeader(Parsing& p
     const std::size_t header = parsing.header_done() ? parsed : parsed + (end_ - begin_);
     if (header > limits_.max_header_bytes) co_return RefusalOf(http::error::header_limit, limits_);
     if (parsing.header_done()) co_return std::nullopt;
+    // Beast's parser (Boost 1.81) waits for all of a version, also behind the header's end.
+    if (used > 0) searched = 0;
+    const std::string_view rest(buffer_.data() + begin_, end_ - begin_);
+    if (rest.find(kHeaderEnd, searched) != std::string_view::npos) {
+      co_return RefusalOf(http::error::bad_version, limits_);
+    }
+    searched = rest.size() - std::min(rest.size(), kHeaderEnd.size() - 1);
     if (!co_await Fill(deadline)) co_return Closed{};
   }
 }

@@ -25,7 +25,6 @@ std::string MetadataOf(const wire::CompileCall& call) {
   kept.request_key = call.request_key;
   kept.graph_digest = call.graph_digest;
   kept.graph_name = call.graph_name;
-  kept.signature = call.signature;
   kept.target = call.target;
   kept.options = call.options;
   kept.compiler_epoch = call.compiler_epoch;
@@ -39,8 +38,7 @@ Digest KernelEntryKey(std::string_view ns, const Digest& kernel_key) {
 }
 
 std::vector<KeyField> FieldsOf(const wire::CompileCall& call) {
-  return stoker::FieldsOf(call.graph_digest, call.signature, call.target, call.options,
-                          call.compiler_epoch);
+  return stoker::FieldsOf(call.graph_digest, call.target, call.options, call.compiler_epoch);
 }
 
 std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,

@@ -95,8 +95,7 @@ Status CheckKey(wire::CompileCall& call) {
                     "; compile.graph_digest is " + call.graph_digest.ToHex() + ".");
   }
   call.graph_digest = digest;
-  const Digest key =
-      KeyOf(digest, call.signature, call.target, call.options, call.compiler_epoch).digest;
+  const Digest key = KeyOf(digest, call.target, call.options, call.compiler_epoch).digest;
   if (key == call.request_key) return Ok();
   return FailedPrecondition("Field 'compile.request_key' is " + call.request_key.ToHex() +
                             "; this request's key is " + key.ToHex() + ".");

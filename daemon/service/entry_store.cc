@@ -90,8 +90,7 @@ Result<wire::EntryReply> EntryStore::Put(const wire::StoredEntry& entry) {
   call.graph = std::string(blobs.at(call.graph_digest).bytes());
   const auto graph = DecodeGraph(call.graph);
   if (!graph.ok()) return graph.error().WithContext("Field 'entry.metadata'");
-  const Digest key =
-      KeyOf(graph->digest(), call.signature, call.target, call.options, call.compiler_epoch).digest;
+  const Digest key = KeyOf(graph->digest(), call.target, call.options, call.compiler_epoch).digest;
   for (const Digest& claimed : {entry.key, call.request_key, made.manifest.request_key}) {
     if (claimed != key) {
       return Wrong("key", "is " + claimed.ToHex() + "; this request's key is " + key.ToHex() + ".");

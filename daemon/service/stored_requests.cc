@@ -29,8 +29,8 @@ Result<std::vector<StoredRequest>> ArtifactStore::FindStored(const std::string& 
         // One that is too large for the index is stored without its fields.
         if (const auto call = wire::DecodeCompileCall(entry.metadata); call.ok()) {
           request.target = call->target.ToString();
-          lookup.fields = FieldsOf(call->graph_digest, call->signature, call->target, call->options,
-                                   call->compiler_epoch);
+          lookup.fields =
+              FieldsOf(call->graph_digest, call->target, call->options, call->compiler_epoch);
         }
         return stored.size() < limit;
       }));

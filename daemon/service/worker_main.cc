@@ -75,7 +75,6 @@ Result<CompileRequest> RequestOf(wire::CompileCall call) {
   auto graph = DecodeGraph(call.graph);
   if (!graph.ok()) return graph.error().WithContext("Field 'compile.graph'");
   request.graph = *std::move(graph);
-  request.signature = std::move(call.signature);
   request.target = std::move(call.target);
   request.options = call.options;
   request.compiler_epoch = std::move(call.compiler_epoch);

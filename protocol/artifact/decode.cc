@@ -245,11 +245,10 @@ Status Get(ByteReader& in, LaunchPlan* out) {
 }
 
 Status Get(ByteReader& in, Guard* out) {
-  STOKER_TRY(const std::uint8_t kind, in.U8("guard.kind"));
-  if (kind > static_cast<std::uint8_t>(GuardKind::kBindSymbol)) {
-    return Wrong("guard.kind", "is " + std::to_string(kind) + ", which is none.");
-  }
-  out->kind = static_cast<GuardKind>(kind);
+  STOKER_TRY(const std::uint8_t code, in.U8("guard.kind"));
+  const std::optional<GuardKind> kind = GuardKindFromCode(code);
+  if (!kind) return Wrong("guard.kind", "is " + std::to_string(code) + ", which is none.");
+  out->kind = *kind;
   STOKER_TRY(out->input, in.U32("guard.input"));
   STOKER_TRY(const std::uint32_t dim, in.U32("guard.dim"));
   out->dim = static_cast<std::int32_t>(dim);

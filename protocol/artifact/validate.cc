@@ -37,14 +37,13 @@ bool LooksAtDim(GuardKind kind) {
   switch (kind) {
     case GuardKind::kSizeEquals:
     case GuardKind::kSizeRange:
-    case GuardKind::kDivisible:
     case GuardKind::kSizeExpr:
     case GuardKind::kBindSymbol:
       return true;
     case GuardKind::kDType:
     case GuardKind::kRank:
     case GuardKind::kContiguous:
-    case GuardKind::kAligned:
+    case GuardKind::kNotNegative:
       return false;
   }
   return false;
@@ -62,14 +61,11 @@ Status CheckGuardValue(const Guard& guard) {
       return value >= 0 ? Ok() : bad();
     case GuardKind::kSizeRange:
       return value >= 0 && value <= guard.limit ? Ok() : bad();
-    case GuardKind::kDivisible:
-      return value >= 1 ? Ok() : bad();
-    case GuardKind::kAligned:
-      return value >= 1 && (value & (value - 1)) == 0 ? Ok() : bad();
     case GuardKind::kBindSymbol:
       return value >= 0 && value <= UINT32_MAX ? Ok() : bad();
     case GuardKind::kContiguous:
     case GuardKind::kSizeExpr:
+    case GuardKind::kNotNegative:
       return value == 0 ? Ok() : bad();
   }
   return Ok();
@@ -89,7 +85,7 @@ Status CheckGuard(const Guard& guard, const LaunchPlan& plan, std::set<std::uint
   if (guard.kind != GuardKind::kSizeRange && guard.limit != 0) {
     return Wrong("guard.limit", "is set in: " + guard.ToString() + ".");
   }
-  if (guard.kind == GuardKind::kSizeExpr) {
+  if (guard.kind == GuardKind::kSizeExpr || guard.kind == GuardKind::kNotNegative) {
     STOKER_RETURN_IF_ERROR(CheckSymbols("guard.expr", guard.expr, *bound));
   } else if (guard.expr != SymDim()) {
     return Wrong("guard.expr", "is set in: " + guard.ToString() + ".");

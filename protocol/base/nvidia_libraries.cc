@@ -1,5 +1,7 @@
 #include "protocol/base/nvidia_libraries.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -59,5 +61,27 @@ std::vector<std::string> NvidiaLibraryPaths(const NvidiaFolders& folders,
   }
   return libraries;
 }
+
+Result<NvidiaLibrary> NvidiaLibrary::Load(const std::string& path) {
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return NotFound(dlerror());
+  return NvidiaLibrary(handle);
+}
+
+Result<NvidiaLibrary> NvidiaLibrary::LoadFirst(
+    std::span<const std::string> paths, const std::function<bool(const NvidiaLibrary&)>& has_all) {
+  std::string problems;
+  for (const std::string& path : paths) {
+    const Result<NvidiaLibrary> library = Load(path);
+    if (library.ok() && has_all(*library)) return *library;
+    const char* const missing = library.ok() ? dlerror() : nullptr;
+    problems += "\n  " + (missing != nullptr ? missing
+                          : library.ok()     ? path
+                                             : library.error().message);
+  }
+  return NotFound(std::move(problems));
+}
+
+void* NvidiaLibrary::AddressOf(const char* symbol) const { return dlsym(handle_, symbol); }
 
 }  // namespace stoker

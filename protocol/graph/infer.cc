@@ -8,6 +8,12 @@
 namespace stoker {
 namespace {
 
+// True only when it holds for every choice of sizes.
+bool ProvablyLess(const SymDim& a, const SymDim& b) {
+  if (a.IsConstant() && b.IsConstant()) return a.constant() < b.constant();
+  return (b - a - 1).IsProvablyNonNegative();
+}
+
 constexpr std::string_view kTypeNames[] = {
     "integer",          "boolean",      "float",          "string",
     "list of integers", "list of dims", "list of floats", "graph"};
@@ -80,6 +86,8 @@ Result<std::vector<TensorType>> InferByRule(const NodeTypes& node) {
       return InferContraction(node);
     case ResultRule::kIndexing:
       return InferIndexing(node);
+    case ResultRule::kRandom:
+      return InferRandom(node);
     case ResultRule::kExtern:
       return InferExternCall(node);
     case ResultRule::kRegion:
@@ -93,23 +101,25 @@ Result<std::vector<TensorType>> InferByRule(const NodeTypes& node) {
 Result<std::vector<TensorType>> InferTypes(OpKind kind, std::span<const TensorType> operands,
                                            const Attributes& attributes,
                                            std::span<const TensorType> result_hints) {
-  const NodeTypes node{kind, operands, attributes, result_hints};
+  return InferNode({kind, operands, attributes, result_hints});
+}
+
+Result<std::vector<TensorType>> InferNode(const NodeTypes& node) {
   STOKER_RETURN_IF_ERROR(CheckOperandCount(node));
   STOKER_RETURN_IF_ERROR(CheckAttributeNames(node));
-  if (!operands.empty() && kind != OpKind::kSelect) {  // Its first is the predicate.
-    STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, RowOf(kind).dtypes));
+  if (!node.operands.empty() && node.kind != OpKind::kSelect) {  // Its first is the predicate.
+    STOKER_RETURN_IF_ERROR(ExpectDType(node, 0, RowOf(node.kind).dtypes));
   }
   STOKER_TRY(std::vector<TensorType> types, InferByRule(node));
-  if (!result_hints.empty()) {
-    if (result_hints.size() != types.size()) {
-      return InvalidArgument("It is given " + std::to_string(result_hints.size()) +
+  if (!node.hints.empty()) {
+    if (node.hints.size() != types.size()) {
+      return InvalidArgument("It is given " + std::to_string(node.hints.size()) +
                              " result types; expected " + std::to_string(types.size()) + ".");
     }
     for (std::size_t i = 0; i < types.size(); ++i) {
-      if (types[i] == result_hints[i]) continue;
+      if (types[i] == node.hints[i]) continue;
       return InvalidArgument("Result " + std::to_string(i) + " is given as " +
-                             result_hints[i].ToString() + "; expected " + types[i].ToString() +
-                             ".");
+                             node.hints[i].ToString() + "; expected " + types[i].ToString() + ".");
     }
   }
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -228,9 +238,12 @@ Status ExpectOneOf(const NodeTypes& node, AttrName name,
   return AttributeError(name, value, expected);
 }
 
-bool ProvablyLess(const SymDim& a, const SymDim& b) {
-  if (a.IsConstant() && b.IsConstant()) return a.constant() < b.constant();
-  return (b - a - 1).IsProvablyNonNegative();
+bool MayBeAtMost(const NodeTypes& node, const SymDim& a, const SymDim& b) {
+  if (ProvablyLess(b, a)) return false;
+  if (node.conditions != nullptr && !(b - a).IsProvablyNonNegative()) {
+    node.conditions->push_back(b - a);
+  }
+  return true;
 }
 
 bool Contains(const std::vector<std::int64_t>& list, std::int64_t value) {

@@ -18,13 +18,19 @@ struct NodeTypes {
   std::span<const TensorType> operands;
   const Attributes& attributes;
   std::span<const TensorType> hints;
+  // Takes dims that must not be negative in a call, as far as that cannot be decided; may be null.
+  std::vector<SymDim>* conditions = nullptr;
 };
+
+// InferTypes of one node.
+Result<std::vector<TensorType>> InferNode(const NodeTypes& node);
 
 Result<std::vector<TensorType>> InferPointwise(const NodeTypes& node);
 Result<std::vector<TensorType>> InferShapeOp(const NodeTypes& node);
 Result<std::vector<TensorType>> InferReduction(const NodeTypes& node);
 Result<std::vector<TensorType>> InferContraction(const NodeTypes& node);  // And attention.
 Result<std::vector<TensorType>> InferIndexing(const NodeTypes& node);
+Result<std::vector<TensorType>> InferRandom(const NodeTypes& node);
 Result<std::vector<TensorType>> InferRegionOp(const NodeTypes& node);
 
 // A type that a Value may have: rank and size within limits, no dim that is negative or overflow.
@@ -53,8 +59,8 @@ Status ExpectOneOf(const NodeTypes& node, AttrName name, std::span<const std::st
 // The attribute `kind` is one of the op's, and takes the dtype of operand 0.
 Status ExpectCombine(const NodeTypes& node);
 
-// True only when it holds for every choice of sizes.
-bool ProvablyLess(const SymDim& a, const SymDim& b);
+// Whether `a` is at most `b` for any choice of sizes. Unless it is for all, that is a condition.
+bool MayBeAtMost(const NodeTypes& node, const SymDim& a, const SymDim& b);
 bool Contains(const std::vector<std::int64_t>& list, std::int64_t value);
 
 }  // namespace stoker

@@ -41,7 +41,7 @@ Status CheckSliceSizes(const NodeTypes& node) {
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const SymDim& size = operand.shape.dims()[i];
-    if (ProvablyLess(sizes[i], 0) || ProvablyLess(size, sizes[i])) {
+    if (!MayBeAtMost(node, 0, sizes[i]) || !MayBeAtMost(node, sizes[i], size)) {
       return AttributeError(AttrName::kSliceSizes, sizes,
                             "0 to " + size.ToString() + " in dimension " + std::to_string(i));
     }
@@ -105,7 +105,7 @@ Status CheckScatterWindow(const NodeTypes& node) {
   for (int i = 0; i < operand.shape.rank(); ++i) {
     if (Contains(inserted, i)) continue;
     const auto dim = static_cast<int>(*next++);
-    if (ProvablyLess(operand.shape[i], updates.shape[dim])) {
+    if (!MayBeAtMost(node, updates.shape[dim], operand.shape[i])) {
       return OperandError(2, updates,
                           "dimension " + std::to_string(dim) + " to be at most " +
                               operand.shape[i].ToString() + ", dimension " + std::to_string(i) +
@@ -163,7 +163,7 @@ Result<TensorType> InferDynamicUpdateSlice(const NodeTypes& node) {
   const TensorType& update = node.operands[1];
   bool fits = update.dtype == operand.dtype && update.shape.rank() == operand.shape.rank();
   for (int i = 0; fits && i < operand.shape.rank(); ++i) {
-    fits = !ProvablyLess(operand.shape[i], update.shape[i]);
+    fits = MayBeAtMost(node, update.shape[i], operand.shape[i]);
   }
   if (!fits) return OperandError(1, update, "at most " + operand.ToString() + " as operand 0");
   STOKER_RETURN_IF_ERROR(CheckStarts(node, 2));
@@ -186,7 +186,7 @@ Result<std::vector<TensorType>> InferTopK(const NodeTypes& node) {
   if (operand.shape.rank() == 0) return OperandError(0, operand, "a rank of at least 1");
   const std::int64_t k = node.attributes.Int(AttrName::kK);
   const SymDim& size = operand.shape[operand.shape.rank() - 1];
-  if (k < 0 || ProvablyLess(size, k)) {
+  if (k < 0 || !MayBeAtMost(node, k, size)) {
     return AttributeError(AttrName::kK, k,
                           "0 to the size of the last dimension, " + size.ToString());
   }

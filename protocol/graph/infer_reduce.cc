@@ -21,7 +21,7 @@ Result<TensorType> InferArgReduce(const NodeTypes& node) {
   STOKER_RETURN_IF_ERROR(ExpectCombine(node));
   STOKER_RETURN_IF_ERROR(ExpectDim(node, AttrName::kDim, operand.shape.rank()));
   const auto dim = static_cast<std::ptrdiff_t>(node.attributes.Int(AttrName::kDim));
-  if (operand.shape[static_cast<int>(dim)] == SymDim(0)) {
+  if (!MayBeAtMost(node, 1, operand.shape[static_cast<int>(dim)])) {
     return OperandError(0, operand, "dimension " + std::to_string(dim) + " not to be empty");
   }
   std::vector<SymDim> shape = operand.shape.dims();

@@ -51,8 +51,6 @@ Result<TensorType> InferTranspose(const NodeTypes& node) {
   return TensorType{operand.dtype, std::move(shape)};
 }
 
-// Symbolic bounds that cannot be decided here are conditions of a call: 0 <= start <= limit <=
-// size.
 Result<TensorType> InferSlice(const NodeTypes& node) {
   const TensorType& operand = node.operands[0];
   const int rank = operand.shape.rank();
@@ -69,12 +67,12 @@ Result<TensorType> InferSlice(const NodeTypes& node) {
   shape.reserve(static_cast<std::size_t>(rank));
   for (std::size_t i = 0; i < start.size(); ++i) {
     const SymDim& size = operand.shape.dims()[i];
-    if (ProvablyLess(start[i], 0) || ProvablyLess(limit[i], start[i])) {
+    if (!MayBeAtMost(node, 0, start[i]) || !MayBeAtMost(node, start[i], limit[i])) {
       return AttributeError(
           AttrName::kStart, start,
           "0 <= start <= limit " + limit[i].ToString() + " in dimension " + std::to_string(i));
     }
-    if (ProvablyLess(size, limit[i])) {
+    if (!MayBeAtMost(node, limit[i], size)) {
       return AttributeError(
           AttrName::kLimit, limit,
           "at most the size " + size.ToString() + " of dimension " + std::to_string(i));

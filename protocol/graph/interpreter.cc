@@ -112,6 +112,8 @@ Status EvaluateNode(Evaluation& e, const InterpretOptions& options) {
       return InterpretContraction(e);
     case ResultRule::kIndexing:
       return InterpretIndexing(e);
+    case ResultRule::kRandom:
+      return InterpretRandom(e);
     case ResultRule::kExtern:
       if (options.extern_call) return options.extern_call(e.node, e.operands, e.results);
       return Unimplemented("'" + e.attributes().String(AttrName::kTarget) +

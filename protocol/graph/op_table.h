@@ -25,7 +25,8 @@ enum class OpRole : std::uint8_t {
   kReduce,       // Reads many points for one.
   kContraction,  // The same of products of two operands.
   kAttention,
-  kOrdered,  // A kernel of its own, whose work along one dim is ordered.
+  kOrdered,    // A kernel of its own, whose work along one dim is ordered.
+  kComposite,  // None: it is written in terms of others before there are kernels.
   kExtern,
   kRegion,  // Runs graphs of its own, which are kernels of their own.
 };
@@ -41,6 +42,7 @@ enum class ResultRule : std::uint8_t {
   kReduction,
   kContraction,
   kIndexing,
+  kRandom,
   kExtern,
   kRegion,
 };

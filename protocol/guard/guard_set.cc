@@ -45,8 +45,9 @@ std::string ListText(std::span<const std::int64_t> values) {
   return out + "]";
 }
 
-// What a failed guard saw.
-std::string FoundText(const Guard& guard, std::span<const InputView> inputs) {
+// What a failed guard saw. `value`: of its expression.
+std::string FoundText(const Guard& guard, std::optional<std::int64_t> value,
+                      std::span<const InputView> inputs) {
   if (guard.input >= inputs.size()) {
     return "the call has " + std::to_string(inputs.size()) + " inputs";
   }
@@ -58,14 +59,10 @@ std::string FoundText(const Guard& guard, std::span<const InputView> inputs) {
       return std::to_string(input.sizes.size());
     case GuardKind::kContiguous:
       return "sizes " + ListText(input.sizes) + " strides " + ListText(input.strides);
-    case GuardKind::kAligned:
-      return "remainder " + std::to_string(guard.value > 0
-                                               ? reinterpret_cast<std::uintptr_t>(input.data) %
-                                                     static_cast<std::uint64_t>(guard.value)
-                                               : 0);
+    case GuardKind::kNotNegative:
+      return value ? std::to_string(*value) : "no value";
     case GuardKind::kSizeEquals:
     case GuardKind::kSizeRange:
-    case GuardKind::kDivisible:
     case GuardKind::kSizeExpr:
     case GuardKind::kBindSymbol:
       break;
@@ -75,6 +72,22 @@ std::string FoundText(const Guard& guard, std::span<const InputView> inputs) {
 }
 
 }  // namespace
+
+std::optional<GuardKind> GuardKindFromCode(std::uint8_t code) {
+  const auto kind = static_cast<GuardKind>(code);
+  switch (kind) {
+    case GuardKind::kDType:
+    case GuardKind::kRank:
+    case GuardKind::kSizeEquals:
+    case GuardKind::kSizeRange:
+    case GuardKind::kContiguous:
+    case GuardKind::kSizeExpr:
+    case GuardKind::kBindSymbol:
+    case GuardKind::kNotNegative:
+      return kind;
+  }
+  return std::nullopt;
+}
 
 std::string Guard::ToString() const {
   const std::string name = "input " + std::to_string(input);
@@ -88,16 +101,14 @@ std::string Guard::ToString() const {
       return size + " == " + std::to_string(value);
     case GuardKind::kSizeRange:
       return size + " in [" + std::to_string(value) + "," + std::to_string(limit) + "]";
-    case GuardKind::kDivisible:
-      return size + " % " + std::to_string(value) + " == 0";
     case GuardKind::kContiguous:
       return name + " is contiguous";
-    case GuardKind::kAligned:
-      return name + " data % " + std::to_string(value) + " == 0";
     case GuardKind::kSizeExpr:
       return size + " == " + expr.ToString();
     case GuardKind::kBindSymbol:
       return size + " binds s" + std::to_string(value);
+    case GuardKind::kNotNegative:
+      return expr.ToString() + " >= 0";
   }
   return "unknown guard";
 }
@@ -112,7 +123,7 @@ GuardSet::GuardSet(std::vector<Guard> guards) : guards_(std::move(guards)) {
       const auto at = std::partition_point(bindings_.begin(), bindings_.end(),
                                            [&](const Binding& b) { return b.symbol < symbol; });
       bindings_.insert(at, Binding{symbol, guard.input, guard.dim});
-    } else if (guard.kind == GuardKind::kSizeExpr) {
+    } else {
       const std::set<std::uint32_t> symbols = guard.expr.Symbols();
       if (symbols.size() == 1 && guard.expr == SymDim::Symbol(*symbols.begin())) {
         lone_symbols_[i] = *symbols.begin();
@@ -134,8 +145,8 @@ std::optional<std::int64_t> GuardSet::SymbolValue(std::uint32_t symbol,
   return SizeAt(inputs, binding->input, binding->dim);
 }
 
-std::optional<std::int64_t> GuardSet::Expected(std::size_t index,
-                                               std::span<const InputView> inputs) const {
+std::optional<std::int64_t> GuardSet::ValueOf(std::size_t index,
+                                              std::span<const InputView> inputs) const {
   const SymDim& expr = guards_[index].expr;
   if (expr.IsConstant()) return expr.constant();
   if (lone_symbols_[index] >= 0) {
@@ -147,9 +158,9 @@ std::optional<std::int64_t> GuardSet::Expected(std::size_t index,
     if (!value) return std::nullopt;
     values.emplace(symbol, *value);
   }
-  const Result<std::int64_t> expected = expr.Evaluate(values);
-  if (!expected.ok()) return std::nullopt;
-  return *expected;
+  const Result<std::int64_t> value = expr.Evaluate(values);
+  if (!value.ok()) return std::nullopt;
+  return *value;
 }
 
 bool GuardSet::GuardHolds(std::size_t index, std::span<const InputView> inputs) const {
@@ -163,13 +174,10 @@ bool GuardSet::GuardHolds(std::size_t index, std::span<const InputView> inputs) 
       return static_cast<std::int64_t>(input.sizes.size()) == guard.value;
     case GuardKind::kContiguous:
       return IsRowMajor(input);
-    case GuardKind::kAligned:
-      return guard.value > 0 && reinterpret_cast<std::uintptr_t>(input.data) %
-                                        static_cast<std::uint64_t>(guard.value) ==
-                                    0;
+    case GuardKind::kNotNegative:
+      return ValueOf(index, inputs).value_or(-1) >= 0;
     case GuardKind::kSizeEquals:
     case GuardKind::kSizeRange:
-    case GuardKind::kDivisible:
     case GuardKind::kSizeExpr:
     case GuardKind::kBindSymbol:
       break;
@@ -181,15 +189,13 @@ bool GuardSet::GuardHolds(std::size_t index, std::span<const InputView> inputs) 
       return *size == guard.value;
     case GuardKind::kSizeRange:
       return *size >= guard.value && *size <= guard.limit;
-    case GuardKind::kDivisible:
-      return guard.value > 0 && *size % guard.value == 0;
     case GuardKind::kSizeExpr:
-      return size == Expected(index, inputs);
+      return size == ValueOf(index, inputs);
     case GuardKind::kBindSymbol:
     case GuardKind::kDType:
     case GuardKind::kRank:
     case GuardKind::kContiguous:
-    case GuardKind::kAligned:
+    case GuardKind::kNotNegative:
       return true;
   }
   return false;
@@ -205,7 +211,8 @@ bool GuardSet::Holds(std::span<const InputView> inputs) const {
 std::optional<std::string> GuardSet::Explain(std::span<const InputView> inputs) const {
   for (std::size_t i = 0; i < guards_.size(); ++i) {
     if (!GuardHolds(i, inputs)) {
-      return guards_[i].ToString() + ": found " + FoundText(guards_[i], inputs) + ".";
+      return guards_[i].ToString() + ": found " +
+             FoundText(guards_[i], ValueOf(i, inputs), inputs) + ".";
     }
   }
   return std::nullopt;

@@ -18,21 +18,21 @@ struct InputView {
   DType dtype = DType::kF32;
   std::span<const std::int64_t> sizes;
   std::span<const std::int64_t> strides;
-  const void* data = nullptr;
 };
 
-// The numeric values are part of the encoded format: append, never renumber.
+// The numeric values are part of the encoded format: append, never renumber; 4 and 6 have been
+// used.
 enum class GuardKind : std::uint8_t {
-  kDType = 0,       // value: DType code
-  kRank = 1,        // value: rank
-  kSizeEquals = 2,  // dim; value
-  kSizeRange = 3,   // dim; value..limit inclusive
-  kDivisible = 4,   // dim; size % value == 0
-  kContiguous = 5,  // row-major strides
-  kAligned = 6,     // data % value == 0
-  kSizeExpr = 7,    // dim; size == expr over the symbols bound so far
-  kBindSymbol = 8,  // dim; binds symbol `value` (always true)
+  kDType = 0,        // value: DType code
+  kRank = 1,         // value: rank
+  kSizeEquals = 2,   // dim; value
+  kSizeRange = 3,    // dim; value..limit inclusive
+  kContiguous = 5,   // row-major strides
+  kSizeExpr = 7,     // dim; size == expr over the symbols bound so far
+  kBindSymbol = 8,   // dim; binds symbol `value` (always true)
+  kNotNegative = 9,  // expr >= 0 over the symbols bound so far, whatever the input
 };
+std::optional<GuardKind> GuardKindFromCode(std::uint8_t code);
 
 struct Guard {
   GuardKind kind = GuardKind::kRank;
@@ -51,8 +51,8 @@ class GuardSet {
   explicit GuardSet(std::vector<Guard> guards);
 
   // True when every guard holds; stops at the first failure. A guard on an input or a dim that the
-  // call does not have fails. No allocation, except for kSizeExpr guards whose expression is more
-  // than one symbol.
+  // call does not have fails. No allocation, except for guards with an expression of more than one
+  // symbol.
   bool Holds(std::span<const InputView> inputs) const;
   // The first guard that fails with what was found, "input 3 size 1 == 768: found 512."
   std::optional<std::string> Explain(std::span<const InputView> inputs) const;
@@ -72,13 +72,13 @@ class GuardSet {
   const Binding* FindBinding(std::uint32_t symbol) const;
   std::optional<std::int64_t> SymbolValue(std::uint32_t symbol,
                                           std::span<const InputView> inputs) const;
-  // What expression guard `index` expects; nullopt when a symbol has no value.
-  std::optional<std::int64_t> Expected(std::size_t index, std::span<const InputView> inputs) const;
+  // The expression of guard `index` in a call; nullopt when a symbol has no value.
+  std::optional<std::int64_t> ValueOf(std::size_t index, std::span<const InputView> inputs) const;
   bool GuardHolds(std::size_t index, std::span<const InputView> inputs) const;
 
   std::vector<Guard> guards_;
   std::vector<Binding> bindings_;  // Sorted by symbol.
-  // Per guard: the symbol that a kSizeExpr guard's expression consists of, or -1.
+  // Per guard: the symbol that its expression consists of, or -1.
   std::vector<std::int64_t> lone_symbols_;
 };
 

@@ -5,33 +5,10 @@
 namespace stoker {
 namespace {
 
-constexpr std::string_view kDomain = "stoker.request-key.2";
+constexpr std::string_view kDomain = "stoker.request-key.3";
 
 // The visitors unpack every member by structured binding: a member that is added to a keyed struct
 // does not compile until it is visited here.
-
-void Visit(const ShapeSignature& signature, KeyHasher& hasher) {
-  const auto& [symbols, inputs] = signature;
-  ByteWriter symbol_bytes;
-  symbol_bytes.U64(symbols.size());
-  for (const SymbolFact& fact : symbols) {
-    const auto& [symbol, min, max, divisible_by, hint] = fact;
-    symbol_bytes.U32(symbol);
-    symbol_bytes.I64(min);
-    symbol_bytes.I64(max);
-    symbol_bytes.I64(divisible_by);
-    symbol_bytes.I64(hint);
-  }
-  hasher.Field("signature.symbols", symbol_bytes.str(), ShapeSignature{symbols, {}}.ToString());
-
-  ByteWriter input_bytes;
-  input_bytes.U64(inputs.size());
-  for (const InputFact& fact : inputs) {
-    const auto& [alignment_bytes] = fact;
-    input_bytes.I64(alignment_bytes);
-  }
-  hasher.Field("signature.inputs", input_bytes.str(), ShapeSignature{{}, inputs}.ToString());
-}
 
 void Visit(const Target& target, KeyHasher& hasher) {
   hasher.Code("target.kind", static_cast<std::uint8_t>(target.kind()),
@@ -53,18 +30,17 @@ void Visit(const CompileOptions& options, KeyHasher& hasher) {
 }
 
 // Least likely to differ first: the first difference that is explained should say most.
-void Visit(const Digest& graph_digest, const ShapeSignature& signature, const Target& target,
-           const CompileOptions& options, std::string_view compiler_epoch, KeyHasher& hasher) {
+void Visit(const Digest& graph_digest, const Target& target, const CompileOptions& options,
+           std::string_view compiler_epoch, KeyHasher& hasher) {
   hasher.Text("compiler_epoch", compiler_epoch);
   Visit(target, hasher);
   Visit(options, hasher);
   hasher.Name("graph", graph_digest);
-  Visit(signature, hasher);
 }
 
 void Visit(const CompileRequest& request, KeyHasher& hasher) {
-  const auto& [graph, signature, target, options, compiler_epoch] = request;
-  Visit(graph.digest(), signature, target, options, compiler_epoch, hasher);
+  const auto& [graph, target, options, compiler_epoch] = request;
+  Visit(graph.digest(), target, options, compiler_epoch, hasher);
 }
 
 }  // namespace
@@ -87,18 +63,17 @@ std::string KeyLogOf(const CompileRequest& request) {
   return hasher.log() + "key [" + hasher.Finish().ToHex() + "]\n";
 }
 
-RequestKey KeyOf(const Digest& graph_digest, const ShapeSignature& signature, const Target& target,
-                 const CompileOptions& options, std::string_view compiler_epoch) {
+RequestKey KeyOf(const Digest& graph_digest, const Target& target, const CompileOptions& options,
+                 std::string_view compiler_epoch) {
   KeyHasher hasher(kDomain);
-  Visit(graph_digest, signature, target, options, compiler_epoch, hasher);
+  Visit(graph_digest, target, options, compiler_epoch, hasher);
   return RequestKey{hasher.Finish()};
 }
 
-std::vector<KeyField> FieldsOf(const Digest& graph_digest, const ShapeSignature& signature,
-                               const Target& target, const CompileOptions& options,
-                               std::string_view compiler_epoch) {
+std::vector<KeyField> FieldsOf(const Digest& graph_digest, const Target& target,
+                               const CompileOptions& options, std::string_view compiler_epoch) {
   KeyHasher hasher(kDomain);
-  Visit(graph_digest, signature, target, options, compiler_epoch, hasher);
+  Visit(graph_digest, target, options, compiler_epoch, hasher);
   return hasher.fields();
 }
 

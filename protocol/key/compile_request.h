@@ -8,7 +8,6 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/graph/graph.h"
-#include "protocol/guard/shape_signature.h"
 #include "protocol/key/compile_options.h"
 #include "protocol/key/target.h"
 
@@ -16,7 +15,6 @@ namespace stoker {
 
 struct CompileRequest {
   Graph graph;
-  ShapeSignature signature;
   Target target;
   CompileOptions options;
   std::string compiler_epoch;  // compiler/compile.h's: the daemon's, told in its greeting.
@@ -42,10 +40,9 @@ std::vector<KeyField> FieldsOf(const CompileRequest& request);
 std::string KeyLogOf(const CompileRequest& request);
 
 // The same key from a graph's digest alone, for a client that has not built the Graph again.
-RequestKey KeyOf(const Digest& graph_digest, const ShapeSignature& signature, const Target& target,
-                 const CompileOptions& options, std::string_view compiler_epoch);
-std::vector<KeyField> FieldsOf(const Digest& graph_digest, const ShapeSignature& signature,
-                               const Target& target, const CompileOptions& options,
-                               std::string_view compiler_epoch);
+RequestKey KeyOf(const Digest& graph_digest, const Target& target, const CompileOptions& options,
+                 std::string_view compiler_epoch);
+std::vector<KeyField> FieldsOf(const Digest& graph_digest, const Target& target,
+                               const CompileOptions& options, std::string_view compiler_epoch);
 
 }  // namespace stoker

@@ -8,7 +8,7 @@ namespace stoker {
 namespace {
 
 Digest KeyAsItStands(const Digest& graph_digest, const wire::CompileCall& call) {
-  return KeyOf(graph_digest, call.signature, call.target, call.options, "").digest;
+  return KeyOf(graph_digest, call.target, call.options, "").digest;
 }
 
 }  // namespace

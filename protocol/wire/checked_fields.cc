@@ -110,7 +110,7 @@ Status CheckKeyPrefix(std::string_view name, const std::string& text) {
   constexpr std::size_t kMinDigits = 4;
   const bool hex = text.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (hex && text.size() >= kMinDigits && text.size() <= 2 * Digest::kSize) return Ok();
-  return Wrong(name, "must be 4 to 64 lowercase hexadecimal digits.");
+  return Wrong(name, "is '" + text + "'; a key begins with 4 to 64 lowercase hexadecimal digits.");
 }
 
 Status AppendBlob(std::string_view name, const ProtoField& field, std::vector<Blob>* out) {

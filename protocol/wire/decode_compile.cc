@@ -16,7 +16,6 @@ Status Read(std::string_view name, std::string_view bytes, CompileOptions* out);
 Status Read(std::string_view name, std::string_view bytes, ErrorReply* out);
 Status Read(std::string_view name, std::string_view bytes, KernelQuery* out);
 Status Read(std::string_view name, std::string_view bytes, Progress* out);
-Status Read(std::string_view name, std::string_view bytes, ShapeSignature* out);
 Status Read(std::string_view name, std::string_view bytes, UpkeepReport* out);
 Status Read(std::string_view name, std::string_view bytes, WorkerDone* out);
 Status Read(std::string_view name, std::string_view bytes, WorkerReady* out);
@@ -88,79 +87,6 @@ Status Read(std::string_view name, std::string_view bytes, Bundle* out) {
   });
 }
 
-Status AppendSymbol(std::string_view bytes, ShapeSignature* out) {
-  STOKER_RETURN_IF_ERROR(
-      CheckSize("signature.symbols", out->symbols.size() + 1, kMaxSymbols, "symbols"));
-  SymbolFact fact{.symbol = 0, .min = 0, .max = 0, .divisible_by = 0, .hint = 0};
-  STOKER_RETURN_IF_ERROR(
-      ForEachField("signature.symbols", bytes, [&](const ProtoField& field) -> Status {
-        switch (field.number()) {
-          case 1:
-            return field.Get("signature.symbols.symbol", &fact.symbol);
-          case 2:
-            return field.Get("signature.symbols.min", &fact.min);
-          case 3:
-            return field.Get("signature.symbols.max", &fact.max);
-          case 4:
-            return field.Get("signature.symbols.divisible_by", &fact.divisible_by);
-          case 5:
-            return field.Get("signature.symbols.hint", &fact.hint);
-          default:
-            return Ok();
-        }
-      }));
-  if (fact.symbol != out->symbols.size()) {
-    return Wrong("signature.symbols.symbol", "is " + std::to_string(fact.symbol) + " at position " +
-                                                 std::to_string(out->symbols.size()) +
-                                                 "; symbols stand in order.");
-  }
-  if (fact.min < 0 || fact.max < fact.min) {
-    return Wrong("signature.symbols.max", "makes the empty or negative range [" +
-                                              std::to_string(fact.min) + "," +
-                                              std::to_string(fact.max) + "].");
-  }
-  if (fact.divisible_by < 1) {
-    return Wrong("signature.symbols.divisible_by",
-                 "is " + std::to_string(fact.divisible_by) + "; it must be at least 1.");
-  }
-  if (fact.hint < 0) {
-    return Wrong("signature.symbols.hint",
-                 "is " + std::to_string(fact.hint) + "; it must not be negative.");
-  }
-  out->symbols.push_back(fact);
-  return Ok();
-}
-
-Status AppendAlignment(std::int64_t alignment, ShapeSignature* out) {
-  constexpr std::string_view kName = "signature.input_alignment_bytes";
-  constexpr std::int64_t kMaxAlignment = 1 << 21;
-  STOKER_RETURN_IF_ERROR(CheckSize(kName, out->inputs.size() + 1, kMaxGraphInputs, "inputs"));
-  if (alignment < 1 || alignment > kMaxAlignment || (alignment & (alignment - 1)) != 0) {
-    return Wrong(kName, "has " + std::to_string(alignment) + ", no power of two up to " +
-                            std::to_string(kMaxAlignment) + ".");
-  }
-  out->inputs.push_back(InputFact{alignment});
-  return Ok();
-}
-
-Status Read(std::string_view name, std::string_view bytes, ShapeSignature* out) {
-  return ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
-    switch (field.number()) {
-      case 1: {
-        std::string_view symbol;
-        STOKER_RETURN_IF_ERROR(field.Get("signature.symbols", &symbol));
-        return AppendSymbol(symbol, out);
-      }
-      case 2:
-        return field.ForEachInt("signature.input_alignment_bytes", [&](std::int64_t alignment) {
-          return AppendAlignment(alignment, out);
-        });
-      default:
-        return Ok();
-    }
-  });
-}
-
 Status Read(std::string_view name, std::string_view bytes, CompileOptions* out) {
   std::uint32_t numerics_code = 0;
   STOKER_RETURN_IF_ERROR(ForEachField(name, bytes, [&](const ProtoField& field) -> Status {
@@ -195,8 +121,6 @@ Status Read(std::string_view name, std::string_view bytes, CompileCall* out) {
         return TakeOptionalDigest("compile.graph_digest", field, &out->graph_digest);
       case 5:
         return TakeText("compile.graph_name", field, kMaxNameBytes, &out->graph_name);
-      case 6:
-        return ReadNested("signature", field, &out->signature);
       case 7:
         return field.GetText("compile.target", &target_text);
       case 8:

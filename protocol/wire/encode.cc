@@ -26,7 +26,6 @@ void WriteTexts(ProtoWriter& out, std::uint32_t field, std::span<const std::stri
 void Write(ProtoWriter& out, const Blob& element);
 void Write(ProtoWriter& out, const Section& element);
 void Write(ProtoWriter& out, const KeyField& element);
-void Write(ProtoWriter& out, const SymbolFact& element);
 void Write(ProtoWriter& out, const ListEntry& element);
 void Write(ProtoWriter& out, const ExplainReply::Difference& element);
 void Write(ProtoWriter& out, const UpkeepReport::Count& element);
@@ -87,21 +86,6 @@ void Write(ProtoWriter& out, const Bundle& bundle) {
   out.Bytes(5, bundle.request);
 }
 
-void Write(ProtoWriter& out, const SymbolFact& fact) {
-  out.UInt(1, fact.symbol);
-  out.Int(2, fact.min);
-  out.Int(3, fact.max);
-  out.Int(4, fact.divisible_by);
-  out.Int(5, fact.hint);
-}
-
-void Write(ProtoWriter& out, const ShapeSignature& signature) {
-  WriteEach(out, 1, signature.symbols);
-  std::vector<std::int64_t> alignments;
-  for (const InputFact& fact : signature.inputs) alignments.push_back(fact.alignment_bytes);
-  out.PackedInts(2, alignments);
-}
-
 void Write(ProtoWriter& out, const CompileOptions& options) {
   out.UInt(2, static_cast<std::uint32_t>(options.numerics));
 }
@@ -112,7 +96,6 @@ void Write(ProtoWriter& out, const CompileCall& call) {
   out.Bytes(3, call.graph);
   WriteDigest(out, 4, call.graph_digest);
   WriteText(out, 5, call.graph_name);
-  out.Message(6, [&](ProtoWriter& nested) { Write(nested, call.signature); });
   out.Bytes(7, call.target.ToString());
   out.Message(8, [&](ProtoWriter& nested) { Write(nested, call.options); });
   WriteText(out, 9, call.compiler_epoch);

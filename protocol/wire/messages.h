@@ -16,7 +16,6 @@
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
 #include "protocol/base/signature.h"
-#include "protocol/guard/shape_signature.h"
 #include "protocol/key/compile_options.h"
 #include "protocol/key/compile_request.h"
 #include "protocol/key/target.h"
@@ -86,7 +85,6 @@ struct CompileCall {
   std::string graph;    // EncodeGraph; empty: graph_digest names one the daemon has.
   Digest graph_digest;  // Zero only when `graph` is not empty.
   std::string graph_name;
-  ShapeSignature signature;
   Target target;
   CompileOptions options;
   std::string compiler_epoch;

@@ -1,7 +1,5 @@
 #include "runtime/cuda/cublas_lt.h"
 
-#include <dlfcn.h>
-
 #include <vector>
 
 #include "protocol/base/nvidia_libraries.h"
@@ -11,16 +9,10 @@ namespace {
 
 constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
-template <typename Function>
-bool Find(void* library, const char* symbol, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, symbol));
-  return function != nullptr;
-}
-
-bool FindAll(void* library, CublasLtApi& api) {
-  bool all = Find(library, "cublasLtGetStatusName", api.status_name);
+bool FindAll(const NvidiaLibrary& library, CublasLtApi& api) {
+  bool all = library.Find("cublasLtGetStatusName", api.status_name);
 #define STOKER_CUBLAS_LT_FIND(member, symbol, parameters) \
-  all = all && Find(library, symbol, api.member);
+  all = all && library.Find(symbol, api.member);
   STOKER_CUBLAS_LT_API(STOKER_CUBLAS_LT_FIND)
 #undef STOKER_CUBLAS_LT_FIND
   return all;
@@ -35,21 +27,14 @@ std::vector<std::string> CublasLt::Paths() {
 Result<std::shared_ptr<const CublasLt>> CublasLt::Load(std::shared_ptr<const Context> context,
                                                        std::span<const std::string> paths) {
   std::shared_ptr<CublasLt> lt(new CublasLt(std::move(context)));
-  std::string problems;
-  bool is_found = false;
-  for (const std::string& path : paths) {
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // As long as the process.
-    is_found = library != nullptr && FindAll(library, lt->api_);
-    if (is_found) break;
-    const char* const problem = dlerror();
-    problems += "\n  " + std::string(problem == nullptr ? path.c_str() : problem);
-  }
-  if (!is_found) {
+  const auto library = NvidiaLibrary::LoadFirst(
+      paths, [&](const NvidiaLibrary& found) { return FindAll(found, lt->api_); });
+  if (!library.ok()) {
     return FailedPrecondition(
         "Matrix products on a GPU need cuBLASLt (" + std::string(kNames[0]) +
         "), which is not found. It comes with the CUDA toolkit (CUDA_HOME) and with PyTorch's "
         "packages (VIRTUAL_ENV). Tried:" +
-        problems);
+        library.error().message);
   }
   const Context::Current current(lt->context());
   const Status created = lt->Check(lt->api_.create(&lt->handle_), "cublasLtCreate");

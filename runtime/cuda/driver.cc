@@ -1,6 +1,6 @@
 #include "runtime/cuda/driver.h"
 
-#include <dlfcn.h>
+#include "protocol/base/nvidia_libraries.h"
 
 namespace stoker::cuda {
 namespace {
@@ -9,16 +9,10 @@ std::string TextOf(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-template <typename Function>
-bool Find(void* library, const char* symbol, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, symbol));
-  return function != nullptr;
-}
-
 // The first symbol that is not there.
-const char* FindAll(void* library, DriverApi& api) {
+const char* FindAll(const NvidiaLibrary& library, DriverApi& api) {
 #define STOKER_CUDA_FIND(member, symbol, parameters) \
-  if (!Find(library, symbol, api.member)) return symbol;
+  if (!library.Find(symbol, api.member)) return symbol;
   STOKER_CUDA_DRIVER_API(STOKER_CUDA_FIND)
 #undef STOKER_CUDA_FIND
   return nullptr;
@@ -27,12 +21,12 @@ const char* FindAll(void* library, DriverApi& api) {
 }  // namespace
 
 Result<std::shared_ptr<const Driver>> Driver::Load(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    return Unavailable("There is no CUDA driver: " + std::string(dlerror()) + ".");
+  const Result<NvidiaLibrary> loaded = NvidiaLibrary::Load(library);
+  if (!loaded.ok()) {
+    return Unavailable("There is no CUDA driver: " + loaded.error().message + ".");
   }
   std::shared_ptr<Driver> driver(new Driver);
-  const char* const missing = FindAll(handle, driver->api_);
+  const char* const missing = FindAll(*loaded, driver->api_);
   const DriverApi& api = driver->api_;
   if (api.driver_version != nullptr && api.driver_version(&driver->version_) == kCuSuccess &&
       (missing != nullptr || driver->version_ < kOldestVersion)) {

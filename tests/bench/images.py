@@ -1,6 +1,7 @@
 """The daemon's image, and containers of it: by buildah, as root, without an engine and, where need be, a registry."""
 
 import importlib.metadata
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,7 +52,8 @@ def make_image(build, tag, folder, target="daemon"):
     if target == "daemon-cuda":
         _unpack_nvjitlink(context / "dist" / "nvjitlink")
         arguments += ["--build-arg", "NVJITLINK=nvjitlink-prebuilt"]
-    buildah("bud", "--isolation", "chroot", *arguments, "--file", DOCKER / "Dockerfile",
+    # OCI's format, which is buildah's own, has no place for a health check.
+    buildah("bud", "--format", "docker", "--isolation", "chroot", *arguments, "--file", DOCKER / "Dockerfile",
             "--target", target, "--tag", tag, context)
 
 
@@ -74,9 +76,15 @@ def _unpack_nvjitlink(folder):
             shutil.copy(file.locate(), folder / file)
 
 
+def config(tag):
+    """What the image says of containers, as Docker has it."""
+    return json.loads(buildah("inspect", "--type", "image", tag))["Docker"]["config"]
+
+
 class Container:
     def __init__(self, tag):
         self._name = buildah("from", "--pull-never", tag)
+        self.root = Path(buildah("mount", self._name))
 
     def command(self, *arguments, volumes={}, variables={}):
         """What runs these arguments in it. `volumes`: {folder here: folder there}."""

@@ -6,6 +6,8 @@ usage: host_calls_job.py SCENARIO
 
 import json
 import logging
+import os
+import signal
 import sys
 import threading
 
@@ -14,6 +16,7 @@ import torch
 import stoker
 
 CALLS = 20
+WAIT_S = 60
 kept = []
 
 
@@ -197,6 +200,38 @@ def run_nested():
         calls[:] = [changed]
         functions[0](X)
         expect("after weights changed inside", [], [])
+
+
+def run_forks():
+    """An operator that forks whenever it runs, while the first call is compared with the interpreter, too. The child calls
+    what it was called from."""
+    library = torch.library.Library("host_calls", "FRAGMENT")
+    library.define("forks(Tensor x) -> Tensor")
+    library.impl("forks", torch.empty_like, "Meta")
+    children = []
+
+    def forks(x):
+        if os.getpid() != parent:
+            return x * 2
+        child = os.fork()
+        if child == 0:
+            signal.alarm(WAIT_S)  # Ends one that waits for what is not there.
+            with torch.no_grad():
+                os._exit(not torch.allclose(function(X), expected, atol=1e-5))
+        children.append(os.waitpid(child, 0)[1])
+        return x * 2
+
+    library.impl("forks", forks, "CPU")
+    parent = None  # In the reference nobody forks.
+    model = Network(torch.ops.host_calls.forks).eval()
+    function = torch.compile(model, backend="stoker", options={"verify": True})
+    with torch.no_grad():
+        expected = model(X)
+        parent = os.getpid()
+        for _ in range(2):
+            check("in the parent", function(X), expected)
+    if children != [0, 0, 0]:  # The first call's, the comparison's, and the second call's.
+        wrong.append(f"children ended with {children}")
 
 
 def run_nonsense():

@@ -87,9 +87,8 @@ def request_key(graph_digest, epoch):
     assert kind == "cpu"
     fields = [
         ("compiler_epoch", epoch), ("target.kind", b"\0"), ("target.arch", arch.encode()),
-        ("target.features", u64(0)), ("options.numerics", b"\0"), ("graph", graph_digest),
-        ("signature.symbols", u64(0)), ("signature.inputs", u64(0))]
-    return hashlib.sha256(text("stoker.request-key.2") + b"".join(
+        ("target.features", u64(0)), ("options.numerics", b"\0"), ("graph", graph_digest)]
+    return hashlib.sha256(text("stoker.request-key.3") + b"".join(
         text(tag) + text(value) for tag, value in fields)).digest()
 
 

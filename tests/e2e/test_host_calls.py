@@ -57,6 +57,11 @@ def test_operator_may_call_what_it_is_called_from(site):
     assert result["segments"] == 1 and "graphs_eager" not in result["counters"], result["warnings"]
 
 
+def test_operator_may_fork(site):
+    result = run(site, "forks")
+    assert result["segments"] == 1 and result["counters"]["artifacts_verified"] == 1, result["warnings"]
+
+
 def test_artifact_that_names_no_operator_is_refused_and_runs_in_eager(site):
     result = run(site, "nonsense")
     assert any("'aten.no_such_operator.default' is no operator of this PyTorch" in message

@@ -277,12 +277,30 @@ def served(site, tmp_path, tag):
 @pytest.mark.skipif(images.missing() is not None, reason=f"{images.missing()} is missing")
 def test_the_image_builds_serves_and_compiles(site, tmp_path):
     images.make_image(BUILD, "stokerd-test", tmp_path)
+    config = images.config("stokerd-test")
+    assert config["User"] == "stoker" and set(config["Volumes"]) == {"/data", "/run/stoker"}
     with served(site, tmp_path, "stokerd-test") as container:
         for which in "--user", "--group":  # As docker/ says whose a key may be.
             assert run_tool(*container.command("id", which)).stdout.strip() == str(images.USER)
         result = site.finish(start(site, (32, 48, 8, 4)))
         assert result["error"] <= 1e-5
         assert site.stats()["compiles"] == 1
+        probe, *check = config["Healthcheck"]["Test"]
+        asked = run_tool(*container.command(*check, volumes={tmp_path / "run": "/run/stoker"}))
+        assert (probe, asked.stdout) == ("CMD", "healthy\n"), asked.stderr
+        # A root file system that is read-only is no hindrance: nothing else is the daemon's own.
+        owned = run_tool("find", container.root, "-uid", images.USER).stdout.split()
+        assert {os.path.relpath(path, container.root).split("/")[0] for path in owned} <= {"data", "run"}, owned
+
+
+def test_stages_that_are_chosen_have_a_default_where_they_are_used():
+    """The buildah of Debian 12 finds none that an ARG gives."""
+    text = (DOCKER / "Dockerfile").read_text()
+    chosen = re.findall(r"^FROM (\S*\$\S*) AS", text, re.MULTILINE)
+    assert len(chosen) == 2
+    for stage in chosen:
+        [default] = re.findall(r"^\$\{[A-Z]+:-([a-z-]+)\}$", stage)
+        assert re.search(rf"^FROM \S+ AS {default}$", text.partition(stage)[0], re.MULTILINE)
 
 
 def test_the_image_for_gpus_has_the_nvjitlink_of_the_newest_pytorch():

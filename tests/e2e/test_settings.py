@@ -2,12 +2,13 @@
 
 import hashlib
 import os
+import re
 import resource
 import subprocess
 import sys
 
 import pytest
-from e2e.processes import BUILD, WAIT_S, start, wait_for
+from e2e.processes import BUILD, ROOT, WAIT_S, start, wait_for
 
 SOON_S = 60  # For what takes less than a second on a machine that does nothing else.
 WIDTHS = (8, 4)
@@ -80,23 +81,36 @@ def test_a_file_beyond_its_limit_is_named_with_the_limit(tmp_path):
     (("warm", "--hot", "1e3"), "'1e3' is not a whole number from 1 to"),
     (("warm", "m", "--numerics", "x"), "x not in {"),
     (("warm", "m", "--mode", "x"), "x not in {"),
+    (("warm", "m", "--check=0"), "--check: it takes no value, such as '0'"),
+    (("purge", "--namespace", "n", "--yes=1PiB"), "--yes: it takes no value, such as '1PiB'"),
+    (("stats", "--json=-1"), "--json: it takes no value, such as '-1'"),
 ])
 def test_an_option_that_is_out_of_its_range_is_a_usage_error(site, arguments, expected):
     done = ran("stoker", *arguments, env=site.env)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
 
 
-HOSTILE_WORD = "a\nb\x1b[2J\udcff"  # Of bytes, as the system hands them on.
+def test_every_command_is_documented():
+    commands = re.findall(r"^  ([a-z]+) {2,}", ran("stoker", "--help").stdout.partition("\nSubcommands:\n")[2], re.MULTILINE)
+    lines = (ROOT / "client" / "cli" / "README.md").read_text().splitlines()
+    table = lines.index("| command | what |")
+    rows = lines[table:lines.index("", table)]  # What stands behind a blank line is no row of it.
+    documented = {command for row in rows for command in re.findall("`([a-z]+)", row.split(" | ")[0])}
+    assert len(commands) > 15 and set(commands) == documented - {"command"}
+
+
+HOSTILE_WORD = "a\nb\x1b[2J\u202ec\u2028\udc9b\udcff"  # Of bytes, as the system hands them on.
 
 
 @pytest.mark.parametrize("arguments", [
     (), (HOSTILE_WORD,), ("stats", HOSTILE_WORD), ("stats", "--" + HOSTILE_WORD), ("stats", "--since"),
     ("stats", "--since", HOSTILE_WORD), ("ls", "--limit", HOSTILE_WORD), ("ls", "--kind", HOSTILE_WORD),
     ("purge", "--namespace", HOSTILE_WORD), ("gc", "--to=" + HOSTILE_WORD), ("inspect",), ("record",), ("stats", "--json=x"),
-    ("warm", "m", "--numerics", HOSTILE_WORD), ("pin", "a" * 8, HOSTILE_WORD), ("--url",), ("--url", "", "stats")])
+    ("warm", "m", "--numerics", HOSTILE_WORD), ("pin", "a" * 8, HOSTILE_WORD), ("--url",), ("--url", "", "stats"),
+    ("explain", ""), ("inspect", ""), ("export", ""), ("warm", "", "--check"), ("trace", "", "--last")])
 def test_a_usage_error_is_one_line_that_steers_no_terminal(site, arguments):
     done = subprocess.run([BUILD / "bin" / "stoker", *arguments], env=site.env, capture_output=True, timeout=SOON_S)
-    said = done.stderr.decode(errors="replace")
+    said = done.stderr.decode()
     assert done.returncode == 2 and not done.stdout, said
     assert said.startswith("stoker: ") and said.endswith(" --help'.\n"), said
     assert said[:-1].isprintable(), said

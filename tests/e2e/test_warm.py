@@ -48,6 +48,23 @@ def test_second_process_of_models_traces_nothing(site):
         **before["captures"], "hits": before["captures"]["hits"] + len(models)}
 
 
+def test_starts_are_named_after_what_the_program_compiled(site):
+    program = (
+        "import functools, torch, stoker\n"
+        "class Own(torch.nn.Sequential): pass\n"
+        "for function in (torch.nn.Sequential(torch.nn.Linear(4, 4)), Own(torch.nn.ReLU()), lambda x: x + 1,\n"
+        "                 torch.nn.Linear(4, 4).forward):\n"
+        "    with torch.no_grad(): torch.compile(function, backend='stoker')(torch.ones(4, 4))\n")
+    done = subprocess.run(
+        [forked.python(), "-c", program], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    said = site.tool("explain")
+    for name in ("torch.nn.modules.container:Sequential.forward", "__main__:Own.forward", "__main__:<lambda>",
+                 "torch.nn.modules.linear:Linear.forward"):
+        assert name in said
+    assert "wrap_inline" not in said
+
+
 # What a frame may do besides calling one graph.
 KINDS = (
     "keywords", "two_functions", "two_configurations", "batch_norm_training", "buffers",

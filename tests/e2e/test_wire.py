@@ -2,6 +2,7 @@
 
 import pytest
 from e2e.processes import Between, Daemon, run
+from e2e.stranger import field, varint
 
 WIDTHS = (32, 48, 8, 4)
 OTHER_WIDTHS = (8, 16, 24)
@@ -24,19 +25,6 @@ def between(daemon):
     yield make
     for each in made:
         each.close()
-
-
-def varint(number):
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(encoded) + bytes([number])
-
-
-def field(number, content):
-    """A field of bytes in the protobuf format."""
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def parts(bundle):

@@ -53,6 +53,12 @@ std::vector<std::string> GraphTexts() {
   return %3 updates %2, %4 updates %1, %3
 }
 )",
+      R"(graph @draw(%0: i64[2], %1: f32[s0]) {
+  %2, %3 = rng_bit_generator(%0) {algorithm="PHILOX"} : i64[2], i32[s0,4]
+  %4, %5 = rng_bit_generator(%2) {algorithm="PHILOX"} : i64[2], i64[s0]
+  return %3, %4, %5, %1
+}
+)",
   };
 }
 

@@ -64,8 +64,6 @@ wire::CompileCall SampleCall() {
   call.request_key = Sha256Of("request");
   call.graph = "graph";
   call.graph_name = "model";
-  call.signature.symbols = {{.symbol = 0, .min = 2, .max = 512, .divisible_by = 8, .hint = 128}};
-  call.signature.inputs = {{.alignment_bytes = 64}};
   call.target = *Target::Parse("cpu/x86-64-v4+avx512_bf16");
   call.compiler_epoch = "stoker-1;llvm-22.1.8";
   call.have_kernels = {Sha256Of("kernel")};

@@ -23,8 +23,7 @@ Result<std::string> DigestOf(const std::string& path, int threads) {
   hooks.threads = threads;
   std::string bytes;
   for (const Target& target : X86Targets()) {
-    STOKER_TRY(const CompileOutput output,
-               Compile({graph, {}, target, {}, CompilerEpoch()}, hooks));
+    STOKER_TRY(const CompileOutput output, Compile({graph, target, {}, CompilerEpoch()}, hooks));
     bytes += EncodeArtifact(output.artifact);
     for (const CompiledKernel& kernel : output.kernels) bytes += kernel.elf;
     for (const std::string& constant : output.constants) bytes += constant;

@@ -277,9 +277,7 @@ typedef struct stoker_compile_options {
   /* The first call runs beside the reference interpreter, as long as that takes. One that differs
    * by more than rounding explains fails with INTERNAL, and so does every later one that does. */
   int32_t verify;
-  const char* target; /* NULL: that of the device */
-  /* Facts about the graph's symbols, "s0:min=2,max=512,div=8,hint=128;s1:..."; NULL: none. */
-  const char* symbols;
+  const char* target;          /* NULL: that of the device */
   stoker_progress_fn progress; /* called from the calling thread; NULL: none */
   void* progress_context;
   /* Where the executable runs, "cpu" or "cuda:0"; NULL: "cpu". Neither a request nor an artifact

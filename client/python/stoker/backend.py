@@ -1,11 +1,11 @@
 """The torch.compile backend: capture, lower, compile; eager PyTorch wherever that does not work."""
 
 from .base import modes, tally
-from .base.log import warn_once
+from .base.log import logger, warn_once
 from .captures import attach
 from .captures.audit import beside
 from .libstoker.client import connect_ahead
-from .pytorch import aot, facts, state
+from .pytorch import aot, facts, refusals
 from .pytorch.names import SIZES
 from .runtime import programs, sizes
 
@@ -19,7 +19,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     from .captures.record import recording
     from .lowering import compiling, record_only, symbols, targets
 
-    chosen = compiling.Options(state.numerics(), _verifies(mode, options or {}), modes.replays(mode))
+    asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()
 
@@ -27,6 +27,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         if beside.is_child():
             recording.note_traced(inner, is_training)
             return programs.eager(inner)
+        chosen = compiling.of_the_moment(asked, inner)
         parameters = targets.held(inner, parameters, is_training)
         symbolic = sizes.symbolic_inputs(inner)
         if not symbolic:
@@ -40,11 +41,8 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         words = recording.note_sized(inner, symbolic, sources, varying, parameters, chosen, is_training)
 
         def note(inputs):
-            def store(program, made):
-                if words is not None:  # The graph's record, beside which the program is stored.
-                    sized.store_version(words, inputs, program, made)
-
-            return store
+            # The graph's record, beside which the program is stored.
+            return lambda program, made: words and sized.store_version(words, inputs, program, made)
 
         def compile_version(arguments):
             return compiling.compile_for_sizes(
@@ -60,6 +58,8 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             versions)
 
     try:
+        if _is_refused(gm):
+            return _eager(gm)
         with recording.graph(gm, example_inputs) as graph:
             return graph.mark(capture.trace(gm, example_inputs, compile_graph))
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
@@ -68,8 +68,20 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         if record_only.is_on():
             raise  # There is no job to keep alive.
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
-        tally.count("graphs_eager")
-        return programs.forward_of(gm)
+        return _eager(gm)
+
+
+def _is_refused(gm):
+    """Does PyTorch itself refuse it?"""
+    error = refusals.of_nothing(gm)
+    if error is not None:
+        logger.info("a graph runs in eager, which refuses it: %s", error)
+    return error is not None
+
+
+def _eager(gm):
+    tally.count("graphs_eager")
+    return programs.forward_of(gm)
 
 
 def _verifies(mode, options):

@@ -20,10 +20,12 @@ def trace(gm, example_inputs, compile_graph):
     started = time.perf_counter()
 
     def compile_inference(inner, _):
+        aot.require_writable(inner)
         aot.note_updates(inner, False)
         return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, False)
 
     def compile_forward(inner, _):
+        aot.require_writable(inner)
         aot.note_updates(inner, True)
         return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, True)
 

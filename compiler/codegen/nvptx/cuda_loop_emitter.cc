@@ -146,9 +146,9 @@ bool CudaLoopEmitter::SumsUp() const {
   return std::ranges::any_of(reducers_, [](const Reducer& reducer) { return reducer.SumsUp(); });
 }
 
-Values CudaLoopEmitter::Start() {
+Values CudaLoopEmitter::Start(int width) {
   Values states;
-  for (Reducer& reducer : reducers_) states.append(reducer.Start(schedule_.width));
+  for (Reducer& reducer : reducers_) states.append(reducer.Start(width));
   return states;
 }
 

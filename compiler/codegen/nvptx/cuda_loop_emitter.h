@@ -60,14 +60,11 @@ class CudaLoopEmitter {
   // Reductions of the stage that was begun last: their states follow one another.
   void BeginReductions(const Stage& stage);
   bool SumsUp() const;
-  Values Start();
+  Values Start(int width);  // Of vectors of so many elements.
   void Accumulate(const Stage& stage, const std::vector<Slot>& slots,
                   std::vector<VectorBody>& bodies, Values& states);
   // loop(begin, end, 1, ...) with sums in runs, where there are any: see EmitSumCascade.
   void ForSums(llvm::Value* end, std::int64_t terms, Values& states, KernelEmitter::LoopBody body);
-  void ForEachReducer(llvm::function_ref<void(Reducer&)> visit) {
-    for (Reducer& reducer : reducers_) visit(reducer);
-  }
   // visit(reducer, number of the reduction, its state).
   void ForEachState(
       Values& states,

@@ -1,139 +1,49 @@
 // Loops over rows: neighbouring threads share one.
 #include <algorithm>
+#include <utility>
 
-#include "compiler/codegen/nvptx/cuda_loop_emitter.h"
+#include "compiler/codegen/nvptx/cuda_team_emitter.h"
 #include "compiler/codegen/nvptx/emit_cuda_loop.h"
 
 namespace stoker::codegen {
 namespace {
 
-class RowEmitter final : public CudaLoopEmitter {
+class RowEmitter final : public CudaTeamEmitter {
  public:
   RowEmitter(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
-             llvm::Module& module)
-      : CudaLoopEmitter(func, schedule, machine, static_cast<int>(func.dims.size()) - 1, module),
-        rows_(std::get<RowSchedule>(schedule.how)),
+             llvm::Module& module, const RowSchedule& rows)
+      : CudaTeamEmitter(func, schedule, machine, static_cast<int>(func.dims.size()) - 1, module,
+                        {.members = rows.team,
+                         .slots = rows.vectors,
+                         .points = 1,
+                         .slot_width = schedule.width}),
+        is_kept_(rows.kept),
         warp_(machine.warp_size) {}
 
  private:
-  void EmitBlock() override {
-    const std::int64_t rows = schedule_.threads / rows_.team;
-    llvm::Value* thread = emitter_.ThreadIndex();
-    member_ = b().CreateURem(thread, Constant(rows_.team));
-    team_ = b().CreateUDiv(thread, Constant(rows_.team));
-    llvm::Value* row = emitter_.Add(emitter_.Mul(emitter_.BlockIndex(), Constant(rows)), team_);
-    const std::vector<int> outer = OuterDims();
-    const Values extents = ExtentsOf(outer);
-    llvm::Value* count = ProductOf(extents);
-    const std::optional<std::int64_t> known = KnownOf(count);
-    is_row_ = known && *known % rows == 0 ? nullptr : b().CreateICmpSLT(row, count);
-    // Threads without a row do the first one's work beside the others, and store nothing.
-    SetIndices(outer, emitter_.Unflatten(OrZero(is_row_, row), extents));
-    for (const Stage& stage : func_.stages) EmitStage(stage);
+  void FindPlace(llvm::Value* thread) override {
+    member_ = b().CreateURem(thread, Constant(teams_.members));
+    team_ = b().CreateUDiv(thread, Constant(teams_.members));
   }
 
-  void EmitStage(const Stage& stage) {
-    BeginReductions(stage);
-    Values states = Start();
-    if (stage.loops.empty()) {
-      EmitScalars(stage, states);
-    } else {
-      for (const int dim : stage.loops) index_[static_cast<std::size_t>(dim)] = nullptr;
-      const Values extents = ExtentsOf(stage.loops);
-      count_ = b().CreateUDiv(ProductOf(extents), Constant(schedule_.width));
-      if (rows_.kept) {
-        EmitSlots(stage, extents, Constant(0), SlotsOfRow(), states);
-      } else {
-        Stream(stage, extents, states);
-      }
-      states = Combine(states);
-    }
-    ForEachState(states, [&](Reducer& reducer, std::size_t i, auto state) {
-      SetResult(stage.reductions[i].id, reducer.Result(state));
-    });
-    for (const int dim : stage.loops) index_[static_cast<std::size_t>(dim)] = nullptr;
-  }
-
-  // What is computed once a row, by each of its threads.
-  void EmitScalars(const Stage& stage, Values& states) {
-    std::vector<Slot> slot(1);
-    slot[0].lanes.index = index_;
-    std::vector<VectorBody> bodies = Evaluate(stage, slot);
-    if (!stage.reductions.empty()) {
-      states.clear();
-      ForEachReducer([&](Reducer& reducer) { states.append(reducer.Start(1)); });
-      ForEachState(states, [&](Reducer& reducer, std::size_t i, auto state) {
-        reducer.Accumulate(state, bodies[0].Vector(stage.reductions[i].value), slot[0].lanes,
-                           nullptr);
-      });
-    }
-    if (stage.stores.empty()) return;
-    If(And(is_row_, b().CreateICmpEQ(member_, Constant(0))),
-       [&] { bodies[0].Store(stage.stores); });
-  }
-
-  int SlotsOfRow() const {
-    const std::int64_t count = KnownOf(count_).value();
-    return static_cast<int>((count + rows_.team - 1) / rows_.team);
-  }
-
-  // Vectors (first + s) * team + member for each s below `slots`.
-  void EmitSlots(const Stage& stage, const Values& extents, llvm::Value* first, int slots,
-                 Values& states) {
-    std::vector<Slot> all;
-    for (int s = 0; s < slots; ++s) {
-      Slot slot;
-      slot.number = s;
-      llvm::Value* number = emitter_.Add(first, Constant(s));
-      llvm::Value* vector = emitter_.Add(emitter_.Mul(number, Constant(rows_.team)), member_);
-      std::optional<std::int64_t> most;
-      if (const auto known = KnownOf(number)) most = (*known + 1) * rows_.team - 1;
-      if (!is_inside_) slot.active = Below(vector, count_, most);
-      llvm::Value* flat = emitter_.Mul(OrZero(slot.active, vector), Constant(schedule_.width));
-      SetIndices(stage.loops, emitter_.Unflatten(flat, extents));
-      slot.lanes = LanesHere();
-      all.push_back(std::move(slot));
-    }
-    std::vector<VectorBody> bodies = Evaluate(stage, all);
-    Accumulate(stage, all, bodies, states);
-    if (stage.stores.empty()) return;
-    for (std::size_t s = 0; s < all.size(); ++s) {
-      If(And(is_row_, all[s].active), [&] { bodies[s].Store(stage.stores); });
-    }
-  }
-
-  void Stream(const Stage& stage, const Values& extents, Values& states) {
-    llvm::Value* step = Constant(std::int64_t{rows_.team} * rows_.vectors);
-    llvm::Value* whole = b().CreateUDiv(count_, step);
-    is_inside_ = true;
-    ForSums(whole, rows_.vectors, states, [&](llvm::Value* i, Values& values) {
-      EmitSlots(stage, extents, emitter_.Mul(i, Constant(rows_.vectors)), rows_.vectors, values);
-    });
-    is_inside_ = false;
-    const std::optional<std::int64_t> known = KnownOf(count_);
-    const std::int64_t all = std::int64_t{rows_.team} * rows_.vectors;
-    const int rest =
-        known ? static_cast<int>((*known % all + rows_.team - 1) / rows_.team) : rows_.vectors;
-    if (rest == 0) return;
-    llvm::Value* first = emitter_.Mul(whole, Constant(rows_.vectors));
-    if (known) {
-      EmitSlots(stage, extents, first, rest, states);
+  void EmitLoops(const Stage& stage, const Loops& loops, Values& states) override {
+    if (!is_kept_) {
+      Stream(stage, loops, states);
       return;
     }
-    // An empty row has no first vector to compute in place of another.
-    emitter_.If(b().CreateICmpSGT(count_, emitter_.Mul(whole, step)), states,
-                [&](Values& values) { EmitSlots(stage, extents, first, rest, values); });
+    const std::int64_t count = KnownOf(loops.count).value();
+    const auto slots = static_cast<int>((count + teams_.members - 1) / teams_.members);
+    EmitSlots(stage, loops, Constant(0), slots, false, states);
   }
 
-  // The states of all threads of the team as one, in each of them.
-  Values Combine(Values& states) {
+  void Combine(Values& states) override {
     Values narrow;
     ForEachState(states, [&](Reducer& reducer, std::size_t, auto state) {
       narrow.append(reducer.Narrow(Values(state.begin(), state.end())));
     });
-    Butterfly(narrow, std::min(rows_.team, warp_));
-    if (rows_.team > warp_ && !narrow.empty()) AcrossWarps(narrow);
-    return narrow;
+    Butterfly(narrow, std::min(teams_.members, warp_));
+    if (teams_.members > warp_ && !narrow.empty()) AcrossWarps(narrow);
+    states = std::move(narrow);
   }
 
   void Butterfly(Values& states, int lanes) {
@@ -148,7 +58,7 @@ class RowEmitter final : public CudaLoopEmitter {
 
   // Through shared memory of its own for every reduction, so that nobody waits for it to be read.
   void AcrossWarps(Values& states) {
-    const std::int64_t warps = rows_.team / warp_;
+    const std::int64_t warps = teams_.members / warp_;
     llvm::Value* lane = b().CreateURem(member_, Constant(warp_));
     llvm::Value* base = emitter_.Mul(team_, Constant(warps));
     llvm::Value* mine = emitter_.Add(base, b().CreateUDiv(member_, Constant(warp_)));
@@ -170,20 +80,15 @@ class RowEmitter final : public CudaLoopEmitter {
     Butterfly(states, static_cast<int>(warps));
   }
 
-  const RowSchedule& rows_;
+  const bool is_kept_;
   const int warp_;
-  llvm::Value* member_ = nullptr;  // Of its team.
-  llvm::Value* team_ = nullptr;    // Of the block.
-  llvm::Value* is_row_ = nullptr;  // Null: always.
-  llvm::Value* count_ = nullptr;   // Vectors of the stage.
-  bool is_inside_ = false;         // All vectors are below count_.
 };
 
 }  // namespace
 
 void EmitCudaRows(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
                   llvm::Module& module) {
-  RowEmitter(func, schedule, machine, module).Emit();
+  RowEmitter(func, schedule, machine, module, std::get<RowSchedule>(schedule.how)).Emit();
 }
 
 }  // namespace stoker::codegen

@@ -1,7 +1,5 @@
 #include "compiler/codegen/nvptx/nv_jit_link.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -35,22 +33,16 @@ struct NvJitLink {
   int (*version)(unsigned* major, unsigned* minor) = nullptr;
 };
 
-template <typename Function>
-bool Find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-  return function != nullptr;
-}
-
-bool FindAll(void* library, NvJitLink& api) {
-  return Find(library, "nvJitLinkCreate", api.create) &&
-         Find(library, "nvJitLinkDestroy", api.destroy) &&
-         Find(library, "nvJitLinkAddData", api.add_data) &&
-         Find(library, "nvJitLinkComplete", api.complete) &&
-         Find(library, "nvJitLinkGetLinkedCubinSize", api.cubin_size) &&
-         Find(library, "nvJitLinkGetLinkedCubin", api.cubin) &&
-         Find(library, "nvJitLinkGetErrorLogSize", api.error_log_size) &&
-         Find(library, "nvJitLinkGetErrorLog", api.error_log) &&
-         Find(library, "nvJitLinkVersion", api.version);
+bool FindAll(const NvidiaLibrary& library, NvJitLink& api) {
+  return library.Find("nvJitLinkCreate", api.create) &&
+         library.Find("nvJitLinkDestroy", api.destroy) &&
+         library.Find("nvJitLinkAddData", api.add_data) &&
+         library.Find("nvJitLinkComplete", api.complete) &&
+         library.Find("nvJitLinkGetLinkedCubinSize", api.cubin_size) &&
+         library.Find("nvJitLinkGetLinkedCubin", api.cubin) &&
+         library.Find("nvJitLinkGetErrorLogSize", api.error_log_size) &&
+         library.Find("nvJitLinkGetErrorLog", api.error_log) &&
+         library.Find("nvJitLinkVersion", api.version);
 }
 
 // The one that is named, and no other then.
@@ -61,19 +53,15 @@ std::vector<std::string> Libraries() {
 }
 
 Result<NvJitLink> Load() {
-  std::string problems;
-  for (const std::string& path : Libraries()) {
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // As long as the process.
-    NvJitLink api;
-    if (library != nullptr && FindAll(library, api)) return api;
-    const char* const problem = dlerror();
-    problems += "\n  " + std::string(problem == nullptr ? path.c_str() : problem);
-  }
+  NvJitLink api;
+  const auto library = NvidiaLibrary::LoadFirst(
+      Libraries(), [&](const NvidiaLibrary& found) { return FindAll(found, api); });
+  if (library.ok()) return api;
   return FailedPrecondition(
       "Kernels for CUDA need nvJitLink 12.3 or newer, which the host that compiles does not have. "
       "It comes with the CUDA toolkit (CUDA_HOME) and with the packages of PyTorch (VIRTUAL_ENV); "
       "STOKER_NVJITLINK names the library itself. Tried:" +
-      problems);
+      library.error().message);
 }
 
 // As long as the process.

@@ -101,6 +101,8 @@ Grouping Fuser::Run() && {
       case OpRole::kRegion:
         StartGroup(id, GroupKind::kWhile);
         break;
+      case OpRole::kComposite:
+        CheckFailed("a composite after CanonicalizeOps", __FILE__, __LINE__);
     }
   }
   for (Group& group : grouping_.groups) std::sort(group.nodes.begin(), group.nodes.end());

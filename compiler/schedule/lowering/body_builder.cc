@@ -205,6 +205,7 @@ Result<std::uint32_t> BodyBuilder::Compute(ValueId value, const ElementIndex& in
     case OpRole::kContraction:
     case OpRole::kAttention:
     case OpRole::kOrdered:
+    case OpRole::kComposite:
     case OpRole::kExtern:
     case OpRole::kRegion:
       return Missing(value);

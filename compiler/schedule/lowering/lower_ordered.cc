@@ -169,8 +169,7 @@ std::optional<ValueId> Lowering::OnlyReadBy(const Node& scatter) const {
   // Of another shape its storage would be addressed otherwise than the result's readers do.
   const bool is_alike = graph_.type(origin.source) == graph_.type(scatter.operands[0]);
   if (graph_.value(origin.source).producer == kNoNode || !is_alike ||
-      !AreReshapes(graph_, origin.views) ||
-      scheduled_.reads.OfSource(origin.source).size() != 1) {
+      !AreReshapes(graph_, origin.views) || scheduled_.reads.OfSource(origin.source).size() != 1) {
     return std::nullopt;
   }
   const bool is_output = std::ranges::any_of(graph_.outputs(), [&](ValueId output) {

@@ -87,14 +87,15 @@ GraphGenerator::Entry GraphGenerator::Emit(OpKind kind, const std::vector<Entry>
   return entry;
 }
 
-bool GraphGenerator::EmitAll(OpKind kind, const std::vector<Entry>& operands,
-                             Attributes attributes) {
+bool GraphGenerator::EmitAll(OpKind kind, const std::vector<Entry>& operands, Attributes attributes,
+                             std::vector<TensorType> hints) {
   std::vector<ValueId> ids;
   for (const Entry& operand : operands) {
     ids.push_back(operand.id);
     for (Entry& value : values_) value.used = value.used || value.id == operand.id;
   }
-  const std::vector<ValueId> results = builder_.AddMulti(kind, ids, std::move(attributes));
+  const std::vector<ValueId> results =
+      builder_.AddMulti(kind, ids, std::move(attributes), std::move(hints));
   for (const ValueId id : results) {
     if (id == kNoValue) return false;
     values_.push_back({id, builder_.type(id), true, false});
@@ -662,6 +663,19 @@ bool GraphGenerator::Add(OpKind kind, DType dtype) {
       return kind == OpKind::kAttention ? Attend(dtype) : Contraction(kind, dtype);
     case ResultRule::kIndexing:
       return Indexing(kind, dtype);
+    case ResultRule::kRandom: {
+      if (dtype != DType::kI32 && dtype != DType::kI64) return false;
+      const Entry state = Operand(DType::kI64, {2 + Below(2)});
+      if (!EmitAll(kind, {state}, {{AttrName::kAlgorithm, std::string("PHILOX")}},
+                   {state.type, TensorType{dtype, ShapeOf(Sizes(0, 3))}})) {
+        return false;
+      }
+      // Other ops take integers that are small.
+      const Entry bits = values_.back();
+      values_.pop_back();
+      const ValueId mask = builder_.Scalar(bits.type, 63);
+      return Emit(OpKind::kAnd, {bits, {mask, bits.type, true, true}}).id != kNoValue;
+    }
     case ResultRule::kExtern:
     case ResultRule::kRegion:
       return false;

@@ -56,7 +56,8 @@ class GraphGenerator {
   Entry AnyOperand(DType dtype, int min_rank, int max_rank, bool exact = false);
   Entry Emit(OpKind kind, const std::vector<Entry>& operands, Attributes attributes = {},
              std::optional<TensorType> hint = std::nullopt, bool exact = false);
-  bool EmitAll(OpKind kind, const std::vector<Entry>& operands, Attributes attributes);
+  bool EmitAll(OpKind kind, const std::vector<Entry>& operands, Attributes attributes,
+               std::vector<TensorType> hints = {});
   // With dims in another order, and neighbours among them merged into one.
   Entry Regrouped(const Entry& x);
   // Within [-1, 1], so that chains neither overflow nor vanish.

@@ -69,7 +69,7 @@ Result<std::vector<InterpreterTensor>> Execute(const CompileOutput& output,
       strides[i][d] = stride;
       stride *= inputs[i].shape[d];
     }
-    views.push_back({inputs[i].dtype, inputs[i].shape, strides[i], bytes[i].data()});
+    views.push_back({inputs[i].dtype, inputs[i].shape, strides[i]});
   }
   if (const auto why = executable->guards().Explain(views)) {
     return FailedPrecondition("Guard: " + *why);
@@ -194,7 +194,7 @@ std::string CompareCompiled(const Target& target, CompileOutput compiled,
 std::string CompareFor(const Target& target, const Graph& graph, const std::vector<Call>& calls,
                        const Tolerance& tolerance, int threads, Outcome& outcome) {
   const bool is_host = target == SharedDevice().target();
-  const CompileRequest request{graph, {}, target, {}, CompilerEpoch()};
+  const CompileRequest request{graph, target, {}, CompilerEpoch()};
   if (const char* section = std::getenv("STOKER_INSPECT"); section != nullptr && is_host) {
     PrintSectionOf(request, section);
   }
@@ -212,7 +212,7 @@ std::string CompareFor(const Target& target, const Graph& graph, const std::vect
 // The same for each candidate of each kernel in place of the default one.
 std::string CompareCandidates(const Target& target, const Graph& graph,
                               const std::vector<Call>& calls, Outcome& outcome) {
-  const CompileRequest request{graph, {}, target, {}, CompilerEpoch()};
+  const CompileRequest request{graph, target, {}, CompilerEpoch()};
   const auto pipeline = RunPipeline(graph, target, request.options);
   if (!pipeline.ok()) return "pipeline: " + pipeline.error().message;
   for (const Step& step : pipeline->program.steps) {

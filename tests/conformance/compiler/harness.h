@@ -9,7 +9,6 @@
 #include "compiler/compile.h"
 #include "protocol/graph/graph.h"
 #include "protocol/graph/interpreter.h"
-#include "protocol/guard/shape_signature.h"
 #include "tests/conformance/compiler/tensors.h"
 
 namespace stoker::test {

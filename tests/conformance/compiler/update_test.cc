@@ -68,8 +68,9 @@ graph @g(%x: f32[7,5], %u: f32[2,5], %v: f32[3,7], %w: f32[4]) {
   %d = reshape(%c) : f32[35]
   %e = scatter(%d, %30, %w) {update_window_dims=[], inserted_window_dims=[0], scatter_dims=[0], index_vector_dim=1, kind="add"} : f32[35]
 )";
-  const std::vector<std::string> labels = {"copy f32[7,5]", "scatter f32[7,5]", "copy f32[5,7]",
-                                           "scatter f32[5,7]", "copy f32[35]", "scatter f32[35]"};
+  const std::vector<std::string> labels = {"copy f32[7,5]", "scatter f32[7,5]",
+                                           "copy f32[5,7]", "scatter f32[5,7]",
+                                           "copy f32[35]",  "scatter f32[35]"};
   Check(std::string(scatters) + "  return %e\n}", labels);
   std::vector<std::string> negated = labels;
   negated.emplace_back("negate f32[35]");

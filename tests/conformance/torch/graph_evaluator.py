@@ -124,6 +124,22 @@ _COMPARE = {"EQ": torch.eq, "NE": torch.ne, "LT": torch.lt, "LE": torch.le, "GT"
 _FLOAT_ONLY = set(_UNARY) - {"abs", "negate", "sign", "not"}
 
 
+_WORD = 2**32 - 1
+
+
+def _philox(counter, key):
+    for _ in range(10):
+        first, second = counter[0] * 0xD2511F53, counter[2] * 0xCD9E8D57
+        counter = [
+            second >> 32 ^ counter[1] ^ key[0], second & _WORD, first >> 32 ^ counter[3] ^ key[1], first & _WORD]
+        key = [key[0] + 0x9E3779B9 & _WORD, key[1] + 0xBB67AE85 & _WORD]
+    return counter
+
+
+def _signed(number, bits):
+    return (number + 2**(bits - 1)) % 2**bits - 2**(bits - 1)
+
+
 class _Evaluator:
     """One node. Method names are op names."""
 
@@ -204,6 +220,12 @@ class _Evaluator:
         result = torch.pow(a, b.clamp(min=0))
         inverse = torch.where(a == 1, 1, torch.where(a == -1, 1 - 2 * (b % 2), 0))
         return torch.where(b < 0, inverse, result)
+
+    def op_shift_right_logical(self, x, amount):
+        width = 8 * TORCH_DTYPES[self.dtype].itemsize
+        kept = ~torch.bitwise_left_shift(torch.full_like(x, -1), width - amount.clamp(1, width))
+        shifted = torch.bitwise_right_shift(x, amount) & kept
+        return torch.where(amount == 0, x, torch.where(amount < width, shifted, 0))
 
     def op_compare(self, a, b):
         assert a.shape == b.shape and self.dtypes[0] == self.dtypes[1] != "bool"
@@ -423,6 +445,22 @@ class _Evaluator:
     def op_sort(self, key, *values):
         order = torch.sort(key, dim=self.dim, descending=self.descending, stable=True)[1]
         return [torch.gather(x, self.dim, order) for x in (key, *values)]
+
+    def op_rng_bit_generator(self, state):
+        assert self.algorithm == "PHILOX"
+        key, low, *high = [word % 2**64 for word in state.tolist()]
+        (_, _), (dtype, shape) = self.types
+        count, words = math.prod(shape), 2 if dtype == "i64" else 1
+        blocks = -(-count * words // 4)
+        stream, counter = [], low + (high[0] << 64 if high else 0)
+        for block in range(blocks):
+            place = counter + block if high else (counter + block) % 2**64
+            stream += _philox([place >> shift & _WORD for shift in (0, 32, 64, 96)], [key & _WORD, key >> 32])
+        elements = stream if words == 1 else [one | other << 32 for one, other in zip(stream[::2], stream[1::2])]
+        after = counter + blocks
+        state = [key, after % 2**64] + [after >> 64 & 2**64 - 1] * len(high)
+        bits = torch.tensor([_signed(element, 32 * words) for element in elements[:count]], dtype=torch.int64)
+        return [torch.tensor([_signed(word, 64) for word in state]), bits.reshape(shape)]
 
     def op_top_k(self, x):
         order = torch.sort(x, dim=-1, descending=self.largest, stable=True)[1][..., :self.k]

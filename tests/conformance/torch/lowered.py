@@ -6,6 +6,7 @@ import torch
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from graph_evaluator import evaluate
+from stoker.graph.layout import WORDS
 from stoker.graph.program import Segment, check_indices
 from stoker.libstoker import library
 from stoker.lowering.lower import lower
@@ -27,13 +28,15 @@ class EvaluatedSegment:
         inputs = []
         for source in self.segment.inputs:
             tensor = slots[source.slot]
-            inputs.append(tensor.permute(source.layout.order).contiguous())
+            tensor = tensor.permute(source.layout.order).contiguous()
+            inputs.append(tensor.view(torch.int64) if tensor.dtype in WORDS else tensor)
         results = evaluate(self.segment.text, inputs, self.round_to_dtype)
         limits = [int(result) for result in results[len(self.segment.outputs):]]
         check_indices(self.segment.checks, limits)
         outputs = []
         for output, result in zip(self.segment.outputs, results):
             layout = output.layout
+            result = result.view(output.dtype) if output.dtype in WORDS else result
             assert result.dtype == output.dtype
             if layout.order is None:
                 tensor = torch.empty_strided(layout.shape, layout.strides, dtype=output.dtype)

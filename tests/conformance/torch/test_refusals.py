@@ -80,8 +80,17 @@ def refuse_nothing(x: torch.Tensor) -> torch.Tensor:
 refuse_nothing.register_fake(torch.empty_like)
 
 
+_RESIZED = {
+    "nearest": 3, "nearest-exact": 3, "linear": 3, "area": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+
+
+def _resized(mode):
+    return lambda x: F.interpolate(x + 1, scale_factor=2.0, mode=mode) * 3
+
+
 @pytest.mark.parametrize("function, shape", [
     (lambda x: F.adaptive_avg_pool3d(x, 2), (2, 0, 4, 4, 4)),
+    (_resized("bilinear"), (2, 3, 0, 4)), (_resized("bicubic"), (2, 0, 4, 4)), (_resized("nearest"), (2, 0, 4, 4)),
     (lambda x: refuse_nothing(x + 1) * 3, (0, 3))])
 def test_tensors_without_elements_are_refused_as_by_eager(function, shape):
     x = torch.empty(shape)

@@ -11,7 +11,7 @@ namespace {
 
 Error ErrorOf(const char* graph, const char* target) {
   const CompileRequest request{
-      ParseGraph(graph).value(), {}, Target::Parse(target).value(), {}, CompilerEpoch()};
+      ParseGraph(graph).value(), Target::Parse(target).value(), {}, CompilerEpoch()};
   const auto output = Compile(request, {});
   EXPECT_FALSE(output.ok());
   return output.ok() ? Error{} : output.error();
@@ -42,7 +42,7 @@ CompileOutput OutputOf(const char* graph, const char* target, int threads = 1) {
   CompileHooks hooks;
   hooks.threads = threads;
   auto output = Compile(
-      {ParseGraph(graph).value(), {}, Target::Parse(target).value(), {}, CompilerEpoch()}, hooks);
+      {ParseGraph(graph).value(), Target::Parse(target).value(), {}, CompilerEpoch()}, hooks);
   EXPECT_TRUE(output.ok()) << output.error().message;
   return *std::move(output);
 }

@@ -83,6 +83,12 @@ TEST(Config, Parse_Listen_Repeats) {
   EXPECT_THAT(
       Parse({}, {{"HOME", "/h"}, {"STOKER_LISTEN", "unix:/c http://localhost:2"}})->config.listen,
       ElementsAre("unix:/c", "http://localhost:2"));
+  // A variable that says nothing takes nothing back.
+  for (const char* nothing : {"", " ", "\n\t "}) {
+    EXPECT_THAT(
+        Parse({"--config", file}, {{"HOME", "/h"}, {"STOKER_LISTEN", nothing}})->config.listen,
+        ElementsAre("unix:/a", "http://127.0.0.1:1"));
+  }
 }
 
 TEST(Config, Parse_Switch_StandsAloneOrHasAValue) {

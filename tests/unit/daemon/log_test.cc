@@ -23,6 +23,8 @@ TEST(Log, Text_IsNameAndValue_OnOneLine) {
   EXPECT_EQ(TextOfPayload("\xC2\x9B"
                           "2J 20\xC2\xB0"),
             "\\u009b2J 20\xC2\xB0");
+  EXPECT_EQ(TextOfPayload(LogPayload("a\u202Eb\u2028", {{"job", "x\u2066"}, {"model", "Ü\u4E2D"}})),
+            "a\\u202eb\\u2028 job='x\\u2066' model=Ü\u4E2D");
 }
 
 TEST(Log, Json_IsEscaped) {

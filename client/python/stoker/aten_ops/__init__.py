@@ -3,6 +3,7 @@
 from . import (
     activation,
     activation_gradients,
+    arithmetic,
     attention,
     bits,
     contraction,
@@ -20,8 +21,9 @@ from . import (
     resizing,
     shape,
     special,
+    stateless_random,
 )
 from .kernels import require_kernel
-from .registry import RULES, Unsupported
+from .registry import RULES, WORD_RULES, Unsupported
 
-__all__ = ["RULES", "Unsupported", "require_kernel"]
+__all__ = ["RULES", "WORD_RULES", "Unsupported", "require_kernel"]

@@ -2,7 +2,8 @@
 
 import math
 
-from .pointwise import clamp, formula
+from .formulas import formula
+from .pointwise import clamp
 from .registry import Unsupported, compute_dtype, rule
 
 

@@ -3,7 +3,7 @@
 import math
 
 from .activation import softplus_of
-from .pointwise import formula_of_all
+from .formulas import formula_of_all
 from .registry import compute_dtype, dim_of, rule
 
 

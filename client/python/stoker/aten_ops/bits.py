@@ -1,7 +1,7 @@
 """Operators that look at the bits of floats."""
 
-from ..graph.text import INTEGER_LIMITS
-from .pointwise import both
+from ..graph.values import INTEGER_LIMITS
+from .arithmetic import both
 from .registry import Unsupported, rule
 
 # The integer of each float's size: its largest is all bits but the sign.

@@ -1,6 +1,6 @@
 """Operators that make tensors from nothing but shapes and scalars."""
 
-from ..graph.text import Value
+from ..graph.values import Value
 from .registry import Unsupported, as_value, rule
 
 

@@ -3,7 +3,7 @@ when written; then a segment's IndexCheck raises, with what eager PyTorch says."
 
 from math import prod
 
-from ..graph.text import broadcast_shapes
+from ..graph.values import broadcast_shapes
 from .reductions import identity_of, norm_of, shortening
 from .registry import Unsupported, as_value, compute_dtype, dim_of, promote, rule
 

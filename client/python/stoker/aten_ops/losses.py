@@ -2,7 +2,7 @@
 
 import math
 
-from .pointwise import formula_of_all
+from .formulas import formula_of_all
 from .registry import as_value, compute_dtype, rule
 
 

@@ -2,7 +2,7 @@
 
 from math import inf, prod
 
-from ..graph.text import INTEGER_LIMITS
+from ..graph.values import INTEGER_LIMITS
 from .indexing import taken_at
 from .registry import Unsupported, compute_dtype, pair, rule
 

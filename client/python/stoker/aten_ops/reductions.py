@@ -3,7 +3,7 @@
 import math
 from math import prod
 
-from ..graph.text import FLOATS, INTEGER_LIMITS
+from ..graph.values import FLOATS, INTEGER_LIMITS
 from .registry import Unsupported, compute_dtype, dim_of, dims_of, rule
 
 

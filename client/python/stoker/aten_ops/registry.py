@@ -6,18 +6,20 @@ the operator's arguments with tensors as Values. It returns a Value or a tuple o
 Unsupported. A result in a tuple may be a function that makes it, called only if it is used.
 """
 
-from ..graph.text import FLOATS, INTEGERS, NARROW_FLOATS, Value
+from ..graph.values import FLOATS, INTEGERS, NARROW_FLOATS, Value
 
 RULES = {}
+# Those of them that take and give uint64, as i64 of the same bits: they move elements, or look at bits alone.
+WORD_RULES = set()
 
 
 class Unsupported(Exception):
     """The operator, or this use of it, has no rule; the message says why."""
 
 
-def rule(*names):
+def rule(*names, words=False):
     """Registers a rule for overloads named as "add.Tensor"; "neg" stands for "neg.default", and what begins with
-    "prims." for itself."""
+    "prims." for itself. `words`: among WORD_RULES."""
 
     def register(function):
         for name in names:
@@ -27,6 +29,8 @@ def rule(*names):
             if full in RULES:
                 raise ValueError(f"Two rules for {full}.")
             RULES[full] = function
+            if words:
+                WORD_RULES.add(full)
         return function
 
     return register

@@ -3,7 +3,7 @@
 from math import prod
 
 from ..graph.dims import same
-from ..graph.text import Value
+from ..graph.values import Value
 from .padding import apart, bounds
 from .registry import Unsupported, dim_of, rule
 
@@ -12,12 +12,12 @@ from .registry import Unsupported, dim_of, rule
 
 @rule("view", "_unsafe_view", "reshape", "_reshape_alias", "squeeze", "squeeze.dim", "squeeze.dims",
       "unsqueeze", "flatten.using_ints", "unflatten.int", "view_copy", "unsqueeze_copy", "squeeze_copy",
-      "squeeze_copy.dim", "squeeze_copy.dims")
+      "squeeze_copy.dim", "squeeze_copy.dims", words=True)
 def reshape(g, out, x, *args, **kwargs):
     return g.reshape(x, out.shape)
 
 
-@rule("expand", "expand_as", "broadcast_to", "expand_copy")
+@rule("expand", "expand_as", "broadcast_to", "expand_copy", words=True)
 def expand(g, out, x, *args, **kwargs):
     return g.broadcast(x, out.shape)
 
@@ -50,7 +50,7 @@ def movedim(g, out, x, source, destination):
 # ---- Parts ----------------------------------------------------------------------------------------
 
 
-@rule("slice.Tensor", "slice_copy.Tensor")
+@rule("slice.Tensor", "slice_copy.Tensor", words=True)
 def slice_tensor(g, out, x, dim=0, start=None, end=None, step=1):
     dim = dim_of(dim, x.rank)
     return g.slice_dim(x, dim, *bounds(x.shape[dim], start, end), step)
@@ -65,7 +65,7 @@ def narrow(g, out, x, dim, start, length):
     return g.slice_dim(x, dim, start, start + length)
 
 
-@rule("select.int", "select_copy.int")
+@rule("select.int", "select_copy.int", words=True)
 def select(g, out, x, dim, index):
     dim = dim_of(dim, x.rank)
     index = dim_of(index, x.shape[dim])
@@ -89,7 +89,7 @@ def split(g, out, x, sizes, dim=0):
     return _split(g, x, [part.shape[dim] for part in out], dim)
 
 
-@rule("unbind.int", "unbind_copy.int")
+@rule("unbind.int", "unbind_copy.int", words=True)
 def unbind(g, out, x, dim=0):
     dim = dim_of(dim, x.rank)
     return tuple(

@@ -3,7 +3,7 @@
 import math
 
 from . import special_series as series
-from .pointwise import formula, formula_of_all
+from .formulas import formula, formula_of_all
 from .registry import Unsupported, compute_dtype, rule
 
 # Terms of a series that are smaller than this, beside its largest, are left out in f32.

@@ -17,6 +17,8 @@ DTYPES = {
     torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8",
     torch.uint8: "u8", torch.bool: "bool",
 }
+# What graphs have the same bits of in another type, for rules that ask no more.
+WORDS = {torch.uint64: "i64"}
 
 
 @dataclass(frozen=True)

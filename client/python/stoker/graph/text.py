@@ -4,140 +4,26 @@ Values are immutable and known by their type; equal nodes are made once, and nod
 are not printed. Shapes are tuples of ints, or of Dims where sizes vary.
 """
 
-import ctypes
 import math
 import re
-import struct
 from math import prod
-from typing import NamedTuple
 
 from .dims import Dim, same
 from .program import IndexCheck
+from .values import FLOATS, Node, Type, Value, broadcast_shapes, element_of, ints, number, numbers
 
-
-class Type(NamedTuple):
-    """An element type by its name in the text form ("f32", "i64", "bool", ...) and a shape."""
-
-    dtype: str
-    shape: tuple
-
-    def __str__(self):
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
-
-
-FLOATS = frozenset(("f64", "f32", "f16", "bf16"))
-NARROW_FLOATS = frozenset(("f16", "bf16"))
-INTEGERS = frozenset(("i64", "i32", "i16", "i8", "u8"))
 # Of a reduction over sizes that vary, which one loop makes. More are for these sizes alone: the compiler cuts them into
 # parts, for accuracy and for threads.
 MAX_VARYING_TERMS = 1 << 17
-# Inclusive bounds, and what a reduction over nothing gives.
-INTEGER_LIMITS = {
-    "i64": (-(2**63), 2**63 - 1),
-    "i32": (-(2**31), 2**31 - 1),
-    "i16": (-(2**15), 2**15 - 1),
-    "i8": (-128, 127),
-    "u8": (0, 255),
-    "bool": (0, 1),
-}
 
 
 class NoKernel(Exception):
     """The target has no kernel for an operation of graphs; the message names it."""
 
 
-class Node:
-    __slots__ = ("op", "operands", "attributes", "results", "order")
-
-    def __init__(self, op, operands, attributes):
-        self.op = op
-        self.operands = operands
-        self.attributes = attributes
-        self.results = ()
-        self.order = None  # Of a transpose: its dims.
-
-
-class Value:
-    """One result of a node, or an input of the graph (then `node` is None)."""
-
-    __slots__ = ("node", "dtype", "shape", "splat")
-
-    def __init__(self, node, dtype, shape, splat=None):
-        self.node = node
-        self.dtype = dtype
-        self.shape = shape
-        self.splat = splat  # The element of a constant whose elements are all equal.
-
-    @property
-    def type(self):
-        return Type(self.dtype, self.shape)
-
-    @property
-    def rank(self):
-        return len(self.shape)
-
-    @property
-    def is_float(self):
-        return self.dtype in FLOATS
-
-
-def ints(values):
-    return "[" + ",".join(map(str, values)) + "]"
-
-
-def element_of(value, dtype):
-    """The Python number that a tensor of the dtype holds for it: what is not 0 is True, integers wrap around, floats are
-    rounded, narrow ones from f32."""
-    if dtype == "bool":
-        return bool(value)
-    if dtype in INTEGERS:
-        low, high = INTEGER_LIMITS[dtype]
-        return (int(value) - low) % (high - low + 1) + low
-    value = float(value)
-    if dtype == "f64" or not math.isfinite(value):
-        return value
-    value = ctypes.c_float(value).value
-    if dtype == "f32" or math.isinf(value):
-        return value
-    try:
-        if dtype == "f16":
-            return struct.unpack("e", struct.pack("e", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    bits, = struct.unpack("I", struct.pack("f", value))
-    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
-    return struct.unpack("f", struct.pack("I", bits))[0]
-
-
-def number(value, dtype):
-    """An element as the text form writes it; Python's repr of a float is its shortest one."""
-    if dtype == "bool":
-        return "true" if value else "false"
-    if dtype in FLOATS:
-        return repr(float(value))
-    return str(int(value))
-
-
-def numbers(sizes):
-    """The same sizes, for what is made for one of each: they have to be numbers."""
-    return tuple(map(int, sizes))
-
-
 def symbols_in(text):
     """Numbers of the symbols that a graph's text names."""
     return set(map(int, re.findall(r"\bs(\d+)\b", text)))
-
-
-def broadcast_shapes(*shapes):
-    rank = max(map(len, shapes))
-    result = [1] * rank
-    for shape in shapes:
-        for position, size in enumerate(shape, rank - len(shape)):
-            if size != 1:
-                if result[position] not in (1, size):
-                    raise ValueError(f"Shapes {shapes} do not broadcast.")
-                result[position] = size
-    return tuple(result)
 
 
 class GraphText:
@@ -441,6 +327,11 @@ class GraphText:
         shape = x.shape[:-1] + (k,)
         attributes = f' {{k={k}, largest={number(largest, "bool")}}}'
         return self.nodes("top_k", (x,), attributes, (Type(x.dtype, shape), Type("i64", shape)))
+
+    def random_bits(self, state, dtype, shape):
+        """(the state after them, bits)"""
+        return self.nodes(
+            "rng_bit_generator", (state,), ' {algorithm="PHILOX"}', (state.type, Type(dtype, tuple(shape))))
 
     def checked(self, result, indices, low, size, message):
         """`result`; where it is computed, `low` <= index < `size` holds or `message` is raised, with the index in

@@ -55,7 +55,7 @@ ProgressFunction = CFUNCTYPE(
 class CompileOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t), ("numerics", c_char_p), ("verify", c_int32),
-        ("target", c_char_p), ("symbols", c_char_p), ("progress", ProgressFunction),
+        ("target", c_char_p), ("progress", ProgressFunction),
         ("progress_context", c_void_p), ("device", c_char_p)]
 
 

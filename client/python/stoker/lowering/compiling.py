@@ -11,7 +11,7 @@ from ..graph.devices import device_of
 from ..graph.program import Segment
 from ..libstoker.client import client, report
 from ..libstoker.library import StokerError
-from ..pytorch import devices
+from ..pytorch import devices, state
 from ..pytorch.marks import boxed
 from ..runtime import programs, sizes
 from ..runtime.numerics import by_numerics
@@ -24,6 +24,11 @@ class Options(NamedTuple):
     numerics: str = "highest"  # "high", "medium": of the moment; see runtime/numerics.py.
     verify: bool = False
     replays: bool = False  # Are calls recorded as CUDA graphs? No artifact depends on it.
+
+
+def of_the_moment(options, gm):
+    """With the numerics that hold now where the graph runs."""
+    return options._replace(numerics=state.numerics(device_of(gm)))
 
 
 class Compiled(NamedTuple):
@@ -113,7 +118,7 @@ def _for_any_numerics(gm, lowered, options, compiled):
         changed = options._replace(numerics=numerics)
         return _compile_once(gm, lowered, changed, 0.0, lambda *_: None).function
 
-    return by_numerics(options.numerics, compiled.function, compile_again)
+    return by_numerics(device_of(gm), options.numerics, compiled.function, compile_again)
 
 
 def _record_of(gm, traced_s):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..graph.layout import DTYPES, layout_of
-from ..graph.text import element_of
+from ..graph.values import element_of
 from ..pytorch.operators import CONVERT, OpOverload, schema_of
 
 aten = torch.ops.aten

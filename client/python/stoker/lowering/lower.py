@@ -11,19 +11,20 @@ import operator
 
 import torch
 
-from ..aten_ops import RULES, Unsupported, require_kernel
+from ..aten_ops import RULES, WORD_RULES, Unsupported, require_kernel
 from ..graph.assumptions import Settled
 from ..graph.devices import device_of
 from ..graph.dims import Dim
 from ..graph.host_call import NoHostCall
-from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
-from ..graph.program import Copy, EagerCall, Program, Segment, SegmentInput, SegmentOutput, Slot
-from ..graph.text import GraphText, NoKernel, Value, symbols_in
+from ..graph.layout import DTYPES, WORDS, is_tensor, layout_of
+from ..graph.program import EagerCall, Program, Slot
+from ..graph.text import NoKernel
 from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors
-from . import hosting, regions, targets
+from . import hosting, index_layouts, regions, targets
 from .draws import drawn_ahead, is_random, may_draw
-from .mapping import NUMBERS, Mapping, type_of
+from .mapping import NUMBERS
+from .segment import Level
 from .symbols import Typed
 from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
@@ -45,12 +46,13 @@ def lower(gm, parameters, draws_inside=True):
     segments draw random numbers?"""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
-        return _lowered(*drawn_ahead(targets.as_run(gm)), set(parameters), draws_inside)
+        return _lowered(*drawn_ahead(targets.as_run(index_layouts.as_eager(gm))), set(parameters), draws_inside)
 
 
 def lower_for_all(gm, parameters, arguments):
     """The same of a graph with symbolic sizes, for all sizes that are like those of the arguments: the program's
     conditions say which. Unsupported where there is no such program."""
+    index_layouts.require_traced(gm)
     settled = {}
     with torch.no_grad(), look_at_real_tensors():
         while True:
@@ -90,146 +92,14 @@ def _dtypes_given(node):
     return [DTYPES.get(value.dtype, str(value.dtype)) for value in values if is_tensor(value)]
 
 
-class _Level(Mapping):
-    """One segment in the making."""
-
-    def __init__(self, lowering):
-        super().__init__(GraphText(absent=targets.ABSENT[lowering.device.type]), lowering.device)
-        self.lowering = lowering
-        self.text.evaluate = self._evaluate
-        self.imports = []  # (fx node, Layout), in the order of the text's inputs.
-        self.exports = {}  # fx node -> None: what is needed outside, in order.
-        self.last_draw = None  # What the last call that draws gave, as it lies.
-
-    def missing(self, node, known):
-        if node in self.lowering.graphs:
-            return self.lowering.graphs[node]
-        if not is_tensor(known):
-            return super().missing(node, known)
-        return self._import(node, known)
-
-    def _import(self, node, known):
-        if not known.shape and known.device.type == "cpu":  # It goes along with tensors of any device.
-            dtype = type_of(known, known.device).dtype
-        else:
-            dtype = type_of(known, self.lowering.device).dtype
-        layout = layout_of(known)
-        if layout.order is None:
-            layout = row_major(layout.shape)
-        value = self.text.input(dtype, layout.physical_shape, self.lowering.is_bound(node))
-        self.imports.append((node, layout))
-        self.values[node] = result = self.text.transpose(value, layout.places)
-        if node in self.lowering.updated:
-            self.text.updated.add(result)
-        self.lowering.need(node)
-        return result
-
-    def _evaluate(self, value):
-        """The tensor that a Value stands for if shapes alone decide it."""
-        for node, known in self.values.items():
-            if known is value and node in self.lowering.closed:
-                return self.lowering.known_tensor(node)
-        return None
-
-    def finished(self, node, result):
-        """What is made of the node, if it updates an input: an index out of bounds raises, and changes nothing that comes
-        after it."""
-        source = self.lowering.updates.get(node)
-        if source is None or result in self.text.updated:
-            return result
-        return self.text.if_in_bounds(result, lambda: self.argument(source))
-
-    def host(self, node, results):
-        """The node as a call of PyTorch. `results`: of hosting.results_of."""
-        # Where an index is out of bounds, that is known before the operator is given what was read there. And numbers are
-        # drawn in order.
-        awaited = self.text.limits() if self.lowering.reads_limits else []
-        if may_draw(node) and self.last_draw is not None:
-            awaited.append(self.last_draw)
-        call, sources = hosting.call_of(node, results, len(awaited))
-        operands = []
-        for source in sources:
-            value = self.node_argument(source)
-            if not isinstance(value, Value):
-                raise Unsupported("a list of tensors used as a whole")
-            operands.append(self._physical(source, value))
-        layouts = [layout_of(value) for _, value in results]
-        types = [
-            (DTYPES[value.dtype], layout.shape if layout.order is None else layout.physical_shape)
-            for (_, value), layout in zip(results, layouts)]
-        made = self.text.extern_call(call.text(), operands + awaited, types)
-        if may_draw(node):
-            self.last_draw = made[0]
-        values = {
-            place: value if layout.order is None else self.text.transpose(value, layout.places)
-            for (place, _), layout, value in zip(results, layouts, made)}
-        self.values[node] = values[None] if None in values else values
-
-    def live(self):
-        """(positions of needed inputs, nodes, values to return, {fx node: its Value})."""
-        exported = {node: self.values[node] for node in self.exports}
-        physical = (self._physical(node, value) for node, value in exported.items())
-        returned = list(dict.fromkeys(value for value in physical if value.node is not None))
-        return *self.text.live(returned), returned, exported
-
-    def checked(self, inputs, nodes, returned):
-        """What live() found, with the limits of those nodes' indices after the rest: (inputs, nodes, values to
-        return, checks)."""
-        checks, limits = self.text.checks_of(nodes)
-        if not checks:
-            return inputs, nodes, returned, checks
-        returned = [*returned, *(limits if self.lowering.reads_limits else [self.text.within(checks, limits)])]
-        return *self.text.live(returned), returned, checks
-
-    def _physical(self, node, value):
-        layout = layout_of(node.meta["val"])
-        return self.text.transpose(value, layout.order) if layout.order else value
-
-    def steps(self, slot_of, updates):
-        """`updates`: {fx node that may be made in the memory of an input: the input}."""
-        updates = {node: source for node, source in updates.items() if node in self.exports}
-        for source in updates.values():
-            self.argument(source)  # An input even of a segment that does not read it.
-        inputs, nodes, returned, exported = self.live()
-        inputs, nodes, returned, checks = self.checked(inputs, nodes, returned)
-        copies, outputs = [], []
-        # Value -> (slot, order of its dims) of a tensor whose elements lie like the value's.
-        lies = {
-            value: (slot_of(node), layout.order)
-            for (value, _), (node, layout) in zip(self.text.inputs, self.imports)}
-        for node, value in exported.items():
-            layout = layout_of(node.meta["val"])
-            order = layout.order or row_major(layout.shape).order
-            physical = self._physical(node, value)
-            if physical in lies:
-                copies.append(Copy(*lies[physical], slot_of(node), layout))
-            else:
-                lies[physical] = slot_of(node), order
-                outputs.append(SegmentOutput(slot_of(node), node.meta["val"].dtype, layout))
-        copied = {copy.source for copy in copies}
-        updated = {slot_of(node): slot_of(source) for node, source in updates.items() if slot_of(source) not in copied}
-        slots = [slot_of(node) for node, _ in self.imports]
-        inputs = sorted({*inputs, *(slots.index(updated[output.slot]) for output in outputs if output.slot in updated)})
-        places = {slots[position]: place for place, position in enumerate(inputs)}
-        outputs = [output._replace(updates=places.get(updated.get(output.slot))) for output in outputs]
-        segment_inputs = [
-            SegmentInput(slot_of(node), layout, self.lowering.is_parameter(node))
-            for position in inputs for node, layout in [self.imports[position]]]
-        if outputs:
-            text = self.text.text(inputs, nodes, returned, [output.updates for output in outputs])
-            yield Segment(text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs))
-        yield from copies
-
-
-def _symbols_of(text, inputs):
-    """The symbols that a segment's inputs have as sizes, in the order in which they come up: libstoker numbers them so."""
-    symbols = dict.fromkeys(
-        size.symbol for source in inputs for size in source.layout.physical_shape
-        if isinstance(size, Dim) and size.symbol is not None)
-    unknown = symbols_in(text) - symbols.keys()
-    if unknown:
-        raise Unsupported(f"the size s{min(unknown)}, which no input of a segment has")
-    return tuple(symbols)
+def _require_numbers(node):
+    """Unsupported where a tensor that the node is given, or gives, is of a type that graphs have the bits of alone."""
+    values = [source.meta.get("val") for source in node.all_input_nodes]
+    made = node.meta.get("val")
+    values.extend(made if isinstance(made, (list, tuple)) else [made])
+    for value in values:
+        if is_tensor(value) and value.dtype in WORDS:
+            raise Unsupported(f"a tensor of {value.dtype}")
 
 
 class _Lowering:
@@ -296,6 +166,8 @@ class _Lowering:
             reason = None
         if rule is not None:
             try:
+                if str(node.target) not in WORD_RULES:
+                    _require_numbers(node)
                 require_kernel(str(node.target), _dtypes_given(node))
                 self._map(node, rule)
                 return
@@ -360,7 +232,7 @@ class _Lowering:
 
     def _level_at(self, level):
         while level >= len(self.levels):
-            self.levels.append(_Level(self))
+            self.levels.append(Level(self))
         return self.levels[level]
 
     def _host(self, node):

@@ -6,8 +6,8 @@ import torch
 
 from ..aten_ops import Unsupported
 from ..graph.dims import Dim
-from ..graph.layout import DTYPES, is_tensor
-from ..graph.text import Type, Value
+from ..graph.layout import DTYPES, WORDS, is_tensor
+from ..graph.values import Type, Value
 
 NUMBERS = (bool, int, float, Dim)
 
@@ -15,7 +15,7 @@ NUMBERS = (bool, int, float, Dim)
 def type_of(value, device):
     """The Type of a tensor on the device, a tuple of them for a list, None for anything else."""
     if is_tensor(value):
-        dtype = DTYPES.get(value.dtype)
+        dtype = DTYPES.get(value.dtype) or WORDS.get(value.dtype)
         if dtype is None or value.layout != torch.strided:
             raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
         if value.device != device:

@@ -10,7 +10,8 @@ import torch
 from ..aten_ops import RULES, Unsupported, require_kernel
 from ..graph.dims import Dim
 from ..graph.layout import DTYPES
-from ..graph.text import GraphText, NoKernel, Value
+from ..graph.text import GraphText, NoKernel
+from ..graph.values import Value
 from ..pytorch.operators import fake_mode
 from .mapping import NUMBERS, Mapping
 

@@ -70,6 +70,26 @@ def static_inputs():
     return tuple(index for index in found.static_input_indices if index not in changed)
 
 
+def require_writable(gm):
+    """NotImplementedError where AOTAutograd's runtime would copy into an input of which elements are one, as expand() makes
+    them: PyTorch refuses that after other inputs have changed, and operators that change such a tensor may pass."""
+    found = metadata() if facts.has(WEIGHTS, _WEIGHTS_OTHERWISE) else None
+    inputs = gm.graph.find_nodes(op="placeholder")
+    if found is None or len(found.input_info) != len(inputs):
+        return
+    for index in found.mutated_inp_runtime_indices:
+        value = inputs[index].meta.get("val")
+        if isinstance(value, torch.Tensor) and _is_expanded(value):
+            raise NotImplementedError(f"it changes an input with strides {tuple(value.stride())}, of which elements are one")
+
+
+def _is_expanded(tensor):
+    # Without a guard of sizes that vary.
+    return any(
+        isinstance(stride, int) and stride == 0 and not (isinstance(size, int) and size < 2)
+        for size, stride in zip(tensor.shape, tensor.stride()))
+
+
 # In the meta of a graph's input: the place of the output that the caller copies into it.
 UPDATED_BY = "stoker_updated_by"
 

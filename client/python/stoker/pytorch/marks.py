@@ -7,6 +7,8 @@ COMPILER = "torch._dynamo"
 # Files of it below the package torch: what it wraps functions in, PyTorch's own among them, computes nothing.
 COMPILERS_FILES = ("_compile.py:", "_dynamo/")
 
+_WRAPPERS = "torch._dynamo.external_utils"
+
 # Of a function, what decorators leave and nobody's result depends on: beginnings of names.
 LEFT_ON_FUNCTIONS = ("_torchdynamo", "_torchdispatch", "__wrapped__")
 LEFT_ON_MODULES = ("_is_torch_compile",)  # By torch.compile(); stoker.compile() does not.
@@ -26,6 +28,12 @@ def innermost(function):
     while hasattr(function, "_torchdynamo_orig_callable"):
         function = function._torchdynamo_orig_callable
     return function
+
+
+def wrapped_by(module_name, local_values):
+    """What a frame of the compiler's own, in its module of this name, does nothing but call: a module of PyTorch's, a
+    function that Dynamo would not look into. None for any other frame."""
+    return local_values.get("fn") if module_name == _WRAPPERS else None
 
 
 def boxed(function):

@@ -11,6 +11,7 @@ _MAX_DEPTH = 8  # Of functions in closures.
 OpOverload = type(torch.ops.aten.add.Tensor)
 OpOverloadPacket = type(torch.ops.aten.add)
 CONVERT = torch.ops.aten._to_copy.default
+INDEXING = (torch.ops.aten.index.Tensor, torch.ops.aten._unsafe_index.Tensor)
 
 
 def look_at_real_tensors():

@@ -8,6 +8,7 @@ from torch._C._dynamo.guards import GlobalStateGuard
 from torch.autograd import forward_ad
 
 from ..base.not_portable import NotPortable
+from . import devices
 from .modules import CALLED_HOOKS
 
 _HOOKS = (
@@ -35,10 +36,13 @@ _ASKED_BY = {
     "allow_bf16_reduce": (
         "allow_bf16_reduced_precision_reduction", "_get_cublas_allow_bf16_reduced_precision_reduction"),
     "numerics": _PRECISION,  # Or a product of float32 matrices.
+    "gpu_numerics": _PRECISION,
     "precisions": _PRECISION,
 }
-# fp32_precision of torch.backends.mkldnn.matmul, which torch.set_float32_matmul_precision sets: libstoker's numerics.
+_READ = ("numerics", "gpu_numerics")  # By a compile of products.
+# What a product of float32 matrices may lose, fp32_precision of torch.backends: libstoker's numerics.
 _NUMERICS = {"none": "highest", "ieee": "highest", "tf32": "high", "bf16": "medium"}
+_GPU = torch.device("cuda")
 
 
 def current():
@@ -61,14 +65,17 @@ def current():
         "forward_ad_level": forward_ad._current_level,
         "attention": list(_attention()),
         "hooks": [len(getattr(_MODULE, name)) for name in _HOOKS],
-        "numerics": numerics(),
+        "numerics": numerics(devices.CPU),
+        "gpu_numerics": numerics(_GPU),
         "precisions": _precisions(),
     }
 
 
-def numerics():
-    """What products of float32 matrices on processors may lose: "highest", "high" or "medium"."""
-    return _NUMERICS.get(torch.backends.mkldnn.matmul.fp32_precision, "highest")
+def numerics(where):
+    """What products of float32 matrices on this device may lose: "highest", "high" or "medium". torch.set_float32_matmul_precision
+    sets it for all devices, and torch.backends for each kind."""
+    matmul = torch.backends.mkldnn.matmul if where.type == "cpu" else torch.backends.cuda.matmul
+    return _NUMERICS.get(matmul.fp32_precision, "highest")
 
 
 def _precisions():
@@ -82,7 +89,7 @@ def asked_for(state, asks, reads_numerics):
     `reads_numerics`: whether a compile of its graphs does."""
     return {
         name: value for name, value in state.items()
-        if name not in _ASKED_BY or any(map(asks, _ASKED_BY[name])) or name == "numerics" and reads_numerics}
+        if name not in _ASKED_BY or any(map(asks, _ASKED_BY[name])) or name in _READ and reads_numerics}
 
 
 def runs_more_than_forward(module):
@@ -133,7 +140,7 @@ def watcher():
     lengths = list(map(len, hooks))
     attention = _attention()
     level = forward_ad._current_level
-    precision = numerics()
+    precision = numerics(devices.CPU), numerics(_GPU)
 
     def unchanged():
         return (
@@ -145,7 +152,7 @@ def watcher():
             and torch._C._functorch.maybe_current_level() is None
             and forward_ad._current_level == level
             and list(map(len, hooks)) == lengths and _attention() == attention
-            and numerics() == precision)
+            and (numerics(devices.CPU), numerics(_GPU)) == precision)
 
     return unchanged
 

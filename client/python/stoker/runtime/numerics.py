@@ -4,14 +4,14 @@ from ..pytorch import state
 from ..pytorch.marks import boxed
 
 
-def by_numerics(numerics, function, make):
-    """A boxed function that runs what make(numerics) gives for those that hold when it is called; `function` is that
-    for `numerics`."""
+def by_numerics(device, numerics, function, make):
+    """A boxed function that runs what make(numerics) gives for those of `device` that hold when it is called; `function` is
+    that for `numerics`."""
     versions = {numerics: function}
 
     @boxed
     def run(arguments):
-        now = state.numerics()
+        now = state.numerics(device)
         if now not in versions:
             versions[now] = make(now)
         return versions[now](arguments)

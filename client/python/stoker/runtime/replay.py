@@ -99,9 +99,9 @@ class Recording:
         self._stream = stream
         self._still = [
             (place, _address(argument)) for place, argument in enumerate(arguments) if place not in places]
-        self._copied = [(place, target, _written_once(target)) for place, target in places.items()]
+        self._copied = [(place, target, _extent(target) if _overlaps(target) else None) for place, target in places.items()]
         # Where elements are one and the same, a tensor that lies otherwise is not what was recorded.
-        self._spread = [(place, target.stride()) for place, target, once in self._copied if once is not target]
+        self._overlapping = [(place, target.stride()) for place, target, extent in self._copied if extent is not None]
         self._results = results
         copies = {tensor.untyped_storage().data_ptr() for tensor in places.values()}
         # Of results that lie where inputs are copied to, each call makes copies.
@@ -120,7 +120,7 @@ class Recording:
         for place, address in self._still:
             if _address(arguments[place]) != address:
                 return False
-        for place, strides in self._spread:
+        for place, strides in self._overlapping:
             if arguments[place].stride() != strides:
                 return False
         return True
@@ -135,9 +135,9 @@ class Recording:
 
     def replay(self, arguments, kept):
         """`kept`: places of results of which copies are given."""
-        for place, target, once in self._copied:
-            if once is not target:
-                once.copy_(_written_once(arguments[place]))
+        for place, target, extent in self._copied:
+            if extent is not None:
+                extent.copy_(_extent(arguments[place]))
             elif target.dim():
                 target.copy_(arguments[place])
             else:
@@ -159,19 +159,25 @@ class Recording:
         return _copy_of(result) if is_copied else result.detach()
 
 
-def _written_once(tensor):
-    """The tensor, without the dims along which all its elements are one and the same, as expand() makes them: PyTorch
-    writes to no tensor that has any."""
-    if 0 not in tensor.stride():
-        return tensor
-    return tensor[tuple(slice(1) if stride == 0 else slice(None) for stride in tensor.stride())]
+def _overlaps(tensor):
+    """May two of its elements be one, as expand() and unfold() make them? PyTorch writes to no such tensor."""
+    reach = 0
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        if size > 1 and stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
+def _extent(tensor):
+    """The memory from its first element to its last, as one dim."""
+    reach = sum(stride * (size - 1) for stride, size in zip(tensor.stride(), tensor.shape))
+    return tensor.as_strided((reach + 1 if tensor.numel() else 0,), (1,))
 
 
 def _copy_of(tensor):
     """A copy that lies like it."""
-    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
-    _written_once(copy).copy_(_written_once(tensor))
-    return copy
+    return _extent(tensor).clone().as_strided(tensor.shape, tensor.stride())
 
 
 class Given:

@@ -81,9 +81,8 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   plan.scratch_bytes = plan.staged_offset;
   if (plan.lhs == LhsCopy::kNone) return;
   const std::int64_t staged_units = plan.units_per_block + (plan.last_tiles.empty() ? 0 : 1);
-  const std::int64_t staged_elements = plan.staged_span != 0
-                                           ? plan.staged_span
-                                           : staged_units * plan.MaxUnitRows() * plan.lhs_pitch;
+  const std::int64_t staged_elements =
+      plan.staged_span != 0 ? plan.staged_span : staged_units * plan.MaxUnitRows() * plan.lhs_pitch;
   // One vector more: rows are written in whole vectors.
   plan.scratch_bytes += RoundUp(staged_elements * plan.LhsBytes(), 64) + 64;
 }

@@ -21,8 +21,8 @@ constexpr std::int64_t kSmallProduct = std::int64_t{1} << 27;
 // Enough products between two branches to hide them.
 constexpr std::int64_t kProductsPerIteration = 112;
 constexpr std::int64_t kSmallProductsPerIteration = 56;
-// Of the rows that registers allow, what the tile of a small product must have to be as fast, and the
-// products of a tile of any other.
+// Of the rows that registers allow, what the tile of a small product must have to be as fast, and
+// the products of a tile of any other.
 constexpr double kMinTileRows = 0.6;
 constexpr std::int64_t kMinTileProducts = 16;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.

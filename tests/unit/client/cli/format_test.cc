@@ -13,7 +13,17 @@ TEST(Format, Printable_LeavesNothingThatSteersATerminal) {
                       "2Jb"),
             "a?2Jb");  // CSI as one character.
   EXPECT_EQ(Printable("\xC2\xA0"), "\xC2\xA0");
-  EXPECT_EQ(Printable("\xC2"), "\xC2");
+  EXPECT_EQ(Printable("\xC2"), "?");
+  EXPECT_EQ(Printable("\x9B"
+                      "2J\xE2\x82\xFFz"),
+            "?2J???z");
+  // Each of Unicode's Bidi_Control, and the separators of lines and paragraphs.
+  for (const char* steers :
+       {"\u061C", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202E", "\u2066", "\u2069"}) {
+    EXPECT_EQ(Printable(steers), "?");
+    EXPECT_EQ(PrintableLines(steers), "?");
+  }
+  EXPECT_EQ(Printable("\u200D\u202F\u2065\u206A"), "\u200D\u202F\u2065\u206A");
 }
 
 TEST(Format, Parse_TakesWhatItSays) {

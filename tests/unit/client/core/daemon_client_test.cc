@@ -191,6 +191,7 @@ TEST_P(SlowDaemonClient, Lookup_IsLeftAlone_UntilItAnswersInTheBackground) {
   ASSERT_FALSE(slow.ok());
   EXPECT_EQ(slow.error().code, ErrorCode::kDeadlineExceeded);
   EXPECT_NE(slow.error().message.find("is not answered within 100 ms."), std::string::npos);
+  WaitUntil("its connection is counted", [&] { return daemon.connections() > 0; });
   const int connections = daemon.connections();
   for (int call = 0; call < 100; ++call) {
     const auto refused = client.Lookup({});

@@ -322,6 +322,30 @@ TEST(LoadedExecutable, Run_HostCall_IsInterpretedByTheSameFunction) {
   EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"verified")"));
 }
 
+// One more; the second time, which is when the first run is compared, it runs the executable
+// itself.
+struct Again {
+  LoadedExecutable* executable;
+  int calls = 0;
+};
+
+std::int32_t OneMoreAndAgain(void* context, std::size_t call, const void* const* operands,
+                             void* const* results, const std::int64_t* sizes) {
+  auto& again = *static_cast<Again*>(context);
+  if (++again.calls == 2) EXPECT_THAT(Doubled(*again.executable, 2), Each(5.0F));
+  int calls = 0;
+  return OneMore(&calls, call, operands, results, sizes);
+}
+
+TEST(LoadedExecutable, Run_HostCallThatIsInterpreted_MayRunTheExecutable) {
+  const auto executable = Load(DoubledAndOneMore(), DoubledAndOneMoreGraph());
+  Again again{executable.get()};
+  executable->SetHost(std::make_unique<ForeignHost>(OneMoreAndAgain, &again));
+  EXPECT_THAT(Doubled(*executable, 4), Each(9.0F));
+  EXPECT_EQ(again.calls, 4);
+  EXPECT_THAT(executable->DescribeJson(), HasSubstr(R"("verification":"verified")"));
+}
+
 TEST(LoadedExecutable, Run_WarmHostCall_AllocatesNothing) {
   const auto executable = Load(DoubledAndOneMore());
   int calls = 0;

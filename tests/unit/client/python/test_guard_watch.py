@@ -170,7 +170,7 @@ def test_state_that_nothing_reads_is_no_part_of_a_capture():
     now = state.current()
     left_out = {
         "num_threads", "allow_tf32", "cuda_matmul_precision", "allow_fp16_reduce", "allow_bf16_reduce", "numerics",
-        "precisions"}
+        "gpu_numerics", "precisions"}
     kept = state.asked_for(now, lambda name: False, reads_numerics=False)
     assert now.keys() - kept.keys() == left_out & now.keys()
     assert state.difference(kept) is None

@@ -3,7 +3,7 @@ import torch
 
 from stoker.aten_ops.registry import promote
 from stoker.graph.layout import DTYPES
-from stoker.graph.text import Value
+from stoker.graph.values import Value
 
 TENSORS = [(dtype, shape) for dtype in DTYPES for shape in ((2,), ())]
 

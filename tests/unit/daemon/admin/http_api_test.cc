@@ -245,9 +245,6 @@ std::vector<Malformed> MalformedRequests() {
       {"compile: numerics", "/v1/compile",
        compile([](auto& w) { w.Message(8, [](auto& o) { o.UInt(2, 99); }); }), 400,
        "options.numerics"},
-      {"compile: signature", "/v1/compile",
-       compile([](auto& w) { w.Message(6, [](auto& s) { s.UInt(1, 5); }); }), 400,
-       "signature.symbols"},
       {"compile: graph name", "/v1/compile", compile([](auto& w) { w.Bytes(5, "\xff\xfe"); }), 400,
        "compile.graph_name"},
       {"compile: graph", "/v1/compile", CallWith([](auto& c) { c.graph = "nonsense"; }), 400,
@@ -266,8 +263,7 @@ std::vector<Malformed> MalformedRequests() {
       {"compile: malformed graph", "/v1/compile", CallWith([](auto& c) {
          c.graph = "nonsense";
          c.graph_digest = Sha256Of(c.graph);
-         c.request_key =
-             KeyOf(c.graph_digest, c.signature, c.target, c.options, c.compiler_epoch).digest;
+         c.request_key = KeyOf(c.graph_digest, c.target, c.options, c.compiler_epoch).digest;
        }),
        400, "compile.graph"},
       {"compile: unknown graph", "/v1/compile", CallWith([](auto& c) { c.graph.clear(); }), 409,

@@ -26,8 +26,7 @@ void MissIt(TestDaemon& daemon, const wire::CompileCall& call, const std::string
   lookup.ns = call.ns;
   lookup.request_key = call.request_key;
   lookup.graph_digest = call.graph_digest;
-  lookup.fields =
-      FieldsOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch);
+  lookup.fields = FieldsOf(call.graph_digest, call.target, call.options, call.compiler_epoch);
   EXPECT_EQ(daemon.Call("POST", "/v1/lookup", wire::EncodeLookupRequest(lookup), headers).status,
             404);
 }

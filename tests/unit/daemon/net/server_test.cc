@@ -492,6 +492,22 @@ TEST_F(ServerTest, AmbiguousFraming_IsRefused) {
   }
 }
 
+// A header that has ended is not waited for, wherever it was cut.
+TEST_F(ServerTest, FirstLineWithoutAWholeVersion_IsRefused) {
+  Start();
+  for (const std::string line :
+       {"GET /x 0", "GET /x H", "GET /x HTTP", "GET /x HTTP/1", "GET /x"}) {
+    for (std::size_t first = 1; first <= line.size() + 4; ++first) {
+      TestPeer peer(path());
+      const std::string request = line + "\r\n\r\n";
+      peer.Send(request.substr(0, first));
+      if (first < request.size()) peer.Send(request.substr(first));
+      EXPECT_THAT(peer.ReadAll(), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("no HTTP request")))
+          << line << " cut at " << first;
+    }
+  }
+}
+
 TEST_F(ServerTest, Range_IsForGetWithoutACondition) {
   Start();
   TestPeer peer(path());

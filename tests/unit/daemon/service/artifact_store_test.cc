@@ -57,8 +57,8 @@ class ArtifactStoreTest : public testing::Test {
 
   // What a worker answers.
   wire::WorkerDone DoneOf(const wire::CompileCall& call, ReusedKernels& reused) {
-    CompileRequest request{DecodeGraph(call.graph).value(), call.signature, call.target,
-                           call.options, call.compiler_epoch};
+    CompileRequest request{DecodeGraph(call.graph).value(), call.target, call.options,
+                           call.compiler_epoch};
     CompileHooks hooks;
     hooks.find_kernels = [&](std::span<const Digest> keys) {
       std::vector<std::optional<KernelRef>> found;
@@ -372,15 +372,13 @@ wire::LookupRequest LookupOf(const wire::CompileCall& call) {
   lookup.ns = call.ns;
   lookup.request_key = call.request_key;
   lookup.graph_digest = call.graph_digest;
-  lookup.fields =
-      FieldsOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch);
+  lookup.fields = FieldsOf(call.graph_digest, call.target, call.options, call.compiler_epoch);
   return lookup;
 }
 
 wire::CompileCall WithKey(wire::CompileCall call) {
   call.request_key =
-      KeyOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch)
-          .digest;
+      KeyOf(call.graph_digest, call.target, call.options, call.compiler_epoch).digest;
   return call;
 }
 

@@ -104,8 +104,7 @@ class CompileServiceTest : public testing::Test {
     lookup.ns = call.ns;
     lookup.request_key = call.request_key;
     lookup.graph_digest = call.graph_digest;
-    lookup.fields =
-        FieldsOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch);
+    lookup.fields = FieldsOf(call.graph_digest, call.target, call.options, call.compiler_epoch);
     return coroutines_.Run(service_->Lookup(lookup, kRequestId)).value();
   }
 
@@ -265,8 +264,7 @@ TEST_F(CompileServiceTest, Compile_GraphByDigestAlone_OnceItIsKnown) {
   wire::CompileCall other = whole;
   other.target = Target::Parse("cpu/x86-64-v3").value();
   other.request_key =
-      KeyOf(other.graph_digest, other.signature, other.target, other.options, other.compiler_epoch)
-          .digest;
+      KeyOf(other.graph_digest, other.target, other.options, other.compiler_epoch).digest;
   const auto answer = Lookup(other);
   ASSERT_TRUE(std::holds_alternative<wire::Miss>(answer));
   EXPECT_TRUE(std::get<wire::Miss>(answer).graph_known);
@@ -386,8 +384,7 @@ void SetGraph(wire::CompileCall& call, std::string bytes) {
   call.graph = std::move(bytes);
   call.graph_digest = Sha256Of(call.graph);
   call.request_key =
-      KeyOf(call.graph_digest, call.signature, call.target, call.options, call.compiler_epoch)
-          .digest;
+      KeyOf(call.graph_digest, call.target, call.options, call.compiler_epoch).digest;
 }
 
 struct Malformation {
@@ -452,14 +449,13 @@ INSTANTIATE_TEST_SUITE_P(
                      ErrorCode::kFailedPrecondition, "compile.request_key"},
         Malformation{"OtherKey", [](auto& c) { c.request_key = Sha256Of("x"); },
                      ErrorCode::kFailedPrecondition, "compile.request_key"},
-        Malformation{
-            "NumericsThatNothingReads",
-            [](auto& c) {
-              c.options.numerics = Numerics::kMedium;
-              c.request_key =
-                  KeyOf(c.graph_digest, c.signature, c.target, c.options, c.compiler_epoch).digest;
-            },
-            ErrorCode::kInvalidArgument, "options.numerics"},
+        Malformation{"NumericsThatNothingReads",
+                     [](auto& c) {
+                       c.options.numerics = Numerics::kMedium;
+                       c.request_key =
+                           KeyOf(c.graph_digest, c.target, c.options, c.compiler_epoch).digest;
+                     },
+                     ErrorCode::kInvalidArgument, "options.numerics"},
         Malformation{"OtherOptions", [](auto& c) { c.options.numerics = Numerics::kMedium; },
                      ErrorCode::kFailedPrecondition, "compile.request_key"}),
     [](const auto& row) { return row.param.name; });

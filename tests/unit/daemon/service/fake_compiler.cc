@@ -104,8 +104,7 @@ wire::CompileCall FakeCall(Behaviour behaviour, int variant) {
   call.graph_name = "fake " + std::to_string(variant);
   call.target = Target::Parse("cpu/x86-64-v4").value();
   call.compiler_epoch = CompilerEpoch();
-  call.request_key =
-      KeyOf(graph.digest(), call.signature, call.target, call.options, call.compiler_epoch).digest;
+  call.request_key = KeyOf(graph.digest(), call.target, call.options, call.compiler_epoch).digest;
   return call;
 }
 

@@ -271,16 +271,16 @@ const std::vector<Refusal>& Refusals() {
          SetGuards(a, {{GuardKind::kSizeRange, 0, 0, 5, 4, {}}});
        },
        "Field 'guard.value' is bad in: input 0 size 0 in [5,4]."},
-      {"GuardDivisor",
+      {"GuardNotNegativeValue",
        [](Artifact& a) {
-         SetGuards(a, {{GuardKind::kDivisible, 0, 0, 0, 0, {}}});
+         SetGuards(a, {{GuardKind::kNotNegative, 0, -1, 1, 0, {}}});
        },
-       "Field 'guard.value' is bad in: input 0 size 0 % 0 == 0."},
-      {"GuardAlignment",
+       "Field 'guard.value' is bad in: 0 >= 0."},
+      {"GuardNotNegativeUnbound",
        [](Artifact& a) {
-         SetGuards(a, {{GuardKind::kAligned, 0, -1, 12, 0, {}}});
+         SetGuards(a, {{GuardKind::kNotNegative, 0, -1, 0, 0, S(3) - 1}});
        },
-       "Field 'guard.value' is bad in: input 0 data % 12 == 0."},
+       "Field 'guard.expr' is s3-1; no guard binds s3 before."},
       {"GuardSymbol",
        [](Artifact& a) {
          SetGuards(a, {{GuardKind::kBindSymbol, 0, 0, -1, 0, {}}});

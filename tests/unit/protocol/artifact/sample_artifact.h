@@ -69,7 +69,7 @@ inline Artifact SampleArtifact() {
                               {GuardKind::kSizeRange, 0, 0, 1, 512, {}},
                               {GuardKind::kSizeEquals, 0, 1, 16, 0, {}},
                               {GuardKind::kContiguous, 0, -1, 0, 0, {}},
-                              {GuardKind::kAligned, 0, -1, 4, 0, {}}});
+                              {GuardKind::kNotNegative, 0, -1, 0, 0, SymDim(1024) - n * 2}});
   return artifact;
 }
 

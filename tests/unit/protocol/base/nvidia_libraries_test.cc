@@ -92,5 +92,26 @@ TEST(NvidiaFoldersTest, OfProcess_NoneSet_NamesTheToolkitsOwnFolder) {
   EXPECT_THAT(folders.environments, testing::IsEmpty());
 }
 
+TEST(NvidiaLibrary, LoadFirst_AbsentOrOfAnotherKind_IsPassedOver) {
+  const std::vector<std::string> paths = {"/nowhere/libx.so", "libc.so.6", "libm.so.6"};
+  double (*cosine)(double) = nullptr;
+  const auto found = NvidiaLibrary::LoadFirst(
+      paths, [&](const NvidiaLibrary& library) { return library.Find("cos", cosine); });
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(cosine(0), 1);
+}
+
+TEST(NvidiaLibrary, LoadFirst_NoneHasAll_SaysWhyOfEach) {
+  const std::vector<std::string> paths = {"/nowhere/libx.so", "libm.so.6"};
+  void (*function)() = nullptr;
+  const auto found = NvidiaLibrary::LoadFirst(
+      paths, [&](const NvidiaLibrary& library) { return library.Find("no_such", function); });
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(found.error().message,
+              testing::MatchesRegex("\n  /nowhere/libx.so: .*\n  .*no_such.*"));
+}
+
 }  // namespace
 }  // namespace stoker

@@ -40,7 +40,6 @@ CompileCall SampleCall() {
   call.graph = "graph bytes";
   call.graph_digest = kB;
   call.graph_name = "model";
-  call.signature = {{{0, 2, 512, 8, 128}, {1, 0, INT64_MAX, 1, 0}}, {{64}, {1}}};
   call.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value();
   call.options.numerics = Numerics::kMedium;
   call.compiler_epoch = "stoker-1;llvm-22.1.8";
@@ -56,7 +55,6 @@ void ExpectSampleCall(const CompileCall& call) {
   EXPECT_EQ(call.graph, expected.graph);
   EXPECT_EQ(call.graph_digest, expected.graph_digest);
   EXPECT_EQ(call.graph_name, expected.graph_name);
-  EXPECT_EQ(call.signature, expected.signature);
   EXPECT_EQ(call.target, expected.target);
   EXPECT_EQ(call.options.numerics, expected.options.numerics);
   EXPECT_EQ(call.compiler_epoch, expected.compiler_epoch);

@@ -25,8 +25,6 @@ CompileCall SampleCall() {
   call.graph = std::string(300, 'g');  // A length of two bytes.
   call.graph_digest = kB;
   call.graph_name = "model";
-  call.signature.symbols = {{0, 2, INT64_MAX, 8, 128}, {1, 0, 0, 1, 0}};
-  call.signature.inputs = {{64}, {1}, {1 << 20}};
   call.target = Target::Parse("cpu/x86-64-v4+amx_bf16").value();
   call.options.numerics = Numerics::kMedium;
   call.compiler_epoch = "stoker-1";

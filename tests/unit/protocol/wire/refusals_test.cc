@@ -31,12 +31,6 @@ struct CallRow {
 };
 
 TEST(DecodeCompileCall, WrongField_IsNamed) {
-  const auto symbol = [](pb::CompileCall& call) {
-    pb::SymbolFact* fact = call.mutable_signature()->add_symbols();
-    fact->set_max(8);
-    fact->set_divisible_by(1);
-    return fact;
-  };
   constexpr ErrorCode kBad = ErrorCode::kInvalidArgument;
   const std::vector<CallRow> table = {
       {[](auto& c) { c.set_namespace_("Team A"); }, kBad, "compile.namespace",
@@ -57,18 +51,6 @@ TEST(DecodeCompileCall, WrongField_IsNamed) {
        "'x86-64-v9' is neither x86-64-v3 nor x86-64-v4."},
       {[](auto& c) { c.mutable_options()->set_numerics(3); }, kBad, "options.numerics",
        "is 3, which is no numerics."},
-      {[&](auto& c) { symbol(c)->set_symbol(1); }, kBad, "signature.symbols.symbol",
-       "is 1 at position 0; symbols stand in order."},
-      {[&](auto& c) { symbol(c)->set_min(9); }, kBad, "signature.symbols.max",
-       "makes the empty or negative range [9,8]."},
-      {[&](auto& c) { symbol(c)->set_min(-1); }, kBad, "signature.symbols.max",
-       "makes the empty or negative range [-1,8]."},
-      {[&](auto& c) { symbol(c)->set_divisible_by(0); }, kBad, "signature.symbols.divisible_by",
-       "is 0; it must be at least 1."},
-      {[&](auto& c) { symbol(c)->set_hint(-5); }, kBad, "signature.symbols.hint",
-       "is -5; it must not be negative."},
-      {[](auto& c) { c.mutable_signature()->add_input_alignment_bytes(24); }, kBad,
-       "signature.input_alignment_bytes", "has 24, no power of two up to 2097152."},
       {[](auto& c) { c.add_have_kernels("x"); }, kBad, "compile.have_kernels",
        "has 1 bytes; a digest has 32."},
   };

@@ -33,7 +33,7 @@ def load_program(words, device, replays):
     executables = []
     segments = [step for step in program.steps if isinstance(step, Segment)]
     for segment in segments:
-        handle = client().load(segment.text, state.numerics(), devices.name_of(device))
+        handle = client().load(segment.text, state.numerics(device), devices.name_of(device))
         executable = executable_on(device, handle, segment, on_bind)
         executables.append(executable)
         description = executable.describe()

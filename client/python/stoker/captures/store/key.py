@@ -12,7 +12,9 @@ import torch
 from ...base import background
 from ...libstoker.library import StokerError
 from ...pytorch import installation
+from ...pytorch.marks import wrapped_by
 from ..words.digests import digest_of
+from ..words.held import held, module_name_of
 from . import frontend
 
 FORMAT = 8  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
@@ -36,7 +38,7 @@ def key_of(code, module_name, local_values, options, target, compiler, describe)
         name: value for name, value in sorted(local_values.items())
         if isinstance(value, torch.nn.Module)}
     fields = (
-        ("entry", f"{module_name}:{code.co_qualname}"),
+        ("entry", _entry_of(code, module_name, local_values)),
         ("entry.code", describe(code)[1]),
         ("modules", _classes_text(modules, describe)),
         ("inputs", _inputs_text(local_values)),
@@ -45,6 +47,18 @@ def key_of(code, module_name, local_values, options, target, compiler, describe)
         *makers(target, compiler),
     )
     return key_of_fields(fields)
+
+
+def _entry_of(code, module_name, local_values):
+    """What the program compiled, as it is named."""
+    wrapped = wrapped_by(module_name, local_values)
+    if wrapped is None:
+        return f"{module_name}:{code.co_qualname}"
+    named = held(wrapped, "__func__") or wrapped
+    if not isinstance(held(named, "__qualname__"), str):
+        named = type(wrapped)
+    method = ".forward" if isinstance(wrapped, torch.nn.Module) else ""
+    return f"{module_name_of(named)}:{held(named, '__qualname__')}{method}"
 
 
 def makers(target, compiler):

@@ -166,7 +166,9 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
     : c(case_), sizes(case_.symbolic), accumulator(AccumulatorOf(case_.dtype)) {
   const std::vector<SymDim> batch = sizes.Of(c.batch);
   std::vector<SymDim> m = sizes.Of(c.m);
-  if (c.symbolic_rows) std::ranges::transform(c.m, m.begin(), [&](std::int64_t extent) { return sizes.SymbolOf(extent); });
+  if (c.symbolic_rows)
+    std::ranges::transform(c.m, m.begin(),
+                           [&](std::int64_t extent) { return sizes.SymbolOf(extent); });
   const std::vector<SymDim> k = sizes.Of(c.k);
   const SymDim n = sizes.Of(c.n);
   const std::size_t nb = batch.size();
@@ -450,8 +452,7 @@ std::string ContractionCase::Name() const {
          " n " + std::to_string(n) + (rhs_is_nk ? " nk" : "") +
          (rhs_is_convolution ? " conv" : "") + (has_scale ? " scale" : "") + " epilogue " +
          std::to_string(static_cast<int>(epilogue)) + (symbolic ? " symbolic" : "") +
-         (symbolic_rows ? " symbolic rows" : "") + " per call " +
-         std::to_string(tasks_per_call);
+         (symbolic_rows ? " symbolic rows" : "") + " per call " + std::to_string(tasks_per_call);
 }
 
 ContractionCase Matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -37,7 +37,7 @@ struct ContractionCase {
   // If set, takes the place of one element of A, in its second row, or of B.
   std::optional<float> special;
   bool special_in_lhs = true;
-  bool symbolic = false;  // All sizes and strides are symbols.
+  bool symbolic = false;       // All sizes and strides are symbols.
   bool symbolic_rows = false;  // The extents of m are.
   std::int64_t tasks_per_call = INT64_MAX;
 

@@ -1,0 +1,35 @@
+"""Rules that are a formula."""
+
+from ..graph.values import Value
+from .registry import compute_dtype, rule
+
+
+def formula(*names):
+    """Registers f(g, x, *args): computed in f32 for narrow floats, then rounded once."""
+
+    def register(function):
+        @rule(*names)
+        def emit(g, out, x, *args, **kwargs):
+            wide = g.convert(x, compute_dtype(out.dtype))
+            return g.convert(function(g, wide, *args, **kwargs), out.dtype)
+
+        return function
+
+    return register
+
+
+def formula_of_all(*names):
+    """As formula(), f(g, *args) of several tensors, which broadcast."""
+
+    def register(function):
+        @rule(*names)
+        def emit(g, out, *args, **kwargs):
+            dtype = compute_dtype(out.dtype)
+            wide = [g.convert(x, dtype) if isinstance(x, Value) else x for x in args]
+            named = {name: g.convert(x, dtype) if isinstance(x, Value) else x
+                     for name, x in kwargs.items()}
+            return g.convert(g.broadcast(function(g, *wide, **named), out.shape), out.dtype)
+
+        return function
+
+    return register
