@@ -4,7 +4,7 @@ of its logarithm, sine and cosine."""
 
 import math
 
-from ..graph.text import INTEGER_LIMITS, element_of
+from ..graph.values import INTEGER_LIMITS, element_of
 from .registry import Unsupported, compute_dtype, rule
 
 
