@@ -493,6 +493,41 @@ def test_loops_of_graphs(interpreter):
             "carried=1, scanned=1"))
 
 
+def philox_words(key, counter):
+    """Philox 4x32-10 by numbers of any size, where PyTorch has no name for it: Salmon et al., SC 2011."""
+    low = 0xFFFFFFFF
+    a, b, c, d = (counter >> shift & low for shift in (0, 32, 64, 96))
+    k, l = key & low, key >> 32 & low
+    for _ in range(10):
+        first, second = 0xD2511F53 * a, 0xCD9E8D57 * c
+        a, b, c, d = second >> 32 ^ b ^ k, second & low, first >> 32 ^ d ^ l, first & low
+        k, l = (k + 0x9E3779B9) & low, (l + 0xBB67AE85) & low
+    return [a, b, c, d]
+
+
+def signed(value, bits=64):
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random_bits(interpreter, shape):
+    unsigned, count = (1 << 64) - 1, torch.Size(shape).numel()
+    for numbers in [(5, 7), (-3, -1), (1 << 40, unsigned >> 1), (9, -1, 0), (-1, -2, -1)]:
+        key, counter = numbers[0] & unsigned, sum((part & unsigned) << 64 * place for place, part in enumerate(numbers[1:]))
+        wraps = 1 << 64 * (len(numbers) - 1)
+        for dtype, words in [(torch.int32, 1), (torch.int64, 2)]:
+            blocks = -(-count * words // 4)
+            drawn = [word for block in range(blocks) for word in philox_words(key, (counter + block) % wraps)]
+            bits = [signed(sum(word << 32 * at for at, word in enumerate(drawn[place:place + words])), 32 * words)
+                    for place in range(0, count * words, words)]
+            after = (counter + blocks) % wraps
+            state = [numbers[0], *(signed(after >> 64 * place) for place in range(len(numbers) - 1))]
+            interpreter.check(
+                "rng_bit_generator", [torch.tensor(numbers)],
+                [torch.tensor(state), torch.tensor(bits, dtype=dtype).reshape(shape)], 'algorithm="PHILOX"')
+
+
 def test_every_op_is_covered():
     listed = (pathlib.Path(__file__).parents[3] / "protocol/graph/op_kind.def").read_text()
     ops = {line.split('"')[1] for line in listed.splitlines() if line.startswith("STOKER_OP")}
