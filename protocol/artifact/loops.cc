@@ -1,7 +1,9 @@
 #include "protocol/artifact/loops.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "protocol/artifact/step_buffers.h"
@@ -54,24 +56,43 @@ bool IsMadeByCall(BufferKind kind) {
   return kind == BufferKind::kArena || kind == BufferKind::kOutput;
 }
 
-Status CheckCondition(const PlanLoop& loop, const LaunchPlan& plan) {
+struct BufferHash {
+  std::size_t operator()(const BufferRef& buffer) const {
+    return (buffer.offset.Hash() * 31 + buffer.index) * 31 + static_cast<std::size_t>(buffer.kind);
+  }
+};
+
+// Conditions that a call makes, and the first step that names each; past the steps: none does.
+using FirstNamed = std::unordered_map<BufferRef, std::size_t, BufferHash>;
+
+FirstNamed FindFirstNamed(const LaunchPlan& plan) {
+  FirstNamed first;
+  for (const PlanLoop& loop : plan.loops) {
+    if (IsMadeByCall(loop.condition.kind)) first.emplace(loop.condition, plan.steps.size());
+  }
+  for (std::size_t i = 0; i < plan.steps.size() && !first.empty(); ++i) {
+    ForEachBuffer(plan.steps[i], [&](const BufferRef& buffer) {
+      const auto found = first.find(buffer);
+      if (found != first.end()) found->second = std::min(found->second, i);
+    });
+  }
+  return first;
+}
+
+Status CheckCondition(const PlanLoop& loop, const FirstNamed& first_named) {
   const BufferRef& condition = loop.condition;
   if (!(condition.size == SymDim(1))) {
     return Wrong("condition", "has " + condition.size.ToString() + " bytes, not 1.");
   }
-  if (!IsMadeByCall(condition.kind)) return Ok();
-  bool is_named = false;
-  for (std::size_t i = 0; i < loop.test && !is_named; ++i) {
-    ForEachBuffer(plan.steps[i],
-                  [&](const BufferRef& buffer) { is_named = is_named || buffer == condition; });
-  }
-  if (is_named) return Ok();
+  const auto named = first_named.find(condition);
+  if (named == first_named.end() || named->second < loop.test) return Ok();
   return Wrong("condition", "is in memory that no step before the test names.");
 }
 
 }  // namespace
 
 Status CheckLoops(const LaunchPlan& plan) {
+  const FirstNamed first_named = FindFirstNamed(plan);
   std::vector<const PlanLoop*> around;
   for (std::size_t i = 0; i < plan.loops.size(); ++i) {
     const PlanLoop& loop = plan.loops[i];
@@ -79,7 +100,7 @@ Status CheckLoops(const LaunchPlan& plan) {
       STOKER_RETURN_IF_ERROR(CheckRange(loop, plan.steps.size()));
       const PlanLoop* before = i == 0 ? nullptr : &plan.loops[i - 1];
       STOKER_RETURN_IF_ERROR(CheckNesting(loop, before, around));
-      return CheckCondition(loop, plan);
+      return CheckCondition(loop, first_named);
     };
     if (const Status status = check(); !status.ok()) {
       return status.error().WithContext("plan.loops[" + std::to_string(i) + "]");

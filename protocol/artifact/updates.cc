@@ -37,15 +37,6 @@ Status CheckUpdatedInputs(const LaunchPlan& plan) {
   return Ok();
 }
 
-// Where the outermost loop around a step ends; 0: it is in none.
-std::size_t EndOfLoops(const LaunchPlan& plan, std::size_t step) {
-  std::size_t end = 0;
-  for (const PlanLoop& loop : plan.loops) {
-    if (loop.begin <= step && step < loop.end) end = std::max<std::size_t>(end, loop.end);
-  }
-  return end;
-}
-
 }  // namespace
 
 Status CheckUpdates(const LaunchPlan& plan) {
@@ -62,14 +53,18 @@ Status CheckUpdates(const LaunchPlan& plan) {
     return buffer.kind == BufferKind::kInput && is_overwritten[buffer.index];
   };
   std::size_t seen = 0;  // Steps of which it is known what they overwrite.
+  std::size_t known_loops = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const auto fail = [&](const std::string& why) {
       return Wrong(why).WithContext("plan.steps[" + std::to_string(i) + "]");
     };
-    // What comes later in a loop comes before, in the trip before.
-    for (const std::size_t end = std::max(i + 1, EndOfLoops(plan, i)); seen < end; ++seen) {
-      ForEachBuffer(plan.steps[seen], overwrite);
+    // What comes later in a loop comes before, in the trip before; the outermost one begins first.
+    const std::size_t first_loop = known_loops;
+    std::size_t end = i + 1;
+    for (; known_loops < plan.loops.size() && plan.loops[known_loops].begin == i; ++known_loops) {
+      end = std::max<std::size_t>(end, plan.loops[known_loops].end);
     }
+    for (; seen < end; ++seen) ForEachBuffer(plan.steps[seen], overwrite);
     if (any && std::holds_alternative<HostCall>(plan.steps[i])) {
       return fail("names an input that is overwritten when the host is called.");
     }
@@ -77,9 +72,8 @@ Status CheckUpdates(const LaunchPlan& plan) {
     ForEachBuffer(plan.steps[i], [&](const BufferRef& buffer) {
       reads_overwritten = reads_overwritten || is_read(buffer);
     });
-    for (const PlanLoop& loop : plan.loops) {
-      const bool is_around = loop.begin <= i && i < loop.end;
-      reads_overwritten = reads_overwritten || (is_around && is_read(loop.condition));
+    for (std::size_t loop = first_loop; loop < known_loops; ++loop) {
+      reads_overwritten = reads_overwritten || is_read(plan.loops[loop].condition);
     }
     if (reads_overwritten) return fail("names an input that is read when it is overwritten.");
   }

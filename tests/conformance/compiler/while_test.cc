@@ -468,7 +468,7 @@ graph @g(%x: f32[s0,4]) {
 })");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto output =
-      Compile({*graph, {}, Target::Parse("cpu/x86-64-v3").value(), {}, CompilerEpoch()});
+      Compile({*graph, Target::Parse("cpu/x86-64-v3").value(), {}, CompilerEpoch()});
   ASSERT_FALSE(output.ok());
   EXPECT_EQ(output.error().code, ErrorCode::kUnimplemented);
   EXPECT_EQ(output.error().message, "scan: Its number of rows is s0, which has to be known.");
@@ -477,8 +477,7 @@ graph @g(%x: f32[s0,4]) {
 TEST(While, OnAGpu_IsRefusedByName) {
   const auto graph = ParseGraph(kNested);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  const auto output =
-      Compile({*graph, {}, Target::Parse("cuda/sm_90a").value(), {}, CompilerEpoch()});
+  const auto output = Compile({*graph, Target::Parse("cuda/sm_90a").value(), {}, CompilerEpoch()});
   ASSERT_FALSE(output.ok());
   EXPECT_EQ(output.error().code, ErrorCode::kUnimplemented);
   EXPECT_EQ(output.error().message, "node 0 (while): The target's plans have no loops.");
@@ -496,7 +495,7 @@ graph @g(%x: f32[], %go: bool[]) {
 })");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto output =
-      Compile({*graph, {}, Target::Parse("cpu/x86-64-v3").value(), {}, CompilerEpoch()});
+      Compile({*graph, Target::Parse("cpu/x86-64-v3").value(), {}, CompilerEpoch()});
   ASSERT_FALSE(output.ok());
   EXPECT_EQ(output.error().code, ErrorCode::kUnimplemented);
   EXPECT_EQ(output.error().message,

@@ -16,7 +16,7 @@ TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
   EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\5\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "dac0b285a9e503303b645f8ab8ff99c95a5b22cbe824781e91a64b56ce91f06b");
+            "2d9c513f9ee83875d36344081a2a6b87bbfe78ba50d3a9ac59cf808f5a244e10");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {

@@ -125,6 +125,21 @@ TEST(Loops, Decoder_RefusesByName) {
   }
 }
 
+// As many as fit into what a daemon serves: nothing looks at each loop for each step.
+TEST(Loops, Decoder_TakesManyOfManySteps) {
+  constexpr std::uint32_t kCount = 200'000;
+  Artifact artifact = LoopArtifact();
+  LaunchPlan& plan = artifact.plan;
+  const PlanLoop loop = plan.loops[0];
+  const Launch launch = SampleMatMul(artifact);
+  plan.steps.assign(kCount, launch);
+  plan.loops.clear();
+  for (std::uint32_t i = 0; i + 1 < kCount; ++i) {
+    plan.loops.push_back({i, i + 1, i + 1, loop.condition});
+  }
+  EXPECT_TRUE(DecodeArtifact(EncodeArtifact(artifact)).ok());
+}
+
 TEST(Loops, WithoutTheLoop_TheUpdateIsTaken) {
   Artifact artifact = LoopArtifact();
   artifact.plan.outputs[0].updates_input = 0;

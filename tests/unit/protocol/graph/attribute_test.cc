@@ -37,7 +37,8 @@ TEST(AttrName, Codes_OfShippedNames_DoNotMove) {
   EXPECT_EQ(static_cast<int>(AttrName::kStrides), 14);
   EXPECT_EQ(static_cast<int>(AttrName::kSliceSizes), 25);
   EXPECT_EQ(static_cast<int>(AttrName::kExclusive), 36);
-  EXPECT_EQ(static_cast<int>(AttrName::kScanned), 40);
+  EXPECT_EQ(static_cast<int>(AttrName::kAlgorithm), 37);
+  EXPECT_EQ(static_cast<int>(AttrName::kScanned), 41);
 }
 
 }  // namespace
