@@ -127,7 +127,7 @@ TEST(Loops, Decoder_RefusesByName) {
 
 // As many as fit into what a daemon serves: nothing looks at each loop for each step.
 TEST(Loops, Decoder_TakesManyOfManySteps) {
-  constexpr std::uint32_t kCount = 200'000;
+  constexpr std::uint32_t kCount = 100'000;
   Artifact artifact = LoopArtifact();
   LaunchPlan& plan = artifact.plan;
   const PlanLoop loop = plan.loops[0];
