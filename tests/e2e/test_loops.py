@@ -27,6 +27,7 @@ def test_loops_equal_python_and_are_compiled_for_all_processes(site, scenario):
     for result in (first, second):
         assert result["fallbacks"] == {} and "graphs_eager" not in result["counters"], result
         assert set(result["segments"]) == {1}
+    assert second["counters"] == {"captures.hit": len(first["segments"]), "graphs": len(first["segments"])}
 
 
 def test_a_scan_is_trained_as_in_eager(site):
@@ -39,6 +40,7 @@ def test_loops_over_sizes_that_vary_are_compiled_for_each(site):
     assert result["fallbacks"] == {} and "graphs_eager" not in result["counters"], result
 
 
-def test_what_a_body_has_no_kernel_for_is_named(site):
-    result = run(site, "refused")
-    assert result["fallbacks"].keys() == {"while_loop"}, result
+def test_what_a_body_has_no_kernel_for_is_named_in_every_process(site):
+    first, second = run(site, "refused"), run(site, "refused")
+    assert first["fallbacks"].keys() == second["fallbacks"].keys() == {"while_loop"}, (first, second)
+    assert second["counters"] == {"captures.hit": 2, "graphs": 2}

@@ -163,3 +163,38 @@ def test_a_method_that_its_own_object_holds_is_described():
     words = Describer(frozenset(("run", "scaled")))(thing.scaled)
     thing.run = functools.partial(thing.scaled, amount=3.0)
     assert Describer(frozenset(("run", "scaled")))(thing.scaled) != words
+
+
+def test_a_dataclass_with_slots_is_found_though_its_methods_hold_the_class_that_it_was_made_of(tmp_path):
+    """Cells of methods that call super() hold the first class, which is under no name."""
+    (tmp_path / "subject.py").write_text(textwrap.dedent("""
+        import dataclasses
+
+        @dataclasses.dataclass(slots=True)
+        class Slotted:
+            size: int = 5
+
+            def __init__(self):
+                super().__init__()
+
+        first = Slotted.__init__.__closure__[0].cell_contents
+
+        @dataclasses.dataclass(slots=True)
+        class Other:
+            size: int = 5
+
+        Other.__qualname__ = "Slotted"  # Another one of that name.
+    """))
+    report = """
+from stoker.captures.words.identity import Describer
+from stoker.captures.bytecode.reads import ALL
+import subject
+describe = Describer(ALL)
+print(describe.refer_to(subject.first), describe.referred["subject:Slotted"] is subject.Slotted)
+describe = Describer(ALL)
+print(describe.refer_to(subject.Other), describe.referred["subject:Slotted"] is subject.Other)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": f"{PACKAGE}:{tmp_path}"})
+    assert done.stdout.split() == ["subject:Slotted", "True"] * 2, done.stderr

@@ -138,7 +138,9 @@ def _note(gm, is_training, words_of_kind):
 
 
 def _called(gm):
-    return [node.target for node in gm.graph.nodes if node.op == "call_function"]
+    """In it, and in the graphs that its operators run."""
+    graphs = [module.graph for module in gm.modules() if isinstance(module, torch.fx.GraphModule)]
+    return [node.target for graph in graphs for node in graph.nodes if node.op == "call_function"]
 
 
 def _results(gm):

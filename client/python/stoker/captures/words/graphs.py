@@ -1,5 +1,6 @@
 """A graph's steps around its artifacts, and the graph itself, operator by operator: portable, and back."""
 
+import itertools
 import json
 import math
 import operator
@@ -21,7 +22,7 @@ def encode_program(program, request_keys):
     keys = iter(request_keys)
     return {
         "slots": program.slots,
-        "constants": [[slot, _encode_constant(tensor)] for slot, tensor in program.constants.items()],
+        "constants": [[slot, _encode_constant(value)] for slot, value in program.constants.items()],
         "steps": [_encode_step(step, keys) for step in program.steps],
         "outputs": [_encode_argument(output) for output in program.outputs],
         "fallbacks": {str(operator): reason for operator, reason in program.fallbacks.items()},
@@ -35,14 +36,20 @@ def encode_eager(gm):
     """The graph itself, operator by operator, as the text of a program without segments. It names no GPU by number."""
     if len(gpus_of(gm)) > 1:
         raise NotPortable("a graph on several GPUs")
-    slots, constants, steps, outputs = {}, {}, [], ()
+    program, returned = _without_segments(gm)
+    return json.dumps(encode_program(program._replace(outputs=list(returned)), ()), separators=(",", ":"))
+
+
+def _without_segments(gm):
+    """(program without outputs, what the graph returns)."""
+    slots, constants, steps, returned = {}, {}, [], ()
 
     def argument(node):
         return Slot(slots[node])
 
     for node in gm.graph.nodes:
         if node.op == "output":
-            outputs = torch.fx.node.map_arg(node.args[0], argument)
+            returned = torch.fx.node.map_arg(node.args[0], argument)
             continue
         if node.op == "get_attr":
             constants[len(slots)] = operator.attrgetter(node.target)(gm)
@@ -50,26 +57,25 @@ def encode_eager(gm):
             arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), argument)
             steps.append(EagerCall(node.target, arguments, keywords, len(slots)))
         slots[node] = len(slots)
-    program = Program(len(slots), constants, steps, list(outputs), {})
-    return json.dumps(encode_program(program, ()), separators=(",", ":"))
+    return Program(len(slots), constants, steps, [], {}), returned
 
 
 def decode_eager(text, device):
     return decode_program(json.loads(text), device)
 
 
-def module_of(program, inputs):
-    """What encode_eager was given, without values of nodes."""
+def module_of(program, inputs, returned=None):
+    """What encode_eager was given, without values of nodes. `returned`: if not a list of the program's outputs."""
     graph, root = torch.fx.Graph(), torch.nn.Module()
     values = {place: graph.placeholder(f"input_{place}") for place in range(inputs)}
-    for slot, tensor in program.constants.items():
-        setattr(root, f"constant_{slot}", tensor)
+    for slot, value in program.constants.items():
+        setattr(root, f"constant_{slot}", value)
         values[slot] = graph.get_attr(f"constant_{slot}")
     for step in program.steps:
         values[step.slot] = graph.call_function(
             step.target, filled(values, step.arguments),
             filled(values, step.keywords))
-    graph.output([filled(values, output) for output in program.outputs])
+    graph.output(filled(values, program.outputs if returned is None else returned))
     return torch.fx.GraphModule(root, graph)
 
 
@@ -85,17 +91,37 @@ def decode_program(words, device=CPU):
         tuple(map(condition_of, words["conditions"])), str(words["device"]))
 
 
-def _encode_constant(tensor):
-    """Where elements come from that a graph holds, nothing says: an empty tensor has none."""
-    if type(tensor) is not torch.Tensor or tensor.numel() or tensor.device.type != "cpu" or (
-            tensor.layout != torch.strided or tensor.requires_grad):
+def _encode_constant(value):
+    """Where elements come from that a graph holds, nothing says: an empty tensor has none. A graph is one that an operator
+    runs."""
+    if isinstance(value, torch.fx.GraphModule):
+        return {"graph": _encode_graph(value)}
+    if type(value) is not torch.Tensor or value.numel() or value.device.type != "cpu" or (
+            value.layout != torch.strided or value.requires_grad):
         raise NotPortable("a graph that holds tensors")
-    return [encode(tensor.dtype), list(tensor.shape), list(tensor.stride())]
+    return {"empty": [encode(value.dtype), list(value.shape), list(value.stride())]}
+
+
+def _encode_graph(gm):
+    """[how many inputs it has, its words, those of what it returns]."""
+    if gpus_of(gm):
+        raise NotPortable("a graph that an operator runs on a GPU")
+    inputs = len(gm.graph.find_nodes(op="placeholder"))
+    if any(node.op != "placeholder" for node in itertools.islice(gm.graph.nodes, inputs)):
+        raise NotPortable("a graph whose inputs do not come first")
+    program, returned = _without_segments(gm)
+    return [inputs, encode_program(program, ()), _encode_argument(returned)]
 
 
 def _decode_constant(words):
-    dtype, shape, strides = words
-    return torch.empty_strided(shape, strides, dtype=decode(dtype), device="cpu")
+    (tag, body), = words.items()
+    return _CONSTANTS[tag](*body)
+
+
+_CONSTANTS = {
+    "graph": lambda inputs, words, returned: module_of(decode_program(words), int(inputs), _decode_argument(returned)),
+    "empty": lambda dtype, shape, strides: torch.empty_strided(shape, strides, dtype=decode(dtype), device="cpu"),
+}
 
 
 def _encode_step(step, keys):
@@ -142,7 +168,9 @@ _FUNCTIONS = {
         "le", "gt", "ge", "and_", "or_")},
     **{name: getattr(torch, name) for name in (
         "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite")},
-    **{name: getattr(math, name) for name in ("ceil", "floor", "trunc")}}
+    **{name: getattr(math, name) for name in ("ceil", "floor", "trunc")},
+    **{name: getattr(torch.ops.higher_order, name) for name in ("while_loop", "scan")
+       if hasattr(torch.ops.higher_order, name)}}
 
 
 def _decode_segment(body):

@@ -20,7 +20,7 @@ from .held import held
 from .installed import is_installed
 from .plain_data import HEAPTYPE, PlainData, own_attributes, undecorated
 from .process import is_run_for_its_result
-from .values import NotPortable, encode
+from .values import NotPortable, encode, look_up
 
 _MAX_DEPTH = 24  # Of closures in closures.
 _BUILTINS = (
@@ -155,6 +155,7 @@ class Describer:
     def refer_to(self, cls):
         """The path of a class, whose digest then belongs to `referred`."""
         path = _path(cls)
+        cls = _with_slots(cls, path)
         if self._with_data and cls.__flags__ & HEAPTYPE and path not in self.referred:
             self.referred[path] = cls
         return path
@@ -324,6 +325,14 @@ def _members(cls):
 def _is_sunder(name):
     """A name that enumerations keep for themselves."""
     return name.startswith("_") and name.endswith("_") and not name.startswith("__")
+
+
+def _with_slots(cls, path):
+    """What dataclass(slots=True) made of a class, a new one under the same name: cells of its methods hold the first."""
+    found = look_up(path)
+    parameters = own_attributes(cls).get("__dataclass_params__")
+    is_new = isinstance(found, type) and own_attributes(found).get("__dataclass_params__") is parameters
+    return found if is_new and parameters is not None else cls
 
 
 def _path(value):

@@ -13,6 +13,7 @@ import torch
 
 from ...base.not_portable import NotPortable
 from ...pytorch.operators import OpOverload
+from .installed import is_installed, is_installed_file
 
 # What these are without what a subclass makes of them.
 DATA_TYPES = {
@@ -84,6 +85,16 @@ def class_path(cls):
     return path
 
 
+def _encode_function(function):
+    """What an installed module holds under its name is what its version says; a program's own is its code, which has no
+    words here."""
+    path = f"{function.__module__}:{function.__qualname__}"
+    installed = is_installed(function) and is_installed_file(function.__code__.co_filename)
+    if not installed or look_up(path) is not function:
+        raise NotPortable(f"a value of type builtins.function, {function.__qualname__}")
+    return {"function": path}
+
+
 def look_up(path):
     """What "module:qualified.name" stands for among the modules that are loaded; None if nothing."""
     module, _, name = path.partition(":")
@@ -106,12 +117,16 @@ def _operator(path):
 
 
 def _class(path):
+    return _imported(path, type, "class")
+
+
+def _imported(path, kind, name):
     found = look_up(path)
-    if not isinstance(found, type):
+    if not isinstance(found, kind):
         importlib.import_module(path.partition(":")[0])
         found = look_up(path)
-    if not isinstance(found, type):
-        raise LookupError(f"{path} is no class")
+    if not isinstance(found, kind):
+        raise LookupError(f"{path} is no {name}")
     return found
 
 
@@ -153,6 +168,7 @@ _ENCODERS = {
     type(Ellipsis): lambda value: {"ellipsis": None},
     torch.device: lambda value: {"device": str(value)},
     types.ModuleType: lambda value: {"module": value.__name__},
+    types.FunctionType: _encode_function,
     **dict.fromkeys(_TORCH_TYPES, lambda value: {"torch": str(value)}),
 }
 
@@ -175,5 +191,6 @@ _DECODERS = {
     "torch": _torch_constant,
     "enum": _member,
     "class": _class,
+    "function": lambda path: _imported(path, types.FunctionType, "function"),
     "op": _operator,
 }

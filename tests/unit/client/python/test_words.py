@@ -1,0 +1,76 @@
+"""Values and graphs in words, and back."""
+
+import collections
+import functools
+import json
+import operator
+
+import pytest
+import torch
+
+from stoker.captures.words.graphs import decode_eager, encode_eager, module_of
+from stoker.captures.words.values import NotPortable, decode, encode
+
+
+def test_functions_of_installed_modules_are_their_names():
+    for function in (collections.namedtuple, json.dumps, torch.nn.functional.relu):
+        assert decode(json.loads(json.dumps(encode(function)))) is function
+    assert encode(collections.namedtuple) == {"function": "collections:namedtuple"}
+
+
+def test_functions_of_the_program_and_stand_ins_have_no_words(monkeypatch):
+    @functools.wraps(collections.namedtuple)
+    def stand_in(*args):
+        return args
+
+    with pytest.raises(NotPortable):
+        encode(test_functions_of_installed_modules_are_their_names)
+    with pytest.raises(NotPortable):
+        encode(stand_in)
+    original = collections.namedtuple
+    monkeypatch.setattr(collections, "namedtuple", stand_in)
+    with pytest.raises(NotPortable):
+        encode(stand_in)  # It is under the name of one that is installed, and is the program's.
+    with pytest.raises(NotPortable):
+        encode(original)
+
+
+@pytest.mark.parametrize("words", [{"function": "collections:Counter"}, {"function": "collections:absent"}])
+def test_what_is_no_function_is_refused(words):
+    with pytest.raises(LookupError):
+        decode(words)
+
+
+def graph_with_a_graph(body):
+    """while i > 0: i, x = i - 1, body(x), as a functional graph has it."""
+    def region(returned):
+        graph = torch.fx.Graph()
+        graph.output(returned(graph, graph.placeholder("i"), graph.placeholder("x")))
+        return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+    aten = torch.ops.aten
+    graph, root = torch.fx.Graph(), torch.nn.Module()
+    root.condition = region(lambda graph, i, x: graph.call_function(aten.gt.Scalar, (i, 0)))
+    root.body = region(lambda graph, i, x: (
+        graph.call_function(aten.sub.Tensor, (i, 1)), graph.call_function(body, (x,))))
+    i, x = graph.placeholder("i"), graph.placeholder("x")
+    functions = graph.get_attr("condition"), graph.get_attr("body")
+    loop = graph.call_function(torch.ops.higher_order.while_loop, (*functions, (i, x), ()))
+    graph.output([graph.call_function(operator.getitem, (loop, 1))])
+    return torch.fx.GraphModule(root, graph)
+
+
+def test_graphs_that_operators_run_come_back():
+    gm = graph_with_a_graph(torch.ops.aten.sin.default)
+    text = encode_eager(gm)
+    loaded = module_of(decode_eager(text, torch.device("cpu")), 2)
+    x = torch.randn(3)
+    for trips in range(3):
+        expected, found = (module(torch.tensor(trips), x) for module in (gm, loaded))
+        assert torch.equal(expected[0], found[0])
+    assert encode_eager(loaded) == text != encode_eager(graph_with_a_graph(torch.ops.aten.cos.default))
+
+
+def test_what_a_graph_in_a_graph_has_no_words_for_has_none_outside():
+    with pytest.raises(NotPortable, match="an eager function that is no operator"):
+        encode_eager(graph_with_a_graph(torch.sin))
