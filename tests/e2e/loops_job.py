@@ -155,6 +155,10 @@ def refused():
 
     beside("index", look_up, [(number(3), number(0), torch.randn(16))])
 
+    run = torch.compile(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), backend="stoker")
+    for x in (torch.ones(3), -torch.ones(3)):
+        check("branch", run(x), torch.sin(x) if x.sum() > 0 else torch.cos(x), 1e-6)
+
 
 def main(scenario):
     globals()[scenario]()

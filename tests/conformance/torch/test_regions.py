@@ -79,3 +79,14 @@ def test_what_a_body_calls_keeps_the_loop_with_pytorch(reason):
     (name, found), = program.fallbacks.items()
     assert (name, found) == ("while_loop", reason)
     assert any("WhileLoopOp" in str(step) for step in program.steps)
+
+
+def nested(depth):
+    return counted(lambda i, x: nested(depth - 1)(i, x)[1] if depth > 1 else x.sin())
+
+
+def test_loops_nest_as_deep_as_graphs_may():
+    deepest = lowered(nested(8), COUNT, X)
+    assert not deepest.fallbacks and deepest.steps[0].text.count("while(") == 8
+    (name, reason), = lowered(nested(9), COUNT, X).fallbacks.items()
+    assert name == "while_loop" and "(graphs that nest deeper than 8)" in reason, reason

@@ -15,29 +15,34 @@ from ..graph.values import Value
 from ..pytorch.operators import fake_mode
 from .mapping import NUMBERS, Mapping
 
+_MAX_DEPTH = 8  # Of graphs in graphs: kMaxRegionDepth of protocol/graph/region.h.
 _DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 
 
-def rule_of(target, device):
-    """As of RULES, for operators with graphs; None for others."""
+def rule_of(target, device, depth=0):
+    """As of RULES, for operators with graphs; None for others. `depth`: how many graphs it is in."""
     rule = _LOOPS.get(str(target))
     if rule is None:
         return None
-    return lambda g, out, *args, **kwargs: rule(device, g, out, *args, **kwargs)
+
+    def region(gm, given):
+        return _region(gm, given, device, depth)
+
+    return lambda g, out, *args, **kwargs: rule(region, g, out, *args, **kwargs)
 
 
-def _while(device, g, out, condition, body, carried, stays):
+def _while(region, g, out, condition, body, carried, stays):
     given = _tensors(carried) + stays
-    regions = f" {{condition={_region(condition, given, device)}, body={_region(body, given, device)}}}"
+    regions = f" {{condition={region(condition, given)}, body={region(body, given)}}}"
     return g.nodes("while", _operands(given), regions, out)
 
 
-def _scan(device, g, out, body, carried, scanned, stays):
+def _scan(region, g, out, body, carried, scanned, stays):
     if not scanned:
         raise Unsupported("nothing to scan")
     rows = [Value(None, x.dtype, x.shape[1:]) for x in _tensors(scanned)]
-    region = _region(body, _tensors(carried) + rows + stays, device)
-    attributes = f" {{body={region}, carried={len(carried)}, scanned={len(scanned)}}}"
+    stepped = region(body, _tensors(carried) + rows + stays)
+    attributes = f" {{body={stepped}, carried={len(carried)}, scanned={len(scanned)}}}"
     return g.nodes("scan", _operands([*carried, *scanned, *stays]), attributes, out)
 
 
@@ -55,20 +60,23 @@ def _operands(values):
     return tuple(value for value in values if isinstance(value, Value))
 
 
-def _region(gm, given, device):
+def _region(gm, given, device, depth):
     """The text of a graph that is given Values like these, and numbers."""
     if device.type != "cpu":
         raise Unsupported("loops run on CPUs alone")
+    if depth == _MAX_DEPTH:
+        raise Unsupported(f"graphs that nest deeper than {_MAX_DEPTH}")
     sizes = [value.shape if isinstance(value, Value) else (value,) for value in given]
     if any(isinstance(size, Dim) for shape in sizes for size in shape):
         raise Unsupported("a loop over sizes that vary")
-    return _Region(gm, given, device).text_of()
+    return _Region(gm, given, device, depth + 1).text_of()
 
 
 class _Region(Mapping):
-    def __init__(self, gm, given, device):
+    def __init__(self, gm, given, device, depth):
         super().__init__(GraphText("region"), device)
         self._gm = gm
+        self._depth = depth
         self._known = _values_in(gm, given)
         self._given = iter(given)
         for node in gm.graph.nodes:
@@ -104,7 +112,7 @@ class _Region(Mapping):
             source, index = node.args
             self.values[node] = self.values[source][index]
             return
-        rule = RULES.get(name) or rule_of(node.target, self.device)
+        rule = RULES.get(name) or rule_of(node.target, self.device, self._depth)
         if rule is None:
             raise Unsupported(f"in its graph: {name}, which has no mapping")
         try:

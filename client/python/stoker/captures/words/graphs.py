@@ -169,7 +169,7 @@ _FUNCTIONS = {
     **{name: getattr(torch, name) for name in (
         "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite")},
     **{name: getattr(math, name) for name in ("ceil", "floor", "trunc")},
-    **{name: getattr(torch.ops.higher_order, name) for name in ("while_loop", "scan")
+    **{name: getattr(torch.ops.higher_order, name) for name in ("while_loop", "scan", "cond")
        if hasattr(torch.ops.higher_order, name)}}
 
 
