@@ -81,6 +81,7 @@ struct GpuMachine final : Machine {
   const FusionLimits& fusion_limits() const override { return fusion; }
   ProductLayout LayoutOf(const Product& product) const override;
   std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const override;
+  std::int64_t ProductRowBytes() const override { return 16; }
 };
 
 // `target` must be a CUDA target. Unimplemented, naming the architecture, where the table here has
