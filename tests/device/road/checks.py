@@ -135,6 +135,37 @@ SMALL = {
 }
 
 
+def _masked(make):
+    """Attention with a boolean mask of 2 batches, 4 heads, 64 queries and keys."""
+    return lambda q, k, v: F.scaled_dot_product_attention(q + 1, k, v, attn_mask=make(q)) * 2, [(2, 4, 64, 64)] * 3
+
+
+# How masks lie: of keys, of queries (some keep nothing), transposed, of one number; and two that shapes alone decide.
+SMALL |= {f"mask_{name}": _masked(make) for name, make in {
+    "keys": lambda q: (q[:, :1, :1, :] > -1).expand(2, 4, 64, 64),
+    "queries": lambda q: (q[:1, :1, :, :1] > -1).expand(2, 4, 64, 64),
+    "kept_queries": lambda q: (q[:1, :1, :, :1] < 100).expand(2, 4, 64, 64),
+    "transposed": lambda q: (q[:, :1] > -1).transpose(2, 3),
+    "number": lambda q: (q[:1, :1, :1, :1] < 100).expand(2, 4, 64, 64),
+    "floats": lambda q: q[:1, :1, :, :1].expand(2, 4, 64, 64),
+    "all": lambda q: (torch.arange(64, device=q.device)[:, None] >= 0).expand(2, 1, 64, 64),
+    "causal": lambda q: torch.ones(64, 64, dtype=torch.bool, device=q.device).tril()[None, None],
+}.items()}
+
+# Products whose rows lie at no multiple of 16 bytes, and what a library takes along.
+SMALL |= {
+    "odd_head": (lambda x, w: F.linear(x + 1, w), [(1, 96, 128), (5001, 128)]),
+    "odd_head_bias": (lambda x, w, b: F.linear(x + 1, w, b).relu(), [(96, 128), (5001, 128), (5001,)]),
+    "odd_head_read": (lambda x, w: F.linear(x + 1, w).softmax(-1), [(96, 128), (5001, 128)]),
+    "odd_columns": (lambda x, w: (x + 1) @ w * 2, [(96, 127), (127, 255)]),
+    "odd_batch": (lambda x, y: ((x + 1) @ y).exp(), [(3, 40, 63), (3, 63, 41)]),
+    "linear_gelu": (lambda x, w, b: F.gelu(F.linear(x + 1, w, b)), [(2, 64, 96), (256, 96), (256,)]),
+    "linear_gelu_tanh": (lambda x, w, b: F.gelu(F.linear(x + 1, w, b), approximate="tanh"), [(2, 64, 96), (256, 96), (256,)]),
+    "linear_residual_norm": (lambda x, r, w, b: F.layer_norm(F.linear(x + 1, w, b) + r, (256,)),
+                             [(2, 64, 96), (2, 64, 256), (256, 96), (256,)]),
+}
+
+
 def small_inputs(shapes, dtype, device):
     torch.manual_seed(1)
     return [torch.tensor(0.75) if shape == "cpu" else torch.randn(shape, device=device).to(dtype) for shape in shapes]
