@@ -15,6 +15,7 @@ import torch
 from torch.nn import functional as F
 
 import stoker
+from device.road.images import IMAGES
 from device.road.workloads import MODELS
 
 WIDER = {torch.float32: torch.float64, torch.bfloat16: torch.float32, torch.float16: torch.float32}
@@ -96,8 +97,7 @@ def widened(workload, dtype, device, training):
     return function, tuple(x.to(wide) if x.is_floating_point() else x for x in inputs)
 
 
-def check_model(name, dtype, device, training, mode):
-    workload = MODELS[name]
+def check_model(workload, dtype, device, training, mode):
     run = step if training else (lambda function, inputs: tensors(function(*inputs)))
     with torch.set_grad_enabled(training):
         function, inputs = workload.build(dtype, device, training)
@@ -265,7 +265,28 @@ def cases(device):
                     (False, None, ""), (False, "reduce-overhead", " replayed"), (True, None, " training")):
                 yield f"model {name} {kind}{suffix}", (
                     lambda name=name, dtype=dtype, training=training, mode=mode: check_model(
-                        name, dtype, device, training, mode))
+                        MODELS[name], dtype, device, training, mode))
+    yield from cases_of_images(device)
+
+
+def cases_of_images(device):
+    for name, workload in IMAGES.items():
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            kind = str(dtype).removeprefix("torch.")
+            for training in (False, True):
+                yield f"image {name} {kind}{' training' if training else ''}", (
+                    lambda workload=workload, dtype=dtype, training=training: check_model(
+                        workload, dtype, device, training, None))
+        yield f"image {name} tf32", lambda workload=workload: check_with_tf32(workload, device)
+
+
+def check_with_tf32(workload, device):
+    """As PyTorch has it by default: convolutions may lose digits, products may not."""
+    torch.backends.cudnn.allow_tf32 = True
+    try:
+        return check_model(workload, torch.float32, device, False, None)
+    finally:
+        torch.backends.cudnn.allow_tf32 = False
 
 
 def run(name, case, said):
