@@ -268,6 +268,36 @@ def training_loop(device, mode):
     return _require(torch.allclose(found, expected, rtol=1e-4), f"{found} where eager has {expected}")
 
 
+# The largest errors on GPUs of compiler/NUMERICS.md, in units in the last place.
+FUNCTIONS = {"exp": 2.25, "sigmoid": 3.5, "tanh": 4.5, "erf": 6, "erfc": 4.5, "log": 1, "sqrt": 0.5}
+
+
+def every_float(device, mode):
+    """Functions of f32 over every number there is, beside float64."""
+    run = compiled(lambda x: [getattr(torch.special, name, getattr(torch, name, None))(x) for name in FUNCTIONS], mode=mode)
+    worst = dict.fromkeys(FUNCTIONS, 0.0)
+    step = 1 << 26 if device.type == "cuda" else 1 << 24
+    for first in range(-1 << 31, 1 << 31, step):
+        last = first + (step if device.type == "cuda" else 1 << 12)  # Not every one on a CPU.
+        x = torch.arange(first, last, dtype=torch.int32, device=device).view(torch.float32)
+        for name, found in zip(FUNCTIONS, run(x), strict=True):
+            exact = getattr(torch.special, name, getattr(torch, name, None))(x.double())
+            worst[name] = max(worst[name], _largest_ulps(found.double(), exact))
+    print("        " + ", ".join(f"{name} {ulps:.2f}" for name, ulps in worst.items()), flush=True)
+    return _require(all(worst[name] <= bound for name, bound in FUNCTIONS.items()), f"{worst} where {FUNCTIONS} is stated")
+
+
+def _largest_ulps(found, exact):
+    """In the last place of a float; infinite where one is NaN alone, or has another sign. Infinity stands for 2^128."""
+    wrong = (found.isnan() != exact.isnan()) | (~exact.isnan() & (found.signbit() != exact.signbit()))
+    if wrong.any():
+        return float("inf")
+    found, exact = found.clamp(-2.0**128, 2.0**128), exact.clamp(-2.0**128, 2.0**128)
+    exponents = (torch.frexp(exact).exponent - 1).clamp(-126, 127)
+    errors = torch.ldexp((found - exact).abs(), 23 - exponents)
+    return errors.nan_to_num(0.0).max().item()
+
+
 CALLS = {function.__name__: function for function in (
     indices, dropout, kept_results, moving_inputs, side_stream, training_loop)}
 
@@ -282,6 +312,7 @@ def cases(device):
             if function is side_stream and device.type == "cpu":
                 continue
             yield f"calls {name}{suffix}", lambda function=function, mode=mode: function(device, mode)
+    yield "functions of every float", lambda: every_float(device, None)
     for dtype in (torch.float32, torch.bfloat16):
         kind = str(dtype).removeprefix("torch.")
         for name in SMALL:

@@ -1,7 +1,8 @@
 """What do programs take on this GPU: eager, torch.compile and Stoker, cold, warm and steady? Each row prints as it is done,
 the table last.
 
-Every figure comes from a process of its own: "cold" with an empty cache, "warm" with what the cold one left."""
+Every figure comes from a process of its own: "cold" with an empty cache, "warm" with what the cold one left: its calls have
+Stoker's guards in place of Dynamo's."""
 
 import argparse
 import json
@@ -192,9 +193,10 @@ def in_process(arguments, caches, seconds):
 def line_of(name, mode, cold, warm):
     if "error" in cold:
         return f"{name:24} {mode:26} {cold['error']}"
-    warm_s = "" if warm is None else f"{warm.get('first_s', float('nan')):8.2f}"
+    warm_s, warm_ms, warm_host = (
+        "" if warm is None else f"{warm.get(key, float('nan')):.3f}" for key in ("first_s", "ms", "host_ms"))
     line = (f"{name:24} {mode:26} {cold['first_s']:8.2f} {warm_s:>8} {cold['ms']:9.3f} {cold['least_ms']:9.3f} "
-            f"{cold['host_ms']:9.3f} {cold.get('peak_mib', 0):8} {cold.get('reserved_mib', 0):8}")
+            f"{cold['host_ms']:9.3f} {warm_ms:>9} {warm_host:>9} {cold.get('peak_mib', 0):8} {cold.get('reserved_mib', 0):8}")
     if "graphs" in cold:
         line += (f"  {cold['graphs']} graphs ({cold['graphs_eager']} eager), {cold['segments']} segments, "
                  f"{cold['launches']} launches, compile {cold['compile_s']:.2f} s, load {cold['load_s']:.3f} s"
@@ -202,8 +204,8 @@ def line_of(name, mode, cold, warm):
     return line
 
 
-HEAD = (f"{'row':24} {'mode':26} {'cold s':>8} {'warm s':>8} {'ms':>9} {'least ms':>9} {'host ms':>9} {'peak MiB':>8} "
-        f"{'GPU MiB':>8}")
+HEAD = (f"{'row':24} {'mode':26} {'cold s':>8} {'warm s':>8} {'ms':>9} {'least ms':>9} {'host ms':>9} {'warm ms':>9} "
+        f"{'host ms':>9} {'peak MiB':>8} {'GPU MiB':>8}")
 
 
 def main():
