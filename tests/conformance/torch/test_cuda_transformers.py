@@ -30,7 +30,8 @@ def _chosen(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
     if attn_mask is not None and attn_mask.stride(-1) != 1:
         return _attention(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     if attn_mask is not None:
-        attn_mask = torch.where(attn_mask, 0.0, -torch.inf).to(q.dtype).expand(*q.shape[:3], k.shape[2])
+        attn_mask = torch.where(attn_mask, 0.0, -65504.0) if attn_mask.dtype == torch.bool else attn_mask
+        attn_mask = attn_mask.to(q.dtype).expand(*q.shape[:3], k.shape[2])
     return torch.ops.aten._scaled_dot_product_cudnn_attention(
         q, k, v, attn_mask, False, dropout_p, is_causal, scale=scale)[0]
 

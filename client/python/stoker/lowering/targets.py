@@ -1,6 +1,7 @@
 """What a kind of device runs, of what a graph can say: the one place that tells what PyTorch's own kernels do there."""
 
 import dataclasses
+import math
 
 import torch
 
@@ -67,11 +68,17 @@ def _drop_known_masks(graph):
     for node in list(filter(_is_masked, graph.nodes)):
         mask = _unexpanded(named_argument(node, _MASK))
         queries, keys = (named_argument(node, name).meta["val"].shape[-2] for name in ("query", "key"))
-        pattern = attention.pattern_of(masks.tensor(mask), queries, keys) if mask in closed else None
+        pattern = attention.pattern_of(_as_infinite(masks.tensor(mask)), queries, keys)
         if pattern == "full" or (pattern == "causal" and queries == keys):
             set_argument(node, _MASK, None)
             set_argument(node, "is_causal", pattern == "causal" or named_argument(node, "is_causal"))
     graph.eliminate_dead_code()
+
+
+def _as_infinite(mask):
+    """PyTorch has cuDNN add this number, rounded, in place of -infinity (until pytorch#177868)."""
+    is_added = mask is not None and mask.is_floating_point()
+    return mask.masked_fill(mask <= -65504, -math.inf) if is_added else mask
 
 
 def _unexpanded(node):
