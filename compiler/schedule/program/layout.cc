@@ -34,6 +34,18 @@ bool Layout::HasHalo() const {
 
 bool Layout::IsRowMajor() const { return *this == RowMajor(static_cast<int>(order.size())); }
 
+bool LieAlike(const Layout& a, const Layout& b, const Shape& shape) {
+  if (a.HasHalo() || b.HasHalo()) return a == b;
+  const auto steps = [&](const Layout& layout) {
+    std::vector<int> dims;
+    for (const int dim : layout.order) {
+      if (!(shape[dim] == SymDim(1))) dims.push_back(dim);
+    }
+    return dims;
+  };
+  return steps(a) == steps(b);
+}
+
 std::vector<SymDim> StridesOf(const Layout& layout, const Shape& shape) {
   std::vector<SymDim> strides(layout.order.size());
   SymDim stride = 1;

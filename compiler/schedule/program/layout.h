@@ -23,6 +23,10 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
+// Whether elements of a value of this shape are the same bytes in both: a dim of one element may
+// stand anywhere.
+bool LieAlike(const Layout& a, const Layout& b, const Shape& shape);
+
 std::vector<SymDim> StridesOf(const Layout& layout, const Shape& shape);  // Per dim, in elements.
 SymDim ElementsOf(const Layout& layout, const Shape& shape);              // Halo included.
 

@@ -165,7 +165,7 @@ class _Lowering:
             try:
                 if str(node.target) not in WORD_RULES:
                     _require_numbers(node)
-                require_kernel(str(node.target), _dtypes_given(node))
+                require_kernel(str(node.target), _dtypes_given(node), self.device.type)
                 self._map(node, rule)
                 return
             except Unsupported as unsupported:

@@ -109,7 +109,7 @@ class _Region(Mapping):
             raise Unsupported(f"in its graph: {name}, which has no mapping")
         try:
             require_kernel(name, [value.dtype for value in map(self.values.get, node.all_input_nodes)
-                                  if isinstance(value, Value)])
+                                  if isinstance(value, Value)], self.device.type)
             self.map(node, rule)
         except (Unsupported, NoKernel) as error:
             raise Unsupported(f"in its graph: {name} ({error})") from None
