@@ -27,7 +27,7 @@ class Chain {
     const bool is_f64 = graph_.type(graph_.node(group_.hero).results[0]).dtype == DType::kF64;
     const char* why = kNotTaken;
     if (node.kind == OpKind::kConvert) {
-      why = RefusalOfConversion(node, last);
+      if (IsFloat(graph_.type(node.results[0]).dtype)) why = nullptr;
     } else if (node.kind == OpKind::kMultiply) {
       const bool is_first = !Has(OpKind::kAdd) && !Has(OpKind::kMultiply);
       if (is_first && SplatBeside(node, last)) why = nullptr;
@@ -57,23 +57,6 @@ class Chain {
 
  private:
   static constexpr const char* kNotTaken = "is nothing that the library computes along";
-
-  // A wider result is more to store and to load: worth it where it is asked for, or where the
-  // library goes on with it.
-  const char* RefusalOfConversion(const Node& node, ValueId last) const {
-    const ValueId result = node.results[0];
-    const DType dtype = graph_.type(result).dtype;
-    if (!IsFloat(dtype)) return kNotTaken;
-    if (SizeInBytes(dtype) <= SizeInBytes(graph_.type(last).dtype)) return nullptr;
-    for (const std::uint32_t index : reads_.OfSource(result)) {
-      const Node& reader = graph_.node(reads_.read(index).reader);
-      const bool goes_on = reader.kind == OpKind::kConvert || reader.kind == OpKind::kAdd ||
-                           reader.kind == OpKind::kMaximum ||
-                           (reader.kind == OpKind::kMultiply && SplatBeside(reader, result));
-      if (!goes_on) return "is wider, and read by another kernel";
-    }
-    return nullptr;
-  }
 
   bool Has(OpKind kind) const {
     return std::ranges::any_of(group_.nodes,

@@ -106,12 +106,13 @@ def test_attention_that_drops_keeps_its_state_out_of_kernels(dropped, places):
     assert tuple(called.count(name) for called in operators_of(program)) == places
 
 
-def masked(make):
-    """Attention of a library's, with a mask of one number a query and a key. `make`: f(places of queries, of keys), what is kept."""
+def masked(make, dropped=-torch.inf):
+    """Attention of a library's, with a mask of one number a query and a key. `make`: f(places of queries, of keys), what is kept;
+    `dropped`: what is added to others."""
     def function(q):
         places = torch.arange(q.shape[2], device=q.device)
         kept = make(places[:, None], places[None, :]).expand(2, 1, 16, 16)
-        scores = torch.where(kept, 0.0, -torch.inf).to(q.dtype).expand(2, 4, 16, 16)
+        scores = torch.where(kept, 0.0, dropped).to(q.dtype).expand(2, 4, 16, 16)
         return torch.ops.aten._scaled_dot_product_cudnn_attention(q + 1, q, q, scores, False)[0] * 2
 
     return function
@@ -127,6 +128,14 @@ def test_masks_that_shapes_decide_are_none_or_causal(make, mask, causal):
     call, = calls_of(program)  # What made the mask is gone with it.
     given = dict(zip(("q", "k", "v", "mask", "log_sum_exp", "dropped", "causal"), call.arguments)) | call.keywords
     assert (given["mask"] is not None) == mask and bool(given.get("is_causal", given.get("causal"))) == causal
+
+
+@pytest.mark.parametrize("dropped, causal", [(-65504.0, True), (-1e4, False)])
+def test_masks_of_large_numbers(dropped, causal):
+    """PyTorch's conversion for cuDNN, and what a program adds itself."""
+    program = lowered(masked(lambda i, j: j <= i, dropped), (2, 4, 16, 64), dtype=torch.bfloat16)
+    call, = calls_of(program)
+    assert (call.arguments[3] is None) == causal
 
 
 def test_masks_of_inputs_are_given():

@@ -154,14 +154,15 @@ SMALL |= {f"mask_{name}": _masked(make) for name, make in {
 
 # Products whose rows lie at no multiple of 16 bytes, and what a library takes along.
 SMALL |= {
-    "odd_head": (lambda x, w: F.linear(x + 1, w), [(1, 96, 128), (5001, 128)]),
-    "odd_head_bias": (lambda x, w, b: F.linear(x + 1, w, b).relu(), [(96, 128), (5001, 128), (5001,)]),
-    "odd_head_read": (lambda x, w: F.linear(x + 1, w).softmax(-1), [(96, 128), (5001, 128)]),
+    "odd_head": (lambda x, w: F.linear(x + 1, w), [(1, 96, 512), (5001, 512)]),
+    "odd_head_bias": (lambda x, w, b: F.linear(x + 1, w, b).relu(), [(96, 512), (5001, 512), (5001,)]),
+    "odd_head_row": (lambda x, w: F.linear(x + 1, w), [(1, 1, 512), (5001, 512)]),
+    "odd_head_read": (lambda x, w: F.linear(x + 1, w).softmax(-1), [(96, 512), (5001, 512)]),
     "odd_columns": (lambda x, w: (x + 1) @ w * 2, [(96, 127), (127, 255)]),
     "odd_batch": (lambda x, y: ((x + 1) @ y).exp(), [(3, 40, 63), (3, 63, 41)]),
     "linear_gelu": (lambda x, w, b: F.gelu(F.linear(x + 1, w, b)), [(2, 64, 96), (256, 96), (256,)]),
     "linear_gelu_tanh": (lambda x, w, b: F.gelu(F.linear(x + 1, w, b), approximate="tanh"), [(2, 64, 96), (256, 96), (256,)]),
-    "linear_residual_norm": (lambda x, r, w, b: F.layer_norm(F.linear(x + 1, w, b) + r, (256,)),
+    "linear_residual_norm": (lambda x, r, w, b: F.layer_norm(F.linear(x + 1, w, b) + r, (256,)) * r,
                              [(2, 64, 96), (2, 64, 256), (256, 96), (256,)]),
 }
 

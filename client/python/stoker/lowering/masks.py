@@ -1,5 +1,7 @@
 """Attention where PyTorch's libraries compute it: given no mask that it needs not be given."""
 
+import math
+
 import torch
 
 from ..aten_ops import attention
@@ -25,7 +27,7 @@ def without_known_masks(gm, operators):
             continue
         mask = _unexpanded(named_argument(node, _MASK))
         queries, keys = (named_argument(node, name).meta["val"].shape[-2] for name in ("query", "key"))
-        pattern = attention.pattern_of(masks.tensor(mask), queries, keys) if mask in closed else None
+        pattern = attention.pattern_of(_as_infinite(masks.tensor(mask)), queries, keys)
         if pattern == "full" or (pattern == "causal" and queries == keys):
             set_argument(node, _MASK, None)
             set_argument(node, "is_causal", pattern == "causal" or named_argument(node, "is_causal"))
@@ -39,6 +41,12 @@ def _is_masked(node, operators):
     name = str(node.target)
     is_attention = name in operators and not name.endswith("_backward.default")
     return is_attention and isinstance(named_argument(node, _MASK), torch.fx.Node)
+
+
+def _as_infinite(mask):
+    """PyTorch has cuDNN add this number, rounded, in place of -infinity (until pytorch#177868)."""
+    is_added = mask is not None and mask.is_floating_point()
+    return mask.masked_fill(mask <= -65504, -math.inf) if is_added else mask
 
 
 def _unexpanded(node):

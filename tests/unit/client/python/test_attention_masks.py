@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from stoker.pytorch import aot
-from stoker.pytorch.attention_masks import dense
+from stoker.pytorch.attention_masks import DenseMasks, added, dense
 
 # A mask of two batches, three heads, four queries and five keys: how it lies; how many elements a copy has.
 LAYOUTS = {
@@ -26,6 +26,15 @@ def test_copy_holds_what_is_distinct(name):
     copy = dense(mask)
     assert torch.equal(copy, mask) and copy.stride(-1) == 1
     assert copy.untyped_storage().nbytes() == 4 * elements
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_mask_of_what_is_kept_adds_nothing_or_infinity(name):
+    make, _ = LAYOUTS[name]
+    kept = make() > 0.5
+    scores = added(kept, torch.bfloat16)
+    assert scores.dtype == torch.bfloat16 and scores.stride(-1) == 1
+    assert torch.equal(scores.float(), torch.where(kept, 0.0, -torch.inf))
 
 
 class Seen(TorchFunctionMode):
@@ -71,6 +80,16 @@ def test_masks_are_copied_on_gpus_alone(name, device, expected):
         mask = torch.empty(1, 1, 5, 1, dtype=torch.bool, device=device).expand(2, 3, 5, 5)
         seen = strides_seen(CALLS[name], q, mask)
     assert seen and set(seen) == {expected}
+
+
+@pytest.mark.parametrize("dtype, requires_grad", [(torch.float32, False), (torch.bool, True)])
+def test_masks_that_fused_kernels_get_wrong_stay(dtype, requires_grad):
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.set_grad_enabled(requires_grad):
+        q = torch.empty(2, 3, 5, 8, device="cuda", dtype=torch.bfloat16, requires_grad=requires_grad)
+        mask = torch.empty(1, 1, 5, 1, dtype=dtype, device="cuda").expand(2, 3, 5, 5)
+        with Seen() as seen, DenseMasks():
+            F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+    assert seen.strides == [mask.stride()]
 
 
 def test_masks_that_are_read_as_they_lie_are_no_copies():

@@ -1,0 +1,103 @@
+"""Models of transformers, traced for a GPU without one: attention is one call without a mask, and nothing else is a call."""
+
+import importlib.util
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
+
+from stoker.lowering.lower import lower
+from stoker.pytorch import aot
+from test_cuda_lowering import operators_of, texts_of
+from test_lowering import calls_of
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("transformers") is None, reason="transformers is not here")
+LAYERS = 2
+_attention = F.scaled_dot_product_attention
+
+
+class AsOnHopper(TorchFunctionMode):
+    """PyTorch's choice for 16-bit types there, which this PyTorch may be built without: cuDNN where the mask has neighbours along
+    the keys, else its own products."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return (_chosen if func is _attention else func)(*args, **(kwargs or {}))
+
+
+def _chosen(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    if attn_mask is not None and attn_mask.stride(-1) != 1:
+        return _attention(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    if attn_mask is not None:
+        attn_mask = torch.where(attn_mask, 0.0, -65504.0) if attn_mask.dtype == torch.bool else attn_mask
+        attn_mask = attn_mask.to(q.dtype).expand(*q.shape[:3], k.shape[2])
+    return torch.ops.aten._scaled_dot_product_cudnn_attention(
+        q, k, v, attn_mask, False, dropout_p, is_causal, scale=scale)[0]
+
+
+class Traced(Exception):
+    """Nothing runs."""
+
+
+def traced(make, *inputs):
+    """The functional graph of the model on those of the inputs that are given."""
+    graphs = []
+
+    def keep(gm, _):
+        graphs.append(gm)
+        return gm.forward
+
+    def backend(gm, given):
+        with AsOnHopper():
+            aot.functional(gm, given, forward=keep, backward=keep, inference=keep)
+        raise Traced
+
+    torch._dynamo.reset()
+    default = torch.get_default_dtype()
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.device("cuda"), torch.no_grad():
+        torch.set_default_dtype(torch.bfloat16)
+        try:
+            model = make().eval()
+        finally:
+            torch.set_default_dtype(default)
+        with pytest.raises(Exception, match="Traced"):
+            torch.compile(model, backend=backend)(*[torch.empty_like(x, device="cuda") for x in inputs])
+    graph, = graphs
+    return graph
+
+
+def bert():
+    from transformers import BertConfig, BertModel
+
+    return BertModel(BertConfig(
+        vocab_size=100, hidden_size=64, intermediate_size=128, num_attention_heads=2, num_hidden_layers=LAYERS,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def gpt2():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    return GPT2LMHeadModel(GPT2Config(
+        vocab_size=101, n_embd=64, n_head=2, n_layer=LAYERS, use_cache=False,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
+
+
+@pytest.mark.parametrize("make, products, causal", [(bert, 6 * LAYERS + 1, False), (gpt2, 4 * LAYERS + 1, True)])
+def test_attention_is_one_call_without_a_mask(make, products, causal):
+    program = lower(traced(make, torch.zeros(2, 16, dtype=torch.int64)), ())
+    inside, outside = operators_of(program)
+    assert set(inside) == {"aten._scaled_dot_product_cudnn_attention.default"} and len(inside) == LAYERS and not outside
+    assert not program.fallbacks
+    for call in calls_of(program):
+        assert call.arguments[3] is None and bool(call.keywords.get("is_causal")) == causal
+    text, = texts_of(program)
+    assert text.count(" dot_general(") == products
+    assert " exponential(" not in text  # No softmax of scores.
+
+
+def test_padding_is_a_mask_that_fused_kernels_read():
+    program = lower(traced(bert, torch.zeros(2, 16, dtype=torch.int64), torch.ones(2, 16, dtype=torch.int64)), ())
+    inside, _ = operators_of(program)
+    assert set(inside) == {"aten._scaled_dot_product_cudnn_attention.default"}
+    assert all(call.arguments[3] is not None for call in calls_of(program))
