@@ -21,7 +21,7 @@ from ..graph.program import EagerCall, Program, Slot
 from ..graph.text import NoKernel
 from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors
-from . import hosting, index_layouts, targets
+from . import counted, hosting, index_layouts, targets
 from .draws import drawn_ahead, is_random, may_draw
 from .segment import NUMBERS, Level
 from .symbols import Typed
@@ -45,13 +45,15 @@ def lower(gm, parameters, draws_inside=True):
     segments draw random numbers?"""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
-        return _lowered(*drawn_ahead(targets.as_run(index_layouts.as_eager(gm))), set(parameters), draws_inside)
+        gm = targets.as_run(index_layouts.as_eager(counted.from_first(gm)))
+        return _lowered(*drawn_ahead(gm), set(parameters), draws_inside)
 
 
 def lower_for_all(gm, parameters, arguments):
     """The same of a graph with symbolic sizes, for all sizes that are like those of the arguments: the program's
     conditions say which. Unsupported where there is no such program."""
     index_layouts.require_traced(gm)
+    counted.require_of_inputs(gm)
     settled = {}
     with torch.no_grad(), look_at_real_tensors():
         while True:
@@ -153,7 +155,7 @@ class _Lowering:
         if node.target is operator.getitem and node.args[0] not in self.outside:
             self._visit_item(node)
             return
-        rule = None if node in self.forced else RULES.get(str(node.target))
+        rule = None if node in self.forced or counted.is_of_input(node) else RULES.get(str(node.target))
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
         if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
             reason = None
