@@ -21,7 +21,7 @@ from ..graph.program import EagerCall, Program, Slot
 from ..graph.text import NoKernel
 from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors
-from . import counted, hosting, index_layouts, targets
+from . import counted, hosting, result_layouts, targets
 from .draws import drawn_ahead, is_random, may_draw
 from .segment import NUMBERS, Level
 from .symbols import Typed
@@ -45,14 +45,14 @@ def lower(gm, parameters, draws_inside=True):
     segments draw random numbers?"""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
-        gm = targets.as_run(index_layouts.as_eager(counted.from_first(gm)))
+        gm = targets.as_run(result_layouts.as_eager(counted.from_first(gm)))
         return _lowered(*drawn_ahead(gm), set(parameters), draws_inside)
 
 
 def lower_for_all(gm, parameters, arguments):
     """The same of a graph with symbolic sizes, for all sizes that are like those of the arguments: the program's
     conditions say which. Unsupported where there is no such program."""
-    index_layouts.require_traced(gm)
+    result_layouts.require_traced(gm)
     counted.require_of_inputs(gm)
     settled = {}
     with torch.no_grad(), look_at_real_tensors():
