@@ -8,6 +8,7 @@ functional; operators that draw random numbers keep their order.
 """
 
 import operator
+import types
 
 import torch
 
@@ -40,13 +41,13 @@ _ASSERTIONS = frozenset((
     "aten._assert_async.msg", "aten._assert_async.default", "aten._linalg_check_errors.default"))
 
 
-def lower(gm, parameters, draws_inside=True):
+def lower(gm, parameters, draws_inside=True, refused=types.MappingProxyType({})):
     """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers. `draws_inside`: may
-    segments draw random numbers?"""
+    segments draw random numbers? `refused`: {name of an fx node that is not mapped, whatever its rule: why}."""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
         gm = targets.as_run(result_layouts.as_eager(counted.from_first(gm)))
-        return _lowered(*drawn_ahead(gm), set(parameters), draws_inside)
+        return _lowered(*drawn_ahead(gm), set(parameters), draws_inside, refused)
 
 
 def lower_for_all(gm, parameters, arguments):
@@ -66,11 +67,11 @@ def lower_for_all(gm, parameters, arguments):
                 settled[found.number] = found.meaning
 
 
-def _lowered(gm, forced, parameters, draws_inside):
+def _lowered(gm, forced, parameters, draws_inside, refused=types.MappingProxyType({})):
     """`forced`: fx nodes that PyTorch has to run."""
     unhosted = set()
     while True:
-        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside)
+        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside, refused)
         idle = lowering.idle_nodes()
         apart = hosting.apart(list(lowering.hosted), lowering.outside) | idle & lowering.hosted.keys()
         if not idle and not apart:
@@ -104,13 +105,14 @@ def _require_numbers(node):
 
 
 class _Lowering:
-    def __init__(self, gm, parameters, forced, unhosted, draws_inside):
+    def __init__(self, gm, parameters, forced, unhosted, draws_inside, refused):
         self.gm = gm
         self.device = device_of(gm)
         self.parameters = parameters
         self.forced = forced
         self.unhosted = unhosted  # fx nodes that run outside although they could run inside.
         self.draws_inside = draws_inside
+        self.refused = refused
         self.hosted = {}  # fx node -> None: calls of PyTorch inside segments, in order.
         self.levels = []
         self.level_of = {}  # fx node -> level.
@@ -157,6 +159,8 @@ class _Lowering:
             return
         rule = None if node in self.forced or counted.is_of_input(node) else RULES.get(str(node.target))
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
+        if node.name in self.refused:
+            rule, reason = None, self.refused[node.name]
         if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
             reason = None
         if rule is not None:

@@ -13,6 +13,7 @@ from ..graph.values import Type, Value
 from . import hosting, targets
 from .draws import may_draw
 
+MAX_RANK = 8  # Of graphs: protocol/graph/tensor_type.h.
 NUMBERS = (bool, int, float, Dim)  # What a node may give that is no tensor.
 
 
@@ -24,6 +25,8 @@ def type_of(value, device):
             raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
         if value.device != device:
             raise Unsupported(f"a tensor on {_words_of(value.device, device)}")
+        if len(value.shape) > MAX_RANK:
+            raise Unsupported(f"{len(value.shape)} dims, more than {MAX_RANK}")
         return Type(dtype, tuple(value.shape))
     if isinstance(value, (list, tuple)):
         return tuple(type_of(item, device) for item in value)
@@ -93,6 +96,7 @@ class Level:
         return None
 
     def map(self, node, rule):
+        self.text.maker = node.name
         out = type_of(node.meta["val"], self.lowering.device)
         arguments = [self.argument(argument) for argument in node.args]
         keywords = {name: self.argument(value) for name, value in node.kwargs.items()}
@@ -123,6 +127,7 @@ class Level:
 
     def host(self, node, results):
         """The node as a call of PyTorch. `results`: of hosting.results_of."""
+        self.text.maker = node.name
         # Where an index is out of bounds, that is known before the operator is given what was read there. And numbers are
         # drawn in order.
         awaited = self.text.limits() if self.lowering.reads_limits else []
@@ -199,7 +204,9 @@ class Level:
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
             text = self.text.text(inputs, nodes, returned, [output.updates for output in outputs])
-            yield Segment(text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs))
+            yield Segment(
+                text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs),
+                tuple(node.maker for node in nodes))
         yield from copies
 
 
