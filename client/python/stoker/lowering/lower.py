@@ -174,7 +174,7 @@ class _Lowering:
                 reason = str(unsupported)
             except NoKernel:
                 reason = None
-            except (TypeError, ValueError, KeyError, IndexError) as error:
+            except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
                 # A form of the operator that its rule was not written for.
                 reason = f"{type(error).__name__}: {error}"
         name = _operator_of(node)
