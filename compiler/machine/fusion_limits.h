@@ -16,6 +16,9 @@ struct FusionLimits {
   // A value is computed again in the kernel that reads it, rather than stored and loaded, while
   // that takes no more than so many loads and operations.
   int max_recompute_cost = 3;
+  // The same for what a kernel would compute whose results are each read at many points of others
+  // (a scale for each channel of an image), where a launch costs more than to do so again.
+  int max_spread_cost = 3;
   // A value is kept in a row for later stages of its kernel, rather than computed again, from so
   // many loads and operations on, as long as the row has no more elements than fast memory holds.
   int min_kept_cost = 3;

@@ -57,6 +57,8 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   // What is not set here has not been measured on a GPU, and is as on CPUs.
   FusionLimits limits;
   limits.products_are_calls = true;
+  // While memory brings an element of 16 bits and takes another, 30 operations are free.
+  limits.max_spread_cost = 24;
   // Rows lie in the shared memory of one block, in f32.
   limits.max_kept_elements = machine.shared_bytes_per_block / 4;
   // A warp's neighbours are loaded together; a lane that has none brings in a sector of 32 bytes

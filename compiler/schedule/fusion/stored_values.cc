@@ -8,7 +8,8 @@ namespace stoker {
 namespace {
 
 constexpr int kNever = 1 << 20;
-constexpr int kMaxConvertCost = 2;  // A load and the conversion.
+constexpr int kMaxConvertCost = 2;      // A load and the conversion.
+constexpr std::int64_t kMinSpread = 8;  // Points that read one element.
 
 class StorageDecision {
  public:
@@ -32,6 +33,7 @@ class StorageDecision {
   int RecomputeCost(NodeId node_id) const;
   bool CanRecompute(NodeId node_id, const Read& read) const;
   bool ReadsOnlyMemory(NodeId node_id) const;
+  bool IsSpread(const Group& group) const;
   NodeId HeroOf(NodeId node_id) const { return grouping_.groups[grouping_.group_of[node_id]].hero; }
   bool IsOfProduct(NodeId node_id) const {
     return graph_.node(HeroOf(node_id)).kind == OpKind::kDotGeneral;
@@ -85,7 +87,32 @@ bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
       (graph_.node(node_id).kind != OpKind::kConvert || cost_[read.source] > kMaxConvertCost)) {
     return false;
   }
-  return cost_[read.source] <= limits_.max_recompute_cost;
+  const bool is_spread = IsSpread(grouping_.groups[grouping_.group_of[node_id]]);
+  return cost_[read.source] <= (is_spread ? limits_.max_spread_cost : limits_.max_recompute_cost);
+}
+
+// Is all that others read of the group read at many more points than it has? Then no kernel is left
+// of it where they compute it again.
+bool StorageDecision::IsSpread(const Group& group) const {
+  if (limits_.max_spread_cost <= limits_.max_recompute_cost) return false;
+  if (group.kind != GroupKind::kLoop || !group.reduced.empty()) return false;
+  for (const NodeId id : group.nodes) {
+    for (const ValueId result : graph_.node(id).results) {
+      if (is_output_[result]) return false;
+      const SymDim elements = graph_.type(result).shape.NumElements();
+      for (const std::uint32_t index : reads_.OfSource(result)) {
+        const Read& read = reads_.read(index);
+        if (group.Contains(read.reader)) continue;
+        const Node& reader = graph_.node(read.reader);
+        const SymDim points = graph_.type(reader.results[0]).shape.NumElements();
+        if (RoleOf(graph_, reader) != OpRole::kPointwise || !elements.IsConstant() ||
+            !points.IsConstant() || points.constant() < kMinSpread * elements.constant()) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
 }
 
 // Are the node's operands in memory, or cheap to have there? Those of its own group may be neither.
@@ -114,8 +141,13 @@ void StorageDecision::NoteReaders(ValueId value) {
       }
       wanted = std::move(layout);
     }
-    if (reader.kind == OpKind::kExternCall && read.views.empty() && !values_.wanted[value]) {
-      values_.wanted[value] = Layout::RowMajor(graph_.type(value).shape.rank());
+    const OpRole role = RoleOf(graph_, reader);
+    const bool reads_row_major =
+        role == OpRole::kExtern || (role == OpRole::kRegion && read.views.empty());
+    if (reads_row_major && !values_.wanted[value]) {
+      const ValueId operand = reader.operands[static_cast<std::size_t>(read.operand)];
+      values_.wanted[value] =
+          LayoutSeenRowMajor(graph_, read.views, graph_.type(operand).shape.rank());
     }
   }
 }
@@ -167,6 +199,24 @@ Layout ConvolutionInputLayout(const Graph& graph, const Node& node) {
     // All of the padding, even where strides leave some unread: values of one shape then have one
     // layout, and their kernels are the same.
     layout.high[i + 2] = pad_high[i];
+  }
+  return layout;
+}
+
+std::optional<Layout> LayoutSeenRowMajor(const Graph& graph, std::span<const NodeId> views,
+                                         int rank) {
+  Layout layout = Layout::RowMajor(rank);
+  for (const NodeId view : views) {
+    const Node& node = graph.node(view);
+    const Shape& shape = graph.type(node.operands[0]).shape;
+    if (node.kind == OpKind::kTranspose) {
+      const std::vector<std::int64_t>& dims = node.attributes.Ints(AttrName::kDims);
+      for (int& dim : layout.order) dim = static_cast<int>(dims[static_cast<std::size_t>(dim)]);
+    } else if (node.kind == OpKind::kReshape && layout.IsRowMajor()) {
+      layout = Layout::RowMajor(shape.rank());
+    } else {
+      return std::nullopt;
+    }
   }
   return layout;
 }

@@ -26,6 +26,11 @@ StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grou
 // needs around it. Requires constant spatial sizes, no negative padding, no dilation of the input.
 Layout ConvolutionInputLayout(const Graph& graph, const Node& node);
 
+// The layout of what `views` look at (from the reader's side to the source's) in which the reader,
+// who sees `rank` dims, finds the elements row-major; nothing where no layout is like that.
+std::optional<Layout> LayoutSeenRowMajor(const Graph& graph, std::span<const NodeId> views,
+                                         int rank);
+
 // Whether only contractions read the node's result, as their right operand, and packing makes it on
 // the way: a product of a matrix and a scale, or matrices side by side.
 bool IsMadeByPacking(const Graph& graph, const Reads& reads, const Node& node);

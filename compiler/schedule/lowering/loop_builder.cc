@@ -153,7 +153,7 @@ void LoopBuilder::MakeStages() {
   });
 }
 
-Status LoopBuilder::BuildStage(const StageItems& items, LoopFunc& func) {
+Status LoopBuilder::BuildStage(const StageItems& items, bool is_trial, LoopFunc& func) {
   BodyBuilder body(graph_, program_, operands_, group_.space, &group_, group_.prepared);
   for (const auto& [value, given] : given_) {
     if (given_level_.at(value) <= items.level) body.Give(value, given);
@@ -188,10 +188,12 @@ Status LoopBuilder::BuildStage(const StageItems& items, LoopFunc& func) {
     given_level_[value_id] = items.level + 1;
     ++next_id_;
   }
+  std::vector<std::uint32_t> unstored;
   for (const std::size_t i : items.roots) {
     const Root& root = roots_[i];
     const Result<std::uint32_t> value = body.Evaluate(root.value, root.index);
     if (!value.ok()) return fail(value.error());
+    if (is_trial && root.storages.empty()) unstored.push_back(*value);
     for (const StorageId id : root.storages) {
       const Storage& storage = program_.storage(id);
       Store store;
@@ -206,19 +208,22 @@ Status LoopBuilder::BuildStage(const StageItems& items, LoopFunc& func) {
   for (Reduction& reduction : stage.reductions) values.push_back(&reduction.value);
   for (Temporary& temporary : stage.temporaries) values.push_back(&temporary.value);
   for (Store& store : stage.stores) values.push_back(&store.value);
+  for (std::uint32_t& value : unstored) values.push_back(&value);
   stage.body = body.Take(std::move(values));
   func.stages.push_back(std::move(stage));
   return Ok();
 }
 
-Result<LoopFunc> LoopBuilder::Build() {
+Result<LoopFunc> LoopBuilder::Build(bool is_trial) {
   FindLevels();
   FindTemporaries();
   MakeStages();
   LoopFunc func;
   func.dims = group_.space.extents();
   func.num_outer = num_outer_;
-  for (const StageItems& items : stages_) STOKER_RETURN_IF_ERROR(BuildStage(items, func));
+  for (const StageItems& items : stages_) {
+    STOKER_RETURN_IF_ERROR(BuildStage(items, is_trial, func));
+  }
   func.operands = operands_.operands;
   return func;
 }

@@ -26,7 +26,8 @@ class LoopBuilder {
 
   // Dims keep the numbers they have in the group's space, so that the function is not valid before
   // they are renumbered. NotFound with missing() set: that value must be in memory first.
-  Result<LoopFunc> Build();
+  // `is_trial`: roots that have no storage yet are computed all the same, to see what that reads.
+  Result<LoopFunc> Build(bool is_trial = false);
 
   std::optional<ValueId> missing() const { return missing_; }
   const std::vector<StorageId>& buffers() const { return operands_.buffers; }
@@ -47,7 +48,7 @@ class LoopBuilder {
   std::vector<int> LoopsOf(std::span<const IndexMap> index, bool reduces) const;
   StageItems& StageAt(int level, std::vector<int> loops);
   void MakeStages();
-  Status BuildStage(const StageItems& items, LoopFunc& func);
+  Status BuildStage(const StageItems& items, bool is_trial, LoopFunc& func);
 
   const Graph& graph_;
   const Reads& reads_;

@@ -4,16 +4,32 @@
 namespace stoker {
 
 Result<StorageId> Lowering::RowMajorStorage(ValueId value) {
+  const int rank = graph_.type(value).shape.rank();
+  std::vector<NodeId> views;
   for (ValueId at = value;;) {
+    const std::optional<Layout> layout = LayoutSeenRowMajor(graph_, views, rank);
+    if (!layout) break;
     for (const StorageId id : builder_.FindAll(at, false)) {
-      if (builder_.storage(id).layout.IsRowMajor()) return id;
+      const Storage& storage = builder_.storage(id);
+      if (LieAlike(storage.layout, *layout, storage.shape)) return id;
     }
-    // A reshape is the same row-major bytes.
     const NodeId producer = graph_.value(at).producer;
-    if (producer == kNoNode || graph_.node(producer).kind != OpKind::kReshape) break;
+    if (producer == kNoNode || !IsView(graph_.node(producer).kind)) break;
+    views.push_back(producer);
     at = graph_.node(producer).operands[0];
   }
-  return Copy(value, Layout::RowMajor(graph_.type(value).shape.rank()), false);
+  return Copy(value, Layout::RowMajor(rank), false);
+}
+
+Lowering::ResultStorages Lowering::AddRowMajorResult(ValueId value) {
+  const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
+  if (!wanted || wanted->IsRowMajor()) return AddResultStorages(value, false);
+  // A convolution wants it with zeros around: first it is what copies are made of.
+  ResultStorages result;
+  result.written =
+      builder_.Add(value, BufferKind::kArena, 0, Layout::RowMajor(graph_.type(value).shape.rank()));
+  result.copies = AddFixedStorages(value, false, true);
+  return result;
 }
 
 Status Lowering::LowerHost(const Group& group) {
@@ -28,16 +44,7 @@ Status Lowering::LowerHost(const Group& group) {
   }
   std::vector<ResultStorages> results;
   for (const ValueId value : node.results) {
-    ResultStorages& result = results.emplace_back();
-    const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
-    if (wanted && !wanted->IsRowMajor()) {
-      // A convolution wants it with zeros around: first it is what copies are made of.
-      result.written = builder_.Add(value, BufferKind::kArena, 0,
-                                    Layout::RowMajor(graph_.type(value).shape.rank()));
-      result.copies = AddFixedStorages(value, false, true);
-    } else {
-      result = AddResultStorages(value, false);
-    }
+    const ResultStorages& result = results.emplace_back(AddRowMajorResult(value));
     op.results.push_back(graph_.type(value));
     step.buffers.push_back(result.written);
   }

@@ -128,7 +128,7 @@ Status Lowering::BuildLoop(Group& group, std::vector<Root>& roots, bool may_add_
     for (int dim = 0; dim < group.space.rank(); ++dim) order.dims.push_back(dim);
     LoopBuilder trial(graph_, scheduled_.reads, builder_, group, roots, order.dims, 0,
                       machine_.fusion_limits());
-    const Result<LoopFunc> func = trial.Build();
+    const Result<LoopFunc> func = trial.Build(true);
     if (!func.ok()) {
       if (!trial.missing()) return func.error();
       STOKER_RETURN_IF_ERROR(Materialize(*trial.missing(), group.prepared));

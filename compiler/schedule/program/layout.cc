@@ -9,7 +9,10 @@ namespace {
 
 SymDim PaddedSize(const Layout& layout, const Shape& shape, int dim) {
   const auto i = static_cast<std::size_t>(dim);
-  return shape[dim] + (layout.low[i] + layout.high[i]);
+  const SymDim size = shape[dim] + (layout.low[i] + layout.high[i]);
+  if (layout.row_multiple == 1 || dim != layout.order.back()) return size;
+  return SymDim::FloorDiv(size + (layout.row_multiple - 1), layout.row_multiple) *
+         layout.row_multiple;
 }
 
 }  // namespace
@@ -30,6 +33,18 @@ bool Layout::HasHalo() const {
 }
 
 bool Layout::IsRowMajor() const { return *this == RowMajor(static_cast<int>(order.size())); }
+
+bool LieAlike(const Layout& a, const Layout& b, const Shape& shape) {
+  if (a.HasHalo() || b.HasHalo()) return a == b;
+  const auto steps = [&](const Layout& layout) {
+    std::vector<int> dims;
+    for (const int dim : layout.order) {
+      if (!(shape[dim] == SymDim(1))) dims.push_back(dim);
+    }
+    return dims;
+  };
+  return steps(a) == steps(b);
+}
 
 std::vector<SymDim> StridesOf(const Layout& layout, const Shape& shape) {
   std::vector<SymDim> strides(layout.order.size());

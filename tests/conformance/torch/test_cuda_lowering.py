@@ -11,8 +11,9 @@ from stoker.captures.words.graphs import decode_program, encode_eager, encode_pr
 from stoker.captures.words.values import NotPortable
 from stoker.graph.host_call import HostCall, View
 from stoker.graph.program import EagerCall, Segment
+from stoker.lowering import targets
 from stoker.lowering.lower import lower
-from lowered import graph_of as traced
+from lowered import graph_of as traced, run_program
 from test_lowering import calls_of
 
 
@@ -105,6 +106,37 @@ def test_attention_that_drops_keeps_its_state_out_of_kernels(dropped, places):
     assert tuple(called.count(name) for called in operators_of(program)) == places
 
 
+def masked(make):
+    """Attention of a library's, with a mask of one number a query and a key. `make`: f(places of queries, of keys), what is kept."""
+    def function(q):
+        places = torch.arange(q.shape[2], device=q.device)
+        kept = make(places[:, None], places[None, :]).expand(2, 1, 16, 16)
+        scores = torch.where(kept, 0.0, -torch.inf).to(q.dtype).expand(2, 4, 16, 16)
+        return torch.ops.aten._scaled_dot_product_cudnn_attention(q + 1, q, q, scores, False)[0] * 2
+
+    return function
+
+
+@pytest.mark.parametrize("make, mask, causal", [
+    (lambda i, j: (i >= 0) & (j >= 0), False, False),
+    (lambda i, j: (i.cumsum(0) >= 0) & (j <= i), False, True),
+    (lambda i, j: j <= i + 1, True, False),
+    (lambda i, j: i >= j + 1, True, False)])
+def test_masks_that_shapes_decide_are_none_or_causal(make, mask, causal):
+    program = lowered(masked(make), (2, 4, 16, 64), dtype=torch.float16)
+    call, = calls_of(program)  # What made the mask is gone with it.
+    given = dict(zip(("q", "k", "v", "mask", "log_sum_exp", "dropped", "causal"), call.arguments)) | call.keywords
+    assert (given["mask"] is not None) == mask and bool(given.get("is_causal", given.get("causal"))) == causal
+
+
+def test_masks_of_inputs_are_given():
+    attention = torch.ops.aten._scaled_dot_product_efficient_attention
+    program = lowered(
+        lambda q, mask: attention(q + 1, q, q, mask.expand(2, 4, 16, 16), False)[0] * 2, (2, 4, 16, 64), (2, 1, 16, 16))
+    call, = calls_of(program)
+    assert call.arguments[3] is not None
+
+
 def test_bias_of_a_convolution_is_added_by_a_kernel():
     program = lowered(lambda x, w, b: F.conv2d(x + 1, w, b) * 2, (2, 3, 8, 8), (6, 3, 3, 3), (6,))
     call, = calls_of(program)
@@ -181,3 +213,80 @@ def test_operators_of_a_backward_are_kernels_and_products():
 def test_devices_of_a_call_are_said_without_numbers():
     call = HostCall("aten.full.default", [[2], 1], {"device": torch.device("cuda:1")}, [], [(None, None)])
     assert HostCall.parse(call.text()).keywords["device"] == torch.device("cuda")
+
+
+@pytest.mark.parametrize("function, shapes, dtype, taken", [
+    (lambda x: F.avg_pool3d(x + 1, 2), [(1, 2, 4, 4, 4)], torch.float16, True),
+    (lambda x: (x > 0).abs().float() * 2, [(4, 8)], torch.float32, True),
+    (lambda x, y: (x @ y) * 2, [(4, 8), (8, 4)], torch.int64, False),
+    (lambda x: F.pad(x[None] * 2, (1, 1), mode="reflect"), [(4, 8)], torch.int64, False),
+    (lambda x: F.pad(x[None] * 2, (1, 1), mode="replicate"), [(4, 8)], torch.bfloat16, True)])
+def test_what_kernels_take_is_of_the_device(function, shapes, dtype, taken):
+    assert (not lowered(function, *shapes, dtype=dtype).fallbacks) == taken
+
+
+def channels_last(*shape):
+    return lambda device: torch.empty(shape, device=device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+
+
+def as_on_a_gpu(monkeypatch):
+    """PyTorch without a GPU traces convolutions as if cuDNN were not there, which keeps images as they lie."""
+    def layout(x, weight, _):
+        lie = [value.is_contiguous(memory_format=torch.channels_last) and not value.is_contiguous() for value in (x, weight)]
+        return torch.channels_last if any(lie) else torch.contiguous_format
+
+    monkeypatch.setattr(torch._C, "_conv_determine_backend_memory_format", layout)
+
+
+@pytest.mark.parametrize("x, weight, stride, products", [
+    (channels_last(2, 16, 7, 9), channels_last(24, 16, 1, 1), 1, 1),
+    (channels_last(2, 16, 7, 9), (24, 16, 1, 1), 1, 1),
+    (channels_last(2, 16, 7, 9), channels_last(24, 16, 1, 1), 2, 0),
+    (channels_last(2, 16, 7, 9), channels_last(24, 16, 3, 3), 1, 0),
+    ((2, 16, 8, 8), (24, 16, 1, 1), 1, 1),
+    ((2, 16, 7, 9), (24, 16, 1, 1), 1, 0),
+    ((2, 16, 1, 1), (24, 16, 1, 1), 1, 1)])
+@pytest.mark.parametrize("bias", [False, True])
+def test_convolutions_of_one_place_are_products(monkeypatch, x, weight, stride, products, bias):
+    as_on_a_gpu(monkeypatch)
+    program = lowered(
+        lambda x, w, b: F.conv2d(x + 1, w, b if bias else None, stride=stride) * 2, x, weight, (24,), dtype=torch.bfloat16)
+    text, = texts_of(program)
+    assert text.count(" dot_general(") == products and not program.fallbacks
+    assert operators_of(program) == (["aten.convolution.default"] * (1 - products), [])
+
+
+@pytest.mark.parametrize("dtype, groups", [(torch.float32, 1), (torch.bfloat16, 2)])
+def test_other_convolutions_of_one_place_are_calls(dtype, groups):
+    program = lowered(
+        lambda x, w: F.conv2d(x + 1, w, groups=groups) * 2, (2, 16, 8, 8), (24, 16 // groups, 1, 1), dtype=dtype)
+    assert operators_of(program) == (["aten.convolution.default"], [])
+
+
+@pytest.mark.parametrize("make", [channels_last, lambda *shape: shape])
+@pytest.mark.parametrize("bias", [False, True])
+def test_products_for_convolutions_compute_the_same(monkeypatch, make, bias):
+    """With the evaluator in place of a GPU."""
+    monkeypatch.setitem(targets.ABSENT, "cpu", targets.ABSENT["cuda"])
+    shapes = (2, 16, 8, 8), (24, 16, 1, 1), (24,)
+    x, w, b = (torch.randn(shape).to(torch.bfloat16) for shape in shapes)
+    if make is channels_last:
+        x = x.to(memory_format=torch.channels_last)
+
+    def function(x, w, b):
+        return F.conv2d(x * 2, w, b if bias else None).relu()
+
+    gm = traced(function, x, w, b)
+    program = lower(gm, ())
+    assert texts_of(program)[0].count(" dot_general(") == 1
+    found, = run_program(gm, program, [x, w, b])
+    expected = function(*(value.double() for value in (x, w, b)))
+    torch.testing.assert_close(found.double(), expected, rtol=1e-2, atol=2e-2)
+    assert found.stride() == function(x, w, b).stride()
+
+
+def test_strides_of_a_pooled_image_cut_nothing(monkeypatch):
+    as_on_a_gpu(monkeypatch)
+    program = lowered(
+        lambda x: F.adaptive_avg_pool2d(x.relu(), 1).flatten(1) * 2, channels_last(2, 16, 7, 9), dtype=torch.bfloat16)
+    assert operators_of(program) == ([], []) and not program.fallbacks

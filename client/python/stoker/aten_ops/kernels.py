@@ -27,6 +27,15 @@ _TAKEN = {
             reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d round rsub
             searchsorted sub threshold trace trunc"""))
     for name in names.split()}
+# Where those of GPUs differ from the CPU's; None: they take any.
+_TAKEN_ON_CUDA = {
+    name: dtypes for dtypes, names in (
+        (None, "abs trace"),
+        (FLOATS, """
+            addbmm addmm addmv avg_pool3d baddbmm bmm convolution dot mm mv reflection_pad1d reflection_pad2d reflection_pad3d
+            replication_pad1d replication_pad2d replication_pad3d vdot"""),
+        (_NUMBERS, "max_unpool2d max_unpool3d"))
+    for name in names.split()}
 # All tensors are of one type;
 _ALIKE = frozenset("""
     _cdist_forward _log_softmax_backward_data _softmax_backward_data addbmm addmm addmv baddbmm binary_cross_entropy bmm
@@ -41,13 +50,16 @@ _WITH_PARAMETERS = frozenset("""
     native_group_norm native_layer_norm""".split())
 
 
-def require_kernel(overload, dtypes):
-    """Unsupported where PyTorch has none. `overload`: as in RULES; `dtypes`: of the tensors that it is given, in order."""
-    name = overload.split(".")[1]
-    if not dtypes:
+def require_kernel(overload, dtypes, device_type):
+    """Unsupported where PyTorch has none for this kind of device. `overload`: as in RULES; `dtypes`: of the tensors that
+    it is given, in order."""
+    if not dtypes or "." not in overload:  # "while_loop" has none of its own.
         return
+    name = overload.split(".")[1]
     first, rest = dtypes[0], set(dtypes[1:])
     taken = _TAKEN.get(name)
+    if device_type == "cuda":
+        taken = _TAKEN_ON_CUDA.get(name, taken)
     for dtype in () if taken is None else dtypes if taken is _NUMBERS else [first]:
         if dtype not in taken:
             raise Unsupported(f"PyTorch's kernel takes no {dtype}")
