@@ -35,9 +35,6 @@ MAX_WHY = 400  # Characters of an error.
 
 # Eager's own errors in float64, beside mpmath's values: its asymptotic series lose digits.
 INEXACT_IN_EAGER = {f"special.bessel_{kind}": 1e-6 for kind in ("j0", "j1", "y0", "y1")}
-# PyTorch does not say which place of several with an equal element these give, if not asked to be stable.
-OPEN_WITH_EQUALS = frozenset((
-    "argsort", "sort", "msort", "topk", "kthvalue", "median", "nanmedian", "masked.median", "mode"))
 
 
 class Skip(Exception):
@@ -174,16 +171,7 @@ def check(op, function, options, fell_back):
     return None
 
 
-def has_equal_elements(sample):
-    return any(
-        len(x.unique()) < x.numel()
-        for x in pytree.tree_leaves((sample.input, sample.args, sample.kwargs)) if isinstance(x, torch.Tensor))
-
-
 def check_sample(op, function, sample, options, place, fell_back):
-    is_open = op.name in OPEN_WITH_EQUALS and not sample.kwargs.get("stable")
-    if is_open and has_equal_elements(sample):
-        raise Skip("which of equal elements it gives is open")
     try:
         expected = outcome(op.op, sample, options.gradients)
     except Exception as error:

@@ -18,6 +18,9 @@ FUNCTIONS = {
     "apart": lambda x, i: x[i.t(), :, i.t()],
     "all": lambda x, i: x[i.t(), i.t(), i.t()],
     "computed from": lambda x, i: x[i.t()].exp() * 2,
+    "a dim of one, in front": lambda x, i: x.permute(2, 1, 0)[None, i, 2],
+    "dims of one in the index": lambda x, i: x[i.t()[None, :, None], i.t()[:, :, None]],
+    "dims of one, apart": lambda x, i: x.transpose(0, 2)[i[None].transpose(0, 2), :, i.t()[..., None]],
     "of three dims": lambda x, i: x[i[..., None].expand(*i.shape, 2).permute(2, 1, 0)],
 }
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from lowered import graph_of, lowered, run_program, segments_of
+from stoker.aten_ops import RULES
 from stoker.graph.host_call import HostCall, NoHostCall, View
 from stoker.graph.program import Copy, EagerCall, Slot
 from stoker.lowering.draws import is_random, may_draw
@@ -34,6 +35,16 @@ X = torch.arange(12.0).reshape(3, 4)
 
 
 # ---- Segments -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [TypeError, KeyError, AttributeError, ZeroDivisionError])
+def test_a_rule_that_fails_costs_its_operator(monkeypatch, error):
+    def fails(*_):
+        raise error("a form it was not written for")
+
+    monkeypatch.setitem(RULES, "aten.sin.default", fails)
+    program = check(lambda x: (x + 1).sin().relu(), X)
+    assert program.fallbacks.keys() == {"aten.sin.default"} and steps_of(program) == ["Segment"]
 
 
 def test_supported_graph_is_one_segment():

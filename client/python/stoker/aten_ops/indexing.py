@@ -119,8 +119,14 @@ def index_put(g, out, x, indices, values, accumulate=False):
     return places.within(g, result)
 
 
+_OF_BOOL = {"add": "maximum", "multiply": "minimum"}
+
+
 def _scattered(g, kind, x, vectors, updates, windows, dims):
-    """Narrow floats accumulate in f32."""
+    """Narrow floats accumulate in f32; of bool, sums are "or" and products "and"."""
+    if x.dtype == "bool" and kind != "assign":
+        x, updates = (g.convert(value, "u8") for value in (x, updates))
+        return g.convert(_scattered(g, _OF_BOOL.get(kind, kind), x, vectors, updates, windows, dims), "bool")
     dtype = compute_dtype(x.dtype) if kind != "assign" else x.dtype
     result = g.scatter(
         kind, g.convert(x, dtype), vectors, g.convert(updates, dtype), windows, dims, dims)

@@ -2,8 +2,21 @@
 
 from math import prod
 
+from ..graph.text import NoKernel
 from .indexing import taken_along
 from .registry import Unsupported, dim_of, rule
+
+
+def _place_by_pytorch():
+    """In place of places, of equal elements one of which PyTorch's kernel takes: the operator runs there where they are
+    used."""
+    raise NoKernel("there is no kernel that takes the same of equal elements")
+
+
+def _settled(x, dim, values, places):
+    """(values, places), these if no two elements of x along the dim can be equal."""
+    length = x.shape[dim_of(dim, x.rank)] if x.rank else 1
+    return values, places if isinstance(length, int) and length <= 1 else _place_by_pytorch
 
 
 def _sorted(g, x, dim, descending):
@@ -19,17 +32,19 @@ def _sorted(g, x, dim, descending):
 
 @rule("sort")
 def sort(g, out, x, dim=-1, descending=False):
-    return _sorted(g, x, dim, descending)
+    return sort_stable(g, out, x, False, dim, descending)
 
 
 @rule("sort.stable")
 def sort_stable(g, out, x, stable=None, dim=-1, descending=False):
-    return _sorted(g, x, dim, descending)
+    ordered = _sorted(g, x, dim, descending)
+    return ordered if stable else _settled(x, dim, *ordered)
 
 
 @rule("argsort", "argsort.stable")
 def argsort(g, out, x, dim=-1, descending=False, stable=None):
-    return _sorted(g, x, dim, descending)[1]
+    places = sort_stable(g, out, x, stable, dim, descending)[1]
+    return places() if callable(places) else places
 
 
 @rule("msort")
@@ -47,7 +62,7 @@ def topk(g, out, x, k, dim=-1, largest=True, sorted=True):
     order = list(range(x.rank))
     order[dim], order[-1] = order[-1], order[dim]
     values, places = g.top_k(g.transpose(x, order), k, bool(largest))
-    return g.transpose(values, order), g.transpose(places, order)
+    return _settled(x, dim, g.transpose(values, order), g.transpose(places, order))
 
 
 @rule("kthvalue")
@@ -57,13 +72,13 @@ def kthvalue(g, out, x, k, dim=-1, keepdim=False):
         return x, g.constant(0, "i64")
     dim = dim_of(dim, x.rank)
     ordered = _sorted(g, x, dim, False)
-    return tuple(
+    return _settled(x, dim, *(
         g.reshape(g.slice_dim(part, dim, k - 1, k), one.shape)
-        for part, one in zip(ordered, (values, places)))
+        for part, one in zip(ordered, (values, places))))
 
 
 def _middle(g, x, dim, ignore_nan):
-    """(value, place) of the lower median along a dim, which stays with size 1; of equal elements the first."""
+    """(value, place) of the lower median along a dim, which stays with size 1."""
     count = x.shape[dim]
     if not count or x.dtype == "bool":
         raise Unsupported("the median of nothing, or of bool")
@@ -90,7 +105,7 @@ def _median(ignore_nan):
         if not x.rank:
             return x, g.constant(0, "i64")
         found = _middle(g, x, dim_of(dim, x.rank), ignore_nan)
-        return tuple(g.reshape(part, one.shape) for part, one in zip(found, out))
+        return _settled(x, dim, *(g.reshape(part, one.shape) for part, one in zip(found, out)))
 
     return whole, along
 
@@ -103,7 +118,7 @@ for _name, _ignore_nan in (("median", False), ("nanmedian", True)):
 
 @rule("mode")
 def mode(g, out, x, dim=-1, keepdim=False):
-    """The least of the most frequent elements, and the last place of it."""
+    """The least of the most frequent elements, and a place of it."""
     if not x.rank:
         return x, g.constant(0, "i64")
     dim = dim_of(dim, x.rank)
@@ -121,4 +136,4 @@ def mode(g, out, x, dim=-1, keepdim=False):
         start = place
     longest = g.arg_reduce("maximum", g.binary("subtract", place, start), dim)
     at = g.reshape(longest, x.shape[:dim] + (1,) + x.shape[dim + 1:])
-    return tuple(g.reshape(taken_along(g, part, dim, at), one.shape) for part, one in zip(ordered, out))
+    return _settled(x, dim, *(g.reshape(taken_along(g, part, dim, at), one.shape) for part, one in zip(ordered, out)))

@@ -333,3 +333,32 @@ def diagonal_backward(g, out, grad, input_sizes, offset, dim1, dim2):
 @rule("diagonal_scatter")
 def diagonal_scatter(g, out, x, source, offset=0, dim1=0, dim2=1):
     return _on_diagonal(g, x, g.convert(source, x.dtype), offset, dim1, dim2)
+
+
+# ---- Elements counted in memory --------------------------------------------------------------------
+
+
+def _counted(g, x, size, stride, first):
+    """(x, which lies row-major, in one dim; the index vectors of what as_strided takes of it, one dim and the last)."""
+    count = prod(size)
+    place = g.constant(first or 0, "i64", size)
+    for dim, step in enumerate(stride):
+        place = g.binary("add", place, g.with_scalar("multiply", g.iota(dim, "i64", size), step))
+    return g.reshape(x, (prod(x.shape),)), g.reshape(place, (count, 1))
+
+
+@rule("as_strided", "as_strided_copy")
+def as_strided(g, out, x, size, stride, storage_offset=None):
+    if not prod(size):
+        return g.constant(0, out.dtype, out.shape)
+    flat, places = _counted(g, x, size, stride, storage_offset)
+    return g.reshape(g.gather(flat, places, [], [0], [0], [1]), out.shape)
+
+
+@rule("as_strided_scatter")
+def as_strided_scatter(g, out, x, source, size, stride, storage_offset=None):
+    if not prod(size):
+        return x
+    flat, places = _counted(g, x, size, stride, storage_offset)
+    source = g.reshape(g.broadcast(g.convert(source, x.dtype), size), (prod(size),))
+    return g.reshape(g.scatter("assign", flat, places, source, [], [0], [0]), out.shape)

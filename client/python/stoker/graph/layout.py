@@ -93,6 +93,10 @@ def layout_of(tensor):
     return Layout(shape, strides, tuple(order))
 
 
+def is_row_major(tensor):
+    return layout_of(tensor).order == tuple(range(len(tensor.shape)))
+
+
 def bytes_of(tensor):
     """From the first element to the end of the last."""
     if not tensor.numel():

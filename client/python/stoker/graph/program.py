@@ -50,6 +50,7 @@ class Segment(NamedTuple):
     outputs: list
     checks: tuple = ()
     symbols: tuple = ()  # Those that the graph's s0, s1, ... are: numbers of the program's.
+    makers: tuple = ()  # For each line of a node the name of the fx node for which it was made first; none of a capture's.
 
     @property
     def limits(self):

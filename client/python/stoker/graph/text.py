@@ -33,6 +33,7 @@ class GraphText:
         self.name = name
         self._absent = absent
         self.inputs = []  # [(Value, is parameter)]
+        self.maker = None  # A name of what nodes are being made for.
         # Value -> the tensor it is known to be from shapes alone, or None.
         self.evaluate = lambda value: None
         self.facts = {}  # Value -> what a rule found out about it.
@@ -52,7 +53,7 @@ class GraphText:
         key = (op, tuple(map(id, operands)), attributes, types)
         node = self._made.get(key)
         if node is None:
-            node = self._made[key] = Node(op, operands, attributes)
+            node = self._made[key] = Node(op, operands, attributes, self.maker)
             node.results = tuple(Value(node, dtype, shape) for dtype, shape in types)
         return node.results
 
@@ -62,7 +63,7 @@ class GraphText:
     def extern_call(self, target, operands, types):
         """An operator that PyTorch runs. Equal calls are not one: they may draw random numbers."""
         quoted = target.replace("\\", "\\\\").replace('"', '\\"')
-        node = Node("extern_call", tuple(operands), f' {{target="{quoted}"}}')
+        node = Node("extern_call", tuple(operands), f' {{target="{quoted}"}}', self.maker)
         self._made["extern_call", len(self._made)] = node
         node.results = tuple(Value(node, dtype, shape) for dtype, shape in types)
         return node.results

@@ -31,14 +31,15 @@ INTEGER_LIMITS = {
 
 
 class Node:
-    __slots__ = ("op", "operands", "attributes", "results", "order")
+    __slots__ = ("op", "operands", "attributes", "results", "order", "maker")
 
-    def __init__(self, op, operands, attributes):
+    def __init__(self, op, operands, attributes, maker=None):
         self.op = op
         self.operands = operands
         self.attributes = attributes
         self.results = ()
         self.order = None  # Of a transpose: its dims.
+        self.maker = maker  # For what it was made first: the GraphText's.
 
 
 class Value:

@@ -18,6 +18,7 @@ from ..runtime.numerics import by_numerics
 from ..runtime.placing import executable_on, recorder_on
 from . import later, record_only
 from .lower import lower, lower_for_all
+from .refused import Lowered, Refused, told_of
 
 
 class Options(NamedTuple):
@@ -90,10 +91,10 @@ class ForAllSizes:
         record = _record_of(self._gm, 0.0)
         record["mapping_s"] = time.perf_counter() - started
         compiled = _compile_segments(self._gm, program, self._options, record, self._note(arguments))
-        return program.fits, _for_any_numerics(self._gm, lambda: program, self._options, compiled)
+        return program.fits, _for_any_numerics(self._gm, Lowered(lambda refused: program), self._options, compiled)
 
     def _record(self, program):
-        record_only.record(self._gm, lambda: program, self._options.numerics)
+        record_only.record(self._gm, Lowered(lambda refused: program), self._options.numerics)
         return boxed(lambda arguments: record_only.made_up(sizes.with_numbers(self._gm, arguments))(arguments))
 
 
@@ -101,10 +102,8 @@ def compile_graph(gm, parameters, options, traced_s, note):
     """A boxed callable for a functional ATen graph; never raises. note(program, Compiled) is told what was
     compiled."""
 
-    def lowered():
-        # The interpreter beside would draw once more.
-        return lower(gm, parameters, draws_inside=not options.verify)
-
+    # The interpreter beside would draw once more.
+    lowered = Lowered(lambda refused: lower(gm, parameters, draws_inside=not options.verify, refused=refused))
     if record_only.is_on():
         return record_only.record(gm, lowered, options.numerics)
     return _for_any_numerics(gm, lowered, options, _compile_once(gm, lowered, options, traced_s, note))
@@ -126,7 +125,7 @@ def _record_of(gm, traced_s):
 
 
 def _compile_once(gm, lowered, options, traced_s, note):
-    """A Compiled of the Program that lowered() gives; never raises."""
+    """A Compiled of the Program that `lowered`, a Lowered, gives; never raises."""
     record = _record_of(gm, traced_s)
     build = None
     try:
@@ -139,6 +138,8 @@ def _compile_once(gm, lowered, options, traced_s, note):
 
         return build(note)
     except (StokerError, Unsupported) as error:
+        if isinstance(error, Refused) and lowered.without(error):
+            return _compile_once(gm, lowered, options, traced_s, note)
         request = getattr(error, "request_id", None)
         warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s%s", error,
                   f" (request {request})" if request else "")
@@ -204,7 +205,8 @@ def _executable(segment, options, record, device):
         record["bind_s"] += seconds
         record["prepared_from"] = prepared_from
 
-    handle = client().compile(segment.text, options.numerics, options.verify, device=devices.name_of(device))
+    with told_of(segment):
+        handle = client().compile(segment.text, options.numerics, options.verify, device=devices.name_of(device))
     executable = executable_on(device, handle, segment, on_bind, options.verify)
     description = executable.describe()
     for name in _SUMS:

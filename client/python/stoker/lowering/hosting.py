@@ -9,6 +9,7 @@ from ..graph.host_call import HostCall, View
 from ..graph.layout import DTYPES, layout_of
 from ..graph.program import Slot
 from ..pytorch.operators import OpOverload, schema_of
+from .counted import COUNTING
 from .draws import hands_on_state, may_draw
 from .views import owner_of
 
@@ -22,6 +23,8 @@ def results_of(node, device):
     kernels do not take, or nobody knows of what size or where, or nothing."""
     target = node.target
     if not isinstance(target, OpOverload) or target.namespace in _ASYNCHRONOUS or schema_of(target).is_mutable:
+        return None
+    if target in COUNTING:  # What is around it in memory, nobody hands over.
         return None
     if device.type == "cuda" and hands_on_state(node):
         return None
@@ -51,10 +54,9 @@ def _may_be_given(node, device):
 
 def may_lie_otherwise(node):
     """Does it give the same, given tensors without gaps? What draws fills tensors in the order in which those lie that
-    it is given; as_strided counts elements of memory."""
+    it is given."""
     values = [source.meta.get("val") for source in node.all_input_nodes]
-    sees_memory = may_draw(node) or str(node.target).startswith("aten.as_strided")
-    return not sees_memory or all(
+    return not may_draw(node) or all(
         layout_of(value).order is not None for value in values if isinstance(value, torch.Tensor))
 
 

@@ -1,76 +1,42 @@
-"""How results of advanced indexing lie. PyTorch's operator has them lie as the tensor and its indices do; its trace does not
-look at the indices."""
+"""How results of advanced indexing lie: as the tensor and its indices do."""
 
 from math import prod
 
 import torch
 
-from ..aten_ops import Unsupported
-from ..graph.layout import layout_of, row_major
-from ..pytorch.operators import INDEXING, fake_mode
+from ..graph.layout import is_row_major, row_major
+from ..pytorch.operators import look_at_real_tensors
 
 
-def as_eager(gm):
-    """The graph, or a copy of it whose values lie as in eager. All sizes are numbers."""
-    if not any(map(_lies_otherwise, gm.graph.nodes)):
-        return gm
-    graph = torch.fx.Graph()
-    graph.output(graph.graph_copy(gm.graph, {}))
-    copied = torch.fx.GraphModule(gm, graph)
-    with fake_mode():
-        _Propagation(copied).run(*[_made_again(node.meta["val"]) for node in graph.find_nodes(op="placeholder")])
-    return copied
+def lies_otherwise(node):
+    """Does the trace of an index not say how its result lies? Where the indices lie row-major it follows the tensor, but
+    for dims of one element, along which it does not see that indices have strides too."""
+    x, indices = node.args[:2]
+    values = [source.meta["val"] for source in indices if source is not None]
+    if any(isinstance(size, int) and size == 1 for size in node.meta["val"].shape):
+        values.append(x.meta["val"])
+    return not all(map(is_row_major, values))
 
 
-def require_traced(gm):
-    """Unsupported for a graph with sizes that vary which as_eager() would copy."""
-    if any(map(_lies_otherwise, gm.graph.nodes)):
-        raise Unsupported("an index whose elements lie in another order")
-
-
-def _lies_otherwise(node):
-    """An index, or the tensor that is indexed, has its dims in another order than row-major."""
-    if node.target not in INDEXING:
-        return False
-    values = [source.meta["val"] for source in node.args[1] if source is not None]
-    return any(layout_of(value).order != tuple(range(len(value.shape))) for value in values)
-
-
-class _Propagation(torch.fx.Interpreter):
-    """Notes the value of every node."""
-
-    def run_node(self, node):
-        value = super().run_node(node)
-        if node.target in INDEXING:
-            x, indices = self.map_nodes_to_values(node.args, node)[:2]
-            value = _made_again(value, _strides(value.shape, x, list(indices)))
-        node.meta["val"] = value
-        return value
-
-
-def _made_again(value, strides=None):
-    """In the mode that is on."""
-    if not isinstance(value, torch.Tensor):
-        return value
-    return torch.empty_strided(
-        value.shape, value.stride() if strides is None else strides, dtype=value.dtype, device=value.device)
-
-
-def _strides(shape, x, indices):
+def strides_of(shape, x, indices):
     """Of x[indices]: the operator goes through the tensor and its indices at once, as they lie."""
+    if 0 in shape:
+        return row_major(tuple(shape)).strides
     indices += [None] * (x.dim() - len(indices))
     dims = [dim for dim, index in enumerate(indices) if index is not None]
-    given = torch.broadcast_tensors(*(indices[dim] for dim in dims))
-    rank = given[0].dim()
     together = dims == list(range(dims[0], dims[-1] + 1))
     first = dims[0] if together else 0
     kept = [x.stride(dim) for dim in range(x.dim()) if dim not in dims]
+    with look_at_real_tensors():  # Of which views lie as in eager where a dim has one element.
+        given = torch.broadcast_tensors(*(
+            torch.empty_strided(indices[dim].shape, indices[dim].stride(), device="meta") for dim in dims))
+        if x.device.type != "cpu" and len({index.stride() for index in given}) > 1:
+            given = [index.contiguous() for index in given]
+        rank = given[0].dim()
+        along = [index.view((1,) * first + index.shape + (1,) * (len(kept) - first)) for index in given]
     operands = [(*kept[:first], *[0] * rank, *kept[first:])]
-    if x.device.type != "cpu" and len({index.stride() for index in given}) > 1:
-        given = [index.contiguous() for index in given]
-    operands += [(*[0] * first, *index.stride(), *[0] * (len(kept) - first)) for index in given]
-    if 0 in shape:
-        return row_major(tuple(shape)).strides
+    operands += [
+        tuple(0 if index.shape[dim] < size else index.stride(dim) for dim, size in enumerate(shape)) for index in along]
     return _strides_of_loop(shape, operands)
 
 

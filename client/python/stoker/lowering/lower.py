@@ -8,6 +8,7 @@ functional; operators that draw random numbers keep their order.
 """
 
 import operator
+import types
 
 import torch
 
@@ -20,7 +21,7 @@ from ..graph.layout import DTYPES, WORDS, is_tensor, layout_of
 from ..graph.program import EagerCall, Program, Slot
 from ..graph.text import NoKernel
 from ..pytorch.operators import look_at_real_tensors
-from . import hosting, index_layouts, regions, targets
+from . import counted, hosting, regions, result_layouts, targets
 from .draws import drawn_ahead, is_random, may_draw
 from .known import Known
 from .mapping import NUMBERS
@@ -38,18 +39,20 @@ _ASSERTIONS = frozenset((
     "aten._assert_async.msg", "aten._assert_async.default", "aten._linalg_check_errors.default"))
 
 
-def lower(gm, parameters, draws_inside=True):
+def lower(gm, parameters, draws_inside=True, refused=types.MappingProxyType({})):
     """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers. `draws_inside`: may
-    segments draw random numbers?"""
+    segments draw random numbers? `refused`: {name of an fx node that is not mapped, whatever its rule: why}."""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
-        return _lowered(*drawn_ahead(targets.as_run(index_layouts.as_eager(gm))), set(parameters), draws_inside)
+        gm = targets.as_run(result_layouts.as_eager(counted.from_first(gm)))
+        return _lowered(*drawn_ahead(gm), set(parameters), draws_inside, refused)
 
 
 def lower_for_all(gm, parameters, arguments):
     """The same of a graph with symbolic sizes, for all sizes that are like those of the arguments: the program's
     conditions say which. Unsupported where there is no such program."""
-    index_layouts.require_traced(gm)
+    result_layouts.require_traced(gm)
+    counted.require_of_inputs(gm)
     settled = {}
     with torch.no_grad(), look_at_real_tensors():
         while True:
@@ -62,11 +65,11 @@ def lower_for_all(gm, parameters, arguments):
                 settled[found.number] = found.meaning
 
 
-def _lowered(gm, forced, parameters, draws_inside):
+def _lowered(gm, forced, parameters, draws_inside, refused=types.MappingProxyType({})):
     """`forced`: fx nodes that PyTorch has to run."""
     unhosted = set()
     while True:
-        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside)
+        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside, refused)
         idle = lowering.idle_nodes()
         apart = hosting.apart(list(lowering.hosted), lowering.outside) | idle & lowering.hosted.keys()
         if not idle and not apart:
@@ -100,13 +103,14 @@ def _require_numbers(node):
 
 
 class _Lowering:
-    def __init__(self, gm, parameters, forced, unhosted, draws_inside):
+    def __init__(self, gm, parameters, forced, unhosted, draws_inside, refused):
         self.gm = gm
         self.device = device_of(gm)
         self.parameters = parameters
         self.forced = forced
         self.unhosted = unhosted  # fx nodes that run outside although they could run inside.
         self.draws_inside = draws_inside
+        self.refused = refused
         self.hosted = {}  # fx node -> None: calls of PyTorch inside segments, in order.
         self.levels = []
         self.level_of = {}  # fx node -> level.
@@ -156,9 +160,11 @@ class _Lowering:
             self._visit_item(node)
             return
         rule = RULES.get(str(node.target)) or regions.rule_of(node.target, self.device)
-        if node in self.forced:
+        if node in self.forced or counted.is_of_input(node):
             rule = None
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
+        if node.name in self.refused:
+            rule, reason = None, self.refused[node.name]
         if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
             reason = None
         if rule is not None:
@@ -172,7 +178,7 @@ class _Lowering:
                 reason = str(unsupported)
             except NoKernel:
                 reason = None
-            except (TypeError, ValueError, KeyError, IndexError) as error:
+            except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
                 # A form of the operator that its rule was not written for.
                 reason = f"{type(error).__name__}: {error}"
         name = _operator_of(node)

@@ -9,6 +9,7 @@ from ..graph.dims import Dim
 from ..graph.layout import DTYPES, WORDS, is_tensor
 from ..graph.values import Type, Value
 
+MAX_RANK = 8  # Of graphs: protocol/graph/tensor_type.h.
 NUMBERS = (bool, int, float, Dim)
 
 
@@ -20,6 +21,8 @@ def type_of(value, device):
             raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
         if value.device != device:
             raise Unsupported(f"a tensor on {_words_of(value.device, device)}")
+        if len(value.shape) > MAX_RANK:
+            raise Unsupported(f"{len(value.shape)} dims, more than {MAX_RANK}")
         return Type(dtype, tuple(value.shape))
     if isinstance(value, (list, tuple)):
         return tuple(type_of(item, device) for item in value)
@@ -68,6 +71,7 @@ class Mapping:
         raise Unsupported(f"an argument that is no tensor: {node}")
 
     def map(self, node, rule):
+        self.text.maker = node.name
         out = type_of(self.known(node), self.device)
         arguments = [self.argument(argument) for argument in node.args]
         keywords = {name: self.argument(value) for name, value in node.kwargs.items()}

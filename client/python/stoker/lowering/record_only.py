@@ -14,6 +14,7 @@ from ..graph.program import Segment
 from ..libstoker.client import client
 from ..pytorch import devices
 from ..pytorch.marks import boxed
+from .refused import Refused, told_of
 
 _recording = None
 
@@ -43,18 +44,27 @@ def is_on():
 
 
 def record(gm, lowered, numerics):
-    """A boxed function in place of the graph, whose requests, of the Program that lowered() gives, have been written
-    down."""
-    try:
-        program = lowered()
-        for step in program.steps:
-            if isinstance(step, Segment):
+    """A boxed function in place of the graph, whose requests, of the Program that `lowered`, a Lowered, gives, have been
+    written down."""
+    while True:
+        try:
+            _record(gm, lowered(), numerics)
+        except Refused as refused:
+            if lowered.without(refused):
+                continue
+            _recording.eager.append(f"a graph ({refused})")
+        except Unsupported as unsupported:
+            _recording.eager.append(f"a graph ({unsupported})")
+        return made_up(gm)
+
+
+def _record(gm, program, numerics):
+    for step in program.steps:
+        if isinstance(step, Segment):
+            with told_of(step):
                 client().record(step.text, numerics, devices.name_of(device_of(gm)))
-                _recording.requests.add((step.text, numerics))
-        _recording.eager += [f"{operator} ({reason})" for operator, reason in program.fallbacks.items()]
-    except Unsupported as unsupported:
-        _recording.eager.append(f"a graph ({unsupported})")
-    return made_up(gm)
+            _recording.requests.add((step.text, numerics))
+    _recording.eager += [f"{operator} ({reason})" for operator, reason in program.fallbacks.items()]
 
 
 def made_up(gm):

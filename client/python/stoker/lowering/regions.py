@@ -13,6 +13,7 @@ from ..graph.layout import DTYPES
 from ..graph.text import GraphText, NoKernel
 from ..graph.values import Value
 from ..pytorch.operators import fake_mode
+from .counted import COUNTING
 from .mapping import NUMBERS, Mapping
 
 _MAX_DEPTH = 8  # Of graphs in graphs: kMaxRegionDepth of protocol/graph/region.h.
@@ -113,7 +114,7 @@ class _Region(Mapping):
             self.values[node] = self.values[source][index]
             return
         rule = RULES.get(name) or rule_of(node.target, self.device, self._depth)
-        if rule is None:
+        if rule is None or node.target in COUNTING:
             raise Unsupported(f"in its graph: {name}, which has no mapping")
         try:
             require_kernel(name, [value.dtype for value in map(self.values.get, node.all_input_nodes)

@@ -62,6 +62,7 @@ class Level(Mapping):
 
     def host(self, node, results):
         """The node as a call of PyTorch. `results`: of hosting.results_of."""
+        self.text.maker = node.name
         # Where an index is out of bounds, that is known before the operator is given what was read there. And numbers are
         # drawn in order.
         awaited = self.text.limits() if self.lowering.reads_limits else []
@@ -138,7 +139,9 @@ class Level(Mapping):
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
             text = self.text.text(inputs, nodes, returned, [output.updates for output in outputs])
-            yield Segment(text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs))
+            yield Segment(
+                text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs),
+                tuple(node.maker for node in nodes for _ in range(1 + node.attributes.count("\n"))))
         yield from copies
 
 

@@ -1,0 +1,89 @@
+"""How results lie in eager, where a trace says otherwise: operators follow the dims of what they are given, and not all
+traces do as their kernels."""
+
+import torch
+
+from ..aten_ops import Unsupported
+from ..graph.devices import device_of
+from ..graph.layout import is_row_major, is_tensor
+from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors
+from . import index_layouts
+
+# Operators whose traces are known to say otherwise: their kernels are asked, with tensors of zeros that lie the same.
+_ASKED = frozenset(f"aten.{name}" for name in """
+    _batch_norm_with_update_functional.default _native_batch_norm_legit.default _native_batch_norm_legit.no_stats
+    _native_batch_norm_legit_functional.default _native_batch_norm_legit_no_training.default native_batch_norm.default
+    binary_cross_entropy.default channel_shuffle.default copysign.Tensor div.Tensor_mode floor_divide.default
+    heaviside.default ldexp.Tensor log_sigmoid_forward.default logaddexp.default logical_and.default logical_or.default
+    logical_xor.default native_dropout_backward.default reflection_pad3d.default replication_pad3d.default
+    special_xlog1py.default xlogy.Tensor""".split())
+
+
+def as_eager(gm):
+    """The graph, or a copy of it whose values lie as in eager. All sizes are numbers."""
+    device = device_of(gm)
+    if not any(_lies_otherwise(node, device) for node in gm.graph.nodes):
+        return gm
+    graph = torch.fx.Graph()
+    graph.output(graph.graph_copy(gm.graph, {}))
+    copied = torch.fx.GraphModule(gm, graph)
+    with fake_mode():
+        _Propagation(copied).run(*[_input_again(node.meta["val"]) for node in graph.find_nodes(op="placeholder")])
+    return copied
+
+
+def require_traced(gm):
+    """Unsupported for a graph with sizes that vary which as_eager() would copy."""
+    device = device_of(gm)
+    if any(_lies_otherwise(node, device) for node in gm.graph.nodes):
+        raise Unsupported("results whose elements lie in another order than is traced")
+
+
+def _lies_otherwise(node, device):
+    if node.target in INDEXING:
+        return index_layouts.lies_otherwise(node)
+    # Nobody waits for a GPU to say it.
+    return str(node.target) in _ASKED and device.type == "cpu" and not all(
+        is_row_major(source.meta["val"]) for source in node.all_input_nodes if is_tensor(source.meta.get("val")))
+
+
+class _Propagation(torch.fx.Interpreter):
+    """Notes the value of every node."""
+
+    def run_node(self, node):
+        value = super().run_node(node)
+        if node.target in INDEXING:
+            x, indices = self.map_nodes_to_values(node.args, node)[:2]
+            value = _made_again(value, index_layouts.strides_of(value.shape, x, list(indices)))
+        elif str(node.target) in _ASKED:
+            value = self._asked(node, value)
+        node.meta["val"] = value
+        return value
+
+    def _asked(self, node, value):
+        arguments, keywords = self.fetch_args_kwargs_from_env(node)
+        with look_at_real_tensors():
+            made = node.target(*map(_zeros_like, arguments), **{name: _zeros_like(x) for name, x in keywords.items()})
+        if isinstance(made, torch.Tensor):
+            return _made_again(value, made.stride())
+        return tuple(_made_again(*each) for each in zip(value, (x.stride() for x in made)))
+
+
+def _zeros_like(value):
+    if not isinstance(value, torch.Tensor):
+        return value
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="cpu").zero_()
+
+
+def _input_again(value):
+    """With the memory around it."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    memory = torch.empty(
+        value.untyped_storage().nbytes() // value.element_size(), dtype=value.dtype, device=value.device)
+    return memory.as_strided(value.shape, value.stride(), value.storage_offset())
+
+
+def _made_again(value, strides):
+    """In the mode that is on."""
+    return torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device)

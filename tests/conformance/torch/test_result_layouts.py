@@ -1,0 +1,70 @@
+"""Results of operators whose traces say otherwise lie as in eager PyTorch, and so do gradients."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from stoker import backend
+from test_backend import evaluated  # noqa: F401: a fixture.
+
+
+def _batch_norm(training):
+    return lambda x: F.batch_norm(x, torch.zeros(6), torch.ones(6), torch.ones(6) * 2, torch.ones(6), training)
+
+
+# Of 5 by 6 by 7.
+FUNCTIONS = {
+    "batch norm": _batch_norm(True),
+    "batch norm by running statistics": _batch_norm(False),
+    "batch norm alone": lambda x: F.batch_norm(x, None, None, training=True) * 2,
+    "instance norm": F.instance_norm,
+    "cross entropy": lambda x: F.binary_cross_entropy(x.sigmoid(), torch.ones(5, 6, 7), reduction="none"),
+    "sign": lambda x: x.copysign(torch.tensor(-1.0)),
+    "division": lambda x: torch.div(x, torch.tensor(2.0), rounding_mode="floor"),
+    "exponents": lambda x: torch.ldexp(x, torch.ones(5, 1, 7)),
+    "logarithm of a sigmoid": lambda x: F.logsigmoid(x) * 1,
+    "sum of exponentials": lambda x: torch.logaddexp(x, x[:1]),
+    "logarithm": lambda x: torch.xlogy(x.exp(), torch.ones(7)),
+    "channels": lambda x: F.channel_shuffle(x[None], 5) * 2,
+    "reflected": lambda x: F.pad(x[None, None], (1,) * 6, mode="reflect"),
+    "replicated": lambda x: F.pad(x[None, None], (1,) * 6, mode="replicate"),
+    "both": lambda x: torch.logical_and(x > 0, x[:1] > 0),
+}
+LAYOUTS = {
+    "reversed": (2, 1, 0),
+    "transposed": (0, 2, 1),
+    "rolled": (1, 2, 0),
+}
+
+
+def _input(order):
+    """Whose dims lie in this order, the slowest first."""
+    x = torch.randn(5, 6, 7, generator=torch.Generator().manual_seed(0))
+    return x.permute(order).contiguous().permute([order.index(dim) for dim in range(3)])
+
+
+@pytest.mark.parametrize("order", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_lie_as_in_eager(evaluated, name, order):  # noqa: F811
+    function = FUNCTIONS[name]
+    given, expected = (_input(order).requires_grad_(name != "both") for _ in range(2))
+    result, wanted = torch.compile(function, backend=backend.stoker)(given), function(expected)
+    torch.testing.assert_close(result, wanted)
+    assert result.stride() == wanted.stride()
+    if wanted.requires_grad:
+        for one in (result, wanted):
+            one.square().sum().backward()
+        torch.testing.assert_close(given.grad, expected.grad, rtol=1e-4, atol=1e-5)
+        assert given.grad.stride() == expected.grad.stride()
+    assert evaluated
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_sizes_that_vary(evaluated, name):  # noqa: F811
+    compiled = torch.compile(lambda x: FUNCTIONS[name](x * 2), backend=backend.stoker, dynamic=True)
+    for order in LAYOUTS.values():
+        x = _input(order)
+        result, wanted = compiled(x), FUNCTIONS[name](x * 2)
+        torch.testing.assert_close(result, wanted)
+        assert result.stride() == wanted.stride()
