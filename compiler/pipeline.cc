@@ -1,5 +1,7 @@
 #include "compiler/pipeline.h"
 
+#include <map>
+
 #include "compiler/analysis/parameter_analysis.h"
 #include "compiler/analysis/reads.h"
 #include "compiler/machine/machine.h"
@@ -8,15 +10,48 @@
 #include "compiler/schedule/fusion/stored_values.h"
 #include "compiler/schedule/lowering/lowering.h"
 #include "compiler/transform/passes.h"
+#include "compiler/transform/region_graph.h"
 
 namespace stoker {
 
-Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
-                                   const CompileOptions& options, const SpanSink& span) {
-  STOKER_TRY(const std::unique_ptr<const Machine> machine, MachineOf(target));
-  const FusionLimits& limits = machine->fusion_limits();
+namespace {
+
+struct LoweredGraph {
+  Graph graph;  // After the graph passes.
+  Grouping grouping;
+  Program program;
+};
+
+Result<LoweredGraph> LowerGraph(const Graph& input, const Machine& machine,
+                                const CompileOptions& options, Laps& laps);
+
+// Regions become programs that those of the graphs around them take in.
+Result<std::map<NodeId, WhilePrograms>> LowerWhiles(const Graph& graph, const Machine& machine,
+                                                    const CompileOptions& options, Laps& laps) {
+  std::map<NodeId, WhilePrograms> whiles;
+  if (!machine.runs_loops()) return whiles;  // Lowering says so.
+  for (NodeId id = 0; id < graph.nodes().size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != OpKind::kWhile) continue;
+    const auto lower = [&](Result<Graph> region, AttrName name) -> Result<Program> {
+      STOKER_TRY(const Graph region_graph, std::move(region));
+      Result<LoweredGraph> lowered = LowerGraph(region_graph, machine, options, laps);
+      if (lowered.ok()) return std::move(lowered->program);
+      return lowered.error().WithContext("node " + std::to_string(id) + " (while), its " +
+                                         std::string(Name(name)));
+    };
+    WhilePrograms programs;
+    STOKER_TRY(programs.condition, lower(ConditionGraph(node), AttrName::kCondition));
+    STOKER_TRY(programs.body, lower(BodyGraph(node), AttrName::kBody));
+    whiles.emplace(id, std::move(programs));
+  }
+  return whiles;
+}
+
+Result<LoweredGraph> LowerGraph(const Graph& input, const Machine& machine,
+                                const CompileOptions& options, Laps& laps) {
+  const FusionLimits& limits = machine.fusion_limits();
   Graph graph = input;
-  Laps laps(span);
   const auto Pass = [&](auto pass, std::string_view name) -> Status {
     STOKER_TRY(graph, pass(graph));
     laps.End(name);
@@ -25,6 +60,8 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
 
   // Graph to graph. Each pass leaves a verified, canonical graph: dead nodes gone, equal ones
   // merged.
+  // Where there are no loops, lowering names what it cannot do.
+  if (machine.runs_loops()) STOKER_RETURN_IF_ERROR(Pass(ExpandScans, "expand scans"));
   STOKER_RETURN_IF_ERROR(Pass(CanonicalizeOps, "canonicalize"));  // First: others see fewer forms.
   const auto expand_products = [&](const Graph& g) { return ExpandProducts(g, limits); };
   STOKER_RETURN_IF_ERROR(Pass(expand_products, "expand products"));
@@ -39,6 +76,9 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
   STOKER_RETURN_IF_ERROR(Pass(split_reductions, "split reductions"));
   STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify again"));  // What the passes above leave behind.
 
+  // Regions to programs, each by the same way.
+  STOKER_TRY(const auto whiles, LowerWhiles(graph, machine, options, laps));
+
   // Graph to groups.
   const Reads reads(graph);
   const std::vector<bool> prepared = FindPrepared(graph, limits);
@@ -48,17 +88,27 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
   const StoredValues values = FindStoredValues(graph, reads, grouping, limits);
 
   // Groups to kernels.
-  const ScheduledGraph scheduled{graph,    reads,  prepared,
-                                 grouping, values, OrderGroups(graph, reads, grouping)};
+  const ScheduledGraph scheduled{
+      graph, reads, prepared, grouping, values, whiles, OrderGroups(graph, reads, grouping)};
   laps.End("order groups");
-  STOKER_TRY(Program program, LowerGroups(scheduled, *machine, options.numerics));
+  STOKER_TRY(Program program, LowerGroups(scheduled, machine, options.numerics));
   laps.End("lower");
-  STOKER_TRY(ScheduledProgram kernels, ScheduleSteps(program, target));
+  return LoweredGraph{std::move(graph), std::move(grouping), std::move(program)};
+}
+
+}  // namespace
+
+Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target,
+                                   const CompileOptions& options, const SpanSink& span) {
+  STOKER_TRY(const std::unique_ptr<const Machine> machine, MachineOf(target));
+  Laps laps(span);
+  STOKER_TRY(LoweredGraph lowered, LowerGraph(graph, *machine, options, laps));
+  STOKER_TRY(ScheduledProgram kernels, ScheduleSteps(lowered.program, target));
   laps.End("schedule kernels");
-  MemoryPlan memory = PlanMemory(program);
+  MemoryPlan memory = PlanMemory(lowered.program);
   laps.End("plan memory");
-  return PipelineResult{std::move(graph), std::move(grouping), std::move(program),
-                        std::move(kernels), std::move(memory)};
+  return PipelineResult{std::move(lowered.graph), std::move(lowered.grouping),
+                        std::move(lowered.program), std::move(kernels), std::move(memory)};
 }
 
 }  // namespace stoker

@@ -79,6 +79,7 @@ struct GpuMachine final : Machine {
   const TensorCoreTile* TileOf(DType operand) const;
 
   const FusionLimits& fusion_limits() const override { return fusion; }
+  bool runs_loops() const override { return false; }
   ProductLayout LayoutOf(const Product& product) const override;
   std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const override;
 };

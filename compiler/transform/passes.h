@@ -14,6 +14,9 @@ namespace stoker {
 // read an explicit pad, scatters have indices of 32 or 64 bits, random bits are arithmetic.
 Result<Graph> CanonicalizeOps(const Graph& graph);
 
+// A scan becomes a while that counts its rows. Unimplemented where their number is not known.
+Result<Graph> ExpandScans(const Graph& graph);
+
 // Where matrix products are calls of a library, which multiplies floats alone: those of integers
 // become sums of products.
 Result<Graph> ExpandProducts(const Graph& graph, const FusionLimits& limits);

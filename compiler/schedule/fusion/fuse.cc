@@ -98,6 +98,9 @@ Grouping Fuser::Run() && {
       case OpRole::kExtern:
         StartGroup(id, GroupKind::kHost);
         break;
+      case OpRole::kRegion:
+        StartGroup(id, GroupKind::kWhile);
+        break;
       case OpRole::kComposite:
         CheckFailed("a composite after CanonicalizeOps", __FILE__, __LINE__);
     }
@@ -357,7 +360,8 @@ void Fuser::TryPull(std::uint32_t group_id, const Read& read) {
   if (IsTaken(producer)) {
     return Note(producer, read.reader, false, "already belongs to another kernel");
   }
-  if (role == OpRole::kAttention || role == OpRole::kOrdered || role == OpRole::kExtern) {
+  if (role == OpRole::kAttention || role == OpRole::kOrdered || role == OpRole::kExtern ||
+      role == OpRole::kRegion) {
     return Note(producer, read.reader, false, "is a kernel of its own");
   }
   if (IsPrepared(producer) != group.prepared) {

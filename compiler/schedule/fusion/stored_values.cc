@@ -141,7 +141,9 @@ void StorageDecision::NoteReaders(ValueId value) {
       }
       wanted = std::move(layout);
     }
-    if (reader.kind == OpKind::kExternCall && !values_.wanted[value]) {
+    const OpRole role = RoleOf(graph_, reader);
+    const bool reads_row_major = role == OpRole::kExtern || role == OpRole::kRegion;
+    if (reads_row_major && !values_.wanted[value]) {
       const ValueId operand = reader.operands[static_cast<std::size_t>(read.operand)];
       values_.wanted[value] =
           LayoutSeenRowMajor(graph_, read.views, graph_.type(operand).shape.rank());

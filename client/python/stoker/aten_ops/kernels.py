@@ -53,9 +53,9 @@ _WITH_PARAMETERS = frozenset("""
 def require_kernel(overload, dtypes, device_type):
     """Unsupported where PyTorch has none for this kind of device. `overload`: as in RULES; `dtypes`: of the tensors that
     it is given, in order."""
-    name = overload.split(".")[1]
-    if not dtypes:
+    if not dtypes or "." not in overload:  # "while_loop" has none of its own.
         return
+    name = overload.split(".")[1]
     first, rest = dtypes[0], set(dtypes[1:])
     taken = _TAKEN.get(name)
     if device_type == "cuda":

@@ -21,9 +21,10 @@ from ..graph.program import EagerCall, Program, Slot
 from ..graph.text import NoKernel
 from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors
-from . import hosting, index_layouts, targets
+from . import hosting, index_layouts, regions, targets
 from .draws import drawn_ahead, is_random, may_draw
-from .segment import NUMBERS, Level
+from .mapping import NUMBERS
+from .segment import Level
 from .symbols import Typed
 from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
@@ -116,6 +117,7 @@ class _Lowering:
         self.slots = {node: place for place, node in enumerate(
             node for node in gm.graph.nodes if node.op == "placeholder")}
         self.constants = {}
+        self.graphs = {}  # fx node -> a graph that an operator runs.
         self.eager = {}  # level -> fx nodes.
         self.fallbacks = {}
         self.updates = updates_in(gm)
@@ -139,7 +141,10 @@ class _Lowering:
         value = self.gm
         for name in node.target.split("."):
             value = getattr(value, name)
-        self.constants[self.slot_of(node)] = value
+        if isinstance(value, torch.fx.GraphModule):
+            self.graphs[node] = value
+        else:
+            self.constants[self.slot_of(node)] = value
         self.level_of[node] = 0
         self.outside.add(node)
         if isinstance(value, torch.Tensor):
@@ -153,7 +158,9 @@ class _Lowering:
         if node.target is operator.getitem and node.args[0] not in self.outside:
             self._visit_item(node)
             return
-        rule = None if node in self.forced else RULES.get(str(node.target))
+        rule = RULES.get(str(node.target)) or regions.rule_of(node.target, self.device)
+        if node in self.forced:
+            rule = None
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
         if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
             reason = None
@@ -217,7 +224,7 @@ class _Lowering:
         source, index = node.args
         level = self.level_of[node] = self.level_of[source]
         values = self.levels[level].values
-        values[node] = self.levels[level].if_in_bounds(node, values[source][index])
+        values[node] = self.levels[level].finished(node, values[source][index])
         if source in self.closed:
             self.closed.add(node)
         if source in self.hosted and may_draw(source):
@@ -259,6 +266,8 @@ class _Lowering:
     def _run_eagerly(self, node):
         level = 0
         for source in node.all_input_nodes:
+            if source in self.graphs:
+                self.constants[self.slot_of(source)] = self.graphs[source]
             inside = source not in self.outside and not isinstance(
                 source.meta.get("val"), NUMBERS)
             level = max(level, self.level_of[source] + inside)

@@ -88,8 +88,13 @@ def operators_in(namespace):
         if name.startswith(prefix)}
 
 
-def fake_mode():
-    """A mode in which operators know sizes and compute nothing."""
+def fake_mode(runs_graphs=False):
+    """A mode in which operators know sizes and compute nothing. `runs_graphs`: among them such that run graphs of their
+    own, which ask for symbols that nobody sees."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    return FakeTensorMode(allow_non_fake_inputs=True)
+    if not runs_graphs:
+        return FakeTensorMode(allow_non_fake_inputs=True)
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
