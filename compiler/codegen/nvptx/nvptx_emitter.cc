@@ -200,4 +200,19 @@ llvm::Value* NvptxEmitter::ExtremeInHardware(bool is_largest, llvm::Value* x, ll
                                    x, y);
 }
 
+// rsqrt.approx.f32, a lane at a time.
+llvm::Value* NvptxEmitter::ReciprocalRootInHardware(llvm::Value* x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return nullptr;
+  const auto root = [&](llvm::Value* lane) -> llvm::Value* {
+    return b().CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_f, {}, {lane});
+  };
+  if (!x->getType()->isVectorTy()) return root(x);
+  llvm::Value* roots = llvm::PoisonValue::get(x->getType());
+  for (int i = 0; i < WidthOf(x); ++i) {
+    const auto lane = static_cast<std::uint64_t>(i);
+    roots = b().CreateInsertElement(roots, root(b().CreateExtractElement(x, lane)), lane);
+  }
+  return roots;
+}
+
 }  // namespace stoker::codegen

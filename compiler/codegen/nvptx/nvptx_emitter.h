@@ -48,6 +48,7 @@ class NvptxEmitter final : public KernelEmitter {
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
   llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) override;
+  llvm::Value* ReciprocalRootInHardware(llvm::Value* x) override;
 
   std::uint32_t num_operands_;
   int access_bytes_;

@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -123,6 +124,9 @@ llvm::Value* AddressOf(Builder& b, Function* function) {
   return b.CreateIntToPtr(b.getInt64(reinterpret_cast<std::uint64_t>(function)), b.getPtrTy());
 }
 
+// As far off as the instruction may be.
+float ReciprocalRoot(float x) { return (1.0F + 0x1p-23F) / std::sqrt(x); }
+
 // Calls of what only a GPU has become calls of Block.
 void ReplaceIntrinsics(llvm::Module& module) {
   std::vector<llvm::CallInst*> calls;
@@ -152,6 +156,9 @@ void ReplaceIntrinsics(llvm::Module& module) {
         break;
       case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32:
         target = AddressOf(b, &Block::Shuffle);
+        break;
+      case llvm::Intrinsic::nvvm_rsqrt_approx_f:
+        target = AddressOf(b, &ReciprocalRoot);
         break;
       default:
         STOKER_CHECK(false);
