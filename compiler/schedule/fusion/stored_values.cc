@@ -142,7 +142,8 @@ void StorageDecision::NoteReaders(ValueId value) {
       wanted = std::move(layout);
     }
     const OpRole role = RoleOf(graph_, reader);
-    const bool reads_row_major = role == OpRole::kExtern || role == OpRole::kRegion;
+    const bool reads_row_major =
+        role == OpRole::kExtern || (role == OpRole::kRegion && read.views.empty());
     if (reads_row_major && !values_.wanted[value]) {
       const ValueId operand = reader.operands[static_cast<std::size_t>(read.operand)];
       values_.wanted[value] =

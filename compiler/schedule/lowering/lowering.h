@@ -107,7 +107,11 @@ class Lowering {
   static IndexMap DenseIndex(const ContractionParts& parts);
   bool FitsProduct(const Group& group, const ProductParts& parts, const Layout& layout) const;
   Layout OwnLayoutOf(const Group& group, const ProductParts& parts) const;
-  std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts);
+  bool PaysToAlignRows(const ProductParts& parts, const FlatProduct& flat) const;
+  std::optional<Layout> AlignedLayoutOf(const Group& group, const ProductParts& parts,
+                                        const FlatProduct& dense) const;
+  std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts,
+                                            const FlatProduct& dense);
   Status AppendProduct(const Group& group, const ProductParts& parts, const FlatProduct& flat,
                        StorageId written, const IndexMap& d);
   // lower_dot.cc

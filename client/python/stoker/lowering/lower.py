@@ -19,18 +19,15 @@ from ..graph.host_call import NoHostCall
 from ..graph.layout import DTYPES, WORDS, is_tensor, layout_of
 from ..graph.program import EagerCall, Program, Slot
 from ..graph.text import NoKernel
-from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors
 from . import hosting, index_layouts, regions, targets
 from .draws import drawn_ahead, is_random, may_draw
+from .known import Known
 from .mapping import NUMBERS
 from .segment import Level
 from .symbols import Typed
 from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
-
-# Largest tensor that is computed while compiling, to recognize a mask.
-MAX_KNOWN_ELEMENTS = 1 << 22
 
 # A segment of these alone computes nothing: PyTorch makes views of them.
 _MOVES = frozenset((
@@ -123,7 +120,7 @@ class _Lowering:
         self.updates = updates_in(gm)
         self.updated = set(self.updates.values())
         self.closed = set()  # fx nodes that shapes alone decide.
-        self.known = {}
+        self.known = Known(lambda node: node in self.closed)
         # The first level in which the next draw may be: inside a segment, or beside.
         self.draws_from = {"inside": 0, "beside": 0}
         self.outputs = []
@@ -302,18 +299,6 @@ class _Lowering:
         if node not in self.outside and is_tensor(node.meta.get("val")):
             self.levels[self.level_of[node]].exports[node] = None
 
-    def known_tensor(self, node):
-        if node not in self.known:
-            value = None
-            size = node.meta["val"].numel() if is_tensor(node.meta["val"]) else 0
-            sources = {source: self.known_tensor(source) for source in node.all_input_nodes}
-            if size <= MAX_KNOWN_ELEMENTS and all(x is not None for x in sources.values()):
-                given = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
-                arguments, keywords = torch.fx.node.map_aggregate(given, _on_cpu)
-                value = node.target(*arguments, **keywords)
-            self.known[node] = value
-        return self.known[node]
-
     # ---- Results --------------------------------------------------------------------------------
 
     def idle_nodes(self):
@@ -359,10 +344,6 @@ class _Lowering:
     def _eager_argument(self, node):
         value = node.meta.get("val")
         return value if isinstance(value, NUMBERS) else Slot(self.slot_of(node))
-
-
-def _on_cpu(argument):
-    return devices.CPU if isinstance(argument, torch.device) else argument
 
 
 def _result_of(value):

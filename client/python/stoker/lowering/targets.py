@@ -2,6 +2,7 @@
 
 from ..graph.devices import device_of
 from .convolutions import taken_apart
+from .masks import without_known_masks
 from .strides import without_restriding
 
 # Operations that a target has no kernel for. An operator whose rule needs one is a call of PyTorch, whole: its libraries'
@@ -26,6 +27,10 @@ def held(gm, parameters, is_training):
 
 
 def as_run(gm):
-    """The graph, or one that computes the same, with operators taken apart of which kernels can do a part."""
+    """The graph, or one that computes the same, with operators taken apart of which kernels can do a part, and given no more
+    than they need."""
     gm = without_restriding(gm)
-    return taken_apart(gm) if "convolution" in ABSENT[device_of(gm).type] else gm
+    device_type = device_of(gm).type
+    if "convolution" in ABSENT[device_type]:
+        gm = taken_apart(gm)
+    return without_known_masks(gm, OF_LIBRARIES[device_type])

@@ -75,6 +75,25 @@ def schema_of(operator):
     return getattr(operator, "_schema", None)
 
 
+def named_argument(node, name):
+    """Of an fx node that calls an operator; None where the operator has none of this name."""
+    schema = schema_of(node.target)
+    for place, argument in enumerate(schema.arguments if schema is not None else ()):
+        if argument.name == name:
+            default = argument.default_value
+            return node.args[place] if place < len(node.args) else node.kwargs.get(name, default)
+    return None
+
+
+def set_argument(node, name, value):
+    """The other way round: the operator has one of this name."""
+    for place, argument in enumerate(schema_of(node.target).arguments):
+        if argument.name == name and place < len(node.args):
+            node.update_arg(place, value)
+        elif argument.name == name:
+            node.update_kwarg(name, value)
+
+
 def has_kernel(operator, device_type):
     """Has it one for this kind of device alone? Then it is no composition of others."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), device_type.upper())
