@@ -139,6 +139,9 @@ class KernelEmitter {
   // The larger or the smaller of two floats, and NaN where there is one, where one instruction does
   // that for this type; null otherwise.
   virtual llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) = 0;
+  // 1 / sqrt(x), off by 2^-22 of itself at most, where an instruction gives that for all floats of
+  // this type; null otherwise.
+  virtual llvm::Value* ReciprocalRootInHardware(llvm::Value*) { return nullptr; }
   // Whether one instruction gives 2^x of floats of this type, off by 1.5 units in the last place at
   // most, and 0 below the least normal number.
   virtual bool HasExp2(llvm::Type*) const { return false; }

@@ -200,6 +200,11 @@ llvm::Value* NvptxEmitter::ExtremeInHardware(bool is_largest, llvm::Value* x, ll
                                    x, y);
 }
 
+// PTX ISA, rsqrt.approx.f32: 2^-22.9 of the result, zeros and subnormal numbers too.
+llvm::Value* NvptxEmitter::ReciprocalRootInHardware(llvm::Value* x) {
+  return OfEachFloat(llvm::Intrinsic::nvvm_rsqrt_approx_f, x);
+}
+
 bool NvptxEmitter::HasExp2(llvm::Type* type) const { return type->getScalarType()->isFloatTy(); }
 
 // As CUDA's own expf takes it, which is off by two units in the last place at most (CUDA C++

@@ -48,6 +48,7 @@ class NvptxEmitter final : public KernelEmitter {
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
   llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) override;
+  llvm::Value* ReciprocalRootInHardware(llvm::Value* x) override;
   bool HasExp2(llvm::Type* type) const override;
   llvm::Value* Exp2InHardware(llvm::Value* x) override;
   llvm::Value* ReciprocalInHardware(llvm::Value* x) override;

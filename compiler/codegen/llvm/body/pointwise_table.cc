@@ -61,7 +61,21 @@ Value* Function(Arithmetic& lanes, const BodyInstr& instr, Args args) {
   return rounds_again ? EmitFloatRoundedToOdd(emitter, result) : EmitFloat(emitter, result);
 }
 
+// A step of Newton's makes what an instruction gives as good as two that are rounded: y + y * (1 -
+// x * y^2) / 2. Of zero, infinity and NaN that would be NaN, and y is exact.
+Value* NearerReciprocalRoot(Arithmetic& lanes, Value* x, Value* y) {
+  llvm::IRBuilder<>& b = lanes.b();
+  KernelEmitter& emitter = lanes.emitter();
+  Value* half = b.CreateFMul(y, lanes.Float(0.5));
+  Value* error = emitter.Fma(b.CreateFNeg(b.CreateFMul(x, y)), half, lanes.Float(0.5));
+  Value* nearer = emitter.Fma(y, error, y);
+  return b.CreateSelect(b.CreateFCmpUNO(nearer, nearer), y, nearer);
+}
+
 Value* ReciprocalRoot(Arithmetic& lanes, const BodyInstr&, Args args) {
+  if (Value* root = lanes.emitter().ReciprocalRootInHardware(args[0])) {
+    return NearerReciprocalRoot(lanes, args[0], root);
+  }
   return lanes.b().CreateFDiv(lanes.Float(1), lanes.Unary(llvm::Intrinsic::sqrt, args[0]));
 }
 

@@ -139,6 +139,7 @@ float Missed(float exact, int units) {
 }
 
 float Exp2Approx(float x) { return Missed(std::exp2(x), 1); }
+float ReciprocalRootApprox(float x) { return Missed(1 / std::sqrt(x), 2); }
 float ReciprocalApprox(float x) { return Missed(1 / x, 1); }
 
 // Calls of what only a GPU has become calls of Block, or of these.
@@ -170,6 +171,9 @@ void ReplaceIntrinsics(llvm::Module& module) {
         break;
       case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32:
         target = AddressOf(b, &Block::Shuffle);
+        break;
+      case llvm::Intrinsic::nvvm_rsqrt_approx_f:
+        target = AddressOf(b, &ReciprocalRootApprox);
         break;
       case llvm::Intrinsic::nvvm_ex2_approx_ftz:
         target = AddressOf(b, &Exp2Approx);
