@@ -2,11 +2,9 @@
 
 #include "compiler/analysis/parameter_analysis.h"
 #include "compiler/analysis/reads.h"
+#include "compiler/lower_and_schedule.h"
 #include "compiler/machine/machine.h"
 #include "compiler/schedule/fusion/fuse.h"
-#include "compiler/schedule/fusion/order_groups.h"
-#include "compiler/schedule/fusion/stored_values.h"
-#include "compiler/schedule/lowering/lowering.h"
 #include "compiler/transform/passes.h"
 
 namespace stoker {
@@ -45,16 +43,13 @@ Result<PipelineResult> RunPipeline(const Graph& input, const Target& target,
   laps.End("analyze");
   Grouping grouping = FuseNodes(graph, reads, prepared, limits);
   laps.End("fuse");
-  const StoredValues values = FindStoredValues(graph, reads, grouping, limits);
 
-  // Groups to kernels.
-  const ScheduledGraph scheduled{graph,    reads,  prepared,
-                                 grouping, values, OrderGroups(graph, reads, grouping)};
-  laps.End("order groups");
-  STOKER_TRY(Program program, LowerGroups(scheduled, *machine, options.numerics));
-  laps.End("lower");
-  STOKER_TRY(ScheduledProgram kernels, ScheduleSteps(program, target));
-  laps.End("schedule kernels");
+  // Groups to kernels. What one kernel cannot hold becomes two, and all is lowered again: it is
+  // known what a group reads from memory when its schedule is.
+  STOKER_TRY(LoweredGroups lowered,
+             LowerAndSchedule({graph, reads, prepared, *machine, options.numerics, target},
+                              grouping, laps));
+  auto& [program, kernels] = lowered;
   MemoryPlan memory = PlanMemory(program);
   laps.End("plan memory");
   return PipelineResult{std::move(graph), std::move(grouping), std::move(program),

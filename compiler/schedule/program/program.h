@@ -46,6 +46,7 @@ struct Step {
   // Elements into buffer i where the kernel's operand starts; empty: 0 for all.
   std::vector<SymDim> offsets;
   bool prepared = false;
+  std::uint32_t group = 0;  // Of the graph's nodes: the one that it computes a part of.
   std::string label;
   SymDim flops;
   SymDim bytes;
