@@ -57,8 +57,8 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   // What is not set here has not been measured on a GPU, and is as on CPUs.
   FusionLimits limits;
   limits.products_are_calls = true;
-  // Rows lie in the shared memory of one block, in f32.
-  limits.max_kept_elements = machine.shared_bytes_per_block / 4;
+  // What registers do not hold the schedule computes again, as long as that is little.
+  limits.max_kept_elements = INT64_MAX;
   // A warp's neighbours are loaded together; a lane that has none brings in a sector of 32 bytes
   // for its four.
   limits.vector_lanes = machine.warp_size;
