@@ -1,5 +1,7 @@
 #include "compiler/launch_plan_of.h"
 
+#include <algorithm>
+
 #include "protocol/key/kernel_key.h"
 
 namespace stoker {
@@ -34,10 +36,10 @@ Launch LaunchOf(const PipelineResult& pipeline, std::size_t index) {
   const LaunchShape shape = pipeline.kernels.kernels[kernel].launch();
   Launch launch;
   launch.kernel = kernel;
-  launch.tasks = shape.tasks;
+  launch.tasks = shape.tasks.Substitute(step.symbols);
   launch.min_tasks_per_chunk = shape.min_tasks_per_chunk;
   launch.scratch_bytes = shape.scratch_bytes;
-  launch.dims = shape.dims;
+  for (const SymDim& dim : shape.dims) launch.dims.push_back(dim.Substitute(step.symbols));
   for (std::size_t k = 0; k < step.buffers.size(); ++k) {
     const SymDim skipped = step.offsets.empty() ? SymDim() : step.offsets[k];
     launch.buffers.push_back(RefTo(pipeline, step.buffers[k], skipped));
@@ -97,6 +99,22 @@ LibraryCall LibraryCallOf(const PipelineResult& pipeline, const Step& step) {
   return call;
 }
 
+// Outer loops first: what lies in a loop stands behind it.
+std::vector<PlanLoop> LoopsOf(const PipelineResult& pipeline,
+                              const std::vector<std::size_t>& place_of) {
+  std::vector<PlanLoop> loops;
+  for (const ProgramLoop& loop : pipeline.program.loops) {
+    const auto place = [&](std::size_t step) { return static_cast<std::uint32_t>(place_of[step]); };
+    const PlanLoop made{place(loop.begin), place(loop.test), place(loop.end),
+                        RefTo(pipeline, loop.condition, SymDim())};
+    // Of the program's, a later one lies around an earlier one, or behind it.
+    const auto behind = std::ranges::find_if(
+        loops, [&](const PlanLoop& earlier) { return earlier.begin >= made.begin; });
+    loops.insert(behind, made);
+  }
+  return loops;
+}
+
 PlanStep CallOf(const PipelineResult& pipeline, const Step& step) {
   if (std::holds_alternative<LibraryOp>(step.work)) return LibraryCallOf(pipeline, step);
   return HostCallOf(pipeline, step);
@@ -119,8 +137,10 @@ PlannedLaunches PlanLaunches(const PipelineResult& pipeline, const Target& targe
   plan.prepare_arena_bytes = pipeline.memory.prepare_arena_bytes;
 
   const ScheduledProgram& scheduled = pipeline.kernels;
+  std::vector<std::size_t> place_of;  // Of each of the program's steps among the plan's.
   for (std::size_t i = 0; i < pipeline.program.steps.size(); ++i) {
     const Step& step = pipeline.program.steps[i];
+    place_of.push_back(plan.steps.size());
     if (scheduled.kernel_of[i] == kNoKernel) {
       plan.steps.push_back(CallOf(pipeline, step));
       continue;
@@ -137,6 +157,8 @@ PlannedLaunches PlanLaunches(const PipelineResult& pipeline, const Target& targe
       plan.steps.push_back(LaunchOf(pipeline, i));
     }
   }
+  place_of.push_back(plan.steps.size());
+  plan.loops = LoopsOf(pipeline, place_of);
   return planned;
 }
 

@@ -59,6 +59,18 @@ std::string StepText(const HostCall& call) {
   return text + "\n";
 }
 
+// What begins and ends before a step.
+std::string LoopsText(const LaunchPlan& plan, std::size_t step) {
+  std::string ends;
+  std::string begins;
+  for (const PlanLoop& loop : plan.loops) {
+    if (loop.end == step) ends += "  } again\n";
+    if (loop.begin == step) begins += "  loop {\n";
+    if (loop.test == step) begins += "  while" + BufferText(loop.condition) + "\n";
+  }
+  return ends + begins;
+}
+
 std::string UpdatesText(const LaunchPlan& plan) {
   std::string text;
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -121,7 +133,9 @@ std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> ke
   for (const Launch& launch : plan.prepare) text += StepText(launch, kernels[launch.kernel]);
   text += UpdatesText(plan);
   text += "launches\n";
-  for (const PlanStep& step : plan.steps) {
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    text += LoopsText(plan, i);
     if (const auto* launch = std::get_if<Launch>(&step)) {
       text += StepText(*launch, kernels[launch->kernel]);
     } else if (const auto* call = std::get_if<LibraryCall>(&step)) {
@@ -130,6 +144,7 @@ std::string ToString(const LaunchPlan& plan, std::span<const ScheduledKernel> ke
       text += StepText(std::get<HostCall>(step));
     }
   }
+  text += LoopsText(plan, plan.steps.size());
   return text;
 }
 

@@ -6,17 +6,16 @@
 #include "compiler/schedule/fusion/cut_group.h"
 #include "compiler/schedule/fusion/order_groups.h"
 #include "compiler/schedule/fusion/stored_values.h"
-#include "compiler/schedule/lowering/lowering.h"
 
 namespace stoker {
 namespace {
 
 Result<LoweredGroups> LowerOnce(const LoweringInput& input, const Grouping& grouping, Laps& laps,
                                 std::uint32_t& failed) {
-  const auto& [graph, reads, prepared, machine, numerics, target] = input;
+  const auto& [graph, reads, prepared, whiles, machine, numerics, target] = input;
   const StoredValues values = FindStoredValues(graph, reads, grouping, machine.fusion_limits());
-  const ScheduledGraph scheduled{graph,    reads,  prepared,
-                                 grouping, values, OrderGroups(graph, reads, grouping)};
+  const ScheduledGraph scheduled{
+      graph, reads, prepared, grouping, values, whiles, OrderGroups(graph, reads, grouping)};
   laps.End("order groups");
   STOKER_TRY(Program program, LowerGroups(scheduled, machine, numerics, failed));
   laps.End("lower");

@@ -1,11 +1,13 @@
 // From groups to kernels that have a schedule, for as many groups as that takes.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "compiler/analysis/reads.h"
 #include "compiler/machine/machine.h"
 #include "compiler/schedule/fusion/group.h"
+#include "compiler/schedule/lowering/lowering.h"
 #include "compiler/schedule/program/program.h"
 #include "compiler/scheduled_program.h"
 #include "compiler/timing/laps.h"
@@ -18,6 +20,7 @@ struct LoweringInput {
   const Graph& graph;
   const Reads& reads;
   const std::vector<bool>& prepared;
+  const std::map<NodeId, WhilePrograms>& whiles;
   const Machine& machine;
   Numerics numerics;
   const Target& target;

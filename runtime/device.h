@@ -60,11 +60,12 @@ class Device {
   virtual Result<DeviceMemory> AllocateWith(std::string_view contents) = 0;
   // FailedPrecondition, naming the library and where it was sought, where the device has none.
   virtual Status LoadLibrary(Library library) = 0;
-  // `pauses`: after how many of the launches each is, in order. `kernels`: by their number in the
-  // launches; they must outlive the list. What a library cannot do is Unimplemented.
+  // `marks`: of the plan that the launches are of. `kernels`: by their number in the launches; they
+  // must outlive the list. What a library cannot do is Unimplemented, and so are loops where the
+  // device runs none.
   virtual Result<std::unique_ptr<const LaunchList>> Ready(
-      std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
-      const ArenaUse& arena, const AddressLayout& layout,
+      std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
+      const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) = 0;
   // Whether it can watch. Where it cannot, a write that changes no version is not noticed.
   virtual bool watches() const = 0;

@@ -75,7 +75,8 @@ const std::string* FirstHostTarget(const LaunchPlan& plan) {
 // The host calls of one run.
 class HostCalls final : public Pauses {
  public:
-  // `seconds`: of each call with all that it gave to the queue; null: not wanted.
+  // `seconds`: receives those of each call with all that it gave to the queue, its trips together;
+  // null: not wanted.
   HostCalls(const SizedPlan& sizes, const AddressLayout& layout, Host* host, std::byte** tensors,
             Queue& queue, std::vector<double>* seconds)
       : sizes_(sizes),
@@ -83,7 +84,9 @@ class HostCalls final : public Pauses {
         host_(host),
         tensors_(tensors),
         queue_(queue),
-        seconds_(seconds) {}
+        seconds_(seconds) {
+    if (seconds != nullptr) seconds->assign(sizes.host_calls.size(), 0);
+  }
 
   Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
     const SizedHostCall& call = sizes_.host_calls[pause];
@@ -102,7 +105,7 @@ class HostCalls final : public Pauses {
     if (seconds_ == nullptr) return Ok();
     STOKER_RETURN_IF_ERROR(queue_.Wait());
     const auto elapsed = std::chrono::steady_clock::now() - start;
-    seconds_->push_back(std::chrono::duration<double>(elapsed).count());
+    (*seconds_)[pause] += std::chrono::duration<double>(elapsed).count();
     return Ok();
   }
 
@@ -230,9 +233,7 @@ Result<std::shared_ptr<const ReadyPlan>> Executable::State::Ready(
     const SymBindings& symbols) const {
   STOKER_TRY(SizedPlan sizes, SizePlan(artifact, symbols));
   const ArenaUse arena{BufferKind::kArena, sizes.arena_bytes, sizes.arena_zero_bytes, sizes.serial};
-  std::vector<std::size_t> pauses;
-  for (const SizedHostCall& call : sizes.host_calls) pauses.push_back(call.launches_before);
-  STOKER_TRY(auto launches, device.Ready(sizes.launches, pauses, arena, layout, kernels));
+  STOKER_TRY(auto launches, device.Ready(sizes.launches, sizes.marks, arena, layout, kernels));
   return std::make_shared<const ReadyPlan>(ReadyPlan{std::move(sizes), std::move(launches)});
 }
 

@@ -51,12 +51,12 @@ class LaunchList {
   virtual ~LaunchList() = default;
 };
 
-// What happens between the launches of a list.
+// What the host does between the launches of a list.
 class Pauses {
  public:
   virtual ~Pauses() = default;
 
-  // Pause number `pause`: in the queue's order all launches before it come before what happens
+  // Host call number `pause`: in the queue's order all launches before it come before what happens
   // here, and none after it. Where work is done when it is given to the queue, they are done. What
   // is put into a GPU's stream here is in that order. `addresses` are those of the run, that of the
   // arena among them. On the thread that called Run.
@@ -71,9 +71,9 @@ class Queue {
   // Runs the launches in order and after all that was given to this queue before. `addresses`: one
   // for each number of the layout that the list was made with; the queue fills in that of the
   // list's arena. They have been read when Run returns; what lies there is in use until the queue
-  // has come so far. `pauses`: what the list was made with pauses for; null where it has none. The
+  // has come so far. `pauses`: runs the host calls of the list; null where it has none. The
   // first that fails ends the run. When `seconds` is given, it receives the duration of each
-  // launch, and Run has waited.
+  // launch, all its trips together, and Run has waited.
   virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
                      std::vector<double>* seconds) = 0;
 

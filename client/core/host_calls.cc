@@ -7,21 +7,29 @@
 namespace stoker {
 namespace {
 
-bool HaveTypes(const Graph& graph, const std::vector<ValueId>& values,
-               const std::vector<HostTensor>& tensors) {
-  return std::ranges::equal(
-      values, tensors, {}, [&](ValueId id) { return graph.type(id); }, &HostTensor::type);
+// Whether a call's tensor is of a type, whatever its symbols are.
+bool Fits(const InterpreterTensor& tensor, const HostTensor& place) {
+  const std::vector<SymDim>& dims = place.type.shape.dims();
+  return tensor.dtype == place.type.dtype &&
+         std::ranges::equal(tensor.shape, dims, [](std::int64_t size, const SymDim& dim) {
+           return !dim.IsConstant() || dim.constant() == size;
+         });
 }
 
 // Its number among the plan's host calls.
-std::optional<std::size_t> CallOf(const Graph& graph, const LaunchPlan& plan, const Node& node) {
+std::optional<std::size_t> CallOf(const LaunchPlan& plan, const Node& node,
+                                  std::span<const InterpreterTensor* const> operands,
+                                  std::span<const InterpreterTensor> results) {
+  const auto fits_place = [](const InterpreterTensor* tensor, const HostTensor& place) {
+    return Fits(*tensor, place);
+  };
   std::size_t number = 0;
   for (const PlanStep& step : plan.steps) {
     const auto* call = std::get_if<HostCall>(&step);
     if (call == nullptr) continue;
     if (call->target == node.attributes.String(AttrName::kTarget) &&
-        HaveTypes(graph, node.operands, call->operands) &&
-        HaveTypes(graph, node.results, call->results)) {
+        std::ranges::equal(operands, call->operands, fits_place) &&
+        std::ranges::equal(results, call->results, Fits)) {
       return number;
     }
     ++number;
@@ -39,7 +47,7 @@ Status ForeignHost::Call(std::size_t call, std::span<const void* const> operands
 
 Status InterpretedHost::Call(const Node& node, std::span<const InterpreterTensor* const> operands,
                              std::span<InterpreterTensor> results) const {
-  const std::optional<std::size_t> call = CallOf(graph, plan, node);
+  const std::optional<std::size_t> call = CallOf(plan, node, operands, results);
   if (!call) {
     return Internal("The plan has no host call of '" + node.attributes.String(AttrName::kTarget) +
                     "' of these types.");

@@ -31,14 +31,14 @@ class ForeignHost final : public Host {
 
 // Runs the host calls of `plan` on a device, for an interpreter.
 struct InterpretedHost {
-  const Graph& graph;  // What the plan was compiled from.
   const LaunchPlan& plan;
   Host& host;
   Device& device;
   Queue& queue;  // The device's, and where the host's own work goes.
 
-  // What InterpretOptions::extern_call asks for: the graph's node as a host call of the plan. Calls
-  // of one target and one type are the same.
+  // What InterpretOptions::extern_call asks for: a node of the graph that the plan was compiled
+  // from, or of a region, as a host call of the plan. Calls of one target and one type are the
+  // same.
   Status Call(const Node& node, std::span<const InterpreterTensor* const> operands,
               std::span<InterpreterTensor> results) const;
 };

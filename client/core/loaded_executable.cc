@@ -330,8 +330,7 @@ Status LoadedExecutable::CompareWithInterpreter(const Graph& graph, const Frame&
   InterpretOptions options;
   if (host_ != nullptr) {
     options.extern_call = [&](const Node& node, auto operands, auto results) {
-      return InterpretedHost{graph, plan, *host_, device_.device(), queue}.Call(node, operands,
-                                                                                results);
+      return InterpretedHost{plan, *host_, device_.device(), queue}.Call(node, operands, results);
     };
   }
   STOKER_TRY(const std::vector<InterpreterTensor> expected, Interpret(graph, inputs, options));

@@ -29,6 +29,7 @@ bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand) {
     case OpRole::kAttention:
     case OpRole::kOrdered:
     case OpRole::kExtern:
+    case OpRole::kRegion:
       return true;
     case OpRole::kIndexed:
       // The other operands are index values, or read where the result is.

@@ -50,6 +50,8 @@ std::vector<bool> FindPrepared(const Graph& graph, const FusionLimits& limits) {
     if (!all) continue;
     // What the host framework runs may draw random numbers, or know of more than its operands.
     if (node.kind == OpKind::kExternCall) continue;
+    // `prepare` has launches only.
+    if (RoleOf(graph, node) == OpRole::kRegion) continue;
     // Padding needs zeros, which only the arena of calls keeps.
     if (node.kind == OpKind::kConvolution) continue;
     if (node.kind == OpKind::kDotGeneral && limits.products_are_calls) continue;

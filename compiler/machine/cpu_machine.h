@@ -77,6 +77,7 @@ struct CpuMachine final : Machine {
   std::int64_t MinTasksPerChunk(double task_ns) const;
 
   const FusionLimits& fusion_limits() const override { return fusion; }
+  bool runs_loops() const override { return true; }
   ProductLayout LayoutOf(const Product& product) const override;
 };
 

@@ -51,7 +51,7 @@ struct GpuBlockLimits {
   // A thread that keeps its part of a row in registers has so many elements of it, or up to twice
   // as many.
   int row_elements = 32;
-  int working_registers = 48;   // What it computes with beside them.
+  int working_registers = 48;  // What it computes with beside them.
   // What a thread has in registers beside the values of its bodies, and beside where each operand
   // lies: counters, indices.
   int index_registers = 12;
@@ -88,8 +88,10 @@ struct GpuMachine final : Machine {
   const TensorCoreTile* TileOf(DType operand) const;
 
   const FusionLimits& fusion_limits() const override { return fusion; }
+  bool runs_loops() const override { return false; }
   ProductLayout LayoutOf(const Product& product) const override;
   std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const override;
+  std::int64_t ProductRowBytes() const override { return 16; }
 };
 
 // `target` must be a CUDA target. Unimplemented, naming the architecture, where the table here has

@@ -19,12 +19,16 @@ class Machine {
 
   virtual const FusionLimits& fusion_limits() const = 0;
   virtual ProductLayout LayoutOf(const Product& product) const = 0;
+  // Whether a plan may run steps again until a condition that they compute does not hold.
+  virtual bool runs_loops() const = 0;
   // What a library may use while it computes a matrix product; of machines whose products are calls
   // of one. `numbers`: of the result, where that is known.
   virtual std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const {
     (void)numbers;
     return 0;
   }
+  // At multiples of how many bytes the rows of a matrix begin that the library multiplies best.
+  virtual std::int64_t ProductRowBytes() const { return 1; }
 };
 
 // Unimplemented, naming the target, where this compiler has no machine for it.

@@ -123,7 +123,7 @@ Result<Graph> CanonicalizeOps(const Graph& graph) {
   const auto of_one = [&](const Node& node,
                           std::span<const ValueId> operands) -> std::optional<ValueId> {
     const TensorType& type = graph.type(node.results[0]);
-    if (node.kind == OpKind::kConstant || node.kind == OpKind::kExternCall) return std::nullopt;
+    if (node.kind == OpKind::kConstant || CallsHost(node)) return std::nullopt;
     if (IsEmpty(type.shape)) return rewriter.Scalar(type, 0);
     if (const auto replaced = OfNothing(rewriter, node, operands, type)) return replaced;
     if (node.kind == OpKind::kConvolution) return Convolution(rewriter, node, operands);

@@ -3,6 +3,7 @@
 #include "compiler/transform/passes.h"
 #include "compiler/transform/rewriter.h"
 #include "protocol/graph/interpreter.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker {
 namespace {
@@ -32,6 +33,7 @@ Result<Graph> FoldConstants(const Graph& graph) {
                           std::span<const ValueId> operands) -> std::optional<ValueId> {
     const TensorType& type = graph.type(node.results[0]);
     if (operands.empty() || node.kind == OpKind::kExternCall) return std::nullopt;
+    if (RowOf(node.kind).role == OpRole::kRegion) return std::nullopt;  // It may take any time.
     if (!std::all_of(operands.begin(), operands.end(),
                      [&](ValueId operand) { return rewriter.IsConstant(operand); })) {
       return std::nullopt;

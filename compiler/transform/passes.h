@@ -17,6 +17,9 @@ namespace stoker {
 inline constexpr std::size_t kMaxConcatenated = 32;
 Result<Graph> CanonicalizeOps(const Graph& graph);
 
+// A scan becomes a while that counts its rows. Unimplemented where their number is not known.
+Result<Graph> ExpandScans(const Graph& graph);
+
 // Where matrix products are calls of a library, which multiplies floats alone: those of integers
 // become sums of products.
 Result<Graph> ExpandProducts(const Graph& graph, const FusionLimits& limits);

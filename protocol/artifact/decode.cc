@@ -18,6 +18,7 @@ constexpr std::size_t kLaunchBytes = 4 + kDimBytes + 8 + 8 + 8 + 8 + 8 + 2 * kDi
 constexpr std::size_t kHostTensorBytes = kTypeBytes + kBufferBytes;
 constexpr std::size_t kHostCallBytes = 3 * 8;
 constexpr std::size_t kStepBytes = 1 + std::min(kLaunchBytes, kHostCallBytes);  // Or a library's.
+constexpr std::size_t kLoopBytes = 3 * 4 + kBufferBytes;
 constexpr std::size_t kGuardBytes = 1 + 4 + 4 + 8 + 8 + kDimBytes;
 constexpr std::size_t kKernelBytes = 2 * Digest::kSize + 8;
 constexpr std::size_t kConstantBytes = Digest::kSize + 8;
@@ -191,7 +192,14 @@ Status Get(ByteReader& in, PlanStep* out) {
   return Wrong("step.work", "is " + std::to_string(work) + ", which is none.");
 }
 
-// A list of launches, or of steps.
+Status Get(ByteReader& in, PlanLoop* out) {
+  STOKER_TRY(out->begin, in.U32("loop.begin"));
+  STOKER_TRY(out->test, in.U32("loop.test"));
+  STOKER_TRY(out->end, in.U32("loop.end"));
+  return Get(in, &out->condition);
+}
+
+// A list of launches, of steps, or of loops.
 template <typename Element>
 Status GetList(std::string_view field, std::size_t min_bytes, ByteReader& in,
                std::vector<Element>* out) {
@@ -232,7 +240,8 @@ Status Get(ByteReader& in, LaunchPlan* out) {
   STOKER_RETURN_IF_ERROR(Get("plan.prepared_bytes", in, &out->prepared_bytes));
   STOKER_RETURN_IF_ERROR(Get("plan.prepare_arena_bytes", in, &out->prepare_arena_bytes));
   STOKER_RETURN_IF_ERROR(GetList("plan.prepare", kLaunchBytes, in, &out->prepare));
-  return GetList("plan.steps", kStepBytes, in, &out->steps);
+  STOKER_RETURN_IF_ERROR(GetList("plan.steps", kStepBytes, in, &out->steps));
+  return GetList("plan.loops", kLoopBytes, in, &out->loops);
 }
 
 Status Get(ByteReader& in, Guard* out) {

@@ -137,6 +137,11 @@ void Put(const LaunchPlan& plan, ByteWriter& out) {
   for (const Launch& launch : plan.prepare) Put(launch, out);
   out.U64(plan.steps.size());
   for (const PlanStep& step : plan.steps) Put(step, out);
+  out.U64(plan.loops.size());
+  for (const PlanLoop& loop : plan.loops) {
+    for (const std::uint32_t place : {loop.begin, loop.test, loop.end}) out.U32(place);
+    Put(loop.condition, out);
+  }
 }
 
 }  // namespace

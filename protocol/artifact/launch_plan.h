@@ -2,7 +2,8 @@
 //
 // A plan has two lists. `prepare`, of launches, runs once per binding of the parameters and fills
 // the prepared buffers (packed weights, folded constants); `steps`, of launches, of calls of a
-// device's libraries and of the host framework, run in every call.
+// device's libraries and of the host framework, run in every call, those in a loop as often as it
+// says.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +86,18 @@ struct LibraryCall {
 
 using PlanStep = std::variant<Launch, HostCall, LibraryCall>;
 
+// Steps [begin, test) compute the condition; while it holds, [test, end) run, and it begins anew.
+// Loops nest: one lies in another's condition or in its body, and stands behind it in the list;
+// else they stand in the order in which they begin. How often a loop runs follows from data alone:
+// a plan that has one may run for any time.
+struct PlanLoop {
+  std::uint32_t begin = 0;
+  std::uint32_t test = 0;
+  std::uint32_t end = 0;
+  BufferRef condition;  // One bool.
+};
+inline constexpr std::size_t kMaxLoopDepth = 8;
+
 struct OutputSpec {
   TensorType type;  // Row-major.
   // >= 0: the output is this graph input, unchanged; nothing writes it and the caller returns the
@@ -110,6 +123,7 @@ struct LaunchPlan {
   SymDim prepare_arena_bytes;
   std::vector<Launch> prepare;
   std::vector<PlanStep> steps;
+  std::vector<PlanLoop> loops;  // Of `steps`; on a CPU.
 };
 
 }  // namespace stoker

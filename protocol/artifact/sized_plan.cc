@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <span>
+#include <utility>
 
 #include "protocol/artifact/cuda_kernel_abi.h"
 #include "protocol/artifact/kernel_abi.h"
@@ -279,6 +281,70 @@ Error AtStep(const Error& error, std::string_view field, std::size_t index,
   return error.WithContext(std::string(field) + "[" + std::to_string(index) + "] (" + label + ")");
 }
 
+// The marks of a plan's steps, loops taken apart.
+class MarkWriter {
+ public:
+  // `conditions`: of the loops.
+  MarkWriter(const LaunchPlan& plan, std::span<const SizedBuffer> conditions)
+      : plan_(plan), conditions_(conditions) {}
+
+  std::vector<PlanMark> Write() && {
+    Range(0, plan_.steps.size());
+    return std::move(marks_);
+  }
+
+ private:
+  // Loops nest no deeper than kMaxLoopDepth.
+  void Range(std::size_t first, std::size_t last) {
+    while (next_ < plan_.loops.size() && plan_.loops[next_].begin < last) {
+      const PlanLoop& loop = plan_.loops[next_];
+      const SizedBuffer& condition = conditions_[next_++];
+      Steps(first, loop.begin);
+      const std::size_t begin = Add(PlanMark::Kind::kBegin, 0);
+      Range(loop.begin, loop.test);
+      const std::size_t test = Add(PlanMark::Kind::kTest, 0);
+      marks_[test].condition = condition;
+      Range(loop.test, loop.end);
+      marks_[test].number = Add(PlanMark::Kind::kRepeat, begin);
+      first = loop.end;
+    }
+    Steps(first, last);
+  }
+
+  void Steps(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      if (std::holds_alternative<HostCall>(plan_.steps[i])) {
+        Add(PlanMark::Kind::kHostCall, host_calls_++);
+      } else {
+        ++launches_;
+      }
+    }
+  }
+
+  std::size_t Add(PlanMark::Kind kind, std::size_t number) {
+    marks_.push_back({launches_, kind, number, {}});
+    return marks_.size() - 1;
+  }
+
+  const LaunchPlan& plan_;
+  const std::span<const SizedBuffer> conditions_;
+  std::vector<PlanMark> marks_;
+  std::size_t next_ = 0;  // Loop.
+  std::size_t launches_ = 0;
+  std::size_t host_calls_ = 0;
+};
+
+Result<std::vector<PlanMark>> MarksOf(const LaunchPlan& plan, const Extents& extents,
+                                      const SymBindings& bindings) {
+  std::vector<SizedBuffer> conditions;
+  for (std::size_t i = 0; i < plan.loops.size(); ++i) {
+    const Result<SizedBuffer> condition = SizeBuffer(plan.loops[i].condition, extents, bindings);
+    if (!condition.ok()) return AtStep(condition.error(), "plan.loops", i, "condition");
+    conditions.push_back(*condition);
+  }
+  return MarkWriter(plan, conditions).Write();
+}
+
 Status SizeSteps(const std::vector<PlanStep>& steps, const Extents& extents,
                  const SymBindings& bindings, SizedPlan* sized) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -297,7 +363,6 @@ Status SizeSteps(const std::vector<PlanStep>& steps, const Extents& extents,
     const auto& call = std::get<HostCall>(steps[i]);
     Result<SizedHostCall> made = SizeHostCall(call, extents, bindings);
     if (!made.ok()) return AtStep(made.error(), "plan.steps", i, call.target);
-    made->launches_before = sized->launches.size();
     sized->host_calls.push_back(*std::move(made));
   }
   return Ok();
@@ -341,6 +406,7 @@ Result<SizedPlan> SizePlan(const Artifact& artifact, const SymBindings& bindings
   static std::atomic<std::uint64_t> last_serial = 0;
   sized.serial = ++last_serial;
   STOKER_RETURN_IF_ERROR(SizeSteps(plan.steps, extents, bindings, &sized));
+  STOKER_TRY(sized.marks, MarksOf(plan, extents, bindings));
   return sized;
 }
 

@@ -44,8 +44,22 @@ struct SizedLibraryCall {
 // What is given to a queue.
 using SizedWork = std::variant<SizedLaunch, SizedLibraryCall>;
 
+// Where a plan does something else than to go on with the next launch.
+struct PlanMark {
+  enum class Kind : std::uint8_t {
+    kHostCall,  // number: which one.
+    kBegin,     // Of a loop.
+    kTest,      // Of a loop: where the condition is false, it goes on behind the mark `number`.
+    kRepeat,    // It goes on behind the mark `number`, the loop's kBegin.
+  };
+  std::size_t launches_before = 0;  // Of SizedPlan::launches, in the plan's order.
+  Kind kind = Kind::kHostCall;
+  std::size_t number = 0;
+  SizedBuffer condition;  // kTest: one bool.
+  friend bool operator==(const PlanMark&, const PlanMark&) = default;
+};
+
 struct SizedHostCall {
-  std::size_t launches_before = 0;  // It runs when so many of SizedPlan::launches have.
   std::vector<SizedBuffer> operands;
   std::vector<SizedBuffer> results;
   std::vector<std::int64_t> sizes;  // Of all dims of each operand, then of each result.
@@ -57,6 +71,7 @@ struct SizedPlan {
   std::int64_t arena_zero_bytes = 0;
   std::vector<SizedWork> launches;                      // Of the plan's steps, host calls apart.
   std::vector<SizedHostCall> host_calls;                // The same.
+  std::vector<PlanMark> marks;                          // In the plan's order.
   std::vector<std::vector<std::int64_t>> output_sizes;  // One per graph output.
 };
 

@@ -1,8 +1,11 @@
 #include "protocol/artifact/updates.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "protocol/artifact/step_buffers.h"
 
 namespace stoker {
 namespace {
@@ -11,24 +14,6 @@ constexpr std::string_view kField = "plan.outputs.updates_input";
 
 Error Wrong(const std::string& why) {
   return InvalidArgument("Field '" + std::string(kField) + "' " + why);
-}
-
-template <typename Visit>
-void ForEachBuffer(const PlanStep& step, const Visit& visit) {
-  if (const auto* launch = std::get_if<Launch>(&step)) {
-    for (const BufferRef& buffer : launch->buffers) visit(buffer);
-    return;
-  }
-  if (const auto* call = std::get_if<LibraryCall>(&step)) {
-    const Matmul& matmul = call->matmul;
-    for (const Matmul::Matrix* matrix : {&matmul.a, &matmul.b, &matmul.d}) visit(matrix->place);
-    if (matmul.c) visit(matmul.c->place);
-    if (matmul.bias) visit(matmul.bias->place);
-    return visit(matmul.workspace);
-  }
-  const auto& call = std::get<HostCall>(step);
-  for (const HostTensor& operand : call.operands) visit(operand.buffer);
-  for (const HostTensor& result : call.results) visit(result.buffer);
 }
 
 // Is each updated input an activation, updated once, by an output that is not an input as it is?
@@ -58,24 +43,38 @@ Status CheckUpdates(const LaunchPlan& plan) {
   STOKER_RETURN_IF_ERROR(CheckUpdatedInputs(plan));
   std::vector<bool> is_overwritten(plan.inputs.size());
   bool any = false;
+  const auto overwrite = [&](const BufferRef& buffer) {
+    if (buffer.kind != BufferKind::kOutput) return;
+    const std::int32_t input = plan.outputs[buffer.index].updates_input;
+    if (input < 0) return;
+    is_overwritten[static_cast<std::size_t>(input)] = any = true;
+  };
+  const auto is_read = [&](const BufferRef& buffer) {
+    return buffer.kind == BufferKind::kInput && is_overwritten[buffer.index];
+  };
+  std::size_t seen = 0;  // Steps of which it is known what they overwrite.
+  std::size_t known_loops = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const auto fail = [&](const std::string& why) {
       return Wrong(why).WithContext("plan.steps[" + std::to_string(i) + "]");
     };
-    ForEachBuffer(plan.steps[i], [&](const BufferRef& buffer) {
-      if (buffer.kind != BufferKind::kOutput) return;
-      const std::int32_t input = plan.outputs[buffer.index].updates_input;
-      if (input < 0) return;
-      is_overwritten[static_cast<std::size_t>(input)] = any = true;
-    });
+    // What comes later in a loop comes before, in the trip before; the outermost one begins first.
+    const std::size_t first_loop = known_loops;
+    std::size_t end = i + 1;
+    for (; known_loops < plan.loops.size() && plan.loops[known_loops].begin == i; ++known_loops) {
+      end = std::max<std::size_t>(end, plan.loops[known_loops].end);
+    }
+    for (; seen < end; ++seen) ForEachBuffer(plan.steps[seen], overwrite);
     if (any && std::holds_alternative<HostCall>(plan.steps[i])) {
       return fail("names an input that is overwritten when the host is called.");
     }
     bool reads_overwritten = false;
     ForEachBuffer(plan.steps[i], [&](const BufferRef& buffer) {
-      reads_overwritten =
-          reads_overwritten || (buffer.kind == BufferKind::kInput && is_overwritten[buffer.index]);
+      reads_overwritten = reads_overwritten || is_read(buffer);
     });
+    for (std::size_t loop = first_loop; loop < known_loops; ++loop) {
+      reads_overwritten = reads_overwritten || is_read(plan.loops[loop].condition);
+    }
     if (reads_overwritten) return fail("names an input that is read when it is overwritten.");
   }
   return Ok();

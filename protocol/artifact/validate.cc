@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "protocol/artifact/loops.h"
 #include "protocol/artifact/sized_plan.h"
 #include "protocol/artifact/updates.h"
 
@@ -296,6 +297,21 @@ Status CheckSteps(const Artifact& artifact, const std::set<std::uint32_t>& bound
   return Ok();
 }
 
+Status CheckLoopConditions(const Artifact& artifact, const std::set<std::uint32_t>& bound) {
+  const std::vector<PlanLoop>& loops = artifact.plan.loops;
+  if (!loops.empty() && artifact.target.kind() != TargetKind::kCpu) {
+    return Wrong("plan.loops", "is for a CPU; the target is " + artifact.target.ToString() + ".");
+  }
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const BufferRef& condition = loops[i].condition;
+    Status status = CheckBuffer(condition, artifact, false);
+    if (status.ok()) status = CheckSymbols("buffer.offset", condition.offset, bound);
+    if (status.ok()) status = CheckSymbols("buffer.size", condition.size, bound);
+    if (!status.ok()) return InList(status.error(), "plan.loops", i);
+  }
+  return Ok();
+}
+
 Status CheckBlobs(const Artifact& artifact) {
   std::set<Digest> keys;
   for (const KernelRef& kernel : artifact.kernels) {
@@ -368,6 +384,8 @@ Status ValidateArtifact(const Artifact& artifact) {
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepared_bytes", plan.prepared_bytes, {}));
   STOKER_RETURN_IF_ERROR(CheckSymbols("plan.prepare_arena_bytes", plan.prepare_arena_bytes, {}));
   STOKER_RETURN_IF_ERROR(CheckSteps(artifact, bound));
+  STOKER_RETURN_IF_ERROR(CheckLoopConditions(artifact, bound));
+  STOKER_RETURN_IF_ERROR(CheckLoops(plan));
   STOKER_RETURN_IF_ERROR(CheckUpdates(plan));
   STOKER_RETURN_IF_ERROR(SizePrepare(artifact));
   // Plans over symbols are sized, and checked, per set of symbol values.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "protocol/base/check.h"
+#include "protocol/graph/region.h"
 #include "protocol/graph/sym_dim.h"
 
 namespace stoker {
@@ -21,7 +22,7 @@ enum class AttrName : std::uint16_t {
 };
 
 // Order is part of the encoded format.
-enum class AttrType : std::uint8_t { kInt, kBool, kFloat, kString, kInts, kDims, kFloats };
+enum class AttrType : std::uint8_t { kInt, kBool, kFloat, kString, kInts, kDims, kFloats, kGraph };
 
 std::string_view Name(AttrName name);
 std::optional<AttrName> ParseAttrName(std::string_view name);
@@ -29,7 +30,7 @@ std::optional<AttrName> AttrNameFromCode(std::uint16_t code);
 AttrType TypeOf(AttrName name);
 
 using AttrValue = std::variant<std::int64_t, bool, double, std::string, std::vector<std::int64_t>,
-                               std::vector<SymDim>, std::vector<double>>;
+                               std::vector<SymDim>, std::vector<double>, Region>;
 
 class Attributes {
  public:
@@ -49,6 +50,7 @@ class Attributes {
   const std::vector<std::int64_t>& Ints(AttrName name) const {
     return Get<std::vector<std::int64_t>>(name);
   }
+  const Graph& GraphOf(AttrName name) const { return Get<Region>(name).graph(); }
   const std::vector<SymDim>& Dims(AttrName name) const { return Get<std::vector<SymDim>>(name); }
 
   const std::vector<std::pair<AttrName, AttrValue>>& entries() const { return entries_; }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "protocol/graph/graph.h"
 #include "protocol/graph/infer.h"
 
 namespace stoker {
@@ -17,6 +18,7 @@ struct ValuePrinter {
   void operator()(double v) const { AppendDouble(v, out); }
   void operator()(const std::string& v) const { AppendQuoted(v, out); }
   void operator()(const SymDim& v) const { out += v.ToString(); }
+  void operator()(const Region& v) const { out += "graph @" + v.graph().name(); }  // For errors.
   template <typename T>
   void operator()(const std::vector<T>& list) const {
     out += '[';

@@ -133,7 +133,7 @@ NodeId GraphBuilder::Append(OpKind kind, std::span<const ValueId> operands, Attr
     Fail(error.WithContext("Node " + std::to_string(id) + " (" + std::string(Name(kind)) + ")"));
     return kNoNode;
   };
-  if (graph_.nodes_.size() >= kMaxNodes) return fail(TooMany("nodes", kMaxNodes));
+  if (graph_.nodes_.size() + region_nodes_ >= kMaxNodes) return fail(TooMany("nodes", kMaxNodes));
 
   operand_types_.clear();
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -147,6 +147,7 @@ NodeId GraphBuilder::Append(OpKind kind, std::span<const ValueId> operands, Attr
   SortDims(kind, attributes);
   Result<std::vector<TensorType>> types = InferTypes(kind, operand_types_, attributes, hints);
   if (!types.ok()) return fail(types.error());
+  if (Status status = CountRegions(attributes); !status.ok()) return fail(status.error());
   if (graph_.values_.size() + types->size() > kMaxValues)
     return fail(TooMany("values", kMaxValues));
   if (kind == OpKind::kConstant) {
@@ -169,6 +170,35 @@ NodeId GraphBuilder::Append(OpKind kind, std::span<const ValueId> operands, Attr
     node.results.push_back(AppendValue(std::move((*types)[i]), id, i));
   }
   return id;
+}
+
+Status GraphBuilder::CountRegions(const Attributes& attributes) {
+  for (const auto& [name, value] : attributes.entries()) {
+    const auto* region = std::get_if<Region>(&value);
+    if (region == nullptr) continue;
+    region_nodes_ += region->graph().num_all_nodes();
+    constant_bytes_ += region->graph().all_constant_bytes();
+    if (graph_.nodes_.size() + region_nodes_ >= kMaxNodes) return TooMany("nodes", kMaxNodes);
+    if (constant_bytes_ > kMaxConstantBytes) {
+      return TooMany("bytes of constants", kMaxConstantBytes);
+    }
+  }
+  return Ok();
+}
+
+void GraphBuilder::SumUp() {
+  graph_.num_all_nodes_ = graph_.nodes_.size();
+  for (const Node& node : graph_.nodes_) {
+    graph_.all_constant_bytes_ += node.constant.size();
+    graph_.calls_host_ = graph_.calls_host_ || CallsHost(node);
+    for (const auto& [name, value] : node.attributes.entries()) {
+      const auto* region = std::get_if<Region>(&value);
+      if (region == nullptr) continue;
+      graph_.num_all_nodes_ += region->graph().num_all_nodes();
+      graph_.all_constant_bytes_ += region->graph().all_constant_bytes();
+      graph_.region_depth_ = std::max(graph_.region_depth_, region->graph().region_depth() + 1);
+    }
+  }
 }
 
 Status GraphBuilder::TakeUpdates(std::span<const InputUpdate> updates) {
@@ -220,6 +250,7 @@ Result<Graph> GraphBuilder::Build(std::span<const ValueId> outputs,
   graph_.nodes_ = std::move(parts.nodes);
   graph_.values_ = std::move(parts.values);
   STOKER_RETURN_IF_ERROR(TakeUpdates(updates));
+  SumUp();
   graph_.digest_ = Sha256Of(EncodeGraph(graph_));
   return std::move(graph_);
 }

@@ -38,6 +38,7 @@ struct AttrHash {
   void operator()(double v) { h = Mix(h, std::bit_cast<std::uint64_t>(v)); }
   void operator()(const std::string& v) { h = HashBytes(h, v); }
   void operator()(const SymDim& v) { h = Mix(h, v.Hash()); }
+  void operator()(const Region& v) { h = HashBytes(h, v.graph().digest().AsBytes()); }
   template <typename T>
   void operator()(const std::vector<T>& list) {
     h = Mix(h, list.size());
@@ -113,7 +114,7 @@ void MergeEqualNodes(GraphParts& parts) {
     if (!live[id]) continue;
     Node& node = parts.nodes[id];
     for (ValueId& operand : node.operands) operand = replacement[operand];
-    if (node.kind == OpKind::kExternCall) continue;
+    if (CallsHost(node)) continue;
     const NodeId first = merger.FirstEqual(id);
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       replacement[node.results[i]] = parts.nodes[first].results[i];

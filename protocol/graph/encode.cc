@@ -40,6 +40,7 @@ class GraphWriter {
   void operator()(bool v) { out_.U8(v ? 1 : 0); }
   void operator()(double v) { out_.F64(v); }
   void operator()(const std::string& v) { out_.Bytes(v); }
+  void operator()(const Region& v) { out_.Bytes(EncodeGraph(v.graph())); }
   void operator()(const SymDim& dim) {
     if (dim.IsConstant()) {
       out_.U8(0);
@@ -95,7 +96,9 @@ class GraphWriter {
 
 class GraphReader {
  public:
-  explicit GraphReader(std::string_view bytes) : bytes_(bytes), in_(bytes), builder_("graph") {}
+  // `depth`: how many graphs this one is in.
+  GraphReader(std::string_view bytes, int depth)
+      : bytes_(bytes), in_(bytes), builder_("graph"), depth_(depth) {}
 
   Result<Graph> Read() {
     STOKER_TRY(const std::string_view magic, in_.Raw("magic", kMagic.size()));
@@ -222,8 +225,19 @@ class GraphReader {
         return List<SymDim>(kMinDimBytes, [&] { return Dim(); });
       case AttrType::kFloats:
         return List<double>(8, [&] { return in_.F64("attribute"); });
+      case AttrType::kGraph:
+        return ReadRegion();
     }
     return Internal("Attribute type without a reader.");
+  }
+
+  Result<AttrValue> ReadRegion() {
+    if (depth_ == kMaxRegionDepth) {
+      return ResourceExhausted("Graphs nest deeper than " + std::to_string(kMaxRegionDepth) + ".");
+    }
+    STOKER_TRY(const std::string_view bytes, in_.Bytes("attribute", in_.remaining()));
+    STOKER_TRY(Graph graph, GraphReader(bytes, depth_ + 1).Read());
+    return AttrValue(Region(std::move(graph)));
   }
 
   template <typename T, typename ReadElement>
@@ -282,12 +296,13 @@ class GraphReader {
   std::string_view bytes_;
   ByteReader in_;
   GraphBuilder builder_;
+  const int depth_;
 };
 
 }  // namespace
 
 std::string EncodeGraph(const Graph& graph) { return GraphWriter().Write(graph); }
 
-Result<Graph> DecodeGraph(std::string_view bytes) { return GraphReader(bytes).Read(); }
+Result<Graph> DecodeGraph(std::string_view bytes) { return GraphReader(bytes, 0).Read(); }
 
 }  // namespace stoker

@@ -2,12 +2,13 @@
 // DecodeGraph, each of which verifies; a Graph that exists is well formed.
 //
 // Canonical form: nodes stand in the depth-first postorder of the outputs (operands left to right),
-// dead nodes are gone, equal nodes are merged (extern_call is not: it may draw random numbers),
-// value ids count the inputs, then the results of the nodes in order. Every symbol is the whole
-// size of some input dimension, and symbols are numbered by the first such one. A constant whose
-// elements are all equal is a splat. Inputs keep their order: it is the calling convention. Updates
-// stand in the order of their outputs; one of an input with itself says nothing and is gone. The
-// digest is SHA-256 of the canonical encoding; names and insertion order do not enter it.
+// dead nodes are gone, equal nodes are merged (extern_call is not, nor what has one in a region: it
+// may draw random numbers), value ids count the inputs, then the results of the nodes in order.
+// Every symbol is the whole size of some input dimension, and symbols are numbered by the first
+// such one: a region has symbols of its own. A constant whose elements are all equal is a splat.
+// Inputs keep their order: it is the calling convention. Updates stand in the order of their
+// outputs; one of an input with itself says nothing and is gone. The digest is SHA-256 of the
+// canonical encoding; names and insertion order do not enter it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ using ValueId = std::uint32_t;
 using NodeId = std::uint32_t;
 inline constexpr std::uint32_t kNoNode = 0xffffffffU;
 
-// Limits of one graph; beyond them building, parsing and decoding fail with ResourceExhausted.
+// Limits of one graph with its regions; beyond them building, parsing and decoding fail with
+// ResourceExhausted.
 inline constexpr std::size_t kMaxNodes = 1U << 20;
 inline constexpr std::size_t kMaxValues = 1U << 22;
 inline constexpr std::size_t kMaxTargetBytes = 4096;            // extern_call's target.
@@ -70,6 +72,8 @@ struct Node {
   std::string constant;
 };
 
+bool CallsHost(const Node& node);  // An extern_call, or one in a region.
+
 class Graph {
  public:
   const std::string& name() const { return name_; }  // For people; not part of the digest.
@@ -83,6 +87,11 @@ class Graph {
   const Value& value(ValueId id) const { return values_[id]; }
   const TensorType& type(ValueId id) const { return values_[id].type; }
   std::uint32_t num_symbols() const { return num_symbols_; }
+  // Of all nodes with those of their regions: how many, and the bytes of constants.
+  std::size_t num_all_nodes() const { return num_all_nodes_; }
+  std::size_t all_constant_bytes() const { return all_constant_bytes_; }
+  int region_depth() const { return region_depth_; }  // How deep regions nest; 0: there are none.
+  bool calls_host() const { return calls_host_; }     // An extern_call, here or in a region.
 
   const Digest& digest() const { return digest_; }
 
@@ -95,6 +104,10 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::uint32_t num_symbols_ = 0;
+  std::size_t num_all_nodes_ = 0;
+  std::size_t all_constant_bytes_ = 0;
+  int region_depth_ = 0;
+  bool calls_host_ = false;
   Digest digest_;
 };
 

@@ -51,9 +51,14 @@ class GraphBuilder {
   ValueId AppendValue(TensorType type, NodeId producer, std::uint32_t index);
   // Verifies them against the graph's inputs and outputs, and brings them into canonical form.
   Status TakeUpdates(std::span<const InputUpdate> updates);
+  // The limits of what regions hold.
+  Status CountRegions(const Attributes& attributes);
+  // What the graph's nodes say of it as a whole.
+  void SumUp();
   void Fail(Error error);
 
   Graph graph_;
+  std::size_t region_nodes_ = 0;
   std::size_t constant_bytes_ = 0;
   std::vector<TensorType> operand_types_;  // Of the node being added.
   std::optional<Error> error_;

@@ -15,7 +15,8 @@ bool ProvablyLess(const SymDim& a, const SymDim& b) {
 }
 
 constexpr std::string_view kTypeNames[] = {
-    "integer", "boolean", "float", "string", "list of integers", "list of dims", "list of floats"};
+    "integer",          "boolean",      "float",          "string",
+    "list of integers", "list of dims", "list of floats", "graph"};
 
 Status CheckOperandCount(const NodeTypes& node) {
   const auto expected = NumOperands(node.kind);
@@ -89,6 +90,8 @@ Result<std::vector<TensorType>> InferByRule(const NodeTypes& node) {
       return InferRandom(node);
     case ResultRule::kExtern:
       return InferExternCall(node);
+    case ResultRule::kRegion:
+      return InferRegionOp(node);
   }
   return Internal("Op without a rule.");
 }

@@ -31,6 +31,7 @@ Result<std::vector<TensorType>> InferReduction(const NodeTypes& node);
 Result<std::vector<TensorType>> InferContraction(const NodeTypes& node);  // And attention.
 Result<std::vector<TensorType>> InferIndexing(const NodeTypes& node);
 Result<std::vector<TensorType>> InferRandom(const NodeTypes& node);
+Result<std::vector<TensorType>> InferRegionOp(const NodeTypes& node);
 
 // A type that a Value may have: rank and size within limits, no dim that is negative or overflow.
 Status CheckType(const TensorType& type);

@@ -31,6 +31,7 @@ Status InterpretReduction(Evaluation& e);
 Status InterpretContraction(Evaluation& e);  // And attention.
 Status InterpretIndexing(Evaluation& e);
 Status InterpretRandom(Evaluation& e);
+Status InterpretRegionOp(Evaluation& e, const InterpretOptions& options);
 
 // Float dtypes hold doubles, the others int64.
 template <typename T>

@@ -118,6 +118,8 @@ Status EvaluateNode(Evaluation& e, const InterpretOptions& options) {
       if (options.extern_call) return options.extern_call(e.node, e.operands, e.results);
       return Unimplemented("'" + e.attributes().String(AttrName::kTarget) +
                            "' runs in the host framework, not in the interpreter.");
+    case ResultRule::kRegion:
+      return InterpretRegionOp(e, options);
   }
   return Internal("Op without a rule.");
 }

@@ -34,9 +34,12 @@ struct InterpreterTensor {
 
 // Elements of one value; beyond it Interpret fails with ResourceExhausted.
 inline constexpr std::int64_t kMaxInterpreterElements = INT64_C(1) << 30;
+// Times that the body of one while runs, unless the caller says otherwise.
+inline constexpr std::int64_t kMaxInterpreterTrips = INT64_C(1) << 20;
 
 struct InterpretOptions {
   bool round_to_dtype = false;
+  std::int64_t max_trips = kMaxInterpreterTrips;  // Beyond it ResourceExhausted.
   // Runs an extern_call: fills in the elements of the results, which come with dtype, shape and
   // zeros. Empty: nobody does.
   std::function<Status(const Node& node, std::span<const InterpreterTensor* const> operands,

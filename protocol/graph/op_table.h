@@ -28,6 +28,7 @@ enum class OpRole : std::uint8_t {
   kOrdered,    // A kernel of its own, whose work along one dim is ordered.
   kComposite,  // None: it is written in terms of others before there are kernels.
   kExtern,
+  kRegion,  // Runs graphs of its own, which are kernels of their own.
 };
 
 // What an op gives. The rules of pointwise ops say it all; the others name the function that says
@@ -43,6 +44,7 @@ enum class ResultRule : std::uint8_t {
   kIndexing,
   kRandom,
   kExtern,
+  kRegion,
 };
 
 // What one element costs: about as much as this operation on it. Who weighs costs says how much

@@ -1,5 +1,5 @@
-// Recursive-descent parser of the text form in OPS.md. Nothing nests except dims, whose depth
-// SymDim::Parse bounds.
+// Recursive-descent parser of the text form in OPS.md. What nests are dims, whose depth
+// SymDim::Parse bounds, and regions, whose depth kMaxRegionDepth does.
 #include <charconv>
 #include <unordered_map>
 #include <utility>
@@ -101,10 +101,10 @@ Result<std::string> ParseElements(const TensorType& type, std::string_view text)
 
 class GraphParser {
  public:
-  explicit GraphParser(std::string_view text) : lexer_(text), builder_("") {
-    names_.reserve(text.size() / 64);
-  }
+  // `depth`: how many graphs this one is in.
+  GraphParser(GraphLexer& lexer, int depth) : lexer_(lexer), builder_(""), depth_(depth) {}
 
+  // What follows the graph is left in the lexer.
   Result<Graph> Parse() {
     if (lexer_.Word() != "graph") return lexer_.Unexpected("'graph' at its start");
     STOKER_RETURN_IF_ERROR(lexer_.Expect('@'));
@@ -115,7 +115,6 @@ class GraphParser {
     if (lexer_.Word() != "return") return lexer_.Unexpected("a node or 'return'");
     STOKER_RETURN_IF_ERROR(ParseOutputs());
     STOKER_RETURN_IF_ERROR(lexer_.Expect('}'));
-    if (!lexer_.AtEnd()) return lexer_.Unexpected("nothing after the graph");
     return builder_.Build(outputs_, updates_);
   }
 
@@ -276,8 +275,19 @@ class GraphParser {
         return List<SymDim>([&] { return Dim(); });
       case AttrType::kFloats:
         return List<double>([&] { return Number<double>("a number"); });
+      case AttrType::kGraph:
+        return ParseRegion();
     }
     return Internal("Attribute type without a parser.");
+  }
+
+  Result<AttrValue> ParseRegion() {
+    if (depth_ == kMaxRegionDepth) {
+      return AtLine(
+          ResourceExhausted("Graphs nest deeper than " + std::to_string(kMaxRegionDepth) + "."));
+    }
+    STOKER_TRY(Graph graph, GraphParser(lexer_, depth_ + 1).Parse());
+    return AttrValue(Region(std::move(graph)));
   }
 
   template <typename T, typename ParseElement>
@@ -364,8 +374,9 @@ class GraphParser {
     return AtLine(builder_.error());
   }
 
-  GraphLexer lexer_;
+  GraphLexer& lexer_;
   GraphBuilder builder_;
+  const int depth_;
   std::unordered_map<std::string_view, ValueId> names_;
   std::vector<std::string_view> node_names_;  // Results of the node being parsed.
   std::uint32_t num_inputs_ = 0;              // Their values are numbered first.
@@ -375,6 +386,11 @@ class GraphParser {
 
 }  // namespace
 
-Result<Graph> ParseGraph(std::string_view text) { return GraphParser(text).Parse(); }
+Result<Graph> ParseGraph(std::string_view text) {
+  GraphLexer lexer(text);
+  STOKER_TRY(Graph graph, GraphParser(lexer, 0).Parse());
+  if (!lexer.AtEnd()) return lexer.Unexpected("nothing after the graph");
+  return graph;
+}
 
 }  // namespace stoker

@@ -28,11 +28,11 @@ void AppendFloat(float value, std::string& out) {
 
 class GraphPrinter {
  public:
-  explicit GraphPrinter(const Graph& graph) : graph_(graph) {
-    out_.reserve(128 * (graph.nodes().size() + graph.inputs().size() + 1));
-  }
+  // `indent`: blanks before the line that the graph ends on.
+  GraphPrinter(const Graph& graph, std::size_t indent, std::string& out)
+      : graph_(graph), indent_(indent), out_(out) {}
 
-  std::string Print() && {
+  void Print() {
     out_ += "graph @";
     if (IsBareName(graph_.name())) {
       out_ += graph_.name();
@@ -49,8 +49,8 @@ class GraphPrinter {
     out_ += ") {\n";
     for (const Node& node : graph_.nodes()) AppendNode(node);
     AppendReturn();
-    out_ += "}\n";
-    return std::move(out_);
+    out_.append(indent_, ' ');
+    out_ += '}';
   }
 
  private:
@@ -69,6 +69,7 @@ class GraphPrinter {
   }
 
   void AppendReturn() {
+    out_.append(indent_, ' ');
     out_ += "  return ";
     auto update = graph_.updates().begin();
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -84,6 +85,7 @@ class GraphPrinter {
   void AppendType(const TensorType& type) { out_ += type.ToString(); }
 
   void AppendNode(const Node& node) {
+    out_.append(indent_, ' ');
     out_ += "  ";
     AppendIds(node.results);
     out_ += " = ";
@@ -97,7 +99,11 @@ class GraphPrinter {
         out_ += separator;
         out_ += Name(name);
         out_ += '=';
-        AppendText(value, out_);
+        if (const auto* region = std::get_if<Region>(&value)) {
+          GraphPrinter(region->graph(), indent_ + 2, out_).Print();
+        } else {
+          AppendText(value, out_);
+        }
         separator = ", ";
       }
       out_ += '}';
@@ -157,11 +163,17 @@ class GraphPrinter {
   }
 
   const Graph& graph_;
-  std::string out_;
+  const std::size_t indent_;
+  std::string& out_;
 };
 
 }  // namespace
 
-std::string PrintGraph(const Graph& graph) { return GraphPrinter(graph).Print(); }
+std::string PrintGraph(const Graph& graph) {
+  std::string out;
+  out.reserve(128 * (graph.num_all_nodes() + graph.inputs().size() + 1));
+  GraphPrinter(graph, 0, out).Print();
+  return out += '\n';
+}
 
 }  // namespace stoker

@@ -36,10 +36,10 @@ Result<DeviceMemory> Device::AllocateWith(std::string_view contents) {
 Status Device::LoadLibrary(Library) { return FailedPrecondition("A CPU has no libraries."); }
 
 Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
-    std::span<const SizedWork> launches, std::span<const std::size_t> pauses, const ArenaUse& arena,
+    std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
     const AddressLayout& layout, std::span<const std::shared_ptr<const LoadedKernel>> kernels) {
   std::unique_ptr<const stoker::LaunchList> list =
-      std::make_unique<const LaunchList>(launches, pauses, arena, layout, kernels);
+      std::make_unique<const LaunchList>(launches, marks, arena, layout, kernels);
   return list;
 }
 

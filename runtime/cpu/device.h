@@ -23,8 +23,8 @@ class Device final : public stoker::Device {
   // There are none: the decoder lets no call of one through for this target.
   Status LoadLibrary(Library library) override;
   Result<std::unique_ptr<const stoker::LaunchList>> Ready(
-      std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
-      const ArenaUse& arena, const AddressLayout& layout,
+      std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
+      const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) override;
   bool watches() const override { return true; }
   std::unique_ptr<stoker::ContentWatch> Watch(std::span<const Bytes> regions,

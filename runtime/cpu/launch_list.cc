@@ -13,12 +13,17 @@ std::int64_t Padded(std::int64_t bytes) {
 
 }  // namespace
 
-LaunchList::LaunchList(std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
+LaunchList::LaunchList(std::span<const SizedWork> launches, std::span<const PlanMark> marks,
                        const ArenaUse& arena, const AddressLayout& layout,
                        std::span<const std::shared_ptr<const LoadedKernel>> kernels)
-    : pauses_(pauses.begin(), pauses.end()),
-      arena_(arena),
-      arena_address_(layout.IndexOf(arena.kind)) {
+    : arena_(arena), arena_address_(layout.IndexOf(arena.kind)) {
+  for (const PlanMark& mark : marks) {
+    const SizedBuffer& condition = mark.condition;
+    marks_.push_back({mark.kind,
+                      mark.launches_before,
+                      mark.number,
+                      {layout.IndexOf(condition.kind, condition.index), condition.offset}});
+  }
   for (const SizedWork& work : launches) {
     const auto& launch = std::get<SizedLaunch>(work);
     const auto& kernel = static_cast<const Kernel&>(*kernels[launch.kernel]);
@@ -33,6 +38,11 @@ LaunchList::LaunchList(std::span<const SizedWork> launches, std::span<const std:
     max_chunks_ = std::max(max_chunks_, entry.chunks());
     scratch_stride_ = std::max(scratch_stride_, kScratchHeaderBytes + Padded(launch.scratch_bytes));
   }
+}
+
+bool LaunchList::calls_host() const {
+  return std::ranges::any_of(
+      marks_, [](const Mark& mark) { return mark.kind == PlanMark::Kind::kHostCall; });
 }
 
 }  // namespace stoker::cpu

@@ -31,13 +31,22 @@ class LaunchList final : public stoker::LaunchList {
     std::int64_t chunks() const { return tasks / min_tasks_per_chunk; }
   };
 
+  // A mark of the plan, and where its condition is.
+  struct Mark {
+    PlanMark::Kind kind = PlanMark::Kind::kHostCall;
+    std::size_t entries_before = 0;
+    std::size_t number = 0;
+    Operand condition;
+  };
+
   // `launches`: of kernels.
-  LaunchList(std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
+  LaunchList(std::span<const SizedWork> launches, std::span<const PlanMark> marks,
              const ArenaUse& arena, const AddressLayout& layout,
              std::span<const std::shared_ptr<const LoadedKernel>> kernels);
 
   std::span<const Entry> entries() const { return entries_; }
-  std::span<const std::size_t> pauses() const { return pauses_; }  // After how many entries.
+  std::span<const Mark> marks() const { return marks_; }
+  bool calls_host() const;
   std::span<const Operand> OperandsOf(const Entry& entry) const {
     return std::span(operands_).subspan(entry.first_operand, entry.operands);
   }
@@ -52,7 +61,7 @@ class LaunchList final : public stoker::LaunchList {
 
  private:
   std::vector<Entry> entries_;
-  std::vector<std::size_t> pauses_;
+  std::vector<Mark> marks_;
   std::vector<Operand> operands_;
   std::vector<std::int64_t> dims_;
   ArenaUse arena_;

@@ -51,6 +51,10 @@ struct WorkingMemory {
   std::int64_t bytes;
 };
 
+bool Holds(std::span<std::byte* const> addresses, const LaunchList::Operand& condition) {
+  return *(addresses[condition.address] + condition.offset) != std::byte{0};
+}
+
 class ListRun {
  public:
   ListRun(const LaunchList& list, std::span<std::byte* const> addresses, ThreadPool::Team& team,
@@ -70,7 +74,8 @@ class ListRun {
       }
       const Clock::time_point start = Clock::now();
       One(entry);
-      seconds->push_back(std::chrono::duration<double>(Clock::now() - start).count());
+      const auto at = static_cast<std::size_t>(&entry - list_.entries().data());
+      (*seconds)[at] += std::chrono::duration<double>(Clock::now() - start).count();
     }
   }
 
@@ -109,19 +114,18 @@ ThreadPool::Team Queue::Gather(std::int64_t pieces) const {
 Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
                   Pauses* pauses, std::vector<double>* seconds) {
   const auto& list = static_cast<const LaunchList&>(launches);
-  STOKER_CHECK(list.pauses().empty() || pauses != nullptr);
+  STOKER_CHECK(pauses != nullptr || !list.calls_host());
+  if (seconds != nullptr) seconds->assign(list.entries().size(), 0);
   const ArenaUse& use = list.arena();
   std::optional<ThreadPool::Team> team(Gather(list.max_chunks()));
   const WorkingMemory layout(list, team->threads());
-  const std::size_t first_pause =
-      list.pauses().empty() ? list.entries().size() : list.pauses().front();
   std::byte*& arena_address = addresses[list.arena_address()];
   if (use.kind == BufferKind::kPrepareArena) {
     // Once in the life of a binding: not worth keeping.
     STOKER_TRY(const Region memory, Region::Allocate(layout.bytes));
     arena_address = memory.data();
     const WithFlushMode whole(FlushMode{});
-    ListRun(list, addresses, *team, memory.data(), layout).Range(0, first_pause, seconds);
+    ListRun(list, addresses, *team, memory.data(), layout).Range(0, list.entries().size(), seconds);
     return Ok();
   }
   STOKER_TRY(Arena arena, device_.arenas_.Take(layout.bytes));
@@ -130,12 +134,11 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
     std::memset(arena_address, 0, static_cast<std::size_t>(use.zero_bytes));
     arena.last_user = use.user;
   }
-  ListRun(list, addresses, *team, arena_address, layout).Range(0, first_pause, seconds);
   Status status = Ok();
-  if (!list.pauses().empty()) {
-    const int threads = team->threads();
-    team.reset();
-    status = RunFromFirstPause(list, addresses, arena_address, threads, *pauses, seconds);
+  if (list.marks().empty()) {
+    ListRun(list, addresses, *team, arena_address, layout).Range(0, list.entries().size(), seconds);
+  } else {
+    status = RunMarked(list, addresses, arena_address, std::move(*team), pauses, seconds);
   }
   device_.arenas_.Return(std::move(arena));
   return status;
@@ -146,21 +149,41 @@ Status Queue::CopyOut(void* to, const std::byte* from, std::size_t bytes) {
   return Ok();
 }
 
-Status Queue::RunFromFirstPause(const LaunchList& list, std::span<std::byte*> addresses,
-                                std::byte* memory, int threads, Pauses& pauses,
-                                std::vector<double>* seconds) {
+Status Queue::RunMarked(const LaunchList& list, std::span<std::byte*> addresses, std::byte* memory,
+                        ThreadPool::Team first_team, Pauses* pauses, std::vector<double>* seconds) {
+  const int threads = first_team.threads();  // No more than there is scratch for.
   const WorkingMemory layout(list, threads);
-  for (std::size_t i = 0; i < list.pauses().size(); ++i) {
-    STOKER_RETURN_IF_ERROR(pauses.At(i, addresses));
-    const bool is_last = i + 1 == list.pauses().size();
-    const std::size_t begin = list.pauses()[i];
-    const std::size_t end = is_last ? list.entries().size() : list.pauses()[i + 1];
-    if (begin == end) continue;
-    // No more than there is scratch for.
-    ThreadPool::Team team = device_.threads_.Gather(threads);
-    ListRun(list, addresses, team, memory, layout).Range(begin, end, seconds);
+  std::optional<ThreadPool::Team> team(std::move(first_team));
+  std::optional<ListRun> run;
+  std::size_t done = 0;  // Entries.
+  for (std::size_t next = 0;; ++next) {
+    const bool is_last = next == list.marks().size();
+    const std::size_t end = is_last ? list.entries().size() : list.marks()[next].entries_before;
+    if (done < end) {
+      if (!team) team.emplace(device_.threads_.Gather(threads));
+      if (!run) run.emplace(list, addresses, *team, memory, layout);
+      run->Range(done, end, seconds);
+      done = end;
+    }
+    if (is_last) return Ok();
+    const LaunchList::Mark& mark = list.marks()[next];
+    switch (mark.kind) {
+      case PlanMark::Kind::kBegin:
+        continue;
+      case PlanMark::Kind::kHostCall:
+        run.reset();
+        team.reset();
+        STOKER_RETURN_IF_ERROR(pauses->At(mark.number, addresses));
+        continue;
+      case PlanMark::Kind::kTest:
+        if (Holds(addresses, mark.condition)) continue;
+        break;
+      case PlanMark::Kind::kRepeat:
+        break;
+    }
+    next = mark.number;
+    done = list.marks()[next].entries_before;
   }
-  return Ok();
 }
 
 }  // namespace stoker::cpu

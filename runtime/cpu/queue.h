@@ -36,11 +36,10 @@ class Queue final : public stoker::Queue {
   ThreadPool::Team Gather(std::int64_t pieces) const;
 
  private:
-  // The pauses and what follows them, on at most `threads` threads. During a pause the queue holds
-  // no workers: what happens there has threads of its own.
-  Status RunFromFirstPause(const LaunchList& list, std::span<std::byte*> addresses,
-                           std::byte* memory, int threads, Pauses& pauses,
-                           std::vector<double>* seconds);
+  // A list with marks, on no more threads than `team` has. During a host call the queue holds no
+  // workers: what happens there has threads of its own. `pauses`: null where there is none.
+  Status RunMarked(const LaunchList& list, std::span<std::byte*> addresses, std::byte* memory,
+                   ThreadPool::Team team, Pauses* pauses, std::vector<double>* seconds);
 
   Device& device_;
   const int threads_;

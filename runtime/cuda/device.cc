@@ -96,7 +96,7 @@ Status Device::LoadLibrary(Library library) {
 }
 
 Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
-    std::span<const SizedWork> launches, std::span<const std::size_t> pauses, const ArenaUse& arena,
+    std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
     const AddressLayout& layout, std::span<const std::shared_ptr<const LoadedKernel>> kernels) {
   const auto matmul_of = [&](const SizedLibraryCall& call) {
     return matmuls_.GetOrMake(LtMatmul::NameOf(call.matmul),
@@ -106,7 +106,7 @@ Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
                               });
   };
   STOKER_TRY(std::unique_ptr<const stoker::LaunchList> list,
-             LaunchList::Make(launches, pauses, arena, layout, kernels, matmul_of));
+             LaunchList::Make(launches, marks, arena, layout, kernels, matmul_of));
   return list;
 }
 

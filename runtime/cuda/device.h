@@ -31,8 +31,8 @@ class Device final : public stoker::Device {
   Result<DeviceMemory> AllocateWith(std::string_view contents) override;
   Status LoadLibrary(Library library) override;
   Result<std::unique_ptr<const stoker::LaunchList>> Ready(
-      std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
-      const ArenaUse& arena, const AddressLayout& layout,
+      std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
+      const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) override;
   bool watches() const override { return false; }
   std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions,

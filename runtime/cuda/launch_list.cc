@@ -4,17 +4,21 @@
 
 namespace stoker::cuda {
 
-LaunchList::LaunchList(std::span<const std::size_t> pauses, const ArenaUse& arena,
+LaunchList::LaunchList(std::span<const PlanMark> marks, const ArenaUse& arena,
                        const AddressLayout& layout)
-    : pauses_(pauses.begin(), pauses.end()),
-      arena_(arena),
-      arena_address_(layout.IndexOf(arena.kind)) {}
+    : arena_(arena), arena_address_(layout.IndexOf(arena.kind)) {
+  for (const PlanMark& mark : marks) pauses_.push_back(mark.launches_before);
+}
 
 Result<std::unique_ptr<const LaunchList>> LaunchList::Make(
-    std::span<const SizedWork> launches, std::span<const std::size_t> pauses, const ArenaUse& arena,
+    std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
     const AddressLayout& layout, std::span<const std::shared_ptr<const LoadedKernel>> kernels,
     const MatmulSource& matmuls) {
-  std::unique_ptr<LaunchList> list(new LaunchList(pauses, arena, layout));
+  if (std::ranges::any_of(
+          marks, [](const PlanMark& mark) { return mark.kind != PlanMark::Kind::kHostCall; })) {
+    return Unimplemented("The plan has loops, which do not run on GPUs.");
+  }
+  std::unique_ptr<LaunchList> list(new LaunchList(marks, arena, layout));
   for (const SizedWork& work : launches) {
     if (const auto* launch = std::get_if<SizedLaunch>(&work)) {
       list->Add(*launch, layout, static_cast<const Kernel&>(*kernels[launch->kernel]));

@@ -47,9 +47,9 @@ class LaunchList final : public stoker::LaunchList {
       std::function<Result<std::shared_ptr<const LtMatmul>>(const SizedLibraryCall& call)>;
   // A launch has one block for each task.
   static Result<std::unique_ptr<const LaunchList>> Make(
-      std::span<const SizedWork> launches, std::span<const std::size_t> pauses,
-      const ArenaUse& arena, const AddressLayout& layout,
-      std::span<const std::shared_ptr<const LoadedKernel>> kernels, const MatmulSource& matmuls);
+      std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
+      const AddressLayout& layout, std::span<const std::shared_ptr<const LoadedKernel>> kernels,
+      const MatmulSource& matmuls);
 
   std::span<const Entry> entries() const { return entries_; }
   const MatmulUse& MatmulOf(const Entry& entry) const { return matmuls_[entry.matmul]; }
@@ -66,8 +66,7 @@ class LaunchList final : public stoker::LaunchList {
   std::size_t max_parameters() const { return max_parameters_; }
 
  private:
-  LaunchList(std::span<const std::size_t> pauses, const ArenaUse& arena,
-             const AddressLayout& layout);
+  LaunchList(std::span<const PlanMark> marks, const ArenaUse& arena, const AddressLayout& layout);
 
   void Add(const SizedLaunch& launch, const AddressLayout& layout, const Kernel& kernel);
   Status Add(const SizedLibraryCall& call, const AddressLayout& layout,

@@ -139,8 +139,9 @@ Status LtMatmul::MakeLayout(int type, std::int64_t rows, std::int64_t columns,
                             const MatmulMatrix<std::int64_t, SizedBuffer>& matrix,
                             LtLayout* layout) const {
   const CublasLtApi& api = lt_->api();
-  // Of one line nobody asks how far the next is.
-  const std::int64_t leading = std::max(matrix.leading, rows);
+  // Nobody asks how far from one line the next is, but the library chooses by it.
+  const bool is_line = columns == 1 && matmul_.batch == 1;
+  const std::int64_t leading = is_line ? Aligned(rows) : std::max(matrix.leading, rows);
   STOKER_RETURN_IF_ERROR(
       lt_->Check(api.create_layout(layout, type, static_cast<std::uint64_t>(rows),
                                    static_cast<std::uint64_t>(columns), leading),

@@ -71,6 +71,18 @@ Artifact Sample() {
   return artifact;
 }
 
+// The same steps in a loop, and one of them in another in its body.
+Artifact LoopSample() {
+  Artifact artifact = Sample();
+  LaunchPlan& plan = artifact.plan;
+  plan.outputs[0].updates_input = -1;  // A loop would read what it has overwritten.
+  const BufferRef condition{BufferKind::kArena, 0, plan.arena_bytes, SymDim(1)};
+  plan.arena_bytes = plan.arena_bytes + 64;
+  std::get<Launch>(plan.steps[0]).buffers.push_back(condition);
+  plan.loops = {{0, 1, 3, condition}, {1, 1, 2, condition}};
+  return artifact;
+}
+
 // y = relu(x w + y + c) by a library of a GPU.
 Artifact LibrarySample() {
   Artifact artifact = Sample();
@@ -107,7 +119,9 @@ std::string BodyOf(const Artifact& artifact) {
 
 }  // namespace
 
-std::vector<std::string> Seeds() { return {BodyOf(Sample()), BodyOf(LibrarySample())}; }
+std::vector<std::string> Seeds() {
+  return {BodyOf(Sample()), BodyOf(LoopSample()), BodyOf(LibrarySample())};
+}
 
 void TryInput(std::string_view bytes) {
   (void)SignaturesOf(bytes);

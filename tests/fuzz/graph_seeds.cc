@@ -30,6 +30,23 @@ std::vector<std::string> GraphTexts() {
   return %5
 }
 )",
+      R"(graph @loops(%0: f32[s0,4], %1: f32[5,4]) {
+  %2 = while(%0) {condition=graph @c(%0: f32[s0,4]) {
+    %1 = reduce(%0) {dims=[0,1], kind="maximum"} : f32[]
+    %2 = is_finite(%1) : bool[]
+    return %2
+  }, body=graph @b(%0: f32[s0,4]) {
+    %1 = add(%0, %0) : f32[s0,4]
+    return %1
+  }} : f32[s0,4]
+  %3 = reduce(%2) {dims=[0], kind="add"} : f32[4]
+  %4, %5 = scan(%3, %1) {body=graph @s(%0: f32[4], %1: f32[4]) {
+    %2 = add(%0, %1) : f32[4]
+    return %2, %0
+  }, carried=1, scanned=1} : f32[4], f32[5,4]
+  return %4, %5
+}
+)",
       R"(graph @update(%0: f32[s0,4], %1: f32[4], %2: f32[s0,4]) {
   %3 = add(%0, %2) : f32[s0,4]
   %4 = negate(%1) : f32[4]

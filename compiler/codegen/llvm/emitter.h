@@ -139,6 +139,13 @@ class KernelEmitter {
   // The larger or the smaller of two floats, and NaN where there is one, where one instruction does
   // that for this type; null otherwise.
   virtual llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) = 0;
+  // Whether one instruction gives 2^x of floats of this type, off by 1.5 units in the last place at
+  // most, and 0 below the least normal number.
+  virtual bool HasExp2(llvm::Type*) const { return false; }
+  virtual llvm::Value* Exp2InHardware(llvm::Value*) { return nullptr; }
+  // 1 / x of a normal number that has a normal reciprocal, off by one unit in the last place at
+  // most, where one instruction does that for this type; null otherwise.
+  virtual llvm::Value* ReciprocalInHardware(llvm::Value*) { return nullptr; }
 
   // a * b + c, fused.
   llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);

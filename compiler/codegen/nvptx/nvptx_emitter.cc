@@ -200,4 +200,34 @@ llvm::Value* NvptxEmitter::ExtremeInHardware(bool is_largest, llvm::Value* x, ll
                                    x, y);
 }
 
+bool NvptxEmitter::HasExp2(llvm::Type* type) const { return type->getScalarType()->isFloatTy(); }
+
+// As CUDA's own expf takes it, which is off by two units in the last place at most (CUDA C++
+// Programming Guide, mathematical functions).
+llvm::Value* NvptxEmitter::Exp2InHardware(llvm::Value* x) {
+  return OfEachFloat(llvm::Intrinsic::nvvm_ex2_approx_ftz, x);
+}
+
+// PTX ISA, rcp.approx.ftz.f32: one unit in the last place.
+llvm::Value* NvptxEmitter::ReciprocalInHardware(llvm::Value* x) {
+  return OfEachFloat(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, x);
+}
+
+llvm::Value* NvptxEmitter::OfEachFloat(llvm::Intrinsic::ID intrinsic, llvm::Value* x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return nullptr;
+  const auto of_one = [&](llvm::Value* lane) {
+    const bool is_overloaded = llvm::Intrinsic::isOverloaded(intrinsic);
+    llvm::SmallVector<llvm::Type*, 1> types;
+    if (is_overloaded) types.push_back(lane->getType());
+    return b().CreateIntrinsic(intrinsic, types, {lane});
+  };
+  if (!x->getType()->isVectorTy()) return of_one(x);
+  llvm::Value* result = llvm::PoisonValue::get(x->getType());
+  for (int i = 0; i < WidthOf(x); ++i) {
+    const auto lane = static_cast<std::uint64_t>(i);
+    result = b().CreateInsertElement(result, of_one(b().CreateExtractElement(x, lane)), lane);
+  }
+  return result;
+}
+
 }  // namespace stoker::codegen

@@ -48,6 +48,11 @@ class NvptxEmitter final : public KernelEmitter {
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
   llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) override;
+  bool HasExp2(llvm::Type* type) const override;
+  llvm::Value* Exp2InHardware(llvm::Value* x) override;
+  llvm::Value* ReciprocalInHardware(llvm::Value* x) override;
+  // An intrinsic of f32 for each lane; null for other types.
+  llvm::Value* OfEachFloat(llvm::Intrinsic::ID intrinsic, llvm::Value* x);
 
   std::uint32_t num_operands_;
   int access_bytes_;

@@ -32,6 +32,7 @@ class Fuser {
   void StartContraction(NodeId node);
   void StartLoop(NodeId node);
   void Grow(std::uint32_t group);
+  void LetGoOfEnd(std::uint32_t group);
   void TryPull(std::uint32_t group, const Read& read);
   void TryPush(std::uint32_t group, const Read& read);
 
@@ -98,6 +99,9 @@ Grouping Fuser::Run() && {
       case OpRole::kExtern:
         StartGroup(id, GroupKind::kHost);
         break;
+      case OpRole::kRegion:
+        StartGroup(id, GroupKind::kWhile);
+        break;
       case OpRole::kComposite:
         CheckFailed("a composite after CanonicalizeOps", __FILE__, __LINE__);
     }
@@ -159,7 +163,27 @@ void Fuser::StartContraction(NodeId node_id) {
               placement.begin() + static_cast<std::ptrdiff_t>(first_n));
   }
   group.placement.emplace(node_id, std::move(placement));
-  Grow(grouping_.group_of[node_id]);
+  const std::uint32_t group_id = grouping_.group_of[node_id];
+  Grow(group_id);
+  if (limits_.products_are_calls && node.kind == OpKind::kDotGeneral) LetGoOfEnd(group_id);
+}
+
+// The end of what a library takes along, as far as it does better without: loops may still have it.
+void Fuser::LetGoOfEnd(std::uint32_t group_id) {
+  Group& group = grouping_.groups[group_id];
+  while (group.nodes.size() > 1) {
+    const char* const why = RefusalOfLast(graph_, reads_, group);
+    if (why == nullptr) return;
+    const NodeId last = group.nodes.back();
+    group.nodes.pop_back();
+    group.placement.erase(last);
+    grouping_.group_of[last] = kNoGroup;
+    cycles_.Leave(group_id);
+    std::erase_if(grouping_.decisions, [&](const FusionDecision& decision) {
+      return decision.node == last && decision.joined;
+    });
+    Note(last, group.nodes.back(), false, why);
+  }
 }
 
 void Fuser::StartLoop(NodeId node_id) {
@@ -357,7 +381,8 @@ void Fuser::TryPull(std::uint32_t group_id, const Read& read) {
   if (IsTaken(producer)) {
     return Note(producer, read.reader, false, "already belongs to another kernel");
   }
-  if (role == OpRole::kAttention || role == OpRole::kOrdered || role == OpRole::kExtern) {
+  if (role == OpRole::kAttention || role == OpRole::kOrdered || role == OpRole::kExtern ||
+      role == OpRole::kRegion) {
     return Note(producer, read.reader, false, "is a kernel of its own");
   }
   if (IsPrepared(producer) != group.prepared) {

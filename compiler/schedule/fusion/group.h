@@ -20,6 +20,7 @@ enum class GroupKind : std::uint8_t {
   kAttention,
   kOrdered,  // cumulative, sort, top_k, scatter.
   kHost,     // One extern_call, which is no kernel.
+  kWhile,    // One while, whose regions have kernels of their own.
 };
 
 struct Group {

@@ -19,6 +19,14 @@ void GroupCycles::Join(std::uint32_t group, NodeId node) {
   members.last = std::max(members.last, node);
 }
 
+void GroupCycles::Leave(std::uint32_t group) {
+  Members& members = groups_[group];
+  STOKER_CHECK(members.nodes.size() > 1);
+  members.nodes.pop_back();
+  members.first = *std::ranges::min_element(members.nodes);
+  members.last = *std::ranges::max_element(members.nodes);
+}
+
 // Edges between nodes lead to larger ids; only inside a group can a path turn back. A search can
 // therefore stop at an id that no group straddles.
 NodeId GroupCycles::LowerBound(std::uint32_t group) const {

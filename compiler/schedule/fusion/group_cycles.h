@@ -14,6 +14,8 @@ class GroupCycles {
 
   void StartGroup(std::uint32_t group, NodeId node);
   void Join(std::uint32_t group, NodeId node);
+  // Takes back the latest Join.
+  void Leave(std::uint32_t group);
   // Whether a path through other groups and nodes would connect `group`, with `node` in it, with
   // itself. `group_of`: per node. `node` is in no group.
   bool WouldCycle(std::uint32_t group, NodeId node, const std::vector<std::uint32_t>& group_of);

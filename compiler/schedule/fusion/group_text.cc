@@ -16,6 +16,8 @@ const char* Name(GroupKind kind) {
       return "ordered";
     case GroupKind::kHost:
       return "host";
+    case GroupKind::kWhile:
+      return "while";
   }
   return "";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/view_index.h"
 #include "protocol/graph/interpreter.h"
 
@@ -38,6 +39,22 @@ class Chain {
     return why;
   }
 
+  const char* RefusalOfLast() const {
+    const Node& last = graph_.node(group_.nodes.back());
+    const DType result = graph_.type(last.results[0]).dtype;
+    for (const NodeId id : group_.nodes) {
+      if (graph_.node(id).kind == OpKind::kAdd && !AddsOf(id, result)) {
+        return "the library adds operands of the result's type alone";
+      }
+    }
+    if (last.kind != OpKind::kConvert) return nullptr;
+    const DType from = graph_.type(last.operands[0]).dtype;
+    const bool widens = SizeInBytes(from) < SizeInBytes(result);
+    return widens && IsReadByLoops(last.results[0])
+               ? "is cheap where it is read, and wider in memory"
+               : nullptr;
+  }
+
  private:
   static constexpr const char* kNotTaken = "is nothing that the library computes along";
 
@@ -54,6 +71,32 @@ class Chain {
       if (Reads::OriginOf(graph_, output).source == last) return "the neighbour is an output";
     }
     return nullptr;
+  }
+
+  // Whether what an Add of the chain adds is in memory as elements of this type.
+  bool AddsOf(NodeId add, DType dtype) const {
+    for (const Read& read : reads_.OfReader(add)) {
+      const NodeId producer = graph_.value(read.source).producer;
+      if (producer != kNoNode && group_.Contains(producer)) continue;
+      const bool is_converted =
+          producer != kNoNode && graph_.node(producer).kind == OpKind::kConvert;
+      const bool fits =
+          graph_.type(read.source).dtype == dtype ||
+          (is_converted && graph_.type(graph_.node(producer).operands[0]).dtype == dtype);
+      if (!fits) return false;
+    }
+    return true;
+  }
+
+  // Whether all that reads it computes with it.
+  bool IsReadByLoops(ValueId value) const {
+    for (const ValueId output : graph_.outputs()) {
+      if (Reads::OriginOf(graph_, output).source == value) return false;
+    }
+    return std::ranges::all_of(reads_.OfSource(value), [&](std::uint32_t index) {
+      const OpRole role = RoleOf(graph_, graph_.node(reads_.read(index).reader));
+      return role == OpRole::kPointwise || role == OpRole::kReduce;
+    });
   }
 
   // The number that all elements of the node's operand beside `last` are.
@@ -127,6 +170,10 @@ class Chain {
 const char* RefusalOfLibrary(const Graph& graph, const Reads& reads, const Group& group,
                              NodeId node, const ElementIndex& placement) {
   return Chain(graph, reads, group).Refusal(node, placement);
+}
+
+const char* RefusalOfLast(const Graph& graph, const Reads& reads, const Group& group) {
+  return Chain(graph, reads, group).RefusalOfLast();
 }
 
 }  // namespace stoker

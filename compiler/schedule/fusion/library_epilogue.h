@@ -11,4 +11,8 @@ namespace stoker {
 const char* RefusalOfLibrary(const Graph& graph, const Reads& reads, const Group& group,
                              NodeId node, const ElementIndex& placement);
 
+// nullptr: the chain may end where it does. Otherwise why its last node is better left to what
+// reads it.
+const char* RefusalOfLast(const Graph& graph, const Reads& reads, const Group& group);
+
 }  // namespace stoker

@@ -114,7 +114,9 @@ void StorageDecision::NoteReaders(ValueId value) {
       }
       wanted = std::move(layout);
     }
-    if (reader.kind == OpKind::kExternCall && read.views.empty() && !values_.wanted[value]) {
+    const OpRole role = RoleOf(graph_, reader);
+    const bool reads_row_major = role == OpRole::kExtern || role == OpRole::kRegion;
+    if (reads_row_major && read.views.empty() && !values_.wanted[value]) {
       values_.wanted[value] = Layout::RowMajor(graph_.type(value).shape.rank());
     }
   }

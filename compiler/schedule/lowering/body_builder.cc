@@ -207,6 +207,7 @@ Result<std::uint32_t> BodyBuilder::Compute(ValueId value, const ElementIndex& in
     case OpRole::kOrdered:
     case OpRole::kComposite:
     case OpRole::kExtern:
+    case OpRole::kRegion:
       return Missing(value);
   }
   CheckFailed("unknown role", __FILE__, __LINE__);

@@ -16,6 +16,17 @@ Result<StorageId> Lowering::RowMajorStorage(ValueId value) {
   return Copy(value, Layout::RowMajor(graph_.type(value).shape.rank()), false);
 }
 
+Lowering::ResultStorages Lowering::AddRowMajorResult(ValueId value) {
+  const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
+  if (!wanted || wanted->IsRowMajor()) return AddResultStorages(value, false);
+  // A convolution wants it with zeros around: first it is what copies are made of.
+  ResultStorages result;
+  result.written =
+      builder_.Add(value, BufferKind::kArena, 0, Layout::RowMajor(graph_.type(value).shape.rank()));
+  result.copies = AddFixedStorages(value, false, true);
+  return result;
+}
+
 Status Lowering::LowerHost(const Group& group) {
   const Node& node = graph_.node(group.hero);
   HostOp op;
@@ -28,16 +39,7 @@ Status Lowering::LowerHost(const Group& group) {
   }
   std::vector<ResultStorages> results;
   for (const ValueId value : node.results) {
-    ResultStorages& result = results.emplace_back();
-    const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
-    if (wanted && !wanted->IsRowMajor()) {
-      // A convolution wants it with zeros around: first it is what copies are made of.
-      result.written = builder_.Add(value, BufferKind::kArena, 0,
-                                    Layout::RowMajor(graph_.type(value).shape.rank()));
-      result.copies = AddFixedStorages(value, false, true);
-    } else {
-      result = AddResultStorages(value, false);
-    }
+    const ResultStorages& result = results.emplace_back(AddRowMajorResult(value));
     op.results.push_back(graph_.type(value));
     step.buffers.push_back(result.written);
   }

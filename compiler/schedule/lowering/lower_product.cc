@@ -178,19 +178,51 @@ Layout Lowering::OwnLayoutOf(const Group& group, const ProductParts& parts) cons
   return seen && FitsProduct(group, parts, *seen) ? *seen : natural;
 }
 
+// A result whose rows lie at odd places has the library read even the factors in small pieces: a
+// head of 50257 columns takes five times as long as its bytes do (notes/0004). Below these bytes a
+// copy would take as long as that costs.
+bool Lowering::PaysToAlignRows(const ProductParts& parts, const FlatProduct& flat) const {
+  constexpr std::int64_t kMinBytes = 4 << 20;
+  const DType factor = graph_.type(parts.contraction.node.results[0]).dtype;
+  const DType result = graph_.type(parts.root).dtype;
+  const std::int64_t row_bytes = machine_.ProductRowBytes();
+  const auto is_aligned = [&](const SymDim& elements, DType dtype) {
+    return SymDim::Mod(elements * SizeInBytes(dtype), row_bytes) == SymDim(0);
+  };
+  const bool is_sized = flat.n.IsConstant() && flat.k.IsConstant() && !(flat.m == SymDim(1));
+  if (!is_sized || parts.epilogue.matrix || is_aligned(flat.n, result)) return false;
+  if (!is_aligned(flat.a.leading, factor) || !is_aligned(flat.b.leading, factor)) return false;
+  SymDim numbers = flat.n * flat.k;  // Of what has no known size there may be little.
+  if (flat.m.IsConstant()) numbers = numbers + flat.m * (flat.n + flat.k);
+  return numbers.constant() * SizeInBytes(result) >= kMinBytes;
+}
+
+// As the library writes it best, where that is not as it is computed.
+std::optional<Layout> Lowering::AlignedLayoutOf(const Group& group, const ProductParts& parts,
+                                                const FlatProduct& dense) const {
+  if (group.prepared || !PaysToAlignRows(parts, dense)) return std::nullopt;
+  Layout layout = OwnLayoutOf(group, parts);
+  const TensorType& type = graph_.type(parts.root);
+  if (type.shape[layout.order.back()] != dense.n) return std::nullopt;
+  layout.row_multiple = machine_.ProductRowBytes() / SizeInBytes(type.dtype);
+  return FitsProduct(group, parts, layout) ? std::optional(layout) : std::nullopt;
+}
+
 // Storages of the root, the one first that the library writes.
-std::vector<StorageId> Lowering::AddProductStorages(const Group& group, const ProductParts& parts) {
+std::vector<StorageId> Lowering::AddProductStorages(const Group& group, const ProductParts& parts,
+                                                    const FlatProduct& dense) {
   const ValueId root = parts.root;
   const bool outputs_fit =
       FitsProduct(group, parts, Layout::RowMajor(graph_.type(root).shape.rank()));
   std::vector<StorageId> storages;
+  const std::optional<Layout> aligned = AlignedLayoutOf(group, parts, dense);
   const auto add_own = [&] {
-    storages.push_back(
-        builder_.Add(root, KindFor(root, group.prepared), 0, OwnLayoutOf(group, parts)));
+    storages.push_back(builder_.Add(root, KindFor(root, group.prepared), 0,
+                                    aligned ? *aligned : OwnLayoutOf(group, parts)));
   };
   // What is bound first is what copies are made of.
   const std::optional<Layout>& wanted = scheduled_.values.wanted[root];
-  if (!outputs_fit || (wanted && !wanted->IsRowMajor())) add_own();
+  if (!outputs_fit || aligned || (wanted && !wanted->IsRowMajor())) add_own();
   const std::vector<StorageId> fixed = AddFixedStorages(root, group.prepared, outputs_fit);
   storages.insert(storages.end(), fixed.begin(), fixed.end());
   if (storages.empty()) add_own();
@@ -278,9 +310,9 @@ Status Lowering::LowerProduct(Group group, ValueId root) {
   STOKER_RETURN_IF_ERROR(PlaceFactors(group, parts));
   const bool has_matrix = parts.epilogue.matrix.has_value();
   ProductOperand blamed = ProductOperand::kD;
-  fits = FlattenProduct(parts.DimsFor(DenseIndex(dims), has_matrix), &blamed).has_value();
-  if (!fits) return LowerApart(group);
-  const std::vector<StorageId> storages = AddProductStorages(group, parts);
+  const auto dense = FlattenProduct(parts.DimsFor(DenseIndex(dims), has_matrix), &blamed);
+  if (!dense) return LowerApart(group);
+  const std::vector<StorageId> storages = AddProductStorages(group, parts, *dense);
   const Storage& written = builder_.storage(storages.front());
   const IndexMap d = PhysicalIndex(dims.space, written.layout, written.shape,
                                    group.placement.at(graph_.value(root).producer));

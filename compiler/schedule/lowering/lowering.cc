@@ -64,6 +64,8 @@ Status Lowering::LowerGroup(const Group& group) {
       return LowerOrdered(group);
     case GroupKind::kHost:
       return LowerHost(group);
+    case GroupKind::kWhile:
+      return LowerWhile(group);
   }
   CheckFailed("unknown group kind", __FILE__, __LINE__);
 }

@@ -17,6 +17,13 @@
 
 namespace stoker {
 
+// The regions of a while, lowered by themselves. What stays the same in every trip is a parameter
+// of theirs, and each output of the body updates the input that it becomes in the next.
+struct WhilePrograms {
+  Program condition;
+  Program body;
+};
+
 // What a lowered graph starts from; outlives the lowering.
 struct ScheduledGraph {
   const Graph& graph;
@@ -24,6 +31,7 @@ struct ScheduledGraph {
   const std::vector<bool>& prepared;
   const Grouping& grouping;
   const StoredValues& values;
+  const std::map<NodeId, WhilePrograms>& whiles;
   std::vector<std::uint32_t> order;  // Of the groups, each after those it reads.
 };
 
@@ -100,7 +108,11 @@ class Lowering {
   static IndexMap DenseIndex(const ContractionParts& parts);
   bool FitsProduct(const Group& group, const ProductParts& parts, const Layout& layout) const;
   Layout OwnLayoutOf(const Group& group, const ProductParts& parts) const;
-  std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts);
+  bool PaysToAlignRows(const ProductParts& parts, const FlatProduct& flat) const;
+  std::optional<Layout> AlignedLayoutOf(const Group& group, const ProductParts& parts,
+                                        const FlatProduct& dense) const;
+  std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts,
+                                            const FlatProduct& dense);
   Status AppendProduct(const Group& group, const ProductParts& parts, const FlatProduct& flat,
                        StorageId written, const IndexMap& d);
   // lower_dot.cc
@@ -151,6 +163,14 @@ class Lowering {
   Status LowerHost(const Group& group);
   // Where the elements of `value` lie row-major, after a copy if need be.
   Result<StorageId> RowMajorStorage(ValueId value);
+  // Row-major storages for a result, one of which is written and copied to the others.
+  ResultStorages AddRowMajorResult(ValueId value);
+
+  // lower_while.cc
+  Status LowerWhile(const Group& group);
+  // The storages of the regions' inputs before the first trip.
+  Result<std::vector<StorageId>> StartLoop(const Node& node,
+                                           const std::vector<ResultStorages>& results);
 
   Error AtNode(const Error& error, NodeId node) const;
 

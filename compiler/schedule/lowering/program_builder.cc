@@ -1,5 +1,7 @@
 #include "compiler/schedule/lowering/program_builder.h"
 
+#include <utility>
+
 namespace stoker {
 
 ProgramBuilder::ProgramBuilder(const Graph& graph)
@@ -12,10 +14,8 @@ ProgramBuilder::ProgramBuilder(const Graph& graph)
 
 StorageId ProgramBuilder::New(ValueId value, BufferKind kind, std::uint32_t index, Layout layout) {
   const TensorType& type = graph_.type(value);
-  const auto id = static_cast<StorageId>(program_.storages.size());
   const SymDim bytes = ElementsOf(layout, type.shape) * SizeInBytes(type.dtype);
-  program_.storages.push_back({kind, index, type.dtype, type.shape, std::move(layout), bytes});
-  return id;
+  return AddStorage({kind, index, type.dtype, type.shape, std::move(layout), bytes});
 }
 
 StorageId ProgramBuilder::Add(ValueId value, BufferKind kind, std::uint32_t index, Layout layout) {
@@ -25,11 +25,31 @@ StorageId ProgramBuilder::Add(ValueId value, BufferKind kind, std::uint32_t inde
 }
 
 StorageId ProgramBuilder::AddPacked(BufferKind kind, DType dtype, SymDim elements) {
-  const auto id = static_cast<StorageId>(program_.storages.size());
   const SymDim bytes = elements * SizeInBytes(dtype);
-  program_.storages.push_back(
-      {kind, 0, dtype, Shape({std::move(elements)}), Layout::RowMajor(1), bytes});
-  return id;
+  return AddStorage({kind, 0, dtype, Shape({std::move(elements)}), Layout::RowMajor(1), bytes});
+}
+
+StorageId ProgramBuilder::AddStorage(Storage storage) {
+  program_.storages.push_back(std::move(storage));
+  return static_cast<StorageId>(program_.storages.size() - 1);
+}
+
+StorageId ProgramBuilder::AddInArena(const TensorType& type) {
+  Layout layout = Layout::RowMajor(type.shape.rank());
+  const SymDim bytes = ElementsOf(layout, type.shape) * SizeInBytes(type.dtype);
+  return AddStorage({BufferKind::kArena, 0, type.dtype, type.shape, std::move(layout), bytes});
+}
+
+StorageId ProgramBuilder::AddConstant(Storage storage, const std::string& bytes) {
+  storage.index = NumberOf(bytes);
+  return AddStorage(std::move(storage));
+}
+
+std::uint32_t ProgramBuilder::NumberOf(const std::string& constant) {
+  const auto number = static_cast<std::uint32_t>(constants_.size());
+  const auto [entry, is_new] = constants_.emplace(constant, number);
+  if (is_new) program_.constants.push_back(constant);
+  return entry->second;
 }
 
 bool ProgramBuilder::IsReadable(StorageId id, bool prepared) const {
@@ -64,11 +84,8 @@ std::vector<StorageId> ProgramBuilder::FindAll(ValueId value, bool prepared) {
   if (!size.IsConstant() || size.constant() != static_cast<std::int64_t>(bytes.size())) {
     return found;  // A splat.
   }
-  const auto number = static_cast<std::uint32_t>(constants_.size());
-  const auto [entry, is_new] = constants_.emplace(bytes, number);
-  if (is_new) program_.constants.push_back(bytes);
   found.push_back(
-      Add(value, BufferKind::kConstant, entry->second, Layout::RowMajor(type.shape.rank())));
+      Add(value, BufferKind::kConstant, NumberOf(bytes), Layout::RowMajor(type.shape.rank())));
   return found;
 }
 

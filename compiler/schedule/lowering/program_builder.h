@@ -25,6 +25,10 @@ class ProgramBuilder {
   StorageId Add(ValueId value, BufferKind kind, std::uint32_t index, Layout layout);  // Both.
   // Elements that are no graph value: a packed matrix, memory to work in.
   StorageId AddPacked(BufferKind kind, DType dtype, SymDim elements);
+  // Of a region that becomes a part of the program.
+  StorageId AddStorage(Storage storage);
+  StorageId AddInArena(const TensorType& type);  // Row-major.
+  StorageId AddConstant(Storage storage, const std::string& bytes);
 
   // A storage of `value` that a step may read, or kNoStorage. Dense constants get one when asked.
   StorageId Find(ValueId value, bool prepared);
@@ -40,9 +44,10 @@ class ProgramBuilder {
   }
   const Storage& storage(StorageId id) const { return program_.storages[id]; }
   Program& program() { return program_; }
+  bool IsReadable(StorageId id, bool prepared) const;  // By a step of `prepare`, or of every call.
 
  private:
-  bool IsReadable(StorageId id, bool prepared) const;
+  std::uint32_t NumberOf(const std::string& constant);
 
   const Graph& graph_;
   Program program_;

@@ -9,7 +9,10 @@ namespace {
 
 SymDim PaddedSize(const Layout& layout, const Shape& shape, int dim) {
   const auto i = static_cast<std::size_t>(dim);
-  return shape[dim] + (layout.low[i] + layout.high[i]);
+  const SymDim size = shape[dim] + (layout.low[i] + layout.high[i]);
+  if (layout.row_multiple == 1 || dim != layout.order.back()) return size;
+  return SymDim::FloorDiv(size + (layout.row_multiple - 1), layout.row_multiple) *
+         layout.row_multiple;
 }
 
 }  // namespace

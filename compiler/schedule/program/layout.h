@@ -1,4 +1,5 @@
-// Layout: how the elements of a value lie in memory: a permutation of its dims and a halo of zeros.
+// Layout: how the elements of a value lie in memory: a permutation of its dims, a halo of zeros,
+// and how far rows lie apart.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,12 @@ struct Layout {
   std::vector<int> order;          // The value's dims, outermost first.
   std::vector<std::int64_t> low;   // Per dim: zeros before the first element ...
   std::vector<std::int64_t> high;  // ... and after the last.
+  // Rows, along the innermost dim, begin at multiples of so many elements; in between is anything.
+  std::int64_t row_multiple = 1;
 
   static Layout RowMajor(int rank);
   bool HasHalo() const;
-  bool IsRowMajor() const;  // Without a halo.
+  bool IsRowMajor() const;  // Without a halo or gaps.
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 

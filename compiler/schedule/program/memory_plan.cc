@@ -24,6 +24,21 @@ SymDim RoundedBytes(const SymDim& bytes) {
   return units * kBufferAlignment;
 }
 
+// What is used in a loop and outside of it stays for all trips, and so does the condition, which is
+// read when the steps that compute it are done.
+void StretchOverLoops(const Program& program, std::vector<Lifetime>& all) {
+  for (const ProgramLoop& loop : program.loops) {  // Inner ones first.
+    const std::size_t last = loop.end - 1;
+    for (Lifetime& lifetime : all) {
+      if (lifetime.first > last || lifetime.last < loop.begin) continue;
+      const bool is_within = lifetime.first >= loop.begin && lifetime.last <= last;
+      if (is_within && &lifetime != &all[loop.condition]) continue;
+      lifetime.first = std::min(lifetime.first, loop.begin);
+      lifetime.last = std::max(lifetime.last, last);
+    }
+  }
+}
+
 std::vector<Lifetime> LifetimesIn(const Program& program, BufferKind kind) {
   std::vector<Lifetime> all(program.storages.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
@@ -32,6 +47,7 @@ std::vector<Lifetime> LifetimesIn(const Program& program, BufferKind kind) {
       all[id].last = std::max(all[id].last, i);
     }
   }
+  StretchOverLoops(program, all);
   std::vector<Lifetime> lifetimes;
   for (StorageId id = 0; id < all.size(); ++id) {
     if (program.storages[id].kind != kind || all[id].first == kForever) continue;

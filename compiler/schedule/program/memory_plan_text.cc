@@ -13,6 +13,8 @@ struct Uses {
 std::string LayoutText(const Layout& layout) {
   if (layout.IsRowMajor()) return "";
   std::string text = " order " + ListText(layout.order);
+  if (layout.row_multiple != 1)
+    text += " rows at multiples of " + std::to_string(layout.row_multiple);
   if (!layout.HasHalo()) return text;
   const auto list = [](const std::vector<std::int64_t>& sizes) {
     return ListText(std::vector<SymDim>(sizes.begin(), sizes.end()));

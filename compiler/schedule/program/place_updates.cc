@@ -14,11 +14,16 @@ bool Uses(const Step& step, StorageId storage) {
 }
 
 StorageId FindStorage(const Program& program, BufferKind kind, std::uint32_t index) {
+  const auto is_it = [&](StorageId id) {
+    const Storage& storage = program.storages[id];
+    return storage.kind == kind && storage.index == index;
+  };
   for (const Step& step : program.steps) {
-    for (const StorageId id : step.buffers) {
-      const Storage& storage = program.storages[id];
-      if (storage.kind == kind && storage.index == index) return id;
-    }
+    const auto found = std::ranges::find_if(step.buffers, is_it);
+    if (found != step.buffers.end()) return *found;
+  }
+  for (const ProgramLoop& loop : program.loops) {
+    if (is_it(loop.condition)) return loop.condition;
   }
   return kNoStorage;
 }
@@ -103,6 +108,15 @@ std::optional<std::uint32_t> OnlyOperand(const Step& step, StorageId storage) {
                                     step.buffers.begin());
 }
 
+void RemoveStep(Program& program, std::size_t step) {
+  program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(step));
+  for (ProgramLoop& loop : program.loops) {
+    for (std::size_t* place : {&loop.begin, &loop.test, &loop.end}) {
+      if (*place > step) --*place;
+    }
+  }
+}
+
 void RemoveOperand(Step& step, std::uint32_t from, std::uint32_t into) {
   auto& func = std::get<LoopFunc>(std::get<KernelFunc>(step.work));
   const auto renumber = [&](std::uint32_t& operand) {
@@ -156,7 +170,19 @@ std::size_t FirstUse(const Program& program, StorageId storage) {
   return kNone;
 }
 
+// Where the outermost loop around the step begins; kNone: it is in none.
+std::size_t BeginOfLoops(const Program& program, std::size_t step) {
+  std::size_t begin = kNone;
+  for (const ProgramLoop& loop : program.loops) {
+    if (loop.begin <= step && step < loop.end) begin = std::min(begin, loop.begin);
+  }
+  return begin;
+}
+
 bool HoldsAfter(const Program& program, std::size_t first, StorageId in) {
+  for (const ProgramLoop& loop : program.loops) {
+    if (loop.end > first && loop.condition == in) return false;
+  }
   for (std::size_t i = first; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     if (Uses(step, in) || std::holds_alternative<HostOp>(step.work)) return false;
@@ -168,11 +194,14 @@ bool PlaceUpdate(Program& program, StorageId in, StorageId out) {
   for (;;) {
     const std::size_t first = FirstUse(program, out);
     if (first == kNone) return true;  // The input holds it already.
+    // In the next trip everything in the loop comes after it.
+    const std::size_t begin = BeginOfLoops(program, first);
+    if (begin != kNone) return HoldsAfter(program, begin, in);
     Step& step = program.steps[first];
     if (Uses(step, in)) {
       if (!MergeOperands(program, step, in, out)) return false;
       if (IsIdle(step)) {
-        program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(first));
+        RemoveStep(program, first);
         continue;
       }
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -45,6 +46,8 @@ struct Step {
   std::vector<StorageId> buffers;  // In operand order.
   // Elements into buffer i where the kernel's operand starts; empty: 0 for all.
   std::vector<SymDim> offsets;
+  // What the symbols of a kernel are in the program, where it is of a region, which has its own.
+  std::map<std::uint32_t, SymDim> symbols;
   bool prepared = false;
   std::uint32_t group = 0;  // Of the graph's nodes: the one that it computes a part of.
   std::string label;
@@ -54,9 +57,19 @@ struct Step {
   const KernelFunc* func() const { return std::get_if<KernelFunc>(&work); }  // Null: no kernel.
 };
 
+// Steps [begin, test) compute whether [test, end) run, after which it begins anew. Loops nest: one
+// lies in another's condition or in its body, or apart from it.
+struct ProgramLoop {
+  std::size_t begin = 0;
+  std::size_t test = 0;
+  std::size_t end = 0;
+  StorageId condition = kNoStorage;  // One bool.
+};
+
 struct Program {
   std::vector<Storage> storages;
-  std::vector<Step> steps;  // Those of `prepare` and those of every call, each in order.
+  std::vector<Step> steps;         // Those of `prepare` and those of every call, each in order.
+  std::vector<ProgramLoop> loops;  // Of steps of every call, each after those in it.
   std::vector<std::string> constants;
   std::vector<OutputSpec> outputs;
 };

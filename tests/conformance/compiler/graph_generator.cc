@@ -677,13 +677,15 @@ bool GraphGenerator::Add(OpKind kind, DType dtype) {
       return Emit(OpKind::kAnd, {bits, {mask, bits.type, true, true}}).id != kNoValue;
     }
     case ResultRule::kExtern:
+    case ResultRule::kRegion:
       return false;
   }
   return false;
 }
 
 bool GraphGenerator::IsChainable(OpKind kind) {
-  return kind != OpKind::kExternCall && kind != OpKind::kConstant;
+  const OpRole role = RowOf(kind).role;
+  return role != OpRole::kExtern && role != OpRole::kRegion && kind != OpKind::kConstant;
 }
 
 void GraphGenerator::AddChain(int length) {

@@ -474,6 +474,25 @@ def test_sort_and_top_k(interpreter):
                               f"k={k}, largest={str(largest).lower()}")
 
 
+def test_loops_of_graphs(interpreter):
+    for trips in range(4):
+        x, y = floats([3]), floats([3])
+        of = f"(%0: {type_of(x)}, %1: i64[], %2: {type_of(y)})"
+        expected = x
+        for _ in range(trips):
+            expected = expected * y
+        interpreter.check("while", [x, torch.tensor(trips), y], [expected, torch.tensor(0)], (
+            f"condition=graph @c{of} {{ %3 = constant() value(0) : i64[]\n"
+            '%4 = compare(%1, %3) {direction="GT"} : bool[] return %4 }, '
+            f"body=graph @b{of} {{ %3 = multiply(%0, %2) : {type_of(x)}\n%4 = constant() value(1) : i64[]\n"
+            "%5 = subtract(%1, %4) : i64[] return %3, %5 }"))
+        rows = floats([trips, 3])
+        sums = torch.cat([x[None], rows]).cumsum(0)
+        interpreter.check("scan", [x, rows], [sums[-1], sums[:-1]], (
+            f"body=graph @b(%0: {type_of(x)}, %1: {type_of(x)}) {{ %2 = add(%0, %1) : {type_of(x)} return %2, %0 }}, "
+            "carried=1, scanned=1"))
+
+
 def philox_words(key, counter):
     """Philox 4x32-10 by numbers of any size, where PyTorch has no name for it: Salmon et al., SC 2011."""
     low = 0xFFFFFFFF

@@ -105,6 +105,37 @@ def test_attention_that_drops_keeps_its_state_out_of_kernels(dropped, places):
     assert tuple(called.count(name) for called in operators_of(program)) == places
 
 
+def masked(make):
+    """Attention of a library's, with a mask of one number a query and a key. `make`: f(places of queries, of keys), what is kept."""
+    def function(q):
+        places = torch.arange(q.shape[2], device=q.device)
+        kept = make(places[:, None], places[None, :]).expand(2, 1, 16, 16)
+        scores = torch.where(kept, 0.0, -torch.inf).to(q.dtype).expand(2, 4, 16, 16)
+        return torch.ops.aten._scaled_dot_product_cudnn_attention(q + 1, q, q, scores, False)[0] * 2
+
+    return function
+
+
+@pytest.mark.parametrize("make, mask, causal", [
+    (lambda i, j: (i >= 0) & (j >= 0), False, False),
+    (lambda i, j: (i.cumsum(0) >= 0) & (j <= i), False, True),
+    (lambda i, j: j <= i + 1, True, False),
+    (lambda i, j: i >= j + 1, True, False)])
+def test_masks_that_shapes_decide_are_none_or_causal(make, mask, causal):
+    program = lowered(masked(make), (2, 4, 16, 64), dtype=torch.float16)
+    call, = calls_of(program)  # What made the mask is gone with it.
+    given = dict(zip(("q", "k", "v", "mask", "log_sum_exp", "dropped", "causal"), call.arguments)) | call.keywords
+    assert (given["mask"] is not None) == mask and bool(given.get("is_causal", given.get("causal"))) == causal
+
+
+def test_masks_of_inputs_are_given():
+    attention = torch.ops.aten._scaled_dot_product_efficient_attention
+    program = lowered(
+        lambda q, mask: attention(q + 1, q, q, mask.expand(2, 4, 16, 16), False)[0] * 2, (2, 4, 16, 64), (2, 1, 16, 16))
+    call, = calls_of(program)
+    assert call.arguments[3] is not None
+
+
 def test_bias_of_a_convolution_is_added_by_a_kernel():
     program = lowered(lambda x, w, b: F.conv2d(x + 1, w, b) * 2, (2, 3, 8, 8), (6, 3, 3, 3), (6,))
     call, = calls_of(program)

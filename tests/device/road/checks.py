@@ -135,6 +135,37 @@ SMALL = {
 }
 
 
+def _masked(make):
+    """Attention with a boolean mask of 2 batches, 4 heads, 64 queries and keys."""
+    return lambda q, k, v: F.scaled_dot_product_attention(q + 1, k, v, attn_mask=make(q)) * 2, [(2, 4, 64, 64)] * 3
+
+
+# How masks lie: of keys, of queries (some keep nothing), transposed, of one number; and two that shapes alone decide.
+SMALL |= {f"mask_{name}": _masked(make) for name, make in {
+    "keys": lambda q: (q[:, :1, :1, :] > -1).expand(2, 4, 64, 64),
+    "queries": lambda q: (q[:1, :1, :, :1] > -1).expand(2, 4, 64, 64),
+    "kept_queries": lambda q: (q[:1, :1, :, :1] < 100).expand(2, 4, 64, 64),
+    "transposed": lambda q: (q[:, :1] > -1).transpose(2, 3),
+    "number": lambda q: (q[:1, :1, :1, :1] < 100).expand(2, 4, 64, 64),
+    "floats": lambda q: q[:1, :1, :, :1].expand(2, 4, 64, 64),
+    "all": lambda q: (torch.arange(64, device=q.device)[:, None] >= 0).expand(2, 1, 64, 64),
+    "causal": lambda q: torch.ones(64, 64, dtype=torch.bool, device=q.device).tril()[None, None],
+}.items()}
+
+# Products whose rows lie at no multiple of 16 bytes, and what a library takes along.
+SMALL |= {
+    "odd_head": (lambda x, w: F.linear(x + 1, w), [(1, 96, 128), (5001, 128)]),
+    "odd_head_bias": (lambda x, w, b: F.linear(x + 1, w, b).relu(), [(96, 128), (5001, 128), (5001,)]),
+    "odd_head_read": (lambda x, w: F.linear(x + 1, w).softmax(-1), [(96, 128), (5001, 128)]),
+    "odd_columns": (lambda x, w: (x + 1) @ w * 2, [(96, 127), (127, 255)]),
+    "odd_batch": (lambda x, y: ((x + 1) @ y).exp(), [(3, 40, 63), (3, 63, 41)]),
+    "linear_gelu": (lambda x, w, b: F.gelu(F.linear(x + 1, w, b)), [(2, 64, 96), (256, 96), (256,)]),
+    "linear_gelu_tanh": (lambda x, w, b: F.gelu(F.linear(x + 1, w, b), approximate="tanh"), [(2, 64, 96), (256, 96), (256,)]),
+    "linear_residual_norm": (lambda x, r, w, b: F.layer_norm(F.linear(x + 1, w, b) + r, (256,)),
+                             [(2, 64, 96), (2, 64, 256), (256, 96), (256,)]),
+}
+
+
 def small_inputs(shapes, dtype, device):
     torch.manual_seed(1)
     return [torch.tensor(0.75) if shape == "cpu" else torch.randn(shape, device=device).to(dtype) for shape in shapes]
@@ -236,6 +267,36 @@ def training_loop(device, mode):
     return _require(torch.allclose(found, expected, rtol=1e-4), f"{found} where eager has {expected}")
 
 
+# The largest errors on GPUs of compiler/NUMERICS.md, in units in the last place.
+FUNCTIONS = {"exp": 2.25, "sigmoid": 3.5, "tanh": 4.5, "erf": 6, "erfc": 4.5, "log": 1, "sqrt": 0.5}
+
+
+def every_float(device, mode):
+    """Functions of f32 over every number there is, beside float64."""
+    run = compiled(lambda x: [getattr(torch.special, name, getattr(torch, name, None))(x) for name in FUNCTIONS], mode=mode)
+    worst = dict.fromkeys(FUNCTIONS, 0.0)
+    step = 1 << 26 if device.type == "cuda" else 1 << 24
+    for first in range(-1 << 31, 1 << 31, step):
+        last = first + (step if device.type == "cuda" else 1 << 12)  # Not every one on a CPU.
+        x = torch.arange(first, last, dtype=torch.int32, device=device).view(torch.float32)
+        for name, found in zip(FUNCTIONS, run(x), strict=True):
+            exact = getattr(torch.special, name, getattr(torch, name, None))(x.double())
+            worst[name] = max(worst[name], _largest_ulps(found.double(), exact))
+    print("        " + ", ".join(f"{name} {ulps:.2f}" for name, ulps in worst.items()), flush=True)
+    return _require(all(worst[name] <= bound for name, bound in FUNCTIONS.items()), f"{worst} where {FUNCTIONS} is stated")
+
+
+def _largest_ulps(found, exact):
+    """In the last place of a float; infinite where one is NaN alone, or has another sign. Infinity stands for 2^128."""
+    wrong = (found.isnan() != exact.isnan()) | (~exact.isnan() & (found.signbit() != exact.signbit()))
+    if wrong.any():
+        return float("inf")
+    found, exact = found.clamp(-2.0**128, 2.0**128), exact.clamp(-2.0**128, 2.0**128)
+    exponents = (torch.frexp(exact).exponent - 1).clamp(-126, 127)
+    errors = torch.ldexp((found - exact).abs(), 23 - exponents)
+    return errors.nan_to_num(0.0).max().item()
+
+
 CALLS = {function.__name__: function for function in (
     indices, dropout, kept_results, moving_inputs, side_stream, training_loop)}
 
@@ -250,6 +311,7 @@ def cases(device):
             if function is side_stream and device.type == "cpu":
                 continue
             yield f"calls {name}{suffix}", lambda function=function, mode=mode: function(device, mode)
+    yield "functions of every float", lambda: every_float(device, None)
     for dtype in (torch.float32, torch.bfloat16):
         kind = str(dtype).removeprefix("torch.")
         for name in SMALL:

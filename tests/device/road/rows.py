@@ -1,7 +1,8 @@
 """What do programs take on this GPU: eager, torch.compile and Stoker, cold, warm and steady? Each row prints as it is done,
 the table last.
 
-Every figure comes from a process of its own: "cold" with an empty cache, "warm" with what the cold one left."""
+Every figure comes from a process of its own: "cold" with an empty cache, "warm" with what the cold one left: its calls have
+Stoker's guards in place of Dynamo's."""
 
 import argparse
 import json
@@ -106,32 +107,71 @@ def stoker_figures():
         "captured": any(record.get("captured") for record in records), "fallback_ops": stoker.fallback_ops()}
 
 
-def profile(name, device):
-    """The launches and host calls of one call that take longest, as text."""
+def prepared(name, device, mode):
+    """(the compiled workload of a row that infers, its inputs), called often enough to be steady"""
     import torch
 
-    import stoker
     from device.road.workloads import F32_ROWS, ROWS
 
     torch.set_float32_matmul_precision("high")
     workload, _ = ROWS[name]
     dtype = torch.float32 if name in F32_ROWS else torch.bfloat16
     function, inputs = workload.build(dtype, torch.device(device))
-    run = torch.compile(function, backend="stoker")
-    with torch.no_grad():
-        for _ in range(3):
-            run(*inputs)
-        with stoker.profile() as launches:
-            run(*inputs)
+    backend, mode = MODES[mode]
+    run = torch.compile(function, backend=backend, mode=mode)
+    for _ in range(WARM_UP):
+        torch.compiler.cudagraph_mark_step_begin()
+        run(*inputs)
+    torch.cuda.synchronize()
+    return run, inputs
+
+
+def lines_of(sums, what):
+    """`sums`: label -> (count, us, bytes of memory); those that take longest."""
+    lines = [f"{sum(us for _, us, _ in sums.values()):10.1f} us in {sum(count for count, _, _ in sums.values()):.0f} {what}"]
+    for label, (count, us, size) in sorted(sums.items(), key=lambda item: -item[1][1])[:25]:
+        lines.append(f"{us:10.1f} us {count:4.0f} x {size / max(us, 1e-9) / 1e3:8.0f} GB/s  {label}")
+    return "\n".join(lines)
+
+
+def launches_of(run, inputs):
+    """What each launch and host call of one call takes, with the device waited for in between."""
+    import stoker
+
     sums = {}
+    with stoker.profile() as launches:
+        run(*inputs)
     for launch in launches:
         label = launch["label"][:110]
         count, us, size = sums.get(label, (0, 0.0, 0))
         sums[label] = count + 1, us + launch["us"], size + (launch.get("bytes") or 0)
-    lines = [f"{sum(us for _, us, _ in sums.values()):10.1f} us in {len(launches)} launches and host calls"]
-    for label, (count, us, size) in sorted(sums.items(), key=lambda item: -item[1][1])[:25]:
-        lines.append(f"{us:10.1f} us {count:4} x {size / max(us, 1e-9) / 1e3:8.0f} GB/s  {label}")
-    return "\n".join(lines)
+    return lines_of(sums, "launches and host calls")
+
+
+def kernels_of(run, inputs, calls=10):
+    """What each kernel of one call takes, as the device's own clock has it: replays of CUDA graphs too."""
+    import torch
+
+    sums = {}
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as trace:
+        for _ in range(calls):
+            torch.compiler.cudagraph_mark_step_begin()
+            run(*inputs)
+        torch.cuda.synchronize()
+    for event in trace.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            label = event.name[:110]
+            count, us, _ = sums.get(label, (0, 0.0, 0))
+            sums[label] = count + 1 / calls, us + event.device_time / calls, 0
+    return lines_of(sums, "kernels")
+
+
+def profile(name, mode, device):
+    import torch
+
+    with torch.no_grad():
+        run, inputs = prepared(name, device, mode)
+        return launches_of(run, inputs) if mode == "stoker" else kernels_of(run, inputs)
 
 
 def in_process(arguments, caches, seconds):
@@ -153,9 +193,10 @@ def in_process(arguments, caches, seconds):
 def line_of(name, mode, cold, warm):
     if "error" in cold:
         return f"{name:24} {mode:26} {cold['error']}"
-    warm_s = "" if warm is None else f"{warm.get('first_s', float('nan')):8.2f}"
+    warm_s, warm_ms, warm_host = (
+        "" if warm is None else f"{warm.get(key, float('nan')):.3f}" for key in ("first_s", "ms", "host_ms"))
     line = (f"{name:24} {mode:26} {cold['first_s']:8.2f} {warm_s:>8} {cold['ms']:9.3f} {cold['least_ms']:9.3f} "
-            f"{cold['host_ms']:9.3f} {cold.get('peak_mib', 0):8} {cold.get('reserved_mib', 0):8}")
+            f"{cold['host_ms']:9.3f} {warm_ms:>9} {warm_host:>9} {cold.get('peak_mib', 0):8} {cold.get('reserved_mib', 0):8}")
     if "graphs" in cold:
         line += (f"  {cold['graphs']} graphs ({cold['graphs_eager']} eager), {cold['segments']} segments, "
                  f"{cold['launches']} launches, compile {cold['compile_s']:.2f} s, load {cold['load_s']:.3f} s"
@@ -163,8 +204,8 @@ def line_of(name, mode, cold, warm):
     return line
 
 
-HEAD = (f"{'row':24} {'mode':26} {'cold s':>8} {'warm s':>8} {'ms':>9} {'least ms':>9} {'host ms':>9} {'peak MiB':>8} "
-        f"{'GPU MiB':>8}")
+HEAD = (f"{'row':24} {'mode':26} {'cold s':>8} {'warm s':>8} {'ms':>9} {'least ms':>9} {'host ms':>9} {'warm ms':>9} "
+        f"{'host ms':>9} {'peak MiB':>8} {'GPU MiB':>8}")
 
 
 def main():
@@ -174,16 +215,16 @@ def main():
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--cold-only", action="store_true", help="no second process")
-    parser.add_argument("--profile", action="store_true", help="what each launch of Stoker's takes, too")
+    parser.add_argument("--profile", action="store_true", help="what each launch of Stoker's or each kernel takes, too")
     parser.add_argument("--seconds", type=float, default=1e9, help="no row is started after so many")
     parser.add_argument("--one", nargs=2, metavar=("ROW", "MODE"), help=argparse.SUPPRESS)
-    parser.add_argument("--one-profile", metavar="ROW", help=argparse.SUPPRESS)
+    parser.add_argument("--one-profile", nargs=2, metavar=("ROW", "MODE"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.one:
         print(json.dumps(measure(*chosen.one, chosen.device)))
         return
     if chosen.one_profile:
-        print(json.dumps({"profile": profile(chosen.one_profile, chosen.device)}))
+        print(json.dumps({"profile": profile(*chosen.one_profile, chosen.device)}))
         return
     started, lines = time.perf_counter(), [HEAD]
     print(HEAD, flush=True)
@@ -201,8 +242,8 @@ def main():
                 print(lines[-1], flush=True)
                 for said in cold.get("said", []):
                     print(f"        {said[:300]}", flush=True)
-                if chosen.profile and mode == "stoker" and "error" not in cold:
-                    found = in_process(["--device", chosen.device, "--one-profile", name], pathlib.Path(folder), 300)
+                if chosen.profile and MODES[mode] and "_train" not in name and "error" not in cold:
+                    found = in_process(["--device", chosen.device, "--one-profile", name, mode], pathlib.Path(folder), 300)
                     print(found.get("profile", found.get("error")), flush=True)
                 if MODES[mode] and MODES[mode][0] == "stoker":
                     subprocess.run([os.environ.get("STOKER_PROGRAM", "stoker"), "stop"], capture_output=True, check=False,

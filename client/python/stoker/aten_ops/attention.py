@@ -20,11 +20,12 @@ def _as_bool(mask):
 def _pattern(g, mask, queries, keys):
     """"full" or "causal" if the mask is known to be that for each batch and head, else None."""
     if mask not in g.facts:  # The layers of a model share one mask.
-        g.facts[mask] = _pattern_of(g.evaluate(mask), queries, keys)
+        g.facts[mask] = pattern_of(g.evaluate(mask), queries, keys)
     return g.facts[mask]
 
 
-def _pattern_of(known, queries, keys):
+def pattern_of(known, queries, keys):
+    """The same of a tensor; None: it is not known."""
     if known is None:
         return None
     import torch

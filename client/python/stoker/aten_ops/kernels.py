@@ -43,9 +43,9 @@ _WITH_PARAMETERS = frozenset("""
 
 def require_kernel(overload, dtypes):
     """Unsupported where PyTorch has none. `overload`: as in RULES; `dtypes`: of the tensors that it is given, in order."""
-    name = overload.split(".")[1]
-    if not dtypes:
+    if not dtypes or "." not in overload:  # "while_loop" has none of its own.
         return
+    name = overload.split(".")[1]
     first, rest = dtypes[0], set(dtypes[1:])
     taken = _TAKEN.get(name)
     for dtype in () if taken is None else dtypes if taken is _NUMBERS else [first]:

@@ -42,7 +42,12 @@ class Compiled(NamedTuple):
 def compile_for_sizes(gm, arguments, parameters, options, note):
     """As compile_graph, for the graph with the sizes of the arguments."""
     started = time.perf_counter()
-    version = sizes.with_numbers(gm, arguments)
+    try:
+        version = sizes.with_numbers(gm, arguments)
+    except Exception as error:  # An operator that PyTorch cannot say the sizes of.
+        warn_of_bug("a graph runs in eager", error)
+        tally.count("graphs_eager")
+        return programs.eager(gm)
     return compile_graph(version, parameters, options, time.perf_counter() - started, note)
 
 

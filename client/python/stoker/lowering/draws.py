@@ -14,7 +14,7 @@ import torch
 
 from ..graph.layout import DTYPES, layout_of
 from ..graph.values import element_of
-from ..pytorch.operators import CONVERT, OpOverload, schema_of
+from ..pytorch.operators import CONVERT, OpOverload, named_argument
 
 aten = torch.ops.aten
 
@@ -52,24 +52,14 @@ def _draws(node):
     """Attention that drops nothing draws nothing."""
     if not is_random(node.target):
         return False
-    rate = _named_argument(node, "dropout_p")
+    rate = named_argument(node, "dropout_p")
     return rate is None or rate != 0
 
 
 def hands_on_state(node):
     """Attention that drops gives the generator's state to its own gradient, which may lie elsewhere than PyTorch's meta
     tensors say: on the CPU but while a CUDA graph is recorded."""
-    return isinstance(node.target, OpOverload) and bool(_named_argument(node, "dropout_p"))
-
-
-def _named_argument(node, name):
-    """None where the operator has none of this name."""
-    schema = schema_of(node.target)
-    for place, argument in enumerate(schema.arguments if schema is not None else ()):
-        if argument.name == name:
-            default = argument.default_value
-            return node.args[place] if place < len(node.args) else node.kwargs.get(name, default)
-    return None
+    return isinstance(node.target, OpOverload) and bool(named_argument(node, "dropout_p"))
 
 
 def _has_draws(graph):

@@ -19,17 +19,15 @@ from ..graph.host_call import NoHostCall
 from ..graph.layout import DTYPES, WORDS, is_tensor, layout_of
 from ..graph.program import EagerCall, Program, Slot
 from ..graph.text import NoKernel
-from ..pytorch import devices
 from ..pytorch.operators import look_at_real_tensors
-from . import hosting, index_layouts, targets
+from . import hosting, index_layouts, regions, targets
 from .draws import drawn_ahead, is_random, may_draw
-from .segment import NUMBERS, Level
+from .known import Known
+from .mapping import NUMBERS
+from .segment import Level
 from .symbols import Typed
 from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
-
-# Largest tensor that is computed while compiling, to recognize a mask.
-MAX_KNOWN_ELEMENTS = 1 << 22
 
 # A segment of these alone computes nothing: PyTorch makes views of them.
 _MOVES = frozenset((
@@ -116,12 +114,13 @@ class _Lowering:
         self.slots = {node: place for place, node in enumerate(
             node for node in gm.graph.nodes if node.op == "placeholder")}
         self.constants = {}
+        self.graphs = {}  # fx node -> a graph that an operator runs.
         self.eager = {}  # level -> fx nodes.
         self.fallbacks = {}
         self.updates = updates_in(gm)
         self.updated = set(self.updates.values())
         self.closed = set()  # fx nodes that shapes alone decide.
-        self.known = {}
+        self.known = Known(lambda node: node in self.closed)
         # The first level in which the next draw may be: inside a segment, or beside.
         self.draws_from = {"inside": 0, "beside": 0}
         self.outputs = []
@@ -139,7 +138,10 @@ class _Lowering:
         value = self.gm
         for name in node.target.split("."):
             value = getattr(value, name)
-        self.constants[self.slot_of(node)] = value
+        if isinstance(value, torch.fx.GraphModule):
+            self.graphs[node] = value
+        else:
+            self.constants[self.slot_of(node)] = value
         self.level_of[node] = 0
         self.outside.add(node)
         if isinstance(value, torch.Tensor):
@@ -153,7 +155,9 @@ class _Lowering:
         if node.target is operator.getitem and node.args[0] not in self.outside:
             self._visit_item(node)
             return
-        rule = None if node in self.forced else RULES.get(str(node.target))
+        rule = RULES.get(str(node.target)) or regions.rule_of(node.target, self.device)
+        if node in self.forced:
+            rule = None
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
         if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
             reason = None
@@ -217,7 +221,7 @@ class _Lowering:
         source, index = node.args
         level = self.level_of[node] = self.level_of[source]
         values = self.levels[level].values
-        values[node] = self.levels[level].if_in_bounds(node, values[source][index])
+        values[node] = self.levels[level].finished(node, values[source][index])
         if source in self.closed:
             self.closed.add(node)
         if source in self.hosted and may_draw(source):
@@ -259,6 +263,8 @@ class _Lowering:
     def _run_eagerly(self, node):
         level = 0
         for source in node.all_input_nodes:
+            if source in self.graphs:
+                self.constants[self.slot_of(source)] = self.graphs[source]
             inside = source not in self.outside and not isinstance(
                 source.meta.get("val"), NUMBERS)
             level = max(level, self.level_of[source] + inside)
@@ -292,18 +298,6 @@ class _Lowering:
         """Somebody outside the node's segment reads it."""
         if node not in self.outside and is_tensor(node.meta.get("val")):
             self.levels[self.level_of[node]].exports[node] = None
-
-    def known_tensor(self, node):
-        if node not in self.known:
-            value = None
-            size = node.meta["val"].numel() if is_tensor(node.meta["val"]) else 0
-            sources = {source: self.known_tensor(source) for source in node.all_input_nodes}
-            if size <= MAX_KNOWN_ELEMENTS and all(x is not None for x in sources.values()):
-                given = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
-                arguments, keywords = torch.fx.node.map_aggregate(given, _on_cpu)
-                value = node.target(*arguments, **keywords)
-            self.known[node] = value
-        return self.known[node]
 
     # ---- Results --------------------------------------------------------------------------------
 
@@ -350,10 +344,6 @@ class _Lowering:
     def _eager_argument(self, node):
         value = node.meta.get("val")
         return value if isinstance(value, NUMBERS) else Slot(self.slot_of(node))
-
-
-def _on_cpu(argument):
-    return devices.CPU if isinstance(argument, torch.device) else argument
 
 
 def _result_of(value):

@@ -1,72 +1,32 @@
 """One segment in the making: what is mapped to nodes of a graph's text, and what comes in and goes out."""
 
-import operator
-
-import torch
-
 from ..aten_ops import Unsupported
 from ..graph.dims import Dim
-from ..graph.layout import DTYPES, WORDS, is_tensor, layout_of, row_major
+from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.program import Copy, Segment, SegmentInput, SegmentOutput
 from ..graph.text import GraphText, symbols_in
-from ..graph.values import Type, Value
+from ..graph.values import Value
 from . import hosting, targets
 from .draws import may_draw
-
-NUMBERS = (bool, int, float, Dim)  # What a node may give that is no tensor.
-
-
-def type_of(value, device):
-    """The Type of a tensor on the device, a tuple of them for a list, None for anything else."""
-    if is_tensor(value):
-        dtype = DTYPES.get(value.dtype) or WORDS.get(value.dtype)
-        if dtype is None or value.layout != torch.strided:
-            raise Unsupported(f"a {value.layout} tensor of {value.dtype} on {value.device.type}")
-        if value.device != device:
-            raise Unsupported(f"a tensor on {_words_of(value.device, device)}")
-        return Type(dtype, tuple(value.shape))
-    if isinstance(value, (list, tuple)):
-        return tuple(type_of(item, device) for item in value)
-    return None
+from .mapping import Mapping, type_of
 
 
-def _words_of(device, other):
-    if device.type != other.type:
-        return f"{device.type} beside others on {other.type}"
-    return f"another {device.type} device"
-
-
-class Level:
+class Level(Mapping):
     """`lowering`: of lower.py, which it is a level of."""
 
     def __init__(self, lowering):
+        super().__init__(GraphText(absent=targets.ABSENT[lowering.device.type]), lowering.device)
         self.lowering = lowering
-        self.text = GraphText(absent=targets.ABSENT[lowering.device.type])
         self.text.evaluate = self._evaluate
-        self.values = {}  # fx node -> Value, or list of what a rule gave.
         self.imports = []  # (fx node, Layout), in the order of the text's inputs.
         self.exports = {}  # fx node -> None: what is needed outside, in order.
         self.last_draw = None  # What the last call that draws gave, as it lies.
 
-    def argument(self, argument):
-        """An fx argument as rules take it."""
-        if isinstance(argument, torch.fx.Node):
-            return self._node_argument(argument)
-        if isinstance(argument, (list, tuple)):
-            return [self.argument(item) for item in argument]
-        if isinstance(argument, complex):
-            raise Unsupported("complex numbers")
-        return argument
-
-    def _node_argument(self, node):
-        value = self.values.get(node)
-        if value is not None:
-            return value
-        known = node.meta.get("val")
-        if isinstance(known, NUMBERS):
-            return known
+    def missing(self, node, known):
+        if node in self.lowering.graphs:
+            return self.lowering.graphs[node]
         if not is_tensor(known):
-            raise Unsupported(f"an argument that is no tensor: {node}")
+            return super().missing(node, known)
         return self._import(node, known)
 
     def _import(self, node, known):
@@ -88,32 +48,11 @@ class Level:
     def _evaluate(self, value):
         """The tensor that a Value stands for if shapes alone decide it."""
         for node, known in self.values.items():
-            if known is value and node in self.lowering.closed:
-                return self.lowering.known_tensor(node)
+            if known is value:
+                return self.lowering.known.tensor(node)
         return None
 
-    def map(self, node, rule):
-        out = type_of(node.meta["val"], self.lowering.device)
-        arguments = [self.argument(argument) for argument in node.args]
-        keywords = {name: self.argument(value) for name, value in node.kwargs.items()}
-        result = rule(self.text, out, *arguments, **keywords)
-        if isinstance(out, Type):
-            if not isinstance(result, Value):
-                raise Unsupported("a form with several results")
-            _check(node, result, out)
-            result = self.if_in_bounds(node, result)
-        else:
-            result = list(result)
-            for user in node.users:
-                if user.target is not operator.getitem:
-                    raise Unsupported("a list of tensors used as a whole")
-                index = user.args[1]
-                if callable(result[index]):
-                    result[index] = result[index]()
-                _check(node, result[index], out[index])
-        self.values[node] = result
-
-    def if_in_bounds(self, node, result):
+    def finished(self, node, result):
         """What is made of the node, if it updates an input: an index out of bounds raises, and changes nothing that comes
         after it."""
         source = self.lowering.updates.get(node)
@@ -131,7 +70,7 @@ class Level:
         call, sources = hosting.call_of(node, results, len(awaited))
         operands = []
         for source in sources:
-            value = self._node_argument(source)
+            value = self.node_argument(source)
             if not isinstance(value, Value):
                 raise Unsupported("a list of tensors used as a whole")
             operands.append(self._physical(source, value))
@@ -212,10 +151,3 @@ def _symbols_of(text, inputs):
     if unknown:
         raise Unsupported(f"the size s{min(unknown)}, which no input of a segment has")
     return tuple(symbols)
-
-
-def _check(node, value, out):
-    """A rule must give what PyTorch derived: anything else is not this operator."""
-    if value is None or out is None or value.dtype != out.dtype or value.shape != out.shape:
-        found = None if value is None else value.type
-        raise Unsupported(f"the mapping gives {found} where PyTorch has {out}")

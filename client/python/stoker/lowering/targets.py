@@ -4,10 +4,14 @@ import dataclasses
 
 import torch
 
+from ..aten_ops import attention
 from ..graph.devices import device_of
 from ..graph.layout import row_major
+from ..pytorch.operators import named_argument, set_argument
+from . import known
 
 aten = torch.ops.aten
+_MASK = "attn_bias"
 
 # Operations that a target has no kernel for. An operator whose rule needs one is a call of PyTorch, whole: its libraries'
 # kernels are why.
@@ -31,15 +35,53 @@ def held(gm, parameters, is_training):
 
 
 def as_run(gm):
-    """The graph, or one that computes the same, with operators taken apart of which kernels can do a part."""
-    if "convolution" not in ABSENT[device_of(gm).type] or not any(map(_is_biased, gm.graph.nodes)):
+    """The graph, or one that computes the same, with operators taken apart of which kernels can do a part, and given no more
+    than they need."""
+    absent = ABSENT[device_of(gm).type]
+    biased = "convolution" in absent and any(map(_is_biased, gm.graph.nodes))
+    masked = "attention" in absent and any(map(_is_masked, gm.graph.nodes))
+    if not biased and not masked:
         return gm
     graph = torch.fx.Graph()
     graph.output(graph.graph_copy(gm.graph, {}))
-    for node in list(graph.nodes):
-        if _is_biased(node):
+    if biased:
+        for node in list(filter(_is_biased, graph.nodes)):
             _add_bias_after(graph, node)
+    if masked:
+        _drop_known_masks(graph)
     return torch.fx.GraphModule(gm, graph)
+
+
+def _is_masked(node):
+    """Attention of a library's, with a mask. Its gradient is given the mask that the forward was."""
+    name = str(node.target)
+    is_attention = name in OF_LIBRARIES["cuda"] and not name.endswith("_backward.default")
+    return is_attention and isinstance(named_argument(node, _MASK), torch.fx.Node)
+
+
+def _drop_known_masks(graph):
+    """Masks that shapes alone decide: one that keeps everything is none, and a lower triangle is what the libraries call
+    causal. What has made them goes with them."""
+    closed = known.of_shapes_alone(graph)
+    masks = known.Known(closed.__contains__)
+    for node in list(filter(_is_masked, graph.nodes)):
+        mask = _unexpanded(named_argument(node, _MASK))
+        queries, keys = (named_argument(node, name).meta["val"].shape[-2] for name in ("query", "key"))
+        pattern = attention.pattern_of(masks.tensor(mask), queries, keys) if mask in closed else None
+        if pattern == "full" or (pattern == "causal" and queries == keys):
+            set_argument(node, _MASK, None)
+            set_argument(node, "is_causal", pattern == "causal" or named_argument(node, "is_causal"))
+    graph.eliminate_dead_code()
+
+
+def _unexpanded(node):
+    """Before it was seen for each batch and head: it holds the same elements."""
+    while node.target is aten.expand.default:
+        source = node.args[0].meta["val"]
+        if tuple(source.shape[-2:]) != tuple(node.meta["val"].shape[-2:]):
+            break
+        node = node.args[0]
+    return node
 
 
 def _is_biased(node):

@@ -1,9 +1,11 @@
 """AOTAutograd: from Dynamo's graph to functional ATen graphs, and what its runtime does around them."""
 
+import contextlib
+
 import torch
 
 from ..base.not_portable import NotPortable
-from . import facts, joint_graph
+from . import attention_masks, facts, joint_graph
 from .names import GRAPHS, WEIGHTS
 from .unknown import require_defaults
 
@@ -14,6 +16,12 @@ _WEIGHTS_OTHERWISE = "weights are handed over in every call"
 def functional(gm, example_inputs, forward, backward, inference):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
     each functional graph."""
+    masks = attention_masks.DenseMasks() if attention_masks.asks_for_attention(gm) else contextlib.nullcontext()
+    with masks:
+        return _functional(gm, example_inputs, forward, backward, inference)
+
+
+def _functional(gm, example_inputs, forward, backward, inference):
     if not facts.has(GRAPHS, "PyTorch's documented way to them, which loads Inductor, is taken"):
         from torch._dynamo.backends.common import aot_autograd
 

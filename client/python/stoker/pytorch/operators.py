@@ -75,6 +75,25 @@ def schema_of(operator):
     return getattr(operator, "_schema", None)
 
 
+def named_argument(node, name):
+    """Of an fx node that calls an operator; None where the operator has none of this name."""
+    schema = schema_of(node.target)
+    for place, argument in enumerate(schema.arguments if schema is not None else ()):
+        if argument.name == name:
+            default = argument.default_value
+            return node.args[place] if place < len(node.args) else node.kwargs.get(name, default)
+    return None
+
+
+def set_argument(node, name, value):
+    """The other way round: the operator has one of this name."""
+    for place, argument in enumerate(schema_of(node.target).arguments):
+        if argument.name == name and place < len(node.args):
+            node.update_arg(place, value)
+        elif argument.name == name:
+            node.update_kwarg(name, value)
+
+
 def has_kernel(operator, device_type):
     """Has it one for this kind of device alone? Then it is no composition of others."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), device_type.upper())
@@ -88,8 +107,13 @@ def operators_in(namespace):
         if name.startswith(prefix)}
 
 
-def fake_mode():
-    """A mode in which operators know sizes and compute nothing."""
+def fake_mode(runs_graphs=False):
+    """A mode in which operators know sizes and compute nothing. `runs_graphs`: among them such that run graphs of their
+    own, which ask for symbols that nobody sees."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    return FakeTensorMode(allow_non_fake_inputs=True)
+    if not runs_graphs:
+        return FakeTensorMode(allow_non_fake_inputs=True)
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())

@@ -86,6 +86,9 @@ class Replayed:
         return None
 
 
+_data_ptr = torch.Tensor.data_ptr
+
+
 def _address(argument):
     return argument.data_ptr() if isinstance(argument, torch.Tensor) else argument
 
@@ -97,8 +100,12 @@ class Recording:
     def __init__(self, launch, stream, arguments, places, results):
         self._launch = launch
         self._stream = stream
-        self._still = [
-            (place, _address(argument)) for place, argument in enumerate(arguments) if place not in places]
+        still = [place for place in range(len(arguments)) if place not in places]
+        self._still = {place: _address(arguments[place]) for place in still}
+        # Compared in every call: addresses of tensors as one list, and numbers.
+        self._tensors = [place for place in still if isinstance(arguments[place], torch.Tensor)]
+        self._addresses = [self._still[place] for place in self._tensors]
+        self._numbers = [(place, arguments[place]) for place in still if place not in set(self._tensors)]
         self._copied = [(place, target, _extent(target) if _overlaps(target) else None) for place, target in places.items()]
         # Where elements are one and the same, a tensor that lies otherwise is not what was recorded.
         self._overlapping = [(place, target.stride()) for place, target, extent in self._copied if extent is not None]
@@ -117,8 +124,10 @@ class Recording:
     def fits(self, arguments, stream):
         if stream != self._stream:
             return False
-        for place, address in self._still:
-            if _address(arguments[place]) != address:
+        if list(map(_data_ptr, map(arguments.__getitem__, self._tensors))) != self._addresses:
+            return False
+        for place, number in self._numbers:
+            if arguments[place] != number:
                 return False
         for place, strides in self._overlapping:
             if arguments[place].stride() != strides:
@@ -126,7 +135,7 @@ class Recording:
         return True
 
     def moved(self, arguments):
-        return {place for place, address in self._still if _address(arguments[place]) != address}
+        return {place for place, address in self._still.items() if _address(arguments[place]) != address}
 
     def held_results(self):
         """Places of those that whoever got them still has."""

@@ -121,7 +121,8 @@ def with_numbers(gm, arguments):
     graph.output(graph.graph_copy(gm.graph, {}))
     copied = torch.fx.GraphModule(gm, graph)
     with torch.no_grad(), look_at_real_tensors():
-        mode = fake_mode()
+        mode = fake_mode(runs_graphs=any(
+            isinstance(module, torch.fx.GraphModule) for module in copied.children()))
         inputs = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x
                   for x in arguments]
         with mode:

@@ -1,5 +1,6 @@
 #include "compiler/codegen/llvm/body/accuracy.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/codegen/llvm/body/pointwise_table.h"
@@ -15,11 +16,13 @@ double AfterRounding(double f32, int digits) {
 
 }  // namespace
 
-double LargestErrorUlps(OpKind kind, DType dtype) {
+double LargestErrorUlps(OpKind kind, DType dtype, TargetKind target) {
   const PointwiseEmitter& row = EmitterOf(kind);
   if (dtype == DType::kF64) return row.f64_ulps;
-  if (dtype == DType::kF32) return row.f32_ulps;
-  return AfterRounding(row.f32_ulps, dtype == DType::kF16 ? 11 : 8);
+  const double f32 =
+      target == TargetKind::kCuda ? std::max(row.f32_ulps, row.gpu_f32_ulps) : row.f32_ulps;
+  if (dtype == DType::kF32) return f32;
+  return AfterRounding(f32, dtype == DType::kF16 ? 11 : 8);
 }
 
 }  // namespace stoker::codegen

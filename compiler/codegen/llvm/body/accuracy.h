@@ -3,6 +3,7 @@
 
 #include "protocol/base/dtype.h"
 #include "protocol/graph/op_kind.h"
+#include "protocol/key/target.h"
 
 namespace stoker::codegen {
 
@@ -12,6 +13,6 @@ namespace stoker::codegen {
 // may be zero. f16 and bf16 are computed in f32 and rounded once. log_gamma has a zero between any
 // two poles: of a negative x, its error is counted in the last place of log_gamma(-x) where that is
 // larger.
-double LargestErrorUlps(OpKind kind, DType dtype);
+double LargestErrorUlps(OpKind kind, DType dtype, TargetKind target = TargetKind::kCpu);
 
 }  // namespace stoker::codegen

@@ -91,9 +91,21 @@ Value* ExpLog::ExpOfReduced(Value* r) {
 }
 
 Value* ExpLog::Exp(Value* x) {
+  if (emitter_.HasExp2(type_)) return ExpByExp2(x);
   x = AtLeast(AtMost(x, single_ ? 89 : 710), single_ ? -104 : -746);
   Value* n = Sub(Fma(x, K(kLog2E), K(magic_)), K(magic_));
   return Scale(ExpOfReduced(ReducedBy(n, x)), n);
+}
+
+// exp(x) = 2^r 2^n with r = x log2(e) - n: n is normal, and r goes beyond half where x does beyond
+// that, so that one product rounds and overflows as it should.
+Value* ExpLog::ExpByExp2(Value* x) {
+  constexpr double kMost = 87;
+  Value* shifted = Fma(AtLeast(AtMost(x, kMost), -kMost), K(kLog2E), K(magic_));
+  Value* n = Sub(shifted, K(magic_));
+  const double high = static_cast<double>(static_cast<float>(kLog2E));
+  Value* r = Fma(x, K(kLog2E - high), Fma(x, K(high), Neg(n)));
+  return Mul(emitter_.Exp2InHardware(r), PowerOfTwo(shifted));
 }
 
 // x - n ln(2)
@@ -222,14 +234,14 @@ Value* ExpLog::LogAddExp(Value* x, Value* y) {
 Value* ExpLog::Logistic(Value* x) {
   Value* e = Exp(Neg(Abs(x)));
   Value* numerator = Select(b_.CreateFCmpOGE(x, K(0)), K(1), e);
-  return Div(numerator, Add(e, K(1)));
+  return Ratio(numerator, Add(e, K(1)));
 }
 
 Value* ExpLog::Tanh(Value* x) {
   if (single_) {
     x = AtLeast(AtMost(x, 9.02), -9.02);
     Value* z = Mul(x, x);
-    Value* result = Div(Mul(x, Polynomial(z, kTanh32P)), Polynomial(z, kTanh32Q));
+    Value* result = Ratio(Mul(x, Polynomial(z, kTanh32P)), Polynomial(z, kTanh32Q));
     return AtLeast(AtMost(result, 1), -1);
   }
   Value* t = Expm1(Mul(Abs(x), K(-2)));
@@ -257,7 +269,7 @@ Value* ExpLog::Erf(Value* x) {
   if (single_) {
     x = AtLeast(AtMost(x, 3.93), -3.93);
     Value* z = Mul(x, x);
-    Value* result = Div(Mul(x, Polynomial(z, kErf32P)), Polynomial(z, kErf32Q));
+    Value* result = Ratio(Mul(x, Polynomial(z, kErf32P)), Polynomial(z, kErf32Q));
     return AtLeast(AtMost(result, 1), -1);
   }
   Value* near = Mul(x, Polynomial(Mul(x, x), kErf64));
@@ -272,7 +284,7 @@ Value* ExpLog::Erf(Value* x) {
 Value* ExpLog::Erfc(Value* x) {
   Value* magnitude = AtMost(Abs(x), single_ ? 10.2 : 27.4);  // Beyond it is 0, or 2.
   const double center = single_ ? 3 : 3.5;
-  Value* over = Div(K(1), Add(magnitude, K(center)));
+  Value* over = Ratio(K(1), Add(magnitude, K(center)));
   Value* t = Mul(Sub(magnitude, K(center)), over);
   Value* scaled = Mul(Polynomial(t, single_ ? kErfc32 : kErfc64), over);
   // exp(-x^2): what x^2 loses by rounding counts as much as x^2 is large.

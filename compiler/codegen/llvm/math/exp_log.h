@@ -43,6 +43,7 @@ class ExpLog : public FloatLanes {
 
   Value* ReducedBy(Value* n, Value* x);
   Value* ExpOfReduced(Value* r);
+  Value* ExpByExp2(Value* x);
   Value* Exp2Of(Value* x, Value* low);
   Exponent Split(Value* x);
   Value* LogOfFraction(Value* f);

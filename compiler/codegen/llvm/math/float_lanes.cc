@@ -2,6 +2,15 @@
 
 namespace stoker::codegen {
 
+Value* FloatLanes::Ratio(Value* x, Value* y) {
+  Value* over = emitter_.ReciprocalInHardware(y);
+  if (over == nullptr) return Div(x, y);
+  Value* q = Mul(x, over);
+  // What is too much of it, in signs that leave a zero its own.
+  Value* excess = Fma(q, y, Neg(x));
+  return Fma(Neg(excess), over, q);
+}
+
 Value* FloatLanes::Scale(Value* x, Value* n) {
   if (Value* scaled = emitter_.ScaleInHardware(x, n)) return scaled;
   Value* half = Add(Mul(n, K(0.5)), K(magic_));

@@ -39,6 +39,9 @@ class FloatLanes {
   Value* Sub(Value* x, Value* y) { return b_.CreateFSub(x, y); }
   Value* Mul(Value* x, Value* y) { return b_.CreateFMul(x, y); }
   Value* Div(Value* x, Value* y) { return b_.CreateFDiv(x, y); }
+  // x / y, rounded correctly or to the next, for a normal y that has a normal reciprocal and a
+  // quotient that does not overflow.
+  Value* Ratio(Value* x, Value* y);
   Value* Neg(Value* x) { return b_.CreateFNeg(x); }
   Value* Fma(Value* x, Value* y, Value* z) { return emitter_.Fma(x, y, z); }
   Value* Abs(Value* x) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }

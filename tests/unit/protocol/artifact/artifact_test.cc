@@ -14,9 +14,9 @@ namespace {
 
 TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\4\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\5\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "d41c9ebc00e1e1652fe5bda85ec4fa3e89c88d2a575aad13b6065d66f0855d91");
+            "2d9c513f9ee83875d36344081a2a6b87bbfe78ba50d3a9ac59cf808f5a244e10");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
@@ -369,11 +369,11 @@ TEST(DecodeArtifact, LibraryCall_EveryRule_IsHeld) {
 
 TEST(DecodeArtifact, OtherVersion_Unimplemented) {
   std::string bytes = EncodeArtifact(SampleArtifact());
-  for (const int version : {1, 2, 3, 5}) {
+  for (const int version : {1, 2, 3, 4, 6}) {
     bytes[4] = static_cast<char>(version);
     EXPECT_EQ(DecodeArtifact(bytes).error().code, ErrorCode::kUnimplemented);
     EXPECT_EQ(DecodeArtifact(bytes).error().message,
-              "Field 'version' is " + std::to_string(version) + "; this build reads version 4.");
+              "Field 'version' is " + std::to_string(version) + "; this build reads version 5.");
   }
 }
 

@@ -27,7 +27,7 @@ TEST(SizePlan, EvaluatesEveryExpression) {
   EXPECT_EQ(matmul.buffers[1].kind, BufferKind::kPrepared);
   ASSERT_EQ(sized.host_calls.size(), 1U);
   const SizedHostCall& sort = sized.host_calls[0];
-  EXPECT_EQ(sort.launches_before, 1U);
+  EXPECT_EQ(sized.marks, (std::vector<PlanMark>{{1, PlanMark::Kind::kHostCall, 0, {}}}));
   EXPECT_EQ(sort.operands[1].kind, BufferKind::kInput);
   EXPECT_EQ(sort.results[0].offset, 640);
   EXPECT_EQ(sort.sizes, (std::vector<std::int64_t>{10, 16, 16, 16, 10, 16}));

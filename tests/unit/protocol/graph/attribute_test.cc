@@ -25,7 +25,7 @@ TEST(AttrName, NameAndCode_EveryName_RoundTrip) {
     const AttrName name = *AttrNameFromCode(code);
     EXPECT_EQ(ParseAttrName(Name(name)), name);
   }
-  EXPECT_EQ(code, static_cast<int>(AttrName::kAlgorithm) + 1);
+  EXPECT_EQ(code, static_cast<int>(AttrName::kScanned) + 1);
   EXPECT_FALSE(ParseAttrName("axis").has_value());
   EXPECT_EQ(TypeOf(AttrName::kStart), AttrType::kDims);
   EXPECT_EQ(TypeOf(AttrName::kScale), AttrType::kFloat);
@@ -37,6 +37,8 @@ TEST(AttrName, Codes_OfShippedNames_DoNotMove) {
   EXPECT_EQ(static_cast<int>(AttrName::kStrides), 14);
   EXPECT_EQ(static_cast<int>(AttrName::kSliceSizes), 25);
   EXPECT_EQ(static_cast<int>(AttrName::kExclusive), 36);
+  EXPECT_EQ(static_cast<int>(AttrName::kAlgorithm), 37);
+  EXPECT_EQ(static_cast<int>(AttrName::kScanned), 41);
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ TEST(OpKind, Codes_OfShippedOps_DoNotMove) {
   EXPECT_EQ(static_cast<int>(OpKind::kExternCall), 71);
   EXPECT_EQ(static_cast<int>(OpKind::kErfc), 72);
   EXPECT_EQ(static_cast<int>(OpKind::kLogGamma), 73);
+  EXPECT_EQ(static_cast<int>(OpKind::kRngBitGenerator), 74);
+  EXPECT_EQ(static_cast<int>(OpKind::kWhile), 75);
+  EXPECT_EQ(static_cast<int>(OpKind::kScan), 76);
 }
 
 TEST(OpKind, Roles_DecidePointwiseAndViews) {

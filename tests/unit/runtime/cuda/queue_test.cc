@@ -229,9 +229,12 @@ TEST_F(QueueTest, Run_Pauses_WaitForNothing) {
   const auto queue = Queue::Create(*device_).value();
   const std::vector<SizedWork> launches = {Launch(1, 2, {Buffer(BufferKind::kOutput)}, {7}),
                                            Launch(1, 3, {Buffer(BufferKind::kOutput)}, {8})};
-  const std::vector<std::size_t> pauses = {0, 1, 1, 2};
+  std::vector<PlanMark> marks;
+  for (const std::size_t before : std::array<std::size_t, 4>{0, 1, 1, 2}) {
+    marks.push_back({before, PlanMark::Kind::kHostCall, marks.size(), {}});
+  }
   const auto list =
-      device_->Ready(launches, pauses, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_).value();
+      device_->Ready(launches, marks, {BufferKind::kArena, 16, 0, 1}, layout_, kernels_).value();
   std::vector<std::byte*> addresses(layout_.size(), out_.data());
   NotedPauses all(*queue, 9);
   ASSERT_TRUE(queue->Run(*list, addresses, &all, nullptr).ok());

@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -123,7 +124,24 @@ llvm::Value* AddressOf(Builder& b, Function* function) {
   return b.CreateIntToPtr(b.getInt64(reinterpret_cast<std::uint64_t>(function)), b.getPtrTy());
 }
 
-// Calls of what only a GPU has become calls of Block.
+// ---- Instructions that approximate
+
+// Up to `units` in the last place of a normal result, one way or the other.
+float Missed(float exact, int units) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &exact, sizeof bits);
+  if (!std::isnormal(exact))
+    return exact == 0 || std::fpclassify(exact) == FP_SUBNORMAL ? 0 : exact;
+  bits += static_cast<std::uint32_t>(static_cast<int>(bits * 0x9e3779b1U >> 16) % (2 * units + 1) -
+                                     units);
+  std::memcpy(&exact, &bits, sizeof bits);
+  return exact;
+}
+
+float Exp2Approx(float x) { return Missed(std::exp2(x), 1); }
+float ReciprocalApprox(float x) { return Missed(1 / x, 1); }
+
+// Calls of what only a GPU has become calls of Block, or of these.
 void ReplaceIntrinsics(llvm::Module& module) {
   std::vector<llvm::CallInst*> calls;
   for (llvm::Function& function : module) {
@@ -152,6 +170,12 @@ void ReplaceIntrinsics(llvm::Module& module) {
         break;
       case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32:
         target = AddressOf(b, &Block::Shuffle);
+        break;
+      case llvm::Intrinsic::nvvm_ex2_approx_ftz:
+        target = AddressOf(b, &Exp2Approx);
+        break;
+      case llvm::Intrinsic::nvvm_rcp_approx_ftz_f:
+        target = AddressOf(b, &ReciprocalApprox);
         break;
       default:
         STOKER_CHECK(false);

@@ -18,6 +18,7 @@
 #include "protocol/graph/op_table.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/kernel_runner.h"
+#include "tests/unit/compiler/codegen/nvptx/thread_emulation.h"
 
 namespace stoker {
 namespace {
@@ -220,19 +221,32 @@ std::string BytesOf(DType dtype, const std::vector<double>& values) {
   return tensor.ToBytes();
 }
 
-// None where this processor cannot run the kernel.
+// Nothing where this processor cannot run the kernel; threads of a GPU are emulated.
+bool Runs(const LoopFunc& func, const Target& target, const std::vector<void*>& buffers) {
+  if (target.kind() == TargetKind::kCuda) {
+    const auto candidates = Candidates(func, target);
+    STOKER_CHECK(candidates.ok());
+    const auto kernel = EmulatedKernel::Make(candidates->front(), target);
+    STOKER_CHECK(kernel.ok());
+    (*kernel)->Run(buffers);
+    return true;
+  }
+  const auto kernel = LoadedKernel::Make(func, target);
+  STOKER_CHECK(kernel.ok());
+  if ((*kernel)->Runs()) (*kernel)->Run(buffers);
+  return (*kernel)->Runs();
+}
+
+// None where the kernel does not run.
 std::vector<double> ResultsOf(OpKind kind, DType dtype, const Sample& sample,
                               const Target& target) {
   const std::size_t size = sample.x.size();
-  auto kernel = LoadedKernel::Make(FuncOf(kind, dtype, size), target);
-  STOKER_CHECK(kernel.ok());
-  if (!(*kernel)->Runs()) return {};
   std::vector<std::string> buffers = {BytesOf(dtype, sample.x)};
   if (!sample.y.empty()) buffers.push_back(BytesOf(dtype, sample.y));
   buffers.emplace_back(size * static_cast<std::size_t>(SizeInBytes(dtype)) + 64, '\0');
   std::vector<void*> pointers;
   for (std::string& buffer : buffers) pointers.push_back(buffer.data());
-  (*kernel)->Run(pointers);
+  if (!Runs(FuncOf(kind, dtype, size), target, pointers)) return {};
   buffers.back().resize(size * static_cast<std::size_t>(SizeInBytes(dtype)));
   const InterpreterTensor results =
       InterpreterTensor::FromBytes(dtype, {static_cast<std::int64_t>(size)}, buffers.back());
@@ -283,7 +297,7 @@ TEST_P(AccuracyTest, WholeDomain_ErrorIsWithinTheStatedBound) {
       if (error > worst) worst = error, at = i;
     }
     std::cout << "  " << Name(function.kind) << " " << Name(dtype) << " " << worst << "\n";
-    EXPECT_LE(worst, codegen::LargestErrorUlps(function.kind, dtype))
+    EXPECT_LE(worst, codegen::LargestErrorUlps(function.kind, dtype, target.kind()))
         << Name(dtype) << " of " << testing::PrintToString(sample.x[at]) << " "
         << (sample.y.empty() ? "" : testing::PrintToString(sample.y[at])) << " gives "
         << testing::PrintToString(results[at]);
@@ -302,8 +316,14 @@ TEST(Accuracy, EveryFunctionOfFloats_IsAsked) {
   }
 }
 
+std::vector<Target> AllTargets() {
+  std::vector<Target> targets = X86Targets();
+  targets.push_back(Target::Parse("cuda/sm_90a").value());
+  return targets;
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, AccuracyTest,
-                         testing::Combine(testing::ValuesIn(X86Targets()),
+                         testing::Combine(testing::ValuesIn(AllTargets()),
                                           testing::ValuesIn(kFunctions)),
                          [](const auto& param) {
                            return std::string(Name(std::get<1>(param.param).kind)) + "_" +

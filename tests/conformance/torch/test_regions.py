@@ -1,0 +1,81 @@
+"""Operators that run graphs of their own: what becomes of these, and which stay with PyTorch and why."""
+
+import re
+
+import pytest
+import torch
+from torch._functorch.aot_autograd import aot_module_simplified
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+
+from lowered import segments_of
+from stoker.libstoker import library
+from stoker.lowering.lower import lower
+
+X = torch.randn(3, 4)
+COUNT = torch.tensor(3)
+TABLE = torch.randn(5, 3, 4)
+
+
+def counted(body):
+    def function(count, x):
+        return while_loop(lambda i, x: i > 0, lambda i, x: (i - 1, body(i, x)), (count, x))
+
+    return function
+
+
+def lowered(function, *arguments):
+    graphs = []
+
+    def keep(gm, inputs):
+        graphs.append(gm)
+        return gm.forward
+
+    def backend(gm, inputs):
+        return aot_module_simplified(gm, inputs, fw_compiler=keep, inference_compiler=keep)
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        torch.compile(function, backend=backend)(*arguments)
+    program = lower(graphs[0], ())
+    for segment in segments_of(program):
+        text = segment.text.encode()
+        c_library = library.load()
+        c_library.stoker_graph_free(library.make_handle(c_library.stoker_graph_parse, text, len(text)))
+    return program
+
+
+def test_a_loop_is_a_node_of_the_one_segment():
+    program = lowered(lambda count, x: counted(lambda i, x: torch.tanh(x))(count, x + 1)[1] * 2, COUNT, X)
+    assert not program.fallbacks and not program.constants
+    segment, = program.steps
+    assert re.search(r"= while\(%\d+, %\d+\) \{condition=graph @region\(", segment.text)
+
+
+def test_a_loop_in_a_loop_is_a_region_in_a_region():
+    inner = counted(lambda i, x: x.sin())
+    program = lowered(counted(lambda i, x: inner(i, x)[1].cos()), COUNT, X)
+    segment, = program.steps
+    assert not program.fallbacks and segment.text.count("while(") == 2
+
+
+def test_a_scan_reads_rows_and_stacks_results():
+    program = lowered(lambda h, xs, w: scan(lambda h, x: (h + x * w, h * 2), h, xs), X, TABLE, X + 1)
+    segment, = program.steps
+    assert not program.fallbacks and "carried=1, scanned=1} : f32[3,4], f32[5,3,4]" in segment.text
+
+
+REFUSED = {
+    "in its graph: aten.linalg_matrix_exp.default, which has no mapping": lambda i, x: torch.linalg.matrix_exp(
+        x[:, :3]) @ x,
+    "in its graph: aten.rand_like.default, which has no mapping": lambda i, x: torch.rand_like(x),
+    "in its graph: indices that have to be looked at": lambda i, x: TABLE.index_select(0, i.reshape(1))[0] + x,
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_a_body_calls_keeps_the_loop_with_pytorch(reason):
+    program = lowered(counted(REFUSED[reason]), COUNT, X)
+    (name, found), = program.fallbacks.items()
+    assert (name, found) == ("while_loop", reason)
+    assert any("WhileLoopOp" in str(step) for step in program.steps)
