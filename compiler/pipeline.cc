@@ -4,11 +4,9 @@
 
 #include "compiler/analysis/parameter_analysis.h"
 #include "compiler/analysis/reads.h"
+#include "compiler/lower_and_schedule.h"
 #include "compiler/machine/machine.h"
 #include "compiler/schedule/fusion/fuse.h"
-#include "compiler/schedule/fusion/order_groups.h"
-#include "compiler/schedule/fusion/stored_values.h"
-#include "compiler/schedule/lowering/lowering.h"
 #include "compiler/transform/passes.h"
 #include "compiler/transform/region_graph.h"
 
@@ -19,24 +17,30 @@ namespace {
 struct LoweredGraph {
   Graph graph;  // After the graph passes.
   Grouping grouping;
-  Program program;
+  LoweredGroups groups;
 };
 
-Result<LoweredGraph> LowerGraph(const Graph& input, const Machine& machine,
-                                const CompileOptions& options, Laps& laps);
+// What all graphs of one request are lowered for.
+struct LoweringTarget {
+  const Target& target;
+  const Machine& machine;
+  const CompileOptions& options;
+};
+
+Result<LoweredGraph> LowerGraph(const Graph& input, const LoweringTarget& to, Laps& laps);
 
 // Regions become programs that those of the graphs around them take in.
-Result<std::map<NodeId, WhilePrograms>> LowerWhiles(const Graph& graph, const Machine& machine,
-                                                    const CompileOptions& options, Laps& laps) {
+Result<std::map<NodeId, WhilePrograms>> LowerWhiles(const Graph& graph, const LoweringTarget& to,
+                                                    Laps& laps) {
   std::map<NodeId, WhilePrograms> whiles;
-  if (!machine.runs_loops()) return whiles;  // Lowering says so.
+  if (!to.machine.runs_loops()) return whiles;  // Lowering says so.
   for (NodeId id = 0; id < graph.nodes().size(); ++id) {
     const Node& node = graph.node(id);
     if (node.kind != OpKind::kWhile) continue;
     const auto lower = [&](Result<Graph> region, AttrName name) -> Result<Program> {
       STOKER_TRY(const Graph region_graph, std::move(region));
-      Result<LoweredGraph> lowered = LowerGraph(region_graph, machine, options, laps);
-      if (lowered.ok()) return std::move(lowered->program);
+      Result<LoweredGraph> lowered = LowerGraph(region_graph, to, laps);
+      if (lowered.ok()) return std::move(lowered->groups.program);
       return lowered.error().WithContext("node " + std::to_string(id) + " (while), its " +
                                          std::string(Name(name)));
     };
@@ -48,8 +52,8 @@ Result<std::map<NodeId, WhilePrograms>> LowerWhiles(const Graph& graph, const Ma
   return whiles;
 }
 
-Result<LoweredGraph> LowerGraph(const Graph& input, const Machine& machine,
-                                const CompileOptions& options, Laps& laps) {
+Result<LoweredGraph> LowerGraph(const Graph& input, const LoweringTarget& to, Laps& laps) {
+  const auto& [target, machine, options] = to;
   const FusionLimits& limits = machine.fusion_limits();
   Graph graph = input;
   const auto Pass = [&](auto pass, std::string_view name) -> Status {
@@ -77,7 +81,7 @@ Result<LoweredGraph> LowerGraph(const Graph& input, const Machine& machine,
   STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify again"));  // What the passes above leave behind.
 
   // Regions to programs, each by the same way.
-  STOKER_TRY(const auto whiles, LowerWhiles(graph, machine, options, laps));
+  STOKER_TRY(const auto whiles, LowerWhiles(graph, to, laps));
 
   // Graph to groups.
   const Reads reads(graph);
@@ -85,15 +89,13 @@ Result<LoweredGraph> LowerGraph(const Graph& input, const Machine& machine,
   laps.End("analyze");
   Grouping grouping = FuseNodes(graph, reads, prepared, limits);
   laps.End("fuse");
-  const StoredValues values = FindStoredValues(graph, reads, grouping, limits);
 
-  // Groups to kernels.
-  const ScheduledGraph scheduled{
-      graph, reads, prepared, grouping, values, whiles, OrderGroups(graph, reads, grouping)};
-  laps.End("order groups");
-  STOKER_TRY(Program program, LowerGroups(scheduled, machine, options.numerics));
-  laps.End("lower");
-  return LoweredGraph{std::move(graph), std::move(grouping), std::move(program)};
+  // Groups to kernels. What one kernel cannot hold becomes two, and all is lowered again: it is
+  // known what a group reads from memory when its schedule is.
+  STOKER_TRY(LoweredGroups groups,
+             LowerAndSchedule({graph, reads, prepared, whiles, machine, options.numerics, target},
+                              grouping, laps));
+  return LoweredGraph{std::move(graph), std::move(grouping), std::move(groups)};
 }
 
 }  // namespace
@@ -102,13 +104,12 @@ Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target,
                                    const CompileOptions& options, const SpanSink& span) {
   STOKER_TRY(const std::unique_ptr<const Machine> machine, MachineOf(target));
   Laps laps(span);
-  STOKER_TRY(LoweredGraph lowered, LowerGraph(graph, *machine, options, laps));
-  STOKER_TRY(ScheduledProgram kernels, ScheduleSteps(lowered.program, target));
-  laps.End("schedule kernels");
-  MemoryPlan memory = PlanMemory(lowered.program);
+  STOKER_TRY(LoweredGraph lowered, LowerGraph(graph, {target, *machine, options}, laps));
+  MemoryPlan memory = PlanMemory(lowered.groups.program);
   laps.End("plan memory");
   return PipelineResult{std::move(lowered.graph), std::move(lowered.grouping),
-                        std::move(lowered.program), std::move(kernels), std::move(memory)};
+                        std::move(lowered.groups.program), std::move(lowered.groups.kernels),
+                        std::move(memory)};
 }
 
 }  // namespace stoker

@@ -17,6 +17,8 @@ struct ScheduledProgram {
   std::vector<std::uint32_t> kernel_of;  // Per step; or kNoKernel.
 };
 
-Result<ScheduledProgram> ScheduleSteps(const Program& program, const Target& target);
+// `failed`: the group of the step that has no schedule, where that is the error.
+Result<ScheduledProgram> ScheduleSteps(const Program& program, const Target& target,
+                                       std::uint32_t& failed);
 
 }  // namespace stoker

@@ -53,10 +53,10 @@ bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand) {
   CheckFailed("unknown role", __FILE__, __LINE__);
 }
 
-int CostOf(const Node& node) {
+int CostOf(OpKind kind) {
   constexpr std::array<int, kNumOpCosts> kCosts = {0,  1,  4, 12,
                                                    12, 12, 12};  // In the order of OpCost.
-  return kCosts[static_cast<std::size_t>(RowOf(node.kind).cost)];
+  return kCosts[static_cast<std::size_t>(RowOf(kind).cost)];
 }
 
 }  // namespace stoker

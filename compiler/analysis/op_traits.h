@@ -14,6 +14,7 @@ OpRole RoleOf(const Graph& graph, const Node& node);
 bool ReadsThroughAddress(const Graph& graph, const Node& node, int operand);
 
 // Rough cost of one element, in units of an addition.
-int CostOf(const Node& node);
+int CostOf(OpKind kind);
+inline int CostOf(const Node& node) { return CostOf(node.kind); }
 
 }  // namespace stoker

@@ -40,6 +40,7 @@ struct BodyInstr {
   Access access;                  // kLoad
   bool has_predicate = false;     // kLoad: reads only where the predicate (bool) is true, else 0.
   std::uint32_t input = 0;        // kInput
+  friend bool operator==(const BodyInstr&, const BodyInstr&) = default;
 };
 
 struct Body {

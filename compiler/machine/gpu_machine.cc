@@ -59,8 +59,8 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   limits.products_are_calls = true;
   // While memory brings an element of 16 bits and takes another, 30 operations are free.
   limits.max_spread_cost = 24;
-  // Rows lie in the shared memory of one block, in f32.
-  limits.max_kept_elements = machine.shared_bytes_per_block / 4;
+  // What registers do not hold the schedule computes again, as long as that is little.
+  limits.max_kept_elements = INT64_MAX;
   // A warp's neighbours are loaded together; a lane that has none brings in a sector of 32 bytes
   // for its four.
   limits.vector_lanes = machine.warp_size;

@@ -51,7 +51,16 @@ struct GpuBlockLimits {
   // A thread that keeps its part of a row in registers has so many elements of it, or up to twice
   // as many.
   int row_elements = 32;
-  int working_registers = 48;   // What it computes with beside them.
+  int working_registers = 48;  // What it computes with beside them.
+  // What a thread has in registers beside the values of its bodies, and beside where each operand
+  // lies: counters, indices.
+  int index_registers = 12;
+  // Operations of one kernel, in units of an addition, all copies of its bodies counted: what it is
+  // compiled in grows with them, and faster.
+  std::int64_t kernel_operations = 4096;
+  // The same of a kernel that computes values again in each stage that needs them, because it
+  // cannot keep them: from here on they are written to memory and read, by kernels of their own.
+  std::int64_t copied_operations = 512;
   int resident_threads = 1024;  // Of an SM, from which on more do not make memory faster.
   int column_team = 32;         // Threads that share a column, at most.
 };

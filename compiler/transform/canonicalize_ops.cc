@@ -65,6 +65,29 @@ std::optional<ValueId> Scatter(Rewriter& rewriter, const Node& node,
   return rewriter.Add(OpKind::kScatter, {operands[0], converted, operands[2]}, node.attributes);
 }
 
+// Of many operands: concatenations of a part of them each, side by side. A kernel asks of each
+// element which operand it comes from.
+std::optional<ValueId> Concatenate(Rewriter& rewriter, const Node& node,
+                                   std::span<const ValueId> operands) {
+  std::vector<ValueId> values(operands.begin(), operands.end());
+  if (values.size() <= kMaxConcatenated) return std::nullopt;
+  while (values.size() > kMaxConcatenated) {
+    const std::size_t parts = (values.size() + kMaxConcatenated - 1) / kMaxConcatenated;
+    std::vector<ValueId> joined;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t begin = values.size() * part / parts;
+      const std::size_t end = values.size() * (part + 1) / parts;
+      joined.push_back(
+          rewriter.Add(OpKind::kConcatenate,
+                       std::vector<ValueId>(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            values.begin() + static_cast<std::ptrdiff_t>(end)),
+                       node.attributes));
+    }
+    values = std::move(joined);
+  }
+  return rewriter.Add(OpKind::kConcatenate, std::move(values), node.attributes);
+}
+
 // Ops that read nothing of an empty operand but have elements.
 std::optional<ValueId> OfNothing(Rewriter& rewriter, const Node& node,
                                  std::span<const ValueId> operands, const TensorType& type) {
@@ -87,6 +110,7 @@ std::optional<ValueId> OfNothing(Rewriter& rewriter, const Node& node,
       if (!IsEmpty(rewriter.shape(operand))) parts.push_back(operand);
     }
     if (parts.size() == 1) return parts[0];
+    if (const auto joined = Concatenate(rewriter, node, parts)) return joined;
     return rewriter.Add(OpKind::kConcatenate, std::move(parts), node.attributes);
   }
   return std::nullopt;  // Every other op has no elements when an operand has none.
@@ -104,6 +128,7 @@ Result<Graph> CanonicalizeOps(const Graph& graph) {
     if (const auto replaced = OfNothing(rewriter, node, operands, type)) return replaced;
     if (node.kind == OpKind::kConvolution) return Convolution(rewriter, node, operands);
     if (node.kind == OpKind::kScatter) return Scatter(rewriter, node, operands);
+    if (node.kind == OpKind::kConcatenate) return Concatenate(rewriter, node, operands);
     return std::nullopt;
   };
   const auto of_several = [&](const Node& node,

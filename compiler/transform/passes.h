@@ -2,6 +2,7 @@
 // they run, and why, is in pipeline.cc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "compiler/machine/fusion_limits.h"
@@ -11,7 +12,9 @@ namespace stoker {
 
 // Writes ops that the scheduler does not know in terms of others: values without elements and
 // reductions of nothing become constants, convolutions of dilated inputs or with negative padding
-// read an explicit pad, scatters have indices of 32 or 64 bits, random bits are arithmetic.
+// read an explicit pad, scatters have indices of 32 or 64 bits, random bits are arithmetic, and of
+// more than kMaxConcatenated operands parts are concatenated first.
+inline constexpr std::size_t kMaxConcatenated = 32;
 Result<Graph> CanonicalizeOps(const Graph& graph);
 
 // A scan becomes a while that counts its rows. Unimplemented where their number is not known.

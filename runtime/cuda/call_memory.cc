@@ -14,7 +14,7 @@ class PooledMemory final : public CallMemory {
   static Result<std::shared_ptr<const CallMemory>> Create(std::shared_ptr<const Context> context) {
     std::shared_ptr<PooledMemory> memory(new PooledMemory(std::move(context)));
     const Context& on = *memory->context_;
-    const Context::Current current(on);
+    STOKER_TRY(const Context::Current current, on.MakeCurrent());
     CuPoolProperties properties;
     properties.device = on.device();
     STOKER_RETURN_IF_ERROR(
@@ -30,8 +30,8 @@ class PooledMemory final : public CallMemory {
   PooledMemory& operator=(const PooledMemory&) = delete;
   ~PooledMemory() override {
     if (pool_ == nullptr) return;
-    const Context::Current current(*context_);
-    context_->api().destroy_pool(pool_);
+    if (const auto current = context_->MakeCurrent(); current.ok())
+      context_->api().destroy_pool(pool_);
   }
 
   Result<CuPointer> Take(std::size_t bytes, CuStream stream) const override {

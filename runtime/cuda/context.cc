@@ -24,6 +24,13 @@ Context::~Context() {
   if (context_ != nullptr) api().release_context(device_);
 }
 
+Result<Context::Current> Context::MakeCurrent() const {
+  CuContext current = nullptr;
+  if (api().current_context(&current) == kCuSuccess && current == context_) return Current(nullptr);
+  STOKER_RETURN_IF_ERROR(Check(api().push_context(context_), "cuCtxPushCurrent"));
+  return Current(&api());
+}
+
 Result<int> Context::Attribute(int attribute) const {
   int value = 0;
   STOKER_RETURN_IF_ERROR(Check(api().device_attribute(&value, attribute, device_),

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "protocol/base/result.h"
 #include "runtime/cuda/driver.h"
@@ -31,22 +32,21 @@ class Context {
   // The calling thread's context as long as this lives; the one before is restored.
   class Current {
    public:
-    explicit Current(const Context& context) : api_(context.api()) {
-      CuContext current = nullptr;
-      if (api_.current_context(&current) == kCuSuccess && current == context.context_) return;
-      pushed_ = api_.push_context(context.context_) == kCuSuccess;
-    }
+    Current(Current&& other) noexcept : pushed_on_(std::exchange(other.pushed_on_, nullptr)) {}
+    Current& operator=(Current&&) = delete;
     ~Current() {
       CuContext current = nullptr;
-      if (pushed_) api_.pop_context(&current);
+      if (pushed_on_ != nullptr) pushed_on_->pop_context(&current);
     }
-    Current(const Current&) = delete;
-    Current& operator=(const Current&) = delete;
 
    private:
-    const DriverApi& api_;
-    bool pushed_ = false;
+    friend class Context;
+    explicit Current(const DriverApi* pushed_on) : pushed_on_(pushed_on) {}
+
+    const DriverApi* pushed_on_;  // Null: it was current before.
   };
+  // What the driver says where it refuses: calls would go to another context, or to none.
+  Result<Current> MakeCurrent() const;
 
  private:
   Context(std::shared_ptr<const Driver> driver, int device)

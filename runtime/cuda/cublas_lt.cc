@@ -36,7 +36,7 @@ Result<std::shared_ptr<const CublasLt>> CublasLt::Load(std::shared_ptr<const Con
         "packages (VIRTUAL_ENV). Tried:" +
         library.error().message);
   }
-  const Context::Current current(lt->context());
+  STOKER_TRY(const Context::Current current, lt->context().MakeCurrent());
   const Status created = lt->Check(lt->api_.create(&lt->handle_), "cublasLtCreate");
   if (!created.ok()) {
     lt->handle_ = nullptr;
@@ -47,8 +47,7 @@ Result<std::shared_ptr<const CublasLt>> CublasLt::Load(std::shared_ptr<const Con
 
 CublasLt::~CublasLt() {
   if (handle_ == nullptr) return;
-  const Context::Current current(*context_);
-  api_.destroy(handle_);
+  if (const auto current = context_->MakeCurrent(); current.ok()) api_.destroy(handle_);
 }
 
 Status CublasLt::Check(int status, std::string_view what) const {

@@ -24,8 +24,7 @@ struct Allocation {
   CuPointer pointer = 0;
 
   ~Allocation() {
-    const Context::Current current(*context);
-    context->api().free(pointer);
+    if (const auto current = context->MakeCurrent(); current.ok()) context->api().free(pointer);
   }
 };
 
@@ -60,7 +59,7 @@ Result<std::shared_ptr<const LoadedKernel>> Device::LoadKernel(const Digest& blo
 Result<DeviceMemory> Device::Allocate(std::int64_t bytes) {
   STOKER_CHECK(bytes >= 0);
   if (bytes == 0) return DeviceMemory();
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   CuPointer pointer = 0;
   STOKER_RETURN_IF_ERROR(
       context_->Check(context_->api().allocate(&pointer, static_cast<std::size_t>(bytes)),

@@ -18,7 +18,7 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
   if (!threads.ok()) return DataLoss(name + " cannot be loaded: " + threads.error().message);
   std::shared_ptr<Kernel> kernel(new Kernel(std::move(context)));
   const Context& on = *kernel->context_;
-  const Context::Current current(on);
+  STOKER_TRY(const Context::Current current, on.MakeCurrent());
   const auto check = [&](int result, std::string_view what) -> Status {
     const Status status = on.Check(result, what);
     if (status.ok()) return status;
@@ -52,8 +52,8 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
 
 Kernel::~Kernel() {
   if (module_ == nullptr) return;
-  const Context::Current current(*context_);
-  context_->api().unload_module(module_);
+  if (const auto current = context_->MakeCurrent(); current.ok())
+    context_->api().unload_module(module_);
 }
 
 }  // namespace stoker::cuda

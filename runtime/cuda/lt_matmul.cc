@@ -119,7 +119,7 @@ Result<std::shared_ptr<const LtMatmul>> LtMatmul::Make(std::shared_ptr<const Cub
                                                        const SizedMatmul& matmul) {
   STOKER_CHECK(matmul.m > 0 && matmul.n > 0 && matmul.batch > 0);
   std::shared_ptr<LtMatmul> made(new LtMatmul(std::move(lt), matmul));
-  const Context::Current current(made->lt_->context());
+  STOKER_TRY(const Context::Current current, made->lt_->context().MakeCurrent());
   if (made->matmul_.workspace.size < 0) {
     return Unimplemented("The sum of nothing in " + made->Text() + " needs a workspace of " +
                          std::to_string(made->zero_bytes_) + " bytes; it has " +

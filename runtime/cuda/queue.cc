@@ -83,7 +83,7 @@ Status Give(const Giving& giving, Parameters& parameters) {
 
 Result<std::unique_ptr<Queue>> Queue::Create(const Device& device) {
   const Context& context = *device.context();
-  const Context::Current current(context);
+  STOKER_TRY(const Context::Current current, context.MakeCurrent());
   CuStream stream = nullptr;
   STOKER_RETURN_IF_ERROR(
       context.Check(context.api().create_stream(&stream, kCuStreamNonBlocking), "cuStreamCreate"));
@@ -97,8 +97,8 @@ Queue::Queue(const Device& device, void* stream)
 
 Queue::~Queue() {
   if (!owns_stream_) return;
-  const Context::Current current(*context_);
-  context_->api().destroy_stream(stream_);
+  if (const auto current = context_->MakeCurrent(); current.ok())
+    context_->api().destroy_stream(stream_);
 }
 
 Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
@@ -106,7 +106,7 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
   const auto& list = static_cast<const LaunchList&>(launches);
   STOKER_CHECK(list.pauses().empty() || pauses != nullptr);
   const ArenaUse& use = list.arena();
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   if (use.bytes == 0) return RunLaunches(list, addresses, pauses, seconds);
   const std::shared_ptr<const CallMemory> memory = device_.call_memory();
   STOKER_TRY(const CuPointer arena, memory->Take(static_cast<std::size_t>(use.bytes), stream_));
@@ -153,45 +153,45 @@ Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> ad
 }
 
 Status Queue::Wait() {
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   return context_->Check(context_->api().wait_stream(stream_), "cuStreamSynchronize");
 }
 
 Status Queue::CopyIn(std::byte* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return Ok();
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   return context_->Check(context_->api().copy_in(PointerOf(to), from, bytes, stream_),
                          "Copy of " + std::to_string(bytes) + " bytes to the GPU");
 }
 
 Status Queue::CopyOut(void* to, const std::byte* from, std::size_t bytes) {
   if (bytes == 0) return Ok();
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   return context_->Check(context_->api().copy_out(to, PointerOf(from), bytes, stream_),
                          "Copy of " + std::to_string(bytes) + " bytes from the GPU");
 }
 
 Status Queue::Copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes == 0) return Ok();
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   return context_->Check(context_->api().copy(PointerOf(to), PointerOf(from), bytes, stream_),
                          "Copy of " + std::to_string(bytes) + " bytes on the GPU");
 }
 
 Status Queue::Fill(std::byte* to, std::uint8_t byte, std::size_t bytes) {
   if (bytes == 0) return Ok();
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   return context_->Check(context_->api().fill(PointerOf(to), byte, bytes, stream_),
                          "Fill of " + std::to_string(bytes) + " bytes");
 }
 
 Queue::Mark::~Mark() {
-  const Context::Current current(*context_);
-  context_->api().destroy_event(event_);
+  if (const auto current = context_->MakeCurrent(); current.ok())
+    context_->api().destroy_event(event_);
 }
 
 Result<std::unique_ptr<Queue::Mark>> Queue::MarkHere() {
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   CuEvent event = nullptr;
   STOKER_RETURN_IF_ERROR(
       context_->Check(context_->api().create_event(&event, kCuEventDefault), "cuEventCreate"));
@@ -202,7 +202,7 @@ Result<std::unique_ptr<Queue::Mark>> Queue::MarkHere() {
 }
 
 Result<double> Queue::SecondsBetween(const Mark& from, const Mark& to) const {
-  const Context::Current current(*context_);
+  STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   float ms = 0;
   STOKER_RETURN_IF_ERROR(context_->Check(context_->api().elapsed_ms(&ms, from.event_, to.event_),
                                          "cuEventElapsedTime"));

@@ -234,6 +234,25 @@ void AddProducts(int scale, std::vector<Check>& checks) {
   }
 }
 
+// What is more than one kernel holds.
+void AddLong(int scale, std::vector<Check>& checks) {
+  for (const char* dtype : {"f32", "f64", "i64"}) {
+    const std::string what = std::string(" ") + dtype;
+    checks.push_back(Text("concatenation of 400" + what, ConcatenationGraph(400, 24, dtype)));
+    checks.push_back(Text("concatenation of 33" + what, ConcatenationGraph(33, 7, dtype)));
+    if (std::string_view(dtype) == "i64") continue;
+    for (const int live : {2, 40, 80}) {
+      checks.push_back(Text("300 operations, " + std::to_string(live) + " live" + what,
+                            LongPointwiseGraph(300, live, scale > 0 ? 100000 : 1030, dtype)));
+    }
+    // A row that is kept, one that is not.
+    for (const std::int64_t columns : {96, 70001}) {
+      checks.push_back(Text("40 reductions of " + std::to_string(columns) + what,
+                            ReductionChainGraph(40, 2, columns, dtype)));
+    }
+  }
+}
+
 // Every op and dtype, as tests/conformance/compiler draws them.
 void AddOps(int scale, std::vector<Check>& checks) {
   constexpr DType kAll[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI64,
@@ -300,6 +319,7 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scal
   AddReductions(scale, checks);
   AddPoints(scale, checks);
   AddProducts(scale, checks);
+  AddLong(scale, checks);
   AddOps(scale, checks);
   AddChains(scale, checks);
   CheckCounts counts;

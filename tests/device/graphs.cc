@@ -244,6 +244,51 @@ std::string UnaryGraph(std::string_view op, std::int64_t elements, std::string_v
          "\n  return %y\n}\n";
 }
 
+std::string ConcatenationGraph(int inputs, std::int64_t columns, std::string_view dtype) {
+  GraphText g(3 * std::int64_t{inputs} / 2, columns, dtype);
+  std::string list;
+  for (int i = 0; i < inputs; ++i) {  // Of one and of two rows.
+    const std::string rows = std::to_string(1 + i % 2);
+    list += (i == 0 ? "" : ", ") +
+            g.Input("x" + std::to_string(i),
+                    std::string(dtype) + "[" + rows + "," + std::to_string(columns) + "]");
+  }
+  const std::string all = g.Full("concatenate(" + list + ") {dim=0}");
+  return g.Return({g.Op("add", all, g.Constant("1"))});
+}
+
+std::string LongPointwiseGraph(int steps, int live, std::int64_t elements, std::string_view dtype) {
+  GraphText g(1, elements, dtype);
+  std::vector<std::string> values;
+  for (int i = 0; i < live; ++i) values.push_back(g.Input("x" + std::to_string(i), g.full()));
+  for (int i = 0; i < steps; ++i) {
+    const std::string& oldest = values[values.size() - static_cast<std::size_t>(live)];
+    const std::string sum = g.Op("subtract", values.back(), oldest);
+    values.push_back(i % 3 == 0 ? g.Op("tanh", sum) : g.Op("multiply", sum, g.Constant("0.5")));
+  }
+  std::string all = values.back();
+  for (int i = 2; i <= live; ++i) {
+    all = g.Op("add", all, values[values.size() - static_cast<std::size_t>(i)]);
+  }
+  return g.Return({all});
+}
+
+std::string ReductionChainGraph(int steps, std::int64_t rows, std::int64_t columns,
+                                std::string_view dtype) {
+  GraphText g(rows, columns, dtype);
+  std::string before = g.Input("x", g.full());
+  std::string x = g.Op("tanh", before);
+  const std::string count = g.Row("constant() value(" + std::to_string(columns) + ")");
+  for (int i = 0; i < steps; ++i) {
+    const std::string mean = g.Row("divide(" + g.Reduce(x, "add") + ", " + count + ")");
+    const std::string next = g.Op("tanh", g.Op("subtract", x, g.ToRow(mean)));
+    const std::string both = g.Op("add", next, before);
+    before = x;
+    x = g.Op("multiply", both, g.Constant("0.5"));
+  }
+  return g.Return({x});
+}
+
 std::string ShallowWaterGraph(std::int64_t n, int steps) {
   GraphText g(n, n, "f32");
   const std::string last = std::to_string(n - 1);

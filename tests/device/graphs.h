@@ -36,6 +36,13 @@ std::string HeadsGraph(std::int64_t rows, std::int64_t heads, std::int64_t size,
 std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype);
 std::string TotalGraph(std::int64_t elements, std::string_view dtype);
 std::string UnaryGraph(std::string_view op, std::int64_t elements, std::string_view dtype);
+// What is too much for one kernel. A concatenation of that many inputs; `steps` operations, each on
+// two of the `live` latest values, all of which are needed in the end; `steps`
+// means of rows, each of what the one before was taken out of.
+std::string ConcatenationGraph(int inputs, std::int64_t columns, std::string_view dtype);
+std::string LongPointwiseGraph(int steps, int live, std::int64_t elements, std::string_view dtype);
+std::string ReductionChainGraph(int steps, std::int64_t rows, std::int64_t columns,
+                                std::string_view dtype);
 // `steps` steps of the shallow-water equations on an n by n torus, f32.
 std::string ShallowWaterGraph(std::int64_t n, int steps);
 

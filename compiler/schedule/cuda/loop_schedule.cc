@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/schedule/cuda/loop_cost.h"
 #include "compiler/schedule/cuda/loop_form.h"
 #include "compiler/schedule/loops/dim_table.h"
 #include "compiler/schedule/loops/loop_rewrites.h"
@@ -45,13 +46,17 @@ std::optional<std::int64_t> RowElements(const LoopFunc& func) {
   return most;
 }
 
-void InlineTemporaries(LoopFunc& func) {
+// Whether any was computed again.
+bool InlineTemporaries(LoopFunc& func) {
+  bool any = false;
   for (std::size_t i = 0; i < func.stages.size(); ++i) {
     if (func.stages[i].loops.empty()) continue;  // A scalar.
     while (!func.stages[i].temporaries.empty()) {
       InlineTemporary(func, func.stages[i].temporaries.front().id);
+      any = true;
     }
   }
+  return any;
 }
 
 // Functions of f32 that are computed in f64 take registers by the pair, and more of them.
@@ -65,6 +70,44 @@ int WorkingRegisters(const LoopFunc& func, int elements, const GpuMachine& machi
     }
   }
   return machine.blocks.working_registers + (is_wide ? 6 : 1) * elements;
+}
+
+// Of a thread whose body needs many values at a time.
+int RegistersOf(const LoopFunc& func, const ThreadPart& part, const GpuMachine& machine) {
+  constexpr int kMaxPlaces = 16;  // In memory; others are found again when they are needed.
+  const int places = std::min(kMaxPlaces, static_cast<int>(func.operands.size()));
+  return machine.blocks.index_registers + 2 * places + LiveValues(func, part);
+}
+
+int MostRegisters(int threads, const GpuMachine& machine) {
+  return std::min(machine.max_registers_per_thread, machine.registers_per_sm / threads);
+}
+
+// Whether a block of so many threads has the registers, and the kernel is not too long.
+bool Fits(const LoopFunc& func, const ThreadPart& part, int threads, const GpuMachine& machine) {
+  return RegistersOf(func, part, machine) <= MostRegisters(threads, machine) &&
+         EmittedOperations(func, part) <= machine.blocks.kernel_operations;
+}
+
+Error TooMuch(const LoopFunc& func, const ThreadPart& part, const GpuMachine& machine) {
+  return ResourceExhausted("A kernel needs " + std::to_string(RegistersOf(func, part, machine)) +
+                           " registers a thread and " +
+                           std::to_string(EmittedOperations(func, part)) +
+                           " operations for one element at a time; there are " +
+                           std::to_string(machine.max_registers_per_thread) + ", and " +
+                           std::to_string(machine.blocks.kernel_operations) + " at most.");
+}
+
+// What a stage needs of an earlier one is computed again, as long as that is little.
+Status KeepNothing(LoopFunc& func, LoopForm form, const GpuMachine& machine) {
+  if (!InlineTemporaries(func)) return Ok();
+  const std::int64_t operations =
+      EmittedOperations(func, {form, VectorDim(func, form), 1, 1, false});
+  if (operations <= machine.blocks.copied_operations) return Ok();
+  return ResourceExhausted("A kernel that computes again what it cannot keep has " +
+                           std::to_string(operations) + " operations; at most " +
+                           std::to_string(machine.blocks.copied_operations) +
+                           " are better than to have it in memory.");
 }
 
 // As many as have so many registers a thread, but no more than half of the threads of an SM: those
@@ -84,12 +127,18 @@ int VectorsInFlight(int width, const GpuMachine& machine) {
 
 // ---- Points
 
+ThreadPart PartOfPoints(const LoopFunc& func, int width, int vectors) {
+  return {LoopForm::kPoints, VectorDim(func, LoopForm::kPoints), width, vectors, false};
+}
+
 ScheduledLoop Points(LoopFunc func, const GpuMachine& machine, int width, int vectors) {
   ScheduledLoop loop{std::move(func), {}};
   loop.schedule.threads = machine.blocks.threads;
   loop.schedule.width = width;
   loop.schedule.how = PointSchedule{vectors};
-  const int registers = WorkingRegisters(loop.func, width * vectors, machine);
+  const int registers =
+      std::max(WorkingRegisters(loop.func, width * vectors, machine),
+               RegistersOf(loop.func, PartOfPoints(loop.func, width, vectors), machine));
   loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
   const std::int64_t run = std::int64_t{loop.schedule.threads} * width * vectors;
   loop.schedule.grid = SymDim::CeilDiv(ProductOf(loop.func.dims), run);
@@ -105,7 +154,7 @@ int LoadedBytes(const LoopFunc& func) {
   return std::max(1, bytes);
 }
 
-ScheduledLoop BestPoints(LoopFunc func, const GpuMachine& machine) {
+Result<ScheduledLoop> BestPoints(LoopFunc func, const GpuMachine& machine) {
   int width = VectorWidth(func, VectorDim(func, LoopForm::kPoints), machine);
   const SymDim points = ProductOf(func.dims);
   // Unknown sizes are large: what is small is done soon.
@@ -115,10 +164,20 @@ ScheduledLoop BestPoints(LoopFunc func, const GpuMachine& machine) {
   while (width > 1 && threads_with(width) < machine.blocks.wanted_threads) width /= 2;
   int vectors = std::max(1, machine.blocks.bytes_in_flight / (width * LoadedBytes(func)));
   while (vectors > 1 && threads_with(width * vectors) < machine.blocks.wanted_threads) vectors /= 2;
+  const auto fits = [&] {
+    return Fits(func, PartOfPoints(func, width, vectors), machine.blocks.threads, machine);
+  };
+  while (vectors > 1 && !fits()) vectors /= 2;
+  while (width > 1 && !fits()) width /= 2;
+  if (!fits()) return TooMuch(func, PartOfPoints(func, 1, 1), machine);
   return Points(std::move(func), machine, width, vectors);
 }
 
 // ---- Rows
+
+ThreadPart PartOfRows(const LoopFunc& func, int width, const RowSchedule& how) {
+  return {LoopForm::kRows, VectorDim(func, LoopForm::kRows), width, how.vectors, how.kept};
+}
 
 ScheduledLoop Rows(LoopFunc func, const GpuMachine& machine, int width, RowSchedule how) {
   ScheduledLoop loop{std::move(func), {}};
@@ -127,8 +186,10 @@ ScheduledLoop Rows(LoopFunc func, const GpuMachine& machine, int width, RowSched
   const int elements = width * how.vectors;
   // What is kept is what a thread computes with.
   const int live = how.kept ? LiveRegisters(loop.func) : 0;
-  const int registers = std::max(WorkingRegisters(loop.func, how.kept ? width : elements, machine),
-                                 machine.blocks.working_registers + live * elements);
+  const int registers =
+      std::max({WorkingRegisters(loop.func, how.kept ? width : elements, machine),
+                machine.blocks.working_registers + live * elements,
+                RegistersOf(loop.func, PartOfRows(loop.func, width, how), machine)});
   loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
   const int rows = loop.schedule.threads / how.team;
   loop.schedule.how = how;
@@ -164,6 +225,7 @@ std::optional<RowSchedule> KeptRow(const LoopFunc& func, const GpuMachine& machi
     if (vectors > kMaxChain) continue;
     if (vectors * width * live > RegistersForRows(threads, machine)) continue;
     const RowSchedule row{team, static_cast<int>(vectors), true};
+    if (!Fits(func, PartOfRows(func, width, row), threads, machine)) continue;
     const bool is_idle = team >= 2 * count;
     if (best && (is_idle || (best->vectors * width <= max_elements &&
                              rows * best->team >= machine.blocks.wanted_threads))) {
@@ -175,18 +237,26 @@ std::optional<RowSchedule> KeptRow(const LoopFunc& func, const GpuMachine& machi
   return best;
 }
 
-ScheduledLoop StreamedRows(LoopFunc func, const GpuMachine& machine) {
-  InlineTemporaries(func);
-  const int width = VectorWidth(func, VectorDim(func, LoopForm::kRows), machine);
+Result<ScheduledLoop> StreamedRows(LoopFunc func, const GpuMachine& machine) {
+  STOKER_RETURN_IF_ERROR(KeepNothing(func, LoopForm::kRows, machine));
+  int width = VectorWidth(func, VectorDim(func, LoopForm::kRows), machine);
+  RowSchedule how{1, VectorsInFlight(width, machine), false};
   const std::int64_t count = RowElements(func).value_or(kUnknownExtent) / width;
-  const int vectors = VectorsInFlight(width, machine);
-  const std::int64_t team = PowerUpTo((count + vectors - 1) / vectors);
+  const std::int64_t team = PowerUpTo((count + how.vectors - 1) / how.vectors);
   const auto most = Guess(OuterPoints(func)) < 1024 ? machine.max_threads_per_block : 512;
-  return Rows(std::move(func), machine, width,
-              {static_cast<int>(std::clamp<std::int64_t>(team, 1, most)), vectors, false});
+  how.team = static_cast<int>(std::clamp<std::int64_t>(team, 1, most));
+  const auto fits = [&] {
+    return Fits(func, PartOfRows(func, width, how), std::max(how.team, machine.blocks.threads),
+                machine);
+  };
+  while (how.vectors > 1 && !fits()) how.vectors /= 2;
+  while (width > 1 && !fits()) width /= 2;
+  while (how.team > machine.blocks.threads && !fits()) how.team /= 2;
+  if (!fits()) return TooMuch(func, PartOfRows(func, 1, how), machine);
+  return Rows(std::move(func), machine, width, how);
 }
 
-ScheduledLoop BestRows(LoopFunc func, const GpuMachine& machine, int max_elements) {
+Result<ScheduledLoop> BestRows(LoopFunc func, const GpuMachine& machine, int max_elements) {
   LoopFunc kept = func;
   KeepLoads(kept);
   const int width = VectorWidth(kept, VectorDim(kept, LoopForm::kRows), machine);
@@ -198,23 +268,33 @@ ScheduledLoop BestRows(LoopFunc func, const GpuMachine& machine, int max_element
 
 // ---- Columns
 
-ScheduledLoop Columns(LoopFunc func, const GpuMachine& machine, int max_team) {
-  InlineTemporaries(func);
-  const int dim = VectorDim(func, LoopForm::kColumns);
-  const int width = VectorWidth(func, dim, machine);
-  ScheduledLoop loop{std::move(func), {}};
-  loop.schedule.threads = machine.blocks.threads;
-  loop.schedule.width = width;
-  const SymDim vectors = SymDim::FloorDiv(OuterPoints(loop.func), width);
-  const std::int64_t points = RowElements(loop.func).value_or(kUnknownExtent);
+ThreadPart PartOfColumns(const LoopFunc& func, int width, const ColumnSchedule& how) {
+  return {LoopForm::kColumns, VectorDim(func, LoopForm::kColumns), width, how.points, false};
+}
+
+Result<ScheduledLoop> Columns(LoopFunc func, const GpuMachine& machine, int max_team) {
+  STOKER_RETURN_IF_ERROR(KeepNothing(func, LoopForm::kColumns, machine));
+  int width = VectorWidth(func, VectorDim(func, LoopForm::kColumns), machine);
   ColumnSchedule how{1, VectorsInFlight(width, machine)};
+  const auto fits = [&] {
+    return Fits(func, PartOfColumns(func, width, how), machine.blocks.threads, machine);
+  };
+  while (how.points > 1 && !fits()) how.points /= 2;
+  while (width > 1 && !fits()) width /= 2;
+  if (!fits()) return TooMuch(func, PartOfColumns(func, 1, how), machine);
+  const SymDim vectors = SymDim::FloorDiv(OuterPoints(func), width);
+  const std::int64_t points = RowElements(func).value_or(kUnknownExtent);
   // As many threads as fill the machine, while each has several points.
   while (how.team < max_team && points / (2 * how.team) >= how.points &&
          Guess(vectors) * how.team < 2 * machine.blocks.wanted_threads) {
     how.team *= 2;
   }
+  const int registers = std::max(WorkingRegisters(func, width * how.points, machine),
+                                 RegistersOf(func, PartOfColumns(func, width, how), machine));
+  ScheduledLoop loop{std::move(func), {}};
+  loop.schedule.threads = machine.blocks.threads;
+  loop.schedule.width = width;
   loop.schedule.how = how;
-  const int registers = WorkingRegisters(loop.func, width * how.points, machine);
   loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
   loop.schedule.grid = SymDim::CeilDiv(vectors, loop.schedule.threads / how.team);
   return loop;
@@ -241,18 +321,23 @@ std::vector<ScheduledLoop> OtherLoopSchedules(const LoopFunc& algorithm,
   LoopFunc func = algorithm;
   const Result<LoopForm> form = ToLoopForm(func);
   if (!form.ok()) return loops;
+  const auto add = [&](Result<ScheduledLoop> loop) {
+    if (loop.ok()) loops.push_back(*std::move(loop));
+  };
   if (*form == LoopForm::kPoints) {
     const int widest = VectorWidth(func, VectorDim(func, *form), machine);
     for (const int width : {1, widest}) {
-      for (const int vectors : {1, 2, 4}) loops.push_back(Points(func, machine, width, vectors));
+      for (const int vectors : {1, 2, 4}) {
+        const ThreadPart part = PartOfPoints(func, width, vectors);
+        if (!Fits(func, part, machine.blocks.threads, machine)) continue;
+        add(Points(func, machine, width, vectors));
+      }
     }
   } else if (*form == LoopForm::kRows) {
-    for (const int elements : {8, 16, 32, 64}) {
-      loops.push_back(BestRows(func, machine, elements));
-    }
-    loops.push_back(StreamedRows(func, machine));
+    for (const int elements : {8, 16, 32, 64}) add(BestRows(func, machine, elements));
+    add(StreamedRows(func, machine));
   } else {
-    for (const int team : {1, 8, 32}) loops.push_back(Columns(func, machine, team));
+    for (const int team : {1, 8, 32}) add(Columns(func, machine, team));
   }
   return loops;
 }

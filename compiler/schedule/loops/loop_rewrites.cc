@@ -1,6 +1,9 @@
 #include "compiler/schedule/loops/loop_rewrites.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -75,6 +78,73 @@ bool ReplaceLoads(Stage& stage, const BodyInstr& load, std::uint32_t id) {
   return any;
 }
 
+bool Uses(const Stage& stage, std::uint32_t id) {
+  return std::ranges::any_of(stage.body.instrs, [&](const BodyInstr& instr) {
+    return instr.op == BodyOp::kInput && instr.input == id;
+  });
+}
+
+// Numbers of values of the body that leave it.
+std::vector<std::uint32_t*> Roots(Stage& stage) {
+  std::vector<std::uint32_t*> roots;
+  for (Store& store : stage.stores) roots.push_back(&store.value);
+  for (Temporary& temporary : stage.temporaries) roots.push_back(&temporary.value);
+  for (Reduction& reduction : stage.reductions) roots.push_back(&reduction.value);
+  return roots;
+}
+
+// Value `value` of `source` in place of input `id`.
+void Inline(Stage& stage, std::uint32_t id, const Body& source, std::uint32_t value) {
+  Body body = source;
+  std::vector<std::uint32_t> moved;  // Instruction of the old body -> of the new one.
+  for (BodyInstr& instr : stage.body.instrs) {
+    if (instr.op == BodyOp::kInput && instr.input == id) {
+      moved.push_back(value);
+      continue;
+    }
+    moved.push_back(static_cast<std::uint32_t>(body.instrs.size()));
+    for (std::uint32_t& arg : instr.args) arg = moved[arg];
+    body.instrs.push_back(std::move(instr));
+  }
+  stage.body = std::move(body);
+  for (std::uint32_t* root : Roots(stage)) *root = moved[*root];
+}
+
+// Without equal instructions, and without those that nothing needs.
+void ShareEqual(Stage& stage) {
+  std::vector<BodyInstr>& instrs = stage.body.instrs;
+  std::vector<bool> needed(instrs.size(), false);
+  for (const std::uint32_t* root : Roots(stage)) needed[*root] = true;
+  for (std::size_t i = instrs.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const std::uint32_t arg : instrs[i].args) needed[arg] = true;
+  }
+  Body body;
+  std::vector<std::uint32_t> moved(instrs.size(), 0);
+  // Equal instructions agree in these; zeros of either sign are two constants.
+  using Key = std::tuple<BodyOp, OpKind, std::uint32_t, std::uint64_t, std::vector<std::uint32_t>>;
+  std::map<Key, std::vector<std::uint32_t>> known;
+  for (std::size_t i = 0; i < instrs.size(); ++i) {
+    if (!needed[i]) continue;
+    BodyInstr& instr = instrs[i];
+    for (std::uint32_t& arg : instr.args) arg = moved[arg];
+    std::vector<std::uint32_t>& like = known[{
+        instr.op, instr.pointwise, instr.op == BodyOp::kLoad ? instr.access.operand : instr.input,
+        std::bit_cast<std::uint64_t>(instr.constant), instr.args}];
+    const auto equal = std::ranges::find_if(
+        like, [&](std::uint32_t other) { return body.instrs[other] == instr; });
+    if (equal != like.end()) {
+      moved[i] = *equal;
+      continue;
+    }
+    moved[i] = static_cast<std::uint32_t>(body.instrs.size());
+    like.push_back(moved[i]);
+    body.instrs.push_back(std::move(instr));
+  }
+  stage.body = std::move(body);
+  for (std::uint32_t* root : Roots(stage)) *root = moved[*root];
+}
+
 // The numbering that puts `order` (all dims) in this order.
 std::vector<int> NumberingOf(const std::vector<int>& order) {
   std::vector<int> to(order.size());
@@ -146,32 +216,18 @@ void InlineTemporary(LoopFunc& func, std::uint32_t id) {
   Body source;
   std::uint32_t value = 0;
   for (Stage& stage : func.stages) {
-    std::vector<std::uint32_t> moved;  // Instruction of the old body -> of the new one.
-    Body body;
-    for (const BodyInstr& instr : stage.body.instrs) {
-      if (instr.op == BodyOp::kInput && instr.input == id) {
-        const auto base = static_cast<std::uint32_t>(body.instrs.size());
-        for (BodyInstr copy : source.instrs) {
-          for (std::uint32_t& arg : copy.args) arg += base;
-          body.instrs.push_back(std::move(copy));
-        }
-        moved.push_back(base + value);
-        continue;
-      }
-      moved.push_back(static_cast<std::uint32_t>(body.instrs.size()));
-      body.instrs.push_back(instr);
-      for (std::uint32_t& arg : body.instrs.back().args) arg = moved[arg];
+    if (Uses(stage, id)) {
+      Inline(stage, id, source, value);
+      ShareEqual(stage);
     }
-    stage.body = std::move(body);
-    for (Store& store : stage.stores) store.value = moved[store.value];
-    for (Temporary& temporary : stage.temporaries) temporary.value = moved[temporary.value];
-    for (Reduction& reduction : stage.reductions) reduction.value = moved[reduction.value];
     for (const Temporary& temporary : stage.temporaries) {
       if (temporary.id != id) continue;
       source = stage.body;
       value = temporary.value;
     }
-    std::erase_if(stage.temporaries, [&](const Temporary& t) { return t.id == id; });
+    const auto removed =
+        std::erase_if(stage.temporaries, [&](const Temporary& t) { return t.id == id; });
+    if (removed > 0) ShareEqual(stage);
   }
 }
 

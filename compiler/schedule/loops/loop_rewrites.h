@@ -17,7 +17,8 @@ void PullOutside(LoopFunc& func, const std::vector<int>& dims);
 // One set of reduced dims a stage. What is written to memory stays in the last part: it may
 // overwrite what the others read.
 void SplitStages(LoopFunc& func);
-// Computes a temporary again where it is used, instead of keeping it.
+// Computes a temporary again where it is used, instead of keeping it. What a stage had of it
+// already it has once.
 void InlineTemporary(LoopFunc& func, std::uint32_t id);
 
 // Keeps what several stages with the same loops load at the same points of a row, rather than to

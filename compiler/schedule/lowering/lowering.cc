@@ -23,7 +23,7 @@ Error Lowering::AtNode(const Error& error, NodeId node) const {
                            std::string(Name(graph_.node(node).kind)) + ")");
 }
 
-Result<Program> Lowering::Run() && {
+Result<Program> Lowering::Run(std::uint32_t& failed) && {
   for (const ValueId output : graph_.outputs()) {
     OutputSpec spec;
     spec.type = graph_.type(output);
@@ -42,7 +42,9 @@ Result<Program> Lowering::Run() && {
   }
   for (const std::uint32_t index : scheduled_.order) {
     const Group& group = scheduled_.grouping.groups[index];
+    builder_.BeginGroup(index);
     if (const Status status = LowerGroup(group); !status.ok()) {
+      failed = index;
       return AtNode(status.error(), group.hero);
     }
   }
@@ -180,10 +182,11 @@ Result<Address> Lowering::AddressOrCopy(ValueId value, const ElementIndex& index
 }
 
 Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Machine& machine,
-                            Numerics numerics) {
+                            Numerics numerics, std::uint32_t& failed) {
+  failed = kNoGroup;
   std::vector<bool> copied(scheduled.graph.outputs().size());
   for (;;) {
-    STOKER_TRY(Program program, Lowering(scheduled, machine, numerics, copied).Run());
+    STOKER_TRY(Program program, Lowering(scheduled, machine, numerics, copied).Run(failed));
     const std::vector<std::uint32_t> refused = PlaceUpdates(program);
     if (refused.empty()) return program;
     for (const std::uint32_t output : refused) {

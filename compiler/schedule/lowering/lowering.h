@@ -35,9 +35,10 @@ struct ScheduledGraph {
   std::vector<std::uint32_t> order;  // Of the groups, each after those it reads.
 };
 
-// Unimplemented, naming node and dim, where a size would have to be known.
+// Unimplemented, naming node and dim, where a size would have to be known; ResourceExhausted where
+// a kernel would be too long. `failed`: the group for which that is so.
 Result<Program> LowerGroups(const ScheduledGraph& scheduled, const Machine& machine,
-                            Numerics numerics);
+                            Numerics numerics, std::uint32_t& failed);
 
 // Where an operand is: element `index` of its storage, over the dims of some space.
 struct Address {
@@ -50,7 +51,7 @@ class Lowering {
   // `copied`: per output, whether it is made elsewhere and copied when everything else is done.
   Lowering(const ScheduledGraph& scheduled, const Machine& machine, Numerics numerics,
            const std::vector<bool>& copied);
-  Result<Program> Run() &&;
+  Result<Program> Run(std::uint32_t& failed) &&;
 
  private:
   Status LowerGroup(const Group& group);

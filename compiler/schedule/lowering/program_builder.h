@@ -35,7 +35,13 @@ class ProgramBuilder {
   // All of them, in the order they were made.
   std::vector<StorageId> FindAll(ValueId value, bool prepared);
 
-  void Append(Step step) { program_.steps.push_back(std::move(step)); }
+  // Steps from here on are of this group.
+  void BeginGroup(std::uint32_t group) { group_ = group; }
+  std::uint32_t group() const { return group_; }
+  void Append(Step step) {
+    step.group = group_;
+    program_.steps.push_back(std::move(step));
+  }
   const Storage& storage(StorageId id) const { return program_.storages[id]; }
   Program& program() { return program_; }
   bool IsReadable(StorageId id, bool prepared) const;  // By a step of `prepare`, or of every call.
@@ -45,6 +51,7 @@ class ProgramBuilder {
 
   const Graph& graph_;
   Program program_;
+  std::uint32_t group_ = 0;
   std::vector<std::vector<StorageId>> of_value_;
   std::map<std::string, std::uint32_t> constants_;  // Bytes -> number.
 };

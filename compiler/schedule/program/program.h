@@ -49,6 +49,7 @@ struct Step {
   // What the symbols of a kernel are in the program, where it is of a region, which has its own.
   std::map<std::uint32_t, SymDim> symbols;
   bool prepared = false;
+  std::uint32_t group = 0;  // Of the graph's nodes: the one that it computes a part of.
   std::string label;
   SymDim flops;
   SymDim bytes;

@@ -13,6 +13,11 @@ namespace {
 
 using testing::HasSubstr;
 
+template <typename Outcome>  // A Result or a Status.
+std::string MessageOf(const Outcome& outcome) {
+  return outcome.ok() ? "" : outcome.error().message;
+}
+
 // input -> arena -> output, each plus one.
 class QueueTest : public FakeDriverTest {
  protected:
@@ -91,7 +96,8 @@ TEST_F(QueueTest, Run_NoBlocks_IsNotLaunched) {
 TEST_F(QueueTest, Run_OnTheCallersStream_LeavesItAlone) {
   CUstream_st* stream = nullptr;
   {
-    const Context::Current current(*device_->context());
+    const auto current = device_->context()->MakeCurrent();
+    ASSERT_TRUE(current.ok());
     ASSERT_EQ(device_->context()->api().create_stream(&stream, 0), 0);
   }
   {
@@ -99,7 +105,8 @@ TEST_F(QueueTest, Run_OnTheCallersStream_LeavesItAlone) {
     ASSERT_TRUE(RunOn(queue, *Chain()).ok());
   }
   EXPECT_EQ(std::string(Fake().log()), "") << "The queue waited for its stream.";
-  const Context::Current current(*device_->context());
+  const auto current = device_->context()->MakeCurrent();
+  ASSERT_TRUE(current.ok());
   EXPECT_EQ(device_->context()->api().wait_stream(stream), 0);
   EXPECT_EQ(std::string(Fake().log()), "launch 4x128; launch 4x128");
   EXPECT_EQ(device_->context()->api().destroy_stream(stream), 0);
@@ -280,9 +287,36 @@ TEST_F(QueueTest, Threads_EachWithAQueue_DoNotDisturbEachOther) {
   EXPECT_THAT(right, testing::Each(true));
 }
 
+// What goes on would do so in another context.
+TEST_F(QueueTest, Context_IsRefused_EveryCallSaysWhatTheDriverSays) {
+  const auto queue = Queue::Create(*device_).value();
+  const auto list = Chain();
+  const auto from = queue->MarkHere().value();
+  std::array<float, kBlocks> y{};
+  Fake().fail("cuCtxPushCurrent_v2", 700);
+  const auto messages = {
+      MessageOf(Queue::Create(*device_)),
+      MessageOf(device_->Allocate(kBytes)),
+      MessageOf(RunOn(*queue, *list)),
+      MessageOf(queue->CopyIn(in_.data(), y.data(), kBytes)),
+      MessageOf(queue->CopyOut(y.data(), out_.data(), kBytes)),
+      MessageOf(queue->Copy(out_.data(), in_.data(), kBytes)),
+      MessageOf(queue->Fill(out_.data(), 0, kBytes)),
+      MessageOf(queue->MarkHere()),
+      MessageOf(queue->SecondsBetween(*from, *from)),
+      MessageOf(queue->Wait()),
+  };
+  Fake().fail("cuCtxPushCurrent_v2", 0);
+  for (const std::string& message : messages) {
+    EXPECT_EQ(message, "cuCtxPushCurrent: CUDA_ERROR_ILLEGAL_ADDRESS.");
+  }
+  EXPECT_EQ(std::string(Fake().log()), "");
+}
+
 TEST_F(QueueTest, CallersContext_IsRestored) {
   const auto other = MakeDevice(1).value();
-  const Context::Current current(*other->context());
+  const auto current = other->context()->MakeCurrent();
+  ASSERT_TRUE(current.ok());
   CUctx_st* before = nullptr;
   CUctx_st* after = nullptr;
   ASSERT_EQ(other->context()->api().current_context(&before), 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
@@ -123,6 +124,51 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CudaSumTest,
                                          SumCase{"LongColumn", 20000, 4, true, false},
                                          SumCase{"SymbolicColumn", 5003, 5, true, true}),
                          [](const auto& info) { return info.param.name; });
+
+// A column as PyTorch's reduction adds it up on a GPU: 16 threads, each with four sums of every
+// fourth of its terms; these in turn, then the threads' as a tree.
+float AsPyTorch(const std::function<float(std::int64_t)>& term, std::int64_t terms) {
+  constexpr std::int64_t kThreads = 16;
+  constexpr std::int64_t kSums = 4;
+  float threads[kThreads];
+  for (std::int64_t t = 0; t < kThreads; ++t) {
+    float sums[kSums] = {};
+    for (std::int64_t i = 0; t + i * kThreads < terms; ++i) {
+      sums[i % kSums] += term(t + i * kThreads);
+    }
+    threads[t] = ((sums[0] + sums[1]) + sums[2]) + sums[3];
+  }
+  for (std::int64_t n = kThreads / 2; n > 0; n /= 2) {
+    for (std::int64_t t = 0; t < n; ++t) threads[t] += threads[t + n];
+  }
+  return threads[0];
+}
+
+// The gradient of a bias is a sum over all rows of a batch: its terms have both signs, so that the
+// bound says little of it.
+TEST(CudaNoiseTest, ColumnsOfNoise_AreAsExactAsPyTorchs) {
+  const SumCase c{"Noise", 4096, 64, true, false};
+  const Target target = Target::Parse("cuda/sm_90a").value();
+  const auto kernel =
+      EmulatedKernel::Make(ScheduleKernel(FuncOf(c), target).value(), target).value();
+  TestArray x(DType::kF32, c.terms * c.sums);
+  TestArray sums(DType::kF32, c.sums);
+  for (std::int64_t i = 0; i < c.terms * c.sums; ++i) x.Set(i, Noise(i));
+  kernel->Run({x.data(), sums.data()}, {});
+  double ours = 0;
+  double theirs = 0;
+  for (std::int64_t sum = 0; sum < c.sums; ++sum) {
+    double exact = 0;
+    for (std::int64_t i = 0; i < c.terms; ++i) exact += x.Get(i * c.sums + sum);
+    const float other = AsPyTorch(
+        [&](std::int64_t i) { return static_cast<float>(x.Get(i * c.sums + sum)); }, c.terms);
+    ours += std::pow(sums.Get(sum) - exact, 2);
+    theirs += std::pow(other - exact, 2);
+  }
+  std::printf("  off by %.2g, PyTorch's order by %.2g\n", std::sqrt(ours / 64),
+              std::sqrt(theirs / 64));
+  EXPECT_LE(std::sqrt(ours), 1.1 * std::sqrt(theirs));
+}
 
 }  // namespace
 }  // namespace stoker

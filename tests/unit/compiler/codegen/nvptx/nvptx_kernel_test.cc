@@ -122,7 +122,7 @@ TEST_P(NvptxKernelTest, Registers_StayBelowTheirCeilings_AndNothingSpills) {
     ASSERT_TRUE(code.ok()) << code.error().message;
     const CubinResources resources = ResourcesOf(code->elf);
     EXPECT_GT(resources.registers, 0);
-    EXPECT_LE(resources.registers, ceiling.registers);
+    EXPECT_LE(resources.registers, ceiling.registers) << ToString(kernel);
     const auto& schedule = std::get<CudaSchedule>(kernel.schedule);
     EXPECT_LE(resources.registers * schedule.threads * schedule.blocks_per_sm, 65536);
     EXPECT_EQ(resources.stack_bytes, 0);
