@@ -16,7 +16,7 @@ _WEIGHTS_OTHERWISE = "weights are handed over in every call"
 def functional(gm, example_inputs, forward, backward, inference):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
     each functional graph."""
-    masks = attention_masks.DenseMasks() if attention_masks.asks_for_attention(gm) else contextlib.nullcontext()
+    masks = attention_masks.WithoutFullMasks() if attention_masks.asks_for_attention(gm) else contextlib.nullcontext()
     with masks:
         return _functional(gm, example_inputs, forward, backward, inference)
 

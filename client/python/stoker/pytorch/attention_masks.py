@@ -1,12 +1,21 @@
-"""Masks of attention as PyTorch's fused kernels take them: with neighbours along the keys."""
-
-import math
+"""Masks of attention that keep everything. PyTorch chooses a kernel by how a mask lies: for one that no fused kernel reads it
+writes down all scores, be every element of it true."""
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
+from .devices import CPU
+from .operators import look_at_real_tensors
+
 _MASK = 3  # Among the arguments of scaled_dot_product_attention.
+_IS_CAUSAL = 5
+# Where a mask is made of shapes alone it is made of these; they write to nothing that they are given.
+_MAKING = frozenset("""
+    add and arange bitwise_and bitwise_not bitwise_or broadcast_to eq expand full ge getitem gt invert le logical_and
+    logical_not logical_or lt mul ne new_ones new_zeros ones or reshape sub to tril triu unsqueeze view zeros""".split())
+_MAX_ELEMENTS = 1 << 22
+_NARROW = (torch.float16, torch.bfloat16)
 
 
 def asks_for_attention(gm):
@@ -16,52 +25,83 @@ def asks_for_attention(gm):
         for module in gm.modules() if isinstance(module, torch.fx.GraphModule))
 
 
-class DenseMasks(TorchFunctionMode):
-    """While a graph is traced: a mask on a GPU that lies otherwise is copied before attention is called. PyTorch looks at how
-    it lies to choose a kernel, and would write down all scores. Where there are gradients it may: those of a fused kernel
-    with a mask are not always right (pytorch#196678)."""
+class WithoutFullMasks(TorchFunctionMode):
+    """While a graph is traced: a mask on a GPU that is made of shapes alone, keeps everything and lies as no fused kernel reads it
+    is none. The result lies as PyTorch's would. Only where there are no gradients, and numbers are narrow: fused kernels
+    have errors of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self._known = {}  # id -> (a tensor of the trace, what it is, on the CPU)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         keywords = kwargs or {}
         if func is scaled_dot_product_attention:
-            query = args[0] if args else keywords["query"]
-            if len(args) > _MASK:
-                args = (*args[:_MASK], _as_read(args[_MASK], query), *args[_MASK + 1:])
-            elif "attn_mask" in keywords:
-                keywords = {**keywords, "attn_mask": _as_read(keywords["attn_mask"], query)}
-        return func(*args, **keywords)
+            return self._attention(args, keywords)
+        result = func(*args, **keywords)
+        if not _only_makes(func) or "out" in keywords:
+            if any(id(x) in self._known for x in _leaves((args, keywords))):
+                self._known.clear()  # It may have been written to, or a view of it.
+        elif isinstance(result, torch.Tensor):
+            self._note(result, func, args, keywords)
+        return result
+
+    def _attention(self, args, keywords):
+        mask = args[_MASK] if len(args) > _MASK else keywords.get("attn_mask")
+        query = args[0] if args else keywords["query"]
+        is_causal = args[_IS_CAUSAL] if len(args) > _IS_CAUSAL else keywords.get("is_causal", False)
+        needs_gradients = torch.is_grad_enabled() and query.requires_grad
+        if is_causal or needs_gradients or query.dtype not in _NARROW or not self._says_nothing(mask):
+            return scaled_dot_product_attention(*args, **keywords)
+        if len(args) > _MASK:
+            args = (*args[:_MASK], None, *args[_MASK + 1:])
+        else:
+            keywords = {**keywords, "attn_mask": None}
+        return scaled_dot_product_attention(*args, **keywords).contiguous()
+
+    def _says_nothing(self, mask):
+        if not isinstance(mask, torch.Tensor) or mask.device.type != "cuda" or mask.dtype != torch.bool or not mask.dim():
+            return False
+        if mask.stride(-1) == 1 or mask.shape[-1] == 1:
+            return False  # A fused kernel reads it.
+        known = self._known.get(id(mask))
+        with look_at_real_tensors():
+            return known is not None and bool(known[1].all())
+
+    def _note(self, result, func, args, keywords):
+        leaves = _leaves((args, keywords))
+        given = [x for x in leaves if isinstance(x, torch.Tensor)]
+        if any(id(x) not in self._known for x in given) or any(isinstance(x, torch.SymInt) for x in leaves):
+            return
+        if any(isinstance(size, torch.SymInt) for size in result.shape) or result.numel() > _MAX_ELEMENTS:
+            return
+
+        def told(x):
+            if isinstance(x, torch.Tensor):
+                return self._known[id(x)][1]
+            return CPU if isinstance(x, torch.device) else x
+
+        with torch.no_grad(), look_at_real_tensors():
+            self._known[id(result)] = result, func(*_mapped(told, args), **_mapped(told, keywords))
 
 
-def _as_read(mask, query):
-    if mask is None or mask.device.type != "cuda" or mask.dim() == 0 or _is(mask.stride(-1), 1) or _is(mask.shape[-1], 1):
-        return mask
-    # cuDNN takes other floats for the query's (pytorch#191612).
-    if mask.dtype not in (torch.bool, query.dtype) or (torch.is_grad_enabled() and query.requires_grad):
-        return mask
-    return dense(mask) if mask.dtype != torch.bool else added(mask, query.dtype)
+def _only_makes(func):
+    name = getattr(func, "__name__", "")
+    is_in_place = name.endswith("_") and not name.endswith("__")
+    return not is_in_place and name.strip("_") in _MAKING
 
 
-def added(mask, dtype):
-    """What a mask of what is kept adds to scores. PyTorch's own conversion for cuDNN has a finite number for what is dropped
-    (until pytorch#177868): where nothing is kept, all would be."""
-    distinct = _distinct(mask)
-    nothing = torch.zeros((), dtype=dtype, device=mask.device)
-    scores = torch.where(distinct, nothing, torch.full_like(nothing, -math.inf))
-    return scores.contiguous().expand(mask.shape)
+def _leaves(value):
+    found = []
+    _mapped(found.append, value)
+    return found
 
 
-def dense(mask):
-    """A copy with neighbours along the last dim, of one element for all that others stand for along the rest."""
-    return _distinct(mask).clone(memory_format=torch.contiguous_format).expand(mask.shape)
-
-
-def _distinct(mask):
-    for dim, stride in enumerate(mask.stride()[:-1]):
-        if _is(stride, 0) and not _is(mask.shape[dim], 0):
-            mask = mask.narrow(dim, 0, 1)
-    return mask
-
-
-def _is(size, number):
-    """Without a guard of sizes that vary."""
-    return isinstance(size, int) and size == number
+def _mapped(function, value):
+    if isinstance(value, dict):
+        return {key: _mapped(function, item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_mapped(function, item) for item in value])
+    if isinstance(value, slice):
+        return slice(*(_mapped(function, item) for item in (value.start, value.stop, value.step)))
+    return function(value)
