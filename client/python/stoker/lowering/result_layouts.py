@@ -9,7 +9,7 @@ from ..graph.layout import is_row_major, is_tensor
 from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors
 from . import index_layouts
 
-# Operators whose traces are known to say otherwise: their kernels are asked, with tensors of zeros that lie the same.
+# Operators whose traces are known to say otherwise: their kernels are asked, with tensors of ones that lie the same.
 _ASKED = frozenset(f"aten.{name}" for name in """
     _batch_norm_with_update_functional.default _native_batch_norm_legit.default _native_batch_norm_legit.no_stats
     _native_batch_norm_legit_functional.default _native_batch_norm_legit_no_training.default native_batch_norm.default
@@ -63,16 +63,16 @@ class _Propagation(torch.fx.Interpreter):
     def _asked(self, node, value):
         arguments, keywords = self.fetch_args_kwargs_from_env(node)
         with look_at_real_tensors():
-            made = node.target(*map(_zeros_like, arguments), **{name: _zeros_like(x) for name, x in keywords.items()})
+            made = node.target(*map(_ones_like, arguments), **{name: _ones_like(x) for name, x in keywords.items()})
         if isinstance(made, torch.Tensor):
             return _made_again(value, made.stride())
         return tuple(_made_again(*each) for each in zip(value, (x.stride() for x in made)))
 
 
-def _zeros_like(value):
+def _ones_like(value):
     if not isinstance(value, torch.Tensor):
         return value
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="cpu").zero_()
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="cpu").fill_(1)
 
 
 def _input_again(value):
