@@ -82,7 +82,10 @@ class WithoutFullMasks(TorchFunctionMode):
             return CPU if isinstance(x, torch.device) else x
 
         with torch.no_grad(), look_at_real_tensors():
-            self._known[id(result)] = result, func(*_mapped(told, args), **_mapped(told, keywords))
+            try:
+                self._known[id(result)] = result, func(*_mapped(told, args), **_mapped(told, keywords))
+            except Exception:  # Nobody knows it then.
+                return
 
 
 def _only_makes(func):
@@ -92,16 +95,21 @@ def _only_makes(func):
 
 
 def _leaves(value):
-    found = []
-    _mapped(found.append, value)
-    return found
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, slice):
+        value = [value.start, value.stop, value.step]
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
 
 
 def _mapped(function, value):
     if isinstance(value, dict):
         return {key: _mapped(function, item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)([_mapped(function, item) for item in value])
+        return [_mapped(function, item) for item in value] if isinstance(value, list) else tuple(
+            _mapped(function, item) for item in value)
     if isinstance(value, slice):
         return slice(*(_mapped(function, item) for item in (value.start, value.stop, value.step)))
     return function(value)

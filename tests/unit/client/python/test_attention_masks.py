@@ -87,9 +87,32 @@ def test_where_fused_kernels_differ_masks_stay(change):
     assert masks_seen(of_places, **change)[0] == [True]
 
 
+def of_a_shape(q):
+    """With torch.Size among the arguments."""
+    return (torch.zeros(5, 1, device=q.device) < 1).expand(torch.Size((2, 1, 5, 5)))
+
+
+def test_sizes_are_arguments_like_others():
+    assert masks_seen(of_a_shape)[0] == [False]
+    assert masks_seen(lambda q: (q[:1, :1, :, :1] < 1).expand(q.shape[:3] + q.shape[2:3]), gradients=True)[0] == [True]
+
+
 class Called(torch.nn.Module):
     def forward(self, q):
         return (F.scaled_dot_product_attention(q, q, q, attn_mask=of_places(q)),)
+
+
+class Training(torch.nn.Module):
+    def forward(self, q):
+        return (F.scaled_dot_product_attention(q + 1, q, q, is_causal=True).sum(),)
+
+
+def test_steps_are_traced_too():
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        q = torch.empty(2, 3, 5, 8, device="cpu", requires_grad=True)
+        traced = []
+        aot.functional(torch.fx.symbolic_trace(Training()), [q], *[lambda gm, _: traced.append(gm) or gm.forward] * 3)
+    assert traced
 
 
 def test_graphs_are_traced_so():
