@@ -8,6 +8,7 @@ from ..graph.devices import device_of
 from ..graph.layout import is_row_major, is_tensor
 from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors
 from . import index_layouts
+from .replacements import copy_of
 
 # Operators whose traces are known to say otherwise: their kernels are asked, with tensors of ones that lie the same.
 _ASKED = frozenset(f"aten.{name}" for name in """
@@ -24,11 +25,9 @@ def as_eager(gm):
     device = device_of(gm)
     if not any(_lies_otherwise(node, device) for node in gm.graph.nodes):
         return gm
-    graph = torch.fx.Graph()
-    graph.output(graph.graph_copy(gm.graph, {}))
-    copied = torch.fx.GraphModule(gm, graph)
+    copied = copy_of(gm)
     with fake_mode():
-        _Propagation(copied).run(*[_input_again(node.meta["val"]) for node in graph.find_nodes(op="placeholder")])
+        _Propagation(copied).run(*[_input_again(node.meta["val"]) for node in copied.graph.find_nodes(op="placeholder")])
     return copied
 
 

@@ -107,9 +107,9 @@ def _leaves(value):
 def _mapped(function, value):
     if isinstance(value, dict):
         return {key: _mapped(function, item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_mapped(function, item) for item in value] if isinstance(value, list) else tuple(
-            _mapped(function, item) for item in value)
+    if isinstance(value, (list, tuple)):  # torch.Size holds nothing but numbers.
+        made = [_mapped(function, item) for item in value]
+        return made if isinstance(value, list) else tuple(made)
     if isinstance(value, slice):
         return slice(*(_mapped(function, item) for item in (value.start, value.stop, value.step)))
     return function(value)
