@@ -32,9 +32,10 @@ def _audit(start, trace):
 
 
 def _record(start, frame):
+    from .install.quick import quick_check
     from .record.recorder import Recorder
 
-    return Recorder(start, frame.f_code, dict(frame.f_locals), frame.f_globals).frame()
+    return Recorder(start, frame.f_code, dict(frame.f_locals), frame.f_globals, quick_check).frame()
 
 
 def _disabled(function):

@@ -2,6 +2,7 @@
 under a guard of our own."""
 
 import threading
+import weakref
 from typing import Any, NamedTuple
 
 import torch
@@ -35,7 +36,8 @@ def attach(is_ours, find, record, audit):
     find(frame, keywords, dynamic): (Installed, token), either may be None. An Installed, with `code` and `check`,
     takes the place of a trace, and audit(token, trace) may have the frame traced in a process of its own. Without one,
     and with a token, record(token, frame) is a context manager around Dynamo's own work; it gives a function that is
-    called with a Recorded if the frame was transformed."""
+    called with a Recorded if the frame was transformed, and gives a check(locals) to ask before Dynamo's
+    guards, or None."""
     from torch._dynamo import convert_frame
     from torch._dynamo.variables import ConstantVariable, functions, nn_module
 
@@ -139,8 +141,12 @@ class _Callback:
             traces = _tracing.traces
         finally:
             _tracing.traces, _tracing.texts, _tracing.constant_calls = outer
-        compiled = result.guarded_code is not None and traces
-        finish(Recorded(traces[-1], result.guarded_code.code) if compiled else None)
+        if result.guarded_code is None or not traces:
+            finish(None)
+            return result
+        check = finish(Recorded(traces[-1], result.guarded_code.code))
+        if check is not None:
+            _ask_first(check, result.guarded_code.guard_manager)
         return result
 
     @property
@@ -151,6 +157,22 @@ class _Callback:
 def without_dynamo(function, reason):
     """The function, which Dynamo does not look into."""
     return torch.compiler.disable(function, reason=reason)
+
+
+def _ask_first(check, manager):
+    """`check` is asked before Dynamo's `manager`: it costs less. Where it does not hold, that one decides."""
+    from torch._C._dynamo.guards import RootGuardManager
+
+    dynamos, root, whose = manager.root, RootGuardManager(), weakref.ref(manager)
+
+    def holds(local_values):
+        own = whose()
+        own.root = dynamos  # The frame's entry knows the other one by now; who asks what failed is told by this one.
+        return check(local_values) or own.check(local_values)
+
+    root.add_lambda_guard(holds, ["the guards of a Stoker capture, and Dynamo's"], None)
+    manager.root = root
+    manager.stoker_root = root  # The entry holds a plain pointer to it.
 
 
 def _guarded(installed, entry_code, global_values):

@@ -74,6 +74,14 @@ class GuardProgram:
         different = constants.first_difference(self._record["constants"])
         return _code_failure(different) if different else None
 
+    def first_failure_where_recorded(self, local_values):
+        """The same in the frame that has just been recorded: its premises were read there a moment ago."""
+        self._describe = self._new_describer()
+        self._native = native.program(self._record, self._globals, self._ask)
+        if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
+            return None
+        return self._first_failure_in_python(local_values)
+
     def device(self, local_values):
         """The GPU that inputs lie on; the CPU where none lies on one, None where they lie on several: a capture knows no
         numbers."""

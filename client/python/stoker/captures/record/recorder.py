@@ -21,9 +21,9 @@ _CONSEQUENCE = "a capture is not stored"
 
 class Recorder:
 
-    def __init__(self, start, code, local_values, global_values):
-        """`start`: a frames.Start."""
-        self._key, self._audited, self._code = start.key, start.audited, code
+    def __init__(self, start, code, local_values, global_values, check_of):
+        """`start`: a frames.Start; check_of(record, local values, global values): what _finish gives."""
+        self._key, self._audited, self._code, self._check_of = start.key, start.audited, code, check_of
         self._scope = Scope(local_values, global_values)
         self._state, self._reason = None, None
         try:
@@ -38,8 +38,9 @@ class Recorder:
             yield functools.partial(self._finish, leaves)
 
     def _finish(self, leaves, recorded):
-        """Stores what was traced. `leaves`: of recording.frame; `recorded`: a pytorch.frames.Recorded, or None. Never
-        raises."""
+        """Stores what was traced. `leaves`: of recording.frame; `recorded`: a pytorch.frames.Recorded, or None. Gives
+        what may be asked before Dynamo's guards, f(locals) -> bool, or None. Never raises."""
+        check = None
         if recorded is None:
             self._reason = "a frame of which Dynamo compiles nothing"
         try:
@@ -47,6 +48,7 @@ class Recorder:
                 record = build(
                     self._key, self._scope, self._state, recorded.trace, leaves, recorded.code, self._code)
                 features.when_decided(lambda: self._store(record))
+                check = self._check_of(record, self._scope.local_values, self._scope.global_values)
         except NotPortable as error:
             self._reason = str(error)
         except Exception as error:
@@ -55,6 +57,7 @@ class Recorder:
             beside.end()
         if self._reason is not None:
             note(self._key.entry, "local", self._reason)
+        return check
 
     def _store(self, record):
         """Never raises."""

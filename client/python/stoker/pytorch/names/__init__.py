@@ -124,6 +124,7 @@ NAMES = (
          fields=("code", "guard_manager", "compile_id", "trace_annotation")),
     Name("torch._dynamo.types:wrap_guarded_code", (CAPTURES,), "the same", ("guarded_code",)),
     Name(f"{_GUARDS}:GuardManagerWrapper", (CAPTURES,), "the same"),
+    Name(f"{_GUARDS}:GuardManagerWrapper.check", (CAPTURES,), "Dynamo's guards, behind our own", ("self", "x")),
     Name("torch._C._dynamo.guards:RootGuardManager", (CAPTURES,), "the same"),
     Name("torch._guards:CompileId", (CAPTURES,), "the same", fields=("frame_id", "frame_compile_id")),
 

@@ -1,0 +1,28 @@
+"""The guards of a capture in the process that recorded it: what Dynamo compiled runs there, under guards that cost less
+than Dynamo's own.
+"""
+
+from ...base.log import logger, warn_of_bug
+from ...pytorch.names import SIZES
+from ..check.program import GuardProgram
+from ..trust import features
+
+
+def quick_check(record, local_values, global_values):
+    """f(locals) -> bool for the frame that has just been recorded, with the values that it was entered with; None where
+    Dynamo's guards have to do. Never raises."""
+    try:
+        if not features.are_on() or _has_symbolic_sizes(record) and not features.are_on(SIZES):
+            return None
+        program = GuardProgram(record, global_values)
+        failure = program.first_failure_where_recorded(local_values)
+        if failure is None:
+            return program.bind()
+        logger.info("captures: Dynamo's guards stay in use: %s", failure)
+    except Exception as error:
+        warn_of_bug("Dynamo's guards stay in use", error)
+    return None
+
+
+def _has_symbolic_sizes(record):
+    return any("symbolic" in graph for graph in record["graphs"])
