@@ -10,18 +10,26 @@ from ..trust import features
 
 def quick_check(record, local_values, global_values):
     """f(locals) -> bool for the frame that has just been recorded, with the values that it was entered with; None where
-    Dynamo's guards have to do. Never raises."""
+    Dynamo's guards have to do. It is false until it is known that captures are used. Never raises."""
     try:
-        if not features.are_on() or _has_symbolic_sizes(record) and not features.are_on(SIZES):
+        if _has_symbolic_sizes(record) and not features.are_on(SIZES):
             return None
         program = GuardProgram(record, global_values)
         failure = program.first_failure_where_recorded(local_values)
         if failure is None:
-            return program.bind()
+            return _once_decided(program.bind())
         logger.info("captures: Dynamo's guards stay in use: %s", failure)
     except Exception as error:
         warn_of_bug("Dynamo's guards stay in use", error)
     return None
+
+
+def _once_decided(check):
+    if features.is_trusted():
+        return check
+    decided = []
+    features.when_decided(lambda: decided.append(True))
+    return lambda local_values: bool(decided) and check(local_values)
 
 
 def _has_symbolic_sizes(record):
