@@ -262,6 +262,16 @@ def run_autograd():
         check("gradient", *gradients)
         check("state", mine[1], its[1])
 
+    def halved(state, weight):
+        state.mul_(0.5)
+        return weight.abs()
+
+    # Autograd shows what a function returns of its inputs by views, in which dims of one element may lie otherwise.
+    for order in ((2, 1, 0), (1, 0, 2), (0, 1, 2)):
+        weight, state = torch.ones(3, requires_grad=True), torch.ones(4, 1, 2).permute(order)
+        compiled(halved)(state, weight).sum().backward()
+        check(f"state of dims {order}", state, torch.full_like(state, 0.5))
+
 
 def run_sizes():
     """Sizes that vary."""

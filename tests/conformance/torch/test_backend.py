@@ -6,6 +6,7 @@ import threading
 
 import pytest
 import torch
+from torch._higher_order_ops.while_loop import while_loop
 
 import stoker
 from lowered import EvaluatedSegment
@@ -327,3 +328,33 @@ def test_an_input_whose_elements_are_one_is_changed_by_eager_alone(warnings):
         assert torch.equal(torch.compile(run, backend="stoker", dynamic=dynamic)(*given), run(*expected))
         assert all(map(torch.equal, given, expected))
     assert any("it changes an input with strides (0, 1), of which elements are one" in line for line in warnings)
+
+
+def _half_counted(x):
+    return while_loop(lambda i, x: i < 4, lambda i, x: (i + 1, x / 2), (0, x))
+
+
+NUMBERS_OF_A_RUN = {
+    "of a loop": lambda x: (x * 2, _half_counted(x)),
+    "made of one of a loop": lambda x: (_half_counted(x)[0] + 1, x * 2),
+    "whole": lambda x: (x * 2, x.sum().to(torch.int64).item()),
+    "float": lambda x: (x * 2, x.sum().item()),
+    "truth": lambda x: (x * 2, (x.sum() > 9).item()),
+    "size": lambda x: (x * 2, torch.nonzero(x > 1).shape[0] + 1),
+    "beside what lies otherwise": lambda x: (torch.xlogy(x.t(), x.t()), x.sum().to(torch.int64).item()),
+    "of a loop beside what lies otherwise": lambda x: (torch.xlogy(x.t(), x.t()), _half_counted(x)),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS_OF_A_RUN)
+@torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+def test_numbers_that_only_a_run_knows_are_given(evaluated, name):
+    function = NUMBERS_OF_A_RUN[name]
+    run = compiled(function)
+    with torch.no_grad():
+        for factor in (1, 2):
+            x = torch.arange(6.0).reshape(2, 3) * factor
+            made, wanted = torch.utils._pytree.tree_leaves(run(x)), torch.utils._pytree.tree_leaves(function(x))
+            assert list(map(type, made)) == list(map(type, wanted))
+            torch.testing.assert_close(made, wanted)
+    assert evaluated

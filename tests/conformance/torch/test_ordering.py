@@ -31,6 +31,12 @@ VALUES = {
 }
 
 
+UNSORTED = {
+    "topk": lambda x: x.topk(9, sorted=False).values * 2,
+    "all": lambda x: x.topk(33, largest=False, sorted=False).values * 2,
+}
+
+
 def _check(function, **settings):
     compiled = torch.compile(lambda x: function(x * 2), backend=backend.stoker, **settings)
     for rows in (65, 40):
@@ -51,3 +57,9 @@ def test_values_alone_are_ours(evaluated, name):  # noqa: F811
     _check(VALUES[name])
     assert evaluated and not any("extern_call" in segment.text for segment, _ in evaluated)
     assert stoker.fallback_ops() == before
+
+
+@pytest.mark.parametrize("name", UNSORTED)
+def test_values_that_are_not_sorted_are_in_the_order_of_eager(evaluated, name):  # noqa: F811
+    _check(UNSORTED[name])
+    assert evaluated

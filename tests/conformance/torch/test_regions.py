@@ -65,6 +65,16 @@ def test_a_scan_reads_rows_and_stacks_results():
     assert not program.fallbacks and "carried=1, scanned=1} : f32[3,4], f32[5,3,4]" in segment.text
 
 
+def test_a_graph_looks_at_what_it_is_given_as_that_lies():
+    program = lowered(lambda count, x, w: counted(lambda i, x: x + w.t().view(-1))(count, x), COUNT, torch.ones(12), X.t())
+    assert not program.fallbacks
+
+
+def test_results_beside_a_loop_may_lie_otherwise_than_traced():
+    program = lowered(lambda count, x: (torch.xlogy(x.t(), x.t()), counted(lambda i, x: x.sin())(count, x)), COUNT, X)
+    assert not program.fallbacks
+
+
 REFUSED = {
     "in its graph: aten.linalg_matrix_exp.default, which has no mapping": lambda i, x: torch.linalg.matrix_exp(
         x[:, :3]) @ x,

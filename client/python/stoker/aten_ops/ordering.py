@@ -61,6 +61,8 @@ def topk(g, out, x, k, dim=-1, largest=True, sorted=True):
     dim = dim_of(dim, x.rank)
     order = list(range(x.rank))
     order[dim], order[-1] = order[-1], order[dim]
+    if not sorted and k != 1:
+        raise NoKernel("the order of the largest is that of PyTorch's kernel")
     values, places = g.top_k(g.transpose(x, order), k, bool(largest))
     return _settled(x, dim, g.transpose(values, order), g.transpose(places, order))
 

@@ -207,7 +207,10 @@ class _Lowering:
                     self.need(value)
                 self.outputs.append(value)
             elif isinstance(value, torch.fx.Node):
-                self.outputs.append(value.meta.get("val"))
+                known = value.meta.get("val")
+                # Of a number that only a run knows the trace has a symbol.
+                is_left_by_a_step = value in self.outside and not isinstance(known, NUMBERS)
+                self.outputs.append(value if is_left_by_a_step else known)
             else:
                 self.outputs.append(value)
         # One may show an output that is itself a view, and comes later among the outputs.

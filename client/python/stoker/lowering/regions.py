@@ -9,7 +9,7 @@ import torch
 
 from ..aten_ops import RULES, Unsupported, require_kernel
 from ..graph.dims import Dim
-from ..graph.layout import DTYPES
+from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.text import GraphText, NoKernel
 from ..graph.values import Value
 from ..pytorch.operators import fake_mode
@@ -137,9 +137,16 @@ def _values_in(gm, given):
             found[node] = value = super().run_node(node)
             return value
 
-    mode = fake_mode(runs_graphs=True)
-    with mode:
-        inputs = [torch.empty(value.shape, dtype=_DTYPES[value.dtype]) if isinstance(value, Value) else value
-                  for value in given]
-        Propagation(gm).run(*inputs)
+    placeholders = gm.graph.find_nodes(op="placeholder")
+    with fake_mode(runs_graphs=True):
+        Propagation(gm).run(*map(_input_like, given, placeholders))
     return found
+
+
+def _input_like(value, node):
+    """As it lies in the trace, which may look at it otherwise than a row-major one can be looked at."""
+    if not isinstance(value, Value):
+        return value
+    traced = node.meta.get("val")
+    lies = layout_of(traced) if is_tensor(traced) and tuple(traced.shape) == tuple(value.shape) else row_major(value.shape)
+    return torch.empty_strided(value.shape, lies.strides, dtype=_DTYPES[value.dtype])

@@ -6,7 +6,7 @@ import torch
 from ..aten_ops import Unsupported
 from ..graph.devices import device_of
 from ..graph.layout import is_row_major, is_tensor
-from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors
+from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors, runs_graphs
 from . import index_layouts
 from .replacements import copy_of
 
@@ -19,6 +19,9 @@ _ASKED = frozenset(f"aten.{name}" for name in """
     logical_xor.default native_dropout_backward.default reflection_pad3d.default replication_pad3d.default
     special_xlog1py.default xlogy.Tensor""".split())
 
+# Numbers that only a run knows, as a trace has them.
+_OF_A_RUN = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
 
 def as_eager(gm):
     """The graph, or a copy of it whose values lie as in eager. All sizes are numbers."""
@@ -26,7 +29,7 @@ def as_eager(gm):
     if not any(_lies_otherwise(node, device) for node in gm.graph.nodes):
         return gm
     copied = copy_of(gm)
-    with fake_mode():
+    with fake_mode(runs_graphs(copied)):
         _Propagation(copied).run(*[_input_again(node.meta["val"]) for node in copied.graph.find_nodes(op="placeholder")])
     return copied
 
@@ -50,6 +53,8 @@ class _Propagation(torch.fx.Interpreter):
     """Notes the value of every node."""
 
     def run_node(self, node):
+        if node.op == "call_function" and isinstance(node.meta.get("val"), _OF_A_RUN):
+            return node.meta["val"]
         value = super().run_node(node)
         if node.target in INDEXING:
             x, indices = self.map_nodes_to_values(node.args, node)[:2]

@@ -7,6 +7,7 @@ import torch
 from ..base.not_portable import NotPortable
 from . import attention_masks, facts, joint_graph
 from .names import GRAPHS, WEIGHTS
+from .operators import look_at_real_tensors
 from .unknown import require_defaults
 
 
@@ -110,12 +111,24 @@ def note_updates(gm, is_training):
     if found is None or found.tokens or len(found.input_info) != len(gm.graph.find_nodes(op="placeholder")):
         return
     updates = []
+    inputs = gm.graph.find_nodes(op="placeholder")
     for place, index in enumerate(found.mutated_inp_runtime_indices):
         info = found.input_info[index]
         is_plain = info.mutates_data and not info.mutates_metadata and not info.mutates_storage_metadata
-        if is_plain and not (is_training and info.requires_grad):
+        if is_plain and not (is_training and (info.requires_grad or not _lies_as_its_view(inputs[index].meta["val"]))):
             updates.append((place, index))
     mark_updates(gm, updates)
+
+
+def _lies_as_its_view(tensor):
+    """An input that autograd's function returns is shown by a view, in which dims of one element may lie otherwise: that is
+    refused as the source of a copy into the input. False where it is not known."""
+    if not any(isinstance(size, int) and size == 1 for size in tensor.shape):
+        return True
+    if not all(isinstance(number, int) for number in (*tensor.shape, *tensor.stride())):
+        return False
+    with look_at_real_tensors():
+        return tensor.stride() == torch.empty(tensor.shape, device="meta").stride()
 
 
 def mark_updates(gm, updates):

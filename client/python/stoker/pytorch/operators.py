@@ -107,6 +107,11 @@ def operators_in(namespace):
         if name.startswith(prefix)}
 
 
+def runs_graphs(gm):
+    """Has the module operators that run graphs of their own?"""
+    return any(isinstance(module, torch.fx.GraphModule) for module in gm.children())
+
+
 def fake_mode(runs_graphs=False):
     """A mode in which operators know sizes and compute nothing. `runs_graphs`: among them such that run graphs of their
     own, which ask for symbols that nobody sees."""

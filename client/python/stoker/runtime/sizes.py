@@ -108,7 +108,7 @@ def _sizes_of(argument):
 def with_numbers(gm, arguments):
     """A copy of the graph whose values have the sizes that follow from the arguments."""
     # Not at the top: a process that only runs what is compiled does not wait for them.
-    from ..pytorch.operators import fake_mode, look_at_real_tensors
+    from ..pytorch.operators import fake_mode, look_at_real_tensors, runs_graphs
 
     class Propagation(torch.fx.Interpreter):
         """Notes the value of every node."""
@@ -121,8 +121,7 @@ def with_numbers(gm, arguments):
     graph.output(graph.graph_copy(gm.graph, {}))
     copied = torch.fx.GraphModule(gm, graph)
     with torch.no_grad(), look_at_real_tensors():
-        mode = fake_mode(runs_graphs=any(
-            isinstance(module, torch.fx.GraphModule) for module in copied.children()))
+        mode = fake_mode(runs_graphs(copied))
         inputs = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x
                   for x in arguments]
         with mode:
