@@ -178,9 +178,9 @@ Layout Lowering::OwnLayoutOf(const Group& group, const ProductParts& parts) cons
   return seen && FitsProduct(group, parts, *seen) ? *seen : natural;
 }
 
-// A result whose rows lie at odd places has the library read even the factors in small pieces: a
-// head of 50257 columns takes five times as long as its bytes do (notes/0004). Below these bytes a
-// copy would take as long as that costs.
+// An odd number of columns, or rows of the result at odd places, has the library read even the
+// factors in small pieces: a head of 50257 columns takes five times as long as its bytes do
+// (notes/0004). Below these bytes a copy would take as long as that costs.
 bool Lowering::PaysToAlignRows(const ProductParts& parts, const FlatProduct& flat) const {
   constexpr std::int64_t kMinBytes = 4 << 20;
   const DType factor = graph_.type(parts.contraction.node.results[0]).dtype;
@@ -191,6 +191,7 @@ bool Lowering::PaysToAlignRows(const ProductParts& parts, const FlatProduct& fla
   };
   const bool is_sized = flat.n.IsConstant() && flat.k.IsConstant() && !(flat.m == SymDim(1));
   if (!is_sized || parts.epilogue.matrix || is_aligned(flat.n, result)) return false;
+  if (flat.n.constant() * SizeInBytes(result) < row_bytes) return false;
   if (!is_aligned(flat.a.leading, factor) || !is_aligned(flat.b.leading, factor)) return false;
   SymDim numbers = flat.n * flat.k;  // Of what has no known size there may be little.
   if (flat.m.IsConstant()) numbers = numbers + flat.m * (flat.n + flat.k);
@@ -229,8 +230,24 @@ std::vector<StorageId> Lowering::AddProductStorages(const Group& group, const Pr
   return storages;
 }
 
+// A result with gaps between rows is there for columns in whole pieces: the few that are left are a
+// product of their own.
 Status Lowering::AppendProduct(const Group& group, const ProductParts& parts,
                                const FlatProduct& flat, StorageId written, const IndexMap& d) {
+  const std::int64_t piece = builder_.storage(written).layout.row_multiple;
+  if (piece == 1) return AppendColumns(group, parts, flat, SymDim(0), written, d);
+  FlatProduct whole = flat;
+  FlatProduct rest = flat;
+  rest.n = SymDim::Mod(flat.n, piece);
+  whole.n = flat.n - rest.n;
+  STOKER_RETURN_IF_ERROR(AppendColumns(group, parts, whole, SymDim(0), written, d));
+  return AppendColumns(group, parts, rest, whole.n, written, d);
+}
+
+// `flat.n` columns, from `first` on.
+Status Lowering::AppendColumns(const Group& group, const ProductParts& parts,
+                               const FlatProduct& flat, const SymDim& first, StorageId written,
+                               const IndexMap& d) {
   const DType factor = graph_.type(parts.contraction.node.results[0]).dtype;
   LibraryOp op;
   Step step;
@@ -239,8 +256,10 @@ Status Lowering::AppendProduct(const Group& group, const ProductParts& parts,
     step.buffers.push_back(storage);
     return static_cast<std::uint32_t>(step.buffers.size() - 1);
   };
-  const auto place = [&](StorageId storage, const SymDim& offset, const FlatMatrix& matrix) {
-    step.bytes = step.bytes + builder_.storage(storage).bytes;
+  const auto place = [&](StorageId storage, const SymDim& offset, const FlatMatrix& matrix,
+                         const SymDim& elements) {
+    const SymDim batch = matrix.batch_stride == SymDim(0) ? SymDim(1) : flat.batch;
+    step.bytes = step.bytes + batch * elements * SizeInBytes(builder_.storage(storage).dtype);
     return LibraryMatmul::Matrix{use(storage), offset, matrix.leading, matrix.batch_stride};
   };
   LibraryMatmul& matmul = op.matmul;
@@ -256,16 +275,17 @@ Status Lowering::AppendProduct(const Group& group, const ProductParts& parts,
   matmul.a_by_columns = flat.a.by_columns;
   matmul.b_by_columns = flat.b.by_columns;
   const Address& lhs = parts.contraction.lhs;
-  matmul.a = place(lhs.storage, lhs.index.offset, flat.a);
-  matmul.b = place(parts.rhs.storage, parts.rhs.index.offset, flat.b);
-  matmul.d = place(written, d.offset, flat.d);
+  matmul.a = place(lhs.storage, lhs.index.offset, flat.a, flat.m * flat.k);
+  const SymDim b_first = flat.b.by_columns ? first * flat.b.leading : first;
+  matmul.b = place(parts.rhs.storage, parts.rhs.index.offset + b_first, flat.b, flat.k * flat.n);
+  matmul.d = place(written, d.offset + first, flat.d, flat.m * flat.n);
   const std::vector<StorageId>& read = parts.epilogue_operands.buffers;
   if (const std::optional<Access>& matrix = parts.epilogue.matrix) {
     matmul.beta = 1;
-    matmul.c = place(read[matrix->operand], matrix->index.offset, flat.c);
+    matmul.c = place(read[matrix->operand], matrix->index.offset, flat.c, flat.m * flat.n);
   }
   if (const std::optional<Access>& bias = parts.epilogue.bias) {
-    matmul.bias = {use(read[bias->operand]), bias->index.offset};
+    matmul.bias = {use(read[bias->operand]), bias->index.offset + first};
   }
   const SymDim numbers = flat.batch * flat.m * flat.n;
   std::optional<std::int64_t> known;

@@ -115,6 +115,8 @@ class Lowering {
                                             const FlatProduct& dense);
   Status AppendProduct(const Group& group, const ProductParts& parts, const FlatProduct& flat,
                        StorageId written, const IndexMap& d);
+  Status AppendColumns(const Group& group, const ProductParts& parts, const FlatProduct& flat,
+                       const SymDim& first, StorageId written, const IndexMap& d);
   // lower_dot.cc
   // Adds the contracted dims to the parts' space; the index of the left operand there.
   ElementIndex SetContracted(const Group& group, ContractionParts& parts) const;
