@@ -78,7 +78,7 @@ class ForAllSizes:
 
     def _compile(self, arguments):
         started = time.perf_counter()
-        program = lower_for_all(self._gm, self._parameters, arguments)
+        program = lower_for_all(self._gm, self._parameters, arguments, draws_inside=not self._options.verify)
         if program.fallbacks:  # Some may have a rule for numbers alone.
             of_numbers = lower(
                 sizes.with_numbers(self._gm, arguments), self._parameters, draws_inside=not self._options.verify)

@@ -48,7 +48,7 @@ def lower(gm, parameters, draws_inside=True, refused=types.MappingProxyType({}))
         return _lowered(*drawn_ahead(gm), set(parameters), draws_inside, refused)
 
 
-def lower_for_all(gm, parameters, arguments):
+def lower_for_all(gm, parameters, arguments, draws_inside=True):
     """The same of a graph with symbolic sizes, for all sizes that are like those of the arguments: the program's
     conditions say which. Unsupported where there is no such program."""
     result_layouts.require_traced(gm)
@@ -58,8 +58,7 @@ def lower_for_all(gm, parameters, arguments):
         while True:
             typed = Typed(gm, arguments, settled)
             try:
-                # No call of PyTorch inside a segment takes sizes that vary.
-                program = _lowered(targets.as_run(typed.gm), set(), set(parameters), draws_inside=False)
+                program = _lowered(*drawn_ahead(targets.as_run(typed.gm)), set(parameters), draws_inside)
                 return program._replace(symbols=typed.sources, conditions=typed.assumptions.conditions())
             except Settled as found:
                 settled[found.number] = found.meaning

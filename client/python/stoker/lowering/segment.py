@@ -68,7 +68,7 @@ class Level(Mapping):
         awaited = self.text.limits() if self.lowering.reads_limits else []
         if may_draw(node) and self.last_draw is not None:
             awaited.append(self.last_draw)
-        call, sources = hosting.call_of(node, results, len(awaited))
+        call, sources = hosting.call_of(node, results, awaited)
         operands = []
         for source in sources:
             value = self.node_argument(source)

@@ -8,7 +8,6 @@ from ..graph.assumptions import Assumptions
 from ..graph.layout import SizedTensor
 from ..graph.program import SymbolSource
 from ..pytorch.sizes import SYMBOLIC, tree_of
-from .draws import could_be_drawn_ahead
 
 
 def sources_of(gm):
@@ -61,8 +60,6 @@ class Typed:
     of Assumptions."""
 
     def __init__(self, gm, arguments, settled):
-        if could_be_drawn_ahead(gm):
-            raise Unsupported("random numbers")  # That takes numbers.
         sources = sources_of(gm)
         self.sources = tuple(sources.values())
         self.assumptions = Assumptions([source.read(arguments) for source in self.sources], settled)
