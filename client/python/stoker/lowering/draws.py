@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..graph.layout import DTYPES, is_tensor, layout_of
+from ..graph.program import Part
 from ..graph.values import element_of
 from ..pytorch.operators import CONVERT, OpOverload, named_argument
 from .replacements import permuted, retyped
@@ -44,6 +45,8 @@ def may_draw(node):
     """May it? Of what runs a graph of its own nobody says that it does not; nor does PyTorch know of operators that are
     not its own. These keep their place among what draws, where a graph has anything that does."""
     target = node.target
+    if isinstance(target, Part):
+        return target.draws
     if not isinstance(target, OpOverload):
         return target is not operator.getitem
     return _draws(node) or (target.namespace not in _TAGGED and _has_draws(node.graph))

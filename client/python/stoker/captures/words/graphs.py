@@ -12,7 +12,7 @@ from ...graph.devices import gpus_of
 from ...graph.dims import Dim, from_words, to_words
 from ...graph.layout import Layout
 from ...graph.program import (
-    Copy, EagerCall, IndexCheck, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
+    Copy, EagerCall, IndexCheck, Part, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
 from ...pytorch.devices import CPU, kind_of, placed
 from ...pytorch.operators import OpOverload
 from .values import NotPortable, decode, encode
@@ -147,6 +147,10 @@ def _encode_step(step, keys):
 
 
 def _encode_target(target):
+    if isinstance(target, Part):
+        if target.words is None:
+            raise NotPortable("a part of a graph")
+        return {"part": target.words}
     if isinstance(target, OpOverload):
         return encode(target)
     for name, function in _FUNCTIONS.items():
@@ -158,6 +162,8 @@ def _encode_target(target):
 def _decode_target(words):
     if "function" in words:
         return _FUNCTIONS[words["function"]]
+    if "part" in words:
+        return Part(words["part"])
     return decode(words)
 
 
