@@ -156,7 +156,7 @@ def _encode_target(target):
     for name, function in _FUNCTIONS.items():
         if function is target:
             return {"function": name}
-    raise NotPortable("an eager function that is no operator")
+    raise NotPortable(f"an eager function that is no operator, {getattr(target, '__name__', target)}")
 
 
 def _decode_target(words):
@@ -173,7 +173,7 @@ _FUNCTIONS = {
         "getitem", "add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "neg", "eq", "ne", "lt",
         "le", "gt", "ge", "and_", "or_")},
     **{name: getattr(torch, name) for name in (
-        "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite")},
+        "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite", "sym_sum") if hasattr(torch, name)},
     **{name: getattr(math, name) for name in ("ceil", "floor", "trunc")},
     **{name: getattr(torch.ops.higher_order, name) for name in ("while_loop", "scan", "cond")
        if hasattr(torch.ops.higher_order, name)}}
