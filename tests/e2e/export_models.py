@@ -78,6 +78,17 @@ class Mixed(nn.Module):
         return y.float().sum(0) * factor + others["bias"], x.shape[0] + 1
 
 
+class Heard(nn.Module):
+    """A convolution over any length, which needs a number, before what does not."""
+
+    def __init__(self):
+        super().__init__()
+        self.ear, self.norm, self.layer = nn.Conv1d(4, 8, 3), nn.LayerNorm(8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.layer(self.norm(F.gelu(self.ear(x)).transpose(1, 2))).softmax(-1)
+
+
 class BatchNormInTraining(nn.Module):
     def __init__(self):
         super().__init__()
@@ -114,6 +125,8 @@ PROGRAMS = {
         Mixed().eval(), (torch.randn(6, 8), [torch.randn(5, 8)], 2.0), {"others": {"bias": torch.randn(8)}},
         {"x": {0: 2 * _batch()}, "pair": [{0: torch.export.Dim("rows", min=2, max=64)}], "factor": None,
          "others": {"bias": None}}),
+    "heard": lambda: (
+        Heard().eval(), (torch.randn(2, 4, 16),), {}, ({2: torch.export.Dim("length", min=8, max=64)},)),
     "training": lambda: (BatchNormInTraining().train(), (torch.randn(6, 8),), {}, None),
 }
 

@@ -7,14 +7,18 @@ import subprocess
 
 from e2e import forked
 
-JOB = pathlib.Path(__file__).with_name("sizes_job.py")
+HERE = pathlib.Path(__file__).parent
+
+
+def run_job(site, job, lengths):
+    done = subprocess.run(
+        [forked.python(), str(HERE / job), *map(str, lengths)], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def run(site, lengths):
-    done = subprocess.run(
-        [forked.python(), str(JOB), *map(str, lengths)], env=site.env, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = run_job(site, "sizes_job.py", lengths)
     assert result["fallbacks"] == {} and "graphs_eager" not in result["counters"]
     assert max(result["errors"].values()) <= 1e-5, result["errors"]
     return result
@@ -33,3 +37,23 @@ def test_one_artifact_serves_forty_lengths_and_the_next_process(site):
     assert [program["captured"] for program in second["programs"]] == [True]
     assert set(second["counters"]) == {"graphs", "captures.hit", "bindings"}
     assert site.stats()["compiles"] == 1
+
+
+def run_in_parts(site, lengths):
+    result = run_job(site, "parts_job.py", lengths)
+    assert result["wrong"] == [] and result["fallbacks"] == ["aten.special_zeta.default"], result
+    assert "graphs_eager" not in result["counters"]
+    return result
+
+
+def test_what_needs_numbers_is_compiled_for_each_length_and_the_rest_once(site):
+    lengths = [24, 9, 40, 17]
+    first = run_in_parts(site, lengths)
+    assert first["graphs"] == 1 + len(lengths)
+    compiles = site.stats()["compiles"]
+    second = run_in_parts(site, lengths[::-1])
+    assert second["traced"] == {} and second["graphs"] == first["graphs"]
+    assert site.stats()["compiles"] == compiles
+    third = run_in_parts(site, [31])  # In a process that has traced nothing, numbers of rows make a difference.
+    assert third["traced"] == {} and third["graphs"] == 3
+    assert site.stats()["compiles"] == compiles + 2

@@ -14,10 +14,9 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
     interpreter)."""
     # Not at the top: a process in which all starts are warm does not wait for these.
-    from . import capture
-    from .captures.install import sized
+    from . import capture, varying
     from .captures.record import recording
-    from .lowering import compiling, record_only, symbols, targets
+    from .lowering import compiling, record_only, targets
 
     asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
@@ -29,33 +28,14 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             return programs.eager(inner)
         chosen = compiling.of_the_moment(asked, inner)
         parameters = targets.held(inner, parameters, is_training)
-        symbolic = sizes.symbolic_inputs(inner)
-        if not symbolic:
+        if not sizes.symbolic_inputs(inner):
             return compiling.compile_graph(
                 inner, parameters, chosen, traced_s,
                 lambda program, made: recording.note_program(inner, program, made, is_training))
         if not facts.has(SIZES, "graphs that have them run in eager"):
             tally.count("graphs_eager")
             return programs.eager(inner)
-        sources, varying = symbols.inputs_of(inner)
-        words = recording.note_sized(inner, symbolic, sources, varying, parameters, chosen, is_training)
-
-        def note(inputs):
-            # The graph's record, beside which the program is stored.
-            return lambda program, made: words and sized.store_version(words, inputs, program, made)
-
-        def compile_version(arguments):
-            return compiling.compile_for_sizes(
-                inner, arguments, parameters, chosen, note(sized.inputs_of(arguments)))
-
-        versions = sizes.by_sizes(symbolic, compile_version)
-        if not sources:
-            return versions
-        return sizes.for_all_sizes(
-            sources,
-            compiling.ForAllSizes(
-                inner, parameters, chosen, lambda arguments: note(words and sized.varying_inputs_of(words, arguments))),
-            versions)
+        return varying.of_graph(inner, parameters, chosen, is_training)
 
     try:
         if _is_refused(gm):

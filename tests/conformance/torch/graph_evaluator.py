@@ -8,6 +8,7 @@ import re
 
 import torch
 
+from stoker.graph.dims import at
 from stoker.graph.host_call import HostCall, View
 from stoker.graph.program import filled
 from stoker.pytorch.operators import overload_of
@@ -164,7 +165,10 @@ class _Evaluator:
         given = [
             _seen(operand.to(TORCH_DTYPES[dtype]), order)
             for operand, dtype, order in zip(operands, self.dtypes, call.orders, strict=True)]
-        found = overload_of(call.operator)(*filled(given, call.arguments), **filled(given, call.keywords))
+        sizes = [size for shape in [x.shape for x in operands] + [shape for _, shape in self.types] for size in shape]
+        arguments = at(call.arguments, sizes)
+        keywords = {name: at(value, sizes) for name, value in call.keywords.items()}
+        found = overload_of(call.operator)(*filled(given, arguments), **filled(given, keywords))
         results = [found if place is None else found[place] for place, _ in call.results]
         return [
             widen(result.permute(order or list(range(result.dim()))))

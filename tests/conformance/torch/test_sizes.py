@@ -9,7 +9,9 @@ from test_backend import evaluated  # noqa: F401: a fixture.
 
 ROWS = ((5, 8), (7, 8), (3, 8), (12, 8), (64, 8), (2, 8))
 BOTH = ((4, 5), (7, 9), (3, 11), (9, 2), (8, 64))
+LENGTHS = (5, 9, 4, 13, 21, 33, 64, 12, 50, 40)
 IMAGE = torch.nn.Conv2d(3, 4, 3)
+SERIES = torch.nn.Conv1d(8, 4, 3)
 
 
 def of_shapes(*shapes):
@@ -31,6 +33,20 @@ def attended_in_steps(q, k, v):
 def masked(q, k, v):
     keep = torch.arange(k.shape[2]) % 3 != 1
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[None, :])
+
+
+def heard(x):
+    return torch.nn.functional.gelu(SERIES(x.sin())).transpose(1, 2).softmax(-1) @ torch.ones(4, 3)
+
+
+def resized(x):
+    """Nothing but numbers says how long the second factor is."""
+    return torch.nn.functional.interpolate(x, scale_factor=1.5).softmax(-1).sum(-1) @ torch.ones(8, 3)
+
+
+def restrided(x):
+    y = x.cumsum(0) * 2
+    return y.as_strided((x.shape[0], 3), (8, 1)).softmax(-1).sum(0, keepdim=True) @ y[:, :3].t()
 
 
 def view_of_a_later_output(x):
@@ -57,11 +73,18 @@ FUNCTIONS = {
     "attention": (attended, heads(5, 9, 100, 2), 1),
     "attention_in_steps": (attended_in_steps, heads(5, 9, 100, 2), 1),
     "attention_masked": (masked, heads(5, 9, 100, 2), 1),
-    "eager_between": (lambda x: torch.special.zeta(x.abs() + 2, x.abs() + 1).sum(0) * x.shape[0], of_shapes(*ROWS), 2),
+    "eager_between": (lambda x: torch.special.zeta(x.abs() + 2, x.abs() + 1).sum(0) * x.shape[0], of_shapes(*ROWS), 1),
     "two_sizes_that_are_one": (lambda x, y: x + y, [[torch.randn(n, 4), torch.randn(n, 4)] for n in (2, 5, 9)], 1),
     # A kernel is for one size of images, whatever their number. The graph of 8x9 is traced for any height and width.
     "images": (lambda x: IMAGE(x), of_shapes((2, 3, 8, 8), (5, 3, 8, 8), (9, 3, 8, 8), (5, 3, 9, 8), (2, 3, 9, 8)), 3),
-    "padded": (lambda x: torch.nn.functional.pad(x, (x.shape[0], 0)) + 1, of_shapes(*ROWS), 6),
+    "padded": (lambda x: torch.nn.functional.pad(x, (x.shape[0], 0)) + 1, of_shapes(*ROWS), 1),
+    # One program for all lengths, and a part for each. Two numbers of rows make no difference.
+    "part": (heard, of_shapes(*((rows, 8, length) for length in LENGTHS for rows in (2, 3))), 11),
+    "part_of_unknown_size": (resized, of_shapes(*((2, 8, length) for length in LENGTHS[:3])), 4),
+    "part_that_counts_elements": (restrided, of_shapes(*ROWS[:3]), 5),
+    "rolled": (lambda x: x.sin().roll(x.shape[0] // 2, 0) * 2, of_shapes(*ROWS), 1),
+    "called": (lambda x: torch.linalg.inv(x.t() @ x + torch.eye(8)) @ x.t(), of_shapes(*ROWS), 1),
+    "called_with_sizes": (lambda x: torch.special.zeta(x.abs() + 2, x.abs() + x.shape[0]).sum(0), of_shapes(*ROWS), 1),
     # Sizes 0 and 1 are traced apart.
     "few_rows": (lambda x: x.sum(0) + x.shape[0], of_shapes(*ROWS, (1, 8), (0, 8)), 3),
 }
@@ -75,6 +98,41 @@ def test_sizes(evaluated, name):  # noqa: F811
     for arguments in [*calls, *calls]:
         torch.testing.assert_close(compiled(*arguments), function(*arguments), atol=1e-5, rtol=1e-5)
     assert len(evaluated) == segments
+
+
+def test_dropout_in_training_makes_one_program_for_all_sizes(evaluated):  # noqa: F811
+    def function(x, w):
+        return torch.nn.functional.dropout((x @ w).relu(), 0.5).softmax(-1)
+
+    compiled = torch.compile(function, backend=backend.stoker, dynamic=True)
+    for rows in (5, 9, 4, 13, 2):
+        x, w = torch.randn(rows, 8), torch.randn(8, 6, requires_grad=True)
+        found = []
+        for each in (function, compiled):
+            w.grad = None
+            torch.manual_seed(rows)
+            result = each(x, w)
+            (result * x[:, :6]).sum().backward()
+            found.append((result, w.grad, torch.rand(1)))  # As many numbers were drawn.
+        torch.testing.assert_close(*found, atol=1e-5, rtol=1e-5)
+    assert len(evaluated) == 2
+
+
+@torch.no_grad()
+def test_a_part_draws_in_its_turn(evaluated):  # noqa: F811
+    def function(x):
+        y = torch.nn.functional.dropout(x, 0.5) @ torch.ones(x.shape[-1], 7)
+        z = torch.nn.functional.dropout(SERIES(torch.nn.functional.dropout(SERIES(y), 0.5).sum() * y), 0.5)
+        return torch.nn.functional.dropout(z.softmax(-1), 0.5), torch.rand(2)
+
+    compiled = torch.compile(function, backend=backend.stoker, dynamic=True)
+    for length in LENGTHS[:3]:
+        x = torch.randn(2, 8, length)
+        results = []
+        for each in (function, compiled):
+            torch.manual_seed(length)
+            results.append(each(x))
+        torch.testing.assert_close(*results, atol=1e-4, rtol=1e-4)
 
 
 def check_a_version_for_each_number_of_rows(evaluated):

@@ -41,6 +41,10 @@ class Settled(Exception):
         self.meaning = meaning
 
 
+class NeedsNumber(Settled):
+    """For what is being lowered."""
+
+
 class Assumptions:
     """`values`: of each symbol, in the call at hand. `settled`: {symbol: meaning} of what was Settled before."""
 
@@ -106,7 +110,7 @@ class Assumptions:
         low, high = self._range(dim)
         if low != high:
             number = min(dim.symbols())
-            raise Settled(number, self.values[number])
+            raise NeedsNumber(number, self.values[number])
         return value
 
     # ---- Ranges ---------------------------------------------------------------------------------

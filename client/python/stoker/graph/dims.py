@@ -313,15 +313,16 @@ def to_words(value):
         for atoms, coefficient in value.terms.items()]
 
 
-def from_words(words):
-    """Without assumptions: for at() alone."""
+def from_words(words, symbol=symbol):
+    """Without assumptions: for at() alone. `symbol`: of a number what stands for it."""
     if isinstance(words, int):
         return words
     total = 0
     for coefficient, atoms in words:
         term = int(coefficient)
         for atom in atoms:
-            term *= symbol(atom) if isinstance(atom, int) else _WORDS[atom[0]](*map(from_words, atom[1:]))
+            term *= symbol(atom) if isinstance(atom, int) else _WORDS[atom[0]](
+                *(from_words(side, symbol) for side in atom[1:]))
         total += term
     return total
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 
+from . import dims
 from .program import Slot
 
 MAX_BYTES = 4096  # Of a target (protocol/graph/graph.h).
@@ -35,13 +36,19 @@ class View(NamedTuple):
 
 class HostCall(NamedTuple):
     """Operands and results are row-major tensors of dims in another order: `orders` has for each operand the dims of
-    the tensor that the operator sees, outermost first; None: as they are; or a View."""
+    the tensor that the operator sees, outermost first; None: as they are; or a View. Where sizes vary, an argument may
+    be a Dim, whose symbols count the sizes of the operands and then of the results, as they lie."""
 
     operator: str  # "aten.topk.default"
     arguments: list  # With Slots for operands.
     keywords: dict
     orders: list
     results: list  # (which of the tensors that the operator gives, None where it gives one; its order as above)
+
+    @property
+    def varies(self):
+        """Is an argument a size that varies?"""
+        return dims.varies(self.arguments) or dims.varies(list(self.keywords.values()))
 
     def text(self):
         words = {
@@ -90,6 +97,8 @@ def _encode(argument):
         return [_encode(item) for item in argument]
     if isinstance(argument, _CONSTANTS):
         return {"torch": str(argument).removeprefix("torch.")}
+    if isinstance(argument, dims.Dim):
+        return {"size": dims.to_words(argument)}
     if isinstance(argument, torch.device):
         return {"device": argument.type}  # Of any number: the one that the call runs on.
     raise NoHostCall(f"an argument of type {type(argument).__name__}")
@@ -103,6 +112,8 @@ def _decode(words):
     (tag, body), = words.items()
     if tag == "operand":
         return Slot(int(body))
+    if tag == "size":
+        return dims.from_words(body)
     if tag == "device":
         return torch.device(body)
     value = getattr(torch, body) if tag == "torch" else None

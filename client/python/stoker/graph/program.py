@@ -88,6 +88,24 @@ class EagerCall(NamedTuple):
     result: Any = None  # (torch.dtype, shape) that steps after it were made for; None: no tensor of known shape.
 
 
+class Part:
+    """What an EagerCall calls: a part of a graph, which is compiled for each set of the sizes that have to be numbers. Gives
+    a list of tensors."""
+
+    __name__ = "part"  # As every function of an fx graph has one.
+
+    def __init__(self, words, function=None, draws=False, given=()):
+        self.words = words  # Its record, for captures; None where it has none.
+        self.function = function  # Boxed; of a capture's, set by whoever loads it.
+        self.draws = draws  # May it draw random numbers?
+        # Of each argument the name of the node that it is in the whole graph, or the SymbolSource of a size; none of a
+        # capture's.
+        self.given = given
+
+    def __call__(self, *arguments):
+        return self.function(list(arguments))
+
+
 class Copy(NamedTuple):
     """Slot `target` becomes a tensor of its own with the elements of slot `source`, taken with its dims in
     the order `source_order` and laid out in the order of `layout`."""
@@ -113,6 +131,12 @@ class Program(NamedTuple):
     symbols: tuple = ()  # A SymbolSource for each.
     conditions: tuple = ()  # An assumptions.Condition each, for which it was made.
     device: str = "cpu"  # The kind of device that segments run on.
+    unmapped: frozenset = frozenset()  # Names of the fx nodes that `fallbacks` are of; none of a capture's.
+
+    @property
+    def parts(self):
+        """What is compiled beside its segments."""
+        return [step.target for step in self.steps if isinstance(step, EagerCall) and isinstance(step.target, Part)]
 
     def fits(self, values):
         """Was it made for calls in which the symbols have these values?"""

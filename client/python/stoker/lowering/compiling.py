@@ -16,8 +16,8 @@ from ..pytorch.marks import boxed
 from ..runtime import programs, sizes
 from ..runtime.numerics import by_numerics
 from ..runtime.placing import executable_on, recorder_on
-from . import later, record_only
-from .lower import lower, lower_for_all
+from . import later, parts, record_only
+from .lower import lower, lower_for_all, need_numbers
 from .refused import Lowered, Refused, told_of
 
 
@@ -53,13 +53,16 @@ def compile_for_sizes(gm, arguments, parameters, options, note):
 
 
 class ForAllSizes:
-    """Compiles a graph with symbolic sizes for all sizes at once, where that works."""
+    """Compiles a graph with symbolic sizes for all sizes at once, where that works. `make_part`: what makes a Part, of
+    parts.without; None: where an operator needs a number, the whole graph is compiled for it."""
 
-    def __init__(self, gm, parameters, options, note):
+    def __init__(self, gm, parameters, options, note, make_part=None):
         self._gm = gm
         self._parameters = parameters
         self._options = options
         self._note = note
+        self._make_part = make_part
+        self._needing = set()  # Names of nodes that libstoker takes with numbers alone.
         self._refused = False
 
     def __call__(self, values, arguments):
@@ -77,15 +80,20 @@ class ForAllSizes:
         return None
 
     def _compile(self, arguments):
+        while True:
+            try:
+                return self._compile_once(arguments)
+            except Refused as error:
+                if self._make_part is None or error.maker in self._needing or not self._has(error.maker):
+                    raise
+                self._needing.add(error.maker)
+
+    def _has(self, name):
+        return any(node.name == name for node in self._gm.graph.nodes)
+
+    def _compile_once(self, arguments):
         started = time.perf_counter()
-        program = lower_for_all(self._gm, self._parameters, arguments)
-        if program.fallbacks:  # Some may have a rule for numbers alone.
-            of_numbers = lower(
-                sizes.with_numbers(self._gm, arguments), self._parameters, draws_inside=not self._options.verify)
-            only_symbolic = program.fallbacks.keys() - of_numbers.fallbacks.keys()
-            if only_symbolic:
-                name = min(only_symbolic)
-                raise Unsupported(f"{name} of sizes that vary ({program.fallbacks[name]})")
+        program = self._lowered(arguments)
         if record_only.is_on():
             return program.fits, self._record(program)
         record = _record_of(self._gm, 0.0)
@@ -93,9 +101,57 @@ class ForAllSizes:
         compiled = _compile_segments(self._gm, program, self._options, record, self._note(arguments))
         return program.fits, _for_any_numerics(self._gm, Lowered(lambda refused: program), self._options, compiled)
 
+    def _lowered(self, arguments):
+        needing = self._needing | need_numbers(self._gm)
+        program = self._in_parts(arguments, set(needing)) if self._make_part is not None else None
+        if program is not None:
+            return program
+        if needing:
+            raise Unsupported(f"{min(needing)} needs numbers")
+        program = lower_for_all(self._gm, self._parameters, arguments, self._draws_inside)
+        needing = self._unmapped_by_symbols(program, arguments)
+        if needing:
+            raise Unsupported(f"{min(needing)} needs numbers")
+        return program
+
+    def _in_parts(self, arguments, needing):
+        """A Program, maybe with Parts; None where there is none, or nothing in it is compiled for all sizes."""
+        try:
+            while all(map(self._has, needing)):
+                cut = parts.without(self._gm, needing, self._parameters, self._make_part) if needing else self._gm
+                found = set()
+                program = lower_for_all(cut, self._parameters, arguments, self._draws_inside, found)
+                found = found or self._unmapped_by_symbols(program, arguments)
+                if not found:
+                    is_shared = not program.parts or any(isinstance(step, Segment) for step in program.steps)
+                    return program if is_shared else None
+                needing |= found
+        except Unsupported as error:
+            logger.info("a graph is not compiled in parts: %s", error)
+        return None
+
+    @property
+    def _draws_inside(self):
+        return not self._options.verify
+
+    def _unmapped_by_symbols(self, program, arguments):
+        """Names of fx nodes that have a rule for numbers alone."""
+        if not program.unmapped:
+            return frozenset()
+        numbered = sizes.with_numbers(self._gm, arguments)
+        return program.unmapped - lower(numbered, self._parameters, self._draws_inside).unmapped
+
     def _record(self, program):
         record_only.record(self._gm, Lowered(lambda refused: program), self._options.numerics)
-        return boxed(lambda arguments: record_only.made_up(sizes.with_numbers(self._gm, arguments))(arguments))
+
+        @boxed
+        def run(arguments):
+            numbered = sizes.with_numbers(self._gm, arguments)
+            for part in program.parts:
+                record_only.run_part(part, numbered, arguments)
+            return record_only.made_up(numbered)(arguments)
+
+        return run
 
 
 def compile_graph(gm, parameters, options, traced_s, note):
@@ -168,7 +224,8 @@ def _compile_segments(gm, program, options, record, note):
     _report(program.fallbacks)
     logger.info("compiled a graph: %s", record)
     recorder = recorder_on(device, options.replays)
-    function = programs.compiled(gm, program, executables, recorder) if segments else programs.eager(gm)
+    is_eager = not segments and not program.parts
+    function = programs.eager(gm) if is_eager else programs.compiled(gm, program, executables, recorder)
     compiled = Compiled(function, record.get("request_keys", ()), record.get("reads_numerics", False))
     note(program, compiled)
     return compiled

@@ -5,7 +5,7 @@ import torch
 
 from ..aten_ops import Unsupported
 from ..graph.layout import layout_of
-from .views import owner_of
+from .views import owner_of, viewed
 
 aten = torch.ops.aten
 
@@ -21,10 +21,16 @@ def _is_of_computed(node):
     return node.target in COUNTING and not is_of_input(node)
 
 
-def require_of_inputs(gm):
-    """Unsupported for a graph with sizes that vary which from_first() would copy."""
-    if any(map(_is_of_computed, gm.graph.nodes)):
-        raise Unsupported("strides of what is computed")
+def of_computed(gm):
+    """What from_first() looks at: the fx nodes that count, and what they count elements of."""
+    found = []
+    for node in gm.graph.nodes:
+        if _is_of_computed(node):
+            source = node.args[0]
+            found += [node, source]
+            while (source := viewed(source)) is not None:
+                found.append(source)
+    return found
 
 
 def from_first(gm):

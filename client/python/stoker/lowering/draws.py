@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..graph.layout import DTYPES, layout_of
+from ..graph.layout import DTYPES, is_tensor, layout_of
+from ..graph.program import Part
 from ..graph.values import element_of
 from ..pytorch.operators import CONVERT, OpOverload, named_argument
+from .replacements import permuted, retyped
 
 aten = torch.ops.aten
 
@@ -43,6 +45,8 @@ def may_draw(node):
     """May it? Of what runs a graph of its own nobody says that it does not; nor does PyTorch know of operators that are
     not its own. These keep their place among what draws, where a graph has anything that does."""
     target = node.target
+    if isinstance(target, Part):
+        return target.draws
     if not isinstance(target, OpOverload):
         return target is not operator.getitem
     return _draws(node) or (target.namespace not in _TAGGED and _has_draws(node.graph))
@@ -124,7 +128,7 @@ def _draws_of(graph):
 
 def drawn_ahead(gm):
     """(the graph, fx nodes in it that PyTorch has to run): the graph itself where nothing can be drawn ahead, else one
-    that computes the same. All sizes are numbers."""
+    that computes the same."""
     if not any(draw.is_dropout() or draw.is_fill() for draw in _draws_of(gm.graph)):
         return gm, set()
     graph = torch.fx.Graph()
@@ -141,14 +145,11 @@ def drawn_ahead(gm):
     return torch.fx.GraphModule(gm, graph), forms
 
 
-def could_be_drawn_ahead(gm):
-    """Is there anything that drawn_ahead() looks at?"""
-    return any(draw.drops() or draw.operator in _FILLS for draw in _draws_of(gm.graph))
-
-
 def _is_dense(value):
     """Where elements overlap, or have gaps, what is like it does not lie like it."""
-    return isinstance(value, torch.Tensor) and value.layout == torch.strided and (
+    if not isinstance(value, torch.Tensor):
+        return is_tensor(value) and value.layout == torch.strided and layout_of(value).order is not None
+    return value.layout == torch.strided and (
         value.is_contiguous() or torch.empty_like(value).stride() == value.stride())
 
 
@@ -193,7 +194,7 @@ def _parts_on_cpu(graph, draw, call, draw_by):
     result, mask = draw.value
     layout = layout_of(mask)
     kept = 1.0 - rate
-    physical = mask.permute(layout.order)
+    physical = permuted(mask, layout.order)
     form = _form(graph, physical)
     state, drawn = draw_by(physical, aten.bernoulli.p, form, kept)
     if list(layout.order) != sorted(layout.order):
@@ -212,7 +213,7 @@ def _parts_on_cuda(graph, draw, call, draw_by):
     state, both = draw_by((result, mask), _DROPOUT, form, rate, True)
     drawn = call(mask, operator.getitem, both, 1)
     dtype = torch.float64 if result.dtype == torch.float64 else torch.float32
-    wide = result.to(dtype)
+    wide = retyped(result, dtype)
     kept = element_of(1.0 - rate, DTYPES[dtype])
     scaled = call(wide, aten.mul.Tensor, call(wide, CONVERT, x, dtype=dtype), call(wide, CONVERT, drawn, dtype=dtype))
     scaled = call(wide, aten.mul.Tensor, scaled, element_of(1.0 / kept, DTYPES[dtype]))

@@ -5,12 +5,14 @@ import operator
 
 import torch
 
-from ..graph.host_call import HostCall, View
-from ..graph.layout import DTYPES, layout_of
+from ..graph.dims import Dim, from_words, symbol, to_words
+from ..graph.host_call import HostCall, NoHostCall, View
+from ..graph.layout import DTYPES, SizedTensor, is_tensor, layout_of
 from ..graph.program import Slot
 from ..pytorch.operators import OpOverload, schema_of
 from .counted import COUNTING
 from .draws import hands_on_state, may_draw
+from .mapping import NUMBERS
 from .views import owner_of
 
 # Their results are there only when something else has waited for them.
@@ -29,7 +31,7 @@ def results_of(node, device):
     if device.type == "cuda" and hands_on_state(node):
         return None
     value = node.meta.get("val")
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         results = [(None, value)] if node.users else []
     elif isinstance(value, (list, tuple)) and all(user.target is operator.getitem for user in node.users):
         results = [(place, value[place]) for place in sorted({user.args[1] for user in node.users})]
@@ -43,13 +45,13 @@ def results_of(node, device):
 
 
 def _is_plain(value, device):
-    return (isinstance(value, torch.Tensor) and value.dtype in DTYPES and value.device == device
-            and value.layout == torch.strided and all(type(size) is int for size in value.shape))
+    return (is_tensor(value) and value.dtype in DTYPES and value.device == device
+            and value.layout == torch.strided and all(type(size) in (int, Dim) for size in value.shape))
 
 
 def _may_be_given(node, device):
     value = node.meta.get("val")
-    return isinstance(value, (bool, int, float)) or _is_plain(value, device)
+    return isinstance(value, (bool, int, float, Dim)) or _is_plain(value, device)
 
 
 def may_lie_otherwise(node):
@@ -57,7 +59,7 @@ def may_lie_otherwise(node):
     it is given."""
     values = [source.meta.get("val") for source in node.all_input_nodes]
     return not may_draw(node) or all(
-        layout_of(value).order is not None for value in values if isinstance(value, torch.Tensor))
+        layout_of(value).order is not None for value in values if is_tensor(value))
 
 
 def order_of(value):
@@ -71,21 +73,23 @@ def seen_of(node):
     seen where it lies, as in eager: no kernel copies it."""
     value, owner = node.meta["val"], owner_of(node)
     whole = owner.meta.get("val")
+    if isinstance(value, SizedTensor) and layout_of(value).order is None:
+        raise NoHostCall("a part of a tensor, where sizes vary")  # A View is one of numbers.
     if owner is node or not isinstance(whole, torch.Tensor) or whole.dtype != value.dtype or (
             layout_of(value).order is not None or layout_of(whole).order is None):
         return node, order_of(value)
     return owner, View(tuple(value.shape), value.stride(), value.storage_offset() - whole.storage_offset())
 
 
-def call_of(node, results, waits_for):
-    """(HostCall, the fx nodes of its operands). `results`: of results_of; `waits_for`: how many operands follow that
-    the operator does not see. NoHostCall where it cannot be said."""
+def call_of(node, results, awaited):
+    """(HostCall, the fx nodes of its operands). `results`: of results_of; `awaited`: Values of the operands that follow,
+    which the operator does not see. NoHostCall where it cannot be said."""
     operands = {}  # fx node -> its place.
 
     def argument(value):
         if isinstance(value, torch.fx.Node):
             known = value.meta["val"]
-            return Slot(operands.setdefault(value, len(operands))) if isinstance(known, torch.Tensor) else known
+            return Slot(operands.setdefault(value, len(operands))) if is_tensor(known) else known
         if isinstance(value, (list, tuple)):
             return list(map(argument, value))
         return value
@@ -93,9 +97,36 @@ def call_of(node, results, waits_for):
     arguments = list(map(argument, node.args))
     keywords = {name: argument(value) for name, value in node.kwargs.items()}
     seen = [seen_of(source) for source in operands]
-    orders = [order for _, order in seen] + [None] * waits_for
+    orders = [order for _, order in seen] + [None] * len(awaited)
     named = [[place, order_of(value)] for place, value in results]
-    return HostCall(str(node.target), arguments, keywords, orders, named), [source for source, _ in seen]
+    call = HostCall(str(node.target), arguments, keywords, orders, named)
+    if call.varies:
+        lie = [source.meta["val"] for source in operands], awaited, [value for _, value in results]
+        sizes = [size for values in lie for value in values for size in _sizes_of(value)]
+        call = call._replace(arguments=_counted(arguments, sizes), keywords={
+            name: _counted(value, sizes) for name, value in keywords.items()})
+    return call, [source for source, _ in seen]
+
+
+def _sizes_of(value):
+    """Of a tensor, or a Value, as it lies in the plan."""
+    order = layout_of(value).order if is_tensor(value) else None
+    return value.shape if order is None else [value.shape[dim] for dim in order]
+
+
+def _counted(argument, sizes):
+    """An argument of a HostCall, with Dims that count `sizes`."""
+    if isinstance(argument, Dim):
+        return from_words(to_words(argument), lambda number: symbol(_place_of(number, sizes)))
+    return list(map(_counted, argument, [sizes] * len(argument))) if type(argument) is list else argument
+
+
+def _place_of(number, sizes):
+    """Where a symbol is among sizes."""
+    for place, size in enumerate(sizes):
+        if isinstance(size, Dim) and size.symbol == number:
+            return place
+    raise NoHostCall(f"the size s{number}, which no tensor of its has")
 
 
 def apart(hosted, outside):
@@ -103,7 +134,7 @@ def apart(hosted, outside):
     before, or no kernel reads what they give. Those that draw keep their order with those that stay. `outside`: fx
     nodes that no segment makes."""
     ahead = _apart(hosted, lambda node, found: all(
-        source in outside or source in found or not isinstance(source.meta.get("val"), (torch.Tensor, tuple, list))
+        source in outside or source in found or isinstance(source.meta.get("val"), NUMBERS)
         for source in map(_owner, node.all_input_nodes)))
     behind = _apart(hosted[::-1], lambda node, found: all(
         user.op == "output" or user in outside or user in found for user in _users(node)))

@@ -13,20 +13,20 @@ import types
 import torch
 
 from ..aten_ops import RULES, WORD_RULES, Unsupported, require_kernel
-from ..graph.assumptions import Settled
+from ..graph.assumptions import NeedsNumber, Settled
 from ..graph.devices import device_of
 from ..graph.dims import Dim
 from ..graph.host_call import NoHostCall
 from ..graph.layout import DTYPES, WORDS, is_tensor, layout_of
-from ..graph.program import EagerCall, Program, Slot
+from ..graph.program import EagerCall, Part, Program, Slot
 from ..graph.text import NoKernel
 from ..pytorch.operators import look_at_real_tensors
 from . import counted, hosting, regions, result_layouts, targets
 from .draws import drawn_ahead, is_random, may_draw
 from .known import Known
-from .mapping import NUMBERS
+from .mapping import NUMBERS, is_number
 from .segment import Level
-from .symbols import Typed
+from .symbols import Typed, of_unknown_size
 from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
 
@@ -48,34 +48,47 @@ def lower(gm, parameters, draws_inside=True, refused=types.MappingProxyType({}))
         return _lowered(*drawn_ahead(gm), set(parameters), draws_inside, refused)
 
 
-def lower_for_all(gm, parameters, arguments):
+def need_numbers(gm):
+    """Names of fx nodes of a graph with symbolic sizes that are lowered by numbers alone."""
+    unknown = of_unknown_size(gm)
+    sized_by_it = {
+        node for node in gm.graph.nodes if node.op == "call_function" and not is_number(node)
+        and (node in unknown or not unknown.isdisjoint(node.all_input_nodes))}
+    return {node.name for node in (*sized_by_it, *result_layouts.not_as_traced(gm), *counted.of_computed(gm))}
+
+
+def lower_for_all(gm, parameters, arguments, draws_inside=True, needing=None):
     """The same of a graph with symbolic sizes, for all sizes that are like those of the arguments: the program's
-    conditions say which. Unsupported where there is no such program."""
-    result_layouts.require_traced(gm)
-    counted.require_of_inputs(gm)
+    conditions say which. Unsupported where there is no such program. `needing`: a set to which the names come of fx nodes that
+    need numbers for sizes: such a program is not to be run. None: these sizes are numbers, by a condition."""
     settled = {}
     with torch.no_grad(), look_at_real_tensors():
         while True:
             typed = Typed(gm, arguments, settled)
             try:
-                # No call of PyTorch inside a segment takes sizes that vary.
-                program = _lowered(targets.as_run(typed.gm), set(), set(parameters), draws_inside=False)
+                program = _lowered(
+                    *drawn_ahead(targets.as_run(typed.gm)), set(parameters), draws_inside, needing=needing)
                 return program._replace(symbols=typed.sources, conditions=typed.assumptions.conditions())
             except Settled as found:
                 settled[found.number] = found.meaning
 
 
-def _lowered(gm, forced, parameters, draws_inside, refused=types.MappingProxyType({})):
+def _lowered(gm, forced, parameters, draws_inside, refused=types.MappingProxyType({}), needing=None):
     """`forced`: fx nodes that PyTorch has to run."""
     unhosted = set()
     while True:
-        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside, refused)
+        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside, refused, needing)
         idle = lowering.idle_nodes()
         apart = hosting.apart(list(lowering.hosted), lowering.outside) | idle & lowering.hosted.keys()
         if not idle and not apart:
             return lowering.program()
         forced |= idle - apart
         unhosted |= apart
+
+
+def _is_of_plan(target):
+    """Is it no operator of PyTorch?"""
+    return target is operator.getitem or isinstance(target, Part)
 
 
 def _operator_of(node):
@@ -103,7 +116,7 @@ def _require_numbers(node):
 
 
 class _Lowering:
-    def __init__(self, gm, parameters, forced, unhosted, draws_inside, refused):
+    def __init__(self, gm, parameters, forced, unhosted, draws_inside, refused, needing):
         self.gm = gm
         self.device = device_of(gm)
         self.parameters = parameters
@@ -111,6 +124,7 @@ class _Lowering:
         self.unhosted = unhosted  # fx nodes that run outside although they could run inside.
         self.draws_inside = draws_inside
         self.refused = refused
+        self.needing = needing
         self.hosted = {}  # fx node -> None: calls of PyTorch inside segments, in order.
         self.levels = []
         self.level_of = {}  # fx node -> level.
@@ -121,6 +135,7 @@ class _Lowering:
         self.graphs = {}  # fx node -> a graph that an operator runs.
         self.eager = {}  # level -> fx nodes.
         self.fallbacks = {}
+        self.unmapped = set()  # Names of fx nodes.
         self.updates = updates_in(gm)
         self.updated = set(self.updates.values())
         self.closed = set()  # fx nodes that shapes alone decide.
@@ -174,6 +189,11 @@ class _Lowering:
                 require_kernel(str(node.target), _dtypes_given(node), self.device.type)
                 self._map(node, rule)
                 return
+            except NeedsNumber:
+                if self.needing is None:
+                    raise
+                self.needing.add(node.name)
+                reason = None
             except Unsupported as unsupported:
                 reason = str(unsupported)
             except NoKernel:
@@ -182,10 +202,11 @@ class _Lowering:
                 # A form of the operator that its rule was not written for.
                 reason = f"{type(error).__name__}: {error}"
         name = _operator_of(node)
-        is_fallback = node.target is not operator.getitem and name not in _ASSERTIONS
+        is_fallback = not _is_of_plan(node.target) and name not in _ASSERTIONS
         if node not in self.forced and is_fallback:
             if reason is not None:
                 self.fallbacks.setdefault(name, reason)
+                self.unmapped.add(node.name)
             if node not in self.unhosted and self._host(node):
                 return
         self._run_eagerly(node)
@@ -331,7 +352,8 @@ class _Lowering:
             Slot(self.slot_of(value)) if isinstance(value, torch.fx.Node) else value
             for value in self.outputs]
         return Program(
-            len(self.slots), self.constants, steps, outputs, self.fallbacks, device=self.device.type)
+            len(self.slots), self.constants, steps, outputs, self.fallbacks, device=self.device.type,
+            unmapped=frozenset(self.unmapped))
 
     def _updates_at(self, place):
         """What segment `place` may make in the memory of inputs: nothing that fails comes after it, nor anything that reads

@@ -8,9 +8,15 @@ from ..aten_ops import Unsupported
 from ..graph.dims import Dim
 from ..graph.layout import DTYPES, WORDS, is_tensor
 from ..graph.values import Type, Value
+from ..pytorch.sizes import SYMBOLIC
 
 MAX_RANK = 8  # Of graphs: protocol/graph/tensor_type.h.
 NUMBERS = (bool, int, float, Dim)
+
+
+def is_number(node):
+    """Of an fx node as it was traced."""
+    return isinstance(node.meta.get("val"), (*NUMBERS, *SYMBOLIC))
 
 
 def type_of(value, device):

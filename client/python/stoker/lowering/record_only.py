@@ -10,7 +10,7 @@ import torch
 
 from ..aten_ops import Unsupported
 from ..graph.devices import device_of
-from ..graph.program import Segment
+from ..graph.program import Segment, SymbolSource
 from ..libstoker.client import client
 from ..pytorch import devices
 from ..pytorch.marks import boxed
@@ -78,6 +78,14 @@ def made_up(gm):
         return [_like(value) if isinstance(value, torch.Tensor) else value for value in values]
 
     return run
+
+
+def run_part(part, numbered, arguments):
+    """Records what a Part of a graph would be compiled to in a call with these arguments. `numbered`: the graph for
+    these."""
+    values = {node.name: node.meta.get("val") for node in numbered.graph.nodes}
+    given = [source.read(arguments) if isinstance(source, SymbolSource) else values[source] for source in part.given]
+    part(*(_like(value) if isinstance(value, torch.Tensor) else value for value in given))
 
 
 def _like(value):

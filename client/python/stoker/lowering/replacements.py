@@ -46,6 +46,12 @@ def permuted(value, order):
     return dataclasses.replace(value, shape=tuple(shape), strides=tuple(strides))
 
 
+def retyped(value, dtype):
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype)
+    return dataclasses.replace(value, dtype=dtype)
+
+
 def viewed(value, shape):
     if isinstance(value, torch.Tensor):
         return value.view(shape)

@@ -3,7 +3,6 @@ traces do as their kernels."""
 
 import torch
 
-from ..aten_ops import Unsupported
 from ..graph.devices import device_of
 from ..graph.layout import is_row_major, is_tensor
 from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors, runs_graphs
@@ -34,11 +33,15 @@ def as_eager(gm):
     return copied
 
 
-def require_traced(gm):
-    """Unsupported for a graph with sizes that vary which as_eager() would copy."""
+def not_as_traced(gm):
+    """What as_eager() looks at: the fx nodes whose results lie otherwise, and what follows from these."""
     device = device_of(gm)
-    if any(_lies_otherwise(node, device) for node in gm.graph.nodes):
-        raise Unsupported("results whose elements lie in another order than is traced")
+    found = {}
+    for node in gm.graph.nodes:
+        if node.op == "call_function" and (
+                any(source in found for source in node.all_input_nodes) or _lies_otherwise(node, device)):
+            found[node] = None
+    return list(found)
 
 
 def _lies_otherwise(node, device):

@@ -1,9 +1,12 @@
 """One segment in the making: what is mapped to nodes of a graph's text, and what comes in and goes out."""
 
+import torch
+
 from ..aten_ops import Unsupported
+from ..graph import dims
 from ..graph.dims import Dim
-from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
-from ..graph.program import Copy, Segment, SegmentInput, SegmentOutput
+from ..graph.layout import DTYPES, Layout, is_tensor, layout_of, row_major
+from ..graph.program import Copy, EagerCall, Segment, SegmentInput, SegmentOutput
 from ..graph.text import GraphText, symbols_in
 from ..graph.values import Value
 from . import hosting, targets
@@ -68,7 +71,7 @@ class Level(Mapping):
         awaited = self.text.limits() if self.lowering.reads_limits else []
         if may_draw(node) and self.last_draw is not None:
             awaited.append(self.last_draw)
-        call, sources = hosting.call_of(node, results, len(awaited))
+        call, sources = hosting.call_of(node, results, awaited)
         operands = []
         for source in sources:
             value = self.node_argument(source)
@@ -138,19 +141,31 @@ class Level(Mapping):
             SegmentInput(slot_of(node), layout, self.lowering.is_parameter(node))
             for position in inputs for node, layout in [self.imports[position]]]
         if outputs:
-            text = self.text.text(inputs, nodes, returned, [output.updates for output in outputs])
+            updates = [output.updates for output in outputs]
+            text = self.text.text(inputs, nodes, returned, updates)
+            for number in sorted(symbols_in(text) - set(_symbols_of(segment_inputs))):
+                call, layout = self._saying(number, slot_of)
+                yield call
+                inputs = [*inputs, len(self.text.inputs) - 1]
+                segment_inputs.append(SegmentInput(call.slot, layout, False))
+                text = self.text.text(inputs, nodes, returned, updates)
             yield Segment(
-                text, segment_inputs, outputs, checks, _symbols_of(text, segment_inputs),
+                text, segment_inputs, outputs, checks, _symbols_of(segment_inputs),
                 tuple(node.maker for node in nodes for _ in range(1 + node.attributes.count("\n"))))
         yield from copies
 
+    def _saying(self, number, slot_of):
+        """(a call that gives an input which nothing reads, its Layout): it has the symbol as its size, where no other
+        input does."""
+        size = dims.symbol(number)
+        self.text.input("bool", (size,))
+        return EagerCall(
+            torch.ops.aten.empty.memory_format, ((size,),), {"dtype": torch.bool, "device": self.lowering.device},
+            slot_of(("size", number))), Layout((size,), (1,), (0,))
 
-def _symbols_of(text, inputs):
+
+def _symbols_of(inputs):
     """The symbols that a segment's inputs have as sizes, in the order in which they come up: libstoker numbers them so."""
-    symbols = dict.fromkeys(
+    return tuple(dict.fromkeys(
         size.symbol for source in inputs for size in source.layout.physical_shape
-        if isinstance(size, Dim) and size.symbol is not None)
-    unknown = symbols_in(text) - symbols.keys()
-    if unknown:
-        raise Unsupported(f"the size s{min(unknown)}, which no input of a segment has")
-    return tuple(symbols)
+        if isinstance(size, Dim) and size.symbol is not None))

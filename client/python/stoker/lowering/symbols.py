@@ -8,7 +8,6 @@ from ..graph.assumptions import Assumptions
 from ..graph.layout import SizedTensor
 from ..graph.program import SymbolSource
 from ..pytorch.sizes import SYMBOLIC, tree_of
-from .draws import could_be_drawn_ahead
 
 
 def sources_of(gm):
@@ -17,16 +16,21 @@ def sources_of(gm):
     placeholders = [node.meta.get("val") for node in gm.graph.find_nodes(op="placeholder")]
     for kind in ("size", "stride"):  # A symbol that is a stride alone is no size of a kernel's.
         for place, value in enumerate(placeholders):
-            for dim, size in _sizes_of(value, kind):
+            for dim, size in _numbered(value, kind):
                 name = _unless_number(size)
                 if isinstance(name, str):
                     sources.setdefault(name, SymbolSource(place, "value" if dim is None else kind, dim))
     return sources
 
 
-def _sizes_of(value, kind):
+def sizes_of(value, kind):
+    """Of a tensor. `kind`: of SymbolSource."""
+    return value.shape if kind == "size" else value.stride()
+
+
+def _numbered(value, kind):
     if isinstance(value, torch.Tensor):
-        return enumerate(value.shape if kind == "size" else value.stride())
+        return enumerate(sizes_of(value, kind))
     return [(None, value)] if kind == "size" and isinstance(value, torch.SymInt) else ()
 
 
@@ -56,13 +60,33 @@ def inputs_of(gm):
     return tuple(sources.values()), texts
 
 
+def of_unknown_size(gm):
+    """fx nodes that are no inputs and have a size, or are one, that the symbols of the inputs do not say."""
+    symbols = {name: dims.symbol(number) for number, name in enumerate(sources_of(gm))}
+    return {
+        node for node in gm.graph.nodes
+        if node.op == "call_function" and "val" in node.meta and not _is_known(node.meta["val"], symbols)}
+
+
+def _is_known(value, symbols):
+    try:
+        _with_dims(value, symbols)
+    except Unsupported:
+        return False
+    return True
+
+
+def without_sizes(value):
+    """What is known of a tensor of unknown size."""
+    nothing = (None,) * value.dim()
+    return SizedTensor(value.dtype, value.device, value.layout, nothing, nothing)
+
+
 class Typed:
     """A copy of a graph whose values have Dims for sizes, for calls that are like one with these `arguments`. `settled`:
     of Assumptions."""
 
     def __init__(self, gm, arguments, settled):
-        if could_be_drawn_ahead(gm):
-            raise Unsupported("random numbers")  # That takes numbers.
         sources = sources_of(gm)
         self.sources = tuple(sources.values())
         self.assumptions = Assumptions([source.read(arguments) for source in self.sources], settled)
@@ -77,6 +101,8 @@ class Typed:
 
 def _with_dims(value, symbols):
     """A traced value."""
+    if isinstance(value, SizedTensor):
+        return value
     if isinstance(value, torch.Tensor):
         shape, strides = (tuple(_dim(size, symbols) for size in sizes) for sizes in (value.shape, value.stride()))
         return SizedTensor(value.dtype, value.device, value.layout, shape, strides)

@@ -26,7 +26,7 @@ def updates_in(gm):
 
 
 def _lie_alike(value, into):
-    if not is_tensor(value) or value.dtype != into.dtype or into.dtype not in DTYPES:
+    if not is_tensor(value) or None in value.shape or value.dtype != into.dtype or into.dtype not in DTYPES:
         return False
     layout, wanted = layout_of(value), layout_of(into)
     return layout.order is not None and layout.order == wanted.order and (

@@ -20,6 +20,11 @@ def tree_of(size):
     return _tree(size.node.expr)
 
 
+def symbols_of(value):
+    """Names of the symbols in a size; none in anything else."""
+    return {symbol.name for symbol in value.node.expr.free_symbols} if isinstance(value, SYMBOLIC) else set()
+
+
 def _tree(expression):
     if expression.is_Integer:
         return int(expression)

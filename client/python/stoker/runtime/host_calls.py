@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
+from ..graph import dims
 from ..graph.host_call import HostCall, NoHostCall
 from ..graph.program import filled
 from ..libstoker.library import FAILED_PRECONDITION, HostFunction, StokerError
@@ -79,8 +80,9 @@ class _Call:
             raise StokerError(FAILED_PRECONDITION, f"A host call cannot run: {error}.") from None
         self._places = [place for place, _ in call.results]
         self._arguments, self._keywords = placed(call.arguments, device), placed(call.keywords, device)
+        self._varies = call.varies
         self._copies = self._operator.namespace not in _OWN_NAMESPACES
-        self._is_fixed = all(memory.is_fixed for memory in (*self._operands, *self._results))
+        self._is_fixed = not self._varies and all(memory.is_fixed for memory in (*self._operands, *self._results))
         self._counts = len(self._operands), len(self._results)
         self._ready = {}  # Addresses -> what runs the call there.
 
@@ -98,11 +100,11 @@ class _Call:
         results = list(zip(self._places, tensors[self._counts[0]:]))
         run = None
         if not self._copies:
-            arguments, keywords = filled(given, self._arguments), filled(given, self._keywords)
+            arguments, keywords = self._filled(given, sizes)
             run = writer_of(self._operator, arguments, keywords, results)
             run = run or functools.partial(self._run_and_copy, arguments, keywords, results)
         else:
-            run = functools.partial(self._run_with_copies, given, results)
+            run = functools.partial(self._run_with_copies, given, results, sizes)
         if self._is_fixed:
             if len(self._ready) >= MAX_READY:
                 self._ready.clear()
@@ -116,9 +118,16 @@ class _Call:
             first += memory.rank
         return tensors
 
-    def _run_with_copies(self, given, results):
+    def _filled(self, given, sizes):
+        arguments, keywords = self._arguments, self._keywords
+        if self._varies:
+            arguments = dims.at(arguments, sizes)
+            keywords = {name: dims.at(value, sizes) for name, value in keywords.items()}
+        return filled(given, arguments), filled(given, keywords)
+
+    def _run_with_copies(self, given, results, sizes):
         given = [tensor.clone() for tensor in given]
-        self._run_and_copy(filled(given, self._arguments), filled(given, self._keywords), results)
+        self._run_and_copy(*self._filled(given, sizes), results)
 
     def _run_and_copy(self, arguments, keywords, results):
         found = self._operator(*arguments, **keywords)

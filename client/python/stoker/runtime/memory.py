@@ -25,7 +25,7 @@ class Memory:
         name, _, dims = type_.removesuffix("]").partition("[")
         self._dtype = _DTYPES[name]
         self._device = device
-        sizes = dims.split(",") if dims else []
+        sizes = _sizes_in(dims)
         self.rank = len(sizes)
         self._shape = tuple(map(int, sizes)) if all(map(str.isdecimal, sizes)) else None  # None: it has symbols.
         self._view = order if isinstance(order, View) else None
@@ -57,3 +57,15 @@ class Memory:
         if self._view is not None:
             return tensor.as_strided(*self._view)
         return tensor if self._places is None else tensor.permute(self._places)
+
+
+def _sizes_in(text):
+    """Of a type: "4,min(8,s0)" says two."""
+    sizes, depth = [], 0
+    for part in text.split(",") if text else ():
+        if depth:
+            sizes[-1] += f",{part}"
+        else:
+            sizes.append(part)
+        depth += part.count("(") - part.count(")")
+    return sizes

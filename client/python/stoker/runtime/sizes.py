@@ -16,6 +16,9 @@ from ..pytorch.sizes import SYMBOLIC
 MAX_VERSIONS = 64
 # Of one graph, for all sizes of which the same holds; for others there are versions.
 MAX_PROGRAMS = 8
+# The same of a part of a graph, which is compiled for each value of those sizes that have to be numbers: no more are found
+# in a later process.
+MAX_PROGRAMS_OF_PART = 32
 # For which values of a graph's symbols is remembered what runs; the oldest give way, which costs microseconds.
 MAX_VALUES = 4096
 
@@ -50,7 +53,7 @@ def by_values(sources, make):
     return run
 
 
-def for_all_sizes(sources, make, otherwise):
+def for_all_sizes(sources, make, otherwise, at_most=MAX_PROGRAMS):
     """A boxed function. make(values, arguments) gives (fits, function) or None: what fits(values) says other values of
     the symbols can be run by, too. `otherwise`: a function for calls for which it gives None."""
     programs = []
@@ -59,7 +62,7 @@ def for_all_sizes(sources, make, otherwise):
         for fits, function in programs:
             if fits(values):
                 return function
-        made = make(values, arguments) if len(programs) < MAX_PROGRAMS else None
+        made = make(values, arguments) if len(programs) < at_most else None
         if made is None:
             return otherwise
         programs.append(made)

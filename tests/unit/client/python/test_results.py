@@ -49,6 +49,13 @@ def test_memory_of_varying_sizes_takes_those_of_the_call():
     assert memory.tensor(held.data_ptr(), [9, 2, 3], 1).shape == (2, 3) and not memory.is_fixed
 
 
+def test_a_size_may_be_the_least_of_others():
+    held = torch.arange(8.0)
+    memory = Memory("f32[2,min(floordiv(s0,max(2,s1)),4)]", [1, 0], torch.device("cpu"))
+    assert memory.rank == 2
+    assert torch.equal(memory.tensor(held.data_ptr(), [2, 4], 0), held.view(2, 4).t())
+
+
 def test_part_of_memory_is_seen_where_it_lies():
     held = torch.arange(12.0).reshape(3, 4)
     memory = Memory("f32[3,4]", View((3, 2), (4, 1), 2), torch.device("cpu"))

@@ -15,9 +15,12 @@ from ..words.graphs import decode_program
 _SUMS = ("lookup_s", "load_s", "kernels_unique", "launches")
 
 
-def load_program(words, device, replays):
-    """A function of the list of inputs, on the device. StokerError when an artifact is not there or does not load."""
+def load_program(words, device, replays, run_part=None):
+    """A function of the list of inputs, on the device. StokerError when an artifact is not there or does not load.
+    `run_part`: a function of a Part's words, which gives its own; sizes vary where there are any."""
     program = decode_program(words, device)
+    for part in program.parts:
+        part.function = run_part(part.words)
     if program.device == "cpu":
         device = devices.CPU
     started = time.perf_counter()

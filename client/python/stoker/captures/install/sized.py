@@ -24,11 +24,14 @@ from ..words.values import NotPortable
 from .loading import load_program
 
 
-def run_of(words, device, replays):
+def run_of(words, device, replays, at_most=sizes.MAX_PROGRAMS):
     """A function of the list of inputs. `words`: the graph's record."""
 
+    def run_part(words):
+        return run_of(words, device, False, sizes.MAX_PROGRAMS_OF_PART)
+
     def load_for(program):
-        return load_program(program, device, replays)
+        return load_program(program, device, replays, run_part)
 
     def make(arguments):
         inputs = inputs_of(arguments)
@@ -38,7 +41,8 @@ def run_of(words, device, replays):
     sources = [SymbolSource(*source) for source in words["symbols"]]
     if not sources:
         return versions
-    return sizes.for_all_sizes(sources, lambda values, arguments: _load_for_all(words, values, arguments, load_for), versions)
+    return sizes.for_all_sizes(
+        sources, lambda values, arguments: _load_for_all(words, values, arguments, load_for), versions, at_most)
 
 
 def varying_inputs_of(words, arguments):

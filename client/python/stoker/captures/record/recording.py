@@ -102,11 +102,25 @@ def note_program(gm, program, compiled, is_training):
 def note_sized(gm, symbolic, sources, varying, parameters, options, is_training):
     """The same for a graph with symbolic sizes, of which nothing is compiled yet. `sources`, `varying`: of
     lowering.symbols.inputs_of. Its record, or None."""
-    return _note(gm, is_training, lambda: {
+    return _note(gm, is_training, lambda: _words_of_sized(symbolic, sources, varying, parameters, options))
+
+
+def words_of_part(gm, symbolic, sources, varying, parameters, options):
+    """The record of a part of a graph that note_sized() has one of; None where it is not portable."""
+    try:
+        return {
+            **_words_of_sized(symbolic, sources, varying, parameters, options), "eager": encode_eager(gm),
+            "runtime": {"inputs": len(gm.graph.find_nodes(op="placeholder")), "mutated": []}}
+    except NotPortable:
+        return None
+
+
+def _words_of_sized(symbolic, sources, varying, parameters, options):
+    return {
         "symbols": [list(source) for source in sources],
         "varying": {str(place): text for place, text in varying.items()},
         "symbolic": list(symbolic), "parameters": list(parameters), "options": [options.numerics, options.verify],
-        "reads_numerics": True})  # It may, for some sizes.
+        "reads_numerics": True}  # It may, for some sizes.
 
 
 def note_traced(gm, is_training):

@@ -12,7 +12,7 @@ from ...graph.devices import gpus_of
 from ...graph.dims import Dim, from_words, to_words
 from ...graph.layout import Layout
 from ...graph.program import (
-    Copy, EagerCall, IndexCheck, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
+    Copy, EagerCall, IndexCheck, Part, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
 from ...pytorch.devices import CPU, kind_of, placed
 from ...pytorch.operators import OpOverload
 from .values import NotPortable, decode, encode
@@ -147,17 +147,23 @@ def _encode_step(step, keys):
 
 
 def _encode_target(target):
+    if isinstance(target, Part):
+        if target.words is None:
+            raise NotPortable("a part of a graph")
+        return {"part": target.words}
     if isinstance(target, OpOverload):
         return encode(target)
     for name, function in _FUNCTIONS.items():
         if function is target:
             return {"function": name}
-    raise NotPortable("an eager function that is no operator")
+    raise NotPortable(f"an eager function that is no operator, {getattr(target, '__name__', target)}")
 
 
 def _decode_target(words):
     if "function" in words:
         return _FUNCTIONS[words["function"]]
+    if "part" in words:
+        return Part(words["part"])
     return decode(words)
 
 
@@ -167,7 +173,7 @@ _FUNCTIONS = {
         "getitem", "add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "neg", "eq", "ne", "lt",
         "le", "gt", "ge", "and_", "or_")},
     **{name: getattr(torch, name) for name in (
-        "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite")},
+        "sym_max", "sym_min", "sym_int", "sym_float", "sym_not", "sym_ite", "sym_sum") if hasattr(torch, name)},
     **{name: getattr(math, name) for name in ("ceil", "floor", "trunc")},
     **{name: getattr(torch.ops.higher_order, name) for name in ("while_loop", "scan", "cond")
        if hasattr(torch.ops.higher_order, name)}}

@@ -1,0 +1,43 @@
+"""What runs a graph with symbolic sizes, or a part of one: what was compiled for all sizes, or for one set of them."""
+
+from .captures.install import sized
+from .captures.record import recording
+from .lowering import compiling, symbols
+from .runtime import sizes
+
+
+def function_of(gm, parameters, options, words, is_part=False):
+    """A boxed function. `words`: the graph's record, or None. `is_part`: has it been cut out of a graph because it needs
+    numbers?"""
+
+    def note(inputs):
+        # The graph's record, beside which the program is stored.
+        return lambda program, made: words and sized.store_version(words, inputs, program, made)
+
+    def compile_version(arguments):
+        return compiling.compile_for_sizes(gm, arguments, parameters, options, note(sized.inputs_of(arguments)))
+
+    def make_part(part, its_parameters):
+        its_options = options._replace(replays=False)  # Of the graph around it alone.
+        its_words = words and recording.words_of_part(part, *_what_varies(part), its_parameters, its_options)
+        return its_words, function_of(part, its_parameters, its_options, its_words, is_part=True)
+
+    versions = sizes.by_sizes(sizes.symbolic_inputs(gm), compile_version)
+    sources, _ = symbols.inputs_of(gm)
+    if not sources:
+        return versions
+    compile_for_all = compiling.ForAllSizes(
+        gm, parameters, options, lambda arguments: note(words and sized.varying_inputs_of(words, arguments)),
+        None if is_part else make_part)
+    return sizes.for_all_sizes(
+        sources, compile_for_all, versions, sizes.MAX_PROGRAMS_OF_PART if is_part else sizes.MAX_PROGRAMS)
+
+
+def of_graph(gm, parameters, options, is_training):
+    """The function of a graph that is being recorded."""
+    words = recording.note_sized(gm, *_what_varies(gm), parameters, options, is_training)
+    return function_of(gm, parameters, options, words)
+
+
+def _what_varies(gm):
+    return sizes.symbolic_inputs(gm), *symbols.inputs_of(gm)
