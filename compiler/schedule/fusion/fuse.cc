@@ -339,6 +339,14 @@ const char* Fuser::Refusal(std::uint32_t group_id, NodeId node_id, const Element
     row = extents;
   }
   if (is_reduce && row != extents) return "reduces over other dims than the group's rows";
+  const auto has_one_term = [&](NodeId id) {
+    const Node& each = graph_.node(id);
+    return RoleOf(graph_, each) == OpRole::kReduce && ReducedExtents(graph_, each).empty();
+  };
+  if (!rows.dims.empty() && (has_one_term(node_id) ||
+                             std::any_of(group.nodes.begin(), group.nodes.end(), has_one_term))) {
+    return "a reduction of one term has no dims, where the group's have rows";
+  }
   if (!HasEnoughRows(rows)) return "has too few rows to keep the cores busy";
 
   SymDim points = 1;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/conformance/compiler/harness.h"
 
 namespace stoker::test {
@@ -62,6 +64,36 @@ graph @norm(%a: f32[2,9,96], %b: f32[2,9,96], %g: parameter f32[96], %h: paramet
 })");
   EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(LabelsOf(outcome.artifact).size(), 1U);
+}
+
+// Neither a window of one element nor a depthwise convolution of one place adds anything up.
+TEST(Fusion, ReductionsOfOneTermBesideRows_AgreeWithTheInterpreter) {
+  const std::string window =
+      "{kind=\"add\", window=[1,1,1], strides=[1,1,1], pad_low=[0,0,1], pad_high=[0,0,0], "
+      "dilation=[1,1,1]} : f32[2,8,4]\n";
+  const std::string convolution =
+      "{strides=[1], pad_low=[1], pad_high=[0], dilation=[1], lhs_dilation=[1], groups=8} : "
+      "f32[2,8,4]\n";
+  const std::string inputs = "(%x: f32[2,8,3], %w: f32[8,1,1]) {\n";
+  const std::string sum = "  %s = reduce(%a) {dims=[2], kind=\"add\"} : f32[2,8]\n";
+  const std::string minus =
+      "  %b = broadcast_in_dim(%s) {dims=[0,1]} : f32[2,8,4]\n"
+      "  %d = subtract(%a, %b) : f32[2,8,4]\n";
+  for (const std::string& first :
+       {"  %a = reduce_window(%x) " + window, "  %a = convolution(%x, %w) " + convolution}) {
+    const std::string begin = "graph @one" + inputs + first + sum;
+    EXPECT_EQ(CheckText(begin + "  return %s\n}").error, "");
+    EXPECT_EQ(CheckText(begin + minus + "  return %d\n}").error, "");
+    EXPECT_EQ(CheckText(begin + minus + "  return %a, %d, %s\n}").error, "");
+  }
+  // The window after the rows.
+  EXPECT_EQ(
+      CheckText("graph @after(%a: f32[2,8,4]) {\n" + sum + minus +
+                "  %w = reduce_window(%d) {kind=\"maximum\", window=[1,1,1], strides=[1,1,2], "
+                "pad_low=[0,0,0], pad_high=[0,0,0], dilation=[1,1,1]} : f32[2,8,2]\n"
+                "  return %w\n}")
+          .error,
+      "");
 }
 
 TEST(Fusion, Embedding_IsOneKernel) {
