@@ -1,0 +1,87 @@
+"""stoker.convolution: a convolution and what follows it, as one operator that plans call."""
+
+import torch
+
+from ..pytorch.convolutions import settings_of_cudnn
+from . import cudnn
+
+_LIBRARY = torch.library.Library("stoker", "DEF")
+_LIBRARY.define(
+    "convolution(Tensor image, Tensor weight, Tensor? scale, Tensor? shift, Tensor? residual, bool relu, int[] stride, "
+    "int[] padding, int[] dilation) -> Tensor")
+FUSED = torch.ops.stoker.convolution.default
+_ALIGNED = 16
+
+
+def _in_steps(image, weight, scale, shift, residual, relu, stride, padding, dilation):
+    """What it is, where no kernel does all of it: the sums of products are rounded, and the rest once more."""
+    spatial = len(stride)
+    result = torch.ops.aten.convolution.default(image, weight, None, stride, padding, dilation, False, [0] * spatial, 1)
+    wide = result.to(torch.promote_types(result.dtype, torch.float32))
+    for values, apply in ((scale, torch.mul), (shift, torch.add)):
+        if values is not None:
+            wide = apply(wide, values.view(-1, *[1] * spatial))
+    if residual is not None:
+        wide = wide + residual
+    return (wide.relu() if relu else wide).to(result.dtype)
+
+
+def _convolution(image, weight, *others):
+    result = image.new_empty(0)
+    if image.device.type == "cuda":
+        result = _empty_result(image, weight, *others[-3:])
+        run = written_to(result, image, weight, *others)
+        if run is not None:
+            run()
+            return result
+    return _in_steps(image, weight, *others)
+
+
+_LIBRARY.impl("convolution", _convolution, "CompositeExplicitAutograd")
+
+
+def _empty_result(image, weight, stride, padding, dilation):
+    places = [
+        (size + 2 * around - gap * (extent - 1) - 1) // step + 1 for size, around, gap, extent, step
+        in zip(image.shape[2:], padding, dilation, weight.shape[2:], stride)]
+    layout = torch.channels_last if len(places) == 2 else torch.channels_last_3d
+    return torch.empty(
+        (image.shape[0], weight.shape[0], *places), dtype=image.dtype, device=image.device, memory_format=layout)
+
+
+def written_to(result, image, weight, scale, shift, residual, relu, stride, padding, dilation):
+    """A function that computes it there by one kernel; None where there is none."""
+    images = [image, weight, result] + ([] if residual is None else [residual])
+    channels = [each for each in (scale, shift) if each is not None]
+    if image.device.type != "cuda" or not torch.backends.cudnn.enabled or not all(map(_lies_channels_last, images)) or any(
+            each.data_ptr() % _ALIGNED for each in (*images, *channels)):
+        return None
+    fused = cudnn.Fused(
+        image.device, image.dtype, tuple(image.shape), tuple(weight.shape), tuple(result.shape), tuple(stride), tuple(padding),
+        tuple(dilation), _dtype_of(scale), _dtype_of(shift), residual is not None, relu, _is_repeatable(image))
+    if cudnn.kernel_of(fused) is None:
+        return None
+    tensors = [image, weight, *channels, *([] if residual is None else [residual]), result]
+
+    def run():
+        kernel = cudnn.kernel_of(fused._replace(is_repeatable=_is_repeatable(image)))
+        if kernel is None:
+            result.copy_(_in_steps(image, weight, scale, shift, residual, relu, stride, padding, dilation))
+        else:
+            kernel(tensors)
+
+    return run
+
+
+def _dtype_of(tensor):
+    return None if tensor is None else tensor.dtype
+
+
+def _is_repeatable(image):
+    """Does the program ask for the same bits in every call, now?"""
+    return settings_of_cudnn(image.dtype)[1]
+
+
+def _lies_channels_last(tensor):
+    layout = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim())
+    return layout is not None and tensor.is_contiguous(memory_format=layout)

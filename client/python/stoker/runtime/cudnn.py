@@ -1,0 +1,234 @@
+"""Convolutions with what follows them in one kernel, by cuDNN's graphs: its C interface, of the library that PyTorch has loaded.
+
+PyTorch's own operators for this (cudnn_convolution_relu) drop NaN, give memory of their own, and choose kernels whose results
+differ from call to call, whatever was asked for."""
+
+import ctypes
+import functools
+from typing import Any, NamedTuple
+
+import torch
+
+from ..base.locks import ProcessLock
+from ..base.log import logger
+from ..pytorch import devices
+
+# A kernel for each: what a process meets more of it computes in several.
+MAX_KERNELS = 1024
+# Of what cuDNN proposes, best first.
+_MAX_PROPOSALS = 8
+_ALIGNED = 16  # Bytes.
+
+
+class Refused(Exception):
+    """cuDNN does not take it; the message says what it said."""
+
+
+class Fused(NamedTuple):
+    """One convolution: all that a kernel is chosen by. Images and what is like them lie channels last."""
+
+    device: Any
+    dtype: Any
+    image: tuple  # Shape.
+    weight: tuple  # Shape, over the channels of the image.
+    result: tuple  # Shape.
+    stride: tuple
+    padding: tuple
+    dilation: tuple
+    scale: Any  # dtype of a factor for each channel, or None; then
+    shift: Any  # that of a summand, or None; then
+    has_residual: bool  # an image to be added; then
+    has_relu: bool
+    is_repeatable: bool  # The same bits in every call.
+
+
+# ---- The library ------------------------------------------------------------------------------------
+
+_VOID = ctypes.c_void_p
+# cudnnBackendAttributeType_t: number, type in C.
+_HANDLE, _DTYPE, _BOOL, _INT, _FLOAT, _DOUBLE = (0, _VOID), (1, ctypes.c_int), (2, ctypes.c_bool), (3, ctypes.c_int64), (
+    4, ctypes.c_float), (5, ctypes.c_double)
+_POINTER, _MODE, _HEURISTIC, _NAN, _NOTE, _POINTWISE_MODE, _DESCRIPTOR = (6, _VOID), (7, ctypes.c_int), (8, ctypes.c_int), (
+    10, ctypes.c_int), (11, ctypes.c_int), (14, ctypes.c_int), (15, _VOID)
+_FLOAT_DTYPES = {torch.float32: 0, torch.float16: 2, torch.bfloat16: 9}
+_ADD, _MULTIPLY, _RELU = 0, 1, 100
+_NONDETERMINISTIC = 4  # Among an engine's numerical notes.
+
+
+@functools.cache
+def _library():
+    library = ctypes.CDLL("libcudnn.so.9")
+    library.cudnnBackendSetAttribute.argtypes = [_VOID, ctypes.c_int, ctypes.c_int, ctypes.c_int64, _VOID]
+    library.cudnnBackendGetAttribute.argtypes = [_VOID, ctypes.c_int, ctypes.c_int, ctypes.c_int64, _VOID, _VOID]
+    library.cudnnBackendFinalize.argtypes = [_VOID]
+    library.cudnnBackendDestroyDescriptor.argtypes = [_VOID]
+    library.cudnnBackendExecute.argtypes = [_VOID, _VOID, _VOID]
+    library.cudnnSetStream.argtypes = [_VOID, _VOID]
+    return library
+
+
+def _check(status, what):
+    if status:
+        raise Refused(f"{what} gave {status}")
+
+
+class _Object:
+    """A descriptor. `attributes`: {number: (type, value or list of values)}"""
+
+    def __init__(self, kind, attributes, is_final=True):
+        self._library = _library()
+        self.address = _VOID()
+        _check(self._library.cudnnBackendCreateDescriptor(kind, ctypes.byref(self.address)), f"descriptor {kind}")
+        for number, ((type_, of_c), values) in attributes.items():
+            values = values if isinstance(values, (list, tuple)) else [values]
+            values = (of_c * len(values))(*[value.address if isinstance(value, _Object) else value for value in values])
+            _check(self._library.cudnnBackendSetAttribute(self.address, number, type_, len(values), values),
+                   f"attribute {number}")
+        if is_final:
+            _check(self._library.cudnnBackendFinalize(self.address), f"descriptor {kind}, complete,")
+
+    def numbers(self, attribute, kind, most=1):
+        (type_, of_c), count, values = kind, ctypes.c_int64(), (kind[1] * most)()
+        _check(self._library.cudnnBackendGetAttribute(
+            self.address, attribute, type_, most, ctypes.byref(count), values), f"attribute {attribute}")
+        return list(values)[:count.value]
+
+    def objects(self, attribute, kind, most):
+        made = [_Object(kind, {}, is_final=False) for _ in range(most)]
+        count, values = ctypes.c_int64(), (_VOID * most)(*[each.address for each in made])
+        _check(self._library.cudnnBackendGetAttribute(
+            self.address, attribute, _DESCRIPTOR[0], most, ctypes.byref(count), values), f"attribute {attribute}")
+        return made[:count.value]
+
+    def __del__(self):
+        if self.address:
+            self._library.cudnnBackendDestroyDescriptor(self.address)
+
+
+# ---- Graphs -----------------------------------------------------------------------------------------
+
+
+def _channels_last(shape):
+    """Strides."""
+    strides, step = [0] * len(shape), 1
+    for dim in (1, *reversed(range(2, len(shape))), 0):
+        strides[dim] = step
+        step *= shape[dim]
+    return strides
+
+
+def _tensor(number, shape, dtype, is_virtual=False):
+    return _Object(17, {
+        900: (_INT, _ALIGNED), 901: (_DTYPE, _FLOAT_DTYPES[dtype]), 902: (_INT, list(shape)), 903: (_INT, _channels_last(shape)),
+        906: (_INT, number), 907: (_BOOL, is_virtual)})
+
+
+def steps_of(fused):
+    """[(what follows the convolution, dtype of what it reads or None, its shape)], in order."""
+    places = (1,) * (len(fused.result) - 2)
+    channels = (1, fused.result[1], *places)
+    steps = [(_MULTIPLY, fused.scale, channels)] if fused.scale is not None else []
+    steps += [(_ADD, fused.shift, channels)] if fused.shift is not None else []
+    steps += [(_ADD, fused.dtype, fused.result)] if fused.has_residual else []
+    return steps + ([(_RELU, None, None)] if fused.has_relu else [])
+
+
+def _graph_of(fused, handle):
+    """(the graph, numbers of its tensors: of the image, the weight, what each step reads, the result)"""
+    steps, spatial = steps_of(fused), len(fused.stride)
+    window = _Object(1, {
+        100: (_DTYPE, 0), 101: (_MODE, 1), 102: (_INT, fused.dilation), 103: (_INT, fused.stride), 104: (_INT, fused.padding),
+        105: (_INT, fused.padding), 106: (_INT, spatial)})
+
+    def made(number):
+        return _tensor(3, fused.result, fused.dtype) if number == len(steps) else (
+            _tensor(100 + number, fused.result, torch.float32, is_virtual=True))
+
+    current = made(0)
+    operations = [_Object(10, {
+        700: (_FLOAT, 1.0), 701: (_FLOAT, 0.0), 702: (_DESCRIPTOR, window),
+        703: (_DESCRIPTOR, _tensor(2, fused.weight, fused.dtype)), 704: (_DESCRIPTOR, _tensor(1, fused.image, fused.dtype)),
+        705: (_DESCRIPTOR, current)})]
+    numbers = [1, 2]
+    for place, (what, dtype, shape) in enumerate(steps):
+        after = made(place + 1)
+        function = {0: (_POINTWISE_MODE, what), 1: (_DTYPE, 0)}
+        read = {}
+        if what == _RELU:
+            function[2] = (_NAN, 1)  # NaN stays.
+        else:
+            numbers.append(10 + place)
+            read = {752: (_DESCRIPTOR, _tensor(10 + place, shape, dtype))}
+        operations.append(_Object(13, {
+            750: (_DESCRIPTOR, _Object(0, function)), 751: (_DESCRIPTOR, current), **read, 753: (_DESCRIPTOR, after)}))
+        current = after
+    return _Object(15, {800: (_HANDLE, handle), 801: (_DESCRIPTOR, operations)}), [*numbers, 3]
+
+
+class Kernel:
+    """What computes a Fused; Refused where nothing of cuDNN's does."""
+
+    def __init__(self, fused, handle):
+        graph, self._numbers = _graph_of(fused, handle)
+        proposals = _Object(4, {200: (_HEURISTIC, 3), 201: (_DESCRIPTOR, graph)}).objects(202, 3, _MAX_PROPOSALS)
+        reason = "it proposes no kernel"
+        for proposal in proposals:
+            if fused.is_repeatable and _NONDETERMINISTIC in proposal.objects(300, 2, 1)[0].numbers(1303, _NOTE, 16):
+                continue
+            try:
+                self._plan = _Object(5, {400: (_HANDLE, handle), 401: (_DESCRIPTOR, proposal)})
+                self._bytes, = self._plan.numbers(402, _INT)
+                return
+            except Refused as error:
+                reason = error
+        raise Refused(str(reason))
+
+    def run(self, handle, tensors, stream):
+        """`tensors`: in the order of the numbers that it was made with; on PyTorch's current stream, `stream`."""
+        device = tensors[0].device
+        workspace = torch.empty(self._bytes, dtype=torch.uint8, device=device) if self._bytes else None
+        pack = _Object(16, {
+            1000: (_INT, self._numbers), 1001: (_POINTER, [tensor.data_ptr() for tensor in tensors]),
+            1003: (_POINTER, None if workspace is None else workspace.data_ptr())})
+        library = _library()
+        _check(library.cudnnSetStream(handle, stream), "a stream")
+        _check(library.cudnnBackendExecute(handle, self._plan.address, pack.address), "a run")
+
+
+# ---- Of this process --------------------------------------------------------------------------------
+
+_lock = ProcessLock()  # A handle is one thread's at a time.
+_kernels = {}  # Fused -> Kernel, or None where it is refused.
+
+
+@functools.cache
+def _handle(device):
+    handle = _VOID()
+    with torch.cuda.device(device):
+        _check(_library().cudnnCreate(ctypes.byref(handle)), "a handle")
+    return handle
+
+
+def kernel_of(fused):
+    """A function of tensors that computes it, or None where cuDNN does not."""
+    with _lock:
+        if fused not in _kernels and len(_kernels) < MAX_KERNELS:
+            _kernels[fused] = _kernel_of(fused)
+        kernel = _kernels.get(fused)
+    if kernel is None:
+        return None
+
+    def run(tensors):
+        with _lock:
+            kernel.run(_handle(fused.device), tensors, devices.stream_of(fused.device))
+
+    return run
+
+
+def _kernel_of(fused):
+    try:
+        with torch.cuda.device(fused.device):
+            return Kernel(fused, _handle(fused.device))
+    except (Refused, OSError) as error:
+        logger.info("cuDNN fuses nothing into a convolution: %s (%s)", error, fused)
+        return None
