@@ -7,10 +7,11 @@ import torch
 from torch.nn import functional as F
 
 from lowered import graph_of as traced, run_program
+from stoker.graph.host_call import View
 from stoker.lowering import targets
 from stoker.lowering.lower import lower
 from stoker.runtime.convolutions import FUSED
-from test_cuda_lowering import as_on_a_gpu, channels_last, graph_of
+from test_cuda_lowering import as_on_a_gpu, channels_last, graph_of, texts_of
 from test_lowering import calls_of
 
 BF16 = torch.bfloat16
@@ -187,6 +188,17 @@ def test_weights_that_lie_otherwise_are_brought_along(monkeypatch):
         monkeypatch, lambda x, w, *v: TAKEN["norm, relu"][0](x + 1, w, None, *v) * 2, IMAGE, (24, 24, 3, 3), *VECTORS)
     call, = calls_of(program)
     assert call.operator == str(FUSED) and call.orders[1] == (0, 2, 3, 1)
+
+
+def test_norms_of_a_network_are_computed_at_once(monkeypatch):
+    def function(x, w, *v):
+        for number in range(3):
+            x = norm(convolution(x, w), *v[4 * number:4 * number + 4]).relu()
+        return x * 2
+
+    program = lowered(monkeypatch, function, IMAGE, WEIGHT, *3 * VECTORS)
+    assert [call.orders[2:] for call in calls_of(program)] == [2 * [View((24,), (1,), first)] for first in (0, 24, 48)]
+    assert texts_of(program)[0].count(" rsqrt(") == 1
 
 
 @pytest.mark.parametrize("image, weight, options", [

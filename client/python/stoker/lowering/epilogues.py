@@ -1,6 +1,6 @@
 """Convolutions on GPUs with what follows them as one call: batch norm by running statistics, bias, residual, ReLU.
 
-Sums of products stay in f32 until all of it is done: the scale of a norm multiplies them, and is in no weight. So nothing
+Sums of products stay in f32 until all of it is done: the factor of a norm multiplies them, and is in no weight. So nothing
 depends on what weights hold, and nothing is kept of them between calls."""
 
 import operator
@@ -19,6 +19,22 @@ aten = torch.ops.aten
 # The library's kernels for these multiply on tensor cores, eight elements of a row at a time.
 _DTYPES = (torch.bfloat16, torch.float16)
 _ALIGNED = 8
+_SCALE, _SHIFT = 2, 3  # Places among the arguments of FUSED.
+
+
+class _Norm(NamedTuple):
+    """What scales and shifts channels: fx nodes, or None for those that are not there."""
+
+    epsilon: float
+    variance: Any
+    mean: Any
+    weight: Any
+    offset: Any
+    bias: Any  # Of the convolution before it.
+
+    @property
+    def sources(self):
+        return self[1:]
 
 
 class _Chain(NamedTuple):
@@ -27,7 +43,7 @@ class _Chain(NamedTuple):
     convolution: Any
     norm: Any  # fx nodes, or None.
     residual: Any  # What is added.
-    relu: Any  # Is there one?
+    has_relu: bool
     nodes: tuple  # All that go, in order.
 
 
@@ -36,13 +52,20 @@ def fused(gm):
     if not any(_is_fusible(node) for node in gm.graph.nodes):
         return gm
     gm = copy_of(gm)
+    norms = {}  # Call -> _Norm.
     for node in list(gm.graph.nodes):
-        if _is_fusible(node):
-            chain = _chain_of(node)
-            if _pays(chain):
-                _replace(gm.graph, chain)
+        if _is_fusible(node) and _pays(chain := _chain_of(node)):
+            norm = _norm_of(chain)
+            call = _replace(gm.graph, chain)
+            if norm is not None:
+                norms[call] = norm
+    for calls in _alike(norms):
+        _scale(gm.graph, calls, [norms[call] for call in calls])
     gm.recompile()
     return gm
+
+
+# ---- What is taken along ----------------------------------------------------------------------------
 
 
 def _is_fusible(node):
@@ -65,7 +88,7 @@ def _pays(chain):
         user.op == "output" or user.target in (aten.convolution.default, FUSED) for user in chain.nodes[-1].users)
     follows = chain.norm is not None or ((len(chain.nodes) > 1 or chain.convolution.args[2] is not None)
                                          and not is_of_one_place(chain.convolution))
-    return follows and (chain.relu or is_read_from_memory)
+    return follows and (chain.has_relu or is_read_from_memory)
 
 
 def _lies_channels_last(value):
@@ -94,13 +117,20 @@ def _user_of(node):
 
 def _norm_after(node):
     user = _user_of(node)
-    if user is None or user.target not in BATCH_NORMS or user.args[0] is not node or named_argument(user, "training"):
+    if user is None or user.target not in BATCH_NORMS or named_argument(user, "training"):
         return None
-    values = [named_argument(user, name) for name in ("weight", "bias", "running_mean", "running_var")]
-    known = all(value is not None for value in values[2:]) and node not in values
+    reads_once = [node, *node.all_input_nodes, *user.all_input_nodes].count(node) == 2 and user.args[0] is node
+    known = all(named_argument(user, name) is not None for name in ("running_mean", "running_var"))
     results = list(user.users)
     takes_one = len(results) == 1 and results[0].target is operator.getitem and results[0].args[1] == 0
-    return user if known and takes_one and _lies_alike(results[0], node) else None
+    return user if reads_once and known and takes_one and _lies_alike(results[0], node) else None
+
+
+def _norm_of(chain):
+    if chain.norm is None:
+        return None
+    names = ("eps", "running_var", "running_mean", "weight", "bias")
+    return _Norm(*(named_argument(chain.norm, name) for name in names), chain.convolution.args[2])
 
 
 def _lies_alike(one, other):
@@ -121,40 +151,72 @@ def _added(node, one):
 
 
 def _replace(graph, chain):
-    last, convolution = chain.nodes[-1], chain.convolution
-    image, weight, bias, stride, padding, dilation = convolution.args[:6]
+    """The call, without what a norm scales and shifts by."""
+    last, (image, weight, bias, *window) = chain.nodes[-1], chain.convolution.args[:6]
     with graph.inserting_before(last):
-        scale, shift = (None, bias) if chain.norm is None else _affine_of(graph, chain.norm, bias)
-        made = graph.call_function(FUSED, (
-            image, _as_channels_last(graph, weight), scale, shift, chain.residual, chain.relu, list(stride), list(padding),
-            list(dilation)))
-    made.meta["val"] = last.meta["val"]
-    last.replace_all_uses_with(made)
+        call = _call(graph, FUSED, (
+            image, _as_channels_last(graph, weight), None, None if chain.norm is not None else bias, chain.residual,
+            chain.has_relu, *map(list, window)), last.meta["val"])
+    last.replace_all_uses_with(call)
     for node in reversed(chain.nodes):
         graph.erase_node(node)
+    return call
 
 
 def _as_channels_last(graph, weight):
     value = weight.meta["val"]
     if _lies_channels_last(value):
         return weight
-    layout = torch.channels_last if value.dim() == 4 else torch.channels_last_3d
-    return _call(graph, aten.clone.default, (weight,), value.new_empty(
-        value.shape, dtype=value.dtype).contiguous(memory_format=layout), memory_format=layout)
+    layout = torch.channels_last if len(value.shape) == 4 else torch.channels_last_3d
+    copied = torch.empty_like(value, memory_format=layout)
+    return _call(graph, aten.clone.default, (weight,), copied, memory_format=layout)
 
 
-def _affine_of(graph, norm, bias):
-    """(factor, summand) of each channel, in f32, that a norm is."""
-    weight, offset, mean, variance = (
-        None if source is None else _wide(graph, source)
-        for source in (named_argument(norm, name) for name in ("weight", "bias", "running_mean", "running_var")))
+def _alike(norms):
+    """Lists of calls whose norms are computed at once: what they read is there from the start, and of the same kind."""
+    alike = {}
+    for call, norm in norms.items():
+        kinds = [None if source is None else source.meta["val"].dtype for source in norm.sources]
+        is_held = all(source is None or source.op == "placeholder" for source in norm.sources)
+        alike.setdefault((norm.epsilon, *kinds) if is_held else call, []).append(call)
+    return list(alike.values())
+
+
+def _scale(graph, calls, norms):
+    """Gives the calls the factors and summands of their channels: parts of one tensor each, so that one kernel computes
+    them all."""
+    is_shared = len(calls) > 1
+    first = next(node for node in graph.nodes if node.op != "placeholder") if is_shared else calls[0]
+    with graph.inserting_before(first):
+        joined = [_joined(graph, sources) for sources in zip(*(norm.sources for norm in norms))]
+        wholes = _affine_of(graph, _Norm(norms[0].epsilon, *joined))
+        begin = 0
+        for call in calls:
+            end = begin + call.meta["val"].shape[1]
+            for place, whole in zip((_SCALE, _SHIFT), wholes):
+                call.update_arg(place, whole if not is_shared else _call(
+                    graph, aten.slice.Tensor, (whole, 0, begin, end), whole.meta["val"][begin:end]))
+            begin = end
+
+
+def _joined(graph, sources):
+    if sources[0] is None or len(sources) == 1:
+        return sources[0]
+    values = [source.meta["val"] for source in sources]
+    return _call(graph, aten.cat.default, (list(sources),), values[0].new_empty((sum(value.shape[0] for value in values),)))
+
+
+def _affine_of(graph, norm):
+    """(factor, summand) of each channel, in f32."""
+    variance, mean, weight, offset, bias = (
+        None if source is None else _wide(graph, source) for source in norm.sources)
     value = variance.meta["val"]
-    scale = _call(graph, aten.rsqrt.default, (
-        _call(graph, aten.add.Tensor, (variance, named_argument(norm, "eps")), value),), value)
+    scale = _call(graph, aten.add.Tensor, (variance, norm.epsilon), value)
+    scale = _call(graph, aten.rsqrt.default, (scale,), value)
     if weight is not None:
         scale = _call(graph, aten.mul.Tensor, (scale, weight), value)
     if bias is not None:
-        mean = _call(graph, aten.sub.Tensor, (mean, _wide(graph, bias)), value)
+        mean = _call(graph, aten.sub.Tensor, (mean, bias), value)
     shift = _call(graph, aten.neg.default, (_call(graph, aten.mul.Tensor, (mean, scale), value),), value)
     return scale, shift if offset is None else _call(graph, aten.add.Tensor, (shift, offset), value)
 
