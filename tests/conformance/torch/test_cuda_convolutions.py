@@ -95,7 +95,7 @@ class Net:
         chosen = random.Random(seed)
         self.rank = chosen.choice((2, 2, 2, 2, 3, 1))
         self.groups = chosen.choice((1, 1, 1, 1, 2))
-        self.channels, self.features = (self.groups * chosen.choice((8, 16, 16, 24, 17)) for _ in range(2))
+        self.channels, self.features = (self.groups * chosen.choice((3, 8, 16, 16, 24, 17)) for _ in range(2))
         self.window, self.stride, self.dilation = chosen.choice((1, 3)), chosen.choice((1, 1, 2)), chosen.choice((1, 1, 2))
         self.padding = chosen.choice((0, 1))
         self.has_bias, self.has_norm, self.is_affine, self.adds, self.has_relu, self.is_last, self.is_given = (
@@ -188,6 +188,13 @@ def test_weights_that_lie_otherwise_are_brought_along(monkeypatch):
         monkeypatch, lambda x, w, *v: TAKEN["norm, relu"][0](x + 1, w, None, *v) * 2, IMAGE, (24, 24, 3, 3), *VECTORS)
     call, = calls_of(program)
     assert call.operator == str(FUSED) and call.orders[1] == (0, 2, 3, 1)
+
+
+def test_photographs_get_channels_of_zeros(monkeypatch):
+    program = lowered(monkeypatch, lambda x, w, *v: norm(convolution(x, w), *v).relu() * 2, channels_last(2, 3, 7, 9),
+                      channels_last(24, 3, 3, 3), *VECTORS)
+    call, = calls_of(program)
+    assert call.operator == str(FUSED) and "bf16[2,7,9,8]" in texts_of(program)[0]
 
 
 def test_norms_of_a_network_are_computed_at_once(monkeypatch):

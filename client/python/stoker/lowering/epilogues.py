@@ -19,6 +19,9 @@ aten = torch.ops.aten
 # The library's kernels for these multiply on tensor cores, eight elements of a row at a time.
 _DTYPES = (torch.bfloat16, torch.float16)
 _ALIGNED = 8
+# Images of fewer channels get zeros beside them, as photographs do, and their weights.
+_PADS_IMAGES = True
+_LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}  # By how many dims there are.
 _SCALE, _SHIFT = 2, 3  # Places among the arguments of FUSED.
 
 
@@ -75,10 +78,14 @@ def _is_fusible(node):
     result = node.meta["val"]
     _, _, _, _, _, _, transposed, _, groups = node.args
     return (
-        isinstance(result, torch.Tensor) and result.dtype in _DTYPES and len(result.shape) in (4, 5) and not transposed
+        isinstance(result, torch.Tensor) and result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not transposed
         and groups == 1 and len(image.shape) == len(weight.shape) == len(result.shape) and 0 not in (*image.shape, *result.shape)
-        and all(size % _ALIGNED == 0 for size in weight.shape[:2]) and all(map(_lies_channels_last, (image, result)))
+        and weight.shape[0] % _ALIGNED == 0 and (weight.shape[1] % _ALIGNED == 0 or _gets_channels(weight)) and all(map(_lies_channels_last, (image, result)))
         and all(type(size) is int for size in (*image.shape, *weight.shape)))
+
+
+def _gets_channels(value):
+    return _PADS_IMAGES and value.shape[1] < _ALIGNED
 
 
 def _pays(chain):
@@ -155,7 +162,7 @@ def _replace(graph, chain):
     last, (image, weight, bias, *window) = chain.nodes[-1], chain.convolution.args[:6]
     with graph.inserting_before(last):
         call = _call(graph, FUSED, (
-            image, _as_channels_last(graph, weight), None, None if chain.norm is not None else bias, chain.residual,
+            _padded(graph, image), _as_channels_last(graph, _padded(graph, weight)), None, None if chain.norm is not None else bias, chain.residual,
             chain.has_relu, *map(list, window)), last.meta["val"])
     last.replace_all_uses_with(call)
     for node in reversed(chain.nodes):
@@ -163,13 +170,26 @@ def _replace(graph, chain):
     return call
 
 
+def _padded(graph, source):
+    """With zeros for channels that are missing."""
+    value = source.meta["val"]
+    if not _gets_channels(value):
+        return source
+    padding = [0, 0] * (len(value.shape) - 2) + [0, _ALIGNED - value.shape[1]]
+    shape = (value.shape[0], _ALIGNED, *value.shape[2:])
+    return _call(graph, aten.constant_pad_nd.default, (source, padding, 0.0), _channels_last(value.new_empty(shape)))
+
+
 def _as_channels_last(graph, weight):
     value = weight.meta["val"]
     if _lies_channels_last(value):
         return weight
-    layout = torch.channels_last if len(value.shape) == 4 else torch.channels_last_3d
-    copied = torch.empty_like(value, memory_format=layout)
-    return _call(graph, aten.clone.default, (weight,), copied, memory_format=layout)
+    copied = _channels_last(value)
+    return _call(graph, aten.clone.default, (weight,), copied, memory_format=_LAYOUTS[len(value.shape)])
+
+
+def _channels_last(value):
+    return torch.empty_like(value, memory_format=_LAYOUTS[len(value.shape)])
 
 
 def _alike(norms):

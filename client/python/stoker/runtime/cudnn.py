@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..base import tally
 from ..base.locks import ProcessLock
 from ..base.log import logger
 from ..pytorch import devices
@@ -108,7 +109,7 @@ class _Object:
 # ---- Graphs -----------------------------------------------------------------------------------------
 
 
-def _channels_last(shape):
+def channels_last(shape):
     """Strides."""
     strides, step = [0] * len(shape), 1
     for dim in (1, *reversed(range(2, len(shape))), 0):
@@ -119,7 +120,7 @@ def _channels_last(shape):
 
 def _tensor(number, shape, dtype, is_virtual=False):
     return _Object(17, {
-        900: (_INT, _ALIGNED), 901: (_DTYPE, _FLOAT_DTYPES[dtype]), 902: (_INT, list(shape)), 903: (_INT, _channels_last(shape)),
+        900: (_INT, _ALIGNED), 901: (_DTYPE, _FLOAT_DTYPES[dtype]), 902: (_INT, list(shape)), 903: (_INT, channels_last(shape)),
         906: (_INT, number), 907: (_BOOL, is_virtual)})
 
 
@@ -228,7 +229,10 @@ def kernel_of(fused):
 def _kernel_of(fused):
     try:
         with torch.cuda.device(fused.device):
-            return Kernel(fused, _handle(fused.device))
+            kernel = Kernel(fused, _handle(fused.device))
+        tally.count("convolutions_fused")
+        return kernel
     except (Refused, OSError) as error:
-        logger.info("cuDNN fuses nothing into a convolution: %s (%s)", error, fused)
+        logger.info("cuDNN has no kernel for a convolution and what follows it: %s (%s)", error, fused)
+        tally.count("convolutions_in_steps")
         return None

@@ -1,0 +1,61 @@
+"""Convolutions with what follows them, as cuDNN is asked for them; no GPU answers."""
+
+import itertools
+
+import pytest
+import torch
+
+import stoker
+from stoker.runtime import convolutions, cudnn
+from stoker.runtime.results import writer_of
+
+BF16 = torch.bfloat16
+FUSED = cudnn.Fused(
+    torch.device("cuda", 0), BF16, (2, 16, 7, 9), (24, 16, 3, 3), (2, 24, 7, 9), (1, 1), (1, 1), (1, 1), torch.float32, torch.float32,
+    True, True, False)
+
+
+@pytest.mark.parametrize("scale, shift, has_residual, has_relu", list(itertools.product((None, torch.float32), (None, BF16), *2 * [(False, True)])))
+def test_graphs_are_complete_but_for_a_gpu(scale, shift, has_residual, has_relu):
+    """cuDNN checks each descriptor on its own; the graph asks for the device."""
+    fused = FUSED._replace(scale=scale, shift=shift, has_residual=has_residual, has_relu=has_relu)
+    assert len(cudnn.steps_of(fused)) == sum(map(bool, fused[8:12]))
+    with pytest.raises(cudnn.Refused, match="attribute 800"):
+        cudnn.Kernel(fused, None)
+
+
+def test_volumes_are_taken():
+    fused = FUSED._replace(
+        image=(2, 16, 5, 7, 9), weight=(24, 16, 3, 3, 3), result=(2, 24, 5, 7, 9), stride=(1,) * 3, padding=(1,) * 3, dilation=(1,) * 3)
+    with pytest.raises(cudnn.Refused, match="attribute 800"):
+        cudnn.Kernel(fused, None)
+
+
+def test_images_lie_channels_last():
+    for shape, layout in (((2, 3, 4, 5), torch.channels_last), ((2, 3, 4, 5, 6), torch.channels_last_3d)):
+        assert cudnn.channels_last(shape) == list(torch.empty(shape, memory_format=layout).stride())
+
+
+def test_what_is_refused_is_asked_for_once(monkeypatch):
+    asked = []
+
+    def refuse(fused, handle):
+        asked.append(fused)
+        raise cudnn.Refused("no kernel")
+
+    monkeypatch.setattr(cudnn, "Kernel", refuse)
+    monkeypatch.setattr(cudnn, "_handle", lambda device: None)
+    monkeypatch.setattr(cudnn, "_kernels", {})
+    monkeypatch.setattr(torch.cuda, "device", lambda device: torch.inference_mode(False))
+    before = stoker.counters().get("convolutions_in_steps", 0)
+    assert [cudnn.kernel_of(FUSED) for _ in range(3)] == [None] * 3 and asked == [FUSED]
+    assert stoker.counters()["convolutions_in_steps"] == before + 1
+
+
+def test_steps_are_those_of_eager():
+    image, weight, residual = (torch.randn(shape) for shape in ((2, 8, 6, 5), (4, 8, 3, 3), (2, 4, 4, 3)))
+    scale, shift = torch.randn(4), torch.randn(4)
+    given = [image, weight, scale, shift, residual, True, [1, 1], [0, 0], [1, 1]]
+    assert writer_of(convolutions.FUSED, given, {}, [(None, residual)]) is None  # On the CPU.
+    exact = (torch.conv2d(image.double(), weight.double()) * scale.view(-1, 1, 1) + shift.view(-1, 1, 1) + residual).relu()
+    torch.testing.assert_close(convolutions.FUSED(*given).double(), exact, rtol=1e-5, atol=1e-4)
