@@ -1,5 +1,6 @@
 """Convolutions on GPUs and what follows them, lowered without a GPU: what one call takes along, and what it computes."""
 
+import json
 import random
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from lowered import graph_of as traced, run_program
+from stoker.captures.words.graphs import decode_program, encode_program
 from stoker.graph.host_call import View
 from stoker.lowering import targets
 from stoker.lowering.lower import lower
@@ -190,11 +192,19 @@ def test_weights_that_lie_otherwise_are_brought_along(monkeypatch):
     assert call.operator == str(FUSED) and call.orders[1] == (0, 2, 3, 1)
 
 
-def test_photographs_get_channels_of_zeros(monkeypatch):
-    program = lowered(monkeypatch, lambda x, w, *v: norm(convolution(x, w), *v).relu() * 2, channels_last(2, 3, 7, 9),
-                      channels_last(24, 3, 3, 3), *VECTORS)
+@pytest.mark.parametrize("image", [channels_last(2, 3, 7, 9), (2, 3, 7, 9)])
+def test_photographs_get_channels_of_zeros(monkeypatch, image):
+    program = lowered(
+        monkeypatch, lambda x, w, *v: norm(convolution(x, w), *v).relu() * 2, image, channels_last(24, 3, 3, 3), *VECTORS)
     call, = calls_of(program)
-    assert call.operator == str(FUSED) and "bf16[2,7,9,8]" in texts_of(program)[0]
+    assert call.operator == str(FUSED) and call.orders[0] == (0, 2, 3, 1) and "bf16[2,7,9,8]" in texts_of(program)[0]
+
+
+def test_calls_are_stored_and_loaded(monkeypatch):
+    program = lowered(monkeypatch, TAKEN["bias, relu"][0], IMAGE, WEIGHT, RESIDUAL, *VECTORS)
+    words = json.loads(json.dumps(encode_program(program, [""] * len(program.steps))))
+    step, = decode_program(words, torch.device("cuda", 3)).steps
+    assert step.target is FUSED and step.arguments == program.steps[0].arguments
 
 
 def test_norms_of_a_network_are_computed_at_once(monkeypatch):

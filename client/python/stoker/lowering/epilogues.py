@@ -12,7 +12,7 @@ from ..graph.layout import layout_of
 from ..pytorch.operators import BATCH_NORMS, CONVERT, named_argument
 from ..runtime.convolutions import FUSED
 from .convolutions import is_of_one_place
-from .replacements import copy_of, last_of_channels
+from .replacements import copy_of, last_of_channels, permuted
 
 aten = torch.ops.aten
 
@@ -72,16 +72,16 @@ def fused(gm):
 
 
 def _is_fusible(node):
-    if node.target is not aten.convolution.default:
+    if node.target is not aten.convolution.default or not isinstance(node.meta["val"], torch.Tensor):
         return False
-    image, weight = (source.meta["val"] for source in node.args[:2])
-    result = node.meta["val"]
+    image, weight, result = (each.meta["val"] for each in (*node.args[:2], node))
     _, _, _, _, _, _, transposed, _, groups = node.args
     return (
-        isinstance(result, torch.Tensor) and result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not transposed
-        and groups == 1 and len(image.shape) == len(weight.shape) == len(result.shape) and 0 not in (*image.shape, *result.shape)
-        and weight.shape[0] % _ALIGNED == 0 and (weight.shape[1] % _ALIGNED == 0 or _gets_channels(weight)) and all(map(_lies_channels_last, (image, result)))
-        and all(type(size) is int for size in (*image.shape, *weight.shape)))
+        result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not transposed and groups == 1
+        and len(image.shape) == len(weight.shape) == len(result.shape) and 0 not in (*image.shape, *result.shape)
+        and all(type(size) is int for value in (image, weight, result) for size in value.shape)
+        and weight.shape[0] % _ALIGNED == 0 and _lies_channels_last(result)
+        and (_gets_channels(weight) or (weight.shape[1] % _ALIGNED == 0 and _lies_channels_last(image))))
 
 
 def _gets_channels(value):
@@ -100,7 +100,7 @@ def _pays(chain):
 
 def _lies_channels_last(value):
     """Also what could lie otherwise as well, where only one dim has more than one element."""
-    return layout_of(value.permute(last_of_channels(value))).order == tuple(range(len(value.shape)))
+    return layout_of(permuted(value, last_of_channels(value))).order == tuple(range(len(value.shape)))
 
 
 def _chain_of(node):
@@ -126,11 +126,10 @@ def _norm_after(node):
     user = _user_of(node)
     if user is None or user.target not in BATCH_NORMS or named_argument(user, "training"):
         return None
-    reads_once = [node, *node.all_input_nodes, *user.all_input_nodes].count(node) == 2 and user.args[0] is node
     known = all(named_argument(user, name) is not None for name in ("running_mean", "running_var"))
     results = list(user.users)
     takes_one = len(results) == 1 and results[0].target is operator.getitem and results[0].args[1] == 0
-    return user if reads_once and known and takes_one and _lies_alike(results[0], node) else None
+    return user if named_argument(user, "input") is node and known and takes_one and _lies_alike(results[0], node) else None
 
 
 def _norm_of(chain):

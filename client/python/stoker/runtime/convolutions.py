@@ -2,6 +2,7 @@
 
 import torch
 
+from ..base.log import logger
 from ..pytorch.convolutions import settings_of_cudnn
 from . import cudnn
 
@@ -10,6 +11,7 @@ _LIBRARY.define(
     "convolution(Tensor image, Tensor weight, Tensor? scale, Tensor? shift, Tensor? residual, bool relu, int[] stride, "
     "int[] padding, int[] dilation) -> Tensor")
 FUSED = torch.ops.stoker.convolution.default
+_DTYPES = (torch.bfloat16, torch.float16)  # Of float32 cuDNN's graphs may drop digits, whatever was asked for.
 _ALIGNED = 16
 
 
@@ -27,7 +29,6 @@ def _in_steps(image, weight, scale, shift, residual, relu, stride, padding, dila
 
 
 def _convolution(image, weight, *others):
-    result = image.new_empty(0)
     if image.device.type == "cuda":
         result = _empty_result(image, weight, *others[-3:])
         run = written_to(result, image, weight, *others)
@@ -53,22 +54,29 @@ def written_to(result, image, weight, scale, shift, residual, relu, stride, padd
     """A function that computes it there by one kernel; None where there is none."""
     images = [image, weight, result] + ([] if residual is None else [residual])
     channels = [each for each in (scale, shift) if each is not None]
-    if image.device.type != "cuda" or not torch.backends.cudnn.enabled or not all(map(_lies_channels_last, images)) or any(
-            each.data_ptr() % _ALIGNED for each in (*images, *channels)):
+    if image.device.type != "cuda" or image.dtype not in _DTYPES or not torch.backends.cudnn.enabled or (
+            not all(map(_lies_channels_last, images)) or any(each.data_ptr() % _ALIGNED for each in (*images, *channels))):
         return None
     fused = cudnn.Fused(
         image.device, image.dtype, tuple(image.shape), tuple(weight.shape), tuple(result.shape), tuple(stride), tuple(padding),
         tuple(dilation), _dtype_of(scale), _dtype_of(shift), residual is not None, relu, _is_repeatable(image))
-    if cudnn.kernel_of(fused) is None:
-        return None
     tensors = [image, weight, *channels, *([] if residual is None else [residual]), result]
+    launches = {fused.is_repeatable: cudnn.on(fused, tensors)}
+    if launches[fused.is_repeatable] is None:
+        return None
 
     def run():
-        kernel = cudnn.kernel_of(fused._replace(is_repeatable=_is_repeatable(image)))
-        if kernel is None:
-            result.copy_(_in_steps(image, weight, scale, shift, residual, relu, stride, padding, dilation))
-        else:
-            kernel(tensors)
+        asked = _is_repeatable(image)
+        if asked not in launches:
+            launches[asked] = cudnn.on(fused._replace(is_repeatable=asked), tensors)
+        try:
+            if launches[asked] is not None:
+                launches[asked]()
+                return
+        except cudnn.Refused as error:
+            logger.info("a kernel of cuDNN's for a convolution and what follows it does not run: %s", error)
+            launches[asked] = None
+        result.copy_(_in_steps(image, weight, scale, shift, residual, relu, stride, padding, dilation))
 
     return run
 

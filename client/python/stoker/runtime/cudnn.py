@@ -184,16 +184,25 @@ class Kernel:
                 reason = error
         raise Refused(str(reason))
 
-    def run(self, handle, tensors, stream):
-        """`tensors`: in the order of the numbers that it was made with; on PyTorch's current stream, `stream`."""
-        device = tensors[0].device
-        workspace = torch.empty(self._bytes, dtype=torch.uint8, device=device) if self._bytes else None
-        pack = _Object(16, {
+    def on(self, handle, tensors):
+        """A function of PyTorch's current stream that runs it on these tensors, in the order of the numbers."""
+        library, plan = _library(), self._plan.address
+        pack = None if self._bytes else self._pack(tensors, None)
+
+        def run(stream):
+            given = pack
+            if given is None:  # A CUDA graph that records this owns the memory.
+                workspace = torch.empty(self._bytes, dtype=torch.uint8, device=tensors[0].device)
+                given = self._pack(tensors, workspace.data_ptr())
+            _check(library.cudnnSetStream(handle, stream), "a stream")
+            _check(library.cudnnBackendExecute(handle, plan, given.address), "a run")
+
+        return run
+
+    def _pack(self, tensors, workspace):
+        return _Object(16, {
             1000: (_INT, self._numbers), 1001: (_POINTER, [tensor.data_ptr() for tensor in tensors]),
-            1003: (_POINTER, None if workspace is None else workspace.data_ptr())})
-        library = _library()
-        _check(library.cudnnSetStream(handle, stream), "a stream")
-        _check(library.cudnnBackendExecute(handle, self._plan.address, pack.address), "a run")
+            1003: (_POINTER, workspace)})
 
 
 # ---- Of this process --------------------------------------------------------------------------------
@@ -210,18 +219,20 @@ def _handle(device):
     return handle
 
 
-def kernel_of(fused):
-    """A function of tensors that computes it, or None where cuDNN does not."""
+def on(fused, tensors):
+    """A function that computes it on these tensors (the image, the weight, what follows reads, the result); None where cuDNN
+    does not."""
     with _lock:
         if fused not in _kernels and len(_kernels) < MAX_KERNELS:
             _kernels[fused] = _kernel_of(fused)
         kernel = _kernels.get(fused)
-    if kernel is None:
+        launch = kernel and kernel.on(_handle(fused.device), tensors)
+    if launch is None:
         return None
 
-    def run(tensors):
+    def run():
         with _lock:
-            kernel.run(_handle(fused.device), tensors, devices.stream_of(fused.device))
+            launch(devices.stream_of(fused.device))
 
     return run
 

@@ -48,7 +48,7 @@ def test_what_is_refused_is_asked_for_once(monkeypatch):
     monkeypatch.setattr(cudnn, "_kernels", {})
     monkeypatch.setattr(torch.cuda, "device", lambda device: torch.inference_mode(False))
     before = stoker.counters().get("convolutions_in_steps", 0)
-    assert [cudnn.kernel_of(FUSED) for _ in range(3)] == [None] * 3 and asked == [FUSED]
+    assert [cudnn.on(FUSED, []) for _ in range(3)] == [None] * 3 and asked == [FUSED]
     assert stoker.counters()["convolutions_in_steps"] == before + 1
 
 
@@ -59,3 +59,55 @@ def test_steps_are_those_of_eager():
     assert writer_of(convolutions.FUSED, given, {}, [(None, residual)]) is None  # On the CPU.
     exact = (torch.conv2d(image.double(), weight.double()) * scale.view(-1, 1, 1) + shift.view(-1, 1, 1) + residual).relu()
     torch.testing.assert_close(convolutions.FUSED(*given).double(), exact, rtol=1e-5, atol=1e-4)
+
+
+class OnGpu(torch.Tensor):
+    """A tensor of the CPU that says that it is on a GPU."""
+
+    device = torch.device("cuda", 0)
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+
+def written(monkeypatch, on, **changed):
+    """(how often `on` was asked for a kernel, the result)"""
+    shapes = {"image": (2, 8, 6, 5), "weight": (8, 8, 3, 3), "residual": (2, 8, 4, 3), "result": (2, 8, 4, 3)}
+    given = {name: torch.randn(shape).to(BF16).to(memory_format=torch.channels_last) for name, shape in shapes.items()} | changed
+    image, weight, residual, result = (tensor.as_subclass(OnGpu) for tensor in given.values())
+    asked = []
+
+    def asking(fused, tensors):
+        asked.append(fused)
+        return on(fused, tensors)
+
+    monkeypatch.setattr(cudnn, "on", asking)
+    run = convolutions.written_to(result, image, weight, None, None, residual, True, [1, 1], [0, 0], [1, 1])
+    if run is not None:
+        run()
+        run()
+    return asked, run, given
+
+
+def test_what_fails_as_it_runs_is_computed_in_steps(monkeypatch):
+    def fail():
+        raise cudnn.Refused("a run gave 5003")
+
+    asked, run, given = written(monkeypatch, lambda fused, tensors: fail)
+    assert len(asked) == 1 and run is not None
+    exact = (torch.conv2d(given["image"].double(), given["weight"].double()) + given["residual"]).relu()
+    torch.testing.assert_close(given["result"].double(), exact, rtol=2**-7, atol=2**-7 * exact.abs().max().item())
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_kernels_repeat_where_that_is_asked_for(monkeypatch, is_asked):
+    monkeypatch.setattr(convolutions, "settings_of_cudnn", lambda dtype: (False, is_asked, False))
+    asked, _, _ = written(monkeypatch, lambda fused, tensors: lambda: None)
+    assert [fused.is_repeatable for fused in asked] == [is_asked]
+
+
+@pytest.mark.parametrize("changed", [
+    {"image": torch.randn(2, 8, 6, 5).to(BF16)}, {"weight": torch.randn(8, 8, 3, 3).to(BF16)},
+    {"image": torch.randn(2, 8, 6, 5).to(memory_format=torch.channels_last)},
+    {"result": torch.zeros(200, dtype=BF16)[1:193].view(2, 4, 3, 8).permute(0, 3, 1, 2)}])
+def test_no_kernel_is_asked_for_what_lies_otherwise(monkeypatch, changed):
+    asked, run, _ = written(monkeypatch, lambda fused, tensors: lambda: None, **changed)
+    assert not asked and run is None
