@@ -1,4 +1,4 @@
-// Loops whose points are computed by themselves.
+// Loops whose points are computed by themselves, and several of these side by side.
 #include "compiler/codegen/nvptx/cuda_loop_emitter.h"
 #include "compiler/codegen/nvptx/emit_cuda_loop.h"
 
@@ -7,10 +7,12 @@ namespace {
 
 class PointEmitter final : public CudaLoopEmitter {
  public:
-  PointEmitter(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
-               llvm::Module& module)
-      : CudaLoopEmitter(func, schedule, machine, static_cast<int>(func.dims.size()) - 1, module),
-        vectors_(std::get<PointSchedule>(schedule.how).vectors) {}
+  // `block`: its number among those of the loop.
+  PointEmitter(const LoopFunc& func, const CudaSchedule& schedule, llvm::Value* block,
+               NvptxEmitter& emitter)
+      : CudaLoopEmitter(func, schedule, static_cast<int>(func.dims.size()) - 1, emitter),
+        vectors_(std::get<PointSchedule>(schedule.how).vectors),
+        block_(block) {}
 
  private:
   void EmitBlock() override {
@@ -23,7 +25,7 @@ class PointEmitter final : public CudaLoopEmitter {
     const std::optional<std::int64_t> known = KnownOf(count);
     const bool is_whole = known && *known % run == 0;
     llvm::Value* first =
-        emitter_.Add(emitter_.Mul(emitter_.BlockIndex(), Constant(run)), emitter_.ThreadIndex());
+        emitter_.Add(emitter_.Mul(block_, Constant(run)), emitter_.ThreadIndex());
     std::vector<Slot> slots;
     for (int v = 0; v < vectors_; ++v) {
       Slot slot;
@@ -47,6 +49,65 @@ class PointEmitter final : public CudaLoopEmitter {
   }
 
   const int vectors_;
+  llvm::Value* const block_;
+};
+
+// Accesses name the buffers of the whole kernel.
+LoopFunc WithBuffersFrom(std::uint32_t first, LoopFunc part) {
+  Stage& stage = part.stages[0];
+  for (BodyInstr& instr : stage.body.instrs) instr.access.operand += first;
+  for (Store& store : stage.stores) store.access.operand += first;
+  return part;
+}
+
+class JoinEmitter {
+ public:
+  JoinEmitter(const JoinedFunc& func, const CudaSchedule& schedule, NvptxEmitter& emitter)
+      : schedule_(schedule), emitter_(emitter), block_(emitter.BlockIndex()) {
+    const auto& parts = std::get<JoinedSchedule>(schedule.how).parts;
+    std::uint32_t buffer = 0;
+    std::int64_t block = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts_.push_back({WithBuffersFrom(buffer, func.parts[i]), parts[i], block});
+      buffer += static_cast<std::uint32_t>(func.parts[i].operands.size());
+      block += parts[i].blocks;
+    }
+  }
+
+  // Parts [begin, end), of which the block has one: half of them are out of the question at a time.
+  void Emit(std::size_t begin, std::size_t end) {
+    if (end - begin == 1) {
+      EmitPart(parts_[begin]);
+      return;
+    }
+    const std::size_t middle = begin + (end - begin) / 2;
+    llvm::Value* is_before =
+        emitter_.b().CreateICmpSLT(block_, emitter_.I64(parts_[middle].first_block));
+    emitter_.If(is_before, [&] { Emit(begin, middle); });
+    emitter_.If(emitter_.b().CreateNot(is_before), [&] { Emit(middle, end); });
+  }
+
+  std::size_t size() const { return parts_.size(); }
+
+ private:
+  struct Part {
+    LoopFunc func;
+    JoinedSchedule::Part how;
+    std::int64_t first_block;
+  };
+
+  void EmitPart(const Part& part) {
+    CudaSchedule schedule = schedule_;
+    schedule.width = part.how.width;
+    schedule.how = PointSchedule{part.how.vectors};
+    llvm::Value* block = emitter_.b().CreateSub(block_, emitter_.I64(part.first_block));
+    PointEmitter(part.func, schedule, block, emitter_).Emit();
+  }
+
+  const CudaSchedule& schedule_;
+  NvptxEmitter& emitter_;
+  llvm::Value* const block_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace
@@ -54,7 +115,17 @@ class PointEmitter final : public CudaLoopEmitter {
 void EmitCudaPoints(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
                     llvm::Module& module) {
   STOKER_CHECK(func.stages.size() == 1 && func.stages[0].loops.empty());
-  PointEmitter(func, schedule, machine, module).Emit();
+  NvptxEmitter emitter(module, machine, schedule, static_cast<std::uint32_t>(func.operands.size()));
+  PointEmitter(func, schedule, emitter.BlockIndex(), emitter).Emit();
+  emitter.Finish();
+}
+
+void EmitCudaJoined(const JoinedFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+                    llvm::Module& module) {
+  NvptxEmitter emitter(module, machine, schedule, NumOperands(func));
+  JoinEmitter joined(func, schedule, emitter);
+  joined.Emit(0, joined.size());
+  emitter.Finish();
 }
 
 }  // namespace stoker::codegen

@@ -1,7 +1,7 @@
-"""Convolutions on GPUs with what follows them as one call: batch norm by running statistics, bias, residual, ReLU.
+"""Convolutions on GPUs with what follows them as one call: a batch norm by running statistics, or a bias, then an image that
+is added, then a ReLU.
 
-Sums of products stay in f32 until all of it is done: the factor of a norm multiplies them, and is in no weight. So nothing
-depends on what weights hold, and nothing is kept of them between calls."""
+The factor of a norm goes into the weight, by a kernel in every call: nothing is kept of what weights hold."""
 
 import operator
 from typing import Any, NamedTuple
@@ -19,35 +19,30 @@ aten = torch.ops.aten
 # The library's kernels for these multiply on tensor cores, eight elements of a row at a time.
 _DTYPES = (torch.bfloat16, torch.float16)
 _ALIGNED = 8
-# Images of fewer channels get zeros beside them, as photographs do, and their weights.
-_PADS_IMAGES = True
+# A weight times a factor is no number of float16 where either is large or small.
+_DTYPES_OF_NORMS = (torch.bfloat16,)
 _LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}  # By how many dims there are.
-_SCALE, _SHIFT = 2, 3  # Places among the arguments of FUSED.
 
 
-class _Norm(NamedTuple):
-    """What scales and shifts channels: fx nodes, or None for those that are not there."""
+class _Link(NamedTuple):
+    """A convolution and the norm that alone reads it: fx nodes."""
 
-    epsilon: float
-    variance: Any
-    mean: Any
-    weight: Any
-    offset: Any
-    bias: Any  # Of the convolution before it.
-
-    @property
-    def sources(self):
-        return self[1:]
+    convolution: Any
+    norm: Any  # None: there is none.
+    nodes: tuple  # All of it, in order.
 
 
 class _Chain(NamedTuple):
-    """A convolution and what follows: each is all that reads the one before."""
+    """What one call computes: each is all that reads the one before."""
 
-    convolution: Any
-    norm: Any  # fx nodes, or None.
-    residual: Any  # What is added.
-    has_relu: bool
-    nodes: tuple  # All that go, in order.
+    link: _Link
+    branch: Any  # The _Link that gives what is added, or None.
+    sum: Any  # What adds it, or another image, or None.
+    nodes: tuple  # All that go but for the branch, in order.
+
+    @property
+    def links(self):
+        return [self.link] + ([] if self.branch is None else [self.branch])
 
 
 def fused(gm):
@@ -55,15 +50,15 @@ def fused(gm):
     if not any(_is_fusible(node) for node in gm.graph.nodes):
         return gm
     gm = copy_of(gm)
-    norms = {}  # Call -> _Norm.
-    for node in list(gm.graph.nodes):
-        if _is_fusible(node) and _pays(chain := _chain_of(node)):
-            norm = _norm_of(chain)
-            call = _replace(gm.graph, chain)
-            if norm is not None:
-                norms[call] = norm
-    for calls in _alike(norms):
-        _scale(gm.graph, calls, [norms[call] for call in calls])
+    graph, chains, taken = gm.graph, [], set()
+    for node in graph.nodes:
+        chain = _chain_of(node) if node not in taken and _is_fusible(node) else None
+        if chain is not None:
+            chains.append(chain)
+            taken.update(link.convolution for link in chain.links)
+    factors = _Factors(graph, chains)
+    for chain in chains:
+        _replace(graph, chain, factors)
     gm.recompile()
     return gm
 
@@ -72,30 +67,23 @@ def fused(gm):
 
 
 def _is_fusible(node):
+    if not _is_plain(node):
+        return False
+    image, weight, result = (each.meta["val"] for each in (*node.args[:2], node))
+    return (
+        node.args[8] == 1 and all(size % _ALIGNED == 0 for size in weight.shape[:2])
+        and _lies_channels_last(result) and _lies_channels_last(image))
+
+
+def _is_plain(node):
+    """Is it a convolution of known sizes, of images with channels?"""
     if node.target is not aten.convolution.default or not isinstance(node.meta["val"], torch.Tensor):
         return False
     image, weight, result = (each.meta["val"] for each in (*node.args[:2], node))
-    _, _, _, _, _, _, transposed, _, groups = node.args
     return (
-        result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not transposed and groups == 1
+        result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not node.args[6]
         and len(image.shape) == len(weight.shape) == len(result.shape) and 0 not in (*image.shape, *result.shape)
-        and all(type(size) is int for value in (image, weight, result) for size in value.shape)
-        and weight.shape[0] % _ALIGNED == 0 and _lies_channels_last(result)
-        and (_gets_channels(weight) or (weight.shape[1] % _ALIGNED == 0 and _lies_channels_last(image))))
-
-
-def _gets_channels(value):
-    return _PADS_IMAGES and value.shape[1] < _ALIGNED
-
-
-def _pays(chain):
-    """Would it take a kernel of its own? Not where a kernel that reads the result does it along; and what follows a product
-    of matrices, and is no norm, the library for those takes along."""
-    is_read_from_memory = any(
-        user.op == "output" or user.target in (aten.convolution.default, FUSED) for user in chain.nodes[-1].users)
-    follows = chain.norm is not None or ((len(chain.nodes) > 1 or chain.convolution.args[2] is not None)
-                                         and not is_of_one_place(chain.convolution))
-    return follows and (chain.has_relu or is_read_from_memory)
+        and all(type(size) is int for value in (image, weight, result) for size in value.shape))
 
 
 def _lies_channels_last(value):
@@ -104,16 +92,38 @@ def _lies_channels_last(value):
 
 
 def _chain_of(node):
-    nodes, norm, residual = [node], _norm_after(node), None
-    if norm is not None:
-        nodes += [norm, *norm.users]
+    """None where a call would not pay, or the library has no kernel: what follows a product of matrices, and is no norm, the
+    library for those takes along."""
+    link, branch, addition = _link_of(node), None, None
+    if link.norm is None and (node.args[2] is None or is_of_one_place(node)):
+        return None
+    nodes = list(link.nodes)
     user = _user_of(nodes[-1])
     if user is not None and user.target is aten.add.Tensor:
-        residual = _added(user, nodes[-1])
-        nodes += [user] if residual is not None else []
-    user = _user_of(nodes[-1])
-    has_relu = user is not None and user.target is aten.relu.default
-    return _Chain(node, norm, residual, has_relu, (*nodes, *([user] if has_relu else [])))
+        addition, residual = user, _added(user, nodes[-1])
+        if residual is None:
+            return None
+        branch = _branch_of(residual) if link.norm is not None else None
+        nodes.append(addition)
+        user = _user_of(addition)
+    if user is None or user.target is not aten.relu.default:
+        return None
+    return _Chain(link, branch, addition, (*nodes, user))
+
+
+def _link_of(node):
+    norm = _norm_after(node)
+    return _Link(node, norm, (node,) if norm is None else (node, norm, *norm.users))
+
+
+def _branch_of(result):
+    """The convolution and its norm that give it, if nobody else reads it."""
+    norm = result.args[0] if result.target is operator.getitem else None
+    if norm is None or norm.target not in BATCH_NORMS or _user_of(result) is None:
+        return None
+    convolution = named_argument(norm, "input")
+    link = _link_of(convolution) if isinstance(convolution, torch.fx.Node) and _is_plain(convolution) else None
+    return link if link is not None and link.norm is norm else None
 
 
 def _user_of(node):
@@ -129,14 +139,8 @@ def _norm_after(node):
     known = all(named_argument(user, name) is not None for name in ("running_mean", "running_var"))
     results = list(user.users)
     takes_one = len(results) == 1 and results[0].target is operator.getitem and results[0].args[1] == 0
-    return user if named_argument(user, "input") is node and known and takes_one and _lies_alike(results[0], node) else None
-
-
-def _norm_of(chain):
-    if chain.norm is None:
-        return None
-    names = ("eps", "running_var", "running_mean", "weight", "bias")
-    return _Norm(*(named_argument(chain.norm, name) for name in names), chain.convolution.args[2])
+    is_norm = known and takes_one and node.meta["val"].dtype in _DTYPES_OF_NORMS and named_argument(user, "input") is node
+    return user if is_norm and _lies_alike(results[0], node) else None
 
 
 def _lies_alike(one, other):
@@ -156,95 +160,103 @@ def _added(node, one):
 # ---- What takes its place ---------------------------------------------------------------------------
 
 
-def _replace(graph, chain):
-    """The call, without what a norm scales and shifts by."""
-    last, (image, weight, bias, *window) = chain.nodes[-1], chain.convolution.args[:6]
+def _replace(graph, chain, factors):
+    last, (image, weight, bias, *window) = chain.nodes[-1], chain.link.convolution.args[:6]
+    residual = None if chain.sum is None else _added(chain.sum, chain.link.nodes[-1])
     with graph.inserting_before(last):
+        if chain.branch is not None:
+            residual = _without_norm(graph, chain.branch, factors)
+        if chain.link.norm is not None:
+            weight, bias = factors.weights[chain.link], factors.shifts[chain]
         call = _call(graph, FUSED, (
-            _padded(graph, image), _as_channels_last(graph, _padded(graph, weight)), None, None if chain.norm is not None else bias, chain.residual,
-            chain.has_relu, *map(list, window)), last.meta["val"])
+            image, _as_channels_last(graph, weight), bias, residual, *map(list, window)), last.meta["val"])
     last.replace_all_uses_with(call)
     for node in reversed(chain.nodes):
         graph.erase_node(node)
-    return call
+    if chain.branch is not None:
+        for node in reversed(chain.branch.nodes):
+            graph.erase_node(node)
 
 
-def _padded(graph, source):
-    """With zeros for channels that are missing."""
-    value = source.meta["val"]
-    if not _gets_channels(value):
-        return source
-    padding = [0, 0] * (len(value.shape) - 2) + [0, _ALIGNED - value.shape[1]]
-    shape = (value.shape[0], _ALIGNED, *value.shape[2:])
-    return _call(graph, aten.constant_pad_nd.default, (source, padding, 0.0), _channels_last(value.new_empty(shape)))
+def _without_norm(graph, link, factors):
+    image, _, _, *window = link.convolution.args
+    return _call(
+        graph, aten.convolution.default, (image, factors.weights[link], None, *window), link.convolution.meta["val"])
 
 
 def _as_channels_last(graph, weight):
     value = weight.meta["val"]
     if _lies_channels_last(value):
         return weight
-    copied = _channels_last(value)
-    return _call(graph, aten.clone.default, (weight,), copied, memory_format=_LAYOUTS[len(value.shape)])
+    layout = _LAYOUTS[len(value.shape)]
+    return _call(graph, aten.clone.default, (weight,), torch.empty_like(value, memory_format=layout), memory_format=layout)
 
 
-def _channels_last(value):
-    return torch.empty_like(value, memory_format=_LAYOUTS[len(value.shape)])
+class _Factors:
+    """Weights times the factors of norms, and what is added after. All of a kind stand side by side, as early as they can:
+    kernels are launched together that know nothing of each other."""
+
+    def __init__(self, graph, chains):
+        self.weights = {}  # _Link -> fx node.
+        self.shifts = {}  # _Chain -> fx node.
+        self._graph = graph
+        first = next((node for node in graph.nodes if node.op != "placeholder"), None)
+        chains = [chain for chain in chains if chain.link.norm is not None]
+        held = [chain for chain in chains if all(map(_is_held, chain.links))]
+        for group in [held, *([chain] for chain in chains if chain not in held)]:
+            if group:
+                with graph.inserting_before(first if group is held else group[0].nodes[-1]):
+                    self._compute(group)
+
+    def _compute(self, chains):
+        links = [link for chain in chains for link in chain.links]
+        scales = {link: self._scale(link.norm) for link in links}
+        for link in links:
+            self.weights[link] = self._scaled(link.convolution.args[1], scales[link])
+        for chain in chains:
+            shift = self._shift(chain.link, scales[chain.link])
+            if chain.branch is not None:
+                shift = self._call(aten.add.Tensor, (shift, self._shift(chain.branch, scales[chain.branch])), shift.meta["val"])
+            self.shifts[chain] = self._converted(shift, chain.link.convolution.meta["val"].dtype)
+
+    def _scale(self, norm):
+        variance, weight = (self._wide(named_argument(norm, name)) for name in ("running_var", "weight"))
+        value = variance.meta["val"]
+        scale = self._call(aten.add.Tensor, (variance, named_argument(norm, "eps")), value)
+        scale = self._call(aten.rsqrt.default, (scale,), value)
+        return scale if weight is None else self._call(aten.mul.Tensor, (scale, weight), value)
+
+    def _scaled(self, weight, scale):
+        wide, places = self._wide(weight), [-1, *[1] * (len(weight.meta["val"].shape) - 1)]
+        factor = self._call(aten.view.default, (scale, places), scale.meta["val"].view(places))
+        product = self._call(aten.mul.Tensor, (wide, factor), wide.meta["val"])
+        return self._converted(product, weight.meta["val"].dtype)
+
+    def _shift(self, link, scale):
+        mean, offset = (self._wide(named_argument(link.norm, name)) for name in ("running_mean", "bias"))
+        bias, value = self._wide(link.convolution.args[2]), scale.meta["val"]
+        if bias is not None:
+            mean = self._call(aten.sub.Tensor, (mean, bias), value)
+        shift = self._call(aten.neg.default, (self._call(aten.mul.Tensor, (mean, scale), value),), value)
+        return shift if offset is None else self._call(aten.add.Tensor, (shift, offset), value)
+
+    def _wide(self, source):
+        return None if source is None else self._converted(source, torch.float32)
+
+    def _converted(self, source, dtype):
+        value = source.meta["val"]
+        return source if value.dtype == dtype else self._call(
+            CONVERT, (source,), torch.empty_like(value, dtype=dtype), dtype=dtype)
+
+    def _call(self, target, arguments, value, **keywords):
+        return _call(self._graph, target, arguments, value, **keywords)
 
 
-def _alike(norms):
-    """Lists of calls whose norms are computed at once: what they read is there from the start, and of the same kind."""
-    alike = {}
-    for call, norm in norms.items():
-        kinds = [None if source is None else source.meta["val"].dtype for source in norm.sources]
-        is_held = all(source is None or source.op == "placeholder" for source in norm.sources)
-        alike.setdefault((norm.epsilon, *kinds) if is_held else call, []).append(call)
-    return list(alike.values())
-
-
-def _scale(graph, calls, norms):
-    """Gives the calls the factors and summands of their channels: parts of one tensor each, so that one kernel computes
-    them all."""
-    is_shared = len(calls) > 1
-    first = next(node for node in graph.nodes if node.op != "placeholder") if is_shared else calls[0]
-    with graph.inserting_before(first):
-        joined = [_joined(graph, sources) for sources in zip(*(norm.sources for norm in norms))]
-        wholes = _affine_of(graph, _Norm(norms[0].epsilon, *joined))
-        begin = 0
-        for call in calls:
-            end = begin + call.meta["val"].shape[1]
-            for place, whole in zip((_SCALE, _SHIFT), wholes):
-                call.update_arg(place, whole if not is_shared else _call(
-                    graph, aten.slice.Tensor, (whole, 0, begin, end), whole.meta["val"][begin:end]))
-            begin = end
-
-
-def _joined(graph, sources):
-    if sources[0] is None or len(sources) == 1:
-        return sources[0]
-    values = [source.meta["val"] for source in sources]
-    return _call(graph, aten.cat.default, (list(sources),), values[0].new_empty((sum(value.shape[0] for value in values),)))
-
-
-def _affine_of(graph, norm):
-    """(factor, summand) of each channel, in f32."""
-    variance, mean, weight, offset, bias = (
-        None if source is None else _wide(graph, source) for source in norm.sources)
-    value = variance.meta["val"]
-    scale = _call(graph, aten.add.Tensor, (variance, norm.epsilon), value)
-    scale = _call(graph, aten.rsqrt.default, (scale,), value)
-    if weight is not None:
-        scale = _call(graph, aten.mul.Tensor, (scale, weight), value)
-    if bias is not None:
-        mean = _call(graph, aten.sub.Tensor, (mean, bias), value)
-    shift = _call(graph, aten.neg.default, (_call(graph, aten.mul.Tensor, (mean, scale), value),), value)
-    return scale, shift if offset is None else _call(graph, aten.add.Tensor, (shift, offset), value)
-
-
-def _wide(graph, source):
-    value = source.meta["val"]
-    if value.dtype == torch.float32:
-        return source
-    return _call(graph, CONVERT, (source,), value.new_empty(value.shape, dtype=torch.float32), dtype=torch.float32)
+def _is_held(link):
+    """Is all there from the start that goes into its weight and what is added after?"""
+    names = ("running_var", "running_mean", "weight", "bias")
+    sources = [*(named_argument(link.norm, name) for name in names), *link.convolution.args[1:3]]
+    return all(source is None or source.op == "placeholder" for source in sources)
 
 
 def _call(graph, target, arguments, value, **keywords):

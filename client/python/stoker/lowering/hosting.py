@@ -71,8 +71,8 @@ def seen_of(node):
     seen where it lies, as in eager: no kernel copies it."""
     value, owner = node.meta["val"], owner_of(node)
     whole = owner.meta.get("val")
-    is_part = isinstance(whole, torch.Tensor) and whole.dtype == value.dtype and layout_of(whole).order is not None
-    if owner is node or not is_part or (layout_of(value).order is not None and value.numel() == whole.numel()):
+    if owner is node or not isinstance(whole, torch.Tensor) or whole.dtype != value.dtype or (
+            layout_of(value).order is not None or layout_of(whole).order is None):
         return node, order_of(value)
     return owner, View(tuple(value.shape), value.stride(), value.storage_offset() - whole.storage_offset())
 

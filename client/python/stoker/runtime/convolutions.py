@@ -1,4 +1,4 @@
-"""stoker.convolution: a convolution and what follows it, as one operator that plans call."""
+"""stoker.convolution_relu: a convolution and what follows it, as one operator that plans call."""
 
 import torch
 
@@ -8,24 +8,20 @@ from . import cudnn
 
 _LIBRARY = torch.library.Library("stoker", "DEF")
 _LIBRARY.define(
-    "convolution(Tensor image, Tensor weight, Tensor? scale, Tensor? shift, Tensor? residual, bool relu, int[] stride, "
-    "int[] padding, int[] dilation) -> Tensor")
-FUSED = torch.ops.stoker.convolution.default
+    "convolution_relu(Tensor image, Tensor weight, Tensor shift, Tensor? residual, int[] stride, int[] padding, "
+    "int[] dilation) -> Tensor")
+FUSED = torch.ops.stoker.convolution_relu.default
 _DTYPES = (torch.bfloat16, torch.float16)  # Of float32 cuDNN's graphs may drop digits, whatever was asked for.
 _ALIGNED = 16
 
 
-def _in_steps(image, weight, scale, shift, residual, relu, stride, padding, dilation):
+def _in_steps(image, weight, shift, residual, stride, padding, dilation):
     """What it is, where no kernel does all of it: the sums of products are rounded, and the rest once more."""
     spatial = len(stride)
     result = torch.ops.aten.convolution.default(image, weight, None, stride, padding, dilation, False, [0] * spatial, 1)
     wide = result.to(torch.promote_types(result.dtype, torch.float32))
-    for values, apply in ((scale, torch.mul), (shift, torch.add)):
-        if values is not None:
-            wide = apply(wide, values.view(-1, *[1] * spatial))
-    if residual is not None:
-        wide = wide + residual
-    return (wide.relu() if relu else wide).to(result.dtype)
+    wide = wide + shift.view(-1, *[1] * spatial)
+    return (wide if residual is None else wide + residual).relu().to(result.dtype)
 
 
 def _convolution(image, weight, *others):
@@ -38,7 +34,7 @@ def _convolution(image, weight, *others):
     return _in_steps(image, weight, *others)
 
 
-_LIBRARY.impl("convolution", _convolution, "CompositeExplicitAutograd")
+_LIBRARY.impl("convolution_relu", _convolution, "CompositeExplicitAutograd")
 
 
 def _empty_result(image, weight, stride, padding, dilation):
@@ -50,17 +46,17 @@ def _empty_result(image, weight, stride, padding, dilation):
         (image.shape[0], weight.shape[0], *places), dtype=image.dtype, device=image.device, memory_format=layout)
 
 
-def written_to(result, image, weight, scale, shift, residual, relu, stride, padding, dilation):
+def written_to(result, image, weight, shift, residual, stride, padding, dilation):
     """A function that computes it there by one kernel; None where there is none."""
     images = [image, weight, result] + ([] if residual is None else [residual])
-    channels = [each for each in (scale, shift) if each is not None]
     if image.device.type != "cuda" or image.dtype not in _DTYPES or not torch.backends.cudnn.enabled or (
-            not all(map(_lies_channels_last, images)) or any(each.data_ptr() % _ALIGNED for each in (*images, *channels))):
+            not all(map(_lies_channels_last, images)) or any(each.data_ptr() % _ALIGNED for each in (*images, shift))
+            or shift.dtype != image.dtype):
         return None
     fused = cudnn.Fused(
         image.device, image.dtype, tuple(image.shape), tuple(weight.shape), tuple(result.shape), tuple(stride), tuple(padding),
-        tuple(dilation), _dtype_of(scale), _dtype_of(shift), residual is not None, relu, _is_repeatable(image))
-    tensors = [image, weight, *channels, *([] if residual is None else [residual]), result]
+        tuple(dilation), residual is not None, _is_repeatable(image))
+    tensors = [image, weight, *([] if residual is None else [residual]), shift, result]
     launches = {fused.is_repeatable: cudnn.on(fused, tensors)}
     if launches[fused.is_repeatable] is None:
         return None
@@ -76,13 +72,9 @@ def written_to(result, image, weight, scale, shift, residual, relu, stride, padd
         except cudnn.Refused as error:
             logger.info("a kernel of cuDNN's for a convolution and what follows it does not run: %s", error)
             launches[asked] = None
-        result.copy_(_in_steps(image, weight, scale, shift, residual, relu, stride, padding, dilation))
+        result.copy_(_in_steps(image, weight, shift, residual, stride, padding, dilation))
 
     return run
-
-
-def _dtype_of(tensor):
-    return None if tensor is None else tensor.dtype
 
 
 def _is_repeatable(image):

@@ -17,7 +17,7 @@ from ..pytorch import devices
 # A kernel for each: what a process meets more of it computes in several.
 MAX_KERNELS = 1024
 # Of what cuDNN proposes, best first.
-_MAX_PROPOSALS = 8
+_MAX_PROPOSALS = 16
 _ALIGNED = 16  # Bytes.
 
 
@@ -36,10 +36,7 @@ class Fused(NamedTuple):
     stride: tuple
     padding: tuple
     dilation: tuple
-    scale: Any  # dtype of a factor for each channel, or None; then
-    shift: Any  # that of a summand, or None; then
-    has_residual: bool  # an image to be added; then
-    has_relu: bool
+    has_residual: bool  # Is an image added? Then a summand for each channel, then a ReLU.
     is_repeatable: bool  # The same bits in every call.
 
 
@@ -49,11 +46,12 @@ _VOID = ctypes.c_void_p
 # cudnnBackendAttributeType_t: number, type in C.
 _HANDLE, _DTYPE, _BOOL, _INT, _FLOAT, _DOUBLE = (0, _VOID), (1, ctypes.c_int), (2, ctypes.c_bool), (3, ctypes.c_int64), (
     4, ctypes.c_float), (5, ctypes.c_double)
-_POINTER, _MODE, _HEURISTIC, _NAN, _NOTE, _POINTWISE_MODE, _DESCRIPTOR = (6, _VOID), (7, ctypes.c_int), (8, ctypes.c_int), (
-    10, ctypes.c_int), (11, ctypes.c_int), (14, ctypes.c_int), (15, _VOID)
+_POINTER, _MODE, _HEURISTIC, _NAN, _NOTE, _POINTWISE_MODE, _DESCRIPTOR, _BEHAVIOR = (6, _VOID), (7, ctypes.c_int), (
+    8, ctypes.c_int), (10, ctypes.c_int), (11, ctypes.c_int), (14, ctypes.c_int), (15, _VOID), (19, ctypes.c_int)
 _FLOAT_DTYPES = {torch.float32: 0, torch.float16: 2, torch.bfloat16: 9}
-_ADD, _MULTIPLY, _RELU = 0, 1, 100
+_ADD, _RELU = 0, 100
 _NONDETERMINISTIC = 4  # Among an engine's numerical notes.
+_IS_COMPILED = 0  # Among those on how it behaves: its kernel is compiled here, which takes up to a second.
 
 
 @functools.cache
@@ -125,13 +123,9 @@ def _tensor(number, shape, dtype, is_virtual=False):
 
 
 def steps_of(fused):
-    """[(what follows the convolution, dtype of what it reads or None, its shape)], in order."""
-    places = (1,) * (len(fused.result) - 2)
-    channels = (1, fused.result[1], *places)
-    steps = [(_MULTIPLY, fused.scale, channels)] if fused.scale is not None else []
-    steps += [(_ADD, fused.shift, channels)] if fused.shift is not None else []
-    steps += [(_ADD, fused.dtype, fused.result)] if fused.has_residual else []
-    return steps + ([(_RELU, None, None)] if fused.has_relu else [])
+    """[(what follows the convolution, shape of what it reads or None)], in the order that the library has kernels for."""
+    channels = (1, fused.result[1], *(1,) * (len(fused.result) - 2))
+    return [*([(_ADD, fused.result)] if fused.has_residual else []), (_ADD, channels), (_RELU, None)]
 
 
 def _graph_of(fused, handle):
@@ -151,15 +145,15 @@ def _graph_of(fused, handle):
         703: (_DESCRIPTOR, _tensor(2, fused.weight, fused.dtype)), 704: (_DESCRIPTOR, _tensor(1, fused.image, fused.dtype)),
         705: (_DESCRIPTOR, current)})]
     numbers = [1, 2]
-    for place, (what, dtype, shape) in enumerate(steps):
+    for place, (what, shape) in enumerate(steps):
         after = made(place + 1)
         function = {0: (_POINTWISE_MODE, what), 1: (_DTYPE, 0)}
         read = {}
         if what == _RELU:
-            function[2] = (_NAN, 1)  # NaN stays.
+            function[2], function[3] = (_NAN, 1), (_DOUBLE, 0.0)  # NaN stays.
         else:
             numbers.append(10 + place)
-            read = {752: (_DESCRIPTOR, _tensor(10 + place, shape, dtype))}
+            read = {752: (_DESCRIPTOR, _tensor(10 + place, shape, fused.dtype))}
         operations.append(_Object(13, {
             750: (_DESCRIPTOR, _Object(0, function)), 751: (_DESCRIPTOR, current), **read, 753: (_DESCRIPTOR, after)}))
         current = after
@@ -172,11 +166,13 @@ class Kernel:
     def __init__(self, fused, handle):
         graph, self._numbers = _graph_of(fused, handle)
         proposals = _Object(4, {200: (_HEURISTIC, 3), 201: (_DESCRIPTOR, graph)}).objects(202, 3, _MAX_PROPOSALS)
-        reason = "it proposes no kernel"
+        reason = "it has none ready"
         for proposal in proposals:
-            if fused.is_repeatable and _NONDETERMINISTIC in proposal.objects(300, 2, 1)[0].numbers(1303, _NOTE, 16):
-                continue
             try:
+                engine, = proposal.objects(300, 2, 1)
+                if _IS_COMPILED in engine.numbers(1305, _BEHAVIOR, 16) or (
+                        fused.is_repeatable and _NONDETERMINISTIC in engine.numbers(1303, _NOTE, 16)):
+                    continue
                 self._plan = _Object(5, {400: (_HANDLE, handle), 401: (_DESCRIPTOR, proposal)})
                 self._bytes, = self._plan.numbers(402, _INT)
                 return
