@@ -1,7 +1,5 @@
 """Convolutions with what follows them, as cuDNN is asked for them; no GPU answers."""
 
-import itertools
-
 import pytest
 import torch
 
@@ -11,15 +9,14 @@ from stoker.runtime.results import writer_of
 
 BF16 = torch.bfloat16
 FUSED = cudnn.Fused(
-    torch.device("cuda", 0), BF16, (2, 16, 7, 9), (24, 16, 3, 3), (2, 24, 7, 9), (1, 1), (1, 1), (1, 1), torch.float32, torch.float32,
-    True, True, False)
+    torch.device("cuda", 0), BF16, (2, 16, 7, 9), (24, 16, 3, 3), (2, 24, 7, 9), (1, 1), (1, 1), (1, 1), True, False)
 
 
-@pytest.mark.parametrize("scale, shift, has_residual, has_relu", list(itertools.product((None, torch.float32), (None, BF16), *2 * [(False, True)])))
-def test_graphs_are_complete_but_for_a_gpu(scale, shift, has_residual, has_relu):
+@pytest.mark.parametrize("has_residual", [False, True])
+def test_graphs_are_complete_but_for_a_gpu(has_residual):
     """cuDNN checks each descriptor on its own; the graph asks for the device."""
-    fused = FUSED._replace(scale=scale, shift=shift, has_residual=has_residual, has_relu=has_relu)
-    assert len(cudnn.steps_of(fused)) == sum(map(bool, fused[8:12]))
+    fused = FUSED._replace(has_residual=has_residual)
+    assert len(cudnn.steps_of(fused)) == 2 + has_residual
     with pytest.raises(cudnn.Refused, match="attribute 800"):
         cudnn.Kernel(fused, None)
 
@@ -52,12 +49,48 @@ def test_what_is_refused_is_asked_for_once(monkeypatch):
     assert stoker.counters()["convolutions_in_steps"] == before + 1
 
 
+class Proposal:
+    """An engine's, with what cuDNN notes of it."""
+
+    def __init__(self, notes, behavior):
+        self.notes = {1303: notes, 1305: behavior}
+
+    def objects(self, attribute, kind, most):
+        return [self]
+
+    def numbers(self, attribute, kind, most=1):
+        return self.notes.get(attribute, [0])
+
+
+@pytest.mark.parametrize("is_repeatable, proposals, taken", [
+    (False, [([], [0]), ([4], [3])], 1), (True, [([], [0]), ([4], [3]), ([0, 1], [])], 2), (True, [([4], []), ([], [0, 3])], None)])
+def test_kernels_that_are_compiled_first_are_not_taken(monkeypatch, is_repeatable, proposals, taken):
+    """Nor those that do not repeat, where that is asked for."""
+    proposals = [Proposal(*notes) for notes in proposals]
+
+    class Object(Proposal):
+        def __init__(self, kind, attributes, is_final=True):
+            super().__init__([], [])
+            self.engine = attributes.get(401, (None, None))[1]
+
+        def objects(self, attribute, kind, most):
+            return proposals
+
+    monkeypatch.setattr(cudnn, "_Object", Object)
+    monkeypatch.setattr(cudnn, "_graph_of", lambda fused, handle: (None, []))
+    if taken is None:
+        with pytest.raises(cudnn.Refused, match="none ready"):
+            cudnn.Kernel(FUSED._replace(is_repeatable=is_repeatable), None)
+    else:
+        assert cudnn.Kernel(FUSED._replace(is_repeatable=is_repeatable), None)._plan.engine is proposals[taken]
+
+
 def test_steps_are_those_of_eager():
     image, weight, residual = (torch.randn(shape) for shape in ((2, 8, 6, 5), (4, 8, 3, 3), (2, 4, 4, 3)))
-    scale, shift = torch.randn(4), torch.randn(4)
-    given = [image, weight, scale, shift, residual, True, [1, 1], [0, 0], [1, 1]]
+    shift = torch.randn(4)
+    given = [image, weight, shift, residual, [1, 1], [0, 0], [1, 1]]
     assert writer_of(convolutions.FUSED, given, {}, [(None, residual)]) is None  # On the CPU.
-    exact = (torch.conv2d(image.double(), weight.double()) * scale.view(-1, 1, 1) + shift.view(-1, 1, 1) + residual).relu()
+    exact = (torch.conv2d(image.double(), weight.double()) + shift.view(-1, 1, 1) + residual).relu()
     torch.testing.assert_close(convolutions.FUSED(*given).double(), exact, rtol=1e-5, atol=1e-4)
 
 
@@ -71,8 +104,9 @@ class OnGpu(torch.Tensor):
 def written(monkeypatch, on, **changed):
     """(how often `on` was asked for a kernel, the result)"""
     shapes = {"image": (2, 8, 6, 5), "weight": (8, 8, 3, 3), "residual": (2, 8, 4, 3), "result": (2, 8, 4, 3)}
-    given = {name: torch.randn(shape).to(BF16).to(memory_format=torch.channels_last) for name, shape in shapes.items()} | changed
-    image, weight, residual, result = (tensor.as_subclass(OnGpu) for tensor in given.values())
+    given = {name: torch.randn(shape).to(BF16).to(memory_format=torch.channels_last) for name, shape in shapes.items()}
+    given |= {"shift": torch.zeros(8, dtype=BF16)} | changed
+    image, weight, residual, result, shift = (tensor.as_subclass(OnGpu) for tensor in given.values())
     asked = []
 
     def asking(fused, tensors):
@@ -80,7 +114,7 @@ def written(monkeypatch, on, **changed):
         return on(fused, tensors)
 
     monkeypatch.setattr(cudnn, "on", asking)
-    run = convolutions.written_to(result, image, weight, None, None, residual, True, [1, 1], [0, 0], [1, 1])
+    run = convolutions.written_to(result, image, weight, shift, residual, [1, 1], [0, 0], [1, 1])
     if run is not None:
         run()
         run()
@@ -105,7 +139,7 @@ def test_kernels_repeat_where_that_is_asked_for(monkeypatch, is_asked):
 
 
 @pytest.mark.parametrize("changed", [
-    {"image": torch.randn(2, 8, 6, 5).to(BF16)}, {"weight": torch.randn(8, 8, 3, 3).to(BF16)},
+    {"image": torch.randn(2, 8, 6, 5).to(BF16)}, {"shift": torch.zeros(8)}, {"weight": torch.randn(8, 8, 3, 3).to(BF16)},
     {"image": torch.randn(2, 8, 6, 5).to(memory_format=torch.channels_last)},
     {"result": torch.zeros(200, dtype=BF16)[1:193].view(2, 4, 3, 8).permute(0, 3, 1, 2)}])
 def test_no_kernel_is_asked_for_what_lies_otherwise(monkeypatch, changed):
