@@ -13,6 +13,10 @@ namespace stoker {
 namespace {
 
 constexpr std::int64_t kPointerBytes = 8;
+// A long graph is not looked through from each of its steps: so many candidates, and so many that
+// find no room.
+constexpr std::ptrdiff_t kMaxLookAhead = 1024;
+constexpr int kMaxWithoutRoom = 8;
 
 const LoopFunc& LoopOf(const Step& step) { return std::get<LoopFunc>(*step.func()); }
 
@@ -118,9 +122,10 @@ class Joiner {
     ForEachWritten(step, [&](StorageId id) {
       const Storage& storage = program_.storages[id];
       // What is written in an input's place may be what another step reads there.
-      const bool updates = storage.kind == BufferKind::kOutput &&
-                           program_.outputs[storage.index].updates_input >= 0;
-      is_free = is_free && storage.kind != BufferKind::kInput && !updates && first_use_[id] == index;
+      const bool updates =
+          storage.kind == BufferKind::kOutput && program_.outputs[storage.index].updates_input >= 0;
+      is_free =
+          is_free && storage.kind != BufferKind::kInput && !updates && first_use_[id] == index;
     });
     return is_free;
   }
@@ -137,13 +142,19 @@ class Joiner {
   Step JoinedFrom(std::size_t first) {
     Join join(machine_);
     std::vector<std::size_t> taken;
-    for (auto at = std::ranges::lower_bound(candidates_, first); at != candidates_.end(); ++at) {
+    const auto begin = std::ranges::lower_bound(candidates_, first);
+    const auto end = begin + std::min(kMaxLookAhead, candidates_.end() - begin);
+    int without_room = 0;
+    for (auto at = begin; at != end && without_room < kMaxWithoutRoom; ++at) {
       const Step& step = program_.steps[*at];
-      if (is_done_[*at] || (*at != first && !IsReady(step)) || !join.Take(step)) {
-        if (*at == first) return Alone(first);
-        continue;
+      if (is_done_[*at] || (*at != first && !IsReady(step))) continue;
+      if (join.Take(step)) {
+        taken.push_back(*at);
+      } else if (*at == first) {
+        return Alone(first);
+      } else {
+        ++without_room;
       }
-      taken.push_back(*at);
     }
     for (const std::size_t index : taken) Finish(index);
     return join.Finish();

@@ -1,5 +1,5 @@
-// Adds the CUDA kernel of a loop function, or of several, to a module. One function for each form of schedule:
-// `func` and `schedule` are those of one CudaKernel.
+// Adds the CUDA kernel of a loop function, or of several, to a module. One function for each form
+// of schedule: `func` and `schedule` are those of one CudaKernel.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -24,8 +24,7 @@ class PointEmitter final : public CudaLoopEmitter {
     const std::int64_t run = std::int64_t{schedule_.threads} * vectors_;
     const std::optional<std::int64_t> known = KnownOf(count);
     const bool is_whole = known && *known % run == 0;
-    llvm::Value* first =
-        emitter_.Add(emitter_.Mul(block_, Constant(run)), emitter_.ThreadIndex());
+    llvm::Value* first = emitter_.Add(emitter_.Mul(block_, Constant(run)), emitter_.ThreadIndex());
     std::vector<Slot> slots;
     for (int v = 0; v < vectors_; ++v) {
       Slot slot;

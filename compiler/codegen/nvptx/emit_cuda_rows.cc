@@ -89,7 +89,8 @@ class RowEmitter final : public CudaTeamEmitter {
 void EmitCudaRows(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
                   llvm::Module& module) {
   NvptxEmitter emitter(module, machine, schedule, static_cast<std::uint32_t>(func.operands.size()));
-  RowEmitter(func, schedule, std::get<RowSchedule>(schedule.how), machine.warp_size, emitter).Emit();
+  RowEmitter(func, schedule, std::get<RowSchedule>(schedule.how), machine.warp_size, emitter)
+      .Emit();
   emitter.Finish();
 }
 

@@ -47,8 +47,7 @@ Result<ScheduledJoin> ScheduleJoined(const JoinedFunc& func, const GpuMachine& m
   for (const LoopFunc& part : func.parts) {
     STOKER_TRY(ScheduledLoop loop, SchedulePoints(part, points - PointsOf(part), machine));
     const CudaSchedule& its = loop.schedule;
-    how.parts.push_back(
-        {its.width, std::get<PointSchedule>(its.how).vectors, its.grid.constant()});
+    how.parts.push_back({its.width, std::get<PointSchedule>(its.how).vectors, its.grid.constant()});
     blocks += its.grid.constant();
     join.schedule.width = std::max(join.schedule.width, its.width);
     join.schedule.blocks_per_sm = std::min(join.schedule.blocks_per_sm, its.blocks_per_sm);

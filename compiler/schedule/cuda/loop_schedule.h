@@ -20,8 +20,7 @@ struct ScheduledLoop {
 Result<ScheduledLoop> ScheduleLoop(LoopFunc func, const GpuMachine& machine);
 // The same of points, for a kernel with so many more beside them.
 // Unimplemented where its points are not computed by themselves.
-Result<ScheduledLoop> SchedulePoints(LoopFunc func, std::int64_t beside,
-                                     const GpuMachine& machine);
+Result<ScheduledLoop> SchedulePoints(LoopFunc func, std::int64_t beside, const GpuMachine& machine);
 // What else is worth measuring; may hold the first one again.
 std::vector<ScheduledLoop> OtherLoopSchedules(const LoopFunc& func, const GpuMachine& machine);
 

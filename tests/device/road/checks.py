@@ -304,14 +304,14 @@ def _largest_ulps(found, exact):
 
 
 def chain(rank):
-    """(a network of two convolutions as a residual network has them, eval; a shape of images): all is taken along."""
+    """(a network of convolutions as a residual network has them, eval; a shape of images): all is taken along, in bfloat16."""
     convolution, norm = {2: (torch.nn.Conv2d, torch.nn.BatchNorm2d), 3: (torch.nn.Conv3d, torch.nn.BatchNorm3d)}[rank]
 
     class Chain(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.convolutions = torch.nn.ModuleList([convolution(64, 64, 3, padding=1, bias=number == 0) for number in range(3)])
-            self.norms = torch.nn.ModuleList([norm(64), norm(64)])
+            self.convolutions = torch.nn.ModuleList([convolution(64, 64, 3, padding=1, bias=number == 0) for number in range(4)])
+            self.norms = torch.nn.ModuleList([norm(64) for _ in range(3)])
             for each in self.norms:
                 torch.nn.init.normal_(each.weight)
                 torch.nn.init.normal_(each.bias)
@@ -320,8 +320,8 @@ def chain(rank):
 
         def forward(self, x):
             y = F.relu(self.convolutions[0](x))
-            z = F.relu(self.norms[0](self.convolutions[1](y)) + x)
-            return y, z, self.norms[1](self.convolutions[2](z))
+            z = F.relu(self.norms[0](self.convolutions[1](y)) + self.norms[1](self.convolutions[2](x)))
+            return y, z, F.relu(self.norms[2](self.convolutions[3](z)) + x)
 
     return Chain().eval(), (4, 64, *[14, 12, 5][:rank])
 
