@@ -16,6 +16,8 @@ constexpr std::int64_t kPointerBytes = 8;
 // A long graph is not looked through from each of its steps: so many candidates, and so many that
 // find no room.
 constexpr std::ptrdiff_t kMaxLookAhead = 1024;
+// What it takes to find the buffers of one of several equal loops.
+constexpr std::int64_t kOperationsToFind = 16;
 constexpr int kMaxWithoutRoom = 8;
 
 const LoopFunc& LoopOf(const Step& step) { return std::get<LoopFunc>(*step.func()); }
@@ -29,28 +31,37 @@ class Join {
   bool Take(const Step& step) {
     const std::int64_t bytes = bytes_ + step.bytes.constant();
     const std::size_t buffers = buffers_ + step.buffers.size();
-    if (!steps_.empty() &&
+    if (!texts_.empty() &&
         (bytes > machine_.blocks.joined_bytes ||
          static_cast<std::int64_t>(buffers) * kPointerBytes > machine_.max_parameter_bytes)) {
       return false;
     }
     const auto part = cuda::CostOfPart(LoopOf(step), points_, machine_);
-    if (!part || operations_ + part->operations > machine_.blocks.kernel_operations) return false;
+    if (!part) return false;
+    // Equal ones share their code.
+    const auto equal = std::ranges::find(texts_, ToString(LoopOf(step)));
+    const bool is_new = equal == texts_.end();
+    const std::int64_t operations = operations_ + (is_new ? part->operations : kOperationsToFind);
+    if (operations > machine_.blocks.kernel_operations) return false;
     bytes_ = bytes;
     buffers_ = buffers;
     points_ += part->points;
-    operations_ += part->operations;
-    steps_.push_back(&step);
+    operations_ = operations;
+    equal_.resize(std::max(equal_.size(), static_cast<std::size_t>(equal - texts_.begin()) + 1));
+    equal_[static_cast<std::size_t>(equal - texts_.begin())].push_back(&step);
+    if (is_new) texts_.push_back(ToString(LoopOf(step)));
     return true;
   }
 
   Step Finish() const {
-    Step joined = *steps_[0];
-    if (steps_.size() == 1) return joined;
+    std::vector<const Step*> steps;
+    for (const auto& some : equal_) steps.insert(steps.end(), some.begin(), some.end());
+    Step joined = *steps[0];
+    if (steps.size() == 1) return joined;
     JoinedFunc func{{LoopOf(joined)}};
-    joined.label += " and " + std::to_string(steps_.size() - 1) + " beside it";
-    for (std::size_t i = 1; i < steps_.size(); ++i) {
-      const Step& step = *steps_[i];
+    joined.label += " and " + std::to_string(steps.size() - 1) + " beside it";
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      const Step& step = *steps[i];
       func.parts.push_back(LoopOf(step));
       joined.buffers.insert(joined.buffers.end(), step.buffers.begin(), step.buffers.end());
       joined.flops = joined.flops + step.flops;
@@ -62,7 +73,8 @@ class Join {
 
  private:
   const GpuMachine& machine_;
-  std::vector<const Step*> steps_;
+  std::vector<std::string> texts_;               // Of loops that differ.
+  std::vector<std::vector<const Step*>> equal_;  // Of each.
   std::int64_t bytes_ = 0;
   std::int64_t points_ = 0;
   std::int64_t operations_ = 0;

@@ -10,7 +10,8 @@
 namespace stoker {
 
 struct JoinedFunc {
-  std::vector<LoopFunc> parts;  // The buffers of each follow those of the one before it.
+  std::vector<LoopFunc> parts;  // The buffers of each follow those of the one before it;
+                                // equal ones next to each other share their code.
 };
 
 std::uint32_t NumOperands(const JoinedFunc& func);

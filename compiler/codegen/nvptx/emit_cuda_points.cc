@@ -1,4 +1,7 @@
 // Loops whose points are computed by themselves, and several of these side by side.
+#include <string>
+#include <utility>
+
 #include "compiler/codegen/nvptx/cuda_loop_emitter.h"
 #include "compiler/codegen/nvptx/emit_cuda_loop.h"
 
@@ -59,54 +62,88 @@ LoopFunc WithBuffersFrom(std::uint32_t first, LoopFunc part) {
   return part;
 }
 
+// Equal neighbours share their code, which is told where the buffers of the block's part lie.
 class JoinEmitter {
  public:
   JoinEmitter(const JoinedFunc& func, const CudaSchedule& schedule, NvptxEmitter& emitter)
-      : schedule_(schedule), emitter_(emitter), block_(emitter.BlockIndex()) {
-    const auto& parts = std::get<JoinedSchedule>(schedule.how).parts;
+      : func_(func),
+        schedule_(schedule),
+        how_(std::get<JoinedSchedule>(schedule.how).parts),
+        emitter_(emitter),
+        block_(emitter.BlockIndex()) {
+    std::string last;
     std::uint32_t buffer = 0;
     std::int64_t block = 0;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      parts_.push_back({WithBuffersFrom(buffer, func.parts[i]), parts[i], block});
+    for (std::size_t i = 0; i < how_.size(); ++i) {
+      std::string text = ToString(func.parts[i]);
+      if (i == 0 || text != last) runs_.push_back(i);
+      last = std::move(text);
+      starts_.push_back({block, buffer});
       buffer += static_cast<std::uint32_t>(func.parts[i].operands.size());
-      block += parts[i].blocks;
+      block += how_[i].blocks;
     }
   }
 
-  // Parts [begin, end), of which the block has one: half of them are out of the question at a time.
-  void Emit(std::size_t begin, std::size_t end) {
+  void Emit() { EmitRuns(0, runs_.size()); }
+
+ private:
+  struct Start {
+    std::int64_t block;
+    std::uint32_t buffer;
+  };
+
+  // Runs [begin, end), of which the block has one: half of them are out of the question at a time.
+  void EmitRuns(std::size_t begin, std::size_t end) {
     if (end - begin == 1) {
-      EmitPart(parts_[begin]);
+      EmitRun(runs_[begin], end == runs_.size() ? how_.size() : runs_[end]);
       return;
     }
     const std::size_t middle = begin + (end - begin) / 2;
-    llvm::Value* is_before =
-        emitter_.b().CreateICmpSLT(block_, emitter_.I64(parts_[middle].first_block));
-    emitter_.If(is_before, [&] { Emit(begin, middle); });
-    emitter_.If(emitter_.b().CreateNot(is_before), [&] { Emit(middle, end); });
+    llvm::Value* is_before = IsBefore(runs_[middle]);
+    emitter_.If(is_before, [&] { EmitRuns(begin, middle); });
+    emitter_.If(emitter_.b().CreateNot(is_before), [&] { EmitRuns(middle, end); });
   }
 
-  std::size_t size() const { return parts_.size(); }
-
- private:
-  struct Part {
-    LoopFunc func;
-    JoinedSchedule::Part how;
-    std::int64_t first_block;
-  };
-
-  void EmitPart(const Part& part) {
+  // Parts that are equal.
+  void EmitRun(std::size_t begin, std::size_t end) {
+    const std::uint32_t first = starts_[begin].buffer;
+    const Values found = Find(begin, end);
+    for (std::uint32_t k = 0; k + 1 < found.size(); ++k) emitter_.SetBuffer(first + k, found[k]);
     CudaSchedule schedule = schedule_;
-    schedule.width = part.how.width;
-    schedule.how = PointSchedule{part.how.vectors};
-    llvm::Value* block = emitter_.b().CreateSub(block_, emitter_.I64(part.first_block));
-    PointEmitter(part.func, schedule, block, emitter_).Emit();
+    schedule.width = how_[begin].width;
+    schedule.how = PointSchedule{how_[begin].vectors};
+    const LoopFunc part = WithBuffersFrom(first, func_.parts[begin]);
+    llvm::Value* block = emitter_.b().CreateSub(block_, found.back());
+    PointEmitter(part, schedule, block, emitter_).Emit();
   }
 
+  // The buffers of the block's part and the first of its blocks.
+  Values Find(std::size_t begin, std::size_t end) {
+    Values found;
+    for (std::uint32_t k = 0; k < func_.parts[begin].operands.size(); ++k) {
+      found.push_back(emitter_.Buffer(starts_[begin].buffer + k));
+    }
+    found.push_back(emitter_.I64(starts_[begin].block));
+    if (end - begin == 1) return found;
+    const std::size_t middle = begin + (end - begin) / 2;
+    llvm::Value* is_before = IsBefore(middle);
+    emitter_.If(is_before, found, [&](Values& values) { values = Find(begin, middle); });
+    emitter_.If(emitter_.b().CreateNot(is_before), found,
+                [&](Values& values) { values = Find(middle, end); });
+    return found;
+  }
+
+  llvm::Value* IsBefore(std::size_t part) {
+    return emitter_.b().CreateICmpSLT(block_, emitter_.I64(starts_[part].block));
+  }
+
+  const JoinedFunc& func_;
   const CudaSchedule& schedule_;
+  const std::vector<JoinedSchedule::Part>& how_;
   NvptxEmitter& emitter_;
   llvm::Value* const block_;
-  std::vector<Part> parts_;
+  std::vector<std::size_t> runs_;  // The first part of each.
+  std::vector<Start> starts_;      // Of each part.
 };
 
 }  // namespace
@@ -122,8 +159,7 @@ void EmitCudaPoints(const LoopFunc& func, const CudaSchedule& schedule, const Gp
 void EmitCudaJoined(const JoinedFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
                     llvm::Module& module) {
   NvptxEmitter emitter(module, machine, schedule, NumOperands(func));
-  JoinEmitter joined(func, schedule, emitter);
-  joined.Emit(0, joined.size());
+  JoinEmitter(func, schedule, emitter).Emit();
   emitter.Finish();
 }
 

@@ -141,6 +141,27 @@ TEST(CudaLoopTest, LoopsSideBySide_MatchInterpreter) {
     expected.insert(expected.end(), results.begin(), results.end());
     for (const Operand& operand : loop.func.operands) dtypes.push_back(operand.dtype);
   }
+  // Equal ones share their code, each with buffers of its own.
+  LoopFunc negate;
+  negate.dims = {300};
+  negate.num_outer = 1;
+  negate.operands = {{DType::kF32, false, false}, {DType::kF32, true, false}};
+  negate.stages.resize(1);
+  BodyBuilder body(negate.stages[0].body);
+  const IndexMap all = Affine({{0, 1}});
+  const std::uint32_t x = body.Load(At(0, DType::kF32, all));
+  negate.stages[0].stores = {{body.Op(OpKind::kNegate, {x}), At(1, DType::kF32, all)}};
+  for (int part = 0; part < 5; ++part) {
+    std::vector<std::string> buffers(2, std::string(300 * sizeof(float), '\0'));
+    for (std::int64_t i = 0; i < 300; ++i) {
+      WriteElement(buffers[0], DType::kF32, i, {static_cast<double>(300 * part + i), 0});
+    }
+    inputs.insert(inputs.end(), buffers.begin(), buffers.end());
+    InterpretLoop(negate, {}, buffers);
+    expected.insert(expected.end(), buffers.begin(), buffers.end());
+    dtypes.insert(dtypes.end(), 2, DType::kF32);
+    joined.parts.push_back(negate);
+  }
   const auto scheduled = ScheduleKernel(joined, Hopper());
   ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
   SCOPED_TRACE(ToString(*scheduled));
