@@ -7,13 +7,14 @@
 
 #include "compiler/ir/attention_func.h"
 #include "compiler/ir/contraction_func.h"
+#include "compiler/ir/joined_func.h"
 #include "compiler/ir/loop_func.h"
 #include "compiler/ir/ordered_func.h"
 
 namespace stoker {
 
-using KernelFunc = std::variant<LoopFunc, ContractionFunc, PackFunc, AttentionFunc, ScanFunc,
-                                SortFunc, ScatterFunc>;
+using KernelFunc = std::variant<LoopFunc, JoinedFunc, ContractionFunc, PackFunc, AttentionFunc,
+                                ScanFunc, SortFunc, ScatterFunc>;
 
 // Canonical text: the content of the KernelKey. Names and debug data are not in it.
 std::string ToString(const KernelFunc& func);

@@ -36,7 +36,9 @@ class KernelEmitter {
 
   // Arguments of the kernel.
   llvm::Value* Buffer(std::uint32_t operand);  // Pointer, loaded once at entry.
-  llvm::Value* Dim(const SymDim& dim);         // i64: a constant or loaded once at entry.
+  // Code from here on finds the operand there.
+  void SetBuffer(std::uint32_t operand, llvm::Value* pointer) { buffers_[operand] = pointer; }
+  llvm::Value* Dim(const SymDim& dim);  // i64: a constant or loaded once at entry.
   // Row-major indices of `flat` in a space of these extents.
   Values Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents);
   void Finish();  // Returns from the function; nothing may be emitted afterwards.

@@ -14,11 +14,11 @@ bool RunsAlong(const Access& access, int dim) {
 
 }  // namespace
 
-CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& schedule,
-                                 const GpuMachine& machine, int vector_dim, llvm::Module& module)
+CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& schedule, int vector_dim,
+                                 NvptxEmitter& emitter)
     : func_(func),
       schedule_(schedule),
-      emitter_(module, machine, schedule, static_cast<std::uint32_t>(func.operands.size())),
+      emitter_(emitter),
       vector_dim_(vector_dim),
       index_(func.dims.size(), nullptr) {}
 
@@ -28,7 +28,6 @@ void CudaLoopEmitter::Emit() {
     kept_.clear();
     EmitBlock();
   });
-  emitter_.Finish();
 }
 
 // Those of which vectors are accessed.

@@ -21,12 +21,12 @@ class CudaLoopEmitter {
   CudaLoopEmitter(const CudaLoopEmitter&) = delete;
   CudaLoopEmitter& operator=(const CudaLoopEmitter&) = delete;
 
-  void Emit();
+  void Emit();  // What stands at this place of a kernel; the caller finishes it.
 
  protected:
   // `vector_dim`: along which vectors lie.
-  CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
-                  int vector_dim, llvm::Module& module);
+  CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& schedule, int vector_dim,
+                  NvptxEmitter& emitter);
 
   // What one block does, up to the end.
   virtual void EmitBlock() = 0;
@@ -75,7 +75,7 @@ class CudaLoopEmitter {
 
   const LoopFunc& func_;
   const CudaSchedule& schedule_;
-  NvptxEmitter emitter_;
+  NvptxEmitter& emitter_;
   const int vector_dim_;
   std::vector<llvm::Value*> index_;  // Of each dim that is fixed now.
 

@@ -17,9 +17,9 @@ class CudaTeamEmitter : public CudaLoopEmitter {
     int slot_width;  // Points of a stage's loops in one slot: 1, or a vector of them.
   };
 
-  CudaTeamEmitter(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
-                  int vector_dim, llvm::Module& module, const Teams& teams)
-      : CudaLoopEmitter(func, schedule, machine, vector_dim, module), teams_(teams) {}
+  CudaTeamEmitter(const LoopFunc& func, const CudaSchedule& schedule, int vector_dim,
+                  NvptxEmitter& emitter, const Teams& teams)
+      : CudaLoopEmitter(func, schedule, vector_dim, emitter), teams_(teams) {}
 
   // The loops of one stage.
   struct Loops {

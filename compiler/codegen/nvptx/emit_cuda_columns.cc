@@ -10,9 +10,9 @@ namespace {
 
 class ColumnEmitter final : public CudaTeamEmitter {
  public:
-  ColumnEmitter(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
-                llvm::Module& module, const ColumnSchedule& columns)
-      : CudaTeamEmitter(func, schedule, machine, func.num_outer - 1, module,
+  ColumnEmitter(const LoopFunc& func, const CudaSchedule& schedule, const ColumnSchedule& columns,
+                NvptxEmitter& emitter)
+      : CudaTeamEmitter(func, schedule, func.num_outer - 1, emitter,
                         {.members = columns.team,
                          .slots = columns.points,
                          .points = schedule.width,
@@ -91,7 +91,9 @@ class ColumnEmitter final : public CudaTeamEmitter {
 
 void EmitCudaColumns(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
                      llvm::Module& module) {
-  ColumnEmitter(func, schedule, machine, module, std::get<ColumnSchedule>(schedule.how)).Emit();
+  NvptxEmitter emitter(module, machine, schedule, static_cast<std::uint32_t>(func.operands.size()));
+  ColumnEmitter(func, schedule, std::get<ColumnSchedule>(schedule.how), emitter).Emit();
+  emitter.Finish();
 }
 
 }  // namespace stoker::codegen

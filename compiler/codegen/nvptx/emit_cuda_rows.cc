@@ -10,15 +10,15 @@ namespace {
 
 class RowEmitter final : public CudaTeamEmitter {
  public:
-  RowEmitter(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
-             llvm::Module& module, const RowSchedule& rows)
-      : CudaTeamEmitter(func, schedule, machine, static_cast<int>(func.dims.size()) - 1, module,
+  RowEmitter(const LoopFunc& func, const CudaSchedule& schedule, const RowSchedule& rows,
+             int warp_size, NvptxEmitter& emitter)
+      : CudaTeamEmitter(func, schedule, static_cast<int>(func.dims.size()) - 1, emitter,
                         {.members = rows.team,
                          .slots = rows.vectors,
                          .points = 1,
                          .slot_width = schedule.width}),
         is_kept_(rows.kept),
-        warp_(machine.warp_size) {}
+        warp_(warp_size) {}
 
  private:
   void FindPlace(llvm::Value* thread) override {
@@ -88,7 +88,10 @@ class RowEmitter final : public CudaTeamEmitter {
 
 void EmitCudaRows(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
                   llvm::Module& module) {
-  RowEmitter(func, schedule, machine, module, std::get<RowSchedule>(schedule.how)).Emit();
+  NvptxEmitter emitter(module, machine, schedule, static_cast<std::uint32_t>(func.operands.size()));
+  RowEmitter(func, schedule, std::get<RowSchedule>(schedule.how), machine.warp_size, emitter)
+      .Emit();
+  emitter.Finish();
 }
 
 }  // namespace stoker::codegen

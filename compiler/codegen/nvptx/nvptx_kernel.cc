@@ -21,6 +21,11 @@ void Emit(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& 
   }
 }
 
+void Emit(const JoinedFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+          llvm::Module& module) {
+  EmitCudaJoined(func, schedule, machine, module);
+}
+
 void Emit(const ScanFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
           llvm::Module& module) {
   EmitCudaScan(func, schedule, machine, module);

@@ -27,6 +27,9 @@ struct Emission {
   Status operator()(const LoopFunc& func) const {
     return EmitLoop(func, How<LoopSchedule>(), dims(), machine, module);
   }
+  Status operator()(const JoinedFunc&) const {
+    STOKER_CHECK(false);  // It has no CpuSchedule.
+  }
   Status operator()(const ContractionFunc& func) const {
     EmitContraction(func, How<ContractionSchedule>(), dims(), machine, module);
     return Ok();

@@ -58,6 +58,10 @@ Result<CpuKernel> Schedule(const AttentionFunc& func, const CpuMachine& machine)
   return Launched(func, cpu::ScheduleAttention(func, kernel, machine), machine);
 }
 
+Result<CpuKernel> Schedule(const JoinedFunc&, const CpuMachine&) {
+  return Unimplemented("There is no CPU schedule for loops side by side: a call costs nothing.");
+}
+
 Result<CpuKernel> Schedule(const ScanFunc& func, const CpuMachine& machine) {
   return Launched(func, cpu::ScheduleScan(func, machine), machine);
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/schedule/cuda/joined_schedule.h"
 #include "compiler/schedule/cuda/loop_schedule.h"
 #include "compiler/schedule/cuda/ordered_schedule.h"
 #include "compiler/schedule/loops/dim_table.h"
@@ -55,6 +56,11 @@ Result<CudaKernel> Scheduled(const LoopFunc& func, const GpuMachine& machine) {
   STOKER_TRY(cuda::ScheduledLoop scheduled, cuda::ScheduleLoop(func, machine));
   return Finished(std::move(scheduled), machine);
 }
+Result<CudaKernel> Scheduled(const JoinedFunc& func, const GpuMachine& machine) {
+  STOKER_TRY(cuda::ScheduledJoin scheduled, cuda::ScheduleJoined(func, machine));
+  STOKER_RETURN_IF_ERROR(CheckLimits(scheduled.schedule, NumOperands(scheduled.func), machine));
+  return CudaKernel{std::move(scheduled.func), std::move(scheduled.schedule)};
+}
 Result<CudaKernel> Scheduled(const ContractionFunc&, const GpuMachine&) {
   return NoSchedule("contraction");
 }
@@ -86,6 +92,16 @@ std::string HowText(const RowSchedule& rows) {
 std::string HowText(const ColumnSchedule& columns) {
   return "columns, " + std::to_string(columns.team) + " threads a column, " +
          std::to_string(columns.points) + " points in flight";
+}
+
+std::string HowText(const JoinedSchedule& joined) {
+  std::string text = "side by side";
+  for (const JoinedSchedule::Part& part : joined.parts) {
+    text += "\n    " + std::to_string(part.blocks) + " blocks: points, " +
+            std::to_string(part.vectors) + " vectors of " + std::to_string(part.width) +
+            " a thread";
+  }
+  return text;
 }
 
 std::string HowText(const ThreadSchedule& threads) {

@@ -5,6 +5,7 @@
 // access where its operands are aligned to 16 bytes, and element by element where they are not.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,6 +41,17 @@ struct ColumnSchedule {
   int points = 1;  // Of a thread, in flight at a time.
 };
 
+// Loops side by side: each has blocks of its own, in their order, and in them what a PointSchedule
+// says.
+struct JoinedSchedule {
+  struct Part {
+    int width = 1;  // Elements of a vector.
+    int vectors = 1;
+    std::int64_t blocks = 0;
+  };
+  std::vector<Part> parts;
+};
+
 // Not of loops: each thread has one point of these dims of an ordered function, outermost first,
 // and does there what is left, in order.
 struct ThreadSchedule {
@@ -48,10 +60,10 @@ struct ThreadSchedule {
 
 struct CudaSchedule {
   int threads = 0;  // Of a block, along x.
-  int width = 1;    // Elements of a vector: a power of 2.
+  int width = 1;    // Elements of a vector: a power of 2; the widest of loops side by side.
   // Blocks that an SM holds at a time: what limits the registers of a thread.
   int blocks_per_sm = 1;
-  std::variant<PointSchedule, RowSchedule, ColumnSchedule, ThreadSchedule> how;
+  std::variant<PointSchedule, RowSchedule, ColumnSchedule, JoinedSchedule, ThreadSchedule> how;
   SymDim grid;               // Blocks, along x. 0: there is nothing to launch.
   std::vector<SymDim> dims;  // What the kernel is passed after its buffers, in order.
 };

@@ -154,12 +154,13 @@ int LoadedBytes(const LoopFunc& func) {
   return std::max(1, bytes);
 }
 
-Result<ScheduledLoop> BestPoints(LoopFunc func, const GpuMachine& machine) {
+Result<ScheduledLoop> BestPoints(LoopFunc func, std::int64_t beside, const GpuMachine& machine) {
   int width = VectorWidth(func, VectorDim(func, LoopForm::kPoints), machine);
   const SymDim points = ProductOf(func.dims);
   // Unknown sizes are large: what is small is done soon.
   const auto threads_with = [&](int elements) {
-    return points.IsConstant() ? points.constant() / elements : machine.blocks.wanted_threads * 8;
+    return points.IsConstant() ? (points.constant() + beside) / elements
+                               : machine.blocks.wanted_threads * 8;
   };
   while (width > 1 && threads_with(width) < machine.blocks.wanted_threads) width /= 2;
   int vectors = std::max(1, machine.blocks.bytes_in_flight / (width * LoadedBytes(func)));
@@ -306,13 +307,20 @@ Result<ScheduledLoop> ScheduleLoop(LoopFunc func, const GpuMachine& machine) {
   STOKER_TRY(const LoopForm form, ToLoopForm(func));
   switch (form) {
     case LoopForm::kPoints:
-      return BestPoints(std::move(func), machine);
+      return BestPoints(std::move(func), 0, machine);
     case LoopForm::kRows:
       return BestRows(std::move(func), machine, machine.blocks.row_elements);
     case LoopForm::kColumns:
       return Columns(std::move(func), machine, machine.blocks.column_team);
   }
   STOKER_CHECK(false);
+}
+
+Result<ScheduledLoop> SchedulePoints(LoopFunc func, std::int64_t beside,
+                                     const GpuMachine& machine) {
+  STOKER_TRY(const LoopForm form, ToLoopForm(func));
+  if (form != LoopForm::kPoints) return Unimplemented("Only points are scheduled beside others.");
+  return BestPoints(std::move(func), beside, machine);
 }
 
 std::vector<ScheduledLoop> OtherLoopSchedules(const LoopFunc& algorithm,

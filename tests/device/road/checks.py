@@ -5,6 +5,7 @@ rounding of the dtype is worth."""
 
 import argparse
 import contextlib
+import copy
 import fnmatch
 import logging
 import sys
@@ -302,6 +303,73 @@ def _largest_ulps(found, exact):
     return errors.nan_to_num(0.0).max().item()
 
 
+def chain(rank):
+    """(a network of convolutions as a residual network has them, eval; a shape of images): all is taken along, in bfloat16."""
+    convolution, norm = {2: (torch.nn.Conv2d, torch.nn.BatchNorm2d), 3: (torch.nn.Conv3d, torch.nn.BatchNorm3d)}[rank]
+
+    class Chain(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.convolutions = torch.nn.ModuleList([convolution(64, 64, 3, padding=1, bias=number == 0) for number in range(4)])
+            self.norms = torch.nn.ModuleList([norm(64) for _ in range(3)])
+            for each in self.norms:
+                torch.nn.init.normal_(each.weight)
+                torch.nn.init.normal_(each.bias)
+                each.running_mean.normal_()
+                each.running_var.uniform_(0.3, 2)
+
+        def forward(self, x):
+            y = F.relu(self.convolutions[0](x))
+            z = F.relu(self.norms[0](self.convolutions[1](y)) + self.norms[1](self.convolutions[2](x)))
+            return y, z, F.relu(self.norms[2](self.convolutions[3](z)) + x)
+
+    return Chain().eval(), (4, 64, *[14, 12, 5][:rank])
+
+
+def convolutions_fused(device, mode, rank=2, dtype=torch.bfloat16):
+    """Are they one kernel each, as exact as eager, with infinities and NaN where eager has them, and the same in every call if
+    asked for? A weight that changes behind PyTorch's back counts at once."""
+    torch.manual_seed(4)
+    layout = torch.channels_last if rank == 2 else torch.channels_last_3d
+    model, shape = chain(rank)
+    model = model.to(device, dtype).to(memory_format=layout)
+    faster, before, worst = compiled(model, mode=mode), stoker.counters(), (0.0, 0.0, "")
+    for value in (None, None, float("nan"), float("inf"), -float("inf"), None):
+        x = torch.randn(shape, device=device).to(dtype).to(memory_format=layout)
+        if value is None:
+            model.convolutions[1].weight.data.mul_(0.75)
+        else:
+            x[(0,) * x.dim()] = value
+        with torch.no_grad():
+            found, eager = faster(x), model(x)
+            wider = copy.deepcopy(model).float()(x.float())
+        for number, (mine, theirs) in enumerate(zip(found, eager)):
+            same = all(torch.equal(test(mine), test(theirs)) for test in (torch.isnan, torch.isposinf, torch.isneginf))
+            _require(same, f"NaN or infinities of tensor {number} lie otherwise, with {value} in the image")
+        worst = max(worst, compare(found, eager, wider, dtype), key=lambda each: each[0])
+        if worst[2]:
+            return worst
+    counted = {name: stoker.counters().get(name, 0) - before.get(name, 0) for name in ("convolutions_fused", "convolutions_in_steps")}
+    print(f"        {counted}", flush=True)
+    _require(device.type == "cpu" or counted["convolutions_in_steps"] == 0, f"{counted}: some are computed in steps")
+    return worst
+
+
+def convolutions_repeat(device, mode):
+    torch.backends.cudnn.deterministic = True
+    try:
+        model, shape = chain(2)
+        model = model.to(device, torch.bfloat16).to(memory_format=torch.channels_last)
+        x = torch.randn(shape, device=device).to(torch.bfloat16).to(memory_format=torch.channels_last)
+        faster = compiled(model, mode=mode)
+        with torch.no_grad():
+            first = [result.clone() for result in faster(x)]
+            return _require(all(
+                torch.equal(one, other) for _ in range(20) for one, other in zip(first, faster(x))), "another result")
+    finally:
+        torch.backends.cudnn.deterministic = False
+
+
 CALLS = {function.__name__: function for function in (
     indices, dropout, kept_results, moving_inputs, side_stream, training_loop)}
 
@@ -316,6 +384,10 @@ def cases(device):
             if function is side_stream and device.type == "cpu":
                 continue
             yield f"calls {name}{suffix}", lambda function=function, mode=mode: function(device, mode)
+        yield f"convolutions repeat{suffix}", lambda mode=mode: convolutions_repeat(device, mode)
+        for rank, dtype in ((2, torch.bfloat16), (2, torch.float16), (3, torch.bfloat16)):
+            yield f"convolutions fused {rank}d {str(dtype).removeprefix('torch.')}{suffix}", (
+                lambda mode=mode, rank=rank, dtype=dtype: convolutions_fused(device, mode, rank, dtype))
     yield "functions of every float", lambda: every_float(device, None)
     for dtype in (torch.float32, torch.bfloat16):
         kind = str(dtype).removeprefix("torch.")

@@ -6,7 +6,7 @@ from math import prod
 import torch
 
 from ..graph.layout import layout_of
-from .replacements import Replacement, copy_of, permuted, viewed
+from .replacements import Replacement, copy_of, last_of_channels, permuted, viewed
 
 aten = torch.ops.aten
 
@@ -35,8 +35,8 @@ def _makers_of(node):
         return []
     x, weight = (source.meta["val"] for source in node.args[:2])
     result = node.meta["val"]
-    if _is_of_one_place(node, x, weight):
-        if layout_of(permuted(result, _channels_last(result))).order == tuple(range(len(result.shape))):
+    if is_of_one_place(node):
+        if layout_of(permuted(result, last_of_channels(result))).order == tuple(range(len(result.shape))):
             return [_as_rows]
         is_plain = all(layout_of(value).order == tuple(range(len(value.shape))) for value in (x, result))
         places = prod(result.shape[2:])
@@ -45,7 +45,9 @@ def _makers_of(node):
     return [_with_bias_after] if node.args[2] is not None else []
 
 
-def _is_of_one_place(node, x, weight):
+def is_of_one_place(node):
+    """Is a convolution a product of matrices, of a type for which it becomes one?"""
+    x, weight = (source.meta["val"] for source in node.args[:2])
     _, _, _, stride, padding, _, transposed, _, groups = node.args
     return (
         x.dtype in _DTYPES_OF_PRODUCTS and len(x.shape) == len(weight.shape) and groups == 1 and not transposed
@@ -55,7 +57,7 @@ def _is_of_one_place(node, x, weight):
 def _as_rows(instead, x, weight, bias):
     """A row for each place, of all its channels."""
     result = instead.node.meta["val"]
-    last = _channels_last(result)
+    last = last_of_channels(result)
     first = (0, len(last) - 1, *range(1, len(last) - 1))
     rows = instead.call(aten.permute.default, (x, list(last)), permuted(x.meta["val"], last))
     matrix = _matrix_of(instead, weight)
@@ -91,7 +93,3 @@ def _sum(instead, product, bias):
     places = (bias.meta["val"].shape[0], *[1] * (len(result.shape) - 2))
     column = instead.call(aten.view.default, (bias, list(places)), viewed(bias.meta["val"], places))
     return instead.call(aten.add.Tensor, (product, column), result)
-
-
-def _channels_last(value):
-    return (0, *range(2, len(value.shape)), 1)

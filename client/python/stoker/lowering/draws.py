@@ -32,7 +32,8 @@ _KEEPS_STATE = "run_and_save_rng_state"  # Gives (the generator's state, what th
 _BEHIND = {_KEEPS_STATE: 0, "run_with_rng_state": 1}
 
 # Namespaces whose operators have a tag where they draw.
-_TAGGED = frozenset(("aten", "prims", "prim", "quantized", "quantized_decomposed", "mkldnn", "torchvision"))
+_TAGGED = frozenset((
+    "aten", "prims", "prim", "quantized", "quantized_decomposed", "mkldnn", "torchvision", "stoker"))
 _drawing = weakref.WeakKeyDictionary()  # Graph -> does an operator in it draw, as PyTorch says? Passes change no draw.
 
 

@@ -56,3 +56,8 @@ def viewed(value, shape):
     if isinstance(value, torch.Tensor):
         return value.view(shape)
     return dataclasses.replace(value, shape=shape, strides=row_major(shape).strides)
+
+
+def last_of_channels(value):
+    """The order of an image's dims with channels last."""
+    return (0, *range(2, len(value.shape)), 1)

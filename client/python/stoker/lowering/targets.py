@@ -2,6 +2,7 @@
 
 from ..graph.devices import device_of
 from .convolutions import taken_apart
+from .epilogues import FUSED, fused
 from .masks import without_known_masks
 from .strides import without_restriding
 
@@ -11,12 +12,12 @@ ABSENT = {
     "cpu": frozenset(),
     "cuda": frozenset(("attention", "convolution", "cumulative", "dynamic_update_slice", "scatter", "sort", "top_k")),
 }
-# Operators without a rule that PyTorch's libraries are there for: no fallbacks either.
+# Operators without a rule that libraries are there for: no fallbacks either.
 OF_LIBRARIES = {
     "cpu": frozenset(),
-    "cuda": frozenset(
+    "cuda": frozenset((str(FUSED), *(
         f"aten.{name}.default" for attention in ("flash", "efficient", "cudnn")
-        for name in (f"_scaled_dot_product_{attention}_attention", f"_scaled_dot_product_{attention}_attention_backward")),
+        for name in (f"_scaled_dot_product_{attention}_attention", f"_scaled_dot_product_{attention}_attention_backward")))),
 }
 
 
@@ -32,5 +33,5 @@ def as_run(gm):
     gm = without_restriding(gm)
     device_type = device_of(gm).type
     if "convolution" in ABSENT[device_type]:
-        gm = taken_apart(gm)
+        gm = taken_apart(fused(gm))
     return without_known_masks(gm, OF_LIBRARIES[device_type])

@@ -18,7 +18,7 @@ from .results import writer_of
 # For which addresses of its tensors a call is kept ready: a plan's memory, and what it is given, seldom lie elsewhere.
 MAX_READY = 16
 # Whose operators keep nothing of what they are given. Others get copies: the plan uses the memory again.
-_OWN_NAMESPACES = frozenset(("aten", "prims"))
+_OWN_NAMESPACES = frozenset(("aten", "prims", "stoker"))
 
 
 class HostCalls:

@@ -194,6 +194,7 @@ NAMES = (
     Name("torch.utils._pytree:SUPPORTED_NODES", (CAPTURES,), "which classes are taken apart"),
     Name("torch:ops.aten._to_copy", (), "an operator: the same in another type"),
     Name("torch:ops.aten._unsafe_index", (), "an operator: indexing"),
+    Name("torch:ops.aten._native_batch_norm_legit_no_training", (), "an operator: batch norm by running statistics"),
     Name("torch._library.custom_ops:OPDEFS.get", (), "what a custom operator gives, as a program says"),
     Name("torch._library.simple_registry:singleton.find", (), "the same"),
     Name("torch.library:_impls", _BOTH, "whether the program gave PyTorch's operators other kernels"),

@@ -25,6 +25,33 @@ std::int64_t ElementsOf(const std::string& bytes, DType dtype) {
   return static_cast<std::int64_t>(bytes.size()) / SizeInBytes(dtype);
 }
 
+// Runs the kernel; what lies in its buffers then is exact.
+void CheckBuffers(const ScheduledKernel& scheduled, const SymBindings& symbols,
+                  const std::vector<std::string>& inputs, const std::vector<std::string>& expected,
+                  const std::vector<DType>& dtypes) {
+  const auto kernel = EmulatedKernel::Make(scheduled, Hopper());
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers;
+  std::vector<void*> pointers;
+  for (const std::string& bytes : inputs) {
+    buffers.push_back(std::make_unique<GuardedBuffer>(bytes.size()));
+    pointers.push_back(buffers.back()->data());
+    std::memcpy(pointers.back(), bytes.data(), bytes.size());
+  }
+  (*kernel)->Run(pointers, symbols);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const DType dtype = dtypes[i];
+    const std::string actual(static_cast<const char*>(pointers[i]), expected[i].size());
+    for (std::int64_t at = 0; at < ElementsOf(expected[i], dtype); ++at) {
+      const ScalarValue want = ReadElement(expected[i], dtype, at);
+      const ScalarValue got = ReadElement(actual, dtype, at);
+      ASSERT_TRUE(want.real == got.real && want.integer == got.integer)
+          << "operand " << i << " element " << at << ": " << got.real << " " << got.integer
+          << ", not " << want.real << " " << want.integer;
+    }
+  }
+}
+
 // Runs every schedule, if there is one; results are exact.
 void CheckExact(const LoopFunc& func, const SymBindings& symbols,
                 const std::vector<std::string>& inputs, int* schedules) {
@@ -35,30 +62,13 @@ void CheckExact(const LoopFunc& func, const SymBindings& symbols,
   }
   std::vector<std::string> expected = inputs;
   InterpretLoop(func, symbols, expected);
+  std::vector<DType> dtypes;
+  for (const Operand& operand : func.operands) dtypes.push_back(operand.dtype);
   for (const ScheduledKernel& scheduled : *candidates) {
     SCOPED_TRACE(ToString(scheduled));
-    const auto kernel = EmulatedKernel::Make(scheduled, Hopper());
-    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    std::vector<std::unique_ptr<GuardedBuffer>> buffers;
-    std::vector<void*> pointers;
-    for (const std::string& bytes : inputs) {
-      buffers.push_back(std::make_unique<GuardedBuffer>(bytes.size()));
-      pointers.push_back(buffers.back()->data());
-      std::memcpy(pointers.back(), bytes.data(), bytes.size());
-    }
-    (*kernel)->Run(pointers, symbols);
+    CheckBuffers(scheduled, symbols, inputs, expected, dtypes);
+    if (testing::Test::HasFatalFailure()) return;
     ++*schedules;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      const DType dtype = func.operands[i].dtype;
-      const std::string actual(static_cast<const char*>(pointers[i]), expected[i].size());
-      for (std::int64_t at = 0; at < ElementsOf(expected[i], dtype); ++at) {
-        const ScalarValue want = ReadElement(expected[i], dtype, at);
-        const ScalarValue got = ReadElement(actual, dtype, at);
-        ASSERT_TRUE(want.real == got.real && want.integer == got.integer)
-            << "operand " << i << " element " << at << ": " << got.real << " " << got.integer
-            << ", not " << want.real << " " << want.integer;
-      }
-    }
   }
 }
 
@@ -112,6 +122,50 @@ TEST(CudaLoopTest, LongRowsAndColumns_Symbolic_MatchInterpreter) {
                &schedules);
     EXPECT_GT(schedules, 0);
   }
+}
+
+// Points of known sizes, with each other in one kernel: each part computes what it computes alone.
+TEST(CudaLoopTest, LoopsSideBySide_MatchInterpreter) {
+  JoinedFunc joined;
+  std::vector<std::string> inputs;
+  std::vector<std::string> expected;
+  std::vector<DType> dtypes;
+  for (unsigned seed = 0; joined.parts.size() < 9; ++seed) {
+    const RandomLoop loop(seed);
+    const JoinedFunc more{{loop.func}};
+    if (!loop.symbols.empty() || !Candidates(more, Hopper()).ok()) continue;
+    std::vector<std::string> results = loop.buffers;
+    InterpretLoop(loop.func, loop.symbols, results);
+    joined.parts.push_back(loop.func);
+    inputs.insert(inputs.end(), loop.buffers.begin(), loop.buffers.end());
+    expected.insert(expected.end(), results.begin(), results.end());
+    for (const Operand& operand : loop.func.operands) dtypes.push_back(operand.dtype);
+  }
+  // Equal ones share their code, each with buffers of its own.
+  LoopFunc negate;
+  negate.dims = {300};
+  negate.num_outer = 1;
+  negate.operands = {{DType::kF32, false, false}, {DType::kF32, true, false}};
+  negate.stages.resize(1);
+  BodyBuilder body(negate.stages[0].body);
+  const IndexMap all = Affine({{0, 1}});
+  const std::uint32_t x = body.Load(At(0, DType::kF32, all));
+  negate.stages[0].stores = {{body.Op(OpKind::kNegate, {x}), At(1, DType::kF32, all)}};
+  for (int part = 0; part < 5; ++part) {
+    std::vector<std::string> buffers(2, std::string(300 * sizeof(float), '\0'));
+    for (std::int64_t i = 0; i < 300; ++i) {
+      WriteElement(buffers[0], DType::kF32, i, {static_cast<double>(300 * part + i), 0});
+    }
+    inputs.insert(inputs.end(), buffers.begin(), buffers.end());
+    InterpretLoop(negate, {}, buffers);
+    expected.insert(expected.end(), buffers.begin(), buffers.end());
+    dtypes.insert(dtypes.end(), 2, DType::kF32);
+    joined.parts.push_back(negate);
+  }
+  const auto scheduled = ScheduleKernel(joined, Hopper());
+  ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
+  SCOPED_TRACE(ToString(*scheduled));
+  CheckBuffers(*scheduled, {}, inputs, expected, dtypes);
 }
 
 }  // namespace
