@@ -9,7 +9,7 @@ import torch
 
 from ..base.locks import ProcessLock
 from ..base.log import logger, warn_once
-from ..pytorch.tensors import uses_of
+from ..pytorch.tensors import lie_at, uses_of
 from .profiling import collectors
 
 # Calls that run unrecorded while inputs still move, as they do where other programs have not been recorded yet.
@@ -86,9 +86,6 @@ class Replayed:
         return None
 
 
-_data_ptr = torch.Tensor.data_ptr
-
-
 def _address(argument):
     return argument.data_ptr() if isinstance(argument, torch.Tensor) else argument
 
@@ -102,9 +99,9 @@ class Recording:
         self._stream = stream
         still = [place for place in range(len(arguments)) if place not in places]
         self._still = {place: _address(arguments[place]) for place in still}
-        # Compared in every call: addresses of tensors as one list, and numbers.
+        # Compared in every call: addresses of tensors all at once, and numbers.
         self._tensors = [place for place in still if isinstance(arguments[place], torch.Tensor)]
-        self._addresses = [self._still[place] for place in self._tensors]
+        self._addresses = [self._still.get(place, 0) for place in range(len(arguments))]
         self._numbers = [(place, arguments[place]) for place in still if place not in set(self._tensors)]
         self._copied = [(place, target, _extent(target) if _overlaps(target) else None) for place, target in places.items()]
         # Where elements are one and the same, a tensor that lies otherwise is not what was recorded.
@@ -124,7 +121,7 @@ class Recording:
     def fits(self, arguments, stream):
         if stream != self._stream:
             return False
-        if list(map(_data_ptr, map(arguments.__getitem__, self._tensors))) != self._addresses:
+        if not lie_at(arguments, self._addresses, self._tensors):
             return False
         for place, number in self._numbers:
             if arguments[place] != number:
