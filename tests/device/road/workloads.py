@@ -124,9 +124,9 @@ class Workload:
     def __init__(self, make, inputs, is_image=False):
         self._make, self._inputs, self.is_image = make, inputs, is_image
 
-    def build(self, dtype, device, training=False):
+    def build(self, dtype, device, training=False, seed=0):
         """(a function or module, its inputs)"""
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         made = self._make()
         inputs = tuple(x.to(device) for x in self._inputs(dtype))
         if not isinstance(made, nn.Module):
