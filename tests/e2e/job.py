@@ -86,6 +86,7 @@ class Warnings(logging.Handler):
 
 def run(model, example, warnings):
     """Two calls of the compiled model beside eager PyTorch in its dtype and in float64."""
+    torch._dynamo.reset()  # No model makes sizes of the next one vary.
     already = len(stoker.compiles()) + stoker.counters().get("graphs_eager", 0)
     seen = len(warnings.messages)
     compiled = torch.compile(lambda x: output_of(model(x)), backend="stoker")

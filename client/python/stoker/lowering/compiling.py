@@ -45,8 +45,11 @@ def compile_for_sizes(gm, arguments, parameters, options, note):
     started = time.perf_counter()
     try:
         version = sizes.with_numbers(gm, arguments)
-    except Exception as error:  # An operator that PyTorch cannot say the sizes of.
-        warn_of_bug("a graph runs in eager", error)
+    except Exception as error:
+        if isinstance(error, sizes.UnknownSizes):
+            warn_once(("sizes", str(error)), "a graph runs in eager: %s.", str(error).partition("\n")[0])
+        else:
+            warn_of_bug("a graph runs in eager", error)
         tally.count("graphs_eager")
         return programs.eager(gm)
     return compile_graph(version, parameters, options, time.perf_counter() - started, note)

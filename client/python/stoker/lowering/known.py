@@ -48,7 +48,10 @@ class Known:
             return None
         given = torch.fx.node.map_arg((node.args, node.kwargs), sources.get)
         arguments, keywords = torch.fx.node.map_aggregate(given, _on_cpu)
-        return node.target(*arguments, **keywords)
+        try:
+            return node.target(*arguments, **keywords)
+        except Exception:  # The program says so itself, when it comes to it.
+            return None
 
 
 def _on_cpu(argument):

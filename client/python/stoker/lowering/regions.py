@@ -148,5 +148,7 @@ def _input_like(value, node):
     if not isinstance(value, Value):
         return value
     traced = node.meta.get("val")
-    lies = layout_of(traced) if is_tensor(traced) and tuple(traced.shape) == tuple(value.shape) else row_major(value.shape)
+    # Not asked of symbols, which would be numbers from then on.
+    is_alike = is_tensor(traced) and all(type(size) is int for size in traced.shape) and tuple(traced.shape) == tuple(value.shape)
+    lies = layout_of(traced) if is_alike else row_major(value.shape)
     return torch.empty_strided(value.shape, lies.strides, dtype=_DTYPES[value.dtype])

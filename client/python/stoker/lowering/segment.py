@@ -156,8 +156,12 @@ class Level(Mapping):
 
     def _saying(self, number, slot_of):
         """(a call that gives an input which nothing reads, its Layout): it has the symbol as its size, where no other
-        input does."""
+        input does. Unsupported for a number that is no size: it may be negative, or larger than memory."""
         size = dims.symbol(number)
+        sizes = [size for node in self.lowering.gm.graph.find_nodes(op="placeholder")
+                 for size in (node.meta["val"].shape if is_tensor(node.meta.get("val")) else ())]
+        if not any(isinstance(one, Dim) and one.symbol == number for one in sizes):
+            raise Unsupported(f"the number s{number}, which no input has as its size")
         self.text.input("bool", (size,))
         return EagerCall(
             torch.ops.aten.empty.memory_format, ((size,),), {"dtype": torch.bool, "device": self.lowering.device},

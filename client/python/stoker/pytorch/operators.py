@@ -114,6 +114,13 @@ def runs_graphs(gm):
     return any(isinstance(module, torch.fx.GraphModule) for module in gm.children())
 
 
+def errors_of_unknown_sizes():
+    """What such a mode raises where elements decide about sizes or numbers."""
+    from torch._subclasses import fake_tensor
+
+    return fake_tensor.DynamicOutputShapeException, fake_tensor.DataDependentOutputException
+
+
 def fake_mode(runs_graphs=False):
     """A mode in which operators know sizes and compute nothing. `runs_graphs`: among them such that run graphs of their
     own, which ask for symbols that nobody sees."""

@@ -108,16 +108,23 @@ def _sizes_of(argument):
     return argument.hex() if isinstance(argument, float) else argument  # 0.0 is not -0.0.
 
 
+class UnknownSizes(Exception):
+    """Only a run knows what an operator of the graph gives; the message names it."""
+
+
 def with_numbers(gm, arguments):
-    """A copy of the graph whose values have the sizes that follow from the arguments."""
+    """A copy of the graph whose values have the sizes that follow from the arguments. UnknownSizes where they do not."""
     # Not at the top: a process that only runs what is compiled does not wait for them.
-    from ..pytorch.operators import fake_mode, look_at_real_tensors, runs_graphs
+    from ..pytorch.operators import errors_of_unknown_sizes, fake_mode, look_at_real_tensors, runs_graphs
 
     class Propagation(torch.fx.Interpreter):
         """Notes the value of every node."""
 
         def run_node(self, node):
-            node.meta["val"] = value = super().run_node(node)
+            try:
+                node.meta["val"] = value = super().run_node(node)
+            except errors_of_unknown_sizes() as error:
+                raise UnknownSizes(f"what {node.target} gives follows from elements") from error
             return value
 
     graph = torch.fx.Graph()

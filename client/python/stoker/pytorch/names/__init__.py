@@ -70,6 +70,8 @@ NAMES = (
     Name("torch._C:_storage_Use_Count", (WEIGHTS,), "whether anybody else holds a parameter's memory"),
     Name(f"{_META}:InputAliasInfo", (WEIGHTS,), "which of them a graph changes",
          fields=("mutates_data", "mutates_metadata")),
+    Name("torch._subclasses.fake_tensor:DynamicOutputShapeException", (SIZES,), "an operator whose sizes only a run knows"),
+    Name("torch._subclasses.fake_tensor:DataDependentOutputException", (SIZES,), "one whose number only a run knows"),
     Name("torch._subclasses.fake_tensor:FakeTensorMode", (SIZES,),
          "sizes that follow from a call's arguments"),
     Name("torch.fx.experimental.sym_node:SymNode.expr", (SIZES,), "sizes in terms of others"),
