@@ -3,6 +3,8 @@
 import gc
 import json
 import logging
+import sys
+import types
 import weakref
 
 import torch
@@ -22,6 +24,27 @@ class Model(torch.nn.Module):
         for layer in self.layers:
             x = layer(x) * FACTOR + self.shift
         return x
+
+
+def scaled(x):
+    return scale(x) + 1
+
+
+def module_with(factor):
+    """Each time a module of the same name and code, with globals of its own."""
+    module = types.ModuleType("scales")
+    exec(f"FACTOR = {factor}\ndef scale(x):\n    return x * FACTOR\n", vars(module))
+    return module
+
+
+def is_right_with_equal_code():
+    """A module is executed anew, and what reads its globals takes the place of what read the first one's."""
+    global scale
+    compiled, x, right = torch.compile(scaled, backend="stoker"), torch.ones(3), []
+    sys.modules["scales"] = module_with(2.0)
+    for scale in (sys.modules["scales"].scale, module_with(3.0).scale):
+        right += [torch.equal(compiled(x), scaled(x)) for _ in range(3)]
+    return all(right)
 
 
 class Reasons(logging.Handler):
@@ -66,7 +89,8 @@ def main():
     dead = weakref.ref(model)
     del model, compiled
     gc.collect()
-    print(json.dumps({"right": all(right), "asked": counts, "reasons": reasons, "freed": dead() is None}))
+    print(json.dumps({"right": all(right), "asked": counts, "reasons": list(reasons), "freed": dead() is None,
+                      "equal code": is_right_with_equal_code()}))
 
 
 main()

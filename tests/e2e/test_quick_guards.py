@@ -12,7 +12,7 @@ def test_guards_where_a_capture_was_recorded(site):
     done = subprocess.run([forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
-    assert result["right"] and result["freed"]
+    assert result["right"] and result["freed"] and result["equal code"]
     # How often Dynamo's guards were asked, and held: once when they are made, once more where an entry does not hold.
     # FACTOR is one number at first, then any; the second entry serves both.
     assert result["asked"] == [[1, 1], [2, 1], [0, 0], [0, 0], [2, 1], [2, 1]]

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 
@@ -149,6 +150,20 @@ def test_methods_of_a_class_count_and_its_plain_data_do_not():
     assert define("class A:\n x = 1\n def f(self): return 1") == define(
         "\n\n\nclass A:\n x = 2\n def f(self): return 1")
     assert define("class A:\n def f(self): return 1") != define("class A:\n def f(self): return 2")
+
+
+def test_whose_globals_a_function_reads_counts(monkeypatch):
+    """Of modules of one name and code, only one is found under the name."""
+    from stoker.captures.words.identity import Describer
+
+    first, second = (types.ModuleType("executed_twice") for _ in range(2))
+    for module in (first, second):
+        exec("def scale(x):\n    return x * FACTOR\n", vars(module))
+    monkeypatch.setitem(sys.modules, "executed_twice", first)
+    assert Describer()(first.scale) != Describer()(second.scale)
+    assert Describer()(first.scale) == Describer()(types.FunctionType(first.scale.__code__, vars(first), "scale"))
+    second.__name__ = ["no name"]
+    assert Describer()(first.scale) != Describer()(second.scale)
 
 
 def test_a_method_that_its_own_object_holds_is_described():

@@ -15,6 +15,7 @@ from ..premises import checks, constants, environment, facts, members, objects, 
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
 from ..words.paths import ROOT, Scope, Unreachable, evaluate, text
+from ..words.values import NotPortable
 from . import native
 from .bound import compile_check
 
@@ -48,6 +49,7 @@ class GuardProgram:
         self._values = None
         self._native = None
         self._describe = None
+        self._describe_later = self._new_describer
 
     def first_failure(self, local_values):
         """None if all guards hold."""
@@ -75,8 +77,10 @@ class GuardProgram:
         return _code_failure(different) if different else None
 
     def first_failure_where_recorded(self, local_values):
-        """The same in the frame that has just been recorded: its premises were read there a moment ago."""
+        """The same in the frame that has just been recorded: its premises were read there a moment ago, and of what is
+        not this very object, nothing is known later."""
         self._describe = self._new_describer()
+        self._describe_later = lambda: _no_words
         self._native = native.program(self._record, self._globals, self._ask)
         if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
             return None
@@ -165,7 +169,7 @@ class GuardProgram:
         has_rest = bool(apart or record["shapes"])
         guards_hold = self._native.holds if self._native is not None else self._bind_in_python()
         # What the first check described may change from now on.
-        self._values, self._plain, self._describe = None, None, self._new_describer()
+        self._values, self._plain, self._describe = None, None, self._describe_later()
         if self._native is None or not self._native.bind_state(*state.parts()):
             guards_hold = _both(state.watcher(), guards_hold)
         if not has_rest:
@@ -195,6 +199,11 @@ class GuardProgram:
 def _code_failure(different):
     what, expected, found = different
     return Failure("code", what, str(expected), str(found))
+
+
+def _no_words(value):
+    """A Describer of nothing."""
+    raise NotPortable("another object")
 
 
 def _both(state_unchanged, guards_hold):

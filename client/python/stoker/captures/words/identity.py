@@ -8,6 +8,7 @@ names that its code may read (reads.py). Line numbers and file names do not coun
 import abc
 import enum
 import functools
+import sys
 import types
 from typing import NamedTuple
 
@@ -139,6 +140,7 @@ class Describer:
                 repr([self._part(value) for value in function.__defaults__ or ()]),
                 repr([(name, self._part(value)) for name, value in keywords]),
                 repr([self._cell(cell) for cell in function.__closure__ or ()]),
+                _module_of(function),
                 *self._own_data(function))
         finally:
             self._open.discard(id(function))
@@ -315,6 +317,14 @@ class Describer:
             for constant in code.co_consts:
                 if isinstance(constant, types.CodeType):
                     self._cover(constant)
+
+
+def _module_of(function):
+    """The name of the module whose globals a function reads; "" where these are no module's that others find: one that was
+    executed anew under its old name, and generated code."""
+    name = function.__globals__.get("__name__")
+    is_found = isinstance(name, str) and held(sys.modules.get(name), "__dict__") is function.__globals__
+    return name if is_found else ""
 
 
 def _members(cls):
