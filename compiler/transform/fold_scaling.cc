@@ -1,3 +1,4 @@
+#include <cmath>
 #include <map>
 
 #include "compiler/transform/channel_vector.h"
@@ -13,7 +14,17 @@ struct Affine {
   int channel = 0;          // Which dim of it.
   std::optional<ValueId> scale;
   std::optional<ValueId> shift;
+  int scalings = 0;  // How many make up the scale.
 };
+
+// So many factors of at most so many powers of two neither overflow nor vanish in weights.
+constexpr int kMaxScalings = 4;
+constexpr double kLargestScale = 1 << 24;
+
+bool IsModerate(double scale) {
+  const double size = std::abs(scale);
+  return size >= 1 / kLargestScale && size <= kLargestScale;  // Not NaN.
+}
 
 class ScalingFolder {
  public:
@@ -70,6 +81,7 @@ class ScalingFolder {
       const std::optional<ValueId> vector = ChannelVectorOf(r_, operands[1 - side], affine.channel);
       if (!vector) continue;
       const bool is_scaling = node.kind == OpKind::kMultiply || node.kind == OpKind::kDivide;
+      if (is_scaling && !MayFold(*vector, affine.scalings++)) continue;
       if (!is_scaling) {
         affine.shift = affine.shift                ? r_.Add(node.kind, {*affine.shift, *vector})
                        : node.kind == OpKind::kAdd ? *vector
@@ -90,6 +102,12 @@ class ScalingFolder {
       return result;
     }
     return std::nullopt;
+  }
+
+  // What parameters hold is not known here: compiler/NUMERICS.md says what follows.
+  bool MayFold(ValueId vector, int before) const {
+    const std::optional<double> scale = r_.SplatOf(vector);
+    return before < kMaxScalings && (!scale || IsModerate(*scale));
   }
 
   ValueId Emit(const Affine& affine) {

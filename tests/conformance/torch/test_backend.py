@@ -358,3 +358,14 @@ def test_numbers_that_only_a_run_knows_are_given(evaluated, name):
             assert list(map(type, made)) == list(map(type, wanted))
             torch.testing.assert_close(made, wanted)
     assert evaluated
+
+
+@pytest.mark.parametrize("scale", [float("inf"), 3e38, 1e30, -2.5, 0.0, float("nan"), 1e-30, 1e-39])
+def test_products_are_scaled_after_their_sums_where_weights_would_not_bear_it(evaluated, scale):
+    weight, x = torch.nn.Parameter(torch.randn(4, 4)), torch.full((3, 4), 0.01)
+    with torch.no_grad():
+        for function in (
+                lambda x: (x @ weight) * scale, lambda x: (x @ weight + 1) * scale,
+                lambda x: (x @ weight) / (scale or 1.0), lambda x: (x @ weight) * 1e7 * 1e7 * 1e7 * 1e7 * 1e7):
+            torch.testing.assert_close(compiled(function)(x), function(x), rtol=1e-5, atol=0, equal_nan=True)
+    assert evaluated
