@@ -3,8 +3,8 @@
 usage: python3 -m matrix [--short] [--reports FOLDER] [--here | VERSION[@PYTHON]...]
 
 --here is one row: the interpreter that runs this, with the PyTorch that it has; nothing is installed.
---short runs each road once and a third of the mapping's tests, and is not remembered. Rows of a whole run are, in
-build/matrix/results.json; those without a failure also in captures/trust/tested.json, and in README.md's table.
+--short runs each road once and a third of the tests of mapping and frontend, and is not remembered. Rows of a whole run
+are, in build/matrix/results.json; those without a failure also in captures/trust/tested.json, and in README.md's table.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def run(row, python, report, short):
 def main(arguments):
     parser = argparse.ArgumentParser(prog="dev matrix", description=__doc__.splitlines()[0])
     parser.add_argument("wanted", metavar="VERSION[@PYTHON]", nargs="*")
-    parser.add_argument("--short", action="store_true", help="each road once, and a third of the mapping")
+    parser.add_argument("--short", action="store_true", help="each road once, and a third of mapping and frontend")
     parser.add_argument("--here", action="store_true", help="this interpreter and its PyTorch alone")
     parser.add_argument("--reports", type=pathlib.Path, default=ROOT / "build" / "matrix" / "reports")
     chosen = parser.parse_args(arguments)

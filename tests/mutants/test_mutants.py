@@ -7,7 +7,7 @@ from mutants import found, mutant, programs, search
 
 CORPUS = ("class_attributes", "enums", "helpers", "names_by_text", "registries")
 SEED = 1
-COUNT = 50
+COUNT = 30
 CALLS = 20
 INDIFFERENT_AMONG = 100
 DIGESTED = ("documentation", "definition in class")  # With the code of a function, with a class.
