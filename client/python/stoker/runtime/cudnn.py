@@ -1,7 +1,7 @@
 """Convolutions with what follows them in one kernel, by cuDNN's graphs: its C interface, of the library that PyTorch has loaded.
 
-PyTorch's own operators for this (cudnn_convolution_relu) drop NaN, give memory of their own, and choose kernels whose results
-differ from call to call, whatever was asked for."""
+PyTorch's own operators for this (cudnn_convolution_relu) give memory of their own, and ask for kernels whose results may
+differ from call to call, and for ReLUs that may drop NaN, whatever the program wants."""
 
 import ctypes
 import functools
