@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "protocol/graph/conditions.h"
+#include "protocol/graph/build/conditions.h"
 
 namespace stoker {
 namespace {

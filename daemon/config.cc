@@ -16,8 +16,8 @@
 #include "daemon/exposure.h"
 #include "daemon/net/listener.h"
 #include "daemon/toml/parse.h"
-#include "protocol/base/public_key_list.h"
-#include "protocol/base/regular_file.h"
+#include "protocol/base/host/regular_file.h"
+#include "protocol/base/signature/public_key_list.h"
 #include "protocol/wire/utf8.h"
 
 namespace stoker {

@@ -11,7 +11,7 @@
 
 #include "cache/clock.h"
 #include "daemon/log.h"
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 
 namespace stoker {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "protocol/base/check.h"
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 #include "protocol/wire/utf8.h"
 
 namespace stoker {

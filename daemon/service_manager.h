@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 
 namespace stoker {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "protocol/artifact/capture_envelope.h"
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 #include "protocol/manifest/bundle.h"
 #include "protocol/manifest/manifest.h"
 #include "protocol/wire/limits.h"

@@ -6,8 +6,8 @@
 
 #include "client/core/c_handles.h"
 #include "client/core/file_listing.h"
+#include "protocol/base/host/regular_file.h"
 #include "protocol/base/namespace.h"
-#include "protocol/base/regular_file.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "client/core/daemon_trust.h"
 #include "client/core/environment.h"
-#include "protocol/base/key_file.h"
+#include "protocol/base/signature/key_file.h"
 
 namespace stoker {
 namespace {

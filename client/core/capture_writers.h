@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "protocol/base/result.h"
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/signature.h"
 
 namespace stoker {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "client/core/environment.h"
-#include "protocol/base/public_key_list.h"
-#include "protocol/base/regular_file.h"
-#include "protocol/base/socket_user.h"
+#include "protocol/base/host/regular_file.h"
+#include "protocol/base/host/socket_user.h"
+#include "protocol/base/signature/public_key_list.h"
 
 namespace stoker {
 namespace {

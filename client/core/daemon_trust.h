@@ -10,7 +10,7 @@
 
 #include "client/core/tls_trust.h"
 #include "protocol/base/result.h"
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/signature.h"
 
 namespace stoker {
 

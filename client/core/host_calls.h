@@ -8,7 +8,7 @@
 
 #include "protocol/artifact/launch_plan.h"
 #include "protocol/base/result.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/queue.h"

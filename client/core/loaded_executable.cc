@@ -8,7 +8,7 @@
 #include "client/core/host_calls.h"
 #include "client/core/verification.h"
 #include "protocol/artifact/kernel_abi.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 
 namespace stoker {
 namespace {

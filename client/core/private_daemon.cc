@@ -22,8 +22,8 @@
 #include "client/core/environment.h"
 #include "client/core/http_connection.h"
 #include "protocol/base/digest.h"
-#include "protocol/base/file_descriptor.h"
-#include "protocol/base/regular_file.h"
+#include "protocol/base/host/file_descriptor.h"
+#include "protocol/base/host/regular_file.h"
 #include "protocol/wire/utf8.h"
 
 extern char** environ;

@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "protocol/base/digest.h"
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 #include "protocol/base/result.h"
 #include "protocol/key/compile_options.h"
 #include "protocol/wire/capture_messages.h"

@@ -10,7 +10,7 @@
 
 #include "client/core/tls_trust.h"
 #include "client/core/url.h"
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 #include "protocol/base/result.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "protocol/base/result.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "protocol/key/compile_options.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "protocol/base/dtype.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/machine/packed_layout.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 #include "protocol/key/compile_options.h"
 
 namespace stoker {

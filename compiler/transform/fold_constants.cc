@@ -2,7 +2,7 @@
 
 #include "compiler/transform/passes.h"
 #include "compiler/transform/rewriter.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "protocol/graph/op_table.h"
 
 namespace stoker {

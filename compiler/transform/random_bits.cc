@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "protocol/graph/philox.h"
+#include "protocol/graph/interpret/philox.h"
 
 namespace stoker {
 namespace {

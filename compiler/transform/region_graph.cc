@@ -1,6 +1,6 @@
 #include "compiler/transform/region_graph.h"
 
-#include "protocol/graph/graph_builder.h"
+#include "protocol/graph/build/graph_builder.h"
 
 namespace stoker {
 namespace {

@@ -1,6 +1,6 @@
 #include "compiler/transform/rewriter.h"
 
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 
 namespace stoker {
 

@@ -8,7 +8,7 @@
 
 #include "cache/action_index.h"
 #include "daemon/toml/parse.h"
-#include "protocol/base/trusted_file.h"
+#include "protocol/base/host/trusted_file.h"
 
 namespace stoker {
 namespace {

@@ -24,7 +24,7 @@
 
 #include "daemon/access/grant.h"
 #include "protocol/base/digest.h"
-#include "protocol/base/file_watch.h"
+#include "protocol/base/host/file_watch.h"
 #include "protocol/base/result.h"
 
 namespace stoker {

@@ -2,7 +2,7 @@
 
 #include <sys/socket.h>
 
-#include "protocol/base/socket_user.h"
+#include "protocol/base/host/socket_user.h"
 
 namespace stoker::net {
 

@@ -10,7 +10,7 @@
 
 #include "daemon/net/certificate_names.h"
 #include "daemon/net/tls_stream.h"
-#include "protocol/base/file_watch.h"
+#include "protocol/base/host/file_watch.h"
 #include "protocol/tls/pem_files.h"
 
 namespace stoker::net {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "protocol/artifact/capture_envelope.h"
-#include "protocol/base/public_key_list.h"
+#include "protocol/base/signature/public_key_list.h"
 #include "protocol/wire/limits.h"
 
 namespace stoker {

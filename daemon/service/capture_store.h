@@ -15,7 +15,7 @@
 #include "daemon/service/artifact_store.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/signature.h"
 #include "protocol/wire/capture_messages.h"
 
 namespace stoker {

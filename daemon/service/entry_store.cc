@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "protocol/artifact/trailer.h"
-#include "protocol/base/public_key_list.h"
+#include "protocol/base/signature/public_key_list.h"
 #include "protocol/graph/graph.h"
 #include "protocol/key/compile_request.h"
 

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "protocol/artifact/artifact_signature.h"
-#include "protocol/base/file_descriptor.h"
-#include "protocol/base/key_file.h"
+#include "protocol/base/host/file_descriptor.h"
+#include "protocol/base/signature/key_file.h"
 
 namespace stoker {
 namespace {

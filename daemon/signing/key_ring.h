@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cache/clock.h"
-#include "protocol/base/public_key_list.h"
 #include "protocol/base/result.h"
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/public_key_list.h"
+#include "protocol/base/signature/signature.h"
 
 namespace stoker {
 

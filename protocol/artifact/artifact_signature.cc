@@ -5,7 +5,7 @@
 #include "protocol/artifact/trailer.h"
 #include "protocol/base/bytes.h"
 #include "protocol/base/check.h"
-#include "protocol/base/public_key_list.h"
+#include "protocol/base/signature/public_key_list.h"
 
 namespace stoker {
 namespace {

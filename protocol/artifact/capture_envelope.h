@@ -12,7 +12,7 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/signature.h"
 
 namespace stoker {
 

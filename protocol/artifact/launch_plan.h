@@ -14,8 +14,8 @@
 #include "protocol/artifact/matmul.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/dtype.h"
+#include "protocol/graph/dim/sym_dim.h"
 #include "protocol/graph/graph.h"
-#include "protocol/graph/sym_dim.h"
 
 namespace stoker {
 

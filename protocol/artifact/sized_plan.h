@@ -9,7 +9,7 @@
 #include "protocol/artifact/artifact.h"
 #include "protocol/artifact/matmul.h"
 #include "protocol/base/result.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "protocol/base/check.h"
+#include "protocol/graph/dim/sym_dim.h"
 #include "protocol/graph/region.h"
-#include "protocol/graph/sym_dim.h"
 
 namespace stoker {
 

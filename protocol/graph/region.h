@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "protocol/base/result.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 #include "protocol/graph/tensor_type.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 
 #include "protocol/base/dtype.h"
 #include "protocol/base/result.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker {
 

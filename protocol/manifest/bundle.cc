@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "protocol/base/bytes.h"
-#include "protocol/base/regular_file.h"
+#include "protocol/base/host/regular_file.h"
 
 namespace stoker {
 

@@ -1,6 +1,6 @@
 #include "protocol/manifest/manifest.h"
 
-#include "protocol/base/regular_file.h"
+#include "protocol/base/host/regular_file.h"
 #include "protocol/graph/graph.h"
 #include "protocol/key/compile_request.h"
 

@@ -4,7 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#include "protocol/base/trusted_file.h"
+#include "protocol/base/host/trusted_file.h"
 
 namespace stoker::tls {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/signature.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/messages.h"
 #include "protocol/wire/proto_reader.h"

@@ -15,7 +15,7 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/signature.h"
 #include "protocol/key/compile_options.h"
 #include "protocol/key/compile_request.h"
 #include "protocol/key/target.h"

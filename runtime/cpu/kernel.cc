@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 
 namespace stoker::cpu {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 #include "runtime/cpu/content_digest.h"
 #include "runtime/cpu/queue.h"
 #include "runtime/cpu/region.h"

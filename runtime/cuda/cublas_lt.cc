@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "protocol/base/nvidia_libraries.h"
+#include "protocol/base/host/nvidia_libraries.h"
 
 namespace stoker::cuda {
 namespace {

@@ -1,6 +1,6 @@
 #include "runtime/cuda/driver.h"
 
-#include "protocol/base/nvidia_libraries.h"
+#include "protocol/base/host/nvidia_libraries.h"
 
 namespace stoker::cuda {
 namespace {

@@ -10,7 +10,7 @@
 #include "compiler/kernel/scheduled_kernel.h"
 #include "compiler/pipeline.h"
 #include "protocol/artifact/artifact.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/queue.h"
 

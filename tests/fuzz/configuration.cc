@@ -7,7 +7,7 @@
 
 #include "daemon/config.h"
 #include "protocol/base/check.h"
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace stoker::fuzz {

@@ -1,6 +1,6 @@
 // Lists of public keys: what is read prints as a list of the same.
 #include "protocol/base/check.h"
-#include "protocol/base/public_key_list.h"
+#include "protocol/base/signature/public_key_list.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace stoker::fuzz {

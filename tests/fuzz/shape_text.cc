@@ -1,6 +1,6 @@
 // The text forms of tensor types and symbolic dims: what parses prints as itself.
 #include "protocol/base/check.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 #include "protocol/graph/tensor_type.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "compiler/ir/loop_func.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker::codegen {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/base/nvidia_libraries.h"
+#include "protocol/base/host/nvidia_libraries.h"
 
 namespace stoker::codegen {
 namespace {

@@ -13,7 +13,7 @@
 #include "compiler/ir/kernel_func.h"
 #include "compiler/machine/gpu_machine.h"
 #include "protocol/base/result.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker {
 

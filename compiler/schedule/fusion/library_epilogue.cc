@@ -5,7 +5,7 @@
 
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/view_index.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 
 namespace stoker {
 namespace {

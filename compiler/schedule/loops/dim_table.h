@@ -5,7 +5,7 @@
 
 #include "compiler/ir/loop_func.h"
 #include "compiler/ir/ordered_func.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker {
 

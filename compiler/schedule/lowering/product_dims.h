@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker {
 

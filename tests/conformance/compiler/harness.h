@@ -8,7 +8,7 @@
 
 #include "compiler/compile.h"
 #include "protocol/graph/graph.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "tests/conformance/compiler/tensors.h"
 
 namespace stoker::test {

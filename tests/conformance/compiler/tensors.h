@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "protocol/graph/graph.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 
 namespace stoker::test {
 

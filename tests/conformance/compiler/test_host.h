@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "protocol/artifact/launch_plan.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "runtime/host.h"
 
 namespace stoker::test {

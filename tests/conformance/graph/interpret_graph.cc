@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "protocol/base/bytes.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 
 namespace stoker {
 namespace {

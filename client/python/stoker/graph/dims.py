@@ -1,7 +1,7 @@
 """Dim: a size that varies, where a graph is lowered for more sizes than one.
 
 A polynomial over symbols with integer coefficients; floordiv, max and min are atoms of it, as in SymDim
-(protocol/graph/sym_dim.h), which reads what str() gives. What comes out constant is an int. A Dim that is compared, or
+(protocol/graph/dim/sym_dim.h), which reads what str() gives. What comes out constant is an int. A Dim that is compared, or
 taken for a number, asks its Assumptions, which decide and note what the answer relies on.
 """
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/schedule/loops/dim_table.h"
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker {
 

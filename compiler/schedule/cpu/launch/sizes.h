@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 namespace stoker::cpu {
 

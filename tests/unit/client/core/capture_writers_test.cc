@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "protocol/base/key_file.h"
+#include "protocol/base/signature/key_file.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {

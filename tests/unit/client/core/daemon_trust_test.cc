@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {

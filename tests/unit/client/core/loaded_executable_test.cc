@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/core/host_calls.h"
-#include "protocol/graph/graph_builder.h"
+#include "protocol/graph/build/graph_builder.h"
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"
 

@@ -14,7 +14,7 @@
 
 #include "compiler/compile.h"
 #include "daemon/service/worker_main.h"
-#include "protocol/graph/graph_builder.h"
+#include "protocol/graph/build/graph_builder.h"
 
 namespace stoker {
 namespace {

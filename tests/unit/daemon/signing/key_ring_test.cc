@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "protocol/base/key_file.h"
+#include "protocol/base/signature/key_file.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

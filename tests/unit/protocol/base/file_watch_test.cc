@@ -1,4 +1,4 @@
-#include "protocol/base/file_watch.h"
+#include "protocol/base/host/file_watch.h"
 
 #include <gmock/gmock.h>
 

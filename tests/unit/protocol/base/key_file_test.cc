@@ -1,4 +1,4 @@
-#include "protocol/base/key_file.h"
+#include "protocol/base/signature/key_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

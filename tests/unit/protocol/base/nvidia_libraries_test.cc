@@ -1,5 +1,5 @@
 // Where NVIDIA's libraries are found.
-#include "protocol/base/nvidia_libraries.h"
+#include "protocol/base/host/nvidia_libraries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

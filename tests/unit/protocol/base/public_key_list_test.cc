@@ -1,4 +1,4 @@
-#include "protocol/base/public_key_list.h"
+#include "protocol/base/signature/public_key_list.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "protocol/base/regular_file.h"
+#include "protocol/base/host/regular_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "protocol/base/signature.h"
+#include "protocol/base/signature/signature.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "protocol/base/socket_user.h"
+#include "protocol/base/host/socket_user.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "protocol/base/file_descriptor.h"
+#include "protocol/base/host/file_descriptor.h"
 
 namespace stoker {
 namespace {

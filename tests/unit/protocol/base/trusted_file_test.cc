@@ -1,4 +1,4 @@
-#include "protocol/base/trusted_file.h"
+#include "protocol/base/host/trusted_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

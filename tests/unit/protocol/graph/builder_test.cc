@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "protocol/graph/graph_builder.h"
+#include "protocol/graph/build/graph_builder.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "protocol/graph/conditions.h"
+#include "protocol/graph/build/conditions.h"
 
 #include <gtest/gtest.h>
 

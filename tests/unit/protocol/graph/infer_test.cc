@@ -3,7 +3,7 @@
 // types; they are compared with the inferred ones.
 #include <gtest/gtest.h>
 
-#include "protocol/graph/graph_builder.h"
+#include "protocol/graph/build/graph_builder.h"
 
 namespace stoker {
 namespace {

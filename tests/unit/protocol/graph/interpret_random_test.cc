@@ -1,8 +1,8 @@
 // rng_bit_generator: which word of which block an element is. The words themselves: philox_test.cc.
 #include <gtest/gtest.h>
 
-#include "protocol/graph/interpreter.h"
-#include "protocol/graph/philox.h"
+#include "protocol/graph/interpret/interpreter.h"
+#include "protocol/graph/interpret/philox.h"
 
 namespace stoker {
 namespace {

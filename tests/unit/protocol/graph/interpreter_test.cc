@@ -1,6 +1,6 @@
 // Every rule of the interpreter against values worked out by hand. Graphs are text; tensors are
 // listed as doubles, which hold every integer used here.
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "protocol/graph/philox.h"
+#include "protocol/graph/interpret/philox.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/graph/graph_builder.h"
+#include "protocol/graph/build/graph_builder.h"
 
 namespace stoker {
 

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "protocol/graph/graph_builder.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/build/graph_builder.h"
+#include "protocol/graph/interpret/interpreter.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "protocol/graph/sym_dim.h"
+#include "protocol/graph/dim/sym_dim.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/graph/graph_builder.h"
+#include "protocol/graph/build/graph_builder.h"
 
 namespace stoker {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "protocol/base/check.h"
 #include "protocol/base/float16.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "protocol/graph/op_table.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/kernel_runner.h"

@@ -9,8 +9,8 @@
 
 #include "compiler/codegen/llvm/body/accuracy.h"
 #include "protocol/base/float16.h"
-#include "protocol/graph/graph_builder.h"
-#include "protocol/graph/interpreter.h"
+#include "protocol/graph/build/graph_builder.h"
+#include "protocol/graph/interpret/interpreter.h"
 #include "protocol/graph/op_table.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/kernel_runner.h"
