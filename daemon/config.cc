@@ -18,7 +18,7 @@
 #include "daemon/toml/parse.h"
 #include "protocol/base/host/regular_file.h"
 #include "protocol/base/signature/public_key_list.h"
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/utf8.h"
 
 namespace stoker {
 namespace {

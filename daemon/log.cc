@@ -16,7 +16,7 @@
 
 #include "protocol/base/check.h"
 #include "protocol/base/host/file_descriptor.h"
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/utf8.h"
 
 namespace stoker {
 namespace {

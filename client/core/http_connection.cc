@@ -17,7 +17,7 @@
 #include "client/core/progress_deadline.h"
 #include "client/core/request_head.h"
 #include "client/core/transport.h"
-#include "protocol/wire/upload_fields.h"
+#include "protocol/wire/header/upload_fields.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/core/environment.h"
-#include "protocol/wire/job_name.h"
+#include "protocol/wire/header/job_name.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-// What this process calls its job when it asks a daemon (protocol/wire/job_name.h).
+// What this process calls its job when it asks a daemon (protocol/wire/header/job_name.h).
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@
 #include "protocol/base/digest.h"
 #include "protocol/base/host/file_descriptor.h"
 #include "protocol/base/host/regular_file.h"
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/utf8.h"
 
 extern char** environ;
 

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <random>
 
-#include "protocol/wire/job_name.h"
+#include "protocol/wire/header/job_name.h"
+#include "protocol/wire/header/upload_fields.h"
 #include "protocol/wire/limits.h"
-#include "protocol/wire/upload_fields.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include "daemon/admin/query.h"
 #include "daemon/admin/replies.h"
 #include "daemon/admin/trace_json.h"
-#include "protocol/wire/job_name.h"
+#include "protocol/wire/header/job_name.h"
 
 namespace stoker {
 namespace {

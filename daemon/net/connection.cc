@@ -8,7 +8,7 @@
 #include "daemon/net/foreign_page.h"
 #include "daemon/net/reply_text.h"
 #include "daemon/net/upload_request.h"
-#include "protocol/wire/job_name.h"
+#include "protocol/wire/header/job_name.h"
 
 namespace stoker::net {
 namespace {

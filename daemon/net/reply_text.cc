@@ -6,8 +6,8 @@
 #include <charconv>
 #include <random>
 
+#include "protocol/wire/header/upload_fields.h"
 #include "protocol/wire/messages.h"
-#include "protocol/wire/upload_fields.h"
 
 namespace stoker::net {
 namespace {

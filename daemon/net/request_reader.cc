@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "daemon/net/reply_text.h"
-#include "protocol/wire/job_name.h"
-#include "protocol/wire/upload_fields.h"
+#include "protocol/wire/header/job_name.h"
+#include "protocol/wire/header/upload_fields.h"
 
 namespace stoker::net {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "daemon/net/reply_text.h"
-#include "protocol/wire/upload_fields.h"
+#include "protocol/wire/header/upload_fields.h"
 
 namespace stoker::net {
 namespace {

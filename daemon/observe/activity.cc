@@ -4,7 +4,7 @@
 #include <chrono>
 #include <tuple>
 
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/utf8.h"
 
 namespace stoker {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/utf8.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/utf8.h"
 
 namespace stoker {
 

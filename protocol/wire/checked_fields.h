@@ -11,7 +11,7 @@
 #include "protocol/base/signature/signature.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/messages.h"
-#include "protocol/wire/proto_reader.h"
+#include "protocol/wire/proto/proto_reader.h"
 
 namespace stoker::wire {
 

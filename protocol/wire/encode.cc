@@ -2,8 +2,8 @@
 #include <span>
 
 #include "protocol/wire/messages.h"
-#include "protocol/wire/proto_writer.h"
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/proto_writer.h"
+#include "protocol/wire/proto/utf8.h"
 
 namespace stoker::wire {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "protocol/wire/job_name.h"
+#include "protocol/wire/header/job_name.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/limits.h"
-#include "protocol/wire/proto_writer.h"
+#include "protocol/wire/proto/proto_writer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"

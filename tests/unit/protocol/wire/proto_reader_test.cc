@@ -1,10 +1,10 @@
 // The protobuf wire format: every type, and every way in which bytes can be none.
-#include "protocol/wire/proto_reader.h"
+#include "protocol/wire/proto/proto_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/wire/proto_writer.h"
+#include "protocol/wire/proto/proto_writer.h"
 
 namespace stoker::wire {
 namespace {

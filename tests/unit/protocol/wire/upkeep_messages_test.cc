@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "protocol/wire/limits.h"
-#include "protocol/wire/proto_writer.h"
+#include "protocol/wire/proto/proto_writer.h"
 #include "stoker.pb.h"
 
 namespace stoker::wire {

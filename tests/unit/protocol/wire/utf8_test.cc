@@ -1,4 +1,4 @@
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/utf8.h"
 
 #include <gtest/gtest.h>
 

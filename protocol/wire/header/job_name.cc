@@ -1,4 +1,4 @@
-#include "protocol/wire/job_name.h"
+#include "protocol/wire/header/job_name.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "protocol/wire/upload_fields.h"
+#include "protocol/wire/header/upload_fields.h"
 
 #include <algorithm>
 #include <charconv>

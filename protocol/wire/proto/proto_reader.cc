@@ -1,11 +1,11 @@
-#include "protocol/wire/proto_reader.h"
+#include "protocol/wire/proto/proto_reader.h"
 
 #include <bit>
 #include <cstring>
 #include <limits>
 
-#include "protocol/wire/proto_format.h"
-#include "protocol/wire/utf8.h"
+#include "protocol/wire/proto/proto_format.h"
+#include "protocol/wire/proto/utf8.h"
 
 namespace stoker::wire {
 namespace {

@@ -1,9 +1,9 @@
-#include "protocol/wire/proto_writer.h"
+#include "protocol/wire/proto/proto_writer.h"
 
 #include <bit>
 #include <cstring>
 
-#include "protocol/wire/proto_format.h"
+#include "protocol/wire/proto/proto_format.h"
 
 namespace stoker::wire {
 
