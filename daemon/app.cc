@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/access/access_control.h"
 #include "daemon/address_space.h"
 #include "daemon/admin/admin_pages.h"

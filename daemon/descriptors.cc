@@ -11,7 +11,7 @@
 namespace stoker {
 namespace {
 
-// The files that it keeps open (cache/rocks/options.cc), and those that it writes.
+// The files that it keeps open (cache/rocks/database/options.cc), and those that it writes.
 constexpr std::size_t kOfDatabase = 512 + 64;
 // Standard streams, log, locks, files that are read or written for a moment, service manager.
 constexpr std::size_t kOfProcess = 32;

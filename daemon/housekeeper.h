@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/access/access_control.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/config.h"

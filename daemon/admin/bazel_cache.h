@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/net/http.h"
 #include "daemon/service/statistics.h"
 #include "protocol/base/digest.h"

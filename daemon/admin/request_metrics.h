@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/latency_histogram.h"
+#include "cache/policy/latency_histogram.h"
 
 namespace stoker {
 

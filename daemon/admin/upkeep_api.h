@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/access/grant.h"
 #include "daemon/net/http.h"
 #include "daemon/service/upkeep.h"

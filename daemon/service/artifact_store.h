@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/observe/miss_memory.h"
 #include "daemon/observe/visible.h"
 #include "daemon/service/request_index.h"

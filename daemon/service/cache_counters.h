@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/service/statistics.h"
 
 namespace stoker {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/service/artifact_store.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/observe/caller.h"
 #include "daemon/observe/observations.h"
 #include "daemon/service/artifact_store.h"

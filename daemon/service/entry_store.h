@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "daemon/service/artifact_store.h"
 #include "protocol/base/result.h"
 #include "protocol/wire/entry_messages.h"

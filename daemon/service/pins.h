@@ -1,7 +1,7 @@
 // Pinning entries of the cache by the first digits of their keys. Blocking.
 #pragma once
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "protocol/base/result.h"
 #include "protocol/wire/upkeep_messages.h"
 

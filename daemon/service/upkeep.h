@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "protocol/base/result.h"
 #include "protocol/wire/upkeep_messages.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cache/latency_histogram.h"
+#include "cache/policy/latency_histogram.h"
 
 namespace stoker {
 

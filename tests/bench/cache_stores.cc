@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 
 namespace stoker {
 namespace {

@@ -1,9 +1,9 @@
-#include "cache/complete_action_index.h"
+#include "cache/policy/complete_action_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cache/memory_action_index.h"
+#include "cache/memory/memory_action_index.h"
 #include "tests/unit/cache/fake_blob_store.h"
 
 namespace stoker {

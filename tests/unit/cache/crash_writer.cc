@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "tests/unit/cache/sample_artifact.h"
 
 namespace stoker {

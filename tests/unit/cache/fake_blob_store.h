@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "cache/memory_blob_store.h"
+#include "cache/memory/memory_blob_store.h"
 
 namespace stoker {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <thread>
 
-#include "cache/complete_action_index.h"
-#include "cache/rocks/database.h"
-#include "cache/rocks_action_index.h"
-#include "cache/rocks_blob_store.h"
+#include "cache/policy/complete_action_index.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/rocks_action_index.h"
+#include "cache/rocks/rocks_blob_store.h"
 #include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/cache/loaded_stores.h"
 #include "tests/unit/temp_folder.h"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "cache/quota_action_index.h"
-#include "cache/rocks_blob_store.h"
+#include "cache/policy/quota_action_index.h"
+#include "cache/rocks/rocks_blob_store.h"
 #include "protocol/base/check.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "cache/metered_blob_store.h"
+#include "cache/policy/metered_blob_store.h"
 
 #include <gtest/gtest.h>
 

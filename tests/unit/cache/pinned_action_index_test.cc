@@ -1,13 +1,13 @@
-#include "cache/pinned_action_index.h"
+#include "cache/policy/pinned_action_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cache/complete_action_index.h"
-#include "cache/memory_action_index.h"
-#include "cache/memory_blob_store.h"
-#include "cache/rocks/database.h"
-#include "cache/rocks_action_index.h"
+#include "cache/memory/memory_action_index.h"
+#include "cache/memory/memory_blob_store.h"
+#include "cache/policy/complete_action_index.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/rocks_action_index.h"
 #include "tests/unit/cache/loaded_stores.h"
 #include "tests/unit/temp_folder.h"
 

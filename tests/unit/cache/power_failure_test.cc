@@ -1,10 +1,10 @@
 // A power failure drops what was not synced: what Publish(kSynced) or Sync() acknowledged stays.
 #include <gtest/gtest.h>
 
-#include "cache/rocks/database.h"
-#include "cache/rocks_action_index.h"
-#include "cache/rocks_blob_store.h"
-#include "cache/rocks_counter_store.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/rocks_action_index.h"
+#include "cache/rocks/rocks_blob_store.h"
+#include "cache/rocks/rocks_counter_store.h"
 #include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/cache/loaded_stores.h"
 #include "tests/unit/temp_folder.h"

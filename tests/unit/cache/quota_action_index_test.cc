@@ -1,11 +1,11 @@
-#include "cache/quota_action_index.h"
+#include "cache/policy/quota_action_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "cache/memory_action_index.h"
+#include "cache/memory/memory_action_index.h"
 #include "tests/unit/cache/loaded_stores.h"
 
 namespace stoker {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "cache/rocks/database.h"
-#include "cache/rocks_records.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/rocks_records.h"
 #include "protocol/base/check.h"
 
 namespace stoker {

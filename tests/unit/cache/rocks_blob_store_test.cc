@@ -1,12 +1,12 @@
-#include "cache/rocks_blob_store.h"
+#include "cache/rocks/rocks_blob_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "cache/rocks/database.h"
-#include "cache/rocks_records.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/rocks_records.h"
 #include "tests/unit/cache/loaded_stores.h"
 #include "tests/unit/temp_folder.h"
 

@@ -1,4 +1,4 @@
-#include "cache/rocks_records.h"
+#include "cache/rocks/rocks_records.h"
 
 #include <gtest/gtest.h>
 

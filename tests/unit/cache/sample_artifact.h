@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 #include "protocol/base/digest.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "cache/single_flight.h"
+#include "cache/policy/single_flight.h"
 
 #include <gtest/gtest.h>
 

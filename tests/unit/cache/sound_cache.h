@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 
 namespace stoker {
 

@@ -1,4 +1,4 @@
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cache/memory_blob_store.h"
+#include "cache/memory/memory_blob_store.h"
 #include "tests/unit/cache/fake_blob_store.h"
 #include "tests/unit/cache/sample_artifact.h"
 #include "tests/unit/temp_folder.h"

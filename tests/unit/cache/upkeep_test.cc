@@ -1,4 +1,4 @@
-#include "cache/upkeep.h"
+#include "cache/upkeep/upkeep.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "cache/memory_action_index.h"
-#include "cache/memory_blob_store.h"
+#include "cache/memory/memory_action_index.h"
+#include "cache/memory/memory_blob_store.h"
 
 namespace stoker {
 namespace {

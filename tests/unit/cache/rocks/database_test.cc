@@ -1,4 +1,4 @@
-#include "cache/rocks/database.h"
+#include "cache/rocks/database/database.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cache/rocks/space_reclaimer.h"
+#include "cache/rocks/database/space_reclaimer.h"
 
 #include <gtest/gtest.h>
 

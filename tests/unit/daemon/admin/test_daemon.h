@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/memory_counter_store.h"
+#include "cache/memory/memory_counter_store.h"
 #include "daemon/admin/http_api.h"
 #include "daemon/net/listener.h"
 #include "protocol/wire/framing.h"

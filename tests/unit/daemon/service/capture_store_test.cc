@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "cache/complete_action_index.h"
-#include "cache/memory_action_index.h"
-#include "cache/memory_blob_store.h"
+#include "cache/memory/memory_action_index.h"
+#include "cache/memory/memory_blob_store.h"
+#include "cache/policy/complete_action_index.h"
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/limits.h"
 #include "tests/unit/daemon/service/forwarding_stack.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "cache/memory_counter_store.h"
+#include "cache/memory/memory_counter_store.h"
 #include "protocol/wire/framing.h"
 #include "tests/unit/daemon/service/coroutines.h"
 #include "tests/unit/daemon/service/fake_compiler.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 
 namespace stoker {
 

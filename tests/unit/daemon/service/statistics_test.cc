@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "cache/memory_counter_store.h"
-#include "cache/stack.h"
+#include "cache/memory/memory_counter_store.h"
+#include "cache/stack/stack.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {

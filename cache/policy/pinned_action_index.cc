@@ -1,8 +1,8 @@
-#include "cache/pinned_action_index.h"
+#include "cache/policy/pinned_action_index.h"
 
 #include <optional>
 
-#include "cache/rocks/database.h"
+#include "cache/rocks/database/database.h"
 #include "protocol/base/bytes.h"
 
 namespace stoker {

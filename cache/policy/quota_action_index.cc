@@ -1,4 +1,4 @@
-#include "cache/quota_action_index.h"
+#include "cache/policy/quota_action_index.h"
 
 #include <algorithm>
 #include <limits>

@@ -15,10 +15,10 @@
 #include "cache/clock.h"
 #include "cache/counter_store.h"
 #include "cache/lru_ledger.h"
-#include "cache/metered_blob_store.h"
-#include "cache/pinned_action_index.h"
-#include "cache/quota_action_index.h"
-#include "cache/upkeep.h"
+#include "cache/policy/metered_blob_store.h"
+#include "cache/policy/pinned_action_index.h"
+#include "cache/policy/quota_action_index.h"
+#include "cache/upkeep/upkeep.h"
 
 namespace stoker {
 

@@ -1,10 +1,10 @@
-#include "cache/rocks/options.h"
+#include "cache/rocks/database/options.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
-#include "cache/rocks/engine_log.h"
+#include "cache/rocks/database/engine_log.h"
 
 namespace stoker {
 namespace {

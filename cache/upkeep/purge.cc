@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/upkeep.h"
+#include "cache/upkeep/upkeep.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "cache/rocks/status.h"
+#include "cache/rocks/database/status.h"
 
 namespace stoker {
 

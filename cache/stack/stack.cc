@@ -1,4 +1,4 @@
-#include "cache/stack.h"
+#include "cache/stack/stack.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,15 +6,15 @@
 #include <thread>
 #include <utility>
 
-#include "cache/complete_action_index.h"
-#include "cache/memory_action_index.h"
-#include "cache/memory_blob_store.h"
-#include "cache/memory_counter_store.h"
-#include "cache/rocks/database.h"
-#include "cache/rocks_action_index.h"
-#include "cache/rocks_blob_store.h"
-#include "cache/rocks_counter_store.h"
-#include "cache/tiered_blob_store.h"
+#include "cache/memory/memory_action_index.h"
+#include "cache/memory/memory_blob_store.h"
+#include "cache/memory/memory_counter_store.h"
+#include "cache/policy/complete_action_index.h"
+#include "cache/policy/tiered_blob_store.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/rocks_action_index.h"
+#include "cache/rocks/rocks_blob_store.h"
+#include "cache/rocks/rocks_counter_store.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "cache/rocks/database.h"
+#include "cache/rocks/database/database.h"
 
 #include <rocksdb/file_system.h>
 #include <rocksdb/listener.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <vector>
 
-#include "cache/rocks/options.h"
-#include "cache/rocks/status.h"
+#include "cache/rocks/database/options.h"
+#include "cache/rocks/database/status.h"
 
 namespace stoker {
 namespace {

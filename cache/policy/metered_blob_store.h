@@ -7,7 +7,7 @@
 
 #include "cache/blob_store.h"
 #include "cache/clock.h"
-#include "cache/latency_histogram.h"
+#include "cache/policy/latency_histogram.h"
 
 namespace stoker {
 

@@ -1,4 +1,4 @@
-#include "cache/rocks/path_lock.h"
+#include "cache/rocks/database/path_lock.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-#include "cache/rocks_action_index.h"
+#include "cache/rocks/rocks_action_index.h"
 
-#include "cache/rocks/database.h"
-#include "cache/rocks/status.h"
-#include "cache/rocks_records.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/database/status.h"
+#include "cache/rocks/rocks_records.h"
 
 namespace stoker {
 namespace {

@@ -1,6 +1,6 @@
-#include "cache/rocks_counter_store.h"
+#include "cache/rocks/rocks_counter_store.h"
 
-#include "cache/rocks/database.h"
+#include "cache/rocks/database/database.h"
 #include "protocol/base/bytes.h"
 
 namespace stoker {

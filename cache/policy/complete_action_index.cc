@@ -1,4 +1,4 @@
-#include "cache/complete_action_index.h"
+#include "cache/policy/complete_action_index.h"
 
 #include <mutex>
 #include <utility>

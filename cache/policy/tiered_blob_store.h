@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cache/blob_store.h"
-#include "cache/single_flight.h"
+#include "cache/policy/single_flight.h"
 
 namespace stoker {
 

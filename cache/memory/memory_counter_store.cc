@@ -1,4 +1,4 @@
-#include "cache/memory_counter_store.h"
+#include "cache/memory/memory_counter_store.h"
 
 namespace stoker {
 

@@ -1,10 +1,10 @@
-#include "cache/rocks_blob_store.h"
+#include "cache/rocks/rocks_blob_store.h"
 
 #include <algorithm>
 
-#include "cache/rocks/database.h"
-#include "cache/rocks/status.h"
-#include "cache/rocks_records.h"
+#include "cache/rocks/database/database.h"
+#include "cache/rocks/database/status.h"
+#include "cache/rocks/rocks_records.h"
 
 namespace stoker {
 namespace {

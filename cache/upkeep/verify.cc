@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/upkeep.h"
+#include "cache/upkeep/upkeep.h"
 
 namespace stoker {
 namespace {

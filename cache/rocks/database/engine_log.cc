@@ -1,4 +1,4 @@
-#include "cache/rocks/engine_log.h"
+#include "cache/rocks/database/engine_log.h"
 
 #include <array>
 #include <cstdarg>

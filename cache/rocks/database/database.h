@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 
-#include "cache/rocks/path_lock.h"
-#include "cache/rocks/space_reclaimer.h"
-#include "cache/rocks/write_ops.h"
+#include "cache/rocks/database/path_lock.h"
+#include "cache/rocks/database/space_reclaimer.h"
+#include "cache/rocks/database/write_ops.h"
 #include "protocol/base/result.h"
 #include "protocol/base/trouble.h"
 

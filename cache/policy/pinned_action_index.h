@@ -14,7 +14,7 @@
 #include "cache/action_index.h"
 #include "cache/blob_store.h"
 #include "cache/clock.h"
-#include "cache/quota_action_index.h"
+#include "cache/policy/quota_action_index.h"
 
 namespace stoker {
 

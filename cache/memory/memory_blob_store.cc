@@ -1,4 +1,4 @@
-#include "cache/memory_blob_store.h"
+#include "cache/memory/memory_blob_store.h"
 
 namespace stoker {
 

@@ -1,4 +1,4 @@
-#include "cache/tiered_blob_store.h"
+#include "cache/policy/tiered_blob_store.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "cache/memory_action_index.h"
+#include "cache/memory/memory_action_index.h"
 
 namespace stoker {
 namespace {
