@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/cpu/content_watch.h"
+#include "runtime/cpu/content/content_watch.h"
 #include "runtime/cpu/kernel.h"
 #include "runtime/cpu/launch_list.h"
 #include "runtime/cpu/queue.h"

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/cpu/arena_pool.h"
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/memory/arena_pool.h"
+#include "runtime/cpu/threads/thread_pool.h"
 #include "runtime/device.h"
 
 namespace stoker::cpu {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "protocol/base/host/file_descriptor.h"
-#include "runtime/cpu/content_digest.h"
+#include "runtime/cpu/content/content_digest.h"
+#include "runtime/cpu/memory/region.h"
 #include "runtime/cpu/queue.h"
-#include "runtime/cpu/region.h"
 
 namespace stoker::cpu {
 namespace {

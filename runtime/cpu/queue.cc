@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "protocol/artifact/kernel_abi.h"
-#include "runtime/cpu/flush_mode.h"
 #include "runtime/cpu/launch_list.h"
+#include "runtime/cpu/threads/flush_mode.h"
 
 namespace stoker::cpu {
 namespace {

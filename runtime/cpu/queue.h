@@ -8,7 +8,7 @@
 
 #include "runtime/cpu/device.h"
 #include "runtime/cpu/launch_list.h"
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/threads/thread_pool.h"
 #include "runtime/queue.h"
 
 namespace stoker::cpu {

@@ -13,7 +13,7 @@
 
 #include "compiler/launch_plan_of.h"
 #include "compiler/pipeline.h"
-#include "runtime/cpu/cut.h"
+#include "runtime/cpu/threads/cut.h"
 #include "tests/unit/compiler/codegen/x86_targets.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cpu/flush_mode.h"
+#include "runtime/cpu/threads/flush_mode.h"
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/executable_case.h"
 

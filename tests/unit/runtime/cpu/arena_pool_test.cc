@@ -1,4 +1,4 @@
-#include "runtime/cpu/arena_pool.h"
+#include "runtime/cpu/memory/arena_pool.h"
 
 #include <gtest/gtest.h>
 

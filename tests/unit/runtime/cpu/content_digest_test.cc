@@ -1,4 +1,4 @@
-#include "runtime/cpu/content_digest.h"
+#include "runtime/cpu/content/content_digest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/cpu/region.h"
+#include "runtime/cpu/memory/region.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/cpu/shares.h"
+#include "runtime/cpu/threads/shares.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/cpu/cut.h"
+#include "runtime/cpu/threads/cut.h"
 
 #include <algorithm>
 

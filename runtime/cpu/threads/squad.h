@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cpu/cut.h"
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/threads/cut.h"
+#include "runtime/cpu/threads/thread_pool.h"
 
 namespace stoker::cpu {
 

@@ -11,8 +11,8 @@
 
 #include "protocol/base/digest.h"
 #include "runtime/content_watch.h"
-#include "runtime/cpu/content_digest.h"
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/content/content_digest.h"
+#include "runtime/cpu/threads/thread_pool.h"
 
 namespace stoker::cpu {
 

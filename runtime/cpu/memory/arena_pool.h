@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "protocol/base/result.h"
-#include "runtime/cpu/region.h"
+#include "runtime/cpu/memory/region.h"
 
 namespace stoker::cpu {
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/cpu/squad.h"
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/threads/squad.h"
+#include "runtime/cpu/threads/thread_pool.h"
 
 namespace stoker::cpu {
 

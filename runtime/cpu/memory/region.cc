@@ -1,4 +1,4 @@
-#include "runtime/cpu/region.h"
+#include "runtime/cpu/memory/region.h"
 
 #include <sys/mman.h>
 

@@ -1,10 +1,10 @@
-#include "runtime/cpu/content_digest.h"
+#include "runtime/cpu/content/content_digest.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "protocol/base/bytes.h"
-#include "runtime/cpu/piece_hash.h"
+#include "runtime/cpu/content/piece_hash.h"
 
 namespace stoker::cpu {
 namespace {

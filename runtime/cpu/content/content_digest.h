@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "protocol/base/digest.h"
-#include "runtime/cpu/piece_hash.h"
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/content/piece_hash.h"
+#include "runtime/cpu/threads/thread_pool.h"
 #include "runtime/prepared.h"
 
 namespace stoker::cpu {

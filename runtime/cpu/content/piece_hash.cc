@@ -1,4 +1,4 @@
-#include "runtime/cpu/piece_hash.h"
+#include "runtime/cpu/content/piece_hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

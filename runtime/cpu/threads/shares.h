@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/threads/thread_pool.h"
 
 namespace stoker::cpu {
 

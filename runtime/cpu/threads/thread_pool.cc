@@ -1,4 +1,4 @@
-#include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu/threads/thread_pool.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "protocol/base/check.h"
-#include "runtime/cpu/crew.h"
+#include "runtime/cpu/threads/crew.h"
 
 namespace stoker::cpu {
 

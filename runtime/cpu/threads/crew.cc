@@ -1,4 +1,4 @@
-#include "runtime/cpu/crew.h"
+#include "runtime/cpu/threads/crew.h"
 
 #include <immintrin.h>
 #include <linux/futex.h>
@@ -10,7 +10,7 @@
 #include <chrono>
 #include <system_error>
 
-#include "runtime/cpu/shares.h"
+#include "runtime/cpu/threads/shares.h"
 
 namespace stoker::cpu {
 namespace {

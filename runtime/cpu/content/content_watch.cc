@@ -1,4 +1,4 @@
-#include "runtime/cpu/content_watch.h"
+#include "runtime/cpu/content/content_watch.h"
 
 #include <algorithm>
 
