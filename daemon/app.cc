@@ -24,7 +24,7 @@
 #include "daemon/housekeeper.h"
 #include "daemon/log.h"
 #include "daemon/net/listener.h"
-#include "daemon/net/tls_server.h"
+#include "daemon/net/stream/tls_server.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/statistics.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/log.h"
-#include "daemon/net/limits.h"
+#include "daemon/net/http/limits.h"
 
 namespace stoker {
 namespace {

@@ -19,7 +19,7 @@
 #include "daemon/folder_claim.h"
 #include "daemon/history_file.h"
 #include "daemon/net/listener.h"
-#include "daemon/net/tls_server.h"
+#include "daemon/net/stream/tls_server.h"
 #include "daemon/program_watch.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"

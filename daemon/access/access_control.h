@@ -7,7 +7,7 @@
 
 #include "daemon/access/grant.h"
 #include "daemon/access/token_file.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 
 namespace stoker {
 

@@ -14,8 +14,8 @@
 
 #include "daemon/access/grant.h"
 #include "daemon/admin/request_metrics.h"
-#include "daemon/net/http.h"
-#include "daemon/net/limits.h"
+#include "daemon/net/http/http.h"
+#include "daemon/net/http/limits.h"
 #include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/history.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cache/stack/stack.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "daemon/service/statistics.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "daemon/access/grant.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "daemon/service/capture_store.h"
 #include "daemon/service/statistics.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "daemon/access/grant.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "daemon/service/compile_service.h"
 #include "daemon/service/history.h"
 #include "daemon/service/statistics.h"

@@ -18,7 +18,7 @@
 #include "daemon/admin/observe_api.h"
 #include "daemon/admin/request_metrics.h"
 #include "daemon/admin/upkeep_api.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "daemon/service/compile_service.h"
 
 namespace stoker {

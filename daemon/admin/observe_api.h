@@ -4,7 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "daemon/access/grant.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "daemon/service/compile_service.h"
 
 namespace stoker {

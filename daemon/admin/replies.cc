@@ -1,6 +1,6 @@
 #include "daemon/admin/replies.h"
 
-#include "daemon/net/reply_text.h"
+#include "daemon/net/http/reply_text.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "daemon/access/grant.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "protocol/base/result.h"
 
 namespace stoker {

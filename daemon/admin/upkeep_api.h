@@ -9,7 +9,7 @@
 
 #include "cache/stack/stack.h"
 #include "daemon/access/grant.h"
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "daemon/service/upkeep.h"
 
 namespace stoker {

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <utility>
 
-#include "daemon/net/foreign_page.h"
-#include "daemon/net/reply_text.h"
-#include "daemon/net/upload_request.h"
+#include "daemon/net/http/foreign_page.h"
+#include "daemon/net/http/reply_text.h"
+#include "daemon/net/http/upload_request.h"
 #include "protocol/wire/header/job_name.h"
 
 namespace stoker::net {

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/net/http.h"
-#include "daemon/net/limits.h"
-#include "daemon/net/request_reader.h"
-#include "daemon/net/timed_stream.h"
-#include "daemon/net/uploads.h"
+#include "daemon/net/http/http.h"
+#include "daemon/net/http/limits.h"
+#include "daemon/net/http/request_reader.h"
+#include "daemon/net/http/uploads.h"
+#include "daemon/net/stream/timed_stream.h"
 
 namespace stoker::net {
 

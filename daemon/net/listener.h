@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/net/http.h"
-#include "daemon/net/limits.h"
+#include "daemon/net/http/http.h"
+#include "daemon/net/http/limits.h"
 #include "protocol/base/result.h"
 
 namespace stoker::net {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "daemon/net/connection.h"
-#include "daemon/net/limits.h"
-#include "daemon/net/tls_server.h"
+#include "daemon/net/http/limits.h"
+#include "daemon/net/stream/tls_server.h"
 
 namespace stoker::net {
 

@@ -10,9 +10,9 @@
 #include <memory>
 #include <variant>
 
-#include "daemon/net/reply_text.h"
-#include "daemon/net/request_reader.h"
-#include "daemon/net/upload_request.h"
+#include "daemon/net/http/reply_text.h"
+#include "daemon/net/http/request_reader.h"
+#include "daemon/net/http/upload_request.h"
 #include "protocol/base/check.h"
 #include "tests/fuzz/fuzz_target.h"
 

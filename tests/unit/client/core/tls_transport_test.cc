@@ -14,7 +14,7 @@
 
 #include "client/core/http_connection.h"
 #include "daemon/net/listener.h"
-#include "daemon/net/tls_server.h"
+#include "daemon/net/stream/tls_server.h"
 #include "tests/unit/daemon/net/echo_handler.h"
 #include "tests/unit/protocol/tls/test_authority.h"
 #include "tests/unit/temp_folder.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 
 namespace stoker::net {
 

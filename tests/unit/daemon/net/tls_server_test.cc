@@ -1,4 +1,4 @@
-#include "daemon/net/tls_server.h"
+#include "daemon/net/stream/tls_server.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "daemon/net/uploads.h"
+#include "daemon/net/http/uploads.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/net/certificate_names.h"
+#include "daemon/net/stream/certificate_names.h"
 
 #include <openssl/asn1.h>
 #include <openssl/evp.h>

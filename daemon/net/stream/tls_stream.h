@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "daemon/net/tls_server.h"
+#include "daemon/net/stream/tls_server.h"
 
 namespace stoker::net {
 

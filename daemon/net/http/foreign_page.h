@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 #include "protocol/base/result.h"
 
 namespace stoker::net {

@@ -1,4 +1,4 @@
-#include "daemon/net/timed_stream.h"
+#include "daemon/net/stream/timed_stream.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/net/stream.h"
+#include "daemon/net/stream/stream.h"
 #include "protocol/base/result.h"
 
 namespace stoker::net {

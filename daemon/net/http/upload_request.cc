@@ -1,4 +1,4 @@
-#include "daemon/net/upload_request.h"
+#include "daemon/net/http/upload_request.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/net/reply_text.h"
+#include "daemon/net/http/reply_text.h"
 #include "protocol/wire/header/upload_fields.h"
 
 namespace stoker::net {

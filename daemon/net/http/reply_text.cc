@@ -1,4 +1,4 @@
-#include "daemon/net/reply_text.h"
+#include "daemon/net/http/reply_text.h"
 
 #include <algorithm>
 #include <atomic>

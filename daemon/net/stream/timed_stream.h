@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/net/stream.h"
+#include "daemon/net/stream/stream.h"
 
 namespace stoker::net {
 

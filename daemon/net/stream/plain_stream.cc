@@ -2,7 +2,7 @@
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "daemon/net/stream.h"
+#include "daemon/net/stream/stream.h"
 
 namespace stoker::net {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/net/request_reader.h"
+#include "daemon/net/http/request_reader.h"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#include "daemon/net/reply_text.h"
+#include "daemon/net/http/reply_text.h"
 #include "protocol/wire/header/job_name.h"
 #include "protocol/wire/header/upload_fields.h"
 

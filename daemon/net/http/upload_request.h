@@ -5,8 +5,8 @@
 #include <string>
 #include <variant>
 
-#include "daemon/net/request_reader.h"
-#include "daemon/net/uploads.h"
+#include "daemon/net/http/request_reader.h"
+#include "daemon/net/http/uploads.h"
 
 namespace stoker::net {
 

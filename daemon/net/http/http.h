@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/net/peer.h"
+#include "daemon/net/http/peer.h"
 #include "protocol/base/result.h"
 
 namespace stoker::net {

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/net/http.h"
-#include "daemon/net/limits.h"
-#include "daemon/net/timed_stream.h"
+#include "daemon/net/http/http.h"
+#include "daemon/net/http/limits.h"
+#include "daemon/net/stream/timed_stream.h"
 
 namespace stoker::net {
 

@@ -1,7 +1,7 @@
 // OpenSSL between two buffers: what comes is received where OpenSSL asks for it, what goes is
 // gathered until it is sent with one call. asio::ssl would copy both once more, and send each
 // record of 16 KiB by itself.
-#include "daemon/net/tls_stream.h"
+#include "daemon/net/stream/tls_stream.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -14,7 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 
-#include "daemon/net/certificate_names.h"
+#include "daemon/net/stream/certificate_names.h"
 #include "protocol/base/freed_by.h"
 
 namespace stoker::net {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/net/http.h"
+#include "daemon/net/http/http.h"
 
 namespace stoker::net {
 

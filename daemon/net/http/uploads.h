@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/net/http.h"
-#include "daemon/net/limits.h"
+#include "daemon/net/http/http.h"
+#include "daemon/net/http/limits.h"
 
 namespace stoker::net {
 

@@ -1,4 +1,4 @@
-#include "daemon/net/peer.h"
+#include "daemon/net/http/peer.h"
 
 #include <sys/socket.h>
 

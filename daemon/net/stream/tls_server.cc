@@ -1,4 +1,4 @@
-#include "daemon/net/tls_server.h"
+#include "daemon/net/stream/tls_server.h"
 
 #include <openssl/ssl.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/net/certificate_names.h"
-#include "daemon/net/tls_stream.h"
+#include "daemon/net/stream/certificate_names.h"
+#include "daemon/net/stream/tls_stream.h"
 #include "protocol/base/host/file_watch.h"
 #include "protocol/tls/pem_files.h"
 

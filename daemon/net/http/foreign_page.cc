@@ -1,4 +1,4 @@
-#include "daemon/net/foreign_page.h"
+#include "daemon/net/http/foreign_page.h"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/string.hpp>
