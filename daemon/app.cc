@@ -25,10 +25,10 @@
 #include "daemon/log.h"
 #include "daemon/net/listener.h"
 #include "daemon/net/stream/tls_server.h"
-#include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
-#include "daemon/service/statistics.h"
-#include "daemon/service/upkeep.h"
+#include "daemon/service/statistics/cache_counters.h"
+#include "daemon/service/statistics/statistics.h"
+#include "daemon/service/store/upkeep.h"
 #include "daemon/service_manager.h"
 #include "daemon/signing/key_ring.h"
 

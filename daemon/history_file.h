@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "daemon/service/history.h"
-#include "daemon/service/statistics.h"
+#include "daemon/service/statistics/history.h"
+#include "daemon/service/statistics/statistics.h"
 
 namespace stoker {
 

@@ -17,8 +17,8 @@
 #include "daemon/app.h"
 #include "daemon/config.h"
 #include "daemon/log.h"
-#include "daemon/service/worker_main.h"
-#include "daemon/service/worker_sandbox.h"
+#include "daemon/service/worker/worker_main.h"
+#include "daemon/service/worker/worker_sandbox.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "daemon/admin/query.h"
 #include "daemon/admin/replies.h"
-#include "daemon/service/blocking.h"
+#include "daemon/service/waiting/blocking.h"
 
 namespace stoker {
 namespace {

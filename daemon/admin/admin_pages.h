@@ -16,10 +16,10 @@
 #include "daemon/admin/request_metrics.h"
 #include "daemon/net/http/http.h"
 #include "daemon/net/http/limits.h"
-#include "daemon/service/cache_counters.h"
 #include "daemon/service/compile_service.h"
-#include "daemon/service/history.h"
-#include "daemon/service/statistics.h"
+#include "daemon/service/statistics/cache_counters.h"
+#include "daemon/service/statistics/history.h"
+#include "daemon/service/statistics/statistics.h"
 
 namespace stoker {
 

@@ -1,8 +1,8 @@
 #include "daemon/admin/bazel_cache.h"
 
 #include "daemon/admin/replies.h"
-#include "daemon/service/artifact_store.h"
-#include "daemon/service/blocking.h"
+#include "daemon/service/store/artifact_store.h"
+#include "daemon/service/waiting/blocking.h"
 
 namespace stoker {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "cache/stack/stack.h"
 #include "daemon/net/http/http.h"
-#include "daemon/service/statistics.h"
+#include "daemon/service/statistics/statistics.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
 

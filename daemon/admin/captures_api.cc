@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "daemon/admin/replies.h"
-#include "daemon/service/blocking.h"
+#include "daemon/service/waiting/blocking.h"
 
 namespace stoker {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "daemon/access/grant.h"
 #include "daemon/net/http/http.h"
-#include "daemon/service/capture_store.h"
-#include "daemon/service/statistics.h"
+#include "daemon/service/statistics/statistics.h"
+#include "daemon/service/store/capture_store.h"
 
 namespace stoker {
 

@@ -9,8 +9,8 @@
 #include "daemon/access/grant.h"
 #include "daemon/net/http/http.h"
 #include "daemon/service/compile_service.h"
-#include "daemon/service/history.h"
-#include "daemon/service/statistics.h"
+#include "daemon/service/statistics/history.h"
+#include "daemon/service/statistics/statistics.h"
 
 namespace stoker {
 

@@ -1,7 +1,7 @@
 #include "daemon/admin/entries_api.h"
 
 #include "daemon/admin/replies.h"
-#include "daemon/service/blocking.h"
+#include "daemon/service/waiting/blocking.h"
 
 namespace stoker {
 namespace {

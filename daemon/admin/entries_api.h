@@ -7,7 +7,7 @@
 
 #include "daemon/access/grant.h"
 #include "daemon/net/http/http.h"
-#include "daemon/service/entry_store.h"
+#include "daemon/service/store/entry_store.h"
 
 namespace stoker {
 

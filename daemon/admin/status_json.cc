@@ -6,7 +6,7 @@
 #include "compiler/compile.h"
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/version.h"
-#include "daemon/service/worker_sandbox.h"
+#include "daemon/service/worker/worker_sandbox.h"
 
 namespace stoker {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "daemon/admin/replies.h"
-#include "daemon/service/blocking.h"
-#include "daemon/service/pins.h"
+#include "daemon/service/store/pins.h"
+#include "daemon/service/waiting/blocking.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/upkeep_messages.h"
 

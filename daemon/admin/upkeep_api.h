@@ -10,7 +10,7 @@
 #include "cache/stack/stack.h"
 #include "daemon/access/grant.h"
 #include "daemon/net/http/http.h"
-#include "daemon/service/upkeep.h"
+#include "daemon/service/store/upkeep.h"
 
 namespace stoker {
 

@@ -10,7 +10,7 @@
 #include "cache/clock.h"
 #include "compiler/compile.h"
 #include "daemon/observe/compile_watch.h"
-#include "daemon/service/blocking.h"
+#include "daemon/service/waiting/blocking.h"
 #include "protocol/key/compile_request.h"
 #include "protocol/wire/framing.h"
 #include "protocol/wire/limits.h"

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "daemon/observe/compile_watch.h"
-#include "daemon/service/blocking.h"
 #include "daemon/service/compile_service.h"
+#include "daemon/service/waiting/blocking.h"
 
 namespace stoker {
 namespace {

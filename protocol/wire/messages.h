@@ -227,7 +227,8 @@ struct WorkerDone {
 };
 
 struct WorkerReady {
-  std::vector<std::string> protections;   // In force: names of daemon/service/worker_sandbox.h.
+  std::vector<std::string>
+      protections;  // In force: names of daemon/service/worker/worker_sandbox.h.
   std::vector<std::string> target_kinds;  // "cpu", "cuda": has what it takes to compile for these.
 };
 

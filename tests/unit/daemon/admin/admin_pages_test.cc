@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "daemon/service/worker_sandbox.h"
+#include "daemon/service/worker/worker_sandbox.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 
 namespace stoker {

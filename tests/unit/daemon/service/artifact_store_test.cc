@@ -1,4 +1,4 @@
-#include "daemon/service/artifact_store.h"
+#include "daemon/service/store/artifact_store.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/service/capture_store.h"
+#include "daemon/service/store/capture_store.h"
 
 #include <gmock/gmock.h>
 

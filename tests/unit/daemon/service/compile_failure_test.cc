@@ -1,4 +1,4 @@
-#include "daemon/service/compile_failure.h"
+#include "daemon/service/failure/compile_failure.h"
 
 #include <gmock/gmock.h>
 

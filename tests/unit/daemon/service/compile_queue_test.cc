@@ -1,4 +1,4 @@
-#include "daemon/service/compile_queue.h"
+#include "daemon/service/worker/compile_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/service/diagnostic_memory.h"
+#include "daemon/service/failure/diagnostic_memory.h"
 
 #include <gtest/gtest.h>
 

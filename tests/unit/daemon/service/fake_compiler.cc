@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "daemon/service/worker_main.h"
+#include "daemon/service/worker/worker_main.h"
 #include "protocol/graph/build/graph_builder.h"
 
 namespace stoker {

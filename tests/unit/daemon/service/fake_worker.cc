@@ -1,5 +1,5 @@
-#include "daemon/service/worker_main.h"
-#include "daemon/service/worker_sandbox.h"
+#include "daemon/service/worker/worker_main.h"
+#include "daemon/service/worker/worker_sandbox.h"
 
 // Not confined: it counts in files what it does. It says that it is, so that nobody warns.
 int main() {

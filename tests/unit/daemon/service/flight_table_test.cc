@@ -1,4 +1,4 @@
-#include "daemon/service/flight_table.h"
+#include "daemon/service/flight/flight_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/service/history.h"
+#include "daemon/service/statistics/history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/service/landed_artifact.h"
+#include "daemon/service/flight/landed_artifact.h"
 
 #include <gmock/gmock.h>
 

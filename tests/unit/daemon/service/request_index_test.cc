@@ -1,4 +1,4 @@
-#include "daemon/service/request_index.h"
+#include "daemon/service/store/request_index.h"
 
 #include <gtest/gtest.h>
 

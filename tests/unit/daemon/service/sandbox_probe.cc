@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/service/worker_sandbox.h"
+#include "daemon/service/worker/worker_sandbox.h"
 
 namespace {
 

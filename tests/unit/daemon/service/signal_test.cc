@@ -1,4 +1,4 @@
-#include "daemon/service/signal.h"
+#include "daemon/service/waiting/signal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/service/statistics.h"
+#include "daemon/service/statistics/statistics.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/service/upkeep.h"
+#include "daemon/service/store/upkeep.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/service/worker_pool.h"
+#include "daemon/service/worker/worker_pool.h"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "daemon/service/worker_sandbox.h"
+#include "daemon/service/worker/worker_sandbox.h"
 #include "protocol/artifact/artifact.h"
 #include "tests/unit/daemon/service/coroutines.h"
 #include "tests/unit/daemon/service/fake_compiler.h"

@@ -1,4 +1,4 @@
-#include "daemon/service/worker_sandbox.h"
+#include "daemon/service/worker/worker_sandbox.h"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
