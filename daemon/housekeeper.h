@@ -14,7 +14,7 @@
 
 #include "cache/stack/stack.h"
 #include "daemon/access/access_control.h"
-#include "daemon/admin/admin_pages.h"
+#include "daemon/admin/pages/admin_pages.h"
 #include "daemon/config.h"
 #include "daemon/folder_claim.h"
 #include "daemon/history_file.h"

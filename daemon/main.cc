@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "daemon/admin/version.h"
+#include "daemon/admin/reply/version.h"
 #include "daemon/app.h"
 #include "daemon/config.h"
 #include "daemon/log.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
-#include "daemon/admin/replies.h"
-#include "daemon/admin/version.h"
+#include "daemon/admin/reply/replies.h"
+#include "daemon/admin/reply/version.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/messages.h"
 

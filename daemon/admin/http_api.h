@@ -10,14 +10,14 @@
 #include <variant>
 
 #include "daemon/access/access_control.h"
-#include "daemon/admin/admin_pages.h"
-#include "daemon/admin/bazel_cache.h"
-#include "daemon/admin/captures_api.h"
-#include "daemon/admin/dashboard.h"
-#include "daemon/admin/entries_api.h"
-#include "daemon/admin/observe_api.h"
-#include "daemon/admin/request_metrics.h"
-#include "daemon/admin/upkeep_api.h"
+#include "daemon/admin/api/bazel_cache.h"
+#include "daemon/admin/api/captures_api.h"
+#include "daemon/admin/api/entries_api.h"
+#include "daemon/admin/api/observe_api.h"
+#include "daemon/admin/api/upkeep_api.h"
+#include "daemon/admin/dashboard/dashboard.h"
+#include "daemon/admin/pages/admin_pages.h"
+#include "daemon/admin/pages/request_metrics.h"
 #include "daemon/net/http/http.h"
 #include "daemon/service/compile_service.h"
 

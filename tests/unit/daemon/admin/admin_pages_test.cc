@@ -1,4 +1,4 @@
-#include "daemon/admin/admin_pages.h"
+#include "daemon/admin/pages/admin_pages.h"
 
 #include <gmock/gmock.h>
 

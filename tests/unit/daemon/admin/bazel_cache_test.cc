@@ -1,4 +1,4 @@
-#include "daemon/admin/bazel_cache.h"
+#include "daemon/admin/api/bazel_cache.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/admin/captures_api.h"
+#include "daemon/admin/api/captures_api.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/admin/dashboard.h"
+#include "daemon/admin/dashboard/dashboard.h"
 
 #include <gmock/gmock.h>
 

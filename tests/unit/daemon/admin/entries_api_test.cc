@@ -1,5 +1,5 @@
 // Artifacts that go from one daemon to another.
-#include "daemon/admin/entries_api.h"
+#include "daemon/admin/api/entries_api.h"
 
 #include <gmock/gmock.h>
 

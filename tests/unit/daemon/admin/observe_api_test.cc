@@ -1,4 +1,4 @@
-#include "daemon/admin/observe_api.h"
+#include "daemon/admin/api/observe_api.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/admin/upkeep_api.h"
+#include "daemon/admin/api/upkeep_api.h"
 
 #include <gmock/gmock.h>
 

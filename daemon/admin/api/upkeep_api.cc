@@ -1,8 +1,8 @@
-#include "daemon/admin/upkeep_api.h"
+#include "daemon/admin/api/upkeep_api.h"
 
 #include <string>
 
-#include "daemon/admin/replies.h"
+#include "daemon/admin/reply/replies.h"
 #include "daemon/service/store/pins.h"
 #include "daemon/service/waiting/blocking.h"
 #include "protocol/wire/framing.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "daemon/admin/admin_pages.h"
+#include "daemon/admin/pages/admin_pages.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/admin/request_metrics.h"
+#include "daemon/admin/pages/request_metrics.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "daemon/admin/replies.h"
+#include "daemon/admin/reply/replies.h"
 
 #include "daemon/net/http/reply_text.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/admin/trace_json.h"
+#include "daemon/admin/api/trace_json.h"
 
 #include <algorithm>
 #include <boost/json.hpp>

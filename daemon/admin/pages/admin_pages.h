@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/access/grant.h"
-#include "daemon/admin/request_metrics.h"
+#include "daemon/admin/pages/request_metrics.h"
 #include "daemon/net/http/http.h"
 #include "daemon/net/http/limits.h"
 #include "daemon/service/compile_service.h"

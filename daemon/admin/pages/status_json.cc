@@ -4,8 +4,8 @@
 
 #include "cache/clock.h"
 #include "compiler/compile.h"
-#include "daemon/admin/admin_pages.h"
-#include "daemon/admin/version.h"
+#include "daemon/admin/pages/admin_pages.h"
+#include "daemon/admin/reply/version.h"
 #include "daemon/service/worker/worker_sandbox.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "daemon/admin/dashboard.h"
+#include "daemon/admin/dashboard/dashboard.h"
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "cache/clock.h"
-#include "daemon/admin/dashboard_assets.h"
-#include "daemon/admin/query.h"
-#include "daemon/admin/replies.h"
+#include "daemon/admin/dashboard/dashboard_assets.h"
+#include "daemon/admin/reply/query.h"
+#include "daemon/admin/reply/replies.h"
 #include "protocol/wire/messages.h"
 
 namespace stoker {

@@ -1,9 +1,9 @@
-#include "daemon/admin/captures_api.h"
+#include "daemon/admin/api/captures_api.h"
 
 #include <boost/json.hpp>
 #include <chrono>
 
-#include "daemon/admin/replies.h"
+#include "daemon/admin/reply/replies.h"
 #include "daemon/service/waiting/blocking.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "daemon/admin/query.h"
+#include "daemon/admin/reply/query.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
-#include "daemon/admin/entries_api.h"
+#include "daemon/admin/api/entries_api.h"
 
-#include "daemon/admin/replies.h"
+#include "daemon/admin/reply/replies.h"
 #include "daemon/service/waiting/blocking.h"
 
 namespace stoker {

@@ -1,6 +1,6 @@
-#include "daemon/admin/bazel_cache.h"
+#include "daemon/admin/api/bazel_cache.h"
 
-#include "daemon/admin/replies.h"
+#include "daemon/admin/reply/replies.h"
 #include "daemon/service/store/artifact_store.h"
 #include "daemon/service/waiting/blocking.h"
 

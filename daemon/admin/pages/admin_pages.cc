@@ -1,7 +1,7 @@
-#include "daemon/admin/admin_pages.h"
+#include "daemon/admin/pages/admin_pages.h"
 
-#include "daemon/admin/query.h"
-#include "daemon/admin/replies.h"
+#include "daemon/admin/reply/query.h"
+#include "daemon/admin/reply/replies.h"
 #include "daemon/service/waiting/blocking.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "daemon/admin/dashboard_assets.h"
+#include "daemon/admin/dashboard/dashboard_assets.h"
 
 namespace stoker {
 namespace {

@@ -1,13 +1,13 @@
-#include "daemon/admin/observe_api.h"
+#include "daemon/admin/api/observe_api.h"
 
 #include <algorithm>
 #include <boost/json.hpp>
 #include <set>
 #include <utility>
 
-#include "daemon/admin/query.h"
-#include "daemon/admin/replies.h"
-#include "daemon/admin/trace_json.h"
+#include "daemon/admin/api/trace_json.h"
+#include "daemon/admin/reply/query.h"
+#include "daemon/admin/reply/replies.h"
 #include "protocol/wire/header/job_name.h"
 
 namespace stoker {
