@@ -1,7 +1,7 @@
 // App: the daemon, put together from its configuration.
 #pragma once
 
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "protocol/base/result.h"
 
 namespace stoker {

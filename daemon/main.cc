@@ -15,8 +15,8 @@
 #include "compiler/compile.h"
 #include "daemon/admin/reply/version.h"
 #include "daemon/app.h"
-#include "daemon/config.h"
-#include "daemon/log.h"
+#include "daemon/config/config.h"
+#include "daemon/log/log.h"
 #include "daemon/service/worker/worker_main.h"
 #include "daemon/service/worker/worker_sandbox.h"
 

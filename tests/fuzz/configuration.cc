@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "protocol/base/check.h"
 #include "protocol/base/host/file_descriptor.h"
 #include "tests/fuzz/fuzz_target.h"

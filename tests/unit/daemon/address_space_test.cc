@@ -1,4 +1,4 @@
-#include "daemon/address_space.h"
+#include "daemon/limits/address_space.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/descriptors.h"
+#include "daemon/limits/descriptors.h"
 
 #include <gmock/gmock.h>
 

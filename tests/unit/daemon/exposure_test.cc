@@ -1,4 +1,4 @@
-#include "daemon/exposure.h"
+#include "daemon/config/exposure.h"
 
 #include <gmock/gmock.h>
 

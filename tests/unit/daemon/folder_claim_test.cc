@@ -1,4 +1,4 @@
-#include "daemon/folder_claim.h"
+#include "daemon/housekeeping/folder_claim.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,11 +1,11 @@
-#include "daemon/descriptors.h"
+#include "daemon/limits/descriptors.h"
 
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <string>
 
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 #include "daemon/net/http/limits.h"
 
 namespace stoker {

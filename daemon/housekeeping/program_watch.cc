@@ -1,4 +1,4 @@
-#include "daemon/program_watch.h"
+#include "daemon/housekeeping/program_watch.h"
 
 #include <sys/stat.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "protocol/base/result.h"
 
 namespace stoker {

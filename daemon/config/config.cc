@@ -1,4 +1,4 @@
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,7 @@
 
 #include "cache/action_index.h"
 #include "daemon/access/scope.h"
-#include "daemon/exposure.h"
+#include "daemon/config/exposure.h"
 #include "daemon/net/listener.h"
 #include "daemon/toml/parse.h"
 #include "protocol/base/host/regular_file.h"

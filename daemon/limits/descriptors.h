@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "protocol/base/result.h"
 
 namespace stoker {

@@ -1,10 +1,10 @@
-#include "daemon/housekeeper.h"
+#include "daemon/housekeeping/housekeeper.h"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 
 namespace stoker {
 namespace {

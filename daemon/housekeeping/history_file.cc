@@ -1,4 +1,4 @@
-#include "daemon/history_file.h"
+#include "daemon/housekeeping/history_file.h"
 
 #include <fcntl.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "cache/clock.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 #include "protocol/base/host/file_descriptor.h"
 
 namespace stoker {

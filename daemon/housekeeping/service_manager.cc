@@ -1,4 +1,4 @@
-#include "daemon/service_manager.h"
+#include "daemon/housekeeping/service_manager.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
