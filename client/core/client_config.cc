@@ -3,7 +3,7 @@
 #include <charconv>
 #include <filesystem>
 
-#include "client/core/environment.h"
+#include "client/core/settings/environment.h"
 #include "protocol/base/namespace.h"
 
 namespace stoker {

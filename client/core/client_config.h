@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "client/core/capture_writers.h"
-#include "client/core/daemon_client.h"
+#include "client/core/daemon/daemon_client.h"
+#include "client/core/trust/capture_writers.h"
 #include "protocol/base/result.h"
 #include "runtime/cpu/prepared_store.h"
 

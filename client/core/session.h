@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "client/core/daemon_client.h"
-#include "client/core/recorder.h"
+#include "client/core/daemon/daemon_client.h"
+#include "client/core/warm/recorder.h"
 #include "protocol/artifact/artifact.h"
 #include "protocol/key/compile_request.h"
 

@@ -1,5 +1,5 @@
 // Where a daemon is: what parses prints as itself.
-#include "client/core/url.h"
+#include "client/core/settings/url.h"
 #include "protocol/base/check.h"
 #include "tests/fuzz/fuzz_target.h"
 

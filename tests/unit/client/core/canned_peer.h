@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "client/core/url.h"
+#include "client/core/settings/url.h"
 #include "tests/unit/temp_folder.h"
 
 namespace stoker {

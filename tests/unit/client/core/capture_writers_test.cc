@@ -1,4 +1,4 @@
-#include "client/core/capture_writers.h"
+#include "client/core/trust/capture_writers.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>

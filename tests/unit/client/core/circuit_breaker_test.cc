@@ -1,4 +1,4 @@
-#include "client/core/circuit_breaker.h"
+#include "client/core/daemon/circuit_breaker.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "client/core/content_sample.h"
+#include "client/core/execution/content_sample.h"
 
 #include <gtest/gtest.h>
 

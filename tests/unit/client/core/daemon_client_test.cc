@@ -1,4 +1,4 @@
-#include "client/core/daemon_client.h"
+#include "client/core/daemon/daemon_client.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "client/core/daemon_trust.h"
+#include "client/core/trust/daemon_trust.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

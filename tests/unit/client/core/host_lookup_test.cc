@@ -1,4 +1,4 @@
-#include "client/core/host_lookup.h"
+#include "client/core/connection/host_lookup.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Against a peer that answers with canned bytes over a Unix socket.
-#include "client/core/http_connection.h"
+#include "client/core/connection/http_connection.h"
 
 #include <gtest/gtest.h>
 

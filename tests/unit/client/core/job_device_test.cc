@@ -1,5 +1,5 @@
 // On a machine that may have a GPU or none.
-#include "client/core/job_device.h"
+#include "client/core/execution/job_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

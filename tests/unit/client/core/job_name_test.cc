@@ -1,4 +1,4 @@
-#include "client/core/job_name.h"
+#include "client/core/settings/job_name.h"
 
 #include <gtest/gtest.h>
 

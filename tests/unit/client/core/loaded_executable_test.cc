@@ -1,4 +1,4 @@
-#include "client/core/loaded_executable.h"
+#include "client/core/execution/loaded_executable.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/core/host_calls.h"
+#include "client/core/execution/host_calls.h"
 #include "protocol/graph/build/graph_builder.h"
 #include "tests/unit/allocation_count.h"
 #include "tests/unit/runtime/cpu/test_plans.h"

@@ -1,4 +1,4 @@
-#include "client/core/partial_content.h"
+#include "client/core/connection/partial_content.h"
 
 #include <gtest/gtest.h>
 

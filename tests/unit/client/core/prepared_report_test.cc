@@ -1,4 +1,4 @@
-#include "client/core/prepared_report.h"
+#include "client/core/daemon/prepared_report.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "client/core/private_daemon.h"
+#include "client/core/daemon/private_daemon.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

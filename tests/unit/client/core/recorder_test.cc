@@ -1,4 +1,4 @@
-#include "client/core/recorder.h"
+#include "client/core/warm/recorder.h"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>

@@ -12,7 +12,7 @@
 #include <memory>
 #include <thread>
 
-#include "client/core/http_connection.h"
+#include "client/core/connection/http_connection.h"
 #include "daemon/net/listener.h"
 #include "daemon/net/stream/tls_server.h"
 #include "tests/unit/daemon/net/echo_handler.h"

@@ -1,4 +1,4 @@
-#include "client/core/tls_trust.h"
+#include "client/core/trust/tls_trust.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>

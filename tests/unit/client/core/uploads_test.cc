@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "client/core/daemon_client.h"
+#include "client/core/daemon/daemon_client.h"
 #include "protocol/wire/limits.h"
 #include "tests/unit/client/core/canned_peer.h"
 #include "tests/unit/temp_folder.h"

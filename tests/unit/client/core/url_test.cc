@@ -1,4 +1,4 @@
-#include "client/core/url.h"
+#include "client/core/settings/url.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "client/core/verification.h"
+#include "client/core/execution/verification.h"
 
 #include <gtest/gtest.h>
 
