@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "client/cli/commands.h"
-#include "client/cli/format.h"
-#include "client/cli/standard_streams.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/standard_streams.h"
 #include "stoker/stoker.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/reply.h"
+#include "client/cli/output/reply.h"
 
 #include <gtest/gtest.h>
 

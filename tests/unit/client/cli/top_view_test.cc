@@ -1,4 +1,4 @@
-#include "client/cli/top_view.h"
+#include "client/cli/commands/top_view.h"
 
 #include <gmock/gmock.h>
 

@@ -19,11 +19,11 @@
 #include <thread>
 #include <utility>
 
-#include "client/cli/arguments.h"
-#include "client/cli/commands.h"
-#include "client/cli/format.h"
-#include "client/cli/terminal.h"
-#include "client/cli/top_view.h"
+#include "client/cli/commands/arguments.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/top_view.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/terminal.h"
 
 namespace stoker::cli {
 namespace {

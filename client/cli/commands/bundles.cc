@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "client/cli/arguments.h"
-#include "client/cli/commands.h"
-#include "client/cli/format.h"
-#include "client/cli/progress_bar.h"
-#include "client/cli/reply.h"
+#include "client/cli/commands/arguments.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/progress_bar.h"
+#include "client/cli/output/reply.h"
 
 namespace stoker::cli {
 namespace {

@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
-#include "client/cli/arguments.h"
-#include "client/cli/commands.h"
-#include "client/cli/explain.h"
-#include "client/cli/format.h"
-#include "client/cli/reply.h"
-#include "client/cli/standard_streams.h"
+#include "client/cli/commands/arguments.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/explain.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/reply.h"
+#include "client/cli/output/standard_streams.h"
 
 namespace stoker::cli {
 namespace {

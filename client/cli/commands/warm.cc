@@ -12,13 +12,13 @@
 #include <thread>
 #include <vector>
 
-#include "client/cli/arguments.h"
-#include "client/cli/commands.h"
-#include "client/cli/export_archive.h"
-#include "client/cli/format.h"
-#include "client/cli/progress_bar.h"
-#include "client/cli/reply.h"
-#include "client/cli/standard_streams.h"
+#include "client/cli/commands/arguments.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/export_archive.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/progress_bar.h"
+#include "client/cli/output/reply.h"
+#include "client/cli/output/standard_streams.h"
 
 namespace stoker::cli {
 namespace {

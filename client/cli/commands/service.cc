@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "client/cli/commands.h"
-#include "client/cli/format.h"
-#include "client/cli/reply.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/reply.h"
 
 namespace stoker::cli {
 namespace {

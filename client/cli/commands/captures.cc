@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "client/cli/arguments.h"
-#include "client/cli/commands.h"
-#include "client/cli/explain.h"
-#include "client/cli/format.h"
-#include "client/cli/reply.h"
+#include "client/cli/commands/arguments.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/explain.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/reply.h"
 
 namespace stoker::cli {
 namespace {

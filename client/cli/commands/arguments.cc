@@ -1,4 +1,4 @@
-#include "client/cli/arguments.h"
+#include "client/cli/commands/arguments.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "client/cli/format.h"
+#include "client/cli/output/format.h"
 #include "stoker/stoker.hpp"
 
 namespace stoker::cli {

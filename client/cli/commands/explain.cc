@@ -1,12 +1,12 @@
-#include "client/cli/explain.h"
+#include "client/cli/commands/explain.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "client/cli/format.h"
-#include "client/cli/reply.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/reply.h"
 
 namespace stoker::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "client/cli/commands.h"
-#include "client/cli/reply.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/output/reply.h"
 
 namespace stoker::cli {
 namespace {

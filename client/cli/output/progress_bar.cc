@@ -1,4 +1,4 @@
-#include "client/cli/progress_bar.h"
+#include "client/cli/output/progress_bar.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "client/cli/format.h"
-#include "client/cli/standard_streams.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/standard_streams.h"
 
 namespace stoker::cli {
 namespace {

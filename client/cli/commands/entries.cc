@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/arguments.h"
-#include "client/cli/commands.h"
-#include "client/cli/format.h"
-#include "client/cli/reply.h"
+#include "client/cli/commands/arguments.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/reply.h"
 
 namespace stoker::cli {
 namespace {

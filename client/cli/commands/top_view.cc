@@ -1,4 +1,4 @@
-#include "client/cli/top_view.h"
+#include "client/cli/commands/top_view.h"
 
 #include <fmt/core.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "client/cli/format.h"
-#include "client/cli/json_number.h"
+#include "client/cli/output/format.h"
+#include "client/cli/output/json_number.h"
 
 namespace stoker::cli {
 namespace {

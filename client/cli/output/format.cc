@@ -1,4 +1,4 @@
-#include "client/cli/format.h"
+#include "client/cli/output/format.h"
 
 #include <fmt/core.h>
 

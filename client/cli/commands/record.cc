@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/commands.h"
+#include "client/cli/commands/commands.h"
 
 namespace stoker::cli {
 namespace {

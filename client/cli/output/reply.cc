@@ -1,10 +1,10 @@
-#include "client/cli/reply.h"
+#include "client/cli/output/reply.h"
 
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "client/cli/format.h"
+#include "client/cli/output/format.h"
 
 namespace stoker::cli {
 namespace {

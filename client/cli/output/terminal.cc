@@ -1,4 +1,4 @@
-#include "client/cli/terminal.h"
+#include "client/cli/output/terminal.h"
 
 #include <poll.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,4 @@
-#include "client/cli/standard_streams.h"
+#include "client/cli/output/standard_streams.h"
 
 #include <fcntl.h>
 #include <unistd.h>

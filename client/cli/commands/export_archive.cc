@@ -1,4 +1,4 @@
-#include "client/cli/export_archive.h"
+#include "client/cli/commands/export_archive.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
