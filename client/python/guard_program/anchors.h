@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/python/guard_program/checks.h"
-#include "client/python/guard_program/layout.h"
+#include "client/python/guard_program/python/layout.h"
 #include "client/python/guard_program/watch.h"
 
 namespace stoker::guards {

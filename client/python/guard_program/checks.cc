@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "client/python/guard_program/every_call.h"
+#include "client/python/guard_program/python/every_call.h"
 
 namespace stoker::guards {
 namespace {

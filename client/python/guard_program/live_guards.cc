@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/python/guard_program/every_call.h"
+#include "client/python/guard_program/python/every_call.h"
 
 namespace stoker::guards {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "client/python/guard_program/every_call.h"
 #include "client/python/guard_program/program.h"
+#include "client/python/guard_program/python/every_call.h"
 
 namespace stoker::guards {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "client/python/guard_program/python_reference.h"
+#include "client/python/guard_program/python/python_reference.h"
 
 namespace stoker::guards {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/python/guard_program/every_call.h"
 #include "client/python/guard_program/huge_pages.h"
+#include "client/python/guard_program/python/every_call.h"
 
 namespace stoker::guards {
 namespace {

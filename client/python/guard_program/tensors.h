@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/python/guard_program/layout.h"
-#include "client/python/guard_program/python_reference.h"
+#include "client/python/guard_program/python/layout.h"
+#include "client/python/guard_program/python/python_reference.h"
 
 namespace stoker::guards {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "client/python/guard_program/python_reference.h"
+#include "client/python/guard_program/python/python_reference.h"
 #include "client/python/guard_program/watch.h"
 
 namespace stoker::guards {

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/python/guard_program/dictionaries.h"
 #include "client/python/guard_program/paths.h"
+#include "client/python/guard_program/python/dictionaries.h"
+#include "client/python/guard_program/python/words.h"
 #include "client/python/guard_program/tensors.h"
-#include "client/python/guard_program/words.h"
 
 namespace stoker::guards {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "client/python/guard_program/python_reference.h"
+#include "client/python/guard_program/python/python_reference.h"
 
 namespace stoker::guards {
 

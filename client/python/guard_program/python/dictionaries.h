@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "client/python/guard_program/python_reference.h"
+#include "client/python/guard_program/python/python_reference.h"
 
 namespace stoker::guards {
 

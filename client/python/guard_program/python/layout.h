@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "client/python/guard_program/python_reference.h"
+#include "client/python/guard_program/python/python_reference.h"
 
 namespace stoker::guards {
 

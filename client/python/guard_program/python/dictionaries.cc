@@ -1,4 +1,4 @@
-#include "client/python/guard_program/dictionaries.h"
+#include "client/python/guard_program/python/dictionaries.h"
 
 #include <dlfcn.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/python/guard_program/layout.h"
-#include "client/python/guard_program/probe.h"
+#include "client/python/guard_program/python/layout.h"
+#include "client/python/guard_program/python/probe.h"
 
 namespace stoker::guards {
 namespace {

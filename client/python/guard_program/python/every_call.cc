@@ -1,4 +1,4 @@
-#include "client/python/guard_program/every_call.h"
+#include "client/python/guard_program/python/every_call.h"
 
 // Set by the linker, for sections whose name is one of C.
 extern "C" const char __start_stoker_every_call[], __stop_stoker_every_call[];

@@ -1,4 +1,4 @@
-#include "client/python/guard_program/probe.h"
+#include "client/python/guard_program/python/probe.h"
 
 namespace stoker::guards {
 

@@ -1,9 +1,9 @@
-#include "client/python/guard_program/words.h"
+#include "client/python/guard_program/python/words.h"
 
 #include <algorithm>
 
-#include "client/python/guard_program/every_call.h"
-#include "client/python/guard_program/layout.h"
+#include "client/python/guard_program/python/every_call.h"
+#include "client/python/guard_program/python/layout.h"
 
 namespace stoker::guards {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/python/guard_program/layout.h"
+#include "client/python/guard_program/python/layout.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "client/python/guard_program/dictionaries.h"
-#include "client/python/guard_program/probe.h"
+#include "client/python/guard_program/python/dictionaries.h"
+#include "client/python/guard_program/python/probe.h"
 
 namespace stoker::guards {
 namespace {
