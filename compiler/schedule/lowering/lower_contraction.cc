@@ -96,7 +96,7 @@ std::string LabelOf(const Graph& graph, const Group& group, const Node& anchor) 
 
 }  // namespace
 
-SymDim Lowering::ContractionParts::ProductOf(const std::vector<int>& dims) const {
+SymDim ContractionParts::ProductOf(const std::vector<int>& dims) const {
   SymDim product = 1;
   for (const int dim : dims) product = product * space.extent(dim);
   return product;
@@ -116,7 +116,16 @@ void SortByStride(std::vector<int>& dims, const IndexMap& index) {
   dims = std::move(sorted);
 }
 
-Status Lowering::LowerContraction(Group group) {
+ContractionLowering::ContractionLowering(Lowering& lowering)
+    : lowering_(lowering),
+      scheduled_(lowering.scheduled_),
+      graph_(lowering.graph_),
+      machine_(lowering.machine_),
+      numerics_(lowering.numerics_),
+      builder_(lowering.builder_),
+      packed_(lowering.packed_) {}
+
+Status ContractionLowering::Lower(Group group) {
   const Node& node = graph_.node(group.hero);
   if (node.kind == OpKind::kDotGeneral && machine_.fusion_limits().products_are_calls) {
     // What it ends with is all of it that others read.
@@ -143,7 +152,7 @@ Status Lowering::LowerContraction(Group group) {
 }
 
 // Splits a dim of the result's rows there.
-bool Lowering::SplitRows(Group& group, ContractionParts& parts, const DimSplit& split) {
+bool ContractionLowering::SplitRows(Group& group, ContractionParts& parts, const DimSplit& split) {
   if (!SplitDim(group, split.dim, split.inner)) return false;
   for (Root& root : parts.roots) {
     root.index = group.placement.at(graph_.value(root.value).producer);
@@ -153,7 +162,7 @@ bool Lowering::SplitRows(Group& group, ContractionParts& parts, const DimSplit& 
   return true;
 }
 
-void Lowering::AddContractionStorages(Group& group, ContractionParts& parts) {
+void ContractionLowering::AddContractionStorages(Group& group, ContractionParts& parts) {
   const auto steps_along_n = [&](const ElementIndex& index, const Shape& shape) {
     const IndexMap linear = Linearize(group.space, index, shape.dims());
     for (const IndexTerm& term : linear.terms) {
@@ -161,23 +170,25 @@ void Lowering::AddContractionStorages(Group& group, ContractionParts& parts) {
     }
     return group.space.extent(parts.n) == SymDim(1) || linear.CoefficientOf(parts.n) == SymDim(1);
   };
-  for (const ValueId value : StoredMembers(group)) {
+  for (const ValueId value : lowering_.StoredMembers(group)) {
     const ElementIndex& index = group.placement.at(graph_.value(value).producer);
     const bool outputs_fit = steps_along_n(index, graph_.type(value).shape);
-    parts.roots.push_back({value, index, AddFixedStorages(value, group.prepared, outputs_fit)});
+    parts.roots.push_back(
+        {value, index, lowering_.AddFixedStorages(value, group.prepared, outputs_fit)});
   }
   std::vector<int> order = parts.batch;
   order.insert(order.end(), parts.m.begin(), parts.m.end());
   order.push_back(parts.n);
   for (Root& root : parts.roots) {
-    if (!NeedsStorage(root.value, group.prepared)) continue;
-    root.storages.push_back(builder_.Add(root.value, KindFor(root.value, group.prepared), 0,
-                                         NaturalLayout(root.index, order)));
+    if (!lowering_.NeedsStorage(root.value, group.prepared)) continue;
+    root.storages.push_back(builder_.Add(root.value, lowering_.KindFor(root.value, group.prepared),
+                                         0, NaturalLayout(root.index, order)));
   }
 }
 
 // Where a dim has to be split for the epilogue's accesses to be affine. Makes what it reads.
-Result<std::optional<DimSplit>> Lowering::FindEpilogueSplit(Group& group, ContractionParts& parts) {
+Result<std::optional<DimSplit>> ContractionLowering::FindEpilogueSplit(Group& group,
+                                                                       ContractionParts& parts) {
   const DType dtype = graph_.type(parts.node.results[0]).dtype;
   for (int attempt = 0; attempt < kMaxContractionAttempts; ++attempt) {
     KernelOperands operands(builder_);
@@ -198,7 +209,7 @@ Result<std::optional<DimSplit>> Lowering::FindEpilogueSplit(Group& group, Contra
       }
     }
     if (values.size() < parts.roots.size()) {
-      STOKER_RETURN_IF_ERROR(Materialize(*body.missing(), group.prepared));
+      STOKER_RETURN_IF_ERROR(lowering_.Materialize(*body.missing(), group.prepared));
       continue;
     }
     std::vector<std::uint32_t*> roots;
@@ -212,7 +223,7 @@ Result<std::optional<DimSplit>> Lowering::FindEpilogueSplit(Group& group, Contra
 }
 
 // Chooses the storages of the results and splits m dims until the epilogue's accesses are affine.
-Status Lowering::PlanEpilogue(Group& group, ContractionParts& parts) {
+Status ContractionLowering::PlanEpilogue(Group& group, ContractionParts& parts) {
   AddContractionStorages(group, parts);
   for (int attempt = 0; attempt < kMaxContractionAttempts; ++attempt) {
     STOKER_TRY(const std::optional<DimSplit> split, FindEpilogueSplit(group, parts));
@@ -223,7 +234,7 @@ Status Lowering::PlanEpilogue(Group& group, ContractionParts& parts) {
 }
 
 // The form in which the product multiplies, and its nests: what B does not vary over is rows.
-void Lowering::SetNests(ContractionParts& parts) {
+void ContractionLowering::SetNests(ContractionParts& parts) {
   ContractionFunc& func = parts.func;
   const DType dtype = graph_.type(parts.node.results[0]).dtype;
   const SymDim m = parts.ProductOf(parts.m);
@@ -260,7 +271,7 @@ void Lowering::SetNests(ContractionParts& parts) {
   if (func.k.empty() || !(func.k.back().lhs_stride == SymDim(1))) func.k.push_back({1, 1});
 }
 
-Status Lowering::BuildEpilogue(const Group& group, ContractionParts& parts) {
+Status ContractionLowering::BuildEpilogue(const Group& group, ContractionParts& parts) {
   ContractionFunc& func = parts.func;
   BodyBuilder body(graph_, builder_, parts.operands, group.space, &group, group.prepared);
   body.Give(parts.node.results[0], {0, func.accumulator, group.placement.at(group.hero)});
@@ -301,7 +312,7 @@ Status Lowering::BuildEpilogue(const Group& group, ContractionParts& parts) {
   return Ok();
 }
 
-Status Lowering::FinishContraction(Group& group, ContractionParts& parts) {
+Status ContractionLowering::FinishContraction(Group& group, ContractionParts& parts) {
   ContractionFunc& func = parts.func;
   const SymDim m = parts.ProductOf(parts.m);
   const SymDim k = parts.ProductOf(parts.k);

@@ -39,7 +39,7 @@ bool HasAtLeast(const Layout& layout, const Layout& halo) {
 
 // Adds the k dims: the window, then the channels. Which element of the image is read; sets
 // rhs_index.
-ElementIndex Lowering::WalkWindow(const Group& group, ContractionParts& parts) {
+ElementIndex ContractionLowering::WalkWindow(const Group& group, ContractionParts& parts) {
   const Attributes& attributes = parts.node.attributes;
   const Shape& kernel = graph_.type(parts.node.operands[1]).shape;
   const std::vector<std::int64_t>& pad_low = attributes.Ints(AttrName::kPadLow);
@@ -73,7 +73,8 @@ ElementIndex Lowering::WalkWindow(const Group& group, ContractionParts& parts) {
 }
 
 // Reads the image at `address` if enough neighbours along the k dims lie together there.
-bool Lowering::ReadImage(ContractionParts& parts, const Address& address, std::int64_t min_run) {
+bool ContractionLowering::ReadImage(ContractionParts& parts, const Address& address,
+                                    std::int64_t min_run) {
   std::vector<int> k = parts.k;
   SortByStride(k, address.index);
   const SymDim all = parts.ProductOf(parts.k);
@@ -87,7 +88,7 @@ bool Lowering::ReadImage(ContractionParts& parts, const Address& address, std::i
   return true;
 }
 
-Status Lowering::LowerConvolution(Group& group, ContractionParts& parts) {
+Status ContractionLowering::LowerConvolution(Group& group, ContractionParts& parts) {
   const Node& node = parts.node;
   const ValueId input = node.operands[0];
   const Shape& shape = graph_.type(input).shape;
@@ -107,11 +108,13 @@ Status Lowering::LowerConvolution(Group& group, ContractionParts& parts) {
     return std::any_of(pad.begin(), pad.end(), [](std::int64_t x) { return x != 0; });
   };
   if (!is_padded(AttrName::kPadLow) && !is_padded(AttrName::kPadHigh)) {
-    const std::optional<Address> address = AddressOf(input, index, parts.space, group.prepared);
+    const std::optional<Address> address =
+        lowering_.AddressOf(input, index, parts.space, group.prepared);
     if (address && ReadImage(parts, *address, min_run)) return Ok();
   }
   const std::optional<Layout>& shared = scheduled_.values.wanted[input];
-  STOKER_TRY(const StorageId copy, Copy(input, shared ? *shared : wanted, group.prepared));
+  STOKER_TRY(const StorageId copy,
+             lowering_.Copy(input, shared ? *shared : wanted, group.prepared));
   const Address address{copy,
                         PhysicalIndex(parts.space, builder_.storage(copy).layout, shape, index)};
   if (ReadImage(parts, address, 1)) return Ok();

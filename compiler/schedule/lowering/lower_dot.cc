@@ -71,7 +71,7 @@ Layout LayoutOfRows(int rank, const Dims& batch, const Dims& contract) {
   return layout;
 }
 
-ElementIndex Lowering::SetContracted(const Group& group, ContractionParts& parts) const {
+ElementIndex ContractionLowering::SetContracted(const Group& group, ContractionParts& parts) const {
   const Attributes& attributes = parts.node.attributes;
   const Shape& lhs = graph_.type(parts.node.operands[0]).shape;
   const Dims& batch = attributes.Ints(AttrName::kLhsBatch);
@@ -90,7 +90,7 @@ ElementIndex Lowering::SetContracted(const Group& group, ContractionParts& parts
   return OperandIndexOf(lhs, batch, over, result, contracted, batch.size());
 }
 
-Status Lowering::LowerDot(Group& group, ContractionParts& parts) {
+Status ContractionLowering::LowerDot(Group& group, ContractionParts& parts) {
   const Attributes& attributes = parts.node.attributes;
   const ValueId lhs = parts.node.operands[0];
   const Shape& shape = graph_.type(lhs).shape;
@@ -116,7 +116,7 @@ Status Lowering::LowerDot(Group& group, ContractionParts& parts) {
       const Storage& storage = builder_.storage(copy);
       parts.lhs = {copy, PhysicalIndex(parts.space, storage.layout, storage.shape, index)};
     } else {
-      STOKER_TRY(parts.lhs, AddressOrCopy(lhs, index, parts.space, group.prepared));
+      STOKER_TRY(parts.lhs, lowering_.AddressOrCopy(lhs, index, parts.space, group.prepared));
     }
     if (const auto split = FindDimSplit(parts.space, parts.lhs.index);
         split && copy == kNoStorage) {
@@ -129,7 +129,7 @@ Status Lowering::LowerDot(Group& group, ContractionParts& parts) {
         continue;
       }
       if (is_k) splits[k->second].clear();
-      STOKER_TRY(copy, Copy(lhs, Layout::RowMajor(shape.rank()), group.prepared));
+      STOKER_TRY(copy, lowering_.Copy(lhs, Layout::RowMajor(shape.rank()), group.prepared));
       continue;
     }
     std::erase_if(parts.k, [&](int dim) { return parts.IsUnit(dim); });
@@ -139,7 +139,7 @@ Status Lowering::LowerDot(Group& group, ContractionParts& parts) {
     if (parts.lhs.index.IsAffine() && is_contiguous) return Ok();
     if (copy != kNoStorage) return Internal("A row-major copy does not have contiguous rows.");
     for (Dims& split : splits) split.clear();
-    STOKER_TRY(copy, Copy(lhs, LayoutOfRows(shape.rank(), batch, over), group.prepared));
+    STOKER_TRY(copy, lowering_.Copy(lhs, LayoutOfRows(shape.rank(), batch, over), group.prepared));
   }
   return Internal("The left operand's accesses do not become affine.");
 }

@@ -41,8 +41,8 @@ void MergePackDims(PackFunc& func) {
 
 // Appends the step that packs `value`, whose element along n is n_index, from `offset` elements of
 // the packed buffer on.
-Status Lowering::AppendPack(ContractionParts& parts, const PackSource& source, StorageId packed,
-                            const SymDim& offset, bool prepared) {
+Status ContractionLowering::AppendPack(ContractionParts& parts, const PackSource& source,
+                                       StorageId packed, const SymDim& offset, bool prepared) {
   std::vector<int> dims;
   PackFunc func;
   func.layout = parts.func.rhs;
@@ -97,8 +97,8 @@ Status Lowering::AppendPack(ContractionParts& parts, const PackSource& source, S
 
 // Finds what `value` is read from at parts.rhs_index: one matrix in memory, a matrix with a scale,
 // or several side by side along n, which is how sibling contractions were merged.
-Result<std::vector<Lowering::PackSource>> Lowering::FindPackSources(ContractionParts& parts,
-                                                                    ValueId value, bool prepared) {
+Result<std::vector<ContractionLowering::PackSource>> ContractionLowering::FindPackSources(
+    ContractionParts& parts, ValueId value, bool prepared) {
   ElementIndex index = parts.rhs_index;
   ValueId at = value;
   const SymDim n = parts.space.extent(parts.n);
@@ -120,8 +120,10 @@ Result<std::vector<Lowering::PackSource>> Lowering::FindPackSources(ContractionP
       continue;
     }
     if (node.kind == OpKind::kMultiply && IsMadeByPacking(graph_, scheduled_.reads, node)) {
-      STOKER_TRY(const Address a, AddressOrCopy(node.operands[0], index, parts.space, prepared));
-      STOKER_TRY(const Address b, AddressOrCopy(node.operands[1], index, parts.space, prepared));
+      STOKER_TRY(const Address a,
+                 lowering_.AddressOrCopy(node.operands[0], index, parts.space, prepared));
+      STOKER_TRY(const Address b,
+                 lowering_.AddressOrCopy(node.operands[1], index, parts.space, prepared));
       const bool a_is_matrix = a.index.terms.size() >= b.index.terms.size();
       return std::vector<PackSource>{{n, a_is_matrix ? a : b, a_is_matrix ? b : a}};
     }
@@ -131,15 +133,14 @@ Result<std::vector<Lowering::PackSource>> Lowering::FindPackSources(ContractionP
     }
     break;
   }
-  STOKER_TRY(const Address address, AddressOrCopy(value, parts.rhs_index, parts.space, prepared));
+  STOKER_TRY(const Address address,
+             lowering_.AddressOrCopy(value, parts.rhs_index, parts.space, prepared));
   return std::vector<PackSource>{{n, address, {}}};
 }
 
 // The operands of a concatenation along n, when each fills whole panels; else nothing.
-Result<std::vector<Lowering::PackSource>> Lowering::SplitConcatenation(ContractionParts& parts,
-                                                                       const Node& node,
-                                                                       const ElementIndex& index,
-                                                                       bool prepared) {
+Result<std::vector<ContractionLowering::PackSource>> ContractionLowering::SplitConcatenation(
+    ContractionParts& parts, const Node& node, const ElementIndex& index, bool prepared) {
   const auto dim = static_cast<std::size_t>(node.attributes.Int(AttrName::kDim));
   std::vector<PackSource> pieces;
   if (index[dim] != parts.space.Dim(parts.n)) return pieces;
@@ -148,13 +149,14 @@ Result<std::vector<Lowering::PackSource>> Lowering::SplitConcatenation(Contracti
     if (!size.IsConstant() || size.constant() % parts.func.rhs.nr != 0)
       return std::vector<PackSource>();
     // Within the piece, n counts from its start: the index is the same expression.
-    STOKER_TRY(const Address address, AddressOrCopy(operand, index, parts.space, prepared));
+    STOKER_TRY(const Address address,
+               lowering_.AddressOrCopy(operand, index, parts.space, prepared));
     pieces.push_back({size, address, {}});
   }
   return pieces;
 }
 
-Result<StorageId> Lowering::PackRhs(ContractionParts& parts, bool prepared) {
+Result<StorageId> ContractionLowering::PackRhs(ContractionParts& parts, bool prepared) {
   const ValueId rhs = parts.node.operands[1];
   const bool once = prepared || scheduled_.prepared[rhs];
   STOKER_TRY(const std::vector<PackSource> sources, FindPackSources(parts, rhs, once));

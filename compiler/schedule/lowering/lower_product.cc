@@ -30,7 +30,7 @@ std::string LabelOf(const FlatProduct& flat, const LibraryOp& op) {
 }  // namespace
 
 // A product while it is lowered.
-struct Lowering::ProductParts {
+struct ContractionLowering::ProductParts {
   explicit ProductParts(const Node& anchor, const ProgramBuilder& builder)
       : contraction(anchor, builder), epilogue_operands(builder) {}
 
@@ -58,7 +58,7 @@ struct Lowering::ProductParts {
 };
 
 // Whether a library computes all that follows the product in its group. Makes what that reads.
-Result<bool> Lowering::MatchEpilogue(const Group& group, ProductParts& parts) {
+Result<bool> ContractionLowering::MatchEpilogue(const Group& group, ProductParts& parts) {
   const ValueId product = parts.contraction.node.results[0];
   const TensorType& type = graph_.type(product);
   const DType result = graph_.type(parts.root).dtype;
@@ -70,7 +70,7 @@ Result<bool> Lowering::MatchEpilogue(const Group& group, ProductParts& parts) {
     Result<std::uint32_t> value = body.Evaluate(parts.root, index);
     if (!value.ok() && !body.missing()) return value.error();
     if (!value.ok()) {
-      STOKER_RETURN_IF_ERROR(Materialize(*body.missing(), group.prepared));
+      STOKER_RETURN_IF_ERROR(lowering_.Materialize(*body.missing(), group.prepared));
       continue;
     }
     std::uint32_t stored = body.WithoutRounding(*value, result);
@@ -90,14 +90,14 @@ Result<bool> Lowering::MatchEpilogue(const Group& group, ProductParts& parts) {
 }
 
 // Where the factors are, after copies of those that lie as no library reads them.
-Status Lowering::PlaceFactors(const Group& group, ProductParts& parts) {
+Status ContractionLowering::PlaceFactors(const Group& group, ProductParts& parts) {
   ContractionParts& dims = parts.contraction;
   const Attributes& attributes = dims.node.attributes;
   const auto place = [&](int operand, const ElementIndex& index, Address& address, bool copy) {
     const ValueId value = dims.node.operands[static_cast<std::size_t>(operand)];
     const auto run = [&]() -> Status {
       if (!copy) {
-        STOKER_TRY(address, AddressOrCopy(value, index, dims.space, group.prepared));
+        STOKER_TRY(address, lowering_.AddressOrCopy(value, index, dims.space, group.prepared));
         copy = !address.index.IsAffine();
       }
       if (!copy) return Ok();
@@ -106,7 +106,7 @@ Status Lowering::PlaceFactors(const Group& group, ProductParts& parts) {
           LayoutOfRows(graph_.type(value).shape.rank(),
                        attributes.Ints(is_lhs ? AttrName::kLhsBatch : AttrName::kRhsBatch),
                        attributes.Ints(is_lhs ? AttrName::kLhsContract : AttrName::kRhsContract));
-      STOKER_TRY(address.storage, Copy(value, layout, group.prepared));
+      STOKER_TRY(address.storage, lowering_.Copy(value, layout, group.prepared));
       const Storage& storage = builder_.storage(address.storage);
       address.index = PhysicalIndex(dims.space, storage.layout, storage.shape, index);
       return Ok();
@@ -130,7 +130,7 @@ Status Lowering::PlaceFactors(const Group& group, ProductParts& parts) {
 }
 
 // Row-major over batch, rows and columns.
-IndexMap Lowering::DenseIndex(const ContractionParts& parts) {
+IndexMap ContractionLowering::DenseIndex(const ContractionParts& parts) {
   std::vector<int> order = parts.batch;
   order.insert(order.end(), parts.m.begin(), parts.m.end());
   order.push_back(parts.n);
@@ -144,8 +144,8 @@ IndexMap Lowering::DenseIndex(const ContractionParts& parts) {
 }
 
 // Whether the library can write the root as it would lie in `layout`.
-bool Lowering::FitsProduct(const Group& group, const ProductParts& parts,
-                           const Layout& layout) const {
+bool ContractionLowering::FitsProduct(const Group& group, const ProductParts& parts,
+                                      const Layout& layout) const {
   const IndexSpace& space = parts.contraction.space;
   const IndexMap d = PhysicalIndex(space, layout, graph_.type(parts.root).shape,
                                    group.placement.at(graph_.value(parts.root).producer));
@@ -156,7 +156,7 @@ bool Lowering::FitsProduct(const Group& group, const ProductParts& parts,
 
 // As it is computed, but where all that read it see it transposed in one way: as they do, since a
 // product of which the rows of a head lie apart costs no more.
-Layout Lowering::OwnLayoutOf(const Group& group, const ProductParts& parts) const {
+Layout ContractionLowering::OwnLayoutOf(const Group& group, const ProductParts& parts) const {
   const ContractionParts& dims = parts.contraction;
   std::vector<int> order = dims.batch;
   order.insert(order.end(), dims.m.begin(), dims.m.end());
@@ -181,7 +181,8 @@ Layout Lowering::OwnLayoutOf(const Group& group, const ProductParts& parts) cons
 // An odd number of columns, or rows of the result at odd places, has the library read even the
 // factors in small pieces: a head of 50257 columns takes five times as long as its bytes do
 // (notes/0004). Below these bytes a copy would take as long as that costs.
-bool Lowering::PaysToAlignRows(const ProductParts& parts, const FlatProduct& flat) const {
+bool ContractionLowering::PaysToAlignRows(const ProductParts& parts,
+                                          const FlatProduct& flat) const {
   constexpr std::int64_t kMinBytes = 4 << 20;
   const DType factor = graph_.type(parts.contraction.node.results[0]).dtype;
   const DType result = graph_.type(parts.root).dtype;
@@ -199,8 +200,9 @@ bool Lowering::PaysToAlignRows(const ProductParts& parts, const FlatProduct& fla
 }
 
 // As the library writes it best, where that is not as it is computed.
-std::optional<Layout> Lowering::AlignedLayoutOf(const Group& group, const ProductParts& parts,
-                                                const FlatProduct& dense) const {
+std::optional<Layout> ContractionLowering::AlignedLayoutOf(const Group& group,
+                                                           const ProductParts& parts,
+                                                           const FlatProduct& dense) const {
   if (group.prepared || !PaysToAlignRows(parts, dense)) return std::nullopt;
   Layout layout = OwnLayoutOf(group, parts);
   const TensorType& type = graph_.type(parts.root);
@@ -210,21 +212,23 @@ std::optional<Layout> Lowering::AlignedLayoutOf(const Group& group, const Produc
 }
 
 // Storages of the root, the one first that the library writes.
-std::vector<StorageId> Lowering::AddProductStorages(const Group& group, const ProductParts& parts,
-                                                    const FlatProduct& dense) {
+std::vector<StorageId> ContractionLowering::AddProductStorages(const Group& group,
+                                                               const ProductParts& parts,
+                                                               const FlatProduct& dense) {
   const ValueId root = parts.root;
   const bool outputs_fit =
       FitsProduct(group, parts, Layout::RowMajor(graph_.type(root).shape.rank()));
   std::vector<StorageId> storages;
   const std::optional<Layout> aligned = AlignedLayoutOf(group, parts, dense);
   const auto add_own = [&] {
-    storages.push_back(builder_.Add(root, KindFor(root, group.prepared), 0,
+    storages.push_back(builder_.Add(root, lowering_.KindFor(root, group.prepared), 0,
                                     aligned ? *aligned : OwnLayoutOf(group, parts)));
   };
   // What is bound first is what copies are made of.
   const std::optional<Layout>& wanted = scheduled_.values.wanted[root];
   if (!outputs_fit || aligned || (wanted && !wanted->IsRowMajor())) add_own();
-  const std::vector<StorageId> fixed = AddFixedStorages(root, group.prepared, outputs_fit);
+  const std::vector<StorageId> fixed =
+      lowering_.AddFixedStorages(root, group.prepared, outputs_fit);
   storages.insert(storages.end(), fixed.begin(), fixed.end());
   if (storages.empty()) add_own();
   return storages;
@@ -232,8 +236,9 @@ std::vector<StorageId> Lowering::AddProductStorages(const Group& group, const Pr
 
 // A result with gaps between rows is there for columns in whole pieces: the few that are left are a
 // product of their own.
-Status Lowering::AppendProduct(const Group& group, const ProductParts& parts,
-                               const FlatProduct& flat, StorageId written, const IndexMap& d) {
+Status ContractionLowering::AppendProduct(const Group& group, const ProductParts& parts,
+                                          const FlatProduct& flat, StorageId written,
+                                          const IndexMap& d) {
   const std::int64_t piece = builder_.storage(written).layout.row_multiple;
   if (piece == 1) return AppendColumns(group, parts, flat, SymDim(0), written, d);
   FlatProduct whole = flat;
@@ -245,9 +250,9 @@ Status Lowering::AppendProduct(const Group& group, const ProductParts& parts,
 }
 
 // `flat.n` columns, from `first` on.
-Status Lowering::AppendColumns(const Group& group, const ProductParts& parts,
-                               const FlatProduct& flat, const SymDim& first, StorageId written,
-                               const IndexMap& d) {
+Status ContractionLowering::AppendColumns(const Group& group, const ProductParts& parts,
+                                          const FlatProduct& flat, const SymDim& first,
+                                          StorageId written, const IndexMap& d) {
   const DType factor = graph_.type(parts.contraction.node.results[0]).dtype;
   LibraryOp op;
   Step step;
@@ -300,7 +305,7 @@ Status Lowering::AppendColumns(const Group& group, const ProductParts& parts,
 }
 
 // The product alone, then what the library does not take along, as a loop that reads it.
-Status Lowering::LowerApart(const Group& group) {
+Status ContractionLowering::LowerApart(const Group& group) {
   const ValueId product = graph_.node(group.hero).results[0];
   Group alone = group;
   alone.nodes = {group.hero};
@@ -311,10 +316,10 @@ Status Lowering::LowerApart(const Group& group) {
   std::erase(rest.nodes, group.hero);
   rest.placement.erase(group.hero);
   rest.hero = rest.nodes.front();
-  return LowerLoop(rest, StoredMembers(rest));
+  return lowering_.LowerLoop(rest, lowering_.StoredMembers(rest));
 }
 
-Status Lowering::LowerProduct(Group group, ValueId root) {
+Status ContractionLowering::LowerProduct(Group group, ValueId root) {
   const Node& node = graph_.node(group.hero);
   ProductParts parts(node, builder_);
   parts.root = root;
@@ -340,7 +345,7 @@ Status Lowering::LowerProduct(Group group, ValueId root) {
   if (!d.IsAffine() || !flat) return Internal("The result of a product does not lie as a matrix.");
   STOKER_RETURN_IF_ERROR(AppendProduct(group, parts, *flat, storages.front(), d));
   for (std::size_t i = 1; i < storages.size(); ++i) {
-    STOKER_RETURN_IF_ERROR(CopyTo(root, storages[i], group.prepared));
+    STOKER_RETURN_IF_ERROR(lowering_.CopyTo(root, storages[i], group.prepared));
   }
   return Ok();
 }

@@ -1,5 +1,5 @@
 // Loops: the programs of their regions, again and again.
-#include "compiler/schedule/lowering/inline_region.h"
+#include "compiler/schedule/lowering/builder/inline_region.h"
 #include "compiler/schedule/lowering/lowering.h"
 
 namespace stoker {

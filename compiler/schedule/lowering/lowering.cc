@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/view_index.h"
+#include "compiler/schedule/lowering/lower_contraction.h"
 #include "compiler/schedule/program/place_updates.h"
 
 namespace stoker {
@@ -57,7 +58,7 @@ Status Lowering::LowerGroup(const Group& group) {
     case GroupKind::kLoop:
       return LowerLoop(group, StoredMembers(group));
     case GroupKind::kContraction:
-      return LowerContraction(group);
+      return ContractionLowering(*this).Lower(group);
     case GroupKind::kAttention:
       return LowerAttention(group);
     case GroupKind::kOrdered:

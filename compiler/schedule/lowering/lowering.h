@@ -9,10 +9,9 @@
 #include "compiler/analysis/reads.h"
 #include "compiler/machine/machine.h"
 #include "compiler/schedule/fusion/stored_values.h"
-#include "compiler/schedule/lowering/loop_builder.h"
+#include "compiler/schedule/lowering/builder/loop_builder.h"
+#include "compiler/schedule/lowering/builder/program_builder.h"
 #include "compiler/schedule/lowering/loop_order.h"
-#include "compiler/schedule/lowering/product_dims.h"
-#include "compiler/schedule/lowering/program_builder.h"
 #include "protocol/key/compile_options.h"
 
 namespace stoker {
@@ -46,6 +45,7 @@ struct Address {
   IndexMap index;
 };
 
+// The lowering of contractions, a class of its own (lower_contraction.h), shares what is here.
 class Lowering {
  public:
   // `copied`: per output, whether it is made elsewhere and copied when everything else is done.
@@ -54,6 +54,8 @@ class Lowering {
   Result<Program> Run(std::uint32_t& failed) &&;
 
  private:
+  friend class ContractionLowering;
+
   Status LowerGroup(const Group& group);
   Status LowerOutputs();
   Status CopyToOutput(std::uint32_t output);
@@ -81,60 +83,6 @@ class Lowering {
   // The same, after making a row-major copy of the value if there is no other way.
   Result<Address> AddressOrCopy(ValueId value, const ElementIndex& index, const IndexSpace& space,
                                 bool prepared);
-
-  // lower_contraction.cc
-  Status LowerContraction(Group group);
-  struct ContractionParts;
-  Status PlanEpilogue(Group& group, ContractionParts& parts);
-  Status FinishContraction(Group& group, ContractionParts& parts);
-  void AddContractionStorages(Group& group, ContractionParts& parts);
-  Result<std::optional<DimSplit>> FindEpilogueSplit(Group& group, ContractionParts& parts);
-  bool SplitRows(Group& group, ContractionParts& parts, const DimSplit& split);
-  void SetNests(ContractionParts& parts);
-  Status BuildEpilogue(const Group& group, ContractionParts& parts);
-  // lower_dot.cc, lower_convolution.cc
-  Status LowerDot(Group& group, ContractionParts& parts);
-  Status LowerConvolution(Group& group, ContractionParts& parts);
-  ElementIndex WalkWindow(const Group& group, ContractionParts& parts);
-  bool ReadImage(ContractionParts& parts, const Address& address, std::int64_t min_run);
-
-  // lower_product.cc
-  struct ProductParts;
-  // `root`: of the group, what is to be in memory.
-  Status LowerProduct(Group group, ValueId root);
-  Status LowerApart(const Group& group);
-  Result<bool> MatchEpilogue(const Group& group, ProductParts& parts);
-  Status PlaceFactors(const Group& group, ProductParts& parts);
-  static IndexMap DenseIndex(const ContractionParts& parts);
-  bool FitsProduct(const Group& group, const ProductParts& parts, const Layout& layout) const;
-  Layout OwnLayoutOf(const Group& group, const ProductParts& parts) const;
-  bool PaysToAlignRows(const ProductParts& parts, const FlatProduct& flat) const;
-  std::optional<Layout> AlignedLayoutOf(const Group& group, const ProductParts& parts,
-                                        const FlatProduct& dense) const;
-  std::vector<StorageId> AddProductStorages(const Group& group, const ProductParts& parts,
-                                            const FlatProduct& dense);
-  Status AppendProduct(const Group& group, const ProductParts& parts, const FlatProduct& flat,
-                       StorageId written, const IndexMap& d);
-  Status AppendColumns(const Group& group, const ProductParts& parts, const FlatProduct& flat,
-                       const SymDim& first, StorageId written, const IndexMap& d);
-  // lower_dot.cc
-  // Adds the contracted dims to the parts' space; the index of the left operand there.
-  ElementIndex SetContracted(const Group& group, ContractionParts& parts) const;
-
-  // lower_pack.cc
-  // What part of a packed matrix is read from; the part has n columns.
-  struct PackSource {
-    SymDim n;
-    Address matrix;
-    std::optional<Address> scale;  // Multiplied in.
-  };
-  Result<StorageId> PackRhs(ContractionParts& parts, bool prepared);
-  Result<std::vector<PackSource>> FindPackSources(ContractionParts& parts, ValueId value,
-                                                  bool prepared);
-  Result<std::vector<PackSource>> SplitConcatenation(ContractionParts& parts, const Node& node,
-                                                     const ElementIndex& index, bool prepared);
-  Status AppendPack(ContractionParts& parts, const PackSource& source, StorageId packed,
-                    const SymDim& offset, bool prepared);
 
   // lower_attention.cc, lower_ordered.cc
   Status LowerAttention(const Group& group);

@@ -5,7 +5,7 @@
 
 #include "compiler/analysis/index_instrs.h"
 #include "compiler/ir/body_verifier.h"
-#include "compiler/schedule/lowering/body_builder.h"
+#include "compiler/schedule/lowering/builder/body_builder.h"
 
 namespace stoker {
 

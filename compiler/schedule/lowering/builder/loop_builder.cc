@@ -1,4 +1,4 @@
-#include "compiler/schedule/lowering/loop_builder.h"
+#include "compiler/schedule/lowering/builder/loop_builder.h"
 
 #include <algorithm>
 #include <set>

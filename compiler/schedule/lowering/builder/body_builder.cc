@@ -1,4 +1,4 @@
-#include "compiler/schedule/lowering/body_builder.h"
+#include "compiler/schedule/lowering/builder/body_builder.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "compiler/schedule/lowering/inline_region.h"
+#include "compiler/schedule/lowering/builder/inline_region.h"
 
 #include <algorithm>
 #include <utility>

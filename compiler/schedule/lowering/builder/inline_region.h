@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "compiler/schedule/lowering/program_builder.h"
+#include "compiler/schedule/lowering/builder/program_builder.h"
 
 namespace stoker {
 

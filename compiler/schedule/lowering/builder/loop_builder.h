@@ -6,7 +6,7 @@
 
 #include "compiler/analysis/reads.h"
 #include "compiler/machine/fusion_limits.h"
-#include "compiler/schedule/lowering/body_builder.h"
+#include "compiler/schedule/lowering/builder/body_builder.h"
 
 namespace stoker {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "compiler/schedule/fusion/group.h"
-#include "compiler/schedule/lowering/program_builder.h"
+#include "compiler/schedule/lowering/builder/program_builder.h"
 
 namespace stoker {
 

@@ -1,4 +1,4 @@
-#include "compiler/schedule/lowering/program_builder.h"
+#include "compiler/schedule/lowering/builder/program_builder.h"
 
 #include <utility>
 
