@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include "daemon/housekeeping/folder_claim.h"
 #include "daemon/housekeeping/history_file.h"
 #include "daemon/housekeeping/housekeeper.h"
+#include "daemon/housekeeping/process_signals.h"
 #include "daemon/housekeeping/service_manager.h"
 #include "daemon/limits/address_space.h"
 #include "daemon/limits/descriptors.h"
@@ -38,7 +38,6 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kBlockingThreads = 4;
-constexpr std::string_view kServing = "Serving.";
 // For a daemon that drains: less than a client waits for the one it started.
 constexpr std::chrono::seconds kHandOverPatience{8};
 
@@ -82,14 +81,16 @@ Upkeep::Config UpkeepConfigOf(const CompileService& service) {
           .log = [](std::string_view message) { LogInfo("{}", message); }};
 }
 
-AccessConfig AccessOf(const Config& config) {
+Result<std::unique_ptr<AccessControl>> AccessOf(const Config& config) {
   AccessConfig access;
   access.own_uid = geteuid();
   access.other_users = Scopes::Parse(config.other_users).value();
   access.token_file = config.token_file;
   access.certificates = Scopes::Parse(config.certificate_scopes).value();
   access.insecure = config.insecure;
-  return access;
+  STOKER_TRY(auto control, AccessControl::Open(access));
+  if (control->tokens() != nullptr) LogInfo("{}", control->tokens()->Describe());
+  return control;
 }
 
 // Null where no address is https.
@@ -114,13 +115,15 @@ void WarnOfExposure(const Config& config) {
 
 std::string KeyFolderOf(const Config& config) { return config.cache_dir + "/keys"; }
 
-KeyRingConfig KeyRingConfigOf(const Config& config) {
+Result<std::unique_ptr<KeyRing>> KeysOf(const Config& config) {
   KeyRingConfig keys;
   keys.folder = KeyFolderOf(config);
   keys.files = config.signing_keys;
   keys.trusted = config.trusted_signers;
   keys.overlap = std::chrono::seconds(config.key_overlap_s);
-  return keys;
+  STOKER_TRY(auto ring, KeyRing::Open(keys));
+  LogInfo("signs with {}", ListOf(ring->keys()->Announced()));
+  return ring;
 }
 
 net::ServerLimits LimitsOf(const Config& config, std::size_t max_connections) {
@@ -134,6 +137,37 @@ unsigned SocketModeOf(const Config& config) {
   return static_cast<unsigned>(std::stoul(config.socket_mode, nullptr, 8));
 }
 
+Result<std::unique_ptr<FolderClaim>> TakeFolder(const std::string& folder) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (code) {
+    return FailedPrecondition("Cache folder '" + folder + "' cannot be made: " + code.message() +
+                              ".");
+  }
+  return FolderClaim::Take(folder, kHandOverPatience);
+}
+
+Status Listen(net::Server& server, const Config& config) {
+  for (const std::string& text : config.listen) {
+    STOKER_TRY(const net::ListenAddress address, net::ListenAddress::Parse(text));
+    STOKER_TRY(const net::ListenAddress bound, server.Listen(address, SocketModeOf(config)));
+    LogInfo("stokerd {} listens on {}", kDaemonVersion, bound.ToString());
+  }
+  return Ok();
+}
+
+// What was counted until the end.
+void WriteCounters(CacheCounters& cache_counters, Statistics& statistics, HistoryFile& history) {
+  cache_counters.Fold();
+  if (const Status status = statistics.Flush(); !status.ok()) {
+    LogWarning("statistics: {}", status.error().message);
+  }
+  history.Record(/*is_end=*/true);
+  if (const Status status = history.Write(); !status.ok()) {
+    LogWarning("{}", status.error().message);
+  }
+}
+
 }  // namespace
 
 Status RunApp(const Config& config) {
@@ -142,20 +176,11 @@ Status RunApp(const Config& config) {
           config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   STOKER_RETURN_IF_ERROR(CheckAddressSpace());
   STOKER_TRY(const std::size_t max_connections, ConnectionLimitOf(config));
-  std::error_code code;
-  std::filesystem::create_directories(config.cache_dir, code);
-  if (code) {
-    return FailedPrecondition("Cache folder '" + config.cache_dir +
-                              "' cannot be made: " + code.message() + ".");
-  }
-  STOKER_TRY(const std::unique_ptr<FolderClaim> claim,
-             FolderClaim::Take(config.cache_dir, kHandOverPatience));
-  STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessControl::Open(AccessOf(config)));
-  if (access->tokens() != nullptr) LogInfo("{}", access->tokens()->Describe());
+  STOKER_TRY(const std::unique_ptr<FolderClaim> claim, TakeFolder(config.cache_dir));
+  STOKER_TRY(const std::unique_ptr<AccessControl> access, AccessOf(config));
   STOKER_TRY(const std::unique_ptr<net::TlsServer> tls, TlsOf(config));
   WarnOfExposure(config);
-  STOKER_TRY(const std::unique_ptr<KeyRing> keys, KeyRing::Open(KeyRingConfigOf(config)));
-  LogInfo("signs with {}", ListOf(keys->keys()->Announced()));
+  STOKER_TRY(const std::unique_ptr<KeyRing> keys, KeysOf(config));
   STOKER_TRY(const std::unique_ptr<CacheStack> stack,
              CacheStack::Open(StackConfigOf(config), nullptr));
   STOKER_TRY(const std::unique_ptr<Statistics> statistics, Statistics::Open(stack->counters()));
@@ -191,47 +216,16 @@ Status RunApp(const Config& config) {
                           manager);
   quit = [&housekeeper] { housekeeper.Drain("asked to quit"); };
 
-  // The first signal drains; the second stops at once.
-  asio::signal_set signals(io, SIGTERM, SIGINT);
-  signals.async_wait([&](boost::system::error_code failed, int number) {
-    if (failed) return;
-    housekeeper.Drain("signal " + std::to_string(number));
-    signals.async_wait([&io](boost::system::error_code again, int) {
-      if (!again) io.stop();
-    });
-  });
-  asio::signal_set hang_ups(io, SIGHUP);
-  std::function<void()> await_hang_up = [&] {
-    hang_ups.async_wait([&](boost::system::error_code failed, int) {
-      if (failed) return;
-      manager.SayReloading();
-      log.Reopen();
-      housekeeper.RereadCredentials();
-      manager.SayReady(kServing);
-      await_hang_up();
-    });
-  };
-  await_hang_up();
-  for (const std::string& text : config.listen) {
-    STOKER_TRY(const net::ListenAddress address, net::ListenAddress::Parse(text));
-    STOKER_TRY(const net::ListenAddress bound, server.Listen(address, SocketModeOf(config)));
-    LogInfo("stokerd {} listens on {}", kDaemonVersion, bound.ToString());
-  }
+  ProcessSignals signals(io, log, housekeeper, manager);
+  STOKER_RETURN_IF_ERROR(Listen(server, config));
   housekeeper.Start();
-  manager.SayReady(kServing);
+  manager.SayReady(kServingStatus);
 
   io.run();
   server.Stop();
   upkeep.Stop();
   blocking.join();
-  cache_counters.Fold();
-  if (const Status status = statistics->Flush(); !status.ok()) {
-    LogWarning("statistics: {}", status.error().message);
-  }
-  history.Record(/*is_end=*/true);
-  if (const Status status = history.Write(); !status.ok()) {
-    LogWarning("{}", status.error().message);
-  }
+  WriteCounters(cache_counters, *statistics, history);
   LogInfo("stopped");
   return Ok();
 }

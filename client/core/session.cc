@@ -22,6 +22,17 @@ wire::LookupRequest LookupOf(const std::string& name_space, const Digest& key,
   return request;
 }
 
+// The graph travels when the daemon asks for it: of many who need it at once, one sends it.
+Result<wire::Bundle> CompileWith(DaemonClient& daemon, wire::CompileCall call, const Graph& graph,
+                                 const DaemonClient::OnProgress& on_progress) {
+  auto answered = daemon.Compile(call, on_progress);
+  if (!answered.ok() && answered.error().code == ErrorCode::kFailedPrecondition) {
+    call.graph = EncodeGraph(graph);
+    answered = daemon.Compile(call, on_progress);
+  }
+  return answered;
+}
+
 // Such a request would fail wherever it is compiled ahead, too.
 bool IsRefused(const Error& error) {
   return error.code == ErrorCode::kUnimplemented || error.code == ErrorCode::kInvalidArgument;
@@ -74,6 +85,13 @@ void Session::RecordLoaded(const Digest& request_key, Numerics wished, const wir
   recorder_.Request(request_key, *std::move(call));
 }
 
+Status Session::ReportRefused() {
+  wire::Report report;
+  report.ns = name_space_;
+  report.counters["artifacts_refused"] = 1;
+  return daemon_.Report(report);
+}
+
 Result<Obtained> Session::Obtain(const Graph& graph, const Target& target,
                                  const CompileOptions& wanted,
                                  const DaemonClient::OnProgress& on_progress) {
@@ -107,10 +125,7 @@ Result<Obtained> Session::Obtain(const Graph& graph, const Target& target,
     }
     // Refused: tell the daemon, and have it made again.
     obtained.miss_reason = "refused: " + accepted.error().message;
-    wire::Report report;
-    report.ns = name_space_;
-    report.counters["artifacts_refused"] = 1;
-    if (Status status = daemon_.Report(report); !status.ok()) return status.error();
+    STOKER_RETURN_IF_ERROR(ReportRefused());
   } else {
     obtained.miss_reason = std::get<wire::Miss>(answer).reason;
   }
@@ -125,13 +140,7 @@ Result<Obtained> Session::Obtain(const Graph& graph, const Target& target,
   call.options = options;
   call.compiler_epoch = hello.compiler_epoch;
   call.have_kernels = std::move(lookup.have_kernels);
-  // The graph travels when the daemon asks for it: of many who need it at once, one sends it.
-  auto answered = daemon_.Compile(call, on_progress);
-  if (!answered.ok() && answered.error().code == ErrorCode::kFailedPrecondition) {
-    call.graph = EncodeGraph(graph);
-    answered = daemon_.Compile(call, on_progress);
-  }
-  STOKER_TRY(wire::Bundle compiled, std::move(answered));
+  STOKER_TRY(wire::Bundle compiled, CompileWith(daemon_, std::move(call), graph, on_progress));
   obtained.source = compiled.source;
   obtained.recorded_compile_seconds = compiled.compile_seconds;
   STOKER_TRY(obtained.bundle, Accept(obtained.request_key, std::move(compiled), held));

@@ -64,6 +64,7 @@ class Session {
  private:
   Result<Obtained> Obtain(const Graph& graph, const Target& target, const CompileOptions& wanted,
                           const DaemonClient::OnProgress& on_progress);
+  Status ReportRefused();
   void Record(const Graph& graph, const Target& target, const CompileOptions& wanted);
   void RecordLoaded(const Digest& request_key, Numerics wished, const wire::Bundle& found);
   std::shared_ptr<const ArtifactBundle> Recall(const Digest& request_key);

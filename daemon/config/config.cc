@@ -189,14 +189,20 @@ Status CheckFileName(const std::string& text) {
   return text.empty() ? InvalidArgument("'' is no file.") : Ok();
 }
 
-const std::vector<Option>& Options() {
-  constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
-  static const auto* options = new std::vector<Option>{
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
+
+std::vector<Option> PlaceOptions() {
+  return {
       List("listen",
            "address to listen on: unix:/path, http://127.0.0.1:8471 or https://0.0.0.0:8471; "
            "may be repeated",
            &Config::listen, CheckAddress),
       Text("cache-dir", "folder of the cache", &Config::cache_dir),
+  };
+}
+
+std::vector<Option> CacheOptions() {
+  return {
       Number("max-cache-bytes", "size of the cache on disk", &Config::max_cache_bytes,
              {std::int64_t{1} << 20, kMaxBytes}),
       Number("memory-cache-bytes", "size of the cache in memory", &Config::memory_cache_bytes,
@@ -209,6 +215,11 @@ const std::vector<Option>& Options() {
              "of the entries of each namespace that has no quota of its own; 0: no limit",
              &Config::default_namespace_quota_bytes, {0, kMaxBytes}),
       NamespaceQuotas({1, kMaxBytes}),
+  };
+}
+
+std::vector<Option> WorkerOptions() {
+  return {
       Number("workers", "compiles that run at a time", &Config::workers, {1, 256}),
       Number("queue-limit", "compiles running and waiting; more are refused", &Config::queue_limit,
              {1, 100000}),
@@ -220,6 +231,11 @@ const std::vector<Option>& Options() {
            "NVIDIA's library nvJitLink, which CUDA targets need; without it Python environments "
            "and the CUDA toolkit are looked through",
            &Config::nvjitlink),
+  };
+}
+
+std::vector<Option> ServingOptions() {
+  return {
       Number("idle-timeout-s", "stop after so long without a request; 0: never",
              &Config::idle_timeout_s, {0, 31536000}),
       Number("drain-timeout-s", "how long a stop waits for running compiles",
@@ -228,6 +244,11 @@ const std::vector<Option>& Options() {
              &Config::max_connections, {1, 1000000}),
       Number("network-threads", "threads that serve connections", &Config::network_threads,
              {1, 256}),
+  };
+}
+
+std::vector<Option> AccessOptions() {
+  return {
       Checked("socket-mode", "mode of the Unix sockets: who may connect", &Config::socket_mode,
               CheckSocketMode),
       Checked("other-users",
@@ -253,6 +274,11 @@ const std::vector<Option>& Options() {
              "let other hosts in without TLS or without a credential; who shows none may "
              "do what other-users says",
              &Config::insecure),
+  };
+}
+
+std::vector<Option> SigningOptions() {
+  return {
       List("signing-key",
            "PEM file of an Ed25519 key that signs artifacts, for daemons that share one; may be "
            "repeated: each signs; see daemon/signing/README.md",
@@ -263,12 +289,29 @@ const std::vector<Option>& Options() {
            &Config::trusted_signers, CheckKeys),
       Number("key-overlap-s", "how long a key still signs after --rotate-key made another",
              &Config::key_overlap_s, {0, 315360000}),
+  };
+}
+
+std::vector<Option> LogOptions() {
+  return {
       Text("log-level", "trace, debug, info, warn, error, off", &Config::log_level,
            {"trace", "debug", "info", "warn", "error", "off"}),
       Text("log-file", "file to log to; none: standard error", &Config::log_file),
       Text("log-format", "text (name=value) or json: a line is one object", &Config::log_format,
            {"text", "json"}),
   };
+}
+
+// In the order in which they are shown.
+const std::vector<Option>& Options() {
+  static const auto* options = [] {
+    auto* all = new std::vector<Option>;
+    for (const auto& section : {PlaceOptions(), CacheOptions(), WorkerOptions(), ServingOptions(),
+                                AccessOptions(), SigningOptions(), LogOptions()}) {
+      all->insert(all->end(), section.begin(), section.end());
+    }
+    return all;
+  }();
   return *options;
 }
 

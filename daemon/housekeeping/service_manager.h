@@ -8,6 +8,9 @@
 
 namespace stoker {
 
+// What SayReady says of a daemon that serves.
+inline constexpr std::string_view kServingStatus = "Serving.";
+
 class ServiceManager {
  public:
   // The one that listens at NOTIFY_SOCKET; where nobody does, nothing is sent. Takes the variables

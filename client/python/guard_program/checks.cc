@@ -48,6 +48,14 @@ Kind ReadKind(PyObject* text) {
 
 Reference Name(const char* text) { return OrThrow(PyUnicode_InternFromString(text)); }
 
+// Of one of `nodes` nodes.
+int PlaceOf(PyObject* number, std::size_t nodes) {
+  const long place = PyLong_AsLong(number);
+  if (place == -1 && PyErr_Occurred()) throw PythonError();
+  if (place < 0 || static_cast<std::size_t>(place) >= nodes) Malformed();
+  return static_cast<int>(place);
+}
+
 Reference Interned(PyObject* text) {
   if (!PyUnicode_CheckExact(text)) Malformed();
   Py_INCREF(text);
@@ -207,80 +215,80 @@ Checks::Checks(PyObject* record, std::size_t nodes, PyObject* decode, PyObject* 
       dynamic_(Name(kDynamicIndices)),
       own_(Name("__dict__")) {
   if (!PyList_Check(record)) Malformed();
-  const auto place_of = [nodes](PyObject* number) {
-    const long place = PyLong_AsLong(number);
-    if (place == -1 && PyErr_Occurred()) throw PythonError();
-    if (place < 0 || static_cast<std::size_t>(place) >= nodes) Malformed();
-    return static_cast<int>(place);
-  };
-  const Reference same_words = OrThrow(PyDict_New());  // Kind and words -> index of the proof.
+  const Reference same_words = OrThrow(PyDict_New());
   for (Py_ssize_t i = 0; i < PyList_Size(record); ++i) {
     PyObject* words = PyList_GetItem(record, i);
     if (!PyList_Check(words) || PyList_Size(words) != 4) Malformed();
     Guard guard;
-    guard.place = place_of(PyList_GetItem(words, 0));
+    guard.place = PlaceOf(PyList_GetItem(words, 0), nodes);
     guard.kind = ReadKind(PyList_GetItem(words, 1));
     PyObject* expected = PyList_GetItem(words, 2);
     guard.expected = Reference::Share(expected);
-    switch (guard.kind) {
-      case Kind::kAsk:
-        break;
-      case Kind::kSame:
-        guard.other = place_of(expected);
-        break;
-      case Kind::kLength:
-        guard.length = PyLong_AsLong(expected);
-        if (guard.length == -1 && PyErr_Occurred()) throw PythonError();
-        break;
-      case Kind::kIs:
-      case Kind::kType: {
-        const Reference text = OrThrow(PyObject_Repr(expected));
-        const Reference key =
-            OrThrow(Py_BuildValue("(iO)", static_cast<int>(guard.kind), text.get()));
-        PyObject* known = PyDict_GetItemWithError(same_words.get(), key.get());
-        if (known != nullptr) {
-          guard.proof = static_cast<int>(PyLong_AsLong(known));
-          break;
-        }
-        guard.proof = static_cast<int>(proofs_.size());
-        proofs_.emplace_back();
-        const Reference number = OrThrow(PyLong_FromLong(guard.proof));
-        if (PyDict_SetItem(same_words.get(), key.get(), number.get()) < 0) throw PythonError();
-        break;
-      }
-      case Kind::kEquals:
-      case Kind::kContains:
-      case Kind::kLacks:
-        if (PyDict_Check(expected)) {
-          guard.expected =
-              Reference::Steal(PyObject_CallFunctionObjArgs(decode, expected, nullptr));
-          if (!guard.expected) {  // The reference says what that means.
-            SwallowException();
-            guard.kind = Kind::kAsk;
-          }
-        }
-        if (guard.kind == Kind::kEquals) {
-          guard.proof = static_cast<int>(proofs_.size());
-          proofs_.emplace_back();
-        }
-        break;
-      case Kind::kTensor:
-        guard.tensor = ReadTensor(expected, constants);
-        if (!guard.tensor) guard.kind = Kind::kAsk;
-        break;
-      case Kind::kKeys:
-        if (!AreTexts(expected)) guard.kind = Kind::kAsk;
-        break;
-      case Kind::kHasAttribute:
-      case Kind::kHasNoAttribute:
-      case Kind::kOwnLacks:
-        guard.expected = Interned(expected);
-        break;
-      case Kind::kDynamic:
-        break;
+    if (guard.kind == Kind::kSame) {
+      guard.other = PlaceOf(expected, nodes);
+    } else {
+      ReadExpected(guard, expected, decode, constants, same_words.get());
     }
     guards_.push_back(std::move(guard));
   }
+}
+
+void Checks::ReadExpected(Guard& guard, PyObject* expected, PyObject* decode, PyObject* constants,
+                          PyObject* same_words) {
+  switch (guard.kind) {
+    case Kind::kAsk:
+    case Kind::kSame:
+    case Kind::kDynamic:
+      break;
+    case Kind::kLength:
+      guard.length = PyLong_AsLong(expected);
+      if (guard.length == -1 && PyErr_Occurred()) throw PythonError();
+      break;
+    case Kind::kIs:
+    case Kind::kType:
+      guard.proof = ProofOf(guard.kind, expected, same_words);
+      break;
+    case Kind::kEquals:
+    case Kind::kContains:
+    case Kind::kLacks:
+      if (PyDict_Check(expected)) {
+        guard.expected = Reference::Steal(PyObject_CallFunctionObjArgs(decode, expected, nullptr));
+        if (!guard.expected) {  // The reference says what that means.
+          SwallowException();
+          guard.kind = Kind::kAsk;
+        }
+      }
+      if (guard.kind == Kind::kEquals) guard.proof = NewProof();
+      break;
+    case Kind::kTensor:
+      guard.tensor = ReadTensor(expected, constants);
+      if (!guard.tensor) guard.kind = Kind::kAsk;
+      break;
+    case Kind::kKeys:
+      if (!AreTexts(expected)) guard.kind = Kind::kAsk;
+      break;
+    case Kind::kHasAttribute:
+    case Kind::kHasNoAttribute:
+    case Kind::kOwnLacks:
+      guard.expected = Interned(expected);
+      break;
+  }
+}
+
+int Checks::NewProof() {
+  proofs_.emplace_back();
+  return static_cast<int>(proofs_.size() - 1);
+}
+
+int Checks::ProofOf(Kind kind, PyObject* expected, PyObject* same_words) {
+  const Reference text = OrThrow(PyObject_Repr(expected));
+  const Reference key = OrThrow(Py_BuildValue("(iO)", static_cast<int>(kind), text.get()));
+  PyObject* known = PyDict_GetItemWithError(same_words, key.get());
+  if (known != nullptr) return static_cast<int>(PyLong_AsLong(known));
+  const int proof = NewProof();
+  const Reference number = OrThrow(PyLong_FromLong(proof));
+  if (PyDict_SetItem(same_words, key.get(), number.get()) < 0) throw PythonError();
+  return proof;
 }
 
 bool Checks::Holds(std::size_t number, Values& values) {

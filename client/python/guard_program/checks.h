@@ -85,6 +85,14 @@ class Checks {
   int Visit(visitproc visit, void* context) const;
 
  private:
+  // What a guard of another kind than kSame expects, read from the record's word for it.
+  // `same_words`: kind and words -> index of the proof.
+  void ReadExpected(Guard& guard, PyObject* expected, PyObject* decode, PyObject* constants,
+                    PyObject* same_words);
+  int NewProof();
+  // Of guards with the same words.
+  int ProofOf(Kind kind, PyObject* expected, PyObject* same_words);
+
   // `other`: of kSame.
   bool Proves(Guard& guard, PyObject* value, PyObject* other);
   bool Ask(std::size_t number, PyObject* value);

@@ -49,6 +49,9 @@ class Fuser {
     std::vector<IndexMap> index;
   };
   bool HasEnoughRows(const Rows& rows) const;
+  // What is a row once the node has joined, or why it does not.
+  const char* FindRows(const Group& group, NodeId node, const std::vector<int>& unused,
+                       const std::vector<IndexMap>& over, Rows& rows) const;
 
   // nullptr: `node` joins the group at `placement`. Otherwise why it does not.
   // `over`: for a reduction whose operand is a member, its indices along the reduced dims.
@@ -303,19 +306,15 @@ const char* Fuser::ReadsAgree(const Group& group, NodeId node_id,
   return nullptr;
 }
 
-const char* Fuser::Refusal(std::uint32_t group_id, NodeId node_id, const ElementIndex& placement,
-                           const std::vector<IndexMap>& over) {
-  Group& group = grouping_.groups[group_id];
-  if (group.nodes.size() >= limits_.max_group_nodes) return "the group is full";
+const char* Fuser::FindRows(const Group& group, NodeId node_id, const std::vector<int>& unused,
+                            const std::vector<IndexMap>& over, Rows& rows) const {
   const Node& node = graph_.node(node_id);
   const bool is_reduce = RoleOf(graph_, node) == OpRole::kReduce;
-  const std::vector<int> unused = UnusedDims(group, placement);
   std::vector<SymDim> row;
   for (const int dim : unused) row.push_back(group.space.extent(dim));
   const std::vector<SymDim> extents =
       is_reduce ? ReducedExtents(graph_, node) : std::vector<SymDim>();
 
-  Rows rows{group.space, group.reduced, group.reduced_index};
   if (group.kind == GroupKind::kContraction) {
     if (!unused.empty()) return "is smaller than the contraction's result";
   } else if (!unused.empty() && unused != rows.dims) {
@@ -339,6 +338,16 @@ const char* Fuser::Refusal(std::uint32_t group_id, NodeId node_id, const Element
     row = extents;
   }
   if (is_reduce && row != extents) return "reduces over other dims than the group's rows";
+  return nullptr;
+}
+
+const char* Fuser::Refusal(std::uint32_t group_id, NodeId node_id, const ElementIndex& placement,
+                           const std::vector<IndexMap>& over) {
+  Group& group = grouping_.groups[group_id];
+  if (group.nodes.size() >= limits_.max_group_nodes) return "the group is full";
+  Rows rows{group.space, group.reduced, group.reduced_index};
+  const char* why = FindRows(group, node_id, UnusedDims(group, placement), over, rows);
+  if (why != nullptr) return why;
   const auto has_one_term = [&](NodeId id) {
     const Node& each = graph_.node(id);
     return RoleOf(graph_, each) == OpRole::kReduce && ReducedExtents(graph_, each).empty();
@@ -351,7 +360,7 @@ const char* Fuser::Refusal(std::uint32_t group_id, NodeId node_id, const Element
 
   SymDim points = 1;
   for (const int dim : DimsOf(placement)) points = points * group.space.extent(dim);
-  if (points != graph_.type(node.results[0]).shape.NumElements()) {
+  if (points != graph_.type(graph_.node(node_id).results[0]).shape.NumElements()) {
     return "would be computed more than once per element";
   }
 
@@ -359,7 +368,7 @@ const char* Fuser::Refusal(std::uint32_t group_id, NodeId node_id, const Element
   std::swap(group.space, rows.space);
   std::swap(group.reduced, rows.dims);
   std::swap(group.reduced_index, rows.index);
-  const char* why = ReadsAgree(group, node_id, placement);
+  why = ReadsAgree(group, node_id, placement);
   if (why == nullptr && cycles_.WouldCycle(group_id, node_id, grouping_.group_of)) {
     why = "depends on the group through another kernel";
   }

@@ -81,6 +81,31 @@ json::object CacheOf(const StackSnapshot& snapshot, std::uint64_t max_bytes) {
             {"limit_bytes", snapshot.pins.limit_bytes}}}};
 }
 
+json::object NamespacesOf(const Counters& counters, const StackSnapshot& snapshot) {
+  json::object namespaces = Groups(counters, "ns.");
+  for (const auto& [name, usage] : snapshot.namespaces) {
+    json::object& group = GroupOf(namespaces, name);
+    group["bytes"] = usage.bytes;
+    group["limit_bytes"] = usage.limit_bytes;
+    group["evicted"] = usage.evicted_count;
+  }
+  return namespaces;
+}
+
+json::object CapturesOf(const Counters& counters) {
+  return {{"hits", Number(ValueOf(counters, "captures.hits"))},
+          {"misses", Number(ValueOf(counters, "captures.misses"))},
+          {"miss_reasons", Below(counters, "captures.misses.reason.")},
+          {"recorded", Number(ValueOf(counters, "captures.recorded"))},
+          {"local", Number(ValueOf(counters, "captures.local"))},
+          {"local_reasons", Below(counters, "captures.local.reason.")},
+          {"failed", Number(ValueOf(counters, "captures.failed"))},
+          {"failed_reasons", Below(counters, "captures.failed.reason.")},
+          {"damaged", Number(ValueOf(counters, "captures.damaged"))},
+          {"audited", Number(ValueOf(counters, "captures.audited"))},
+          {"differing", Number(ValueOf(counters, "captures.differing"))}};
+}
+
 json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
   json::object by_kind;
   std::uint64_t stored_bytes = 0;
@@ -96,13 +121,6 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
       by_kind[name] = bytes;
       if (bytes != 0) GroupOf(kinds, name)["bytes"] = bytes;
     }
-  }
-  json::object namespaces = Groups(counters, "ns.");
-  for (const auto& [name, usage] : snapshot.namespaces) {
-    json::object& group = GroupOf(namespaces, name);
-    group["bytes"] = usage.bytes;
-    group["limit_bytes"] = usage.limit_bytes;
-    group["evicted"] = usage.evicted_count;
   }
   return {{"hits",
            {{"total", Number(ValueOf(counters, "hits"))},
@@ -125,18 +143,7 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
           {"prepared",
            {{"found", Number(ValueOf(counters, wire::kPreparedFound))},
             {"made", Number(ValueOf(counters, wire::kPreparedMade))}}},
-          {"captures",
-           {{"hits", Number(ValueOf(counters, "captures.hits"))},
-            {"misses", Number(ValueOf(counters, "captures.misses"))},
-            {"miss_reasons", Below(counters, "captures.misses.reason.")},
-            {"recorded", Number(ValueOf(counters, "captures.recorded"))},
-            {"local", Number(ValueOf(counters, "captures.local"))},
-            {"local_reasons", Below(counters, "captures.local.reason.")},
-            {"failed", Number(ValueOf(counters, "captures.failed"))},
-            {"failed_reasons", Below(counters, "captures.failed.reason.")},
-            {"damaged", Number(ValueOf(counters, "captures.damaged"))},
-            {"audited", Number(ValueOf(counters, "captures.audited"))},
-            {"differing", Number(ValueOf(counters, "captures.differing"))}}},
+          {"captures", CapturesOf(counters)},
           {"fallback_ops", Below(counters, "fallback_ops.")},
           {"client", Below(counters, "client.")},
           {"publish_failures", Number(ValueOf(counters, "publish_failures"))},
@@ -149,7 +156,7 @@ json::object StatsOf(const Counters& counters, const StackSnapshot& snapshot) {
             {"entries", stored_count},
             {"on_disk", snapshot.disk_file_bytes},
             {"by_kind", std::move(by_kind)}}},
-          {"namespaces", std::move(namespaces)},
+          {"namespaces", NamespacesOf(counters, snapshot)},
           {"kinds", std::move(kinds)}};
 }
 

@@ -72,6 +72,23 @@ const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view 
   return it == fields.end() ? nullptr : &*it;
 }
 
+// Of the artifact that a worker made for `call`.
+Result<Artifact> DecodeManifest(const wire::CompileCall& call, const std::string& artifact) {
+  auto manifest = DecodeArtifact(artifact);
+  if (!manifest.ok()) {
+    return Internal("The compile worker's artifact does not decode: " + manifest.error().message);
+  }
+  if (manifest->request_key != call.request_key) {
+    return Internal("The compile worker made an artifact of request " +
+                    manifest->request_key.ToHex() + " for " + call.request_key.ToHex() + ".");
+  }
+  if (manifest->target != call.target || manifest->compiler_epoch != call.compiler_epoch) {
+    return Internal("The compile worker made an artifact for " + manifest->target.ToString() +
+                    " by '" + manifest->compiler_epoch + "', which was not asked for.");
+  }
+  return manifest;
+}
+
 }  // namespace
 
 Error ArtifactStore::Refuse(std::string_view ns, const Digest& request_key, const Digest& artifact,
@@ -186,22 +203,7 @@ Result<CompiledArtifact> ArtifactStore::Assemble(const wire::CompileCall& call,
                                                  wire::WorkerDone done,
                                                  const ReusedKernels& reused) {
   CompiledArtifact compiled;
-  auto manifest = DecodeArtifact(done.artifact);
-  if (!manifest.ok()) {
-    return Internal("The compile worker's artifact does not decode: " + manifest.error().message);
-  }
-  compiled.manifest = *std::move(manifest);
-  if (compiled.manifest.request_key != call.request_key) {
-    return Internal("The compile worker made an artifact of request " +
-                    compiled.manifest.request_key.ToHex() + " for " + call.request_key.ToHex() +
-                    ".");
-  }
-  if (compiled.manifest.target != call.target ||
-      compiled.manifest.compiler_epoch != call.compiler_epoch) {
-    return Internal("The compile worker made an artifact for " +
-                    compiled.manifest.target.ToString() + " by '" +
-                    compiled.manifest.compiler_epoch + "', which was not asked for.");
-  }
+  STOKER_TRY(compiled.manifest, DecodeManifest(call, done.artifact));
   std::map<Digest, Blob> at_hand = reused.blobs;
   std::set<std::pair<Digest, Digest>> named_kernels;  // Keys and blobs.
   std::set<Digest> named;

@@ -97,52 +97,23 @@ void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool cl
                                  llvm::Value* prefetch) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* type = KernelEmitter::VectorOf(e_.LaneType(func_.accumulator), plan_.lanes);
-  const std::int64_t vector_bytes = plan_.lanes * SizeInBytes(func_.accumulator);
   const Values offsets = RowOffsets(unit, rows, clamp);
-  const auto sum_at = [&](std::size_t i) {
-    return AddBytes(sums, e_.I64(static_cast<std::int64_t>(i) * vector_bytes));
-  };
   const std::size_t count =
       static_cast<std::size_t>(rows) * static_cast<std::size_t>(plan_.vectors);
-  const llvm::Align align(static_cast<std::uint64_t>(vector_bytes));
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   // A single run begins with the sums of the chunk before; of others the first one of all is stored
   // and the rest are added. The last carried value: whether there was one.
   const bool one = plan_.runs.one;
-  const auto store = [&](llvm::Value* sum, std::size_t i) {
-    e_.TagAccess(b.CreateAlignedStore(sum, sum_at(i), align), KernelEmitter::kScratch);
-  };
   Values carried = {chunk.rhs, prefetch};
   for (std::size_t i = 0; i < count; ++i) {
     carried.push_back(zero);
     if (one && chunk.partial) {
-      llvm::LoadInst* sum = b.CreateAlignedLoad(type, sum_at(i), align);
+      llvm::LoadInst* sum = LoadSum(sums, i, /*is_volatile=*/false);
       e_.TagAccess(sum, KernelEmitter::kScratch);
       carried.back() = sum;
     }
   }
   if (!one) carried.push_back(b.getInt1(chunk.partial));
-  const auto end_run = [&](Values& values) {
-    const auto store_all = [&] {
-      for (std::size_t i = 0; i < count; ++i) store(values[i + 2], i);
-    };
-    // Volatile, or the optimizer would keep these sums in registers, of which there are none left.
-    const auto add_all = [&] {
-      for (std::size_t i = 0; i < count; ++i) {
-        llvm::Value* before = b.CreateAlignedLoad(type, sum_at(i), align, /*isVolatile=*/true);
-        store(b.CreateFAdd(before, values[i + 2]), i);
-      }
-    };
-    llvm::Value*& has_sums = values[count + 2];
-    if (chunk.partial) {
-      add_all();
-    } else {
-      e_.If(b.CreateNot(has_sums), store_all);
-      e_.If(has_sums, add_all);
-    }
-    has_sums = b.getTrue();
-    for (std::size_t i = 0; i < count; ++i) values[i + 2] = zero;
-  };
   EmitDepth(
       unit.lhs, chunk, Unroll(plan_.products_per_iteration, static_cast<std::int64_t>(count)),
       carried,
@@ -152,9 +123,52 @@ void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool cl
                       AddBytes(rhs, e_.I64(g * GranuleBytes())), values);
         }
       },
-      end_run);
+      [&](Values& values) {
+        EndRun(chunk, sums, count, values);
+        for (std::size_t i = 0; i < count; ++i) values[i + 2] = zero;
+      });
   if (!one) return;
-  for (std::size_t i = 0; i < count; ++i) store(carried[i + 2], i);
+  for (std::size_t i = 0; i < count; ++i) StoreSum(carried[i + 2], sums, i);
+}
+
+void VectorContraction::EndRun(const PanelChunk& chunk, llvm::Value* sums, std::size_t count,
+                               Values& values) {
+  llvm::IRBuilder<>& b = e_.b();
+  const auto store_all = [&] {
+    for (std::size_t i = 0; i < count; ++i) StoreSum(values[i + 2], sums, i);
+  };
+  // Volatile, or the optimizer would keep these sums in registers, of which there are none left.
+  const auto add_all = [&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      llvm::Value* before = LoadSum(sums, i, /*is_volatile=*/true);
+      StoreSum(b.CreateFAdd(before, values[i + 2]), sums, i);
+    }
+  };
+  llvm::Value*& has_sums = values[count + 2];
+  if (chunk.partial) {
+    add_all();
+  } else {
+    e_.If(b.CreateNot(has_sums), store_all);
+    e_.If(has_sums, add_all);
+  }
+  has_sums = b.getTrue();
+}
+
+std::int64_t VectorContraction::SumVectorBytes() const {
+  return plan_.lanes * SizeInBytes(func_.accumulator);
+}
+
+llvm::LoadInst* VectorContraction::LoadSum(llvm::Value* sums, std::size_t i, bool is_volatile) {
+  llvm::Type* type = KernelEmitter::VectorOf(e_.LaneType(func_.accumulator), plan_.lanes);
+  llvm::Value* at = AddBytes(sums, e_.I64(static_cast<std::int64_t>(i) * SumVectorBytes()));
+  const llvm::Align align(static_cast<std::uint64_t>(SumVectorBytes()));
+  return e_.b().CreateAlignedLoad(type, at, align, is_volatile);
+}
+
+void VectorContraction::StoreSum(llvm::Value* sum, llvm::Value* sums, std::size_t i) {
+  llvm::Value* at = AddBytes(sums, e_.I64(static_cast<std::int64_t>(i) * SumVectorBytes()));
+  const llvm::Align align(static_cast<std::uint64_t>(SumVectorBytes()));
+  e_.TagAccess(e_.b().CreateAlignedStore(sum, at, align), KernelEmitter::kScratch);
 }
 
 void VectorContraction::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::Value* rhs,
