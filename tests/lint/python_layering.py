@@ -18,9 +18,11 @@ MAY_IMPORT = {
     "pytorch/versions": ["pytorch/names"],
     "pytorch": ["pytorch/names", "pytorch/versions", "base", "libstoker"],
     "graph": [],
-    "aten_ops": ["graph"],
+    "aten_ops/rules": ["graph"],
+    "aten_ops": ["graph", "aten_ops/rules"],
     "runtime": ["base", "libstoker", "pytorch", "graph"],
-    "lowering": ["base", "libstoker", "pytorch", "graph", "aten_ops", "runtime"],
+    "lowering/uncompiled": ["base", "libstoker", "pytorch", "graph", "aten_ops"],
+    "lowering": ["base", "libstoker", "pytorch", "graph", "aten_ops", "runtime", "lowering/uncompiled"],
     "captures/bytecode": [],
     "captures/words": ["base", "pytorch", "graph", "captures/bytecode"],
     "captures/premises": ["pytorch", "captures/bytecode", "captures/words"],
@@ -38,9 +40,9 @@ MAY_IMPORT = {
         "base", "pytorch", "pytorch/names", "captures/store", "captures/trust", "captures/record", "captures/install"],
     "captures/trial": ["base", "pytorch/names", "captures", "captures/trust"],
     "": [
-        "base", "libstoker", "pytorch", "pytorch/names", "runtime", "lowering", "captures", "captures/audit",
-        "captures/install", "captures/record"],
-    "export_archive": ["libstoker", "pytorch", "pytorch/names", "lowering"],
+        "base", "libstoker", "pytorch", "pytorch/names", "runtime", "lowering", "lowering/uncompiled", "captures",
+        "captures/audit", "captures/install", "captures/record"],
+    "export_archive": ["libstoker", "pytorch", "pytorch/names", "lowering", "lowering/uncompiled"],
 }
 
 

@@ -16,7 +16,8 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     # Not at the top: a process in which all starts are warm does not wait for these.
     from . import capture, varying
     from .captures.record import recording
-    from .lowering import compiling, record_only, targets
+    from .lowering import compiling, targets
+    from .lowering.uncompiled import record_only
 
     asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():

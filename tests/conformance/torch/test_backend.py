@@ -11,7 +11,8 @@ from torch._higher_order_ops.while_loop import while_loop
 import stoker
 from lowered import EvaluatedSegment
 from stoker import backend
-from stoker.lowering import compiling, later
+from stoker.lowering import compiling
+from stoker.lowering.uncompiled import later
 from stoker.libstoker.library import StokerError
 from stoker.runtime import binding
 

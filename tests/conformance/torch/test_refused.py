@@ -6,7 +6,8 @@ import torch
 from lowered import EvaluatedSegment
 from stoker import backend
 from stoker.libstoker.library import StokerError
-from stoker.lowering import compiling, refused
+from stoker.lowering import compiling
+from stoker.lowering.uncompiled import refused
 from test_backend import compiled, warnings  # noqa: F401: a fixture.
 
 

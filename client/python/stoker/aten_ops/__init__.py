@@ -23,7 +23,7 @@ from . import (
     special,
     stateless_random,
 )
-from .kernels import require_kernel
-from .registry import RULES, WORD_RULES, Unsupported
+from .rules.kernels import require_kernel
+from .rules.registry import RULES, WORD_RULES, Unsupported
 
 __all__ = ["RULES", "WORD_RULES", "Unsupported", "require_kernel"]

@@ -2,9 +2,9 @@
 
 import math
 
-from .formulas import formula
+from .rules.formulas import formula
 from .pointwise import clamp
-from .registry import Unsupported, compute_dtype, rule
+from .rules.registry import Unsupported, compute_dtype, rule
 
 
 @rule("relu")

@@ -3,8 +3,8 @@
 import math
 
 from .activation import softplus_of
-from .formulas import formula_of_all
-from .registry import compute_dtype, dim_of, rule
+from .rules.formulas import formula_of_all
+from .rules.registry import compute_dtype, dim_of, rule
 
 
 def _one_minus(g, x):

@@ -3,8 +3,8 @@
 import math
 
 from ..graph.values import FLOATS, Value, element_of
-from .formulas import formula, formula_of_all
-from .registry import Unsupported, as_value, compute_dtype, promote, rule
+from .rules.formulas import formula, formula_of_all
+from .rules.registry import Unsupported, as_value, compute_dtype, promote, rule
 
 
 def both(g, out, x, y, dtype=None):

@@ -4,7 +4,7 @@ compute the scores again."""
 
 import math
 
-from .registry import Unsupported, compute_dtype, rule
+from .rules.registry import Unsupported, compute_dtype, rule
 
 
 def _as_bool(mask):

@@ -2,7 +2,7 @@
 
 from ..graph.values import INTEGER_LIMITS
 from .arithmetic import both
-from .registry import Unsupported, rule
+from .rules.registry import Unsupported, rule
 
 # The integer of each float's size: its largest is all bits but the sign.
 _BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}

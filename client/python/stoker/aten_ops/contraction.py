@@ -1,6 +1,6 @@
 """Matrix products. Each is one dot_general; factors and biases are pointwise work after it."""
 
-from .registry import Unsupported, compute_dtype, rule
+from .rules.registry import Unsupported, compute_dtype, rule
 
 
 @rule("mm", "bmm")

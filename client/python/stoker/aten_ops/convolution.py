@@ -3,7 +3,7 @@
 from math import gcd, prod
 from typing import NamedTuple
 
-from .registry import Unsupported, compute_dtype, pair, rule
+from .rules.registry import Unsupported, compute_dtype, pair, rule
 
 # Of a convolution in groups, or of one place without a stride, whose gradients are computed here: what they cost is then
 # less than to leave a segment. Beyond that oneDNN's were up to 15 times faster in groups, and up to three times for one

@@ -1,7 +1,7 @@
 """Operators that make tensors from nothing but shapes and scalars."""
 
 from ..graph.values import Value
-from .registry import Unsupported, as_value, rule
+from .rules.registry import Unsupported, as_value, rule
 
 
 @rule("full", "full_like", "new_full", "fill.Scalar", "scalar_tensor")

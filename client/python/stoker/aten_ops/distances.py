@@ -4,7 +4,7 @@ import math
 from math import prod
 
 from .reductions import norm_of, shortening
-from .registry import Unsupported, compute_dtype, dim_of, rule
+from .rules.registry import Unsupported, compute_dtype, dim_of, rule
 
 # Pairs of rows that are written into a graph one by one.
 MAX_PAIRS = 1 << 14

@@ -5,7 +5,7 @@ from math import prod
 
 from ..graph.values import broadcast_shapes
 from .reductions import identity_of, norm_of, shortening
-from .registry import Unsupported, as_value, compute_dtype, dim_of, promote, rule
+from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, promote, rule
 
 
 @rule("embedding")

@@ -2,8 +2,8 @@
 
 import math
 
-from .formulas import formula_of_all
-from .registry import as_value, compute_dtype, rule
+from .rules.formulas import formula_of_all
+from .rules.registry import as_value, compute_dtype, rule
 
 
 def _reduced(g, loss, reduction, dtype):

@@ -3,7 +3,7 @@
 from math import prod
 
 from .reductions import mean_of, moments
-from .registry import compute_dtype, rule
+from .rules.registry import compute_dtype, rule
 
 
 def _affine(g, x, weight, bias, shape):

@@ -4,7 +4,7 @@ from math import prod
 
 from ..graph.text import NoKernel
 from .indexing import taken_along
-from .registry import Unsupported, dim_of, rule
+from .rules.registry import Unsupported, dim_of, rule
 
 
 def _place_by_pytorch():

@@ -2,7 +2,7 @@
 overlaps is added up in f32 or better."""
 
 from ..graph.dims import Dim
-from .registry import Unsupported, compute_dtype, dim_of, pair, rule
+from .rules.registry import Unsupported, compute_dtype, dim_of, pair, rule
 
 # Elements of a window that are added up, or put side by side, one by one.
 MAX_WINDOW = 64

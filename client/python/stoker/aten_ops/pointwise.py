@@ -4,8 +4,8 @@ import math
 
 from ..graph.values import INTEGER_LIMITS, Value
 from .arithmetic import both, extreme, require_in_range
-from .formulas import formula
-from .registry import Unsupported, as_value, compute_dtype, promote, rule
+from .rules.formulas import formula
+from .rules.registry import Unsupported, as_value, compute_dtype, promote, rule
 
 # ---- One operand, one node: computed in the dtype of the result ------------------------------------
 

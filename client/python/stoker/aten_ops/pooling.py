@@ -4,7 +4,7 @@ from math import inf, prod
 
 from ..graph.values import INTEGER_LIMITS
 from .indexing import taken_at
-from .registry import Unsupported, compute_dtype, pair, rule
+from .rules.registry import Unsupported, compute_dtype, pair, rule
 
 # Places of one window that are compared one by one, to know which was the largest.
 MAX_PLACES = 64

@@ -4,7 +4,7 @@ import math
 from math import prod
 
 from ..graph.values import FLOATS, INTEGER_LIMITS
-from .registry import Unsupported, compute_dtype, dim_of, dims_of, rule
+from .rules.registry import Unsupported, compute_dtype, dim_of, dims_of, rule
 
 
 def _kept(g, value, out):

@@ -1,7 +1,7 @@
 """Resizing along the trailing dims: each new place is one old place, or a weighted sum of old ones."""
 
 from .indexing import taken_at
-from .registry import compute_dtype, rule
+from .rules.registry import compute_dtype, rule
 
 
 def _weighted(g, x, dim, rows):

@@ -5,7 +5,7 @@ from math import prod
 from ..graph.dims import same
 from ..graph.values import Value
 from .padding import apart, bounds
-from .registry import Unsupported, dim_of, rule
+from .rules.registry import Unsupported, dim_of, rule
 
 # ---- Views: the result's shape says it all --------------------------------------------------------
 

@@ -3,8 +3,8 @@
 import math
 
 from . import special_series as series
-from .formulas import formula, formula_of_all
-from .registry import Unsupported, compute_dtype, rule
+from .rules.formulas import formula, formula_of_all
+from .rules.registry import Unsupported, compute_dtype, rule
 
 # Terms of a series that are smaller than this, beside its largest, are left out in f32.
 _NEGLIGIBLE_IN_F32 = 1e-9

@@ -5,7 +5,7 @@ of its logarithm, sine and cosine."""
 import math
 
 from ..graph.values import INTEGER_LIMITS, element_of
-from .registry import Unsupported, compute_dtype, rule
+from .rules.registry import Unsupported, compute_dtype, rule
 
 
 def _bits(g, key, dtype, shape):

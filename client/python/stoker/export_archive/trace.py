@@ -4,7 +4,7 @@ import contextlib
 
 import torch
 
-from ..lowering import record_only
+from ..lowering.uncompiled import record_only
 from ..pytorch.exported import tensors_in
 
 

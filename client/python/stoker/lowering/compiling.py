@@ -16,9 +16,10 @@ from ..pytorch.marks import boxed
 from ..runtime import programs, sizes
 from ..runtime.numerics import by_numerics
 from ..runtime.placing import executable_on, recorder_on
-from . import later, parts, record_only
+from . import parts
 from .lower import lower, lower_for_all, need_numbers
-from .refused import Lowered, Refused, told_of
+from .uncompiled import later, record_only
+from .uncompiled.refused import Lowered, Refused, told_of
 
 
 class Options(NamedTuple):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from stoker.aten_ops.registry import promote
+from stoker.aten_ops.rules.registry import promote
 from stoker.graph.layout import DTYPES
 from stoker.graph.values import Value
 

@@ -1,6 +1,6 @@
 """Rules that are a formula."""
 
-from ..graph.values import Value
+from ...graph.values import Value
 from .registry import compute_dtype, rule
 
 

@@ -8,12 +8,12 @@ import contextlib
 
 import torch
 
-from ..aten_ops import Unsupported
-from ..graph.devices import device_of
-from ..graph.program import Segment, SymbolSource
-from ..libstoker.client import client
-from ..pytorch import devices
-from ..pytorch.marks import boxed
+from ...aten_ops import Unsupported
+from ...graph.devices import device_of
+from ...graph.program import Segment, SymbolSource
+from ...libstoker.client import client
+from ...pytorch import devices
+from ...pytorch.marks import boxed
 from .refused import Refused, told_of
 
 _recording = None

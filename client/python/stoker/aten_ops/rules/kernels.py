@@ -1,6 +1,6 @@
 """What PyTorch's own kernels take, where a rule would take more. A call with anything else is PyTorch's to refuse."""
 
-from ..graph.values import FLOATS, INTEGERS, NARROW_FLOATS
+from ...graph.values import FLOATS, INTEGERS, NARROW_FLOATS
 from .registry import Unsupported
 
 _WIDE_FLOATS = FLOATS - NARROW_FLOATS

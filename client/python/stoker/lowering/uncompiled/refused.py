@@ -4,7 +4,7 @@ said is a call of PyTorch then."""
 import contextlib
 import re
 
-from ..libstoker.library import StokerError
+from ...libstoker.library import StokerError
 
 # Each is found by lowering the graph once more.
 MAX_REFUSED = 16

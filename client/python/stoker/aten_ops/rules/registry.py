@@ -6,7 +6,7 @@ the operator's arguments with tensors as Values. It returns a Value or a tuple o
 Unsupported. A result in a tuple may be a function that makes it, called only if it is used.
 """
 
-from ..graph.values import FLOATS, INTEGERS, NARROW_FLOATS, Value
+from ...graph.values import FLOATS, INTEGERS, NARROW_FLOATS, Value
 
 RULES = {}
 # Those of them that take and give uint64, as i64 of the same bits: they move elements, or look at bits alone.

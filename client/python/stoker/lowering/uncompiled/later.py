@@ -4,11 +4,11 @@ import os
 import time
 import weakref
 
-from ..base import background
-from ..base.locks import ProcessLock
-from ..base.log import logger, warn_of_bug
-from ..libstoker.library import DEADLINE_EXCEEDED, UNAVAILABLE, LibraryNotFound, StokerError
-from ..pytorch.marks import boxed
+from ...base import background
+from ...base.locks import ProcessLock
+from ...base.log import logger, warn_of_bug
+from ...libstoker.library import DEADLINE_EXCEEDED, UNAVAILABLE, LibraryNotFound, StokerError
+from ...pytorch.marks import boxed
 
 # Between tries while nobody answers; it doubles. The client's circuit breaker keeps most of them from costing anything.
 FIRST_PAUSE_S = 1

@@ -1,0 +1,1 @@
+"""What becomes of graphs that are not compiled, or not now."""
