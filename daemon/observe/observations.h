@@ -1,5 +1,5 @@
 // Observations: what happens in the daemon and what has happened lately, in memory, for who looks
-// at it. What is counted for good is in service/statistics.h.
+// at it. What is counted for good is in service/statistics/statistics.h.
 #pragma once
 
 #include "daemon/observe/active_compiles.h"
