@@ -5,7 +5,7 @@
 
 #include "compiler/ir/text.h"
 #include "compiler/schedule/program/memory_plan.h"
-#include "protocol/graph/text/attribute_text.h"
+#include "protocol/graph/build/attribute_text.h"
 
 namespace stoker {
 namespace {

@@ -1,9 +1,9 @@
 #include <charconv>
 #include <limits>
 
+#include "protocol/graph/build/attribute_text.h"
 #include "protocol/graph/elements.h"
 #include "protocol/graph/graph.h"
-#include "protocol/graph/text/attribute_text.h"
 
 namespace stoker {
 namespace {

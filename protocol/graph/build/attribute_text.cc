@@ -1,4 +1,4 @@
-#include "protocol/graph/text/attribute_text.h"
+#include "protocol/graph/build/attribute_text.h"
 
 #include <charconv>
 
