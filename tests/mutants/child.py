@@ -232,6 +232,8 @@ def _eager_again(task):
         found = _eager(load(task))
     except Exception as error:
         return {"outcome": "not a program", "detail": repr(error)[:_MAX_DETAIL]}
+    if found == results.COMPILER_FAILED:
+        return {"outcome": "no answer", "detail": results.text(found)}
     others = [results.difference(found, results.load(path)) for path in task["others"]]
     results.save(found, task["kept"])
     return {"outcome": "eager", "differences": others, "detail": results.text(found)}

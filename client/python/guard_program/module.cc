@@ -1,9 +1,10 @@
-// The extension module stoker_guards: one type, Program.
+// The extension module stoker_guards: one type, Program, and functions about tensors.
 
 #include <new>
 #include <string>
 #include <utility>
 
+#include "client/python/guard_program/addresses.h"
 #include "client/python/guard_program/program.h"
 #include "client/python/guard_program/python/every_call.h"
 
@@ -142,6 +143,38 @@ PyObject* LearnTensors(PyObject*, PyObject* words) {
   });
 }
 
+constexpr const char* kAddresses = "stoker_guards.addresses";
+
+PyObject* AddressesOf(PyObject*, PyObject* words) {
+  return Guarded([&]() -> PyObject* {
+    PyObject *values, *places, *tensor;
+    if (!PyArg_ParseTuple(words, "O!O!O!", &PyList_Type, &values, &PyList_Type, &places,
+                          &PyType_Type, &tensor)) {
+      return nullptr;
+    }
+    const TensorLayout* layout = TensorLayout::Get();
+    if (layout == nullptr || layout->storage_data == 0) Py_RETURN_NONE;
+    auto found = Addresses::Of(values, places, reinterpret_cast<PyTypeObject*>(tensor), *layout);
+    if (!found) Py_RETURN_NONE;
+    auto addresses = std::make_unique<Addresses>(*std::move(found));
+    PyObject* capsule = PyCapsule_New(addresses.get(), kAddresses, [](PyObject* self) {
+      delete static_cast<Addresses*>(PyCapsule_GetPointer(self, kAddresses));
+    });
+    if (capsule != nullptr) addresses.release();
+    return capsule;
+  });
+}
+
+STOKER_EVERY_CALL PyObject* LieAt(PyObject*, PyObject* words) {
+  return Guarded([&]() -> PyObject* {
+    PyObject *capsule, *values;
+    if (!PyArg_ParseTuple(words, "OO!", &capsule, &PyList_Type, &values)) return nullptr;
+    const auto* addresses =
+        static_cast<const Addresses*>(PyCapsule_GetPointer(capsule, kAddresses));
+    return addresses == nullptr ? nullptr : PyBool_FromLong(addresses->AreOf(values));
+  });
+}
+
 STOKER_EVERY_CALL PyObject* Holds(PyObject* self, PyObject* local_values) {
   return Guarded([&] { return PyBool_FromLong(ProgramOf(self).Holds(local_values)); });
 }
@@ -197,6 +230,10 @@ PyType_Spec spec = {"stoker_guards.Program", sizeof(Object), 0,
 PyMethodDef functions[] = {
     {"learn_tensors", LearnTensors, METH_VARARGS,
      "(tensor, its dispatch keys): finds where tensors keep their metadata, or gives False."},
+    {"addresses_of", AddressesOf, METH_VARARGS,
+     "(list, places, torch.Tensor): what lie_at() takes, or None where that cannot be seen."},
+    {"lie_at", LieAt, METH_VARARGS,
+     "(what addresses_of() gave, list): do the tensors at its places of the list lie there?"},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

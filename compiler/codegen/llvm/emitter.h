@@ -148,6 +148,10 @@ class KernelEmitter {
   // most, and 0 below the least normal number.
   virtual bool HasExp2(llvm::Type*) const { return false; }
   virtual llvm::Value* Exp2InHardware(llvm::Value*) { return nullptr; }
+  // Is all that comes of what is emitted rounded to 16 bits? Then functions that HasExp2 makes may
+  // be off by what such a rounding does not show (NUMERICS.md).
+  bool rounds_to_narrow() const { return rounds_to_narrow_; }
+  void set_rounds_to_narrow(bool rounds) { rounds_to_narrow_ = rounds; }
   // 1 / x of a normal number that has a normal reciprocal, off by one unit in the last place at
   // most, where one instruction does that for this type; null otherwise.
   virtual llvm::Value* ReciprocalInHardware(llvm::Value*) { return nullptr; }
@@ -201,6 +205,7 @@ class KernelEmitter {
   std::vector<llvm::Value*> dim_values_;
   llvm::Value* zeros_ = nullptr;
   llvm::Value* sink_ = nullptr;
+  bool rounds_to_narrow_ = false;
   std::vector<llvm::MDNode*> alias_scopes_;    // Per operand, scratch last: its own scope.
   std::vector<llvm::MDNode*> noalias_scopes_;  // The scopes of all others.
 };

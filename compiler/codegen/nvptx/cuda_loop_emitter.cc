@@ -7,6 +7,12 @@
 namespace stoker::codegen {
 namespace {
 
+bool WritesNarrowAlone(const LoopFunc& func) {
+  return std::ranges::all_of(func.operands, [](const Operand& operand) {
+    return !operand.written || operand.dtype == DType::kF16 || operand.dtype == DType::kBF16;
+  });
+}
+
 bool RunsAlong(const Access& access, int dim) {
   return std::ranges::any_of(access.index.terms,
                              [&](const IndexTerm& term) { return term.dim == dim; });
@@ -20,7 +26,9 @@ CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& sched
       schedule_(schedule),
       emitter_(emitter),
       vector_dim_(vector_dim),
-      index_(func.dims.size(), nullptr) {}
+      index_(func.dims.size(), nullptr) {
+  emitter_.set_rounds_to_narrow(WritesNarrowAlone(func));
+}
 
 void CudaLoopEmitter::Emit() {
   emitter_.ForEitherAlignment(VectorOperands(), [&] {

@@ -17,9 +17,10 @@ constexpr std::ptrdiff_t kMaxTypeSize = 400;  // Of what PyTypeObject has in eve
 constexpr std::ptrdiff_t kMaxFunctionSize = 96;
 constexpr std::ptrdiff_t kCellSize = 24;
 constexpr std::ptrdiff_t kMaxTensorObject = 48;
-constexpr std::ptrdiff_t kMaxDimsOffset = 96;  // In a TensorImpl.
-constexpr std::size_t kMaxAutogradMeta = 160;  // Bytes that one has in every version.
-constexpr std::uint64_t kDouble = 7;           // PyTorch's number of float64.
+constexpr std::ptrdiff_t kMaxDimsOffset = 96;   // In a TensorImpl.
+constexpr std::ptrdiff_t kMaxStorageData = 48;  // In a StorageImpl.
+constexpr std::size_t kMaxAutogradMeta = 160;   // Bytes that one has in every version.
+constexpr std::uint64_t kDouble = 7;            // PyTorch's number of float64.
 
 Reference Attribute(PyObject* object, const char* name) {
   return OrThrow(PyObject_GetAttrString(object, name));
@@ -120,6 +121,37 @@ bool HasGradientFunction(PyObject* probe, std::ptrdiff_t implementation) {
   return gradient != nullptr && WordAt(gradient, TensorLayout::kGradientFunction) != 0;
 }
 
+std::uint64_t NumberOf(const Reference& number) {
+  const std::uint64_t found = PyLong_AsUnsignedLongLong(number.get());
+  if (found == static_cast<std::uint64_t>(-1) && PyErr_Occurred()) throw PythonError();
+  return found;
+}
+
+// Where a StorageImpl has the address of its memory, and a tensor its storage and its offset in it;
+// 0 where it is otherwise.
+std::ptrdiff_t FindStorageData(PyObject* probe, const TensorLayout& layout) {
+  const char* memory = At(probe, layout.implementation);
+  const char* storage = At(memory, TensorLayout::kStorage);
+  const Reference own = OrThrow(PyObject_CallMethod(probe, "untyped_storage", nullptr));
+  if (storage == nullptr ||
+      NumberOf(Attribute(own.get(), "_cdata")) != reinterpret_cast<std::uintptr_t>(storage)) {
+    return 0;
+  }
+  const std::ptrdiff_t offset = layout.dims + TensorLayout::kOffset;
+  const Reference row = OrThrow(PyObject_CallMethod(probe, "select", "ii", 0, 1));
+  const char* row_memory = At(row.get(), layout.implementation);
+  constexpr std::uint64_t kRow = 7;  // The probe's stride.
+  if (WordAt(memory, offset) != 0 || WordAt(row_memory, offset) != kRow ||
+      At(row_memory, TensorLayout::kStorage) != storage) {
+    return 0;
+  }
+  const std::uint64_t data = NumberOf(OrThrow(PyObject_CallMethod(probe, "data_ptr", nullptr)));
+  for (std::ptrdiff_t at = TensorLayout::kStorage; at <= kMaxStorageData; at += kWord) {
+    if (WordAt(storage, at) == data) return at;
+  }
+  return 0;
+}
+
 std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {
   const Reference address = Attribute(probe, "_cdata");
   const auto* memory = static_cast<const char*>(PyLong_AsVoidPtr(address.get()));
@@ -131,7 +163,9 @@ std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {
   if (!requires_gradient) return std::nullopt;
   OrThrow(PyObject_CallMethod(probe, "requires_grad_", "O", Py_True));
   if (!HasGradientFunction(probe, *implementation)) return std::nullopt;
-  return TensorLayout{*implementation, *dims, *requires_gradient};
+  TensorLayout layout{*implementation, *dims, *requires_gradient};
+  layout.storage_data = FindStorageData(probe, layout);
+  return layout;
 }
 
 // A layout that cannot be looked at is one that is not known.

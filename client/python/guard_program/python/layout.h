@@ -20,6 +20,11 @@ inline PyObject* ObjectAt(const void* memory, std::ptrdiff_t offset) {
   return object;
 }
 
+// The address that lies there.
+inline const char* At(const void* memory, std::ptrdiff_t offset) {
+  return reinterpret_cast<const char*>(ObjectAt(memory, offset));
+}
+
 constexpr std::ptrdiff_t kTypeOffset = offsetof(PyObject, ob_type);
 // Where an object of a class with Py_TPFLAGS_MANAGED_DICT has its dictionary.
 constexpr std::ptrdiff_t kManagedSlot = -24;
@@ -59,12 +64,17 @@ struct TensorLayout {
   std::ptrdiff_t dims = 0;
   // From the AutogradMeta: one byte.
   std::ptrdiff_t requires_gradient = 0;
+  // From the StorageImpl: the address of its memory. 0: storages do not lie as said here.
+  std::ptrdiff_t storage_data = 0;
 
+  static constexpr std::ptrdiff_t kStorage = 16;   // Address of its StorageImpl, or null.
   static constexpr std::ptrdiff_t kGradient = 24;  // Address of its AutogradMeta, or null.
   static constexpr std::ptrdiff_t kExtra = 32;     // Address of its ExtraMeta, or null.
   // From where the number of dims is.
-  static constexpr std::ptrdiff_t kSizes = 8;      // In place up to kMaxDims.
-  static constexpr std::ptrdiff_t kStrides = 48;   // In place up to kMaxDims.
+  static constexpr std::ptrdiff_t kSizes = 8;     // In place up to kMaxDims.
+  static constexpr std::ptrdiff_t kStrides = 48;  // In place up to kMaxDims.
+  static constexpr std::ptrdiff_t kOffset =
+      88;  // Of its first element in its storage, in elements.
   static constexpr std::ptrdiff_t kElements = 96;  // Number of elements.
   static constexpr std::ptrdiff_t kKind = 104;     // Dtype, device and flags.
   static constexpr std::ptrdiff_t kKeys = 112;     // Dispatch keys.

@@ -1,14 +1,14 @@
 """Settings in the environment that take one of several words."""
 
 import logging
-import os
+from os import environ  # A program may put something else into its place.
 
 _said = set()
 
 
 def choice(variable, choices):
     """What `variable` says, in lower case; "", as where it is unset, for what is none of `choices`: a warning names it."""
-    text = os.environ.get(variable, "")
+    text = environ.get(variable, "")
     chosen = text.lower()
     if not chosen or chosen in choices:
         return chosen

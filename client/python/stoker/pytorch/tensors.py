@@ -39,14 +39,6 @@ def metadata_check(tensors):
     return TensorGuards(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
 
 
-def _lie_at(values, addresses, places):
-    return all(values[place].data_ptr() == addresses[place] for place in places)
-
-
-# f(values, addresses, places) -> bool: do the tensors at these places of the list lie at the addresses at the same places?
-lie_at = getattr(torch._C, "_tensors_data_ptrs_at_indices_equal", _lie_at)
-
-
 def uses_of(storage):
     """How many tensors hold it, and 1 for the Python object."""
     return torch._C._storage_Use_Count(storage._cdata)

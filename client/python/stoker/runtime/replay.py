@@ -9,7 +9,8 @@ import torch
 
 from ..base.locks import ProcessLock
 from ..base.log import logger, warn_once
-from ..pytorch.tensors import lie_at, uses_of
+from ..pytorch.addresses import Addresses
+from ..pytorch.tensors import uses_of
 from .profiling import collectors
 
 # Calls that run unrecorded while inputs still move, as they do where other programs have not been recorded yet.
@@ -100,9 +101,9 @@ class Recording:
         still = [place for place in range(len(arguments)) if place not in places]
         self._still = {place: _address(arguments[place]) for place in still}
         # Compared in every call: addresses of tensors all at once, and numbers.
-        self._tensors = [place for place in still if isinstance(arguments[place], torch.Tensor)]
-        self._addresses = [self._still.get(place, 0) for place in range(len(arguments))]
-        self._numbers = [(place, arguments[place]) for place in still if place not in set(self._tensors)]
+        tensors = [place for place in still if isinstance(arguments[place], torch.Tensor)]
+        self._addresses = Addresses(arguments, tensors)
+        self._numbers = [(place, arguments[place]) for place in still if place not in set(tensors)]
         self._copied = [(place, target, _extent(target) if _overlaps(target) else None) for place, target in places.items()]
         # Where elements are one and the same, a tensor that lies otherwise is not what was recorded.
         self._overlapping = [(place, target.stride()) for place, target, extent in self._copied if extent is not None]
@@ -121,7 +122,7 @@ class Recording:
     def fits(self, arguments, stream):
         if stream != self._stream:
             return False
-        if not lie_at(arguments, self._addresses, self._tensors):
+        if not self._addresses.are_of(arguments):
             return False
         for place, number in self._numbers:
             if arguments[place] != number:

@@ -19,10 +19,11 @@ double AfterRounding(double f32, int digits) {
 double LargestErrorUlps(OpKind kind, DType dtype, TargetKind target) {
   const PointwiseEmitter& row = EmitterOf(kind);
   if (dtype == DType::kF64) return row.f64_ulps;
-  const double f32 =
-      target == TargetKind::kCuda ? std::max(row.f32_ulps, row.gpu_f32_ulps) : row.f32_ulps;
+  const bool on_gpu = target == TargetKind::kCuda;
+  const double f32 = on_gpu ? std::max(row.f32_ulps, row.gpu_f32_ulps) : row.f32_ulps;
   if (dtype == DType::kF32) return f32;
-  return AfterRounding(f32, dtype == DType::kF16 ? 11 : 8);
+  return AfterRounding(on_gpu ? std::max(f32, row.gpu_narrow_ulps) : f32,
+                       dtype == DType::kF16 ? 11 : 8);
 }
 
 }  // namespace stoker::codegen

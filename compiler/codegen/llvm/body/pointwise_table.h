@@ -12,7 +12,8 @@ struct PointwiseEmitter {
   // The largest error in f32 and f64, as in accuracy.h; 0 also of what gives no floats.
   double f32_ulps;
   double f64_ulps;
-  double gpu_f32_ulps = 0;  // Where it is more in f32 on GPUs.
+  double gpu_f32_ulps = 0;     // Where it is more in f32 on GPUs.
+  double gpu_narrow_ulps = 0;  // Where it is more in f32 there that is rounded to 16 bits.
 };
 
 const PointwiseEmitter& EmitterOf(OpKind kind);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compiler/codegen/llvm/body/pointwise.h"
+#include "compiler/codegen/llvm/math/exp_log.h"
 
 namespace stoker::codegen {
 namespace {
@@ -293,10 +294,7 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
         for (const std::uint32_t arg : instr.args) {
           args.push_back(result.uniform ? values_[arg].value : Vector(arg));
         }
-        result.value =
-            instr.pointwise == OpKind::kDivide && DividesByRowValue(instr)
-                ? b.CreateFMul(args[0], ReciprocalOf(instr.args[1]))
-                : EmitPointwise(emitter_, instr, body_.instrs[instr.args.back()].dtype, args);
+        result.value = Pointwise(instr, args);
         break;
       }
     }
@@ -307,6 +305,33 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
 llvm::Value* VectorBody::Vector(std::uint32_t instr) {
   const LaneValue& value = values_[instr];
   return value.uniform ? emitter_.Splat(value.value, lanes_.width) : value.value;
+}
+
+llvm::Value* VectorBody::Pointwise(const BodyInstr& instr, const Values& args) {
+  if (instr.pointwise == OpKind::kDivide && DividesByRowValue(instr)) {
+    return emitter_.b().CreateFMul(args[0], ReciprocalOf(instr.args[1]));
+  }
+  if (const std::uint32_t* x = OnePlusErfOf(instr)) {
+    llvm::Value* argument = KernelEmitter::WidthOf(args[0]) == 1 ? values_[*x].value : Vector(*x);
+    return ExpLog(emitter_, argument->getType()).OnePlusErf(argument);
+  }
+  return EmitPointwise(emitter_, instr, body_.instrs[instr.args.back()].dtype, args);
+}
+
+const std::uint32_t* VectorBody::OnePlusErfOf(const BodyInstr& instr) const {
+  if (instr.pointwise != OpKind::kAdd || instr.dtype != DType::kF32 ||
+      !emitter_.rounds_to_narrow() || !emitter_.HasExp2(emitter_.LaneType(instr.dtype))) {
+    return nullptr;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const BodyInstr& one = body_.instrs[instr.args[static_cast<std::size_t>(i)]];
+    const BodyInstr& erf = body_.instrs[instr.args[static_cast<std::size_t>(1 - i)]];
+    if (one.op == BodyOp::kConstant && one.constant == 1 && erf.op == BodyOp::kPointwise &&
+        erf.pointwise == OpKind::kErf) {
+      return &erf.args[0];
+    }
+  }
+  return nullptr;
 }
 
 bool VectorBody::DividesByRowValue(const BodyInstr& instr) const {

@@ -46,6 +46,9 @@ class VectorBody {
   // because people round such quotients down to integers.
   bool DividesByRowValue(const BodyInstr& instr) const;
   llvm::Value* ReciprocalOf(std::uint32_t instr);
+  // x where the instruction is 1 + erf(x) and that is one function here; null otherwise.
+  const std::uint32_t* OnePlusErfOf(const BodyInstr& instr) const;
+  llvm::Value* Pointwise(const BodyInstr& instr, const Values& args);
 
   KernelEmitter& emitter_;
   const Body& body_;

@@ -15,6 +15,7 @@ from stoker.captures.words.identity import Describer
 from stoker.captures.words.paths import ROOT, Paths
 from stoker.captures.words.values import NotPortable
 from stoker.pytorch import modules, state
+from stoker.pytorch.extension import learn_tensors
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
 
@@ -216,7 +217,7 @@ def test_another_thread_has_a_state_of_its_own():
 
 
 def test_tensors_lie_where_they_are_looked_for():
-    assert native._learn_tensors()
+    assert learn_tensors()
 
 
 HOOKS = {

@@ -8,9 +8,9 @@ for everyone, with one line that names the first difference.
 
 import functools
 import json
-import os
 import re
 import secrets
+from os import environ  # A program may put something else into its place.
 
 from ...base.log import logger, warn_once
 from ...libstoker.library import StokerError
@@ -47,7 +47,7 @@ def is_drawn(stored, record):
 
 @functools.cache
 def _one_in():
-    text = os.environ.get(ONE_IN, str(DEFAULT_ONE_IN))
+    text = environ.get(ONE_IN, str(DEFAULT_ONE_IN))
     if text.isdecimal():
         return int(text)
     warn_once(ONE_IN, "%s is '%s', which is no number of starts; %d is used.", ONE_IN, text, DEFAULT_ONE_IN)

@@ -1,47 +1,22 @@
 """The guard program of the extension module stoker_guards, set up with what it needs of PyTorch.
 
-One file of CPython's stable ABI, beside libstoker. Where it is missing or cannot be loaded, guards are checked
-in Python (premises/checks.py, bound.py), which is also what the extension asks about whatever it cannot decide.
+Where the extension is missing, guards are checked in Python (premises/checks.py, bound.py), which is also what it asks about
+whatever it cannot decide.
 """
 
 import builtins
 import collections
 import functools
 import gc
-import importlib.machinery
-import importlib.util
 import sys
 
 import torch
 
-from ...libstoker.library import find_library
+from ...pytorch.extension import extension, learn_tensors
 from ...pytorch.modules import HOOKS
-from ...pytorch.tensors import NUMBER_OF_HOOKS, dispatch_keys, keys_number
+from ...pytorch.tensors import NUMBER_OF_HOOKS, dispatch_keys
 from ..words.paths import STEPS
 from ..words.values import decode
-
-_NAME = "stoker_guards"
-_SUFFIX = ".abi3.so"
-
-
-@functools.cache
-def extension():
-    """The module, or None."""
-    if _SUFFIX not in importlib.machinery.EXTENSION_SUFFIXES:  # Objects lie otherwise: free-threaded builds.
-        return None
-    library = find_library()
-    path = None if library is None else library.parent / f"{_NAME}{_SUFFIX}"
-    if path is None or not path.exists():
-        return None
-    loader = importlib.machinery.ExtensionFileLoader(_NAME, str(path))
-    try:
-        module = importlib.util.module_from_spec(
-            importlib.util.spec_from_loader(_NAME, loader))
-        loader.exec_module(module)
-    except ImportError:
-        return None
-    return module
-
 
 def program(record, global_values, ask, watch=True):
     """A stoker_guards.Program for the guards of a capture, or None. `ask`: f(number of a guard, value), the
@@ -49,7 +24,7 @@ def program(record, global_values, ask, watch=True):
     module = extension()
     if module is None:
         return None
-    _learn_tensors()
+    learn_tensors()
     return module.Program(
         nodes=record["nodes"], guards=record["guards"], distinct=record["distinct"], decode=decode,
         steps=STEPS, dtypes=_dtypes(), ask=ask, dispatch_keys=dispatch_keys,
@@ -69,14 +44,6 @@ def _reads_of(value, name, generic):
     from ..bytecode.attribute_reads import reads_of  # Not before a second call: a start does not wait for it.
 
     return reads_of(value, name, generic)
-
-
-@functools.cache
-def _learn_tensors():
-    """Shows the extension where tensors keep their metadata. False: it asks PyTorch about each tensor."""
-    with torch.inference_mode(False), torch.enable_grad():
-        probe = torch.empty_strided((2, 3), (7, 2), dtype=torch.float64, device="cpu")
-        return extension().learn_tensors(probe, keys_number(probe))
 
 
 def _dictionary_of(cls):

@@ -3,9 +3,9 @@ what was found, and nothing tells them of what was not.
 """
 
 import json
-import os
 import sys
 import types
+from os import environ  # A program may put something else into its place.
 
 from ..words.digests import digest_of
 from ..words.held import held
@@ -24,7 +24,7 @@ _MAX_TEXT = 1_000  # Longer words are digested.
 
 def members_of(nodes, values, chains):
     """[[place of a node, or [module, names], words]], each container once. `chains`: of reach.Reached."""
-    found, seen = [], {id(os.environ._data), id(sys.modules)}  # environment.py and module_names.py say what these hold.
+    found, seen = [], {id(environ._data), id(sys.modules)}  # environment.py and module_names.py say what these hold.
     for place, value in enumerate(values):
         if isinstance(value, (*_MAPPINGS, *_SETS)) and id(value) not in seen and not _is_of_attributes(nodes, place):
             seen.add(id(value))

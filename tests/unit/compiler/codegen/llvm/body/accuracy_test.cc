@@ -238,7 +238,7 @@ bool Runs(const LoopFunc& func, const Target& target, const std::vector<void*>& 
 }
 
 // None where the kernel does not run.
-std::vector<double> ResultsOf(OpKind kind, DType dtype, const Sample& sample,
+std::vector<double> ResultsOf(const LoopFunc& func, DType dtype, const Sample& sample,
                               const Target& target) {
   const std::size_t size = sample.x.size();
   std::vector<std::string> buffers = {BytesOf(dtype, sample.x)};
@@ -246,11 +246,16 @@ std::vector<double> ResultsOf(OpKind kind, DType dtype, const Sample& sample,
   buffers.emplace_back(size * static_cast<std::size_t>(SizeInBytes(dtype)) + 64, '\0');
   std::vector<void*> pointers;
   for (std::string& buffer : buffers) pointers.push_back(buffer.data());
-  if (!Runs(FuncOf(kind, dtype, size), target, pointers)) return {};
+  if (!Runs(func, target, pointers)) return {};
   buffers.back().resize(size * static_cast<std::size_t>(SizeInBytes(dtype)));
   const InterpreterTensor results =
       InterpreterTensor::FromBytes(dtype, {static_cast<std::int64_t>(size)}, buffers.back());
   return std::get<0>(results.elements);
+}
+
+std::vector<double> ResultsOf(OpKind kind, DType dtype, const Sample& sample,
+                              const Target& target) {
+  return ResultsOf(FuncOf(kind, dtype, sample.x.size()), dtype, sample, target);
 }
 
 // ---- The comparison
@@ -313,6 +318,35 @@ TEST(Accuracy, EveryFunctionOfFloats_IsAsked) {
     EXPECT_EQ(is_function,
               std::ranges::find(kFunctions, kind, &Function::kind) != std::end(kFunctions))
         << row.name;
+  }
+}
+
+// 1 + erf(x), which is one function on GPUs where it is rounded to 16 bits: of every x.
+TEST(Accuracy, OnePlusErfOfGpus_IsWhatEachRoundingShows) {
+  const Target target = Target::Parse("cuda/sm_90a").value();
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Sample sample = SampleOf(OpKind::kErf, dtype, 1);
+    LoopFunc func = FuncOf(OpKind::kErf, dtype, sample.x.size());
+    BodyBuilder body(func.stages[0].body);
+    const std::uint32_t sum =
+        body.Op(OpKind::kAdd, {func.stages[0].stores[0].value, body.Constant(DType::kF32, 1)});
+    func.stages[0].stores[0].value = sum;
+    const std::vector<double> results = ResultsOf(func, dtype, sample, target);
+    ASSERT_EQ(results.size(), sample.x.size());
+    const int digits = FormatOf(dtype).digits;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const double x = sample.x[i];
+      if (std::isnan(x)) {
+        EXPECT_TRUE(std::isnan(results[i]));
+        continue;
+      }
+      const double exact = std::erfc(-x);
+      const double own = std::ldexp(exact, x < 0 ? -15 : -20);
+      const double rounding = std::fmax(std::ldexp(exact, -digits), 0x1p-25);
+      EXPECT_GE(results[i], 0);
+      EXPECT_LE(std::fabs(results[i] - exact), x < -4.5 ? 0x1p-32 : own + rounding)
+          << Name(dtype) << " of " << x << " gives " << results[i];
+    }
   }
 }
 

@@ -1,0 +1,33 @@
+"""Where tensors lie in memory: what moves one (`p.data = x`) tells nobody, so that all are asked in every call."""
+
+import torch
+
+from .extension import extension, learn_tensors
+
+
+class Addresses:
+    """`places`: of tensors in the list `values`, which are of the same sizes in every list. Those without elements lie
+    anywhere."""
+
+    def __init__(self, values, places):
+        self._places = [place for place in places if values[place].numel()]
+        self._addresses = [0] * len(values)
+        for place in self._places:
+            self._addresses[place] = values[place].data_ptr()
+        self._known = None
+        if extension() is not None and learn_tensors():
+            self._known = extension().addresses_of(values, self._places, torch.Tensor)
+
+    def are_of(self, values):
+        """Do the tensors at these places of another list lie there, too?"""
+        if self._known is None:
+            return _lie_at(values, self._addresses, self._places)
+        return extension().lie_at(self._known, values)
+
+
+def _lie_at_one_by_one(values, addresses, places):
+    return all(values[place].data_ptr() == addresses[place] for place in places)
+
+
+# f(values, addresses, places) -> bool: do the tensors at these places of the list lie at the addresses at the same places?
+_lie_at = getattr(torch._C, "_tensors_data_ptrs_at_indices_equal", _lie_at_one_by_one)

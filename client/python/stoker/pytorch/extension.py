@@ -1,0 +1,42 @@
+"""The extension module stoker_guards: what is asked of many tensors in every call, where it lies in memory.
+
+One file of CPython's stable ABI, beside libstoker. Where it is missing or cannot be loaded, PyTorch is asked."""
+
+import functools
+import importlib.machinery
+import importlib.util
+
+import torch
+
+from ..libstoker.library import find_library
+from .tensors import keys_number
+
+_NAME = "stoker_guards"
+_SUFFIX = ".abi3.so"
+
+
+@functools.cache
+def extension():
+    """The module, or None."""
+    if _SUFFIX not in importlib.machinery.EXTENSION_SUFFIXES:  # Objects lie otherwise: free-threaded builds.
+        return None
+    library = find_library()
+    path = None if library is None else library.parent / f"{_NAME}{_SUFFIX}"
+    if path is None or not path.exists():
+        return None
+    loader = importlib.machinery.ExtensionFileLoader(_NAME, str(path))
+    try:
+        module = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader(_NAME, loader))
+        loader.exec_module(module)
+    except ImportError:
+        return None
+    return module
+
+
+@functools.cache
+def learn_tensors():
+    """Shows the extension where tensors keep their metadata. False: it asks PyTorch about each tensor."""
+    with torch.inference_mode(False), torch.enable_grad():
+        probe = torch.empty_strided((2, 3), (7, 2), dtype=torch.float64, device="cpu")
+        return extension().learn_tensors(probe, keys_number(probe))
