@@ -23,6 +23,10 @@ struct FusionLimits {
   // many loads and operations on, as long as the row has no more elements than fast memory holds.
   int min_kept_cost = 3;
   std::int64_t max_kept_elements = 1 << 17;
+  // An element costs as much at an index that is chosen for each point as at the point's own: what
+  // is put together of slices of one value, as a rotation is, is read at one index, not at one of
+  // each slice under its condition.
+  bool reads_at_chosen_index = false;
   // A reduction over at least so many elements, whose rows together keep only one core busy, is
   // cut into two phases and not joined with what it reads or feeds. The first phase has as many
   // parts as divide it, several per core, so that a slow one does not hold up the others.

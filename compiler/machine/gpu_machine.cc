@@ -61,6 +61,7 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   limits.max_spread_cost = 24;
   // What registers do not hold the schedule computes again, as long as that is little.
   limits.max_kept_elements = INT64_MAX;
+  limits.reads_at_chosen_index = true;
   // A warp's neighbours are loaded together; a lane that has none brings in a sector of 32 bytes
   // for its four.
   limits.vector_lanes = machine.warp_size;

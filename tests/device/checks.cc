@@ -171,6 +171,11 @@ void AddPoints(int scale, std::vector<Check>& checks) {
       }
     }
   }
+  for (const char* dtype : {"f32", "bf16", "i64"}) {
+    for (const std::int64_t n : {6, 67}) {
+      checks.push_back(Text("slices of " + std::to_string(n) + " " + dtype, SlicesGraph(n, dtype)));
+    }
+  }
   Check water = Text("shallow water", ShallowWaterGraph(scale > 0 ? 128 : 16, 2));
   water.scale = 0.1;
   checks.push_back(std::move(water));

@@ -289,6 +289,44 @@ std::string ReductionChainGraph(int steps, std::int64_t rows, std::int64_t colum
   return g.Return({x});
 }
 
+std::string SlicesGraph(std::int64_t n, std::string_view dtype) {
+  GraphText g(n, n, dtype);
+  const auto type = [&](std::int64_t rows, std::int64_t columns) {
+    return std::string(dtype) + "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+  };
+  using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  const auto side_by_side = [&](const std::string& x, const Ranges& ranges, int dim) {
+    std::string list;
+    std::int64_t size = 0;
+    for (const auto& [from, to] : ranges) {
+      const auto pair = [&](std::int64_t along, std::int64_t across) {
+        return dim == 0 ? "[" + std::to_string(along) + "," + std::to_string(across) + "]"
+                        : "[" + std::to_string(across) + "," + std::to_string(along) + "]";
+      };
+      const std::string part = g.Node(
+          "slice(" + x + ") {start=" + pair(from, 0) + ", limit=" + pair(to, n) + ", stride=[1,1]}",
+          dim == 0 ? type(to - from, n) : type(n, to - from));
+      list += (list.empty() ? "" : ", ") + part;
+      size += to - from;
+    }
+    return g.Node("concatenate(" + list + ") {dim=" + std::to_string(dim) + "}",
+                  dim == 0 ? type(size, n) : type(n, size));
+  };
+  const std::string x = g.Input("x", g.full());
+  const std::string product = g.Op("multiply", x, g.Input("y", g.full()));
+  const std::string turned = side_by_side(product, {{4, n}, {0, 2}, {2, 4}}, 1);
+  const std::string both = side_by_side(g.Op("add", turned, x), {{n - 1, n}, {0, n - 1}}, 0);
+  const std::string sum = g.Op("add", both, side_by_side(x, {{3, n}, {0, 3}}, 1));
+  // Rows and columns twice, and fewer of them.
+  const std::string longer = side_by_side(sum, {{1, n}, {0, 3}, {1, 2}}, 0);
+  const std::string shorter = side_by_side(product, {{n - 2, n}, {1, 3}}, 1);
+  const std::string zero = g.Node("constant() value(0)", std::string(dtype) + "[]");
+  const std::string padded = g.Node("pad(" + shorter + ", " + zero + ") {low=[0,1], high=[0," +
+                                        std::to_string(n - 5) + "], interior=[0,0]}",
+                                    type(n, n));
+  return g.Return({longer, g.Op("subtract", padded, sum)});
+}
+
 std::string ShallowWaterGraph(std::int64_t n, int steps) {
   GraphText g(n, n, "f32");
   const std::string last = std::to_string(n - 1);

@@ -43,6 +43,9 @@ std::string ConcatenationGraph(int inputs, std::int64_t columns, std::string_vie
 std::string LongPointwiseGraph(int steps, int live, std::int64_t elements, std::string_view dtype);
 std::string ReductionChainGraph(int steps, std::int64_t rows, std::int64_t columns,
                                 std::string_view dtype);
+// Slices of one value side by side: in another order, some of them twice, some left out, along both
+// dims of n by n, and one of them inside of what is padded. n > 5.
+std::string SlicesGraph(std::int64_t n, std::string_view dtype);
 // `steps` steps of the shallow-water equations on an n by n torus, f32.
 std::string ShallowWaterGraph(std::int64_t n, int steps);
 

@@ -325,6 +325,7 @@ Body BodyBuilder::Take(std::vector<std::uint32_t*> roots) {
   for (std::uint32_t* root : roots) *root = renumbered[*root];
   body_.instrs.clear();
   known_.clear();
+  chosen_.clear();
   return body;
 }
 

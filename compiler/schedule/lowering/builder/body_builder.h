@@ -32,6 +32,8 @@ class BodyBuilder {
   BodyBuilder(const Graph& graph, ProgramBuilder& program, KernelOperands& operands,
               const IndexSpace& space, const Group* group, bool prepared);
 
+  // See FusionLimits::reads_at_chosen_index.
+  void ReadAtChosenIndex(bool may) { reads_at_chosen_index_ = may; }
   void Give(ValueId value, Given given) { given_[value] = std::move(given); }
 
   // The instruction that has element `index` of `value`, in the compute type of its dtype.
@@ -57,6 +59,19 @@ class BodyBuilder {
     std::uint32_t instr = 0;
   };
 
+  // What a concatenation along one dim is put together of, if that is one value: consecutive ranges
+  // of its indices.
+  struct Slices {
+    ValueId value = 0;
+    std::vector<SymDim> starts, sizes;
+    friend bool operator==(const Slices&, const Slices&) = default;
+  };
+  struct ChosenIndex {
+    IndexMap index;  // Of the concatenation.
+    Slices slices;   // Of whichever value.
+    std::uint32_t instr = 0;
+  };
+
   std::uint32_t Emit(BodyInstr instr);
   std::uint32_t EmitInt(std::int64_t value, DType dtype);
   std::uint32_t EmitZero(DType dtype);
@@ -79,6 +94,9 @@ class BodyBuilder {
   Result<std::uint32_t> View(const Node& node, const ElementIndex& index);
   Result<std::uint32_t> Pad(const Node& node, const ElementIndex& index);
   Result<std::uint32_t> Concatenate(const Node& node, const ElementIndex& index);
+  std::optional<Slices> SlicesOfOne(const Node& node, std::size_t dim);
+  bool IsInOne(const std::vector<SymDim>& sizes, const IndexMap& index) const;
+  std::uint32_t IndexIn(const Slices& slices, const IndexMap& index);
   Result<std::uint32_t> Gather(const Node& node, const ElementIndex& index);
   Result<std::uint32_t> DynamicSlice(const Node& node, const ElementIndex& index);
   Result<std::uint32_t> DynamicUpdateSlice(const Node& node, const ElementIndex& index);
@@ -101,6 +119,8 @@ class BodyBuilder {
   const Group* group_;
   bool prepared_;
   std::optional<std::uint32_t> predicate_;  // Under which loads are evaluated now.
+  bool reads_at_chosen_index_ = false;
+  std::vector<ChosenIndex> chosen_;
   std::map<ValueId, Given> given_;
   std::map<ValueId, std::vector<Entry>> known_;
   Body body_;

@@ -89,8 +89,81 @@ Result<std::uint32_t> BodyBuilder::Pad(const Node& node, const ElementIndex& ind
   return EvaluateIf(inside, node.operands[0], inner, padding);
 }
 
+std::optional<BodyBuilder::Slices> BodyBuilder::SlicesOfOne(const Node& node, std::size_t dim) {
+  Slices found;
+  for (const ValueId operand : node.operands) {
+    const NodeId producer = graph_.value(operand).producer;
+    if (producer == kNoNode || given_.contains(operand)) return std::nullopt;
+    const Node& slice = graph_.node(producer);
+    if (slice.kind != OpKind::kSlice || program_.Find(operand, prepared_) != kNoStorage) {
+      return std::nullopt;
+    }
+    if (found.sizes.empty()) found.value = slice.operands[0];
+    if (slice.operands[0] != found.value) return std::nullopt;
+    const std::vector<std::int64_t>& strides = slice.attributes.Ints(AttrName::kStride);
+    const std::vector<SymDim>& starts = slice.attributes.Dims(AttrName::kStart);
+    if (std::ranges::any_of(strides, [](std::int64_t stride) { return stride != 1; })) {
+      return std::nullopt;
+    }
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      if (i != dim && starts[i] != SymDim(0)) return std::nullopt;
+    }
+    found.starts.push_back(starts[dim]);
+    found.sizes.push_back(graph_.type(operand).shape.dims()[dim]);
+  }
+  if (found.sizes.size() < 2) return std::nullopt;
+  return found;
+}
+
+// Is the index in one of the parts of these sizes, whatever it is?
+bool BodyBuilder::IsInOne(const std::vector<SymDim>& sizes, const IndexMap& index) const {
+  const std::optional<IndexSpace::Range> range = space_.RangeOf(index);
+  SymDim begin = 0;
+  for (const SymDim& size : sizes) {
+    const SymDim end = begin + size;
+    if (range && (range->low - begin).IsProvablyNonNegative() &&
+        (end - range->high - 1).IsProvablyNonNegative()) {
+      return true;
+    }
+    begin = end;
+  }
+  return false;
+}
+
+// The instruction that has the index of the value of which the concatenation has element `index`.
+std::uint32_t BodyBuilder::IndexIn(const Slices& slices, const IndexMap& index) {
+  for (const ChosenIndex& known : chosen_) {
+    if (known.index == index && known.slices.starts == slices.starts &&
+        known.slices.sizes == slices.sizes) {
+      return known.instr;
+    }
+  }
+  std::vector<SymDim> ends;
+  for (const SymDim& size : slices.sizes) ends.push_back(ends.empty() ? size : ends.back() + size);
+  const auto within = [&](std::size_t i) {
+    const SymDim begin = i == 0 ? SymDim(0) : ends[i - 1];
+    return EmitIndex(space_.Add(index, IndexSpace::Constant(slices.starts[i] + begin * -1)));
+  };
+  std::uint32_t chosen = within(ends.size() - 1);
+  for (std::size_t i = ends.size() - 1; i-- > 0;) {
+    const std::uint32_t is_before = EmitCompare(CompareDirection::kLt, index, ends[i]);
+    chosen = EmitPointwise(OpKind::kSelect, DType::kI64, {is_before, within(i), chosen});
+  }
+  chosen_.push_back({index, slices, chosen});
+  return chosen;
+}
+
 Result<std::uint32_t> BodyBuilder::Concatenate(const Node& node, const ElementIndex& index) {
   const auto dim = static_cast<std::size_t>(node.attributes.Int(AttrName::kDim));
+  if (reads_at_chosen_index_) {
+    const std::optional<Slices> slices = SlicesOfOne(node, dim);
+    if (slices && !IsInOne(slices->sizes, index[dim])) {
+      ElementIndex element = index;
+      element[dim] =
+          VirtualDim(IndexIn(*slices, index[dim]), graph_.type(slices->value).shape.dims()[dim]);
+      return Evaluate(slices->value, element);
+    }
+  }
   // Parts the index cannot be in, because it is a slice of the result, are not evaluated.
   const std::optional<IndexSpace::Range> range = space_.RangeOf(index[dim]);
   SymDim begin = 0;

@@ -155,6 +155,7 @@ void LoopBuilder::MakeStages() {
 
 Status LoopBuilder::BuildStage(const StageItems& items, bool is_trial, LoopFunc& func) {
   BodyBuilder body(graph_, program_, operands_, group_.space, &group_, group_.prepared);
+  body.ReadAtChosenIndex(limits_.reads_at_chosen_index);
   for (const auto& [value, given] : given_) {
     if (given_level_.at(value) <= items.level) body.Give(value, given);
   }
