@@ -195,15 +195,7 @@ Status LoopBuilder::BuildStage(const StageItems& items, bool is_trial, LoopFunc&
     const Result<std::uint32_t> value = body.Evaluate(root.value, root.index);
     if (!value.ok()) return fail(value.error());
     if (is_trial && root.storages.empty()) unstored.push_back(*value);
-    for (const StorageId id : root.storages) {
-      const Storage& storage = program_.storage(id);
-      Store store;
-      store.value = body.WithoutRounding(*value, storage.dtype);
-      store.access.operand = operands_.Use(id, storage.dtype, true);
-      store.access.dtype = storage.dtype;
-      store.access.index = PhysicalIndex(group_.space, storage.layout, storage.shape, root.index);
-      stage.stores.push_back(std::move(store));
-    }
+    AddStores(root, *value, body, stage);
   }
   std::vector<std::uint32_t*> values;
   for (Reduction& reduction : stage.reductions) values.push_back(&reduction.value);
@@ -213,6 +205,19 @@ Status LoopBuilder::BuildStage(const StageItems& items, bool is_trial, LoopFunc&
   stage.body = body.Take(std::move(values));
   func.stages.push_back(std::move(stage));
   return Ok();
+}
+
+void LoopBuilder::AddStores(const Root& root, std::uint32_t value, BodyBuilder& body,
+                            Stage& stage) {
+  for (const StorageId id : root.storages) {
+    const Storage& storage = program_.storage(id);
+    Store store;
+    store.value = body.WithoutRounding(value, storage.dtype);
+    store.access.operand = operands_.Use(id, storage.dtype, true);
+    store.access.dtype = storage.dtype;
+    store.access.index = PhysicalIndex(group_.space, storage.layout, storage.shape, root.index);
+    stage.stores.push_back(std::move(store));
+  }
 }
 
 Result<LoopFunc> LoopBuilder::Build(bool is_trial) {

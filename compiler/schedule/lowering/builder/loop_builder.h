@@ -49,6 +49,7 @@ class LoopBuilder {
   StageItems& StageAt(int level, std::vector<int> loops);
   void MakeStages();
   Status BuildStage(const StageItems& items, bool is_trial, LoopFunc& func);
+  void AddStores(const Root& root, std::uint32_t value, BodyBuilder& body, Stage& stage);
 
   const Graph& graph_;
   const Reads& reads_;
