@@ -51,6 +51,9 @@ TAKEN = {
     "bias, residual, relu": (lambda x, w, z, *v: (z + convolution(x, w, v[0])).relu(), [True]),
     "two branches": (lambda x, w, z, *v: (scaled(x, w, v) + scaled(x + 1, w, v, v[1])).relu(), [None, True]),
     "branch of no norm": (lambda x, w, z, *v: (scaled(x, w, v) + convolution(x + 1, w)).relu(), [None, True]),
+    "branch of a bias": (lambda x, w, z, *v: (scaled(x, w, v) + convolution(x + 1, w, v[1])).relu(), [None, True]),
+    "branch after a bias": (lambda x, w, z, *v: (convolution(x + 1, w, v[1]) + scaled(x, w, v)).relu(), [None, True]),
+    "two biases": (lambda x, w, z, *v: (convolution(x, w, v[0]) + convolution(x + 1, w, v[1])).relu(), [None, True]),
     "branch read twice": (lambda x, w, z, *v: (lambda y: ((scaled(x, w, v) + y).relu(), y * 2))(scaled(x + 1, w, v)), [None, True]),
     "two blocks": (lambda x, w, z, *v: (scaled(scaled(x, w, v).relu(), w, v) + z).relu(), [False, True]),
     "residual of a block": (lambda x, w, z, *v: (lambda y: (scaled(y, w, v) + y).relu())(scaled(x, w, v).relu()), [False, True]),
@@ -68,6 +71,8 @@ TAKEN = {
     "expanded": (lambda x, w, z, *v: (scaled(x, w, v) + z[:, :, :1, :1]).relu(), [None]),
     "lies otherwise": (lambda x, w, z, *v: (scaled(x, w, v) + z.contiguous()).relu(), [None]),
     "number": (lambda x, w, z, *v: (scaled(x, w, v) + 1).relu(), [None]),
+    "a number for all dims": (lambda x, w, z, *v: norm(
+        torch.convolution(x, w, None, (1,), (1,), (1,), False, (0,), 1), *v).relu(), [None]),
     "training": (lambda x, w, z, *v: F.batch_norm(convolution(x, w), None, None, *v[:2], True).relu(), [None]),
 }
 

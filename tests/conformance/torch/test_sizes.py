@@ -183,3 +183,17 @@ def test_an_index_out_of_bounds_is_told_with_the_size_of_the_call(evaluated):  #
             compiled(x, torch.tensor([1, 7]))
         torch.testing.assert_close(compiled(x, torch.tensor([1, -1])), x[torch.tensor([1, -1])] + 1)
     assert len(evaluated) == 1
+
+
+@torch.no_grad()
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_nobody_asks_about_a_size_that_only_a_run_knows(evaluated, caplog):  # noqa: F811
+    def function(x):
+        places = (x[:, 0] > 0).nonzero()
+        return x[places[:, 0]] * 2, x.softmax(-1)
+
+    compiled = torch.compile(function, backend=backend.stoker, dynamic=True)
+    for rows in (4, 7):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(compiled(x), function(x))
+    assert "bug in Stoker" not in caplog.text

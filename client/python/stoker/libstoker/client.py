@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import functools
 import json
+import logging
 import os
 from ctypes import byref, sizeof
 
@@ -67,9 +68,11 @@ class Client:
     def compile(self, text, numerics=None, verify=False, progress=None, device=None):
         """The handle of a loaded executable for a graph's text. `numerics`: "highest" (the default), "high" or
         "medium"; `verify`: its first run beside the interpreter; `device`: where it runs, "cuda:0"; None: on the CPU."""
+        # Where nobody listens there is none: what a signal's handler raises as one begins is lost.
+        progress = progress or (_log_progress if logger.isEnabledFor(logging.INFO) else None)
         options = CompileOptions(
             struct_size=sizeof(CompileOptions), numerics=library.encode(numerics), device=library.encode(device),
-            verify=int(verify), progress=ProgressFunction(progress or _log_progress))
+            verify=int(verify), progress=ProgressFunction(progress) if progress else ProgressFunction())
         with self._parsed(text) as graph:
             return library.make_handle(
                 self._library.stoker_compile, self._handle, graph, byref(options))

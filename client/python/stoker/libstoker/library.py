@@ -192,11 +192,6 @@ def check(status):
         raise StokerError(code, message)
 
 
-def free(status):
-    """Of a failure that something else tells."""
-    load().stoker_status_free(status)
-
-
 def take_text(call, *arguments):
     """The text that call(*arguments, &text) gives, which is freed."""
     text = c_void_p()
@@ -230,5 +225,5 @@ def make_handle(call, *arguments):
 
 __all__ = [
     "ClientOptions", "CompileOptions", "HostFunction", "LibraryNotFound", "ProgressFunction", "StokerError",
-    "check", "decode", "encode", "find_assembler", "find_library", "find_program", "free", "load", "make_handle", "sizeof",
+    "check", "decode", "encode", "find_assembler", "find_library", "find_program", "load", "make_handle", "sizeof",
     "take_text", "taken"]

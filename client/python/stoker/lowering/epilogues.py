@@ -53,9 +53,9 @@ def fused(gm):
     graph, chains, taken = gm.graph, [], set()
     for node in graph.nodes:
         chain = _chain_of(node) if node not in taken and _is_fusible(node) else None
-        if chain is not None:
+        if chain is not None and taken.isdisjoint(chain.nodes):  # Of two that are added the first takes the sum.
             chains.append(chain)
-            taken.update(link.convolution for link in chain.links)
+            taken.update(chain.nodes, *(link.nodes for link in chain.links))
     factors = _Factors(graph, chains)
     for chain in chains:
         _replace(graph, chain, factors)
@@ -76,12 +76,13 @@ def _is_fusible(node):
 
 
 def _is_plain(node):
-    """Is it a convolution of known sizes, of images with channels?"""
+    """Is it a convolution of known sizes, of images with channels, whose window says how it moves in each dim?"""
     if node.target is not aten.convolution.default or not isinstance(node.meta["val"], torch.Tensor):
         return False
     image, weight, result = (each.meta["val"] for each in (*node.args[:2], node))
     return (
         result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not node.args[6]
+        and all(len(sizes) == len(result.shape) - 2 for sizes in node.args[3:6])
         and len(image.shape) == len(weight.shape) == len(result.shape) and 0 not in (*image.shape, *result.shape)
         and all(type(size) is int for value in (image, weight, result) for size in value.shape))
 

@@ -54,7 +54,8 @@ def need_numbers(gm):
     sized_by_it = {
         node for node in gm.graph.nodes if node.op == "call_function" and not is_number(node)
         and (node in unknown or not unknown.isdisjoint(node.all_input_nodes))}
-    return {node.name for node in (*sized_by_it, *result_layouts.not_as_traced(gm), *counted.of_computed(gm))}
+    lie_otherwise = result_layouts.not_as_traced(gm, sized_by_it)
+    return {node.name for node in (*sized_by_it, *lie_otherwise, *counted.of_computed(gm))}
 
 
 def lower_for_all(gm, parameters, arguments, draws_inside=True, needing=None):

@@ -33,12 +33,13 @@ def as_eager(gm):
     return copied
 
 
-def not_as_traced(gm):
-    """What as_eager() looks at: the fx nodes whose results lie otherwise, and what follows from these."""
+def not_as_traced(gm, unknown):
+    """What as_eager() looks at: the fx nodes whose results lie otherwise, and what follows from these. `unknown`: those of whose
+    sizes, or of whose operands', nothing can be asked."""
     device = device_of(gm)
     found = {}
     for node in gm.graph.nodes:
-        if node.op == "call_function" and (
+        if node.op == "call_function" and node not in unknown and (
                 any(source in found for source in node.all_input_nodes) or _lies_otherwise(node, device)):
             found[node] = None
     return list(found)

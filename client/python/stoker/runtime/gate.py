@@ -8,7 +8,7 @@ from ..base.locks import OfProcess
 
 class Gate(OfProcess):
     def renew(self):
-        self._changed = threading.Condition()
+        self._changed = threading.Condition()  # Of a lock that its thread may take again.
         self._inside = 0
         self._closed = False
 
@@ -44,8 +44,12 @@ class Gate(OfProcess):
             while self._closed:
                 self._changed.wait()
             self._closed = True
-            while self._inside:
-                self._changed.wait()
+            try:
+                while self._inside:
+                    self._changed.wait()
+            except BaseException:  # A signal's.
+                self._open()
+                raise
 
     def _open(self):
         with self._changed:

@@ -20,12 +20,15 @@ MAX_READY = 16
 # Whose operators keep nothing of what they are given. Others get copies: the plan uses the memory again.
 _OWN_NAMESPACES = frozenset(("aten", "prims", "stoker"))
 
+_FAILURE = "The host framework failed in host call "  # libstoker's words.
+
 
 class HostCalls:
     """Of one executable. `described`: "host_calls" of its description. StokerError where one names no operator."""
 
     def __init__(self, described, device):
         calls = [_Call(each, device) for each in described]
+        self._count = len(calls)
         self._run = run = _RunOfThread()
         # Holds no reference to this object, so that both go at once.
         self.function = HostFunction(functools.partial(_run, calls, run))
@@ -41,15 +44,23 @@ class HostCalls:
         finally:
             self._run.has_come_to_operators()
 
-    def take_error(self):
-        """What an operator raised in this thread's last run; None: nothing."""
+    def begin(self):
+        """Before a run in this thread."""
+        self._run.done = 0
+
+    def error_of(self, failure):
+        """What kept this thread's run from its end; None: nothing. `failure`: what libstoker says of it, or None."""
         error, self._run.error = self._run.error, None
-        return error
+        if error is not None:
+            return error
+        is_lost = self._run.done < self._count if failure is None else _FAILURE in str(failure)
+        return KeyboardInterrupt("between kernels, where nothing could take it") if is_lost else failure
 
 
 class _RunOfThread(threading.local):
     leave = None
     error = None
+    done = 0
 
     def has_come_to_operators(self):
         leave, self.leave = self.leave, None
@@ -58,9 +69,13 @@ class _RunOfThread(threading.local):
 
 
 def _run(calls, run, _context, number, operands, results, sizes):
+    # A signal that comes while kernels run is handled before the first line. What its handler raises there nobody can catch: ctypes
+    # drops it, and gives libstoker any number for a status.
     try:
         run.has_come_to_operators()
+        done = run.done  # An operator may run the executable.
         calls[number](operands, results, sizes)
+        run.done = done + 1
         return 0
     except BaseException as error:  # For whoever runs the executable: nothing may pass through C.
         run.error = error

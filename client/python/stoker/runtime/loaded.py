@@ -51,18 +51,25 @@ class Loaded:
 
     def run_once(self, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
+        if self.host is not None:
+            self.host.begin()
         status = self.library.stoker_executable_run(self.handle, *arguments)
         if self._verifies:
             self._count_verification()
-        if status:
-            self.fail(status)
+        if status or self.host is not None:
+            self._check(status)
 
-    def fail(self, status):
-        error = self.host.take_error() if self.host is not None else None
-        if error is None:
+    def _check(self, status):
+        """Raises what kept a run from its end: what an operator raised is the job's own."""
+        error = None
+        try:
             library.check(status)
-        library.free(status)
-        raise error  # The job's own.
+        except library.StokerError as failure:
+            error = failure
+        if self.host is not None:
+            error = self.host.error_of(error)
+        if error is not None:
+            raise error
 
     def _count_verification(self):
         outcome = self.describe()["verification"]
@@ -74,9 +81,9 @@ class Loaded:
 
     def profile(self, arguments):
         text = ctypes.c_void_p()
-        status = self.library.stoker_executable_profile(self.handle, *arguments, ctypes.byref(text))
-        if status:
-            self.fail(status)
+        if self.host is not None:
+            self.host.begin()
+        self._check(self.library.stoker_executable_profile(self.handle, *arguments, ctypes.byref(text)))
         launches = json.loads(library.taken(text))
         for collector in collectors:
             collector.extend(launches)

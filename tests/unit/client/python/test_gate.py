@@ -90,3 +90,25 @@ def test_in_a_forked_process_nobody_is_inside():
     thread.join()
     gates[0].leave()
     assert gates[0]._inside == 0
+
+
+def test_an_interrupt_of_one_who_waits_to_be_alone_leaves_the_gate_open():
+    gate = Gate()
+    gate.enter()
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with gate.alone():
+                pass
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    gate.leave()
+    entering = threading.Thread(target=gate.enter, daemon=True)
+    entering.start()
+    entering.join(10)
+    assert not entering.is_alive()

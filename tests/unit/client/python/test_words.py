@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from stoker.captures.words.graphs import decode_eager, encode_eager, module_of
-from stoker.captures.words.values import NotPortable, decode, encode
+from stoker.captures.words.identity import Describer
+from stoker.captures.words.values import NotPortable, class_path, decode, encode, look_up
 
 
 def test_functions_of_installed_modules_are_their_names():
@@ -74,3 +75,14 @@ def test_graphs_that_operators_run_come_back():
 def test_what_a_graph_in_a_graph_has_no_words_for_has_none_outside():
     with pytest.raises(NotPortable, match="an eager function that is no operator"):
         encode_eager(graph_with_a_graph(torch.sin))
+
+
+def test_a_class_of_an_extension_that_names_no_module_is_found_where_the_extension_holds_it():
+    from safetensors import _safetensors_rust as extension
+
+    path = class_path(extension.TensorSpec)
+    assert extension.TensorSpec.__module__ == "builtins" and look_up(path) is extension.TensorSpec
+    assert Describer()(extension.TensorSpec)[1] == path
+    assert class_path(int) == "builtins:int"
+    with pytest.raises(NotPortable):
+        class_path(type("TensorSpec", (), {"__module__": "builtins"}))

@@ -67,7 +67,7 @@ def _classes_of(describe):
         for path, cls in sorted(describe.referred.items()):
             if path not in found:
                 if look_up(path) is not cls:
-                    raise NotPortable("a class that is not found under its name")
+                    raise NotPortable(f"a class that is not found under its name, {path}")
                 found[path] = describe.class_words(cls)[1]
     return sorted(map(list, found.items()))
 

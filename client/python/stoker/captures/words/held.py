@@ -1,6 +1,10 @@
 """Attributes of a program's objects, without asking its `__getattr__`."""
 
+import importlib.machinery
+import sys
 import types
+
+_EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
 def held(value, name):
@@ -11,6 +15,21 @@ def held(value, name):
         return kind.__getattribute__(value, name)
     except Exception:  # Whatever a property raises.
         return None
+
+
+def module_of_class(cls):
+    """The name of the module that a class says it is from. Those that extensions make say "builtins" where nobody has said
+    otherwise: then of the extension that holds it under its name."""
+    name = held(cls, "__module__")
+    if name != "builtins" or not isinstance(cls, type):
+        return name
+    own = held(cls, "__name__")
+    if vars(sys.modules["builtins"]).get(own) is cls:
+        return name
+    found = sorted(
+        module for module, value in list(sys.modules.items())
+        if str(held(value, "__file__")).endswith(_EXTENSIONS) and vars(value).get(own) is cls)
+    return found[0] if found else name
 
 
 def module_name_of(value):

@@ -17,7 +17,7 @@ from ...pytorch.marks import LEFT_ON_FUNCTIONS, REPLACED, counts_as_constant
 from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
-from .held import held
+from .held import held, module_of_class
 from .installed import is_installed
 from .plain_data import HEAPTYPE, PlainData, own_attributes, undecorated
 from .process import is_run_for_its_result
@@ -346,4 +346,5 @@ def _with_slots(cls, path):
 
 
 def _path(value):
-    return f"{held(value, '__module__')}:{held(value, '__qualname__')}"
+    module = module_of_class(value) if isinstance(value, type) else held(value, "__module__")
+    return f"{module}:{held(value, '__qualname__')}"

@@ -13,6 +13,7 @@ import torch
 
 from ...base.not_portable import NotPortable
 from ...pytorch.operators import OpOverload
+from .held import module_of_class
 from .installed import is_installed, is_installed_file
 
 # What these are without what a subclass makes of them.
@@ -79,7 +80,7 @@ def same_words(found, expected):
 
 
 def class_path(cls):
-    path = f"{cls.__module__}:{cls.__qualname__}"
+    path = f"{module_of_class(cls)}:{cls.__qualname__}"
     if look_up(path) is not cls:
         raise NotPortable("a class that its module does not hold under its name")
     return path

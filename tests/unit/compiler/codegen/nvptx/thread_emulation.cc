@@ -364,7 +364,8 @@ void EmulatedKernel::Run(const std::vector<void*>& buffers, const SymBindings& s
 
 void EmulatedKernel::RunBlocks(std::int64_t blocks, const std::uint64_t* parameters) const {
   Block block(schedule_.threads, 0);
-  for (std::int64_t i = 0; i < blocks; ++i) {
+  // Nothing may rely on their order: the last first.
+  for (std::int64_t i = blocks; i-- > 0;) {
     std::memset(const_cast<char*>(shared_.data()), 0xff, shared_.size());
     block.Run(static_cast<std::uint32_t>(i), [&] { function_(parameters); });
   }

@@ -1,0 +1,62 @@
+"""Signals that come while libstoker runs, and are handled as it calls Python."""
+
+import ctypes
+import functools
+import operator
+import sys
+
+import pytest
+
+from stoker.libstoker import client
+from stoker.runtime import host_calls
+from stoker.runtime.loaded import Loaded
+
+
+class Library:
+    """A run of one operator; Ctrl-C is pressed before it or not at all."""
+
+    def __init__(self, host):
+        self.host = host
+        self.is_pressed = False
+
+    def stoker_executable_run(self, handle):
+        call = functools.partial(self.host.function, None, 0, None, None, None)
+        # Nothing of Python runs between the two.
+        list(map(operator.call, [ctypes.pythonapi.PyErr_SetInterrupt, call] if self.is_pressed else [call]))
+        return None  # Whatever the call gave.
+
+
+def test_an_interrupt_between_kernels_ends_the_call(monkeypatch):
+    ran = []
+    monkeypatch.setattr(host_calls, "_Call", lambda described, device: lambda *memory: ran.append(described))
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: None)
+    loaded = Loaded.__new__(Loaded)
+    loaded.host, loaded.handle, loaded._verifies = host_calls.HostCalls(["an operator"], "cpu"), None, False
+    loaded.library = Library(loaded.host)
+    for is_pressed in (False, True, False):
+        loaded.library.is_pressed = is_pressed
+        if is_pressed:
+            with pytest.raises(KeyboardInterrupt):
+                loaded.run_once(())
+        else:
+            loaded.run_once(())
+    assert len(ran) == 2
+
+
+class Compiler:
+    """Ctrl-C is pressed before it says how far it is."""
+
+    stoker_graph_parse = stoker_graph_free = staticmethod(lambda *_: None)
+
+    def stoker_compile(self, handle, graph, options, executable):
+        progress = options._obj.progress
+        said = [functools.partial(progress, None, b"compile", 0, 1, b"", 5.0)] if progress else []
+        list(map(operator.call, [ctypes.pythonapi.PyErr_SetInterrupt, *said]))
+
+
+def test_an_interrupt_of_a_compile_is_not_lost(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: None)
+    made = client.Client.__new__(client.Client)
+    made._library, made._handle = Compiler(), None
+    with pytest.raises(KeyboardInterrupt):
+        made.compile("graph")
