@@ -8,6 +8,7 @@ from ..graph.layout import is_row_major, is_tensor
 from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors, runs_graphs
 from . import index_layouts
 from .replacements import copy_of
+from .symbols import has_sizes
 
 # Operators whose traces are known to say otherwise: their kernels are asked, with tensors of ones that lie the same.
 _ASKED = frozenset(f"aten.{name}" for name in """
@@ -33,18 +34,21 @@ def as_eager(gm):
     return copied
 
 
-def not_as_traced(gm):
-    """What as_eager() looks at: the fx nodes whose results lie otherwise, and what follows from these."""
+def not_as_traced(gm, unsized):
+    """What as_eager() looks at: the fx nodes whose results lie otherwise, and what follows from these. None of `unsized`,
+    which have sizes that nobody can ask for."""
     device = device_of(gm)
     found = {}
     for node in gm.graph.nodes:
-        if node.op == "call_function" and (
+        if node not in unsized and node.op == "call_function" and (
                 any(source in found for source in node.all_input_nodes) or _lies_otherwise(node, device)):
             found[node] = None
     return list(found)
 
 
 def _lies_otherwise(node, device):
+    if not has_sizes(node):
+        return False
     if node.target in INDEXING:
         return index_layouts.lies_otherwise(node)
     # Nobody waits for a GPU to say it.
@@ -58,6 +62,8 @@ class _Propagation(torch.fx.Interpreter):
     def run_node(self, node):
         if node.op == "call_function" and isinstance(node.meta.get("val"), _OF_A_RUN):
             return node.meta["val"]
+        if not has_sizes(node):
+            return _again(node.meta.get("val"))
         value = super().run_node(node)
         if node.target in INDEXING:
             x, indices = self.map_nodes_to_values(node.args, node)[:2]
@@ -89,6 +95,13 @@ def _input_again(value):
     memory = torch.empty(
         value.untyped_storage().nbytes() // value.element_size(), dtype=value.dtype, device=value.device)
     return memory.as_strided(value.shape, value.stride(), value.storage_offset())
+
+
+def _again(value):
+    """What is not computed here, in the mode that is on."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_again, value))
+    return _made_again(value, value.stride()) if isinstance(value, torch.Tensor) else value
 
 
 def _made_again(value, strides):
