@@ -41,6 +41,7 @@ def scanned_in_python(step, carried, rows):
 torch.manual_seed(0)
 WEIGHT = torch.randn(16, 16) / 4
 TABLE = torch.randn(5, 16)
+FOLLOWING = torch.tensor([0, 3, 1, 0, 4, 9, -8])
 
 
 def count(trips, x):
@@ -74,6 +75,21 @@ def nested(trips, x):
         return i + 1, y * 0.5
 
     return while_loop(lambda i, x: i < trips, body, (torch.zeros((), dtype=torch.int64), x))
+
+
+def walk(place, following):
+    """Along a list, to its end: a place that is none raises, and ends the loop."""
+    def step(place, i, x):
+        return following[place], i + 1, x + TABLE[i % 5] * place
+
+    return while_loop(
+        lambda place, i, x: (place != 0).all(), step, (place, torch.zeros(1, dtype=torch.int64), torch.zeros(1, 16)))
+
+
+def shuffled(trips, x):
+    return while_loop(
+        lambda i, x: i < trips, lambda i, x: (i + 1, x[torch.tensor([2, 0, 1])] * torch.tensor([[0.5], [1.0], [2.0]])),
+        (torch.zeros((), dtype=torch.int64), x))
 
 
 def recurrent(h, x):
@@ -112,10 +128,21 @@ def whiles():
     beside("converge", converge, [(x,), (x * 0,), (x * float("nan"),)])
     beside("swap", swap, [(number(trips), x, x * 2) for trips in (0, 1, 2, 5)])
     beside("nested", nested, [(number(trips), x) for trips in (0, 1, 2, 4)])
+    beside("walk", walk, [(torch.tensor([place]), FOLLOWING[:5]) for place in (0, 1, 2)])
     for dtype in (torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.int8, torch.uint8):
         a = torch.randint(0, 20, (3, 7)).to(dtype)
         beside(f"swap {dtype}", swap, [(number(3), a, a * 2)])
     beside("layouts", swap, [(number(2), torch.randn(5, 4).t(), torch.randn(5, 4).t())])
+
+
+def lost():
+    run = torch.compile(walk, backend="stoker")
+    for place, bad in ((5, 9), (6, -8)):
+        try:
+            wrong.append(f"a walk to {bad}: {run(torch.tensor([place]), FOLLOWING)}")
+        except IndexError as error:
+            if str(bad) not in str(error):
+                wrong.append(f"a walk to {bad}: {error}")
 
 
 def scans():
@@ -137,7 +164,9 @@ def training():
 
 
 def sizes():
-    """Each set of sizes has its program: a loop takes no sizes that vary."""
+    """Each set of sizes has its program: a loop takes no sizes that vary. And constants of a body, and bad indices."""
+    lost()
+    beside("shuffled", shuffled, [(number(trips), torch.randn(3, 4)) for trips in (0, 1, 5)])
     beside("sizes", count, [(number(2), torch.randn(rows, 16)) for rows in (2, 3, 9)], dynamic=True)
 
 
@@ -149,11 +178,6 @@ def refused():
             (torch.zeros((), dtype=torch.int64), x))
 
     beside("exponential", power, [(number(2), torch.eye(4))])
-
-    def look_up(trips, i, x):
-        return while_loop(lambda i, x: i < trips, lambda i, x: (i + 1, x + TABLE.index_select(0, i.reshape(1))[0]), (i, x))
-
-    beside("index", look_up, [(number(3), number(0), torch.randn(16))])
 
     run = torch.compile(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), backend="stoker")
     for x in (torch.ones(3), -torch.ones(3)):
