@@ -59,6 +59,19 @@ def test_lie_as_in_eager(evaluated, name, order):  # noqa: F811
     assert evaluated
 
 
+@pytest.mark.parametrize("asks_for_gradient", (False, True))
+@pytest.mark.parametrize("order", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_kernel_that_is_another_without_gradients(evaluated, order, asks_for_gradient):  # noqa: F811
+    x = _input(order).requires_grad_(asks_for_gradient)
+    for function in (lambda x: F.max_pool1d(x * 2, 2), lambda x: F.max_pool1d(x, 2, return_indices=True)[0] * 2):
+        for mode in (torch.no_grad, torch.enable_grad):
+            with mode():
+                result, wanted = torch.compile(function, backend=backend.stoker)(x), function(x)
+            torch.testing.assert_close(result, wanted)
+            assert result.stride() == wanted.stride()
+    assert evaluated
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_sizes_that_vary(evaluated, name):  # noqa: F811

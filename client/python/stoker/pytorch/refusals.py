@@ -36,7 +36,7 @@ def by_kernels(gm):
     for module in gm.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
             is_asked = any(map(_is_nothing, (node, *node.all_input_nodes))) or by_types and _is_unusual(node)
-            if is_asked and node.all_input_nodes and _is_pytorchs(node):
+            if is_asked and node.all_input_nodes and is_pytorchs(node):
                 error = _refusal(node, taken)
                 if error is not None:
                     return error
@@ -71,7 +71,8 @@ _MODULES = (torch, torch.nn.functional, torch.functional, torch.special, torch.l
 _OF_PYTORCH = ("_operator", "torch._C", "torch.nn.functional")
 
 
-def _is_pytorchs(node):
+def is_pytorchs(node):
+    """Does a node of Dynamo's graph call what PyTorch computes with?"""
     if node.op == "call_method":
         return hasattr(torch.Tensor, node.target)
     if node.op != "call_function":
