@@ -57,6 +57,7 @@ CASES = {
     "batch_norm": (lambda x, y: F.batch_norm(x, y[0], y[0]), [(_DOUBLE, _FLOAT)]),
     "batch_norm by a matrix": (lambda x: F.batch_norm(x[:, :2], x[0, :2], x[0, :2], x[:1, :2]), [(_FLOAT,)]),
     "bucketize": (lambda x: torch.bucketize(x, x), [(_FLOAT,)]),
+    "convolution of no dilation": (lambda x: F.conv1d(x[None], x[:, :, None], dilation=0), [(_FLOAT,)]),
     "cross_entropy": (lambda x, y: F.cross_entropy(x, _PLACES, y[0]), [(_DOUBLE, _FLOAT)]),
     "hardshrink": (F.hardshrink, [(_LONG,)]),
     "index_add of other sizes": (lambda x: x.index_add(0, _PLACES, x[:, :1]), [(_FLOAT,)]),
