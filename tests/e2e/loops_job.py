@@ -86,6 +86,22 @@ def walk(place, following):
         lambda place, i, x: (place != 0).all(), step, (place, torch.zeros(1, dtype=torch.int64), torch.zeros(1, 16)))
 
 
+def branches(x):
+    """The second looks up, and the first branches again."""
+    def again(x):
+        return branch(x[0, 0] > 0.5, lambda x: (x.sin(), x.sum(0)), lambda x: (x @ WEIGHT, x.amax(0)), (x,))
+
+    return branch(x.sum() > 0, again, lambda x: (TABLE[x[:, 0].abs().long()] - x, x[0] * 2), (x,))
+
+
+def branch(predicate, chosen, otherwise, operands):
+    return torch.cond(predicate, chosen, otherwise, operands)
+
+
+def branch_in_python(predicate, chosen, otherwise, operands):
+    return (chosen if predicate else otherwise)(*operands)
+
+
 def shuffled(trips, x):
     return while_loop(
         lambda i, x: i < trips, lambda i, x: (i + 1, x[torch.tensor([2, 0, 1])] * torch.tensor([[0.5], [1.0], [2.0]])),
@@ -106,12 +122,12 @@ def number(value):
 
 def in_their_place(function, *arguments):
     """With loops in Python where PyTorch's stand."""
-    theirs = while_loop, scan
-    globals().update(while_loop=in_python, scan=scanned_in_python)
+    theirs = while_loop, scan, branch
+    globals().update(while_loop=in_python, scan=scanned_in_python, branch=branch_in_python)
     try:
         return function(*arguments)
     finally:
-        globals().update(while_loop=theirs[0], scan=theirs[1])
+        globals().update(while_loop=theirs[0], scan=theirs[1], branch=theirs[2])
 
 
 def beside(what, function, calls, tolerance=1e-5, **settings):
@@ -148,6 +164,7 @@ def lost():
 def scans():
     h, x = torch.randn(4, 16), torch.randn(12, 4, 16)
     beside("recurrent", recurrent, [(h, x), (h * 2, x / 2)])
+    beside("branches", branches, [(torch.rand(4, 16) * scale,) for scale in (1, 0.4, -1, -4)])
 
 
 def training():
@@ -178,10 +195,6 @@ def refused():
             (torch.zeros((), dtype=torch.int64), x))
 
     beside("exponential", power, [(number(2), torch.eye(4))])
-
-    run = torch.compile(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), backend="stoker")
-    for x in (torch.ones(3), -torch.ones(3)):
-        check("branch", run(x), torch.sin(x) if x.sum() > 0 else torch.cos(x), 1e-6)
 
 
 def main(scenario):

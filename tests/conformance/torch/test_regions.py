@@ -112,6 +112,13 @@ def test_indices_of_all_trips_are_looked_at_after_the_last(function, arguments):
     assert not program.fallbacks and len(segment.checks) == 1 and segment.limits == 2
 
 
+def test_a_branch_is_a_loop_of_one_trip_at_most():
+    program = lowered(lambda x: torch.cond(
+        x.sum() > 0, lambda x: TABLE.index_select(0, x[0].long())[0] + x, lambda x: x * 2, (x,)) + 1, X)
+    segment, = program.steps
+    assert not program.fallbacks and segment.text.count("= while(") == 2 and len(segment.checks) == 1
+
+
 def test_a_loop_over_nothing_that_makes_no_trip_raises_nothing():
     look_up = counted(lambda i, x: x + TABLE[:0, 0].gather(0, i.expand(1, 4)))
     assert "(an index into nothing)" in lowered(look_up, COUNT * 0, X).fallbacks["while_loop"]

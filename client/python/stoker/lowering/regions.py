@@ -58,7 +58,31 @@ def _scan(region, g, out, body, carried, scanned, stays):
     return _checked(g, (*made[:count], *made[after:]), made[count:after], stepped.checks)
 
 
-_LOOPS = {"while_loop": _while, "scan": _scan}
+def _cond(region, g, out, predicate, chosen, otherwise, operands):
+    """Two loops of one trip at most: each branch runs where it is chosen, and only there."""
+    if not isinstance(predicate, Value) or predicate.dtype != "bool" or any(x is None for x in out):
+        raise Unsupported("a branch by a number, or of numbers")
+    is_chosen = g.reshape(predicate, ())
+    made = [g.constant(0, *each) for each in out]
+    for branch, runs in ((chosen, is_chosen), (otherwise, g.unary("not", is_chosen))):
+        made = _at_most_once(region(branch, list(operands)), g, runs, made, operands)
+    return made
+
+
+def _at_most_once(branch, g, runs, before, operands):
+    """What the branch gives if it `runs`, else what is `before` it."""
+    limits = branch.carry_limits(0)
+    branch.carry_instead([runs, *before])
+    carried = [runs, *before, *_nothing(g, limits)]
+    given = _operands([*carried, *operands])
+    asked = GraphText("region")
+    goes_on, *_ = [asked.input(value.dtype, value.shape) for value in given]
+    regions = f" {{condition={asked.text(range(len(given)), [], [goes_on]).strip()}, body={branch.text_of()}}}"
+    made = g.nodes("while", given, regions, tuple(value.type for value in carried))[1:]
+    return _checked(g, made[:len(before)], made[len(before):], branch.checks)
+
+
+_LOOPS = {"while_loop": _while, "scan": _scan, "cond": _cond}
 
 
 def _tensors(values):
@@ -123,6 +147,15 @@ class _Region(Mapping):
             kind = "maximum" if place % 2 else "minimum"
             self._returned.insert(carried + place, self.text.binary(kind, before, limit))
         return [limit.type for limit in self._limits]
+
+    def carry_instead(self, before):
+        """Of a branch, which is given no such values, and whose results come in their place, with a false one first."""
+        self._inputs_after(0, before)
+        count = len(before) - 1
+        limits, results = self._returned[:len(self._limits)], self._returned[len(self._limits):]
+        if [each.type for each in results] != [each.type for each in before[1:]] or len(results) != count:
+            raise Unsupported("branches that give other types")
+        self._returned = [self.text.constant(0, "bool"), *results, *limits]
 
     def stop_beyond(self, checks, carried):
         """Of a condition: goes on only while these hold of the limits, which come after what is `carried`."""
