@@ -54,7 +54,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 
 def _is_refused(gm):
     """Does PyTorch itself refuse it?"""
-    error = refusals.of_nothing(gm)
+    error = refusals.by_kernels(gm)
     if error is not None:
         logger.info("a graph runs in eager, which refuses it: %s", error)
     return error is not None

@@ -1,4 +1,4 @@
-"""What eager PyTorch refuses by the types of its tensors raises the same under Stoker, though a rule could compute it."""
+"""What eager PyTorch refuses by the types and sizes of its tensors raises the same under Stoker, though a rule could compute it."""
 
 import pytest
 import torch
@@ -53,6 +53,22 @@ CASES = {
     "softmax_backward": (
         lambda x, y: aten._softmax_backward_data(x, y, 1, x.dtype), [(_FLOAT, _DOUBLE), (_BFLOAT16, _FLOAT), (_INT, _INT)]),
     "sub": (torch.sub, [(_BOOL, _BOOL), (_FLOAT, _BOOL)]),
+    "add of a multiple": (lambda x: torch.add(x, x, alpha=True), [(_FLOAT,), (_LONG,)]),
+    "batch_norm": (lambda x, y: F.batch_norm(x, y[0], y[0]), [(_DOUBLE, _FLOAT)]),
+    "batch_norm by a matrix": (lambda x: F.batch_norm(x[:, :2], x[0, :2], x[0, :2], x[:1, :2]), [(_FLOAT,)]),
+    "bucketize": (lambda x: torch.bucketize(x, x), [(_FLOAT,)]),
+    "convolution of no dilation": (lambda x: F.conv1d(x[None], x[:, :, None], dilation=0), [(_FLOAT,)]),
+    "cross_entropy": (lambda x, y: F.cross_entropy(x, _PLACES, y[0]), [(_DOUBLE, _FLOAT)]),
+    "hardshrink": (F.hardshrink, [(_LONG,)]),
+    "index_add of other sizes": (lambda x: x.index_add(0, _PLACES, x[:, :1]), [(_FLOAT,)]),
+    "index_copy by floats": (lambda x: x.index_copy(0, x[0], x), [(_FLOAT,)]),
+    "index_reduce": (lambda x: x.index_reduce(0, _PLACES, x[:2], "mean"), [(_FLOAT,)]),
+    "interpolate": (lambda x: F.interpolate(x[None, None], scale_factor=2), [(_LONG,), (_BOOL,)]),
+    "multi_margin_loss": (lambda x: F.multi_margin_loss(x, _PLACES), [(_HALF,)]),
+    "select_scatter": (lambda x: x.select_scatter(x[:1], 0, 1), [(_FLOAT,)]),
+    "softmax of a number": (lambda x: x.sum().softmax(-7), [(_FLOAT,)]),
+    "subtraction of True": (lambda x: x - True, [(_FLOAT,), (_LONG,)]),
+    "subtraction from True": (lambda x: True - x, [(_FLOAT,)]),
     "trunc": (torch.trunc, [(_BOOL,)]),
     "trace": (torch.trace, [(_BOOL,)]),
 }
@@ -88,8 +104,10 @@ def _resized(mode):
     return lambda x: F.interpolate(x + 1, scale_factor=2.0, mode=mode) * 3
 
 
+@pytest.mark.filterwarnings("ignore:.*upsample_bilinear. is deprecated")
 @pytest.mark.parametrize("function, shape", [
     (lambda x: F.adaptive_avg_pool3d(x, 2), (2, 0, 4, 4, 4)),
+    (lambda x: F.upsample_bilinear(x, size=(0, 3)), (2, 3, 4, 4)),
     (_resized("bilinear"), (2, 3, 0, 4)), (_resized("bicubic"), (2, 0, 4, 4)), (_resized("nearest"), (2, 0, 4, 4)),
     (lambda x: refuse_nothing(x + 1) * 3, (0, 3))])
 def test_tensors_without_elements_are_refused_as_by_eager(function, shape):
@@ -103,7 +121,7 @@ def test_tensors_without_elements_are_refused_as_by_eager(function, shape):
 
 @pytest.mark.parametrize("name, dtypes", [
     ("layer_norm", (_BFLOAT16, _FLOAT)), ("layer_norm", (_HALF, _HALF)), ("index_put", (_BOOL, _BOOL)),
-    ("cdist", (_DOUBLE, _DOUBLE)), ("sub", (_LONG, _FLOAT)), ("hardswish", (_BFLOAT16,))])
+    ("cdist", (_DOUBLE, _DOUBLE)), ("sub", (_LONG, _FLOAT)), ("index_add", (_FLOAT, _FLOAT)), ("hardswish", (_BFLOAT16,))])
 def test_what_eager_takes_is_compiled(name, dtypes):
     import stoker
 

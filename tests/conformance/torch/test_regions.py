@@ -9,6 +9,8 @@ from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 
 from lowered import segments_of
+from stoker import backend
+from stoker.base import tally
 from stoker.libstoker import library
 from stoker.lowering.lower import lower
 
@@ -79,16 +81,58 @@ REFUSED = {
     "in its graph: aten.linalg_matrix_exp.default, which has no mapping": lambda i, x: torch.linalg.matrix_exp(
         x[:, :3]) @ x,
     "in its graph: aten.rand_like.default, which has no mapping": lambda i, x: torch.rand_like(x),
-    "in its graph: indices that have to be looked at": lambda i, x: TABLE.index_select(0, i.reshape(1))[0] + x,
+    "in its graph: a constant of 8000 bytes": lambda i, x: x + torch.tensor([1.0] * 2000).sum(),
+    "in its graph: a size, or a number, that only a run knows": lambda i, x: x * i.item(),
 }
 
 
 @pytest.mark.parametrize("reason", REFUSED)
+@torch._dynamo.config.patch(capture_scalar_outputs=True)
 def test_what_a_body_calls_keeps_the_loop_with_pytorch(reason):
     program = lowered(counted(REFUSED[reason]), COUNT, X)
     (name, found), = program.fallbacks.items()
     assert (name, found) == ("while_loop", reason)
     assert any("WhileLoopOp" in str(step) for step in program.steps)
+
+
+def test_constants_of_a_body_are_written_out():
+    program = lowered(counted(lambda i, x: x.index_select(1, torch.tensor([1, 0, 3, 2])) + torch.tensor([[0.5]])), COUNT, X)
+    segment, = program.steps
+    assert not program.fallbacks and segment.text.count("bytes(") == 2 and not segment.checks
+
+
+@pytest.mark.parametrize("function, arguments", [
+    (counted(lambda i, x: x + TABLE.index_select(0, i.reshape(1))[0]), (COUNT, X)),
+    (counted(lambda i, x: counted(lambda i, x: x + TABLE[i.reshape(1)][0])(i, x)[1]), (COUNT, X)),
+    (lambda h, xs: scan(lambda h, x: (h[x.long()[0]] + 1, h * 2), h, xs), (X[0], TABLE)),
+], ids=("while", "nested", "scan"))
+def test_indices_of_all_trips_are_looked_at_after_the_last(function, arguments):
+    program = lowered(function, *arguments)
+    segment, = program.steps
+    assert not program.fallbacks and len(segment.checks) == 1 and segment.limits == 2
+
+
+def test_a_branch_is_a_loop_of_one_trip_at_most():
+    program = lowered(lambda x: torch.cond(
+        x.sum() > 0, lambda x: TABLE.index_select(0, x[0].long())[0] + x, lambda x: x * 2, (x,)) + 1, X)
+    segment, = program.steps
+    assert not program.fallbacks and segment.text.count("= while(") == 2 and len(segment.checks) == 1
+
+
+def test_a_loop_over_nothing_that_makes_no_trip_raises_nothing():
+    look_up = counted(lambda i, x: x + TABLE[:0, 0].gather(0, i.expand(1, 4)))
+    assert "(an index into nothing)" in lowered(look_up, COUNT * 0, X).fallbacks["while_loop"]
+
+
+def test_a_loop_may_be_given_a_tensor_twice():
+    torch._dynamo.reset()
+    before = tally.counters().get("graphs_eager", 0)
+    for function, arguments in (
+            (lambda count, x: counted(lambda i, y: y + x)(count, x), (COUNT, X)),
+            (lambda h, xs: scan(lambda c, x: (c + x + h, c * 2), h, xs), (X, TABLE))):
+        expected = function(*arguments)
+        torch.testing.assert_close(torch.compile(function, backend=backend.stoker)(*arguments), expected)
+    assert tally.counters().get("graphs_eager", 0) == before
 
 
 def nested(depth):

@@ -59,6 +59,29 @@ def test_lie_as_in_eager(evaluated, name, order):  # noqa: F811
     assert evaluated
 
 
+@pytest.mark.parametrize("asks_for_gradient", (False, True))
+@pytest.mark.parametrize("order", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_kernel_that_is_another_without_gradients(evaluated, order, asks_for_gradient):  # noqa: F811
+    x = _input(order).requires_grad_(asks_for_gradient)
+    for function in (lambda x: F.max_pool1d(x * 2, 2), lambda x: F.max_pool1d(x, 2, return_indices=True)[0] * 2):
+        for mode in (torch.no_grad, torch.enable_grad):
+            with mode():
+                result, wanted = torch.compile(function, backend=backend.stoker)(x), function(x)
+            torch.testing.assert_close(result, wanted)
+            assert result.stride() == wanted.stride()
+    assert evaluated
+
+
+@pytest.mark.parametrize("function", (
+    lambda x: x[:, :, :0] * 2, lambda x: (x[:0] + 1).exp(), lambda x: torch.cat([x[:, :0], x[:, :0]]).sin(),
+    lambda x: (x[:0] * 2, x * 2), lambda x: torch.where(x[:0] > 0, x[:0], 1.0)))
+def test_what_has_no_elements(function):
+    for order in LAYOUTS.values():
+        found, wanted = torch.compile(function, backend=backend.stoker)(_input(order)), function(_input(order))
+        for one, other in zip(*map(torch.utils._pytree.tree_leaves, (found, wanted))):
+            assert (one.shape, one.stride()) == (other.shape, other.stride())
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_sizes_that_vary(evaluated, name):  # noqa: F811

@@ -29,6 +29,8 @@ def require_in_range(number, dtype):
 
 def _scaled_sum(op, g, out, x, y, alpha):
     require_in_range(alpha, out.dtype)
+    if op == "subtract" and bool in (type(x), type(y)) or type(alpha) is bool and out.dtype != "bool":
+        raise Unsupported("a bool where PyTorch takes numbers")
     if out.dtype == "bool":
         if alpha not in (1, True) or op != "add":
             raise Unsupported("bool arithmetic with alpha")

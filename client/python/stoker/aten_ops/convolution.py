@@ -86,6 +86,8 @@ def convolution(g, out, x, w, bias, stride, padding, dilation, transposed, outpu
     count = w.rank - 2
     stride, padding, dilation, extra = (
         pair(values, count) for values in (stride, padding, dilation, output_padding))
+    if any(step < 1 for step in (*stride, *dilation)):
+        raise Unsupported("steps that are not positive")
     unbatched = x.rank == count + 1
     if unbatched:
         x = g.reshape(x, (1, *x.shape))

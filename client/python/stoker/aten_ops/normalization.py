@@ -65,8 +65,14 @@ def native_group_norm(g, out, x, weight, bias, batch, channels, places, groups, 
     return _results(g, (result, average, scale), out)
 
 
+def _require_vectors(*parameters):
+    if any(parameter is not None and parameter.rank != 1 for parameter in parameters):
+        raise Unsupported("parameters that are no vectors")
+
+
 def _batch_norm_inference(g, out, x, weight, bias, mean, variance, eps):
     """Scale and shift of each channel follow from parameters alone, so they are made once."""
+    _require_vectors(weight, bias, mean, variance)
     dtype = compute_dtype(x.dtype)
     per_channel = (x.shape[1],) + (1,) * (x.rank - 2)
     scale = g.unary("rsqrt", g.with_scalar("add", g.convert(variance, dtype), eps))
@@ -87,6 +93,7 @@ def batch_norm_no_training(g, out, x, weight, bias, mean, variance, momentum, ep
 
 
 def _batch_statistics(g, out, x, weight, bias, eps):
+    _require_vectors(weight, bias)
     dims = [dim for dim in range(x.rank) if dim != 1]
     result, average, scale = _normalized(g, g.convert(x, compute_dtype(x.dtype)), dims, eps)
     result = _affine(g, result, weight, bias, (x.shape[1],) + (1,) * (x.rank - 2))

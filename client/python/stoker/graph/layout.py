@@ -46,7 +46,7 @@ def is_tensor(value):
 class Layout(NamedTuple):
     shape: tuple
     strides: tuple
-    order: tuple  # Dims from the slowest to the fastest; None where elements overlap or have gaps.
+    order: tuple  # Dims from the slowest to the fastest; None where elements overlap, have gaps, or are of unknown number.
 
     @property
     def physical_shape(self):
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
 
     @property
     def overlaps(self):
-        return any(size > 1 and stride == 0 for size, stride in zip(self.shape, self.strides))
+        return any(stride == 0 and size > 1 for size, stride in zip(self.shape, self.strides))
 
 
 def row_major(shape):
@@ -76,6 +76,8 @@ def row_major(shape):
 def layout_of(tensor):
     """The layout of a tensor, real or traced."""
     shape, strides = tuple(tensor.shape), tensor.stride()
+    if None in shape:
+        return Layout(shape, strides, None)
     plain = row_major(shape)
     if same(strides, plain.strides):
         return Layout(shape, strides, plain.order)

@@ -109,7 +109,7 @@ class _Draw(NamedTuple):
         if not self.drops() or self.value is None:
             return False
         mask = self.value[1]
-        return mask.numel() > 0 and layout_of(mask).order is not None and all(
+        return layout_of(mask).order is not None and mask.numel() > 0 and all(
             user.target is operator.getitem for user in self.node.users)
 
     def is_fill(self):

@@ -26,7 +26,7 @@ from .draws import drawn_ahead, is_random, may_draw
 from .known import Known
 from .mapping import NUMBERS, is_number
 from .segment import Level
-from .symbols import Typed, of_unknown_size
+from .symbols import Typed, is_sized, of_unknown_size, without_sizes_of_a_run
 from .updates import updates_in
 from .views import owner_of, viewed, views_up_to
 
@@ -34,18 +34,24 @@ from .views import owner_of, viewed, views_up_to
 _MOVES = frozenset((
     "reshape", "transpose", "slice", "broadcast_in_dim", "constant", "iota", "extern_call"))
 
+_ITEM = "aten._local_scalar_dense.default"  # A number that only a run knows.
+
 # What PyTorch checks while a graph runs: for PyTorch to say, and no work that a kernel could take over.
 _ASSERTIONS = frozenset((
-    "aten._assert_async.msg", "aten._assert_async.default", "aten._linalg_check_errors.default"))
+    "aten._assert_async.msg", "aten._assert_async.default", "aten._assert_scalar.default", "aten._linalg_check_errors.default",
+    "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default"))
 
 
 def lower(gm, parameters, draws_inside=True, refused=types.MappingProxyType({})):
-    """`parameters`: positions of the inputs whose content rarely changes. All sizes are numbers. `draws_inside`: may
-    segments draw random numbers? `refused`: {name of an fx node that is not mapped, whatever its rule: why}."""
+    """`parameters`: positions of the inputs whose content rarely changes. All sizes of inputs are numbers; what has others
+    runs in PyTorch. `draws_inside`: may segments draw random numbers? `refused`: {name of an fx node that is not mapped,
+    whatever its rule: why}."""
     # AOTAutograd's fake mode is on around a compiler; masks are looked at for real.
     with torch.no_grad(), look_at_real_tensors():
-        gm = targets.as_run(result_layouts.as_eager(counted.from_first(gm)))
-        return _lowered(*drawn_ahead(gm), set(parameters), draws_inside, refused)
+        sized = without_sizes_of_a_run(gm)
+        made, forced = drawn_ahead(targets.as_run(result_layouts.as_eager(counted.from_first(sized))))
+        unsized = () if sized is gm else (node for node in made.graph.nodes if not is_sized(node))
+        return _lowered(made, forced, set(parameters), draws_inside, refused, unsized=frozenset(unsized))
 
 
 def need_numbers(gm):
@@ -74,11 +80,11 @@ def lower_for_all(gm, parameters, arguments, draws_inside=True, needing=None):
                 settled[found.number] = found.meaning
 
 
-def _lowered(gm, forced, parameters, draws_inside, refused=types.MappingProxyType({}), needing=None):
-    """`forced`: fx nodes that PyTorch has to run."""
+def _lowered(gm, forced, parameters, draws_inside, refused=types.MappingProxyType({}), needing=None, unsized=frozenset()):
+    """`forced`: fx nodes that PyTorch has to run; `unsized`: those with sizes that only a run knows, which it runs, too."""
     unhosted = set()
     while True:
-        lowering = _Lowering(gm, parameters, forced, unhosted, draws_inside, refused, needing)
+        lowering = _Lowering(gm, parameters, forced, unhosted, unsized, draws_inside, refused, needing)
         idle = lowering.idle_nodes()
         apart = hosting.apart(list(lowering.hosted), lowering.outside) | idle & lowering.hosted.keys()
         if not idle and not apart:
@@ -87,9 +93,10 @@ def _lowered(gm, forced, parameters, draws_inside, refused=types.MappingProxyTyp
         unhosted |= apart
 
 
-def _is_of_plan(target):
-    """Is it no operator of PyTorch?"""
-    return target is operator.getitem or isinstance(target, Part)
+def _is_of_plan(node):
+    """Does it call no operator of PyTorch, or one that computes with sizes?"""
+    counts = is_number(node) and str(node.target) != _ITEM
+    return counts or node.target is operator.getitem or isinstance(node.target, Part)
 
 
 def _operator_of(node):
@@ -117,12 +124,13 @@ def _require_numbers(node):
 
 
 class _Lowering:
-    def __init__(self, gm, parameters, forced, unhosted, draws_inside, refused, needing):
+    def __init__(self, gm, parameters, forced, unhosted, unsized, draws_inside, refused, needing):
         self.gm = gm
         self.device = device_of(gm)
         self.parameters = parameters
         self.forced = forced
         self.unhosted = unhosted  # fx nodes that run outside although they could run inside.
+        self.unsized = unsized
         self.draws_inside = draws_inside
         self.refused = refused
         self.needing = needing
@@ -183,6 +191,8 @@ class _Lowering:
             rule, reason = None, self.refused[node.name]
         if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
             reason = None
+        if node in self.unsized:
+            rule, reason = None, "a size that only a run knows"
         if rule is not None:
             try:
                 if str(node.target) not in WORD_RULES:
@@ -203,12 +213,12 @@ class _Lowering:
                 # A form of the operator that its rule was not written for.
                 reason = f"{type(error).__name__}: {error}"
         name = _operator_of(node)
-        is_fallback = not _is_of_plan(node.target) and name not in _ASSERTIONS
+        is_fallback = not _is_of_plan(node) and name not in _ASSERTIONS
         if node not in self.forced and is_fallback:
             if reason is not None:
                 self.fallbacks.setdefault(name, reason)
                 self.unmapped.add(node.name)
-            if node not in self.unhosted and self._host(node):
+            if node not in self.unhosted and node not in self.unsized and self._host(node):
                 return
         self._run_eagerly(node)
 

@@ -12,10 +12,11 @@ from ..graph.dims import Dim
 from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.text import GraphText, NoKernel
 from ..graph.values import Value
-from ..pytorch.operators import fake_mode
+from ..pytorch.operators import errors_of_unknown_sizes, fake_mode
 from .counted import COUNTING
-from .mapping import NUMBERS, Mapping
+from .mapping import NUMBERS, Mapping, type_of
 
+_MAX_CONSTANT = 4096  # Bytes of one in a graph.
 _MAX_DEPTH = 8  # Of graphs in graphs: kMaxRegionDepth of protocol/graph/region.h.
 _DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 
@@ -34,8 +35,14 @@ def rule_of(target, device, depth=0):
 
 def _while(region, g, out, condition, body, carried, stays):
     given = _tensors(carried) + stays
-    regions = f" {{condition={region(condition, given)}, body={region(body, given)}}}"
-    return g.nodes("while", _operands(given), regions, out)
+    asked, stepped = region(condition, given), region(body, given)
+    if asked.checks:
+        raise Unsupported("in its condition: indices that have to be looked at")
+    limits = stepped.carry_limits(len(carried))
+    asked.stop_beyond(stepped.checks, len(carried))
+    regions = f" {{condition={asked.text_of()}, body={stepped.text_of()}}}"
+    made = g.nodes("while", _operands([*carried, *_nothing(g, limits), *stays]), regions, (*out, *limits))
+    return _checked(g, made[:len(out)], made[len(out):], stepped.checks)
 
 
 def _scan(region, g, out, body, carried, scanned, stays):
@@ -43,11 +50,39 @@ def _scan(region, g, out, body, carried, scanned, stays):
         raise Unsupported("nothing to scan")
     rows = [Value(None, x.dtype, x.shape[1:]) for x in _tensors(scanned)]
     stepped = region(body, _tensors(carried) + rows + stays)
-    attributes = f" {{body={stepped}, carried={len(carried)}, scanned={len(scanned)}}}"
-    return g.nodes("scan", _operands([*carried, *scanned, *stays]), attributes, out)
+    limits, count = stepped.carry_limits(len(carried)), len(carried)
+    attributes = f" {{body={stepped.text_of()}, carried={count + len(limits)}, scanned={len(scanned)}}}"
+    operands = _operands([*carried, *_nothing(g, limits), *scanned, *stays])
+    made = g.nodes("scan", operands, attributes, (*out[:count], *limits, *out[count:]))
+    after = count + len(limits)
+    return _checked(g, (*made[:count], *made[after:]), made[count:after], stepped.checks)
 
 
-_LOOPS = {"while_loop": _while, "scan": _scan}
+def _cond(region, g, out, predicate, chosen, otherwise, operands):
+    """Two loops of one trip at most: each branch runs where it is chosen, and only there."""
+    if not isinstance(predicate, Value) or predicate.dtype != "bool" or any(x is None for x in out):
+        raise Unsupported("a branch by a number, or of numbers")
+    is_chosen = g.reshape(predicate, ())
+    made = [g.constant(0, *each) for each in out]
+    for branch, runs in ((chosen, is_chosen), (otherwise, g.unary("not", is_chosen))):
+        made = _at_most_once(region(branch, list(operands)), g, runs, made, operands)
+    return made
+
+
+def _at_most_once(branch, g, runs, before, operands):
+    """What the branch gives if it `runs`, else what is `before` it."""
+    limits = branch.carry_limits(0)
+    branch.carry_instead([runs, *before])
+    carried = [runs, *before, *_nothing(g, limits)]
+    given = _operands([*carried, *operands])
+    asked = GraphText("region")
+    goes_on, *_ = [asked.input(value.dtype, value.shape) for value in given]
+    regions = f" {{condition={asked.text(range(len(given)), [], [goes_on]).strip()}, body={branch.text_of()}}}"
+    made = g.nodes("while", given, regions, tuple(value.type for value in carried))[1:]
+    return _checked(g, made[:len(before)], made[len(before):], branch.checks)
+
+
+_LOOPS = {"while_loop": _while, "scan": _scan, "cond": _cond}
 
 
 def _tensors(values):
@@ -56,13 +91,26 @@ def _tensors(values):
     return list(values)
 
 
+def _nothing(g, limits):
+    """Of indices that were not looked at yet."""
+    return [g.constant(0, limit.dtype) for limit in limits]
+
+
+def _checked(g, results, limits, checks):
+    """What a loop gives, where the indices of all its trips are within limits: it carries the least and the largest."""
+    for place, *condition in checks:
+        both = [g.reshape(limit, (1,)) for limit in limits[2 * place:2 * place + 2]]
+        g.checked(results[0], g.concatenate(both, 0), *condition)
+    return results
+
+
 def _operands(values):
     """A number that stays is one of the graph's own."""
     return tuple(value for value in values if isinstance(value, Value))
 
 
 def _region(gm, given, device, depth):
-    """The text of a graph that is given Values like these, and numbers."""
+    """The _Region of a graph that is given Values like these, and numbers."""
     if device.type != "cpu":
         raise Unsupported("loops run on CPUs alone")
     if depth == _MAX_DEPTH:
@@ -70,25 +118,58 @@ def _region(gm, given, device, depth):
     sizes = [value.shape if isinstance(value, Value) else (value,) for value in given]
     if any(isinstance(size, Dim) for shape in sizes for size in shape):
         raise Unsupported("a loop over sizes that vary")
-    return _Region(gm, given, device, depth + 1).text_of()
+    return _Region(gm, given, device, depth + 1)
 
 
 class _Region(Mapping):
+    """`checks`: IndexChecks of the indices that it reads at, each trip."""
+
     def __init__(self, gm, given, device, depth):
         super().__init__(GraphText("region"), device)
         self._gm = gm
         self._depth = depth
         self._known = _values_in(gm, given)
         self._given = iter(given)
+        self._constants = {}  # Value -> the tensor.
+        self.text.evaluate = self._constants.get
         for node in gm.graph.nodes:
             getattr(self, f"_visit_{node.op}")(node)
+        self._order = list(range(len(self.text.inputs)))
+        self.checks, self._limits = self.text.checks_of(self.text.live(self._returned)[1])
 
     def text_of(self):
         _, nodes = self.text.live(self._returned)
-        checks, _ = self.text.checks_of(nodes)
+        return self.text.text(self._order, nodes, self._returned).strip()
+
+    def carry_limits(self, carried):
+        """Of all indices up to the trip: they come after what is `carried`, and go after it. Their Types."""
+        for place, (limit, before) in enumerate(zip(self._limits, self._inputs_after(carried, self._limits))):
+            kind = "maximum" if place % 2 else "minimum"
+            self._returned.insert(carried + place, self.text.binary(kind, before, limit))
+        return [limit.type for limit in self._limits]
+
+    def carry_instead(self, before):
+        """Of a branch, which is given no such values, and whose results come in their place, with a false one first."""
+        self._inputs_after(0, before)
+        count = len(before) - 1
+        limits, results = self._returned[:len(self._limits)], self._returned[len(self._limits):]
+        if [each.type for each in results] != [each.type for each in before[1:]] or len(results) != count:
+            raise Unsupported("branches that give other types")
+        self._returned = [self.text.constant(0, "bool"), *results, *limits]
+
+    def stop_beyond(self, checks, carried):
+        """Of a condition: goes on only while these hold of the limits, which come after what is `carried`."""
+        count = 1 + max((check.place for check in checks), default=-1)
+        limits = self._inputs_after(carried, [Value(None, "i64", ())] * (2 * count))
         if checks:
-            raise Unsupported("in its graph: indices that have to be looked at")
-        return self.text.text(range(len(self.text.inputs)), nodes, self._returned).strip()
+            self._returned = [self.text.binary("and", self._returned[0], self.text.within(checks, limits))]
+
+    def _inputs_after(self, place, values):
+        """Such inputs, as the next ones after so many."""
+        first = len(self.text.inputs)
+        made = [self.text.input(value.dtype, value.shape) for value in values]
+        self._order[place:place] = range(first, first + len(made))
+        return made
 
     def known(self, node):
         return self._known.get(node)
@@ -103,7 +184,15 @@ class _Region(Mapping):
         self.values[node] = self.text.input(value.dtype, value.shape) if isinstance(value, Value) else value
 
     def _visit_get_attr(self, node):
-        pass  # Another graph, or what has no rule.
+        """Another graph, or a constant, which is written out."""
+        tensor = operator.attrgetter(node.target)(self._gm)
+        if not isinstance(tensor, torch.Tensor):
+            return
+        if tensor.nbytes > _MAX_CONSTANT:
+            raise Unsupported(f"in its graph: a constant of {tensor.nbytes} bytes")
+        elements = bytes(tensor.reshape(-1).view(torch.uint8).tolist())
+        self.values[node] = made = self.text.dense(elements, *type_of(tensor, self.device))
+        self._constants[made] = tensor
 
     def _visit_call_function(self, node):
         name = str(node.target)
@@ -139,7 +228,10 @@ def _values_in(gm, given):
 
     placeholders = gm.graph.find_nodes(op="placeholder")
     with fake_mode(runs_graphs=True):
-        Propagation(gm).run(*map(_input_like, given, placeholders))
+        try:
+            Propagation(gm).run(*map(_input_like, given, placeholders))
+        except errors_of_unknown_sizes():
+            raise Unsupported("in its graph: a size, or a number, that only a run knows") from None
     return found
 
 

@@ -1,13 +1,16 @@
 """How results lie in eager, where a trace says otherwise: operators follow the dims of what they are given, and not all
-traces do as their kernels."""
+traces do as their kernels; none does where there are no elements."""
 
 import torch
 
 from ..graph.devices import device_of
-from ..graph.layout import is_row_major, is_tensor
-from ..pytorch.operators import INDEXING, fake_mode, look_at_real_tensors, runs_graphs
+from ..graph.layout import is_row_major, is_tensor, row_major
+from ..pytorch.operators import INDEXING, OpOverload, fake_mode, look_at_real_tensors, runs_graphs
 from . import index_layouts
+from .draws import may_draw
 from .replacements import copy_of
+from .symbols import has_sizes
+from .views import viewed
 
 # Operators whose traces are known to say otherwise: their kernels are asked, with tensors of ones that lie the same.
 _ASKED = frozenset(f"aten.{name}" for name in """
@@ -33,24 +36,43 @@ def as_eager(gm):
     return copied
 
 
-def not_as_traced(gm, unknown):
-    """What as_eager() looks at: the fx nodes whose results lie otherwise, and what follows from these. `unknown`: those of whose
-    sizes, or of whose operands', nothing can be asked."""
+def not_as_traced(gm, unsized):
+    """What as_eager() looks at: the fx nodes whose results lie otherwise, and what follows from these. None of `unsized`,
+    which have sizes that nobody can ask for."""
     device = device_of(gm)
     found = {}
     for node in gm.graph.nodes:
-        if node.op == "call_function" and node not in unknown and (
+        if node not in unsized and node.op == "call_function" and (
                 any(source in found for source in node.all_input_nodes) or _lies_otherwise(node, device)):
             found[node] = None
     return list(found)
 
 
 def _lies_otherwise(node, device):
+    if not has_sizes(node):
+        return False
     if node.target in INDEXING:
         return index_layouts.lies_otherwise(node)
-    # Nobody waits for a GPU to say it.
-    return str(node.target) in _ASKED and device.type == "cpu" and not all(
+    if device.type != "cpu":  # Nobody waits for a GPU to say it.
+        return False
+    return _is_nothing_otherwise(node) or str(node.target) in _ASKED and not all(
         is_row_major(source.meta["val"]) for source in node.all_input_nodes if is_tensor(source.meta.get("val")))
+
+
+def _is_nothing_otherwise(node):
+    """Has what it computes no elements, given what is not row-major? No trace follows that as kernels do."""
+    value = node.meta.get("val")
+    if not isinstance(node.target, OpOverload) or not isinstance(value, torch.Tensor) or viewed(node) is not None:
+        return False
+    return any(type(size) is int and size == 0 for size in value.shape) and not may_draw(node) and any(
+        not _has_row_major_strides(source.meta["val"]) for source in node.all_input_nodes
+        if is_tensor(source.meta.get("val")))
+
+
+def _has_row_major_strides(value):
+    """Of numbers, whatever it has of elements."""
+    sizes = (*value.shape, *value.stride())
+    return all(type(size) is int for size in sizes) and row_major(value.shape).strides == tuple(value.stride())
 
 
 class _Propagation(torch.fx.Interpreter):
@@ -59,11 +81,13 @@ class _Propagation(torch.fx.Interpreter):
     def run_node(self, node):
         if node.op == "call_function" and isinstance(node.meta.get("val"), _OF_A_RUN):
             return node.meta["val"]
+        if not has_sizes(node):
+            return _again(node.meta.get("val"))
         value = super().run_node(node)
         if node.target in INDEXING:
             x, indices = self.map_nodes_to_values(node.args, node)[:2]
             value = _made_again(value, index_layouts.strides_of(value.shape, x, list(indices)))
-        elif str(node.target) in _ASKED:
+        elif str(node.target) in _ASKED or _is_nothing_otherwise(node):
             value = self._asked(node, value)
         node.meta["val"] = value
         return value
@@ -71,7 +95,8 @@ class _Propagation(torch.fx.Interpreter):
     def _asked(self, node, value):
         arguments, keywords = self.fetch_args_kwargs_from_env(node)
         with look_at_real_tensors():
-            made = node.target(*map(_ones_like, arguments), **{name: _ones_like(x) for name, x in keywords.items()})
+            arguments, keywords = torch.fx.node.map_aggregate((arguments, keywords), _ones_like)
+            made = node.target(*arguments, **keywords)
         if isinstance(made, torch.Tensor):
             return _made_again(value, made.stride())
         return tuple(_made_again(*each) for each in zip(value, (x.stride() for x in made)))
@@ -90,6 +115,13 @@ def _input_again(value):
     memory = torch.empty(
         value.untyped_storage().nbytes() // value.element_size(), dtype=value.dtype, device=value.device)
     return memory.as_strided(value.shape, value.stride(), value.storage_offset())
+
+
+def _again(value):
+    """What is not computed here, in the mode that is on."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_again, value))
+    return _made_again(value, value.stride()) if isinstance(value, torch.Tensor) else value
 
 
 def _made_again(value, strides):

@@ -5,9 +5,10 @@ import torch
 from ..aten_ops import Unsupported
 from ..graph import dims
 from ..graph.assumptions import Assumptions
-from ..graph.layout import SizedTensor
+from ..graph.layout import SizedTensor, is_tensor
 from ..graph.program import SymbolSource
 from ..pytorch.sizes import SYMBOLIC, tree_of
+from .replacements import copy_of
 
 
 def sources_of(gm):
@@ -74,6 +75,46 @@ def _is_known(value, symbols):
     except Unsupported:
         return False
     return True
+
+
+def without_sizes_of_a_run(gm):
+    """The graph, whose inputs have numbers for sizes, or a copy of it in which values have no sizes where only a run knows
+    them."""
+    if all(_has_numbers(node.meta.get("val")) for node in gm.graph.nodes):
+        return gm
+    gm = copy_of(gm)
+    for node in gm.graph.nodes:
+        if "val" in node.meta:
+            node.meta["val"] = _without_symbols(node.meta["val"])
+    return gm
+
+
+def is_sized(node):
+    """Of an fx node of such a graph: are all sizes known that it is given, and gives?"""
+    return all(_has_numbers(each.meta.get("val")) for each in (node, *node.all_input_nodes))
+
+
+def has_sizes(node):
+    """Are the tensors that an fx node is given, and gives, not among those without sizes?"""
+    return not any(_lacks_sizes(each.meta.get("val")) for each in (node, *node.all_input_nodes))
+
+
+def _lacks_sizes(value):
+    if isinstance(value, SizedTensor):
+        return None in value.shape
+    return isinstance(value, (list, tuple)) and any(map(_lacks_sizes, value))
+
+
+def _has_numbers(value):
+    if is_tensor(value):
+        return all(type(size) is int for kind in ("size", "stride") for size in sizes_of(value, kind))
+    return all(map(_has_numbers, value)) if isinstance(value, (list, tuple)) else not isinstance(value, SYMBOLIC)
+
+
+def _without_symbols(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_without_symbols, value))
+    return without_sizes(value) if isinstance(value, torch.Tensor) and not _has_numbers(value) else value
 
 
 def without_sizes(value):

@@ -5,6 +5,7 @@ from .convolutions import taken_apart
 from .epilogues import FUSED, fused
 from .masks import without_known_masks
 from .strides import without_restriding
+from .symbols import has_sizes
 
 # Operations that a target has no kernel for. An operator whose rule needs one is a call of PyTorch, whole: its libraries'
 # kernels are why.
@@ -32,6 +33,6 @@ def as_run(gm):
     than they need."""
     gm = without_restriding(gm)
     device_type = device_of(gm).type
-    if "convolution" in ABSENT[device_type]:
+    if "convolution" in ABSENT[device_type] and all(map(has_sizes, gm.graph.nodes)):
         gm = taken_apart(fused(gm))
     return without_known_masks(gm, OF_LIBRARIES[device_type])

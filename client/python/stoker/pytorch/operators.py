@@ -117,17 +117,20 @@ def runs_graphs(gm):
 def errors_of_unknown_sizes():
     """What such a mode raises where elements decide about sizes or numbers."""
     from torch._subclasses import fake_tensor
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-    return fake_tensor.DynamicOutputShapeException, fake_tensor.DataDependentOutputException
+    return fake_tensor.DynamicOutputShapeException, fake_tensor.DataDependentOutputException, GuardOnDataDependentSymNode
 
 
-def fake_mode(runs_graphs=False):
+def fake_mode(runs_graphs=False, has_unknown_sizes=False):
     """A mode in which operators know sizes and compute nothing. `runs_graphs`: among them such that run graphs of their
-    own, which ask for symbols that nobody sees."""
+    own, which ask for symbols that nobody sees. `has_unknown_sizes`: such that give sizes, or numbers, which only a run
+    knows: symbols here."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    if not runs_graphs:
+    if not runs_graphs and not has_unknown_sizes:
         return FakeTensorMode(allow_non_fake_inputs=True)
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
+    sizes = ShapeEnv(allow_scalar_outputs=has_unknown_sizes, allow_dynamic_output_shape_ops=has_unknown_sizes)
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=sizes)

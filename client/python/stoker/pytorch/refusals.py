@@ -1,29 +1,43 @@
 """What PyTorch's kernels refuse, and a trace does not: tracing takes operators apart, and asks for sizes alone."""
 
 import contextlib
-import functools
+import warnings
 from math import prod
 
 import torch
 
 from .operators import OpOverload, look_at_real_tensors
 
-# Of what is given beside a tensor without elements, where it is made to try an operator.
+# Of each tensor that is made to try an operator.
 MAX_ELEMENTS = 1 << 22
 _GIVEN = "example_value"  # In the meta of Dynamo's nodes: what was traced.
+# Of tensors of one of these types alone kernels take what traces take,
+_USUAL = frozenset((torch.float32, torch.float64, torch.bfloat16, torch.float16))
+# but for some of these functions.
+_STRICTER = frozenset("""
+    bucketize index_add index_copy index_reduce put searchsorted select_scatter slice_scatter smooth_l1_loss
+    soft_margin_loss""".split())
+# What is around a tensor in memory is not made, and of an assertion it is the elements that matter.
+_LEFT_ALONE = frozenset(("as_strided", "as_strided_", "as_strided_scatter", "set_", "_assert_async", "_functional_assert_async"))
+# Whoever runs an operator within these runs it on other types than those that it is given here.
+_CHANGES_TYPES = ("autocast", "vmap")
 
 
 class _Unknown(Exception):
     """It cannot be tried."""
 
 
-def of_nothing(gm):
-    """What PyTorch raises for one of the operators of Dynamo's graph that are given a tensor without elements; None where
-    it takes them all. There kernels and traces differ, and to try costs nothing."""
+def by_kernels(gm):
+    """What PyTorch raises for one of the operators of Dynamo's graph, of those whose kernels may refuse what traces take:
+    given tensors without elements, of several types, of numbers that are no floats, or of no dims, or stricter by themselves.
+    None where it takes them all."""
+    taken = set()
+    by_types = not _changes_types(gm)
     for module in gm.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
-            if any(map(_is_nothing, node.all_input_nodes)) and _is_pytorchs(node):
-                error = _refusal(node)
+            is_asked = any(map(_is_nothing, (node, *node.all_input_nodes))) or by_types and _is_unusual(node)
+            if is_asked and node.all_input_nodes and is_pytorchs(node):
+                error = _refusal(node, taken)
                 if error is not None:
                     return error
     return None
@@ -35,35 +49,70 @@ def _is_nothing(node):
     return isinstance(value, torch.Tensor) and any(type(size) is int and size == 0 for size in value.shape)
 
 
-@functools.cache
-def _functions():
-    """Those of PyTorch that compute, and wait for nobody else."""
-    listed = torch.overrides.get_overridable_functions().values()
-    return frozenset(function for functions in listed for function in functions)
+def _is_unusual(node):
+    """Waiting for a GPU to say it would cost more."""
+    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    given = [source.meta.get(_GIVEN) for source in node.all_input_nodes]
+    tensors = [value for value in given if isinstance(value, torch.Tensor)]
+    types = {value.dtype for value in tensors}
+    is_unusual = len(types) > 1 or not types <= _USUAL or name.rstrip("_") in _STRICTER or not any(
+        value.dim() for value in tensors)
+    return is_unusual and name not in _LEFT_ALONE and all(value.device.type == "cpu" for value in tensors)
 
 
-def _is_pytorchs(node):
+def _changes_types(gm):
+    return torch._C._is_any_autocast_enabled() or any(
+        word in getattr(node.target, "__name__", "") for node in gm.graph.nodes if node.op == "call_function"
+        for word in _CHANGES_TYPES)
+
+
+# Whose functions compute, and wait for nobody else.
+_MODULES = (torch, torch.nn.functional, torch.functional, torch.special, torch.linalg, torch.fft)
+_OF_PYTORCH = ("_operator", "torch._C", "torch.nn.functional")
+
+
+def is_pytorchs(node):
+    """Does a node of Dynamo's graph call what PyTorch computes with?"""
     if node.op == "call_method":
         return hasattr(torch.Tensor, node.target)
     if node.op != "call_function":
         return False
     if isinstance(node.target, OpOverload):
         return node.target.namespace in ("aten", "prims")
-    return node.target in _functions() or (getattr(node.target, "__module__", None) or "").startswith(
-        ("_operator", "torch._C"))
+    name = getattr(node.target, "__name__", "")
+    return (getattr(node.target, "__module__", None) or "").startswith(_OF_PYTORCH) or any(
+        getattr(module, name, None) is node.target for module in _MODULES)
 
 
-def _refusal(node):
+def _refusal(node, taken):
+    """What it raises of zeros, and of ones: of some integers an operator refuses the one or the other. `taken`: keys of what
+    it is known to take."""
     try:
         given = torch.fx.node.map_arg((node.args, dict(node.kwargs)), _made_up)
     except _Unknown:
         return None
-    arguments, keywords = given
-    with torch.no_grad(), look_at_real_tensors(), _numbers_as_they_were(node):
-        try:
-            _run(node, *torch.fx.node.map_aggregate((arguments, keywords), _filled))
-        except Exception as error:
-            return error
+    key = repr((node.target, given))
+    if key in taken:
+        return None
+    with torch.no_grad(), look_at_real_tensors(), _numbers_as_they_were(node), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # The program's own calls warn.
+        errors = (_error_of(node, given, element) for element in (0, 1))
+        error = next(errors) and next(errors)
+    if error is None:
+        taken.add(key)
+    return error
+
+
+def _error_of(node, given, element):
+    def filled(argument):
+        return argument.filled(element) if isinstance(argument, _MadeUp) else argument
+
+    try:
+        _run(node, *torch.fx.node.map_aggregate(given, filled))
+    except torch.linalg.LinAlgError:  # Of these elements.
+        return None
+    except Exception as error:
+        return error
     return None
 
 
@@ -71,7 +120,15 @@ class _MadeUp:
     """Stands for a tensor until no mode of tracing is on."""
 
     def __init__(self, value):
-        self.value = value
+        self._value = value
+
+    def __repr__(self):
+        value = self._value
+        return f"{value.dtype} {value.device} {tuple(value.shape)} {value.stride()}"
+
+    def filled(self, element):
+        value = self._value
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device).fill_(element)
 
 
 def _made_up(node):
@@ -86,13 +143,6 @@ def _made_up(node):
     return _MadeUp(value)
 
 
-def _filled(argument):
-    if not isinstance(argument, _MadeUp):
-        return argument
-    value = argument.value
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device).zero_()
-
-
 def _run(node, arguments, keywords):
     function = getattr(torch.Tensor, node.target) if node.op == "call_method" else node.target
     return function(*arguments, **keywords)
@@ -101,6 +151,7 @@ def _run(node, arguments, keywords):
 @contextlib.contextmanager
 def _numbers_as_they_were(node):
     """Where the operator draws random numbers, the program's next ones are not others."""
-    devices = {source.meta[_GIVEN].device for source in node.all_input_nodes if _is_nothing(source)}
+    given = (source.meta.get(_GIVEN) for source in node.all_input_nodes)
+    devices = {value.device for value in given if isinstance(value, torch.Tensor)}
     with torch.random.fork_rng([device for device in devices if device.type == "cuda"]):
         yield

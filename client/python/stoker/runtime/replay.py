@@ -9,7 +9,7 @@ import torch
 
 from ..base.locks import ProcessLock
 from ..base.log import logger, warn_once
-from ..pytorch.addresses import Addresses
+from ..pytorch.native.addresses import Addresses
 from ..pytorch.tensors import uses_of
 from .profiling import collectors
 

@@ -109,31 +109,56 @@ def _sizes_of(argument):
 
 
 class UnknownSizes(Exception):
-    """Only a run knows what an operator of the graph gives; the message names it."""
+    """An operator of the graph asks what only a run knows; the message names it."""
 
 
 def with_numbers(gm, arguments):
-    """A copy of the graph whose values have the sizes that follow from the arguments. UnknownSizes where they do not."""
+    """A copy of the graph whose values have the sizes that follow from the arguments; where only a run knows a size, a
+    symbol stands for it. UnknownSizes where an operator asks which number it is."""
+    from ..pytorch.operators import errors_of_unknown_sizes
+
+    copied = _propagation(gm)
+    try:
+        _propagate(copied, arguments, has_unknown_sizes=False)
+    except errors_of_unknown_sizes():
+        try:
+            _propagate(copied, arguments, has_unknown_sizes=True)
+        except errors_of_unknown_sizes() as error:
+            raise UnknownSizes(f"{copied.at.target} depends on a size that only a run knows") from error
+    return copied.module
+
+
+def _propagate(propagation, arguments, has_unknown_sizes):
     # Not at the top: a process that only runs what is compiled does not wait for them.
-    from ..pytorch.operators import errors_of_unknown_sizes, fake_mode, look_at_real_tensors, runs_graphs
+    from ..pytorch.operators import fake_mode, look_at_real_tensors, runs_graphs
+
+    with torch.no_grad(), look_at_real_tensors():
+        mode = fake_mode(runs_graphs(propagation.module), has_unknown_sizes)
+        with mode:
+            propagation.run(*[_traced(mode, x) if isinstance(x, torch.Tensor) else x for x in arguments])
+
+
+def _traced(mode, tensor):
+    """An input. Of one of no dims the mode would know the element, and what follows from it would be in the graph for all
+    later calls."""
+    if tensor.dim() == 0:
+        return torch.empty((), dtype=tensor.dtype, device=tensor.device)
+    return mode.from_tensor(tensor, static_shapes=True)
+
+
+def _propagation(gm):
+    """An interpreter of a copy of the graph."""
 
     class Propagation(torch.fx.Interpreter):
         """Notes the value of every node."""
 
+        at = None  # The node that runs.
+
         def run_node(self, node):
-            try:
-                node.meta["val"] = value = super().run_node(node)
-            except errors_of_unknown_sizes() as error:
-                raise UnknownSizes(f"what {node.target} gives follows from elements") from error
+            self.at = node
+            node.meta["val"] = value = super().run_node(node)
             return value
 
     graph = torch.fx.Graph()
     graph.output(graph.graph_copy(gm.graph, {}))
-    copied = torch.fx.GraphModule(gm, graph)
-    with torch.no_grad(), look_at_real_tensors():
-        mode = fake_mode(runs_graphs(copied))
-        inputs = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x
-                  for x in arguments]
-        with mode:
-            Propagation(copied).run(*inputs)
-    return copied
+    return Propagation(torch.fx.GraphModule(gm, graph))

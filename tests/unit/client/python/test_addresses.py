@@ -5,9 +5,9 @@ import random
 import pytest
 import torch
 
-from stoker.pytorch import addresses
-from stoker.pytorch.addresses import Addresses
-from stoker.pytorch.extension import extension, learn_tensors
+from stoker.pytorch.native import addresses
+from stoker.pytorch.native.addresses import Addresses
+from stoker.pytorch.native.extension import extension, learn_tensors
 
 
 @pytest.fixture(params=["extension", "PyTorch", "one by one"])

@@ -11,7 +11,7 @@ _TAKEN = {
     name: dtypes for dtypes, names in (
         (FLOATS, """
             _adaptive_avg_pool2d _adaptive_avg_pool3d _log_softmax_backward_data _native_batch_norm_legit
-            _native_batch_norm_legit_functional _prelu_kernel _softmax_backward_data adaptive_max_pool2d
+            _native_batch_norm_legit_functional _native_batch_norm_legit_no_training _prelu_kernel _softmax_backward_data adaptive_max_pool2d
             adaptive_max_pool3d avg_pool2d binary_cross_entropy binary_cross_entropy_with_logits hardshrink hardsigmoid
             hardswish huber_loss im2col lerp log_sigmoid_forward logcumsumexp max_pool2d_with_indices_backward
             max_unpool2d max_unpool3d mse_loss native_batch_norm native_group_norm native_layer_norm
@@ -46,7 +46,8 @@ _ENDS_ALIKE = frozenset("""
     scatter_add scatter_reduce""".split())
 # or parameters may be float32 beside a narrower input.
 _WITH_PARAMETERS = frozenset("""
-    _native_batch_norm_legit _native_batch_norm_legit_functional _batch_norm_with_update_functional native_batch_norm
+    _batch_norm_with_update_functional _native_batch_norm_legit _native_batch_norm_legit_functional
+    _native_batch_norm_legit_no_training native_batch_norm
     native_group_norm native_layer_norm""".split())
 
 

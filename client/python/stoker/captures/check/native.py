@@ -12,7 +12,7 @@ import sys
 
 import torch
 
-from ...pytorch.extension import extension, learn_tensors
+from ...pytorch.native.extension import extension, learn_tensors
 from ...pytorch.modules import HOOKS
 from ...pytorch.tensors import NUMBER_OF_HOOKS, dispatch_keys
 from ..words.paths import STEPS

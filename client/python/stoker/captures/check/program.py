@@ -80,7 +80,7 @@ class GuardProgram:
         """The same in the frame that has just been recorded: its premises were read there a moment ago, and of what is
         not this very object, nothing is known later."""
         self._describe = self._new_describer()
-        self._describe_later = lambda: _no_words
+        self._describe_later = _KnowsNothing
         self._native = native.program(self._record, self._globals, self._ask)
         if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
             return None
@@ -201,9 +201,14 @@ def _code_failure(different):
     return Failure("code", what, str(expected), str(found))
 
 
-def _no_words(value):
-    """A Describer of nothing."""
-    raise NotPortable("another object")
+class _KnowsNothing:
+    """A Describer that has words for nothing: no guard holds by words, so that only what is bound is the same."""
+
+    def __call__(self, value):
+        raise NotPortable("another object")
+
+    def class_words(self, cls):
+        raise NotPortable("a class that nobody asked about before")
 
 
 def _both(state_unchanged, guards_hold):

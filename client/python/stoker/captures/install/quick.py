@@ -5,6 +5,7 @@ than Dynamo's own.
 from ...base.log import logger, warn_of_bug
 from ...pytorch.names import SIZES
 from ..check.program import GuardProgram
+from ..store.store import has_symbolic_sizes
 from ..trust import features
 
 
@@ -12,7 +13,7 @@ def quick_check(record, local_values, global_values):
     """f(locals) -> bool for the frame that has just been recorded, with the values that it was entered with; None where
     Dynamo's guards have to do. It is false until it is known that captures are used. Never raises."""
     try:
-        if _has_symbolic_sizes(record) and not features.are_on(SIZES):
+        if has_symbolic_sizes(record) and not features.are_on(SIZES):
             return None
         program = GuardProgram(record, global_values)
         failure = program.first_failure_where_recorded(local_values)
@@ -30,7 +31,3 @@ def _once_decided(check):
     decided = []
     features.when_decided(lambda: decided.append(True))
     return lambda local_values: bool(decided) and check(local_values)
-
-
-def _has_symbolic_sizes(record):
-    return any("symbolic" in graph for graph in record["graphs"])

@@ -69,7 +69,7 @@ class Recorder:
             warn_of_bug(_CONSEQUENCE, error)
 
     def _put(self, record):
-        if any("symbolic" in graph for graph in record["graphs"]) and not features.are_on(SIZES):
+        if store.has_symbolic_sizes(record) and not features.are_on(SIZES):
             note(self._key.entry, "local", "symbolic sizes, which are off")
             return
         if self._audited is not None and (

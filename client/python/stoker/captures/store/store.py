@@ -47,6 +47,11 @@ class Stored:
         return json.loads(self.content)
 
 
+def has_symbolic_sizes(record):
+    """Does a graph of this capture serve many sizes?"""
+    return any("symbolic" in graph for graph in record["graphs"])
+
+
 class Found(NamedTuple):
     captures: list  # By writers who are trusted: the own ones first, of each writer the most recent first.
     damaged: int  # Envelopes that did not hold what was put into them.

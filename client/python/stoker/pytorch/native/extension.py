@@ -8,8 +8,8 @@ import importlib.util
 
 import torch
 
-from ..libstoker.library import find_library
-from .tensors import keys_number
+from ...libstoker.library import find_library
+from ..tensors import keys_number
 
 _NAME = "stoker_guards"
 _SUFFIX = ".abi3.so"

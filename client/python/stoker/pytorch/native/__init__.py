@@ -1,0 +1,1 @@
+"""What is asked of many tensors in every call, where it lies in memory."""
