@@ -1,15 +1,14 @@
 """Are results right? Each line: PASS or FAIL, what, how far Stoker and eager are from a wider eager, what ran.
 
 An error is the largest one over the largest element of what is compared. Stoker's may be three times eager's own, or what one
-rounding of the dtype is worth. Steps of 16-bit images are compared over several draws, by medians: where a sum is about zero,
-one rounding decides whether a ReLU lets a gradient through, and an element of it is all wrong, in eager as often."""
+rounding of the dtype is worth. Steps of 16-bit images are compared in several draws, of which the one in the middle counts: where a
+sum is about zero, one rounding decides whether a ReLU lets a gradient through, and an element of it is all wrong, in eager as often."""
 
 import argparse
 import contextlib
 import copy
 import fnmatch
 import logging
-import statistics
 import sys
 import time
 import traceback
@@ -131,9 +130,12 @@ def check_model(workload, dtype, device, training, mode):
 
 
 def check_step_of_images(workload, dtype, device):
+    """What lies in the middle of several draws, of each tensor: how far Stoker is from the wider result beside what it may be
+    there, for a draw that decides an element otherwise in eager does so in Stoker, too, and seldom in one alone."""
     draws = [results_of_model(workload, dtype, device, True, None, seed) for seed in range(DRAWS)]
-    errors = [errors_of(*draw) for draw in draws]
-    medians = [tuple(map(statistics.median, zip(*each))) for each in zip(*errors)]
+    medians = [
+        sorted(each, key=lambda pair: pair[0] / (pair[1] or torch.finfo(dtype).eps))[DRAWS // 2]
+        for each in zip(*(errors_of(*draw) for draw in draws))]
     return judge(medians, draws[0][1], dtype)
 
 
