@@ -1,9 +1,11 @@
 """Attributes of a program's objects, without asking its `__getattr__`."""
 
+import functools
 import importlib.machinery
 import sys
 import types
 
+HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
@@ -21,15 +23,19 @@ def module_of_class(cls):
     """The name of the module that a class says it is from. Those that extensions make say "builtins" where nobody has said
     otherwise: then of the extension that holds it under its name."""
     name = held(cls, "__module__")
-    if name != "builtins" or not isinstance(cls, type):
-        return name
+    if name == "builtins" and cls.__flags__ & HEAPTYPE:
+        return _extension_of(cls) or name
+    return name
+
+
+@functools.lru_cache(maxsize=256)
+def _extension_of(cls):
+    """The name of one that holds it, or None: seldom asked, for it looks at all modules."""
     own = held(cls, "__name__")
-    if vars(sys.modules["builtins"]).get(own) is cls:
-        return name
-    found = sorted(
+    found = [
         module for module, value in list(sys.modules.items())
-        if str(held(value, "__file__")).endswith(_EXTENSIONS) and vars(value).get(own) is cls)
-    return found[0] if found else name
+        if str(held(value, "__file__")).endswith(_EXTENSIONS) and vars(value).get(own) is cls]
+    return min(found, default=None)
 
 
 def module_name_of(value):

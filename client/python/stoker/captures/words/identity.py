@@ -17,9 +17,9 @@ from ...pytorch.marks import LEFT_ON_FUNCTIONS, REPLACED, counts_as_constant
 from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
-from .held import held, module_of_class
+from .held import HEAPTYPE, held, module_of_class
 from .installed import is_installed
-from .plain_data import HEAPTYPE, PlainData, own_attributes, undecorated
+from .plain_data import PlainData, own_attributes, undecorated
 from .process import is_run_for_its_result
 from .values import NotPortable, encode, look_up
 

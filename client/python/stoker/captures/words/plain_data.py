@@ -16,6 +16,7 @@ import torch
 
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
+from .held import HEAPTYPE
 from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
@@ -32,7 +33,6 @@ _HINTS = (
 _AS_BASE = DATA_TYPES | {base: lambda value, base=base: base(base.__iter__(value)) for base in (*_SEQUENCES, *_SETS)}
 _BASES = (*_AS_BASE, *_MAPPINGS)
 _read_slot = types.MemberDescriptorType.__get__
-HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 
 
 class PlainData:
