@@ -144,8 +144,9 @@ def _products_in_bfloat16(x, y):
 @pytest.mark.parametrize("function, given", [
     (lambda x, y: checkpoint(_products_in_bfloat16, x, y, use_reentrant=False), [_square(_BFLOAT16), _square(_FLOAT)]),
     (lambda x: torch.func.grad(torch.sin)(x), [torch.tensor(2.0)]),
+    (lambda x, mask, y: x.index_put((mask,), y), [torch.ones(3), torch.tensor([True, False, True]), torch.ones(2)]),
     (lambda x: aten.as_strided.default(x[3:], (5,), (1,), 0), [torch.arange(6)])])
-def test_what_is_around_an_operator_is_no_reason_to_refuse_it(function, given):
+def test_what_an_operator_is_not_given_here_is_no_reason_to_refuse_it(function, given):
     assert _refused(function, *given) == [None]
 
 

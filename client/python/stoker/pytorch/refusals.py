@@ -87,8 +87,8 @@ def is_pytorchs(node):
 
 
 def _refusal(node, taken):
-    """What it raises of zeros, and of ones: of some integers an operator refuses the one or the other. `taken`: keys of what
-    it is known to take."""
+    """What it raises of zeros, and of ones: of some integers an operator refuses the one or the other, or
+    each for another reason. `taken`: keys of what it is known to take."""
     try:
         given = torch.fx.node.map_arg((node.args, dict(node.kwargs)), _made_up)
     except _Unknown:
@@ -100,8 +100,9 @@ def _refusal(node, taken):
         return None
     with torch.no_grad(), look_at_real_tensors(), _numbers_as_they_were(node), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # The program's own calls warn.
-        errors = (_error_of(node, given, element) for element in (0, 1))
-        error = next(errors) and next(errors)
+        error = _error_of(node, given, 0)
+        if error is not None and str(error) != str(_error_of(node, given, 1)):
+            error = None  # Of these elements, as of how many places a mask chooses.
     if error is None:
         taken.add(key)
     return error
