@@ -3,8 +3,10 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 from cases import aten
+from stoker.pytorch import refusals
 
 _FLOAT, _DOUBLE, _HALF, _BFLOAT16 = torch.float32, torch.float64, torch.float16, torch.bfloat16
 _INT, _LONG, _BYTE, _BOOL = torch.int32, torch.int64, torch.uint8, torch.bool
@@ -132,3 +134,42 @@ def test_what_eager_takes_is_compiled(name, dtypes):
     found = torch.compile(lambda *tensors: function(*tensors), backend="stoker")(*given)
     torch.testing.assert_close(found, function(*given), rtol=2e-2, atol=2e-2)
     assert stoker.fallback_ops() == before
+
+
+def _products_in_bfloat16(x, y):
+    with torch.autocast("cpu", dtype=_BFLOAT16):
+        return x @ y
+
+
+@pytest.mark.parametrize("function, given", [
+    (lambda x, y: checkpoint(_products_in_bfloat16, x, y, use_reentrant=False), [_square(_BFLOAT16), _square(_FLOAT)]),
+    (lambda x: torch.func.grad(torch.sin)(x), [torch.tensor(2.0)]),
+    (lambda x, mask, y: x.index_put((mask,), y), [torch.ones(3), torch.tensor([True, False, True]), torch.ones(2)]),
+    (lambda x: aten.as_strided.default(x[3:], (5,), (1,), 0), [torch.arange(6)])])
+def test_what_an_operator_is_not_given_here_is_no_reason_to_refuse_it(function, given):
+    assert _refused(function, *given) == [None]
+
+
+def test_no_more_is_made_than_is_said(monkeypatch):
+    x = torch.ones(5, dtype=_BOOL)
+    monkeypatch.setattr(refusals, "MAX_ELEMENTS", 25)
+    error, = _refused(lambda x: x[:, None].logical_or(x).sqrt() * x.div(2.5), x)
+    assert error is None
+    monkeypatch.setattr(refusals, "MAX_ELEMENTS", 24)
+    tried = []
+    monkeypatch.setattr(refusals, "_error_of", lambda node, *_: tried.append(node.target))
+    assert _refused(lambda x: x[:, None].logical_or(x).sqrt() * x.div(2.5), x) == [None]
+    assert "logical_or" not in tried and "div" in tried
+
+
+def _refused(function, *given):
+    """What by_kernels() says of each graph."""
+    found = []
+
+    def look(gm, _):
+        found.append(refusals.by_kernels(gm))
+        return gm.forward
+
+    torch._dynamo.reset()
+    torch.compile(lambda *tensors: function(*tensors), backend=look)(*given)
+    return found

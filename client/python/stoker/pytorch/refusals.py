@@ -8,7 +8,7 @@ import torch
 
 from .operators import OpOverload, look_at_real_tensors
 
-# Of each tensor that is made to try an operator.
+# Of each tensor that is made to try an operator, and of each that it gives: what is compiled may never hold it.
 MAX_ELEMENTS = 1 << 22
 _GIVEN = "example_value"  # In the meta of Dynamo's nodes: what was traced.
 # Of tensors of one of these types alone kernels take what traces take,
@@ -51,7 +51,7 @@ def _is_nothing(node):
 
 def _is_unusual(node):
     """Waiting for a GPU to say it would cost more."""
-    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "").partition(".")[0]
     given = [source.meta.get(_GIVEN) for source in node.all_input_nodes]
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
     types = {value.dtype for value in tensors}
@@ -62,13 +62,14 @@ def _is_unusual(node):
 
 def _changes_types(gm):
     return torch._C._is_any_autocast_enabled() or any(
-        word in getattr(node.target, "__name__", "") for node in gm.graph.nodes if node.op == "call_function"
-        for word in _CHANGES_TYPES)
+        word in getattr(node.target, "__name__", "") for module in gm.modules() if isinstance(module, torch.fx.GraphModule)
+        for node in module.graph.nodes if node.op == "call_function" for word in _CHANGES_TYPES)
 
 
 # Whose functions compute, and wait for nobody else.
 _MODULES = (torch, torch.nn.functional, torch.functional, torch.special, torch.linalg, torch.fft)
 _OF_PYTORCH = ("_operator", "torch._C", "torch.nn.functional")
+_WITHIN_OTHERS = "torch._C._functorch"  # These run between the beginning and the end of a transform.
 
 
 def is_pytorchs(node):
@@ -80,24 +81,28 @@ def is_pytorchs(node):
     if isinstance(node.target, OpOverload):
         return node.target.namespace in ("aten", "prims")
     name = getattr(node.target, "__name__", "")
-    return (getattr(node.target, "__module__", None) or "").startswith(_OF_PYTORCH) or any(
+    module = getattr(node.target, "__module__", None) or ""
+    return module.startswith(_OF_PYTORCH) and not module.startswith(_WITHIN_OTHERS) or any(
         getattr(module, name, None) is node.target for module in _MODULES)
 
 
 def _refusal(node, taken):
-    """What it raises of zeros, and of ones: of some integers an operator refuses the one or the other. `taken`: keys of what
-    it is known to take."""
+    """What it raises of zeros, and of ones: of some integers an operator refuses the one or the other, or
+    each for another reason. `taken`: keys of what it is known to take."""
     try:
         given = torch.fx.node.map_arg((node.args, dict(node.kwargs)), _made_up)
     except _Unknown:
+        return None
+    if _is_large(node.meta.get(_GIVEN)):
         return None
     key = repr((node.target, given))
     if key in taken:
         return None
     with torch.no_grad(), look_at_real_tensors(), _numbers_as_they_were(node), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # The program's own calls warn.
-        errors = (_error_of(node, given, element) for element in (0, 1))
-        error = next(errors) and next(errors)
+        error = _error_of(node, given, 0)
+        if error is not None and str(error) != str(_error_of(node, given, 1)):
+            error = None  # Of these elements, as of how many places a mask chooses.
     if error is None:
         taken.add(key)
     return error
@@ -114,6 +119,13 @@ def _error_of(node, given, element):
     except Exception as error:
         return error
     return None
+
+
+def _is_large(value):
+    """Has it, or a tensor in it, more elements than are made? Of sizes that are all numbers."""
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    shapes = [each.shape for each in values if isinstance(each, torch.Tensor)]
+    return any(all(type(size) is int for size in shape) and prod(shape) > MAX_ELEMENTS for shape in shapes)
 
 
 class _MadeUp:
