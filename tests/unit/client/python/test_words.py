@@ -4,10 +4,12 @@ import collections
 import functools
 import json
 import operator
+import types
 
 import pytest
 import torch
 
+from stoker.captures.words import held
 from stoker.captures.words.graphs import decode_eager, encode_eager, module_of
 from stoker.captures.words.identity import Describer
 from stoker.captures.words.values import NotPortable, class_path, decode, encode, look_up
@@ -86,3 +88,10 @@ def test_a_class_of_an_extension_that_names_no_module_is_found_where_the_extensi
     assert class_path(int) == "builtins:int"
     with pytest.raises(NotPortable):
         class_path(type("TensorSpec", (), {"__module__": "builtins"}))
+
+
+def test_nobody_looks_through_all_modules_for_what_python_was_built_with():
+    asked = held._extension_of.cache_info().misses
+    for cls in (int, type(None), types.FunctionType, types.CodeType, type(iter([])), torch.Size):
+        assert held.module_of_class(cls) == cls.__module__
+    assert held._extension_of.cache_info().misses == asked
