@@ -6,13 +6,6 @@
 #include "client/python/guard_program/python/every_call.h"
 
 namespace stoker::guards {
-namespace {
-
-bool IsA(PyObject* object, PyTypeObject* type) {
-  return Py_TYPE(object) == type || PyType_IsSubtype(Py_TYPE(object), type) != 0;
-}
-
-}  // namespace
 
 std::optional<Addresses> Addresses::Of(PyObject* values, PyObject* places, PyTypeObject* tensor,
                                        const TensorLayout& layout) {
@@ -21,7 +14,7 @@ std::optional<Addresses> Addresses::Of(PyObject* values, PyObject* places, PyTyp
     const Py_ssize_t place = PyLong_AsSsize_t(PyList_GetItem(places, i));
     PyObject* value = place < 0 ? nullptr : PyList_GetItem(values, place);
     if (PyErr_Occurred()) throw PythonError();
-    if (value == nullptr || !IsA(value, tensor)) return std::nullopt;
+    if (value == nullptr || PyObject_TypeCheck(value, tensor) == 0) return std::nullopt;
     const char* implementation = At(value, layout.implementation);
     const char* storage = At(implementation, TensorLayout::kStorage);
     if (storage == nullptr) return std::nullopt;
@@ -52,7 +45,7 @@ bool Addresses::AreOf(PyObject* values, const Place* first, std::size_t count) c
   }
   const std::ptrdiff_t offset = layout_.dims + TensorLayout::kOffset;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!IsA(objects[i], tensor_)) return false;
+    if (PyObject_TypeCheck(objects[i], tensor_) == 0) return false;
     implementations[i] = At(objects[i], layout_.implementation);
     __builtin_prefetch(implementations[i] + TensorLayout::kStorage);
     __builtin_prefetch(implementations[i] + offset);

@@ -81,14 +81,14 @@ def is_pytorchs(node):
     if isinstance(node.target, OpOverload):
         return node.target.namespace in ("aten", "prims")
     name = getattr(node.target, "__name__", "")
-    module = getattr(node.target, "__module__", None) or ""
-    return module.startswith(_OF_PYTORCH) and not module.startswith(_WITHIN_OTHERS) or any(
+    home = getattr(node.target, "__module__", None) or ""
+    return home.startswith(_OF_PYTORCH) and not home.startswith(_WITHIN_OTHERS) or any(
         getattr(module, name, None) is node.target for module in _MODULES)
 
 
 def _refusal(node, taken):
-    """What it raises of zeros, and of ones: of some integers an operator refuses the one or the other, or
-    each for another reason. `taken`: keys of what it is known to take."""
+    """What it raises of zeros, and of ones: of some integers an operator refuses the one or the other, or each for another
+    reason. `taken`: keys of what it is known to take."""
     try:
         given = torch.fx.node.map_arg((node.args, dict(node.kwargs)), _made_up)
     except _Unknown:

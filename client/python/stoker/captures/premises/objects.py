@@ -12,9 +12,10 @@ import torch
 from ...pytorch.marks import LEFT_ON_MODULES
 from ...pytorch.modules import HELD
 from ...pytorch.tensors import QUESTIONS
+from ..words.held import HEAPTYPE
 from ..words.installed import is_installed
 from ..words.paths import Scope, Unreachable, evaluate_at, text
-from ..words.plain_data import HEAPTYPE, is_code_like, method_words
+from ..words.plain_data import is_code_like, method_words
 from ..words.values import class_path, encode, look_up
 
 _NONE = [[], [], []]
