@@ -5,7 +5,7 @@ import contextlib
 import torch
 
 from ..base.not_portable import NotPortable
-from . import attention_masks, facts, joint_graph, loops, row_major
+from . import attention_masks, dynamo_graph, facts, joint_graph
 from .names import GRAPHS, WEIGHTS
 from .operators import look_at_real_tensors
 from .unknown import require_defaults
@@ -17,8 +17,7 @@ _WEIGHTS_OTHERWISE = "weights are handed over in every call"
 def functional(gm, example_inputs, forward, backward, inference):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
     each functional graph."""
-    loops.given_apart(gm)
-    row_major.laid_out(gm)
+    dynamo_graph.made_ready(gm)
     masks = attention_masks.WithoutFullMasks() if attention_masks.asks_for_attention(gm) else contextlib.nullcontext()
     with masks:
         return _functional(gm, example_inputs, forward, backward, inference)

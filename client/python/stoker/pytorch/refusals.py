@@ -10,7 +10,7 @@ from .operators import OpOverload, look_at_real_tensors
 
 # Of each tensor that is made to try an operator, and of each that it gives: what is compiled may never hold it.
 MAX_ELEMENTS = 1 << 22
-_GIVEN = "example_value"  # In the meta of Dynamo's nodes: what was traced.
+GIVEN = "example_value"  # In the meta of Dynamo's nodes: what was traced.
 # Of tensors of one of these types alone kernels take what traces take,
 _USUAL = frozenset((torch.float32, torch.float64, torch.bfloat16, torch.float16))
 # but for some of these functions.
@@ -44,7 +44,7 @@ def by_kernels(gm):
 
 
 def _is_nothing(node):
-    value = node.meta.get(_GIVEN)
+    value = node.meta.get(GIVEN)
     # A size that varies is not asked: that would be a guard.
     return isinstance(value, torch.Tensor) and any(type(size) is int and size == 0 for size in value.shape)
 
@@ -52,7 +52,7 @@ def _is_nothing(node):
 def _is_unusual(node):
     """Waiting for a GPU to say it would cost more."""
     name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "").partition(".")[0]
-    given = [source.meta.get(_GIVEN) for source in node.all_input_nodes]
+    given = [source.meta.get(GIVEN) for source in node.all_input_nodes]
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
     types = {value.dtype for value in tensors}
     is_unusual = len(types) > 1 or not types <= _USUAL or name.rstrip("_") in _STRICTER or not any(
@@ -93,7 +93,7 @@ def _refusal(node, taken):
         given = torch.fx.node.map_arg((node.args, dict(node.kwargs)), _made_up)
     except _Unknown:
         return None
-    if _is_large(node.meta.get(_GIVEN)):
+    if _is_large(node.meta.get(GIVEN)):
         return None
     key = repr((node.target, given))
     if key in taken:
@@ -144,7 +144,7 @@ class _MadeUp:
 
 
 def _made_up(node):
-    value = node.meta.get(_GIVEN)
+    value = node.meta.get(GIVEN)
     if isinstance(value, (bool, int, float)):
         return value
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.is_quantized:
@@ -163,7 +163,7 @@ def _run(node, arguments, keywords):
 @contextlib.contextmanager
 def _numbers_as_they_were(node):
     """Where the operator draws random numbers, the program's next ones are not others."""
-    given = (source.meta.get(_GIVEN) for source in node.all_input_nodes)
+    given = (source.meta.get(GIVEN) for source in node.all_input_nodes)
     devices = {value.device for value in given if isinstance(value, torch.Tensor)}
     with torch.random.fork_rng([device for device in devices if device.type == "cuda"]):
         yield
