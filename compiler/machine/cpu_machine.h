@@ -47,10 +47,13 @@ struct CpuCacheLimits {
   std::int64_t rows_bytes = 640 << 10;
   // The same for rows in three bf16 parts, which share it with two panels, and for their sums.
   std::int64_t split_rows_bytes = 1152 << 10;
-  std::int64_t split_sums_bytes = 192 << 10;
+  std::int64_t split_sums_bytes = 400 << 10;
   // Rows of A longer than this are consumed in chunks of some chunk_bytes if not all fit.
   std::int64_t max_row_bytes = 6 << 10;
   std::int64_t chunk_bytes = 3 << 10;
+  // The same for tiles of AMX: a panel's part of a chunk takes half of a first-level cache of 48 KiB.
+  std::int64_t max_tile_row_bytes = 4 << 10;
+  std::int64_t tile_chunk_bytes = 768;
   // B that stays in the second-level cache by itself.
   std::int64_t small_rhs_bytes = 256 << 10;
   // Keys of attention in one block, at most: K and V of a head of 64 then fill half of the

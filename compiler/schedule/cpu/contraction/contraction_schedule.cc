@@ -146,9 +146,12 @@ void CutBlocks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& mach
   const std::int64_t units = std::max<std::int64_t>(1, Typical(plan.units));
   const std::int64_t row_bytes = std::max<std::int64_t>(1, depth * SizeInBytes(plan.element));
   std::int64_t kept_bytes = row_bytes;  // Of a row, in the cache at one time.
+  const bool in_tiles = plan.kernel == MicroKernel::kAmx;
+  const std::int64_t max_row_bytes = in_tiles ? caches.max_tile_row_bytes : caches.max_row_bytes;
   if (plan.lhs == LhsCopy::kNone && plan.depth.size() == 1 && plan.depth[0].extent.IsConstant() &&
-      row_bytes > caches.max_row_bytes && units * rows * row_bytes > caches.rows_bytes) {
-    const std::int64_t chunks = DivUp(row_bytes, caches.chunk_bytes);
+      row_bytes > max_row_bytes && units * rows * row_bytes > caches.rows_bytes) {
+    const std::int64_t chunks =
+        DivUp(row_bytes, in_tiles ? caches.tile_chunk_bytes : caches.chunk_bytes);
     plan.chunk = RoundUp(DivUp(depth, chunks), 64);
   }
   if (plan.chunk != 0) {
@@ -156,7 +159,7 @@ void CutBlocks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& mach
     kept_bytes = plan.chunk * SizeInBytes(plan.element);
   }
   // A multiple of `step` keeps AMX's pairs of units together.
-  const std::int64_t step = plan.kernel == MicroKernel::kAmx ? 2 : 1;
+  const std::int64_t step = in_tiles ? 2 : 1;
   std::int64_t per_block =
       std::clamp<std::int64_t>(caches.rows_bytes / (rows * kept_bytes), 1, units);
   if (per_block > step) per_block = per_block / step * step;

@@ -14,9 +14,8 @@ constexpr std::int64_t kMaxUnchunkedSpan = 2304;
 // A span has no chunks, and sums that are computed again are added up granule by granule: more of
 // them would break the bound of NUMERICS.md.
 constexpr std::int64_t kMaxSpanDepth = 15360;
-constexpr std::int64_t kMaxPanelsPerGroup = 8;
-// Which share a panel's parts well enough.
-constexpr std::int64_t kFewUnits = 4;
+// Which share a panel's parts well enough: fewer wait for the panel to be read and split.
+constexpr std::int64_t kFewUnits = 8;
 // Of 16 rows, what a tile of a span must fill: its rows lie in one line of the image.
 constexpr double kMinSpanFill = 0.7;
 
@@ -58,8 +57,8 @@ bool CanReadSpan(const ContractionFunc& func, const ContractionPlan& plan) {
 }
 
 // Splitting a row of A costs as much as half of a panel's products with it: it is shared by all
-// panels of a block of rows where a few units fit into the cache over all of K, and by the panels
-// of a group otherwise.
+// panels of a block of rows where a few units fit into the cache over all of K, and otherwise by
+// the panels of a group, which is as large as the cache has room for their sums.
 void CutBlocksInParts(ContractionPlan& plan, std::int64_t depth, const CpuMachine& machine) {
   const bool in_span = plan.lhs == LhsCopy::kSpan;
   const CpuCacheLimits& caches = machine.caches;
@@ -74,7 +73,7 @@ void CutBlocksInParts(ContractionPlan& plan, std::int64_t depth, const CpuMachin
     // Chunks of a span would cut across its lines.
     if (!in_span) {
       plan.chunk = ChunkOf(depth, plan.depth_granule, kSplitChunk);
-      plan.panels_per_group = kMaxPanelsPerGroup;
+      plan.panels_per_group = std::max<std::int64_t>(1, Typical(plan.panels));
     }
   }
   if (!whole) {
