@@ -4,7 +4,8 @@
 usage: processors.py N     prints N processors of as many cores, for --processors
 
 A virtual machine may show every processor as a core of its own where two of them share one: whether they do is
-measured, by what a loop takes on one of them while the other runs one too.
+measured, by what copies within the first-level cache, which a core makes one at a time, take on one of them while
+the other makes some too.
 """
 
 import argparse
@@ -16,9 +17,9 @@ import sys
 import time
 from pathlib import Path
 
-LOOP = 400_000
-TRIALS = 5
-SHARED = 1.25  # Times as long beside a loop on the same core; on another one it is close to 1.
+COPIES, COPIED_BYTES = 20_000, 16 << 10
+TRIALS = 15
+SHARED = 1.5  # Times as long beside copies on the same core, which take twice as long; on another one it is close to 1.
 
 
 def parse(text):
@@ -43,7 +44,7 @@ def keep_to(pid, processors):
 
 
 def siblings(processor, beside):
-    """Those of `beside` that share the processor's core, by what the kernel says or a loop takes."""
+    """Those of `beside` that share the processor's core, by what the kernel says or copies take."""
     listed = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
     if listed.exists() and len(shown := parse(listed.read_text().strip())) > 1:
         return [other for other in beside if other in shown]
@@ -52,29 +53,37 @@ def siblings(processor, beside):
 
 
 def seconds_on(processor):
-    """The least that the loop takes there; this thread stays where it was."""
+    """The least that the copies take there; this thread stays where it was."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {processor})
     try:
-        return min(_loop() for _ in range(TRIALS))
+        return min(_copies() for _ in range(TRIALS))
     finally:
         os.sched_setaffinity(0, before)
 
 
 def seconds_beside(processor, other):
-    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    busy = subprocess.Popen([sys.executable, "-c", f"""
+source, target = memoryview(bytearray({COPIED_BYTES})), memoryview(bytearray({COPIED_BYTES}))
+print(flush=True)
+while True:
+    target[:] = source
+"""], stdout=subprocess.PIPE)
     try:
         os.sched_setaffinity(busy.pid, {other})
+        busy.stdout.readline()  # It has started.
         return seconds_on(processor)
     finally:
         busy.kill()
         busy.wait()
+        busy.stdout.close()
 
 
-def _loop():
+def _copies():
+    source, target = memoryview(bytearray(COPIED_BYTES)), memoryview(bytearray(COPIED_BYTES))
     started = time.perf_counter()
-    for _ in range(LOOP):
-        pass
+    for _ in range(COPIES):
+        target[:] = source
     return time.perf_counter() - started
 
 
