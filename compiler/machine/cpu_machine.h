@@ -51,7 +51,8 @@ struct CpuCacheLimits {
   // Rows of A longer than this are consumed in chunks of some chunk_bytes if not all fit.
   std::int64_t max_row_bytes = 6 << 10;
   std::int64_t chunk_bytes = 3 << 10;
-  // The same for tiles of AMX: a panel's part of a chunk takes half of a first-level cache of 48 KiB.
+  // The same for tiles of AMX: a panel's part of a chunk takes half of a first-level cache of 48
+  // KiB.
   std::int64_t max_tile_row_bytes = 4 << 10;
   std::int64_t tile_chunk_bytes = 768;
   // B that stays in the second-level cache by itself.
