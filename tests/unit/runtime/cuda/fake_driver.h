@@ -43,6 +43,13 @@ struct FakeDriver {
   const char* (*log)();  // What was done, in order: "launch 4x256", "copy in 16", ...
   // Gives a stream what a library does on it: `run`, called once.
   int (*enqueue)(CUstream_st* stream, void (*run)(void* data), void* data);
+  // From here on the stream does nothing, and what it is given is noted as a graph.
+  void (*begin_capture)(CUstream_st* stream);
+  // The graph, in the order in which it was given: "launch 4x128; fill 16 after 0", ...
+  const char* (*end_capture)(CUstream_st* stream);
+  // Runs the last graph, once, in an order that its edges allow: 0: what was given last goes first,
+  // wherever it may; otherwise a random one.
+  void (*replay)(unsigned seed);
 };
 
 inline FakeDriver& Fake() {
