@@ -5,6 +5,9 @@
 namespace stoker::cuda {
 namespace {
 
+// What a product of a library takes to begin and to end, however small it is.
+constexpr double kProductMicroseconds = 2;
+
 // Of an H100, rounded.
 constexpr double kBytes = 3e6;  // In a microsecond, as what follows.
 constexpr double kFlopsOfLoops = 3e7;
@@ -33,7 +36,7 @@ double Microseconds(std::int64_t bytes, std::int64_t flops, double flops_per_mic
 
 double MicrosecondsOf(const SizedWork& work) {
   if (const auto* call = std::get_if<SizedLibraryCall>(&work)) {
-    return Microseconds(call->bytes, call->flops, FlopsOf(call->matmul));
+    return kProductMicroseconds + Microseconds(call->bytes, call->flops, FlopsOf(call->matmul));
   }
   const auto& launch = std::get<SizedLaunch>(work);
   return Microseconds(launch.bytes, launch.flops, kFlopsOfLoops);

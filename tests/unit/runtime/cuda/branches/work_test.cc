@@ -22,10 +22,10 @@ TEST(WorkTest, Microseconds_OfProducts_FollowHowTheyAreComputed) {
     call.matmul.compute = compute;
     return MicrosecondsOf(call);
   };
-  EXPECT_DOUBLE_EQ(of(DType::kBF16, MatmulCompute::kF32), 10);
-  EXPECT_DOUBLE_EQ(of(DType::kF32, MatmulCompute::kTf32), 20);
-  EXPECT_DOUBLE_EQ(of(DType::kF32, MatmulCompute::kF32), 120);
-  EXPECT_DOUBLE_EQ(of(DType::kF64, MatmulCompute::kF64), 120);
+  EXPECT_DOUBLE_EQ(of(DType::kBF16, MatmulCompute::kF32), 12);
+  EXPECT_DOUBLE_EQ(of(DType::kF32, MatmulCompute::kTf32), 22);
+  EXPECT_DOUBLE_EQ(of(DType::kF32, MatmulCompute::kF32), 122);
+  EXPECT_DOUBLE_EQ(of(DType::kF64, MatmulCompute::kF64), 122);
 }
 
 }  // namespace
