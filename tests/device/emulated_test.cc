@@ -11,6 +11,7 @@
 #include "compiler/codegen/nvptx/cubin_resources.h"
 #include "protocol/artifact/cuda_kernel_abi.h"
 #include "runtime/cuda/cubin.h"
+#include "tests/device/branch_timings.h"
 #include "tests/device/checks.h"
 #include "tests/device/timings.h"
 #include "tests/unit/compiler/codegen/nvptx/thread_emulation.h"
@@ -174,6 +175,15 @@ TEST_F(EmulatedTest, CapturedGraph_InAnyOrderThatItAllows_GivesTheSame) {
       EXPECT_EQ(BytesOf(program->Outputs(queue).value()), wanted) << text;
     }
     EXPECT_EQ(device->context()->api().destroy_stream(stream), 0);
+  }
+  EXPECT_EQ(cuda::Fake().live(), 0);
+  EXPECT_EQ(cuda::FakeLt().live(), 0);
+}
+
+TEST_F(EmulatedTest, BranchTimings_OneRow_IsPrinted_AndGivesTheSame) {
+  {
+    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
+    EXPECT_EQ(PrintBranchTimings(*device, assemble_, 0, STOKER_FAKE_CUDA), 0);
   }
   EXPECT_EQ(cuda::Fake().live(), 0);
   EXPECT_EQ(cuda::FakeLt().live(), 0);

@@ -357,13 +357,7 @@ FAKE cublasLtMatmul(cublasLtContext*, Desc* desc, const void* alpha, const void*
     state.matmuls += (state.matmuls.empty() ? "" : "; ") + TextOf(matmul);
     state.workspaces.insert(workspace);
   }
-  auto* const work = new std::function<void()>([matmul] { matmul.Run(); });
   return stoker::cuda::Fake().enqueue(
-      stream,
-      [](void* data) {
-        const std::unique_ptr<std::function<void()>> owned(
-            static_cast<std::function<void()>*>(data));
-        (*owned)();
-      },
-      work);
+      stream, [](void* data) { static_cast<const Matmul*>(data)->Run(); }, new Matmul(matmul),
+      [](void* data) { delete static_cast<const Matmul*>(data); });
 }

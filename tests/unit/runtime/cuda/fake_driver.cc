@@ -83,7 +83,8 @@ struct State {
   std::set<CUmemPoolHandle_st*> pools;
   std::map<std::uint64_t, std::size_t> allocations;
   std::string log;
-  CUgraph_st graph;  // The last that was captured.
+  CUgraph_st graph;              // The last that was captured.
+  std::set<CUgraph_st*> graphs;  // Of whoever captured them.
   std::string graph_text;
 };
 
@@ -162,8 +163,13 @@ std::string TextOf(const CUgraph_st& graph) {
   return text;
 }
 
-// Takes the graph apart.
-void Replay(CUgraph_st graph, unsigned seed) {
+void Capture(CUstream_st* stream) {
+  state.graph = {};
+  stream->graph = &state.graph;
+  stream->after.clear();
+}
+
+void Replay(const CUgraph_st& graph, unsigned seed) {
   std::mt19937 random(seed);
   std::set<const CUgraphNode_st*> done;
   while (done.size() < graph.nodes.size()) {
@@ -246,7 +252,7 @@ int Live() {
   const std::lock_guard lock(mutex);
   return state.retained[0] + state.retained[1] +
          static_cast<int>(state.modules.size() + state.streams.size() + state.events.size() +
-                          state.pools.size() + state.allocations.size());
+                          state.pools.size() + state.allocations.size() + state.graphs.size());
 }
 
 void Reset() {
@@ -271,17 +277,17 @@ FakeDriver control = {
     .set_memory = [](std::size_t bytes) { state.memory = bytes; },
     .live = Live,
     .log = [] { return state.log.c_str(); },
-    .enqueue = [](CUstream_st* stream, void (*run)(void*), void* data) -> int {
+    .enqueue = [](CUstream_st* stream, void (*run)(void*), void* data,
+                  void (*release)(void*)) -> int {
       const std::lock_guard lock(mutex);
+      const std::shared_ptr<void> owned(data, release);
       if (current.empty()) return kInvalidContext;
-      return Queue(stream, "library", [=] { run(data); });
+      return Queue(stream, "library", [run, owned] { run(owned.get()); });
     },
     .begin_capture =
         [](CUstream_st* stream) {
           const std::lock_guard lock(mutex);
-          state.graph = {};
-          stream->graph = &state.graph;
-          stream->after.clear();
+          Capture(stream);
         },
     .end_capture =
         [](CUstream_st* stream) {
@@ -469,6 +475,44 @@ FAKE cuStreamSynchronize(CUstream_st* stream) {
   if (stream->graph != nullptr) return kCaptured;
   Drain(stream);
   return 0;
+}
+
+FAKE cuStreamBeginCapture_v2(CUstream_st* stream, int) {
+  BEGIN("cuStreamBeginCapture_v2");
+  IN_CONTEXT;
+  Capture(StreamOf(stream));
+  return 0;
+}
+
+FAKE cuStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
+  BEGIN("cuStreamEndCapture");
+  IN_CONTEXT;
+  StreamOf(stream)->graph = nullptr;
+  *graph = new CUgraph_st(std::exchange(state.graph, {}));
+  state.graphs.insert(*graph);
+  return 0;
+}
+
+// An instance is the graph itself.
+FAKE cuGraphInstantiateWithFlags(CUgraph_st** instance, CUgraph_st* graph, std::uint64_t) {
+  BEGIN("cuGraphInstantiateWithFlags");
+  IN_CONTEXT;
+  *instance = graph;
+  return 0;
+}
+
+FAKE cuGraphLaunch(CUgraph_st* instance, CUstream_st* stream) {
+  BEGIN("cuGraphLaunch");
+  IN_CONTEXT;
+  return Queue(stream, "graph", [=] { Replay(*instance, 0); });
+}
+
+FAKE cuGraphExecDestroy(CUgraph_st*) { return 0; }
+
+FAKE cuGraphDestroy(CUgraph_st* graph) {
+  BEGIN("cuGraphDestroy");
+  IN_CONTEXT;
+  return Forget(state.graphs, graph);
 }
 
 FAKE cuStreamGetCaptureInfo_v2(CUstream_st* stream, int* status, std::uint64_t* id,
