@@ -68,11 +68,11 @@ class Queue {
  public:
   virtual ~Queue() = default;
 
-  // Runs the launches in order and after all that was given to this queue before. `addresses`: one
-  // for each number of the layout that the list was made with; the queue fills in that of the
-  // list's arena. They have been read when Run returns; what lies there is in use until the queue
-  // has come so far. `pauses`: runs the host calls of the list; null where it has none. The
-  // first that fails ends the run. When `seconds` is given, it receives the duration of each
+  // Runs the launches as if in order, and after all that was given to this queue before.
+  // `addresses`: one for each number of the layout that the list was made with; the queue fills in
+  // that of the list's arena. They have been read when Run returns; what lies there is in use until
+  // the queue has come so far. `pauses`: runs the host calls of the list; null where it has none.
+  // The first that fails ends the run. When `seconds` is given, it receives the duration of each
   // launch, all its trips together, and Run has waited.
   virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
                      std::vector<double>* seconds) = 0;

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "protocol/base/result.h"
-#include "runtime/cuda/context.h"
+#include "runtime/cuda/driver/context.h"
 
 namespace stoker::cuda {
 

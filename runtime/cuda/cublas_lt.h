@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "protocol/base/result.h"
-#include "runtime/cuda/context.h"
 #include "runtime/cuda/cublas_lt_api.h"
+#include "runtime/cuda/driver/context.h"
 
 namespace stoker::cuda {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/cuda/call_memory.h"
-#include "runtime/cuda/context.h"
+#include "runtime/cuda/driver/context.h"
 #include "runtime/cuda/lt_matmul.h"
 #include "runtime/device.h"
 

@@ -6,7 +6,7 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
-#include "runtime/cuda/context.h"
+#include "runtime/cuda/driver/context.h"
 #include "runtime/device.h"
 
 namespace stoker::cuda {

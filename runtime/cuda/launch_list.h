@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "runtime/cuda/branches/work.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/lt_matmul.h"
 #include "runtime/device.h"
@@ -19,7 +22,9 @@ class LaunchList final : public stoker::LaunchList {
  public:
   struct Operand {
     std::size_t address = 0;  // By the layout.
-    std::int64_t offset = 0;  // Bytes.
+    std::int64_t offset = 0;  // Bytes, as what follows.
+    std::int64_t size = 0;
+    bool may_be_written = false;
   };
   // What a matmul is beside its LtMatmul.
   struct MatmulUse {
@@ -30,6 +35,7 @@ class LaunchList final : public stoker::LaunchList {
     bool has_bias = false;
   };
   static constexpr std::size_t kNoMatmul = SIZE_MAX;
+  static constexpr std::size_t kWorkspaceOperand = 3;  // Of a matmul.
   struct Entry {
     std::size_t matmul = kNoMatmul;  // Into matmuls(): its operands are A, B, D, the workspace,
                                      // C and bias. A kernel's function else.
@@ -40,6 +46,7 @@ class LaunchList final : public stoker::LaunchList {
     std::size_t operands = 0;
     std::size_t first_dim = 0;
     std::size_t dims = 0;
+    double microseconds = 0;  // MicrosecondsOf.
   };
 
   // `matmuls`: makes what a library call is given to.
@@ -59,28 +66,54 @@ class LaunchList final : public stoker::LaunchList {
   std::span<const std::int64_t> DimsOf(const Entry& entry) const {
     return std::span(dims_).subspan(entry.first_dim, entry.dims);
   }
-  // After how many of the entries each pause is, in order.
-  std::span<const std::size_t> pauses() const { return pauses_; }
+  bool has_pauses() const { return !pauses_.empty(); }
+  // The entries and the pauses in the plan's order, up to the first of which the visit fails:
+  // visit(entry), pause(its number).
+  template <typename Visit, typename Pause>
+  Status Walk(const Visit& visit, const Pause& pause) const {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i <= entries_.size(); ++i) {
+      for (; next < pauses_.size() && pauses_[next] == i; ++next) {
+        STOKER_RETURN_IF_ERROR(pause(next));
+      }
+      if (i < entries_.size()) STOKER_RETURN_IF_ERROR(visit(entries_[i]));
+    }
+    return Ok();
+  }
+  // What each of these does, in this order, where the memory of a call is; the arena is apart from
+  // all else. Workspaces are no memory of the plan's: each work needs one of its own.
+  std::vector<Work> WorksAt(std::span<std::byte* const> addresses) const;
+  // Whether any two of the entries are worth a branch.
+  bool may_branch() const { return may_branch_; }
   const ArenaUse& arena() const { return arena_; }
   std::size_t arena_address() const { return arena_address_; }
   std::size_t max_parameters() const { return max_parameters_; }
 
  private:
+  using KernelReads = std::set<std::pair<std::uint32_t, std::size_t>>;  // Kernel, operand.
+
   LaunchList(std::span<const PlanMark> marks, const ArenaUse& arena, const AddressLayout& layout);
 
-  void Add(const SizedLaunch& launch, const AddressLayout& layout, const Kernel& kernel);
+  static KernelReads ReadsOf(std::span<const SizedWork> launches);
+  // `reads`: the operands of kernels that are only read.
+  void Add(const SizedLaunch& launch, const AddressLayout& layout, const Kernel& kernel,
+           const KernelReads& reads);
   Status Add(const SizedLibraryCall& call, const AddressLayout& layout,
              const MatmulSource& matmuls);
-  void AddOperand(const SizedBuffer& buffer, const AddressLayout& layout, std::int64_t bytes = 0);
+  // `bytes`: behind the buffer's beginning.
+  void AddOperand(const SizedBuffer& buffer, const AddressLayout& layout, bool may_be_written,
+                  std::int64_t bytes = 0);
+  void AddWork(const Entry& entry, std::span<std::byte* const> addresses, Work& work) const;
 
   std::vector<Entry> entries_;
   std::vector<MatmulUse> matmuls_;
-  std::vector<std::size_t> pauses_;
+  std::vector<std::size_t> pauses_;  // After how many of the entries each is, in order.
   std::vector<Operand> operands_;
   std::vector<std::int64_t> dims_;
   ArenaUse arena_;
   std::size_t arena_address_;
   std::size_t max_parameters_ = 0;
+  bool may_branch_ = false;
 };
 
 }  // namespace stoker::cuda

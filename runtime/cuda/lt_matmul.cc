@@ -13,11 +13,10 @@ namespace {
 // From here on no algorithm gains anything.
 constexpr int kAlignment = 16;
 
-// What PyTorch's allocator gives a workspace; plans align to less.
-constexpr std::int64_t kWorkspaceAlignment = 256;
-
+// Plans align to less.
 std::int64_t Aligned(std::int64_t bytes) {
-  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+  constexpr std::int64_t kUnit = LtMatmul::kWorkspaceAlignment;
+  return (bytes + kUnit - 1) / kUnit * kUnit;
 }
 
 int TypeOf(DType dtype) {
@@ -131,6 +130,11 @@ Result<std::shared_ptr<const LtMatmul>> LtMatmul::Make(std::shared_ptr<const Cub
   if (!made->aligned_) made->aligned_ = made->unaligned_;
   if (!made->aligned_) {
     return Unimplemented("cuBLASLt has no algorithm for " + made->Text() + ".");
+  }
+  for (const std::optional<LtHeuristic>* how : {&made->aligned_, &made->unaligned_}) {
+    const std::size_t bytes = *how ? made->zero_bytes_ + (*how)->workspace_bytes : 0;
+    made->used_workspace_bytes_ =
+        std::max(made->used_workspace_bytes_, static_cast<std::int64_t>(bytes));
   }
   return std::shared_ptr<const LtMatmul>(std::move(made));
 }
@@ -259,10 +263,10 @@ Status LtMatmul::Run(const Operands& operands, double alpha, double beta, CuStre
     lock = std::unique_lock(mutex_);
     STOKER_RETURN_IF_ERROR(SetBias(at.bias));
   }
-  return lt_->Check(lt_->api().matmul(lt_->handle(), desc_, a.at(), at.b, a_, at.a, b_, b.at(),
-                                      at.c, c_, at.d, d_, &how->algorithm, at.workspace,
-                                      static_cast<std::size_t>(matmul_.workspace.size), stream),
-                    "cublasLtMatmul of " + Text());
+  return lt_->Check(
+      lt_->api().matmul(lt_->handle(), desc_, a.at(), at.b, a_, at.a, b_, b.at(), at.c, c_, at.d,
+                        d_, &how->algorithm, at.workspace, how->workspace_bytes, stream),
+      "cublasLtMatmul of " + Text());
 }
 
 }  // namespace stoker::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,6 +39,9 @@ class LtMatmul {
     const std::byte* bias = nullptr;
     std::byte* workspace = nullptr;
   };
+  // From a multiple of kWorkspaceAlignment on, what its algorithms use of the workspace.
+  std::int64_t workspace_bytes() const { return used_workspace_bytes_; }
+  static constexpr std::int64_t kWorkspaceAlignment = 256;  // What PyTorch's allocator gives one.
   // Gives it to the stream, and waits for nothing. The context is current.
   Status Run(const Operands& operands, double alpha, double beta, CuStream stream) const;
 
@@ -54,7 +58,8 @@ class LtMatmul {
   std::string Text() const;
 
   const std::shared_ptr<const CublasLt> lt_;
-  SizedMatmul matmul_;          // With the k that is asked for.
+  SizedMatmul matmul_;  // With the k that is asked for.
+  std::int64_t used_workspace_bytes_ = 0;
   std::size_t zero_bytes_ = 0;  // Of the workspace, which factors of no elements are read from.
   LtMatmulDesc desc_ = nullptr;
   // cuBLASLt's matrices lie by columns: its A is B, its B is A, and it computes D's columns as

@@ -1,8 +1,11 @@
 #include "runtime/cuda/queue.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "runtime/cuda/branched_run.h"
+#include "runtime/cuda/giving.h"
 #include "runtime/cuda/launch_list.h"
 
 namespace stoker::cuda {
@@ -10,73 +13,6 @@ namespace {
 
 CuPointer PointerOf(const std::byte* address) {
   return static_cast<CuPointer>(reinterpret_cast<std::uintptr_t>(address));
-}
-
-// What is given of one entry of a list.
-struct Giving {
-  const Context& context;
-  CuStream stream;
-  const LaunchList& list;
-  const LaunchList::Entry& entry;
-  std::span<std::byte* const> addresses;
-};
-
-// The parameters of one launch, where the driver reads them.
-class Parameters {
- public:
-  explicit Parameters(std::size_t most) : values_(most), pointers_(most) {
-    for (std::size_t i = 0; i < most; ++i) pointers_[i] = &values_[i];
-  }
-
-  void** Fill(const Giving& giving) {
-    std::size_t i = 0;
-    for (const LaunchList::Operand& operand : giving.list.OperandsOf(giving.entry)) {
-      values_[i++] =
-          PointerOf(giving.addresses[operand.address]) + static_cast<std::uint64_t>(operand.offset);
-    }
-    for (const std::int64_t dim : giving.list.DimsOf(giving.entry)) {
-      values_[i++] = static_cast<std::uint64_t>(dim);
-    }
-    return pointers_.data();
-  }
-
- private:
-  std::vector<std::uint64_t> values_;
-  std::vector<void*> pointers_;
-};
-
-Status Launch(const Giving& giving, Parameters& parameters) {
-  const LaunchList::Entry& entry = giving.entry;
-  const int result =
-      giving.context.api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1, 0,
-                                  giving.stream, parameters.Fill(giving), nullptr);
-  if (result == kCuSuccess) return Ok();  // No text is made.
-  return giving.context.Check(result, "Launch of " + std::to_string(entry.blocks) + " blocks of " +
-                                          std::to_string(entry.threads) + " threads");
-}
-
-Status Multiply(const Giving& giving) {
-  const LaunchList::MatmulUse& use = giving.list.MatmulOf(giving.entry);
-  const auto operands = giving.list.OperandsOf(giving.entry);
-  std::size_t next = 0;
-  const auto address = [&] {
-    const LaunchList::Operand& operand = operands[next++];
-    return giving.addresses[operand.address] + operand.offset;
-  };
-  LtMatmul::Operands at;
-  at.a = address();
-  at.b = address();
-  at.d = address();
-  at.workspace = address();
-  if (use.has_c) at.c = address();
-  if (use.has_bias) at.bias = address();
-  return use.matmul->Run(at, use.alpha, use.beta, giving.stream);
-}
-
-Status Give(const Giving& giving, Parameters& parameters) {
-  if (giving.entry.blocks == 0) return Ok();
-  return giving.entry.matmul == LaunchList::kNoMatmul ? Launch(giving, parameters)
-                                                      : Multiply(giving);
 }
 
 }  // namespace
@@ -104,16 +40,24 @@ Queue::~Queue() {
 Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,
                   Pauses* pauses, std::vector<double>* seconds) {
   const auto& list = static_cast<const LaunchList&>(launches);
-  STOKER_CHECK(list.pauses().empty() || pauses != nullptr);
-  const ArenaUse& use = list.arena();
+  STOKER_CHECK(!list.has_pauses() || pauses != nullptr);
   STOKER_TRY(const Context::Current current, context_->MakeCurrent());
-  if (use.bytes == 0) return RunLaunches(list, addresses, pauses, seconds);
+  // Outside of a graph events that join streams would cost the caller more than they gain.
+  std::optional<BranchedRun> branched;
+  if (seconds == nullptr) branched = BranchedRun::Of(*context_, stream_, list, addresses);
+  const ArenaUse& use = list.arena();
+  const auto own_bytes = static_cast<std::size_t>(use.bytes);
+  const std::size_t bytes = own_bytes + (branched ? branched->workspace_bytes() : 0);
+  if (bytes == 0) return RunLaunches(list, addresses, pauses, seconds);
   const std::shared_ptr<const CallMemory> memory = device_.call_memory();
-  STOKER_TRY(const CuPointer arena, memory->Take(static_cast<std::size_t>(use.bytes), stream_));
+  STOKER_TRY(const CuPointer arena, memory->Take(bytes, stream_));
   auto* const start = reinterpret_cast<std::byte*>(arena);
   addresses[list.arena_address()] = start;
   Status status = Fill(start, 0, static_cast<std::size_t>(use.zero_bytes));
-  if (status.ok()) status = RunLaunches(list, addresses, pauses, seconds);
+  if (status.ok()) {
+    status = branched ? branched->Run(addresses, start + own_bytes, pauses)
+                      : RunLaunches(list, addresses, pauses, seconds);
+  }
   const Status given_back = memory->GiveBack(arena, stream_);
   return status.ok() ? given_back : status;
 }
@@ -127,22 +71,14 @@ Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> ad
     marks.push_back(std::move(here));
     return Ok();
   };
-  std::size_t pause = 0;
-  const auto pause_after = [&](std::size_t done) -> Status {
-    for (; pause < list.pauses().size() && list.pauses()[pause] == done; ++pause) {
-      STOKER_RETURN_IF_ERROR(pauses->At(pause, addresses));
-    }
-    return Ok();
-  };
-  Parameters parameters(list.max_parameters());
-  for (std::size_t i = 0; i < list.entries().size(); ++i) {
-    const LaunchList::Entry& entry = list.entries()[i];
-    STOKER_RETURN_IF_ERROR(pause_after(i));
-    STOKER_RETURN_IF_ERROR(mark());
-    STOKER_RETURN_IF_ERROR(Give({*context_, stream_, list, entry, addresses}, parameters));
-    STOKER_RETURN_IF_ERROR(mark());
-  }
-  STOKER_RETURN_IF_ERROR(pause_after(list.entries().size()));
+  Giving giving(*context_, stream_, list, addresses);
+  STOKER_RETURN_IF_ERROR(list.Walk(
+      [&](const LaunchList::Entry& entry) -> Status {
+        STOKER_RETURN_IF_ERROR(mark());
+        STOKER_RETURN_IF_ERROR(giving.Give(entry));
+        return mark();
+      },
+      [&](std::size_t pause) { return pauses->At(pause, addresses); }));
   if (seconds == nullptr) return Ok();
   STOKER_RETURN_IF_ERROR(Wait());
   for (std::size_t i = 0; i + 1 < marks.size(); i += 2) {  // Before and after each launch.

@@ -1,5 +1,6 @@
 // Runs kernels on the GPU of this host: beside the interpreter, then a table of times, then its own
-// count. Exits with 77, after one line, where there is no GPU, no driver or no assembler.
+// count; with the argument "branches" alone what branches of graphs take. Exits with 77, after one
+// line, where there is no GPU, no driver or no assembler.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 
 #include "compiler/codegen/nvptx/nv_jit_link.h"
 #include "compiler/codegen/nvptx/nvptx_kernel.h"
+#include "tests/device/branch_timings.h"
 #include "tests/device/checks.h"
 #include "tests/device/timings.h"
 
@@ -29,7 +31,12 @@ Result<std::string> Assemble(const ScheduledKernel& kernel, const Target& target
   return codegen::AssemblePtx(ptx, target.arch());
 }
 
-int Main() {
+int PrintBranches(cuda::Device& device) {
+  return PrintBranchTimings(device, Assemble, 1, cuda::Driver::kLibrary);
+}
+
+// `part`: "branches": only their times; empty: all.
+int Main(std::string_view part) {
   const auto device = cuda::Device::Create(0);
   if (!device.ok()) {
     std::printf("skipped: %s\n", device.error().message.c_str());
@@ -43,6 +50,7 @@ int Main() {
     std::printf("skipped: %s\n", assembler.error().message.c_str());
     return kSkipped;
   }
+  if (part == "branches") return PrintBranches(**device) == 0 ? 0 : 1;
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const auto start = std::chrono::steady_clock::now();
   const CheckCounts counts = RunChecks(**device, Assemble, 1, threads, kMostSeconds);
@@ -53,7 +61,7 @@ int Main() {
   }
   std::printf("checks took %.1f s on %d threads\n", took.count(), threads);
   std::fflush(stdout);
-  const int untimed = PrintTimings(**device, Assemble, 1);
+  const int untimed = PrintTimings(**device, Assemble, 1) + PrintBranches(**device);
   std::printf("%d passed, %d failed, %d without a kernel yet, %d not run, %d not timed\n",
               counts.passed, counts.failed, counts.without_kernel(), counts.not_run, untimed);
   return counts.failed + counts.not_run + untimed == 0 ? 0 : 1;
@@ -62,4 +70,6 @@ int Main() {
 }  // namespace
 }  // namespace stoker::device_test
 
-int main() { return stoker::device_test::Main(); }
+int main(int count, char** arguments) {
+  return stoker::device_test::Main(count > 1 ? arguments[1] : "");
+}

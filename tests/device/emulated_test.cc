@@ -1,5 +1,6 @@
 // The program's own graphs, small, through the compiler and runtime/cuda without a GPU: a fake
 // driver runs launches thread by thread on this processor.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include "compiler/codegen/nvptx/cubin_resources.h"
 #include "protocol/artifact/cuda_kernel_abi.h"
 #include "runtime/cuda/cubin.h"
+#include "tests/device/branch_timings.h"
 #include "tests/device/checks.h"
 #include "tests/device/timings.h"
 #include "tests/unit/compiler/codegen/nvptx/thread_emulation.h"
@@ -119,6 +121,69 @@ TEST_F(EmulatedTest, Checks_SmallShapes_AgreeWithTheInterpreter) {
     for (const auto& [what, count] : counts.refused) std::printf("  %d: %s\n", count, what.c_str());
     EXPECT_GT(counts.passed, 400);
     EXPECT_EQ(counts.not_run, 0);
+  }
+  EXPECT_EQ(cuda::Fake().live(), 0);
+  EXPECT_EQ(cuda::FakeLt().live(), 0);
+}
+
+// A step back through two layers: gradients of weights beside the chain, and results that lie where
+// others have been.
+constexpr char kStepBack[] = R"(
+graph @back(%x: f32[8,16], %w1: f32[16,16], %w2: f32[16,16], %g: f32[8,16]) {
+  %h = dot_general(%x, %w1) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[8,16]
+  %r = tanh(%h) : f32[8,16]
+  %dw2 = dot_general(%r, %g) {lhs_batch=[], lhs_contract=[0], rhs_batch=[], rhs_contract=[0]} : f32[16,16]
+  %dr = dot_general(%g, %w2) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[1]} : f32[8,16]
+  %m = multiply(%dr, %r) : f32[8,16]
+  %dw1 = dot_general(%x, %m) {lhs_batch=[], lhs_contract=[0], rhs_batch=[], rhs_contract=[0]} : f32[16,16]
+  %dx = dot_general(%m, %w1) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[1]} : f32[8,16]
+  %back = tanh(%dx) : f32[8,16]
+  %dw0 = dot_general(%x, %back) {lhs_batch=[], lhs_contract=[0], rhs_batch=[], rhs_contract=[0]} : f32[16,16]
+  %last = dot_general(%back, %w2) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[1]} : f32[8,16]
+  %db = reduce(%m) {dims=[0], kind="add"} : f32[16]
+  return %dw2, %dw1, %dw0, %last, %db
+}
+)";
+
+std::string BytesOf(const std::vector<InterpreterTensor>& tensors) {
+  std::string bytes;
+  for (const InterpreterTensor& tensor : tensors) bytes += tensor.ToBytes();
+  return bytes;
+}
+
+TEST_F(EmulatedTest, CapturedGraph_InAnyOrderThatItAllows_GivesTheSame) {
+  {
+    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
+    const Graph graph = ParseGraph(kStepBack).value();
+    const auto program = GpuProgram::Make(graph, *device, assemble_).value();
+    const auto current = device->context()->MakeCurrent();
+    CUstream_st* stream = nullptr;
+    ASSERT_EQ(device->context()->api().create_stream(&stream, 0), 0);
+    cuda::Queue queue(*device, stream);
+    ASSERT_TRUE(program->Place(queue, 0).ok());
+    ASSERT_TRUE(program->SetNoise(queue, 1).ok());
+    ASSERT_TRUE(program->Run(queue).ok());
+    const std::string wanted = BytesOf(program->Outputs(queue).value());
+    for (unsigned order = 0; order < 8; ++order) {
+      ASSERT_TRUE(program->Place(queue, 0).ok());
+      ASSERT_TRUE(program->SetNoise(queue, 1).ok());
+      cuda::Fake().begin_capture(stream);
+      ASSERT_TRUE(program->Run(queue).ok());
+      const std::string text = cuda::Fake().end_capture(stream);
+      EXPECT_THAT(text, testing::ContainsRegex("give back after [0-9]+ [0-9]+ [0-9]+"));
+      cuda::Fake().replay(order);
+      EXPECT_EQ(BytesOf(program->Outputs(queue).value()), wanted) << text;
+    }
+    EXPECT_EQ(device->context()->api().destroy_stream(stream), 0);
+  }
+  EXPECT_EQ(cuda::Fake().live(), 0);
+  EXPECT_EQ(cuda::FakeLt().live(), 0);
+}
+
+TEST_F(EmulatedTest, BranchTimings_OneRow_IsPrinted_AndGivesTheSame) {
+  {
+    const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
+    EXPECT_EQ(PrintBranchTimings(*device, assemble_, 0, STOKER_FAKE_CUDA), 0);
   }
   EXPECT_EQ(cuda::Fake().live(), 0);
   EXPECT_EQ(cuda::FakeLt().live(), 0);

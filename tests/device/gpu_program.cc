@@ -103,10 +103,12 @@ Status GpuProgram::Load(const AssembleFn& assemble) {
              device_.Ready(once, {},
                            {BufferKind::kPrepareArena, prepare.prepare_arena_bytes + kSlack, 0, 0},
                            layout, kernels_));
-  STOKER_TRY(launches_, device_.Ready(plan.launches, {},
-                                      {BufferKind::kArena, plan.arena_bytes + kSlack,
-                                       plan.arena_zero_bytes, 1},
-                                      layout, kernels_));
+  const ArenaUse arena{BufferKind::kArena, plan.arena_bytes + kSlack, plan.arena_zero_bytes, 1};
+  STOKER_TRY(launches_, device_.Ready(plan.launches, {}, arena, layout, kernels_));
+  for (const SizedWork& launch : plan.launches) {
+    STOKER_TRY(auto alone, device_.Ready({&launch, 1}, {}, arena, layout, kernels_));
+    one_by_one_.push_back(std::move(alone));
+  }
   addresses_.resize(layout.size());
   addresses_[layout.IndexOf(BufferKind::kPrepared)] = prepared_.data();
   for (std::uint32_t i = 0; i < constants_.size(); ++i) {
@@ -171,6 +173,13 @@ Status GpuProgram::SetNoise(cuda::Queue& queue, std::uint64_t seed) {
 Status GpuProgram::Run(cuda::Queue& queue) {
   STOKER_RETURN_IF_ERROR(queue.Run(*prepare_, addresses_, nullptr, nullptr));
   return queue.Run(*launches_, addresses_, nullptr, nullptr);
+}
+
+Status GpuProgram::RunOneByOne(cuda::Queue& queue) {
+  for (const auto& launch : one_by_one_) {
+    STOKER_RETURN_IF_ERROR(queue.Run(*launch, addresses_, nullptr, nullptr));
+  }
+  return Ok();
 }
 
 Result<std::vector<LaunchTime>> GpuProgram::Profile(cuda::Queue& queue) {

@@ -45,6 +45,9 @@ class GpuProgram {
   // Inputs of any contents without much work, for timings.
   Status SetNoise(cuda::Queue& queue, std::uint64_t seed);
   Status Run(cuda::Queue& queue);
+  // The same launches, each as a list of its own: nothing is known of what they need of each other.
+  // The arena must be where it was in every call.
+  Status RunOneByOne(cuda::Queue& queue);
   Result<std::vector<LaunchTime>> Profile(cuda::Queue& queue);
   Result<std::vector<InterpreterTensor>> Outputs(cuda::Queue& queue) const;
 
@@ -78,6 +81,7 @@ class GpuProgram {
   DeviceMemory prepared_;
   std::unique_ptr<const LaunchList> prepare_;
   std::unique_ptr<const LaunchList> launches_;
+  std::vector<std::unique_ptr<const LaunchList>> one_by_one_;
   LaunchPlan plan_;
   std::vector<std::byte*> addresses_;
 };

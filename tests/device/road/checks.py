@@ -251,6 +251,23 @@ def kept_results(device, mode):
     return 0.0, 0.0, ""
 
 
+def side_by_side(device, mode):
+    """Products that need nothing of each other, which the branches of a CUDA graph compute at once: the same bits in every call."""
+    def function(x, g, *weights):
+        query, key, value = ((x + 1) @ weight for weight in weights)
+        back = g @ weights[0].t()
+        return (query * key.tanh() + value) @ weights[1], query.t() @ g, x.t() @ back, back.sum(0)
+
+    faster, plain = compiled(function, mode=mode), compiled(function)
+    for dtype in (torch.float32, torch.bfloat16):
+        weights = [torch.randn(512, 512, device=device).to(dtype) / 16 for _ in range(3)]
+        for number in range(40):
+            x, g = (torch.randn(384, 512, device=device).to(dtype) for _ in range(2))
+            for found, expected in zip(faster(x, g, *weights), plain(x, g, *weights), strict=True):
+                _require(torch.equal(found, expected), f"{dtype}: other numbers in call {number}")
+    return 0.0, 0.0, ""
+
+
 def moving_inputs(device, mode):
     model = torch.nn.Linear(64, 64, device=device)
     faster = compiled(model, mode=mode)
@@ -398,7 +415,7 @@ def convolutions_repeat(device, mode):
 
 
 CALLS = {function.__name__: function for function in (
-    indices, dropout, kept_results, moving_inputs, side_stream, training_loop)}
+    indices, dropout, kept_results, side_by_side, moving_inputs, side_stream, training_loop)}
 
 
 # ---- Running ----------------------------------------------------------------------------------------

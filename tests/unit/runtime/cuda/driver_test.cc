@@ -1,5 +1,5 @@
 // What is said where a piece is missing.
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/driver/driver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -56,6 +56,7 @@ struct State {
   std::set<void*> live;
   int heuristics = 0;
   std::string matmuls;
+  std::set<void*> workspaces;
 };
 
 std::mutex mutex;
@@ -216,6 +217,7 @@ FakeCublasLt control = {
     .live = [] { return static_cast<int>(state.live.size()); },
     .heuristics = [] { return state.heuristics; },
     .matmuls = [] { return state.matmuls.c_str(); },
+    .workspaces = [] { return static_cast<int>(state.workspaces.size()); },
 };
 
 }  // namespace
@@ -312,6 +314,7 @@ FAKE cublasLtMatmulAlgoGetHeuristic(cublasLtContext*, Desc* desc, Layout* a, Lay
   results[0].algorithm.data[0] = kAlgorithm;
   results[0].algorithm.data[1] = alignment;
   results[0].algorithm.data[2] = preference->workspace_bytes;
+  results[0].workspace_bytes = preference->workspace_bytes;
   *found = 1;
   return 0;
 }
@@ -352,14 +355,9 @@ FAKE cublasLtMatmul(cublasLtContext*, Desc* desc, const void* alpha, const void*
   {
     const std::lock_guard lock(mutex);
     state.matmuls += (state.matmuls.empty() ? "" : "; ") + TextOf(matmul);
+    state.workspaces.insert(workspace);
   }
-  auto* const work = new std::function<void()>([matmul] { matmul.Run(); });
   return stoker::cuda::Fake().enqueue(
-      stream,
-      [](void* data) {
-        const std::unique_ptr<std::function<void()>> owned(
-            static_cast<std::function<void()>*>(data));
-        (*owned)();
-      },
-      work);
+      stream, [](void* data) { static_cast<const Matmul*>(data)->Run(); }, new Matmul(matmul),
+      [](void* data) { delete static_cast<const Matmul*>(data); });
 }

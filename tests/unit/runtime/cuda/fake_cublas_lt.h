@@ -17,6 +17,7 @@ struct FakeCublasLt {
   int (*live)();             // Handles, descriptors, layouts, preferences.
   int (*heuristics)();       // How often an algorithm was asked for.
   const char* (*matmuls)();  // What was given to a stream, in order: "2x3x4x5 bias", ...
+  int (*workspaces)();       // That they were given: how many different ones.
 };
 
 inline FakeCublasLt& FakeLt() {

@@ -1,11 +1,13 @@
 #include "tests/unit/runtime/cuda/fake_driver.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -20,10 +22,20 @@ struct CUmod_st {
       false;  // A real cubin: launches are noted with what they are given, and do nothing.
 };
 struct CUfunc_st {};
+struct CUgraphNode_st {
+  std::string text;
+  std::function<void()> work;
+  std::vector<const CUgraphNode_st*> after;
+};
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+};
 struct CUstream_st {
   CUctx_st* context;
   int number = 0;  // Of those that were created, from 1 on; 0: the context's own.
-  std::vector<std::function<void()>> pending;
+  std::vector<std::function<void()>> pending = {};
+  CUgraph_st* graph = nullptr;  // That it is captured into.
+  std::vector<CUgraphNode_st*> after = {};
 };
 struct CUmemPoolHandle_st {
   int device;
@@ -45,6 +57,7 @@ constexpr int kInvalidImage = 200;
 constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
 constexpr int kNotFound = 500;
+constexpr int kCaptured = 900;  // What waits cannot be captured.
 
 // The start of CUmemPoolProps.
 struct PoolProperties {
@@ -70,6 +83,9 @@ struct State {
   std::set<CUmemPoolHandle_st*> pools;
   std::map<std::uint64_t, std::size_t> allocations;
   std::string log;
+  CUgraph_st graph;              // The last that was captured.
+  std::set<CUgraph_st*> graphs;  // Of whoever captured them.
+  std::string graph_text;
 };
 
 std::recursive_mutex mutex;
@@ -96,7 +112,7 @@ void Log(std::string text) { state.log += (state.log.empty() ? "" : "; ") + std:
 
 // Stream 0 is the context's own.
 CUstream_st* StreamOf(CUstream_st* stream) {
-  static CUstream_st own[2] = {{&state.contexts[0], 0, {}}, {&state.contexts[1], 0, {}}};
+  static CUstream_st own[2] = {{.context = &state.contexts[0]}, {.context = &state.contexts[1]}};
   return stream == nullptr ? &own[current.back()->device] : stream;
 }
 
@@ -109,11 +125,65 @@ void Drain(CUstream_st* stream) {
   for (auto& work : std::exchange(stream->pending, {})) work();
 }
 
-int Queue(CUstream_st* stream, std::function<void()> work) {
+// `text`: what it is called in a graph.
+int Queue(CUstream_st* stream, std::string text, std::function<void()> work) {
   stream = StreamOf(stream);
   if (!Knows(stream)) return kInvalidHandle;
-  stream->pending.push_back(std::move(work));
+  if (stream->graph == nullptr) {
+    stream->pending.push_back(std::move(work));
+    return 0;
+  }
+  auto node = std::make_unique<CUgraphNode_st>();
+  node->text = std::move(text);
+  node->work = std::move(work);
+  node->after.assign(stream->after.begin(), stream->after.end());
+  stream->after = {node.get()};
+  stream->graph->nodes.push_back(std::move(node));
   return 0;
+}
+
+// What logs what it does.
+int QueueLogged(CUstream_st* stream, const std::string& text, std::function<void()> work) {
+  return Queue(stream, text, [text, work = std::move(work)] {
+    Log(text);
+    work();
+  });
+}
+
+std::string TextOf(const CUgraph_st& graph) {
+  std::map<const CUgraphNode_st*, std::size_t> numbers;
+  std::string text;
+  for (const auto& node : graph.nodes) {
+    numbers.emplace(node.get(), numbers.size());
+    std::set<std::size_t> after;
+    for (const CUgraphNode_st* each : node->after) after.insert(numbers.at(each));
+    text += (text.empty() ? "" : "; ") + node->text + (after.empty() ? "" : " after");
+    for (const std::size_t each : after) text += " " + std::to_string(each);
+  }
+  return text;
+}
+
+void Capture(CUstream_st* stream) {
+  state.graph = {};
+  stream->graph = &state.graph;
+  stream->after.clear();
+}
+
+void Replay(const CUgraph_st& graph, unsigned seed) {
+  std::mt19937 random(seed);
+  std::set<const CUgraphNode_st*> done;
+  while (done.size() < graph.nodes.size()) {
+    std::vector<CUgraphNode_st*> ready;
+    for (const auto& node : graph.nodes) {
+      const auto is_done = [&](const CUgraphNode_st* each) { return done.contains(each); };
+      if (!is_done(node.get()) && std::ranges::all_of(node->after, is_done)) {
+        ready.push_back(node.get());
+      }
+    }
+    CUgraphNode_st* const next = seed == 0 ? ready.back() : ready[random() % ready.size()];
+    next->work();
+    done.insert(next);
+  }
 }
 
 int Allocate(std::uint64_t* pointer, std::size_t bytes) {
@@ -182,7 +252,7 @@ int Live() {
   const std::lock_guard lock(mutex);
   return state.retained[0] + state.retained[1] +
          static_cast<int>(state.modules.size() + state.streams.size() + state.events.size() +
-                          state.pools.size() + state.allocations.size());
+                          state.pools.size() + state.allocations.size() + state.graphs.size());
 }
 
 void Reset() {
@@ -207,11 +277,30 @@ FakeDriver control = {
     .set_memory = [](std::size_t bytes) { state.memory = bytes; },
     .live = Live,
     .log = [] { return state.log.c_str(); },
-    .enqueue = [](CUstream_st* stream, void (*run)(void*), void* data) -> int {
+    .enqueue = [](CUstream_st* stream, void (*run)(void*), void* data,
+                  void (*release)(void*)) -> int {
       const std::lock_guard lock(mutex);
+      const std::shared_ptr<void> owned(data, release);
       if (current.empty()) return kInvalidContext;
-      return Queue(stream, [=] { run(data); });
+      return Queue(stream, "library", [run, owned] { run(owned.get()); });
     },
+    .begin_capture =
+        [](CUstream_st* stream) {
+          const std::lock_guard lock(mutex);
+          Capture(stream);
+        },
+    .end_capture =
+        [](CUstream_st* stream) {
+          const std::lock_guard lock(mutex);
+          stream->graph = nullptr;
+          state.graph_text = TextOf(state.graph);
+          return state.graph_text.c_str();
+        },
+    .replay =
+        [](unsigned seed) {
+          const std::lock_guard lock(mutex);
+          Replay(std::exchange(state.graph, {}), seed);
+        },
 };
 
 }  // namespace
@@ -354,10 +443,10 @@ FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsi
     for (const std::uint64_t value : values) text += std::to_string(value) + " ";
     const std::string where = ") stream " + std::to_string(StreamOf(stream)->number) + " gpu " +
                               std::to_string(current.back()->device);
-    return Queue(stream, [=] { Log(text + where); });
+    return QueueLogged(stream, text + where, [] {});
   }
-  return Queue(stream, [module = module, grid, block, values] {
-    Log("launch " + std::to_string(grid) + "x" + std::to_string(block));
+  const std::string text = "launch " + std::to_string(grid) + "x" + std::to_string(block);
+  return QueueLogged(stream, text, [module = module, grid, values] {
     if (state.run != nullptr) state.run(module.kernel, grid, values.data());
   });
 }
@@ -383,7 +472,71 @@ FAKE cuStreamSynchronize(CUstream_st* stream) {
   IN_CONTEXT;
   stream = StreamOf(stream);
   if (!Knows(stream)) return kInvalidHandle;
+  if (stream->graph != nullptr) return kCaptured;
   Drain(stream);
+  return 0;
+}
+
+FAKE cuStreamBeginCapture_v2(CUstream_st* stream, int) {
+  BEGIN("cuStreamBeginCapture_v2");
+  IN_CONTEXT;
+  Capture(StreamOf(stream));
+  return 0;
+}
+
+FAKE cuStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
+  BEGIN("cuStreamEndCapture");
+  IN_CONTEXT;
+  StreamOf(stream)->graph = nullptr;
+  *graph = new CUgraph_st(std::exchange(state.graph, {}));
+  state.graphs.insert(*graph);
+  return 0;
+}
+
+// An instance is the graph itself.
+FAKE cuGraphInstantiateWithFlags(CUgraph_st** instance, CUgraph_st* graph, std::uint64_t) {
+  BEGIN("cuGraphInstantiateWithFlags");
+  IN_CONTEXT;
+  *instance = graph;
+  return 0;
+}
+
+FAKE cuGraphLaunch(CUgraph_st* instance, CUstream_st* stream) {
+  BEGIN("cuGraphLaunch");
+  IN_CONTEXT;
+  return Queue(stream, "graph", [=] { Replay(*instance, 0); });
+}
+
+FAKE cuGraphExecDestroy(CUgraph_st*) { return 0; }
+
+FAKE cuGraphDestroy(CUgraph_st* graph) {
+  BEGIN("cuGraphDestroy");
+  IN_CONTEXT;
+  return Forget(state.graphs, graph);
+}
+
+FAKE cuStreamGetCaptureInfo_v2(CUstream_st* stream, int* status, std::uint64_t* id,
+                               CUgraph_st** graph, CUgraphNode_st* const** after,
+                               std::size_t* count) {
+  BEGIN("cuStreamGetCaptureInfo_v2");
+  IN_CONTEXT;
+  stream = StreamOf(stream);
+  *status = stream->graph == nullptr ? 0 : 1;
+  *id = 1;
+  *graph = stream->graph;
+  *after = stream->after.data();
+  *count = stream->after.size();
+  return 0;
+}
+
+FAKE cuStreamUpdateCaptureDependencies(CUstream_st* stream, CUgraphNode_st** after,
+                                       std::size_t count, unsigned flags) {
+  BEGIN("cuStreamUpdateCaptureDependencies");
+  IN_CONTEXT;
+  stream = StreamOf(stream);
+  if (stream->graph == nullptr) return kInvalidValue;
+  if (flags == 1) stream->after.clear();
+  stream->after.insert(stream->after.end(), after, after + count);
   return 0;
 }
 
@@ -431,40 +584,36 @@ FAKE cuMemAllocFromPoolAsync(std::uint64_t* pointer, std::size_t bytes, CUmemPoo
   IN_CONTEXT;
   if (!state.pools.contains(pool) || pool->device != current.back()->device) return kInvalidValue;
   if (!Knows(StreamOf(stream))) return kInvalidHandle;
+  if (StreamOf(stream)->graph != nullptr) Queue(stream, "take " + std::to_string(bytes), [] {});
   return Allocate(pointer, bytes);
 }
 
 FAKE cuMemFreeAsync(std::uint64_t pointer, CUstream_st* stream) {
   BEGIN("cuMemFreeAsync");
   IN_CONTEXT;
-  return Queue(stream, [=] { Free(pointer); });
+  return Queue(stream, "give back", [=] { Free(pointer); });
 }
 
 FAKE cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes,
                           CUstream_st* stream) {
   BEGIN("cuMemcpyHtoDAsync_v2");
   IN_CONTEXT;
-  return Queue(stream, [=] {
-    Log("copy in " + std::to_string(bytes));
-    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  });
+  return QueueLogged(stream, "copy in " + std::to_string(bytes),
+                     [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
 }
 
 FAKE cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, CUstream_st* stream) {
   BEGIN("cuMemcpyDtoHAsync_v2");
   IN_CONTEXT;
-  return Queue(stream, [=] {
-    Log("copy out " + std::to_string(bytes));
-    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  });
+  return QueueLogged(stream, "copy out " + std::to_string(bytes),
+                     [=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
 }
 
 FAKE cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes,
                           CUstream_st* stream) {
   BEGIN("cuMemcpyDtoDAsync_v2");
   IN_CONTEXT;
-  return Queue(stream, [=] {
-    Log("copy " + std::to_string(bytes));
+  return QueueLogged(stream, "copy " + std::to_string(bytes), [=] {
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   });
 }
@@ -472,10 +621,8 @@ FAKE cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t byte
 FAKE cuMemsetD8Async(std::uint64_t to, unsigned char byte, std::size_t bytes, CUstream_st* stream) {
   BEGIN("cuMemsetD8Async");
   IN_CONTEXT;
-  return Queue(stream, [=] {
-    Log("fill " + std::to_string(bytes));
-    std::memset(reinterpret_cast<void*>(to), byte, bytes);
-  });
+  return QueueLogged(stream, "fill " + std::to_string(bytes),
+                     [=] { std::memset(reinterpret_cast<void*>(to), byte, bytes); });
 }
 
 FAKE cuEventCreate(CUevent_st** event, unsigned) {
@@ -495,7 +642,7 @@ FAKE cuEventDestroy_v2(CUevent_st* event) {
 FAKE cuEventRecord(CUevent_st* event, CUstream_st* stream) {
   BEGIN("cuEventRecord");
   IN_CONTEXT;
-  return Queue(stream, [=] {
+  return Queue(stream, "event", [=] {
     if (!state.events.contains(event)) return;
     event->is_recorded = true;
     event->when = std::chrono::steady_clock::now();

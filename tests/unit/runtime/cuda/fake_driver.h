@@ -41,8 +41,16 @@ struct FakeDriver {
   void (*set_memory)(std::size_t bytes);  // Of each GPU.
   int (*live)();                          // Contexts, modules, streams, events, memory.
   const char* (*log)();  // What was done, in order: "launch 4x256", "copy in 16", ...
-  // Gives a stream what a library does on it: `run`, called once.
-  int (*enqueue)(CUstream_st* stream, void (*run)(void* data), void* data);
+  // Gives a stream what a library does on it: `run`, as often as a graph is launched. `release` is
+  // called when nobody will.
+  int (*enqueue)(CUstream_st* stream, void (*run)(void* data), void* data, void (*release)(void*));
+  // From here on the stream does nothing, and what it is given is noted as a graph.
+  void (*begin_capture)(CUstream_st* stream);
+  // The graph, in the order in which it was given: "launch 4x128; fill 16 after 0", ...
+  const char* (*end_capture)(CUstream_st* stream);
+  // Runs the last graph, once, in an order that its edges allow: 0: what was given last goes first,
+  // wherever it may; otherwise a random one.
+  void (*replay)(unsigned seed);
 };
 
 inline FakeDriver& Fake() {

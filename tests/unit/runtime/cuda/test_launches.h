@@ -14,15 +14,22 @@ namespace stoker::cuda {
 enum class FakeKernel : std::uint64_t {
   kAddOne,  // to[i] = from[i] + 1 for each of the blocks: (from, to).
   kFill,    // to[i] = value: (to, value).
+  kAddTo,   // to[i] += from[i]: (from, to).
 };
 
 inline void RunFakeKernel(std::uint64_t kernel, unsigned blocks, const std::uint64_t* parameters) {
   const auto floats = [&](int i) { return reinterpret_cast<float*>(parameters[i]); };
   for (unsigned i = 0; i < blocks; ++i) {
-    if (static_cast<FakeKernel>(kernel) == FakeKernel::kAddOne) {
-      floats(1)[i] = floats(0)[i] + 1;
-    } else {
-      floats(0)[i] = static_cast<float>(parameters[1]);
+    switch (static_cast<FakeKernel>(kernel)) {
+      case FakeKernel::kAddOne:
+        floats(1)[i] = floats(0)[i] + 1;
+        break;
+      case FakeKernel::kFill:
+        floats(0)[i] = static_cast<float>(parameters[1]);
+        break;
+      case FakeKernel::kAddTo:
+        floats(1)[i] += floats(0)[i];
+        break;
     }
   }
 }

@@ -12,6 +12,8 @@ struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
 struct CUmemPoolHandle_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
 }
 
 namespace stoker::cuda {
@@ -22,6 +24,8 @@ using CuFunction = CUfunc_st*;
 using CuStream = CUstream_st*;
 using CuEvent = CUevent_st*;
 using CuPool = CUmemPoolHandle_st*;
+using CuGraph = CUgraph_st*;
+using CuGraphNode = CUgraphNode_st*;
 using CuPointer = std::uint64_t;
 
 inline constexpr int kCuSuccess = 0;
@@ -40,6 +44,10 @@ inline constexpr int kCuDeviceMemoryPools = 115;
 inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDefault = 0;
 inline constexpr int kCuPoolReleaseThreshold = 4;  // CUmemPool_attribute; of 64 bits.
+inline constexpr int kCuCaptureActive = 1;         // CUstreamCaptureStatus.
+// CUstreamUpdateCaptureDependencies_flags.
+inline constexpr unsigned kCuAddDependencies = 0;
+inline constexpr unsigned kCuSetDependencies = 1;
 
 // CUmemPoolProps: memory of one device, for this process alone.
 struct CuPoolProperties {
@@ -99,9 +107,18 @@ struct CuPoolProperties {
   X(record_event, "cuEventRecord", (CuEvent event, CuStream stream))                             \
   X(elapsed_ms, "cuEventElapsedTime", (float* milliseconds, CuEvent from, CuEvent to))
 
+// What drivers have from CUDA 11.3 on, under these names for good; null before.
+#define STOKER_CUDA_NEWER_DRIVER_API(X)                               \
+  X(capture_state, "cuStreamGetCaptureInfo_v2",                       \
+    (CuStream stream, int* status, std::uint64_t* id, CuGraph* graph, \
+     const CuGraphNode** dependencies, std::size_t* count))           \
+  X(set_capture_dependencies, "cuStreamUpdateCaptureDependencies",    \
+    (CuStream stream, CuGraphNode * dependencies, std::size_t count, unsigned flags))
+
 struct DriverApi {
 #define STOKER_CUDA_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   STOKER_CUDA_DRIVER_API(STOKER_CUDA_MEMBER)
+  STOKER_CUDA_NEWER_DRIVER_API(STOKER_CUDA_MEMBER)
 #undef STOKER_CUDA_MEMBER
 };
 

@@ -1,4 +1,4 @@
-#include "runtime/cuda/context.h"
+#include "runtime/cuda/driver/context.h"
 
 #include <string>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "protocol/base/result.h"
-#include "runtime/cuda/driver_api.h"
+#include "runtime/cuda/driver/driver_api.h"
 
 namespace stoker::cuda {
 

@@ -1,4 +1,4 @@
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/driver/driver.h"
 
 #include "protocol/base/host/nvidia_libraries.h"
 
@@ -9,8 +9,12 @@ std::string TextOf(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// The first symbol that is not there.
+// The first symbol that is not there, of those that every driver has.
 const char* FindAll(const NvidiaLibrary& library, DriverApi& api) {
+#define STOKER_CUDA_FIND(member, symbol, parameters) \
+  if (!library.Find(symbol, api.member)) api.member = nullptr;
+  STOKER_CUDA_NEWER_DRIVER_API(STOKER_CUDA_FIND)
+#undef STOKER_CUDA_FIND
 #define STOKER_CUDA_FIND(member, symbol, parameters) \
   if (!library.Find(symbol, api.member)) return symbol;
   STOKER_CUDA_DRIVER_API(STOKER_CUDA_FIND)

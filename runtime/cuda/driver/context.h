@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "protocol/base/result.h"
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/driver/driver.h"
 
 namespace stoker::cuda {
 
