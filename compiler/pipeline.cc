@@ -105,7 +105,7 @@ Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target,
   STOKER_TRY(const std::unique_ptr<const Machine> machine, MachineOf(target));
   Laps laps(span);
   STOKER_TRY(LoweredGraph lowered, LowerGraph(graph, {target, *machine, options}, laps));
-  MemoryPlan memory = PlanMemory(lowered.groups.program, machine->steps_side_by_side());
+  MemoryPlan memory = PlanMemory(lowered.groups.program);
   laps.End("plan memory");
   return PipelineResult{std::move(lowered.graph), std::move(lowered.grouping),
                         std::move(lowered.groups.program), std::move(lowered.groups.kernels),

@@ -94,8 +94,6 @@ struct GpuMachine final : Machine {
 
   const FusionLimits& fusion_limits() const override { return fusion; }
   bool runs_loops() const override { return false; }
-  // Further apart, one waits for the other seldom (the branches of captured plans).
-  std::size_t steps_side_by_side() const override { return 16; }
   ProductLayout LayoutOf(const Product& product) const override;
   std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const override;
   std::int64_t ProductRowBytes() const override { return 16; }

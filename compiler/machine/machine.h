@@ -2,7 +2,6 @@
 // generator need is in the class of the target.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,8 +21,6 @@ class Machine {
   virtual ProductLayout LayoutOf(const Product& product) const = 0;
   // Whether a plan may run steps again until a condition that they compute does not hold.
   virtual bool runs_loops() const = 0;
-  // Of so many steps next to each other some may run at once; 0: one after the other.
-  virtual std::size_t steps_side_by_side() const { return 0; }
   // What a library may use while it computes a matrix product; of machines whose products are calls
   // of one. `numbers`: of the result, where that is known.
   virtual std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const {

@@ -21,11 +21,7 @@ struct MemoryPlan {
 // first, each at the lowest offset that is free while it lives. Storages with a halo share with
 // nothing, since their zeros are written by nobody, and lie together at the start. Storages of
 // symbolic size follow the others and are reused by later ones of the very same size.
-//
-// `side_by_side`: of a StepOrder. Then a storage takes the bytes of another only where all steps
-// that use that are done, so that sharing keeps no steps from running at once, if the arena grows
-// by no more than an eighth for it. Workspaces are left out of that: see Matmul::workspace.
-MemoryPlan PlanMemory(const Program& program, std::size_t side_by_side);
+MemoryPlan PlanMemory(const Program& program);
 
 // One line for each storage that a step uses: where it is, what it holds, and the first and the
 // last of the steps, counted over the whole program, that use it.
