@@ -112,6 +112,7 @@ std::size_t BranchFor(const Timeline& timeline, std::span<const std::size_t> nee
   }
   const double waits = timeline.EndOf(timeline.TailOf(home)) - ready;
   const bool pays = work.microseconds >= Branches::kLeastMicroseconds &&
+                    work.microseconds <= Branches::kMostMicroseconds &&
                     waits >= Branches::kLaunchMicroseconds + Branches::kLeastMicroseconds;
   return pays ? Freest(timeline, needed) : home;
 }

@@ -25,6 +25,9 @@ class Branches {
   // A work that does less is not worth a branch, nor is one that would wait for less than its own
   // launch and this: what is put after something of another branch begins later for it.
   static constexpr double kLeastMicroseconds = 1;
+  // One that does more fills the GPU by itself. On an H100 works of 12 us by this measure were 3 %
+  // faster beside each other, those of 43 us and of 120 us 8 % slower.
+  static constexpr double kMostMicroseconds = 20;
 
   struct Place {
     std::size_t branch = 0;

@@ -61,6 +61,17 @@ TEST(BranchesTest, BesideATinyWork_NothingIsWon) {
             "end after 2\n");
 }
 
+TEST(BranchesTest, WorkThatFillsTheGpu_WaitsForItsTurn) {
+  const double large = 2 * Branches::kMostMicroseconds;
+  EXPECT_EQ(TableOf({Touching({}, {{0, 4}}), Touching({{0, 4}}, {{4, 8}}),
+                     Touching({{0, 4}}, {{8, 12}}, large), Touching({{0, 4}}, {{12, 16}})}),
+            "0: branch 0\n"
+            "1: branch 0 after 0\n"
+            "2: branch 0 after 1\n"
+            "3: branch 1 after 0\n"
+            "end after 3 2\n");
+}
+
 // Results that would be apart lie where the one before them is still read.
 TEST(BranchesTest, MemoryThatIsUsedAgain_KeepsItsOrder) {
   EXPECT_EQ(
@@ -96,7 +107,7 @@ TEST(BranchesTest, Pause_JoinsAll) {
 TEST(BranchesTest, MoreThanBranches_WaitForTheFirstThatIsFree) {
   std::vector<Work> works = {Touching({}, {{0, 4}})};
   for (std::uint64_t i = 1; i <= 5; ++i) {
-    works.push_back(Touching({{0, 4}}, {{4 * i, 4 * i + 4}}, 10 * static_cast<double>(6 - i)));
+    works.push_back(Touching({{0, 4}}, {{4 * i, 4 * i + 4}}, 3 * static_cast<double>(6 - i)));
   }
   EXPECT_EQ(TableOf(works),
             "0: branch 0\n"
