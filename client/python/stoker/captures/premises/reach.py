@@ -61,9 +61,10 @@ class Reached:
     """`codes`: what was traced, without PyTorch's compiler, and what that refers to. `chains`: {(module's name,
     names): what they stand for}."""
 
-    def __init__(self, traced, leaves, types_met):
-        """`leaves`: functions that were run in place of being traced; `types_met`: classes of guarded objects.
-        NotPortable if there is more code than can be looked into."""
+    def __init__(self, traced, places, leaves, types_met):
+        """`places`: where in it Dynamo was, of pytorch.frames.Trace; `leaves`: functions that were run in place of being
+        traced; `types_met`: classes of guarded objects. NotPortable if there is more code than can be looked into."""
+        self._places = places
         self._modules = Modules()
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()
@@ -191,15 +192,22 @@ class Reached:
 
     def shown_sets(self, values):
         """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
-        guarded objects. PyTorch's own code depends on no such order."""
+        guarded objects. PyTorch's own code depends on no such order; an installed package's where it was traced."""
         makes, existing = False, [value for value in values if has_no_order(value)]
         raised = any(map(takes_exceptions, self._of_programs()))
         for code in self._of_programs():
             read = self._sets_read(code)
-            if (read or makes_sets(code)) and shows_order(code, frozenset(name for name, _ in read), raised):
+            if (read or makes_sets(code)) and shows_order(
+                    code, frozenset(name for name, _ in read), raised, self._places_in(code)):
                 makes = True
                 existing += [value for _, value in read]
         return makes, existing
+
+    def _places_in(self, code):
+        """Where it was traced; None where all of it counts: a program's own functions are run for their results, too."""
+        places = self._places.get(code.co_filename, frozenset())
+        is_known = is_installed_file(code.co_filename) and id(code) not in self._leaves
+        return places if is_known and not places.isdisjoint(code.co_positions()) else None
 
     def _sets_read(self, code):
         """[(name, set)] of those that its globals hold."""

@@ -34,7 +34,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     """`scope`, `state`: as they were when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
     recording.frame. NotPortable says what keeps the capture in this process."""
     writer = GuardWriter(scope, trace)
-    reached = Reached(trace.traced_code, leaves, set(map(type, writer.values)))
+    reached = Reached(trace.traced_code, trace.places, leaves, set(map(type, writer.values)))
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = set()  # By text.
     if reached.asks_by_text:
