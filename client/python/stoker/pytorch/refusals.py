@@ -30,7 +30,7 @@ class _Unknown(Exception):
 def by_kernels(gm):
     """What PyTorch raises for one of the operators of Dynamo's graph, of those whose kernels may refuse what traces take:
     given tensors without elements, of several types, of numbers that are no floats, or of no dims, or stricter by themselves.
-    None where it takes them all."""
+    None where it takes them all. Of other elements than those that are tried it may take what it raises for."""
     taken = set()
     by_types = not _changes_types(gm)
     for module in gm.modules():

@@ -55,9 +55,11 @@ class _Graph:
                     raise NotPortable(f"an operator that says in no Python function what it gives, {name}")
                 _recorded.leaves += [name, *functions]
 
-    def mark(self, function):
-        """The function that Dynamo gets for the graph, with its record."""
-        if len(self.records) == 1:
+    def mark(self, function, is_sure=True):
+        """The function that Dynamo gets for the graph, with its record. `is_sure`: does PyTorch take every call of it?"""
+        if not is_sure:
+            record = GraphRecord(None, "a graph that PyTorch may refuse")
+        elif len(self.records) == 1:
             record = self.records[0]
         else:
             record = GraphRecord(None, "a graph that runs in eager")
