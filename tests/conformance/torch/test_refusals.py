@@ -71,6 +71,13 @@ CASES = {
     "interpolate": (lambda x: F.interpolate(x[None, None], scale_factor=2), [(_LONG,), (_BOOL,)]),
     "multi_margin_loss": (lambda x: F.multi_margin_loss(x, _PLACES), [(_HALF,)]),
     "select_scatter": (lambda x: x.select_scatter(x[:1], 0, 1), [(_FLOAT,)]),
+    "full of what is none": (lambda x: x + torch.full((2, 1), 300, dtype=x.dtype), [(_BYTE,)]),
+    "index_fill by a tensor": (lambda x, y: x.index_fill(0, _PLACES[:2], y[3, 3] * 500), [(_BYTE, _LONG)]),
+    "linspace to a tensor": (lambda x, y: x + torch.linspace(0, y.sum() * 1e300, 4, dtype=x.dtype), [(_FLOAT, _DOUBLE)]),
+    "logspace": (lambda x: x + torch.logspace(0, 1e300, 4, dtype=x.dtype), [(_FLOAT,)]),
+    "masked_fill by a tensor": (
+        lambda x, y: x.masked_fill(x > 2, y.sum() * 10**9), [(_BYTE, _LONG), (_HALF, _FLOAT), (_INT, _DOUBLE)]),
+    "softmax_backward in another type": (lambda x: aten._softmax_backward_data(x, x, 1, torch.half), [(_FLOAT,)]),
     "softmax of a number": (lambda x: x.sum().softmax(-7), [(_FLOAT,)]),
     "subtraction of True": (lambda x: x - True, [(_FLOAT,), (_LONG,)]),
     "subtraction from True": (lambda x: True - x, [(_FLOAT,)]),
@@ -169,6 +176,20 @@ def test_a_graph_that_stays_in_eager_says_so(warnings):  # noqa: F811
     compiled = torch.compile(lambda end: torch.arange(5, end) * 2, backend="stoker")
     assert [compiled(end).tolist() for _ in range(2)] == [[10, 12, 14, 16]] * 2
     assert len(warnings) == 1
+
+
+@pytest.mark.parametrize("dtype, number", [
+    (_BYTE, torch.tensor(True)), (_LONG, torch.tensor(7, dtype=_INT)), (_DOUBLE, torch.tensor(7)), (_FLOAT, torch.tensor(0.5)),
+    (_FLOAT, torch.tensor(-7)), (_BOOL, torch.tensor(float("nan")))])
+def test_a_number_that_its_type_holds_is_compiled(dtype, number):
+    import stoker
+
+    torch._dynamo.reset()
+    before = stoker.fallback_ops()
+    for function in (lambda x, y: x.masked_fill(x > 2, y), lambda x, y: x.index_fill(0, _PLACES[:2], y)):
+        x = _square(dtype)
+        torch.testing.assert_close(torch.compile(function, backend="stoker")(x, number), function(x, number))
+    assert stoker.fallback_ops() == before
 
 
 def _products_in_bfloat16(x, y):

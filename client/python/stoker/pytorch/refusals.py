@@ -6,7 +6,7 @@ from math import prod
 
 import torch
 
-from .operators import OpOverload, look_at_real_tensors
+from .operators import OpOverload, OpOverloadPacket, look_at_real_tensors
 
 # Of each tensor that is made to try an operator, and of each that it gives: what is compiled may never hold it.
 MAX_ELEMENTS = 1 << 22
@@ -36,7 +36,7 @@ def by_kernels(gm):
     for module in gm.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
             is_asked = any(map(_is_nothing, (node, *node.all_input_nodes))) or by_types and _is_unusual(node)
-            if is_asked and node.all_input_nodes and is_pytorchs(node):
+            if is_asked and (node.all_input_nodes or _makes_tensor(node)) and is_pytorchs(node):
                 error = _refusal(node, taken)
                 if error is not None:
                     return error
@@ -49,13 +49,20 @@ def _is_nothing(node):
     return isinstance(value, torch.Tensor) and any(type(size) is int and size == 0 for size in value.shape)
 
 
+def _makes_tensor(node):
+    """On a processor, as what is given no tensor and nothing else: PyTorch's state, say."""
+    value = node.meta.get(GIVEN)
+    return isinstance(value, torch.Tensor) and value.device.type == "cpu"
+
+
 def _is_unusual(node):
     """Waiting for a GPU to say it would cost more."""
     name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "").partition(".")[0]
     given = [source.meta.get(GIVEN) for source in node.all_input_nodes]
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
     types = {value.dtype for value in tensors}
-    is_unusual = len(types) > 1 or not types <= _USUAL or name.rstrip("_") in _STRICTER or not any(
+    is_inner = name.startswith("_") and not name.startswith("__")  # What calls it in PyTorch has asked what it does not.
+    is_unusual = is_inner or len(types) > 1 or not types <= _USUAL or name.rstrip("_") in _STRICTER or not any(
         value.dim() for value in tensors)
     return is_unusual and name not in _LEFT_ALONE and all(value.device.type == "cpu" for value in tensors)
 
@@ -78,8 +85,8 @@ def is_pytorchs(node):
         return hasattr(torch.Tensor, node.target)
     if node.op != "call_function":
         return False
-    if isinstance(node.target, OpOverload):
-        return node.target.namespace in ("aten", "prims")
+    if isinstance(node.target, OpOverload | OpOverloadPacket):
+        return str(node.target).partition(".")[0] in ("aten", "prims")
     name = getattr(node.target, "__name__", "")
     home = getattr(node.target, "__module__", None) or ""
     return home.startswith(_OF_PYTORCH) and not home.startswith(_WITHIN_OTHERS) or any(
