@@ -15,8 +15,8 @@ GIVEN = "example_value"  # In the meta of Dynamo's nodes: what was traced.
 _USUAL = frozenset((torch.float32, torch.float64, torch.bfloat16, torch.float16))
 # but for some of these functions.
 _STRICTER = frozenset("""
-    bucketize index_add index_copy index_reduce put searchsorted select_scatter slice_scatter smooth_l1_loss
-    soft_margin_loss""".split())
+    _log_softmax_backward_data _softmax_backward_data bucketize index_add index_copy index_reduce put searchsorted
+    select_scatter slice_scatter smooth_l1_loss soft_margin_loss""".split())
 # What is around a tensor in memory is not made, and of an assertion it is the elements that matter.
 _LEFT_ALONE = frozenset(("as_strided", "as_strided_", "as_strided_scatter", "set_", "_assert_async", "_functional_assert_async"))
 # Whoever runs an operator within these runs it on other types than those that it is given here.
@@ -61,8 +61,7 @@ def _is_unusual(node):
     given = [source.meta.get(GIVEN) for source in node.all_input_nodes]
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
     types = {value.dtype for value in tensors}
-    is_inner = name.startswith("_") and not name.startswith("__")  # What calls it in PyTorch has asked what it does not.
-    is_unusual = is_inner or len(types) > 1 or not types <= _USUAL or name.rstrip("_") in _STRICTER or not any(
+    is_unusual = len(types) > 1 or not types <= _USUAL or name.rstrip("_") in _STRICTER or not any(
         value.dim() for value in tensors)
     return is_unusual and name not in _LEFT_ALONE and all(value.device.type == "cpu" for value in tensors)
 
