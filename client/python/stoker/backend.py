@@ -40,13 +40,13 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 
     try:
         refused = refusals.by_kernels(gm)
-        if refused is not None:
-            logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)
         with recording.graph(gm, example_inputs) as graph:
             function = capture.trace(gm, example_inputs, compile_graph)
-            if refused is not None:
-                function = first_calls.in_eager(gm, function)
-            return graph.mark(function, is_sure=refused is None)
+            if refused is None or beside.is_child() or record_only.is_on():  # The latter two call nothing.
+                return graph.mark(function)
+            logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)
+            first_call = first_calls.FirstCall(gm, function)
+            return graph.mark(first_call.function, first_call)
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.
     except Exception as error:

@@ -4,16 +4,31 @@ from ..pytorch.frames import without_dynamo
 from .programs import forward_of
 
 
-def in_eager(gm, compiled):
-    """`compiled`, from the first call on that PyTorch has taken. Calls before run in eager, and raise what it raises."""
-    current = None
+class FirstCall:
+    """`function` is what was compiled, from the first call on that PyTorch has taken. Calls before run in eager, and raise
+    what it raises."""
 
-    def run(*arguments):
-        nonlocal current
-        if current is not None:
-            return current(*arguments)
-        results = forward_of(gm)(*arguments)
-        current = compiled
-        return results
+    def __init__(self, gm, compiled):
+        self.is_taken = False
+        self._then = []
 
-    return without_dynamo(run, "Stoker's compiled graph, or PyTorch until it takes a call")
+        def run(*arguments):
+            if self.is_taken:
+                return compiled(*arguments)
+            results = forward_of(gm)(*arguments)
+            self._take()
+            return results
+
+        self.function = without_dynamo(run, "Stoker's compiled graph, or PyTorch until it takes a call")
+
+    def then(self, action):
+        """Calls action() when PyTorch has taken a call."""
+        if self.is_taken:
+            action()
+        else:
+            self._then.append(action)
+
+    def _take(self):
+        self.is_taken = True
+        while self._then:
+            self._then.pop()()
