@@ -1,9 +1,12 @@
 """Sizes that only a run knows: what has them runs in PyTorch, by name, and the rest of the graph is compiled."""
 
+import operator
+
 import pytest
 import torch
 import torch.nn.functional as F
 
+from stoker import varying
 from stoker.base import tally
 from stoker.lowering import compiling
 from stoker.runtime import sizes
@@ -101,11 +104,13 @@ def test_no_backward_graph_is_compiled_for_every_count(evaluated, warnings, monk
     assert [warning for warning in warnings if "only a run knows them" in warning] == warnings[-1:]
 
 
-def test_what_a_backward_graph_asserts_of_a_count_is_compiled_for_none(evaluated):  # noqa: F811
-    layer = torch.nn.Linear(4, 4)
-    compiled = torch.compile(lambda x: layer(x)[x[:, 0] > 0].exp().sum() + layer(x).exp().sum(), backend="stoker")
-    made = []
-    for count in (2, 3, 5):
-        compiled(torch.ones(8, 4).index_fill(0, torch.arange(count, 8), -1.0)).backward()
-        made.append(tally.counters()["graphs"])
-    assert made[0] == made[-1]
+def test_what_a_part_asserts_of_sizes_is_compiled_for_none():
+    graph = torch.fx.Graph()
+    count = graph.placeholder("count")
+    graph.call_function(
+        torch.ops.aten._assert_scalar.default, (graph.call_function(operator.le, (count, 4)), "Too many."))
+    graph.output(())
+    run = varying.function_of(torch.fx.GraphModule({}, graph), (), None, None, is_part=True)
+    assert run([4]) == ()
+    with pytest.raises(RuntimeError, match="Too many."):
+        run([5])
