@@ -256,6 +256,28 @@ def of_an_operator(x):
 
 class Palette:
     NAMES = frozenset(FACTORS)
+    TABLES = (1, set(FACTORS))
+
+    class Kind(enum.Enum):
+        ALL = frozenset(FACTORS)
+
+
+def in_turn(x, names=frozenset(FACTORS)):
+    for name in names:
+        x = x * FACTORS[name] + 1
+    return x
+
+
+def of_a_default_set(x):
+    return in_turn(x)
+
+
+def of_a_set_in_a_tuple(x):
+    return in_turn(x, Palette.TABLES[1])
+
+
+def of_a_set_of_a_member(x):
+    return in_turn(x, Palette.Kind.ALL.value)
 
 
 def of_a_class_set(x):
@@ -439,6 +461,9 @@ CHANGES = {
     "set_order": (SETUP, "    entry = of_a_set\n"),
     "class_set_order": (SETUP, "    entry = of_a_class_set\n"),
     "packages_set_order": (SETUP, "    entry = of_a_packages_set\n"),
+    "default_set_order": (SETUP, "    entry = of_a_default_set\n"),
+    "set_order_in_a_tuple": (SETUP, "    entry = of_a_set_in_a_tuple\n"),
+    "set_order_of_a_member": (SETUP, "    entry = of_a_set_of_a_member\n"),
     "member_as_number": (SETUP, "    entry = of_a_member\n"),
     "member_as_text": (SETUP, "    entry = of_a_member_in_a_list\n"),
     "int_method": (SETUP, "    entry = of_a_kind_of_int\n"),
@@ -467,6 +492,9 @@ OF_FUNCTIONS = {
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
     "class_set_order": ("# HEADER", "# HEADER"),
     "packages_set_order": ("# HEADER", "# HEADER"),
+    "default_set_order": ("# HEADER", "# HEADER"),
+    "set_order_in_a_tuple": ("# HEADER", "# HEADER"),
+    "set_order_of_a_member": ("# HEADER", "# HEADER"),
     "member_as_number": ("SMALL = 1", "SMALL = 4"),
     "member_as_text": ('FIRST = "first"', 'FIRST = "other"'),
     "int_method": ("int(self) * 2", "int(self) * 5"),
