@@ -171,6 +171,29 @@ def test_stoker_compile_finds_what_torch_compile_recorded(site):
     assert not [name for name in counters if "miss" in name or "recorded" in name], counters
 
 
+def test_a_capture_is_stored_when_pytorch_has_taken_a_call(site):
+    program = (
+        "import sys, torch, stoker\n"
+        "def spread(x, counts): return torch.repeat_interleave(x + 1, counts, output_size=6) * 2\n"
+        "compiled, x = torch.compile(spread, backend='stoker'), torch.arange(3.0)\n"
+        "for counts in map(eval, sys.argv[1:]):\n"
+        "    counts = torch.tensor(counts)\n"
+        "    try: assert torch.equal(compiled(x, counts), spread(x, counts))\n"
+        "    except RuntimeError: print('refused')\n"
+        "print(sorted(name for name in stoker.counters() if name.startswith('captures')))\n")
+
+    def said(*counts):
+        done = subprocess.run(
+            [forked.python(), "-c", program, *counts], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    bad, good = "[1, 1, 1]", "[1, 2, 3]"
+    assert said(bad, bad) == ["refused", "refused", "['captures.miss.no capture']"]
+    assert said(bad, good, good) == ["refused", "['captures.miss.no capture', 'captures.recorded']"]
+    assert said(good, good) == ["['captures.hit']"]
+
+
 def test_what_becomes_another_function_between_calls_is_seen(site):
     for _ in range(2):
         result = job(site, "redefined_job.py")

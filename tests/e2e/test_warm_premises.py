@@ -6,7 +6,7 @@ As test_warm_table.py; each row starts warm where nothing of it is changed.
 from e2e.test_warm_table import SETUP, run_rows, setup
 
 MODULE = '''
-import abc, collections, contextlib, dataclasses, enum, functools, os, sys
+import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, sys
 import torch
 from torch import nn
 
@@ -256,12 +256,59 @@ def of_an_operator(x):
 
 class Palette:
     NAMES = frozenset(FACTORS)
+    TABLES = (1, set(FACTORS))
+
+    class Kind(enum.Enum):
+        ALL = frozenset(FACTORS)
+
+
+def in_turn(x, names=frozenset(FACTORS)):
+    for name in names:
+        x = x * FACTORS[name] + 1
+    return x
+
+
+def of_a_default_set(x):
+    return in_turn(x)
+
+
+def of_a_set_in_a_tuple(x):
+    return in_turn(x, Palette.TABLES[1])
+
+
+def of_a_set_of_a_member(x):
+    return in_turn(x, Palette.Kind.ALL.value)
 
 
 def of_a_class_set(x):
     for name in Palette.NAMES:
         x = x * FACTORS[name] + 1
     return x
+
+
+PACKAGE = pathlib.Path(__file__).with_suffix(".package")  # No .py: it counts as an installed package's.
+PACKAGE.write_text("""
+def scaled(x, factors, in_turn):
+    missing = set(factors) - set(factors)
+    if missing:
+        raise ValueError(f"{list(missing)} are not known.")
+    if not in_turn:
+        return x * len({*factors, "white"} if len(factors) else list(set(factors)))
+    for name in set(factors):
+        x = x + factors[name]
+    return x
+""")
+LOADER = importlib.machinery.SourceFileLoader(f"package_of_{__name__}", str(PACKAGE))
+PACKAGE = sys.modules[LOADER.name] = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
+LOADER.exec_module(PACKAGE)
+
+
+def of_a_packages_set(x):
+    return PACKAGE.scaled(x, FACTORS, True)
+
+
+def of_no_set_of_a_package(x):
+    return PACKAGE.scaled(x, FACTORS, False)
 
 
 def asked_set(x):
@@ -413,6 +460,10 @@ CHANGES = {
     "dictionary_order": (SETUP, "    entry = in_order\n"),
     "set_order": (SETUP, "    entry = of_a_set\n"),
     "class_set_order": (SETUP, "    entry = of_a_class_set\n"),
+    "packages_set_order": (SETUP, "    entry = of_a_packages_set\n"),
+    "default_set_order": (SETUP, "    entry = of_a_default_set\n"),
+    "set_order_in_a_tuple": (SETUP, "    entry = of_a_set_in_a_tuple\n"),
+    "set_order_of_a_member": (SETUP, "    entry = of_a_set_of_a_member\n"),
     "member_as_number": (SETUP, "    entry = of_a_member\n"),
     "member_as_text": (SETUP, "    entry = of_a_member_in_a_list\n"),
     "int_method": (SETUP, "    entry = of_a_kind_of_int\n"),
@@ -440,6 +491,10 @@ OF_FUNCTIONS = {
     "dictionary_order": ("\n\nclass Net(", "\nORDER.move_to_end('a')\n\n\nclass Net("),
     "set_order": ("# HEADER", "# HEADER"),  # The second process has another seed of hashes.
     "class_set_order": ("# HEADER", "# HEADER"),
+    "packages_set_order": ("# HEADER", "# HEADER"),
+    "default_set_order": ("# HEADER", "# HEADER"),
+    "set_order_in_a_tuple": ("# HEADER", "# HEADER"),
+    "set_order_of_a_member": ("# HEADER", "# HEADER"),
     "member_as_number": ("SMALL = 1", "SMALL = 4"),
     "member_as_text": ('FIRST = "first"', 'FIRST = "other"'),
     "int_method": ("int(self) * 2", "int(self) * 5"),
@@ -457,6 +512,7 @@ INDIFFERENT = {
     "unread_class_data": ("DEPTH = 3", "DEPTH = 3\n        UNREAD = 5"),
     "unread_attribute": setup("model.unread = 5"),
     "asked_set": (SETUP, "    entry = asked_set\n"),
+    "packages_set_not_made": (SETUP, "    entry = of_no_set_of_a_package\n"),
     "constant_nothing": (SETUP, "    entry = constants\n"),
     "constant_calls_nothing": (SETUP, "    entry = constants_of_scales\n"),
     "set_nothing": (SETUP, "    entry = of_chosen\n"),

@@ -7,7 +7,7 @@ from .captures.audit import beside
 from .libstoker.client import connect_ahead
 from .pytorch import aot, facts, refusals
 from .pytorch.names import SIZES
-from .runtime import programs, sizes
+from .runtime import first_calls, programs, sizes
 
 
 def stoker(gm, example_inputs, *, mode=None, options=None):
@@ -39,10 +39,14 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
         return varying.of_graph(inner, parameters, chosen, is_training)
 
     try:
-        if _is_refused(gm):
-            return _eager(gm)
+        refused = refusals.by_kernels(gm)
         with recording.graph(gm, example_inputs) as graph:
-            return graph.mark(capture.trace(gm, example_inputs, compile_graph))
+            function = capture.trace(gm, example_inputs, compile_graph)
+            if refused is None or beside.is_child() or record_only.is_on():  # The latter two call nothing.
+                return graph.mark(function)
+            logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)
+            first_call = first_calls.FirstCall(gm, function)
+            return graph.mark(first_call.function, first_call)
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.
     except Exception as error:
@@ -50,14 +54,6 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             raise  # There is no job to keep alive.
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
         return _eager(gm)
-
-
-def _is_refused(gm):
-    """Does PyTorch itself refuse it?"""
-    error = refusals.by_kernels(gm)
-    if error is not None:
-        logger.info("a graph runs in eager, which refuses it: %s", error)
-    return error is not None
 
 
 def _eager(gm):

@@ -1,9 +1,13 @@
 """What runs a graph with symbolic sizes, or a part of one: what was compiled for all sizes, or for one set of them."""
 
+import torch
+
+from .base import tally
+from .base.log import warn_once
 from .captures.install import sized
 from .captures.record import recording
 from .lowering import compiling, symbols
-from .runtime import sizes
+from .runtime import programs, sizes
 
 
 def function_of(gm, parameters, options, words, is_part=False):
@@ -22,7 +26,17 @@ def function_of(gm, parameters, options, words, is_part=False):
         its_words = words and recording.words_of_part(part, *_what_varies(part), its_parameters, its_options)
         return its_words, function_of(part, its_parameters, its_options, its_words, is_part=True)
 
-    versions = sizes.by_sizes(sizes.symbolic_inputs(gm), compile_version)
+    def in_eager():
+        warn_once(
+            ("counts", id(gm)), "a graph runs in eager but for %d sets of sizes: only a run knows them, and it is compiled for "
+            "each.", sizes.MAX_VERSIONS_OF_A_RUN)
+        tally.count("graphs_eager")
+        return programs.eager(gm)
+
+    if words is None and is_part and not _computes_tensors(gm):
+        return programs.eager(gm)  # It asserts something of sizes, and a later process finds nothing of it.
+    versions = sizes.by_sizes(
+        sizes.symbolic_inputs(gm), compile_version, in_eager if sizes.are_of_a_run(gm) else None)
     sources, _ = symbols.inputs_of(gm)
     if not sources:
         return versions
@@ -31,6 +45,10 @@ def function_of(gm, parameters, options, words, is_part=False):
         None if is_part else make_part)
     return sizes.for_all_sizes(
         sources, compile_for_all, versions, sizes.MAX_PROGRAMS_OF_PART if is_part else sizes.MAX_PROGRAMS)
+
+
+def _computes_tensors(gm):
+    return any(isinstance(node.meta.get("val"), torch.Tensor) for node in gm.graph.nodes)
 
 
 def of_graph(gm, parameters, options, is_training):

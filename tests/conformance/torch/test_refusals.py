@@ -6,7 +6,10 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 from cases import aten
+from stoker.base import tally
 from stoker.pytorch import refusals
+from stoker.runtime import first_calls
+from test_backend import warnings  # noqa: F401: a fixture.
 
 _FLOAT, _DOUBLE, _HALF, _BFLOAT16 = torch.float32, torch.float64, torch.float16, torch.bfloat16
 _INT, _LONG, _BYTE, _BOOL = torch.int32, torch.int64, torch.uint8, torch.bool
@@ -68,6 +71,13 @@ CASES = {
     "interpolate": (lambda x: F.interpolate(x[None, None], scale_factor=2), [(_LONG,), (_BOOL,)]),
     "multi_margin_loss": (lambda x: F.multi_margin_loss(x, _PLACES), [(_HALF,)]),
     "select_scatter": (lambda x: x.select_scatter(x[:1], 0, 1), [(_FLOAT,)]),
+    "full of what is none": (lambda x: x + torch.full((2, 1), 300, dtype=x.dtype), [(_BYTE,)]),
+    "index_fill by a tensor": (lambda x, y: x.index_fill(0, _PLACES[:2], y[3, 3] * 500), [(_BYTE, _LONG)]),
+    "linspace to a tensor": (lambda x, y: x + torch.linspace(0, y.sum() * 1e300, 4, dtype=x.dtype), [(_FLOAT, _DOUBLE)]),
+    "logspace": (lambda x: x + torch.logspace(0, 1e300, 4, dtype=x.dtype), [(_FLOAT,)]),
+    "masked_fill by a tensor": (
+        lambda x, y: x.masked_fill(x > 2, y.sum() * 10**9), [(_BYTE, _LONG), (_HALF, _FLOAT), (_INT, _DOUBLE)]),
+    "softmax_backward in another type": (lambda x: aten._softmax_backward_data(x, x, 1, torch.half), [(_FLOAT,)]),
     "softmax of a number": (lambda x: x.sum().softmax(-7), [(_FLOAT,)]),
     "subtraction of True": (lambda x: x - True, [(_FLOAT,), (_LONG,)]),
     "subtraction from True": (lambda x: True - x, [(_FLOAT,)]),
@@ -133,6 +143,52 @@ def test_what_eager_takes_is_compiled(name, dtypes):
     before = stoker.fallback_ops()
     found = torch.compile(lambda *tensors: function(*tensors), backend="stoker")(*given)
     torch.testing.assert_close(found, function(*given), rtol=2e-2, atol=2e-2)
+    assert stoker.fallback_ops() == before
+
+
+_COUNTS = torch.tensor([1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("function, given", [
+    (lambda x, counts: torch.repeat_interleave(x + 1, counts, dim=0, output_size=10) * 2, (torch.ones(4, 3), _COUNTS)),
+    (lambda x, lengths: torch.segment_reduce(x + 1, "sum", lengths=lengths) * 2, (torch.arange(10.0), _COUNTS))])
+def test_what_some_elements_are_refused_for_is_compiled_once_eager_took_others(function, given, monkeypatch):
+    in_eager = []
+    monkeypatch.setattr(first_calls, "forward_of", lambda gm: in_eager.append(gm) or gm.forward)
+    before = tally.counters().get("graphs_eager", 0)
+    x, good = given
+    bad = torch.full_like(good, 9)
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x, y: function(x, y), backend="stoker")
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            function(x, bad)
+        with pytest.raises(RuntimeError):
+            compiled(x, bad)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x, good), function(x, good))
+    assert len(in_eager) == 3 and tally.counters().get("graphs_eager", 0) == before
+
+
+def test_a_graph_that_stays_in_eager_says_so(warnings):  # noqa: F811
+    torch._dynamo.reset()
+    end = torch.tensor(9)
+    compiled = torch.compile(lambda end: torch.arange(5, end) * 2, backend="stoker")
+    assert [compiled(end).tolist() for _ in range(2)] == [[10, 12, 14, 16]] * 2
+    assert len(warnings) == 1
+
+
+@pytest.mark.parametrize("dtype, number", [
+    (_BYTE, torch.tensor(True)), (_LONG, torch.tensor(7, dtype=_INT)), (_DOUBLE, torch.tensor(7)), (_FLOAT, torch.tensor(0.5)),
+    (_FLOAT, torch.tensor(-7)), (_BOOL, torch.tensor(float("nan")))])
+def test_a_number_that_its_type_holds_is_compiled(dtype, number):
+    import stoker
+
+    torch._dynamo.reset()
+    before = stoker.fallback_ops()
+    for function in (lambda x, y: x.masked_fill(x > 2, y), lambda x, y: x.index_fill(0, _PLACES[:2], y)):
+        x = _square(dtype)
+        torch.testing.assert_close(torch.compile(function, backend="stoker")(x, number), function(x, number))
     assert stoker.fallback_ops() == before
 
 

@@ -1,12 +1,16 @@
 """Sizes that only a run knows: what has them runs in PyTorch, by name, and the rest of the graph is compiled."""
 
+import operator
+
 import pytest
 import torch
 import torch.nn.functional as F
 
+from stoker import varying
 from stoker.base import tally
 from stoker.lowering import compiling
-from test_backend import evaluated  # noqa: F401: a fixture.
+from stoker.runtime import sizes
+from test_backend import evaluated, warnings  # noqa: F401: fixtures.
 
 CASES = {
     "mask": lambda x: ((x[x > 0] * 3 + 1).sum() + x.exp(), x[x > 0.5]),
@@ -78,3 +82,35 @@ def test_gradients():
         x = torch.randn(size, 4)
         expected = torch.autograd.grad(loss(x), list(layer.parameters()))
         torch.testing.assert_close(torch.autograd.grad(compiled(x), list(layer.parameters())), expected)
+
+
+def test_no_backward_graph_is_compiled_for_every_count(evaluated, warnings, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(compiling, "_report", lambda fallbacks: None)
+    monkeypatch.setattr(sizes, "MAX_VERSIONS_OF_A_RUN", 3)
+    monkeypatch.setattr(tally, "count", lambda name: counted.append(name))
+    counted, layer = [], torch.nn.Linear(4, 4)
+
+    def function(x):
+        return torch.cat([layer(x)[x[:, 0] > 0], layer(x).exp()]).tanh().sum()
+
+    compiled = torch.compile(function, backend="stoker")
+    made = []
+    for count in (2, 3, 4, 5, 6, 7, 3, 2, 5):
+        x = torch.ones(8, 4).index_fill(0, torch.arange(count, 8), -1.0)
+        expected = torch.autograd.grad(function(x), list(layer.parameters()))
+        torch.testing.assert_close(torch.autograd.grad(compiled(x), list(layer.parameters())), expected)
+        made.append(len(evaluated))
+    assert made[0] < made[1] < made[2] == made[-1] and counted.count("graphs_eager") == 1
+    assert [warning for warning in warnings if "only a run knows them" in warning] == warnings[-1:]
+
+
+def test_what_a_part_asserts_of_sizes_is_compiled_for_none():
+    graph = torch.fx.Graph()
+    count = graph.placeholder("count")
+    graph.call_function(
+        torch.ops.aten._assert_scalar.default, (graph.call_function(operator.le, (count, 4)), "Too many."))
+    graph.output(())
+    run = varying.function_of(torch.fx.GraphModule({}, graph), (), None, None, is_part=True)
+    assert run([4]) == ()
+    with pytest.raises(RuntimeError, match="Too many."):
+        run([5])

@@ -1,7 +1,7 @@
 """Operators that make tensors from nothing but shapes and scalars."""
 
 from ..graph.values import Value
-from .rules.registry import Unsupported, as_value, rule
+from .rules.registry import Unsupported, number_of, rule
 
 
 @rule("full", "full_like", "new_full", "fill.Scalar", "scalar_tensor")
@@ -50,9 +50,9 @@ def _even_steps(g, out, start, end, steps):
     if out.dtype not in ("f32", "f64"):
         raise Unsupported(f"even steps in {out.dtype}")
     if steps <= 1:
-        return g.broadcast(as_value(g, start, out.dtype), out.shape)
+        return g.broadcast(number_of(g, start, out.dtype), out.shape)
     if isinstance(start, Value) or isinstance(end, Value):
-        start, end = as_value(g, start, out.dtype), as_value(g, end, out.dtype)
+        start, end = number_of(g, start, out.dtype), number_of(g, end, out.dtype)
         step = g.with_scalar("divide", g.binary("subtract", end, start), steps - 1)
     else:
         step = g.constant((end - start) / (steps - 1), out.dtype)

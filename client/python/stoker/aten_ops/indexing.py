@@ -5,7 +5,7 @@ from math import prod
 
 from ..graph.values import broadcast_shapes
 from .reductions import identity_of, norm_of, shortening
-from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, promote, rule
+from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, number_of, promote, rule
 
 
 @rule("embedding")
@@ -272,7 +272,7 @@ def index_copy(g, out, x, dim, index, source):
 @rule("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(g, out, x, dim, index, value):
     return _slices_along(
-        g, "assign", x, dim, index, as_value(g, value, x.dtype), from_end=True)
+        g, "assign", x, dim, index, number_of(g, value, x.dtype), from_end=True)
 
 
 @rule("index_reduce")

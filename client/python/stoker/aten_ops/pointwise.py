@@ -2,10 +2,10 @@
 
 import math
 
-from ..graph.values import INTEGER_LIMITS, Value
+from ..graph.values import INTEGER_LIMITS, LARGEST_FLOATS, Value
 from .arithmetic import both, extreme, require_in_range
 from .rules.formulas import formula
-from .rules.registry import Unsupported, as_value, compute_dtype, promote, rule
+from .rules.registry import Unsupported, as_value, compute_dtype, number_of, promote, rule
 
 # ---- One operand, one node: computed in the dtype of the result ------------------------------------
 
@@ -154,8 +154,7 @@ def rad2deg(g, x):
 def nan_to_num(g, out, x, nan=None, posinf=None, neginf=None):
     if not x.is_float:
         return x
-    largest = {"f64": 1.7976931348623157e308, "f32": 3.4028234663852886e38, "f16": 65504.0,
-               "bf16": 3.3895313892515355e38}[x.dtype]
+    largest = LARGEST_FLOATS[x.dtype]
     replaced = [
         (g.predicate("is_nan", x), 0.0 if nan is None else nan),
         (g.compare("EQ", x, g.constant(math.inf, x.dtype)), largest if posinf is None else posinf),
@@ -291,7 +290,7 @@ def where(g, out, condition, on_true, on_false):
 
 @rule("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(g, out, x, mask, value):
-    return g.broadcast(g.select(mask, as_value(g, value, out.dtype), x), out.shape)
+    return g.broadcast(g.select(mask, number_of(g, value, out.dtype), x), out.shape)
 
 
 @rule("clamp", "clamp.Tensor")

@@ -21,6 +21,7 @@ class Trace(NamedTuple):
     installed_globals: frozenset  # Names that Dynamo put into the frame's globals.
     texts: frozenset  # All that were constants on the way: what code asks for by text is among them.
     constant_calls: list  # (function, arguments, keywords, result) of those whose result counts as constant.
+    places: dict  # File -> {dis.Positions} of the instructions that were traced.
 
 
 class Recorded(NamedTuple):
@@ -39,12 +40,9 @@ def attach(is_ours, find, record, audit):
     called with a Recorded if the frame was transformed, and gives a check(locals) to ask before Dynamo's
     guards, or None."""
     from torch._dynamo import convert_frame
-    from torch._dynamo.variables import ConstantVariable, functions, nn_module
 
     original_wrapper = convert_frame.catch_errors_wrapper
     original_manager = convert_frame.CheckFunctionManager
-    make_constant = ConstantVariable.__init__
-    original_invoke = functions.invoke_and_store_as_constant
 
     def catch_errors_wrapper(callback, hooks):
         backend = _innermost(callback)
@@ -53,41 +51,82 @@ def attach(is_ours, find, record, audit):
 
     def check_function_manager(code, output_graph, *arguments, **keywords):
         manager = original_manager(code, output_graph, *arguments, **keywords)
-        traces = getattr(_tracing, "traces", None)
-        if traces is not None:
-            from torch._guards import Guard
-
-            traces.append(Trace(
-                [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)]
-                + orders_of(output_graph),
-                output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
-                frozenset(output_graph.installed_globals), frozenset(_tracing.texts),
-                list(_tracing.constant_calls)))
+        notes = getattr(_tracing, "notes", None)
+        if notes is not None:
+            notes.trace = notes.of(output_graph)
         return manager
 
+    convert_frame.catch_errors_wrapper = catch_errors_wrapper
+    convert_frame.CheckFunctionManager = check_function_manager
+    _note_constants()
+    _note_places()
+
+
+def _note_constants():
+    from torch._dynamo.variables import ConstantVariable, functions, nn_module
+
+    make_constant = ConstantVariable.__init__
+    original_invoke = functions.invoke_and_store_as_constant
+
     def note_constant(self, *arguments, **keywords):
-        texts = getattr(_tracing, "texts", None)
-        if texts is not None:
-            texts.update(value for value in (*arguments, *keywords.values()) if type(value) is str)
+        notes = getattr(_tracing, "notes", None)
+        if notes is not None:
+            notes.texts.update(value for value in (*arguments, *keywords.values()) if type(value) is str)
         make_constant(self, *arguments, **keywords)
 
     def invoke_and_store_as_constant(tx, function, *arguments, **keywords):
-        calls = getattr(_tracing, "constant_calls", None)
+        notes = getattr(_tracing, "notes", None)
 
         def invoke(*given, **named):
             asked = copied(given), copied(named)  # The function may change what it was given.
             result = function(*given, **named)
-            if calls is not None:
-                calls.append((function, *asked, result))
+            if notes is not None:
+                notes.constant_calls.append((function, *asked, result))
             return result
 
         return original_invoke(tx, invoke, *arguments, **keywords)
 
-    convert_frame.catch_errors_wrapper = catch_errors_wrapper
-    convert_frame.CheckFunctionManager = check_function_manager
     ConstantVariable.__init__ = note_constant
     for module in (functions, nn_module):
         module.invoke_and_store_as_constant = invoke_and_store_as_constant
+
+
+def _note_places():
+    from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+
+    original_step = InstructionTranslatorBase.step
+
+    def step(self):
+        try:
+            return original_step(self)
+        finally:
+            notes = getattr(_tracing, "notes", None)
+            if notes is not None:
+                positions = self.current_instruction.positions
+                notes.places[id(positions)] = self.f_code.co_filename, positions  # No other has this id while it is held.
+
+    InstructionTranslatorBase.step = step
+
+
+class _Notes:
+    """What is noted while one frame is traced."""
+
+    def __init__(self):
+        self.trace = None  # The last one: Dynamo may begin anew.
+        self.texts, self.constant_calls, self.places = set(), [], {}
+
+    def of(self, output_graph):
+        from torch._guards import Guard
+
+        places = {}
+        for path, positions in self.places.values():
+            if positions is not None:  # As of what Dynamo writes itself.
+                places.setdefault(path, set()).add(positions)
+        return Trace(
+            [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)]
+            + orders_of(output_graph),
+            output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
+            frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places)
 
 
 def copied(value):
@@ -133,18 +172,17 @@ class _Callback:
         return run_dynamo(2) if token is None else self._trace(token, frame, run_dynamo)
 
     def _trace(self, token, frame, run_dynamo):
-        outer = tuple(getattr(_tracing, name, None) for name in ("traces", "texts", "constant_calls"))
-        _tracing.traces, _tracing.texts, _tracing.constant_calls = [], set(), []
+        outer = getattr(_tracing, "notes", None)
+        _tracing.notes = notes = _Notes()
         try:
             with self._record(token, frame) as finish:
                 result = run_dynamo(3)
-            traces = _tracing.traces
         finally:
-            _tracing.traces, _tracing.texts, _tracing.constant_calls = outer
-        if result.guarded_code is None or not traces:
+            _tracing.notes = outer
+        if result.guarded_code is None or notes.trace is None:
             finish(None)
             return result
-        check = finish(Recorded(traces[-1], result.guarded_code.code))
+        check = finish(Recorded(notes.trace, result.guarded_code.code))
         if check is not None:
             _ask_first(check, result.guarded_code.guard_manager)
         return result

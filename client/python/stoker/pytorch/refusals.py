@@ -6,7 +6,7 @@ from math import prod
 
 import torch
 
-from .operators import OpOverload, look_at_real_tensors
+from .operators import OpOverload, OpOverloadPacket, look_at_real_tensors
 
 # Of each tensor that is made to try an operator, and of each that it gives: what is compiled may never hold it.
 MAX_ELEMENTS = 1 << 22
@@ -15,8 +15,8 @@ GIVEN = "example_value"  # In the meta of Dynamo's nodes: what was traced.
 _USUAL = frozenset((torch.float32, torch.float64, torch.bfloat16, torch.float16))
 # but for some of these functions.
 _STRICTER = frozenset("""
-    bucketize index_add index_copy index_reduce put searchsorted select_scatter slice_scatter smooth_l1_loss
-    soft_margin_loss""".split())
+    _log_softmax_backward_data _softmax_backward_data bucketize index_add index_copy index_reduce put searchsorted
+    select_scatter slice_scatter smooth_l1_loss soft_margin_loss""".split())
 # What is around a tensor in memory is not made, and of an assertion it is the elements that matter.
 _LEFT_ALONE = frozenset(("as_strided", "as_strided_", "as_strided_scatter", "set_", "_assert_async", "_functional_assert_async"))
 # Whoever runs an operator within these runs it on other types than those that it is given here.
@@ -30,13 +30,13 @@ class _Unknown(Exception):
 def by_kernels(gm):
     """What PyTorch raises for one of the operators of Dynamo's graph, of those whose kernels may refuse what traces take:
     given tensors without elements, of several types, of numbers that are no floats, or of no dims, or stricter by themselves.
-    None where it takes them all."""
+    None where it takes them all. Of other elements than those that are tried it may take what it raises for."""
     taken = set()
     by_types = not _changes_types(gm)
     for module in gm.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
             is_asked = any(map(_is_nothing, (node, *node.all_input_nodes))) or by_types and _is_unusual(node)
-            if is_asked and node.all_input_nodes and is_pytorchs(node):
+            if is_asked and (node.all_input_nodes or _makes_tensor(node)) and is_pytorchs(node):
                 error = _refusal(node, taken)
                 if error is not None:
                     return error
@@ -47,6 +47,12 @@ def _is_nothing(node):
     value = node.meta.get(GIVEN)
     # A size that varies is not asked: that would be a guard.
     return isinstance(value, torch.Tensor) and any(type(size) is int and size == 0 for size in value.shape)
+
+
+def _makes_tensor(node):
+    """On a processor, as what is given no tensor and nothing else: PyTorch's state, say."""
+    value = node.meta.get(GIVEN)
+    return isinstance(value, torch.Tensor) and value.device.type == "cpu"
 
 
 def _is_unusual(node):
@@ -78,8 +84,8 @@ def is_pytorchs(node):
         return hasattr(torch.Tensor, node.target)
     if node.op != "call_function":
         return False
-    if isinstance(node.target, OpOverload):
-        return node.target.namespace in ("aten", "prims")
+    if isinstance(node.target, OpOverload | OpOverloadPacket):
+        return str(node.target).partition(".")[0] in ("aten", "prims")
     name = getattr(node.target, "__name__", "")
     home = getattr(node.target, "__module__", None) or ""
     return home.startswith(_OF_PYTORCH) and not home.startswith(_WITHIN_OTHERS) or any(

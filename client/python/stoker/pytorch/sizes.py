@@ -25,6 +25,12 @@ def symbols_of(value):
     return {symbol.name for symbol in value.node.expr.free_symbols} if isinstance(value, SYMBOLIC) else set()
 
 
+def is_of_a_run(number):
+    """Is it, or does it follow from, what only a run knows?"""
+    environment = number.node.shape_env
+    return any(map(environment.is_unbacked_symint, number.node.expr.free_symbols))
+
+
 def _tree(expression):
     if expression.is_Integer:
         return int(expression)

@@ -9,11 +9,14 @@ import torch
 
 from ..base.locks import ProcessLock
 from ..pytorch.marks import boxed
-from ..pytorch.sizes import SYMBOLIC
+from ..pytorch.sizes import SYMBOLIC, is_of_a_run
 
 # Of one graph, for one set of sizes each; the oldest give way, and are compiled again, out of the cache, when they are
 # needed.
 MAX_VERSIONS = 64
+# The same where only a run knows the sizes, as how many elements a mask chooses: no call need be like one before, so other
+# calls run in eager. As many as torch.compile() traces of one function.
+MAX_VERSIONS_OF_A_RUN = 8
 # Of one graph, for all sizes of which the same holds; for others there are versions.
 MAX_PROGRAMS = 8
 # The same of a part of a graph, which is compiled for each value of those sizes that have to be numbers: no more are found
@@ -27,6 +30,12 @@ def symbolic_inputs(gm):
     """Positions of the inputs that have a symbolic size, or are one."""
     values = [node.meta.get("val") for node in gm.graph.nodes if node.op == "placeholder"]
     return [place for place, value in enumerate(values) if _has_symbols(value)]
+
+
+def are_of_a_run(gm):
+    """Is it given a size that only a run knows, as a backward graph is by its forward graph?"""
+    values = [node.meta.get("val") for node in gm.graph.find_nodes(op="placeholder")]
+    return any(is_of_a_run(value) for value in values if isinstance(value, SYMBOLIC))
 
 
 def by_values(sources, make):
@@ -71,15 +80,19 @@ def for_all_sizes(sources, make, otherwise, at_most=MAX_PROGRAMS):
     return boxed(by_values(sources, choose))
 
 
-def by_sizes(symbolic, make):
+def by_sizes(symbolic, make, otherwise=None):
     """A boxed function; it asks make(arguments) for another one whenever the sizes at the positions `symbolic`
-    are new."""
+    are new. `otherwise`: what makes the one for all others than the first MAX_VERSIONS_OF_A_RUN."""
     versions = {}
+    others = []
     lock = ProcessLock()
 
     def make_for(sizes, arguments):
         with lock:
             if sizes not in versions:
+                if otherwise is not None and len(versions) == MAX_VERSIONS_OF_A_RUN:
+                    others[:] = others or [otherwise()]
+                    return others[0]
                 function = make(arguments)
                 if len(versions) == MAX_VERSIONS:
                     del versions[next(iter(versions))]

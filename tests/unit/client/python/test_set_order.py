@@ -1,8 +1,10 @@
 """Which functions may let out the order of a set."""
 
+import sys
+
 import pytest
 
-from stoker.captures.bytecode.reads import takes_exceptions
+from stoker.captures.bytecode.reads import code_inside, takes_exceptions
 from stoker.captures.bytecode.set_order import shows_order
 
 KNOWN = frozenset(("a", "b"))
@@ -79,6 +81,15 @@ def global_iterated(x):
     return [x + item for item in KNOWN]
 
 
+def iterated_or_not(items):
+    names = set(
+        items or "a")
+    if not items:
+        return len(names) + len(frozenset("bc"))
+    return list(names), [
+        each for each in {*items, "d"}]
+
+
 def raised(items):
     if not items:
         raise ValueError(f"none of {set(items)}" + str({*items}))
@@ -135,6 +146,37 @@ def test_what_is_raised_shows_an_order_where_somebody_looks_at_it():
     assert shows_order(raised_and_kept.__code__, raised=False)
     assert not takes_exceptions(handled.__code__) and not takes_exceptions(raised.__code__)
     assert takes_exceptions(handled_by_name.__code__) and takes_exceptions(Handler.__exit__.__code__)
+
+
+def run_places(function, *arguments):
+    """Of every instruction that runs."""
+    found, inside = set(), set(code_inside(function.__code__))
+
+    def trace(frame, event, _):
+        if frame.f_code not in inside:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            places = list(frame.f_code.co_positions())
+            found.add(places[frame.f_lasti // 2])
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(*arguments)
+    finally:
+        sys.settrace(before)
+    return found
+
+
+def test_what_does_not_run_shows_nothing():
+    code = iterated_or_not.__code__
+    assert shows_order(code)
+    assert not shows_order(code, places=run_places(iterated_or_not, []))
+    assert shows_order(code, places=run_places(iterated_or_not, ["b"]))
+    lines = {(line, *rest[:1], None, None) for line, *rest in run_places(iterated_or_not, [])}  # Without columns.
+    assert not shows_order(code, places=lines)
 
 
 def test_of_code_without_its_source_nothing_is_known():

@@ -6,7 +6,9 @@ the operator's arguments with tensors as Values. It returns a Value or a tuple o
 Unsupported. A result in a tuple may be a function that makes it, called only if it is used.
 """
 
-from ...graph.values import FLOATS, INTEGERS, NARROW_FLOATS, Value
+import math
+
+from ...graph.values import FLOATS, INTEGER_LIMITS, INTEGERS, LARGEST_FLOATS, NARROW_FLOATS, Value
 
 RULES = {}
 # Those of them that take and give uint64, as i64 of the same bits: they move elements, or look at bits alone.
@@ -94,6 +96,27 @@ def as_value(g, x, dtype):
     if isinstance(x, Value):
         return g.convert(x, dtype)
     return g.constant(x, dtype)
+
+
+def number_of(g, x, dtype):
+    """The same of what PyTorch takes as a number, and refuses where the type does not hold it."""
+    if isinstance(x, Value) and _may_overflow(x, dtype):
+        raise Unsupported(f"a number in {x.dtype}, which {dtype} may not hold")
+    return as_value(g, x, dtype)
+
+
+def _may_overflow(x, dtype):
+    if dtype in (x.dtype, "bool"):
+        return False
+    if x.is_float and dtype not in FLOATS and x.splat is None:
+        return True
+    if x.is_float and x.splat is not None and not math.isfinite(x.splat):
+        return dtype not in FLOATS
+    return (_largest(x.dtype) if x.splat is None else abs(x.splat)) > _largest(dtype)
+
+
+def _largest(dtype):
+    return LARGEST_FLOATS[dtype] if dtype in FLOATS else INTEGER_LIMITS[dtype][1]
 
 
 def dim_of(dim, rank):

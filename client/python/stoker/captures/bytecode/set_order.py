@@ -20,16 +20,17 @@ _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjo
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def shows_order(code, names=frozenset(), raised=True):
+def shows_order(code, names=frozenset(), raised=True, places=None):
     """Of the sets that the code makes, or that global `names` stand for. `raised`: does an order show that is part of
-    what is raised? True where its source is not found."""
+    what is raised? `places`: dis.Positions of all that runs, in its file; None for everything. True where its source is
+    not found."""
     found = _source_of(code)
-    return found is None or _Uses(found, names, raised).any_shows()
+    return found is None or _Uses(found, names, raised, places).any_shows()
 
 
 class _Uses:
-    def __init__(self, function, names, raised):
-        self._function, self._names, self._raised = function, names, raised
+    def __init__(self, function, names, raised, places):
+        self._function, self._names, self._raised, self._places = function, names, raised, places
         self._parents = {
             child: node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
         self._seen = set()  # Local names that are being looked into.
@@ -47,7 +48,7 @@ class _Uses:
 
     def _shows(self, node):
         """May the order of the set that this expression gives come out?"""
-        if not self._raised and self._is_raised(node):
+        if not self._is_run(node) or not self._raised and self._is_raised(node):
             return False
         parent = self._parents.get(node)
         if isinstance(parent, ast.Compare):
@@ -82,6 +83,9 @@ class _Uses:
             return any(map(self._name_shows, targets)) or (
                 isinstance(parent, ast.NamedExpr) and self._shows(parent))
         return True
+
+    def _is_run(self, node):
+        return self._places is None or any(_is_within(place, node) for place in self._places)
 
     def _is_raised(self, node):
         while isinstance(node, (ast.expr, ast.keyword)) and not isinstance(node, (ast.Lambda, ast.NamedExpr)):
@@ -118,6 +122,14 @@ def _source_of(code):
 
 def _is_same(one, other):
     return (one.co_code, one.co_names, one.co_firstlineno) == (other.co_code, other.co_names, other.co_firstlineno)
+
+
+def _is_within(place, node):
+    """Is the instruction one of the expression's? Where Python keeps no columns (`-X no_debug_ranges`), of its lines'."""
+    line, _, column, _ = place
+    if line is None or column is None:
+        return line is not None and node.lineno <= line <= node.end_lineno
+    return (node.lineno, node.col_offset) <= (line, column) < (node.end_lineno, node.end_col_offset)
 
 
 def _first_line(node):

@@ -7,6 +7,7 @@ themselves, the code that was traced.
 """
 
 import enum
+import functools
 import sys
 import types
 
@@ -21,6 +22,7 @@ from ..words import process
 from ..words.held import held
 from ..words.installed import is_installed_file, is_installed_module, is_pythons_file
 from ..words.values import NotPortable
+from .held_sets import sets_of_classes, sets_of_defaults
 
 _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
@@ -61,13 +63,15 @@ class Reached:
     """`codes`: what was traced, without PyTorch's compiler, and what that refers to. `chains`: {(module's name,
     names): what they stand for}."""
 
-    def __init__(self, traced, leaves, types_met):
-        """`leaves`: functions that were run in place of being traced; `types_met`: classes of guarded objects.
-        NotPortable if there is more code than can be looked into."""
+    def __init__(self, traced, places, leaves, types_met):
+        """`places`: where in it Dynamo was, of pytorch.frames.Trace; `leaves`: functions that were run in place of being
+        traced; `types_met`: classes of guarded objects. NotPortable if there is more code than can be looked into."""
+        self._places = places
         self._modules = Modules()
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()
         self._programs = {}  # id of a code object -> whether it is no code of PyTorch's.
+        self._defaults = {}  # id of a code object -> sets of its function, of sets_of_defaults().
         self._leaves = set()  # Ids of code objects that a leaf may run.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
         for code in traced:
@@ -191,23 +195,37 @@ class Reached:
 
     def shown_sets(self, values):
         """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
-        guarded objects. PyTorch's own code depends on no such order."""
+        guarded objects. PyTorch's own code depends on no such order; an installed package's where it was traced."""
         makes, existing = False, [value for value in values if has_no_order(value)]
         raised = any(map(takes_exceptions, self._of_programs()))
         for code in self._of_programs():
             read = self._sets_read(code)
-            if (read or makes_sets(code)) and shows_order(code, frozenset(name for name, _ in read), raised):
+            if (read or makes_sets(code)) and shows_order(
+                    code, frozenset(name for name, _ in read), raised, self._places_in(code)):
                 makes = True
                 existing += [value for _, value in read]
         return makes, existing
 
+    def _places_in(self, code):
+        """Where it was traced; None where all of it counts: a program's own functions are run for their results, too."""
+        places = self._places.get(code.co_filename, frozenset())
+        is_known = is_installed_file(code.co_filename) and id(code) not in self._leaves
+        return places if is_known and not places.isdisjoint(code.co_positions()) else None
+
     def _sets_read(self, code):
-        """[(name, set)] of those that its globals hold."""
+        """[(name, set)] of those that its globals hold, classes under names in it, and its arguments by default."""
         module = self._modules.of(code)
-        if module is None:
-            return []
-        found = [(names[-1], self.chains.get((module.__name__, names))) for names in chains_of(code)]
-        return [(name, value) for name, value in found if has_no_order(value)]
+        found = list(self._defaults.get(id(code), ()))
+        for name in {name for each in code_inside(code) for name in each.co_names}:
+            found += [(name, value) for value in self._sets_of_classes.get(name, ())]
+        if module is not None:
+            chains = [(names[-1], self.chains.get((module.__name__, names))) for names in chains_of(code)]
+            found += [(name, value) for name, value in chains if has_no_order(value)]
+        return found
+
+    @functools.cached_property
+    def _sets_of_classes(self):
+        return sets_of_classes(self._classes)
 
     def _of_programs(self):
         return list(filter(self._is_programs, self.codes))
@@ -276,6 +294,7 @@ class Reached:
             self._run_unseen.append(function.__code__)
 
     def _add_function(self, function):
+        self._defaults[id(function.__code__)] = sets_of_defaults(function)
         if is_installed_file(function.__code__.co_filename):
             return
         self._add(function.__code__)

@@ -32,9 +32,10 @@ _DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", "__resume_at
 
 def build(key, scope, state, trace, leaves, new_code, entry_code):
     """`scope`, `state`: as they were when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
-    recording.frame. NotPortable says what keeps the capture in this process."""
+    recording.frame. Gives the capture, and FirstCalls that have to be taken before anybody else uses it. NotPortable says
+    what keeps it in this process."""
     writer = GuardWriter(scope, trace)
-    reached = Reached(trace.traced_code, leaves, set(map(type, writer.values)))
+    reached = Reached(trace.traced_code, trace.places, leaves, set(map(type, writer.values)))
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = set()  # By text.
     if reached.asks_by_text:
@@ -84,7 +85,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     record["apart"] = any(graph["runtime"]["mutated"] for graph in installed.graphs)
     if record["apart"]:
         _require_separate_memory(writer)
-    return record
+    return record, installed.first_calls
 
 
 def _require_no_addresses(code):
@@ -119,7 +120,7 @@ class _Globals:
     def __init__(self, global_values, installed, prefix):
         self.words = []  # [name, kind, body]
         self.renamed = {}
-        self.graphs = []
+        self.graphs, self.first_calls = [], []
         self._global_values = global_values
         self._installed = installed
         self._prefix = prefix
@@ -145,6 +146,7 @@ class _Globals:
                 raise NotPortable(graph.reason)
             self.words.append([new_name, "graph", len(self.graphs)])
             self.graphs.append(graph.words)
+            self.first_calls += [graph.first_call] if graph.first_call is not None else []
         elif name.startswith("__resume_at") and isinstance(value, types.FunctionType):
             if value.__closure__ or value.__defaults__ or value.__kwdefaults__:
                 raise NotPortable("a resume function with state")

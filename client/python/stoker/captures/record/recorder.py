@@ -45,9 +45,9 @@ class Recorder:
             self._reason = "a frame of which Dynamo compiles nothing"
         try:
             if self._reason is None and features.may_be_on():
-                record = build(
+                record, first_calls = build(
                     self._key, self._scope, self._state, recorded.trace, leaves, recorded.code, self._code)
-                features.when_decided(lambda: self._store(record))
+                _when_taken(first_calls, lambda: features.when_decided(lambda: self._store(record)))
                 check = self._check_of(record, self._scope.local_values, self._scope.global_values)
         except NotPortable as error:
             self._reason = str(error)
@@ -78,3 +78,16 @@ class Recorder:
         summary = f"{len(record['guards'])} guards, {len(record['graphs'])} graphs"
         store.put(self._key, f"{self._key.entry}, {summary}", record)
         note(self._key.entry, "recorded", detail=summary)
+
+
+def _when_taken(first_calls, action):
+    """Calls action() when all of these are."""
+
+    def act_if_last():
+        if all(call.is_taken for call in first_calls):
+            action()
+
+    if not first_calls:
+        action()
+    for call in first_calls:
+        call.then(act_if_last)

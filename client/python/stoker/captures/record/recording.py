@@ -27,6 +27,7 @@ ATTRIBUTE = "_stoker_graph"  # Of a compiled function: its GraphRecord.
 class GraphRecord(NamedTuple):
     words: Any  # JSON, or None where the graph is not portable,
     reason: str  # and why.
+    first_call: Any = None  # Of _Graph.mark.
 
 
 class _Graph:
@@ -55,10 +56,11 @@ class _Graph:
                     raise NotPortable(f"an operator that says in no Python function what it gives, {name}")
                 _recorded.leaves += [name, *functions]
 
-    def mark(self, function):
-        """The function that Dynamo gets for the graph, with its record."""
+    def mark(self, function, first_call=None):
+        """The function that Dynamo gets for the graph, with its record. `first_call`: a runtime.first_calls.FirstCall, where
+        it has to be taken before a capture may be stored."""
         if len(self.records) == 1:
-            record = self.records[0]
+            record = self.records[0]._replace(first_call=first_call)
         else:
             record = GraphRecord(None, "a graph that runs in eager")
         setattr(innermost(function), ATTRIBUTE, record)

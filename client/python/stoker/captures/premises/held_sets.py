@@ -1,0 +1,46 @@
+"""Sets that classes and defaults of arguments hold: Dynamo may take these as they are, and no guard knows of them."""
+
+import enum
+
+from ..bytecode.reads import has_no_order
+from ..words.held import held
+
+_MAX_NESTING = 8  # Of containers in containers.
+
+
+def sets_of_classes(classes):
+    """{name of an attribute: sets that one of these classes, a base of it, or a class that it holds, has under it}."""
+    found, pending, seen = {}, list(classes), set()
+    while pending:
+        cls = pending.pop()
+        if cls in seen:
+            continue
+        seen.add(cls)
+        for base in cls.__mro__:
+            for name, value in list(vars(base).items()):
+                if isinstance(value, type):
+                    pending.append(value)
+                for inner in sets_in(value):
+                    found.setdefault(name, []).append(inner)
+    return found
+
+
+def sets_of_defaults(function):
+    """[(name of an argument, set)]"""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    named = zip(code.co_varnames[code.co_argcount - len(defaults):code.co_argcount], defaults)
+    return [
+        (name, inner) for name, value in (*named, *(function.__kwdefaults__ or {}).items()) for inner in sets_in(value)]
+
+
+def sets_in(value, depth=0):
+    """Those whose order is not known, in containers and members of enumerations, too."""
+    if has_no_order(value):
+        return [value]
+    if isinstance(value, enum.Enum):
+        value = (held(value, "_value_"),)
+    if type(value) is dict:
+        value = (*value, *value.values())
+    if type(value) not in (tuple, list) or depth == _MAX_NESTING:
+        return []
+    return [inner for item in value for inner in sets_in(item, depth + 1)]
