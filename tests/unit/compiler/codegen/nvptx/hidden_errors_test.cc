@@ -157,6 +157,16 @@ TEST(HiddenErrors, Results_AreRoundedOnce) {
        15,
        0x1p-20,
        3269017},
+      {{"1 + erf(x) less 1",
+        [](auto& b, auto x, auto, auto one) {
+          const std::uint32_t sum = b.Op(OpKind::kAdd, {b.Op(OpKind::kErf, {x}), one});
+          return b.Op(OpKind::kSubtract, {sum, one});
+        },
+        false},
+       [](double x) { return std::erf(x); },
+       0x1p-20,
+       0x1p-20,
+       0.25},
       {{"subnormal numbers times large ones",
         [](auto& b, auto, auto e, auto) {
           return b.Op(OpKind::kMultiply, {e, b.Constant(DType::kF32, 0x1p100)});
