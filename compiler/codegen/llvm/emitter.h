@@ -145,13 +145,14 @@ class KernelEmitter {
   // this type; null otherwise.
   virtual llvm::Value* ReciprocalRootInHardware(llvm::Value*) { return nullptr; }
   // Whether one instruction gives 2^x of floats of this type, off by 1.5 units in the last place at
-  // most, and 0 below the least normal number.
+  // most, and 0 below the least normal number. A few give subnormal numbers too.
   virtual bool HasExp2(llvm::Type*) const { return false; }
   virtual llvm::Value* Exp2InHardware(llvm::Value*) { return nullptr; }
-  // Is all that comes of what is emitted rounded to 16 bits? Then functions that HasExp2 makes may
-  // be off by what such a rounding does not show (NUMERICS.md).
-  bool rounds_to_narrow() const { return rounds_to_narrow_; }
-  void set_rounds_to_narrow(bool rounds) { rounds_to_narrow_ = rounds; }
+  virtual llvm::Value* Exp2WithSubnormals(llvm::Value*) { return nullptr; }
+  // Is all that comes of what is emitted now rounded to 16 bits, before it shows? Then functions
+  // that HasExp2 makes may be off by what such a rounding hides (NUMERICS.md).
+  bool hides_errors() const { return hides_errors_; }
+  void set_hides_errors(bool hides) { hides_errors_ = hides; }
   // 1 / x of a normal number that has a normal reciprocal, off by one unit in the last place at
   // most, where one instruction does that for this type; null otherwise.
   virtual llvm::Value* ReciprocalInHardware(llvm::Value*) { return nullptr; }
@@ -205,7 +206,7 @@ class KernelEmitter {
   std::vector<llvm::Value*> dim_values_;
   llvm::Value* zeros_ = nullptr;
   llvm::Value* sink_ = nullptr;
-  bool rounds_to_narrow_ = false;
+  bool hides_errors_ = false;
   std::vector<llvm::MDNode*> alias_scopes_;    // Per operand, scratch last: its own scope.
   std::vector<llvm::MDNode*> noalias_scopes_;  // The scopes of all others.
 };

@@ -7,12 +7,6 @@
 namespace stoker::codegen {
 namespace {
 
-bool WritesNarrowAlone(const LoopFunc& func) {
-  return std::ranges::all_of(func.operands, [](const Operand& operand) {
-    return !operand.written || operand.dtype == DType::kF16 || operand.dtype == DType::kBF16;
-  });
-}
-
 bool RunsAlong(const Access& access, int dim) {
   return std::ranges::any_of(access.index.terms,
                              [&](const IndexTerm& term) { return term.dim == dim; });
@@ -26,9 +20,8 @@ CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& sched
       schedule_(schedule),
       emitter_(emitter),
       vector_dim_(vector_dim),
-      index_(func.dims.size(), nullptr) {
-  emitter_.set_rounds_to_narrow(WritesNarrowAlone(func));
-}
+      index_(func.dims.size(), nullptr),
+      hidden_errors_(func) {}
 
 void CudaLoopEmitter::Emit() {
   emitter_.ForEitherAlignment(VectorOperands(), [&] {
@@ -123,7 +116,7 @@ std::vector<VectorBody> CudaLoopEmitter::Evaluate(const Stage& stage,
                                                   const std::vector<Slot>& slots) {
   std::vector<VectorBody> bodies;
   for (const Slot& slot : slots) {
-    VectorBody& body = bodies.emplace_back(emitter_, stage.body);
+    VectorBody& body = bodies.emplace_back(emitter_, stage.body, &hidden_errors_.Of(stage));
     body.Evaluate(slot.lanes, [&](const BodyInstr& instr) -> LaneValue {
       const auto result = results_.find(instr.input);
       if (result != results_.end()) return result->second;

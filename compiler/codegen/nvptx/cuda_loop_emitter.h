@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/llvm/body/reducer.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
+#include "compiler/codegen/nvptx/hidden_errors.h"
 #include "compiler/codegen/nvptx/nvptx_emitter.h"
 #include "compiler/ir/loop_func.h"
 #include "compiler/machine/gpu_machine.h"
@@ -84,6 +85,7 @@ class CudaLoopEmitter {
   Values Restart(const Values& states);
   void Join(Values& states, const Values& run);
 
+  const HiddenErrors hidden_errors_;
   std::vector<Reducer> reducers_;
   std::map<std::uint32_t, LaneValue> results_;            // Of reductions.
   std::map<std::uint32_t, std::vector<LaneValue>> kept_;  // Temporaries, by slot.

@@ -213,6 +213,10 @@ llvm::Value* NvptxEmitter::Exp2InHardware(llvm::Value* x) {
   return OfEachFloat(llvm::Intrinsic::nvvm_ex2_approx_ftz, x);
 }
 
+llvm::Value* NvptxEmitter::Exp2WithSubnormals(llvm::Value* x) {
+  return OfEachFloat(llvm::Intrinsic::nvvm_ex2_approx, x);
+}
+
 // PTX ISA, rcp.approx.ftz.f32: one unit in the last place.
 llvm::Value* NvptxEmitter::ReciprocalInHardware(llvm::Value* x) {
   return OfEachFloat(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, x);

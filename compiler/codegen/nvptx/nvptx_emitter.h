@@ -51,6 +51,7 @@ class NvptxEmitter final : public KernelEmitter {
   llvm::Value* ReciprocalRootInHardware(llvm::Value* x) override;
   bool HasExp2(llvm::Type* type) const override;
   llvm::Value* Exp2InHardware(llvm::Value* x) override;
+  llvm::Value* Exp2WithSubnormals(llvm::Value* x) override;
   llvm::Value* ReciprocalInHardware(llvm::Value* x) override;
   // An intrinsic of f32 for each lane; null for other types.
   llvm::Value* OfEachFloat(llvm::Intrinsic::ID intrinsic, llvm::Value* x);

@@ -74,7 +74,8 @@ def test_a_kernel_that_is_another_without_gradients(evaluated, order, asks_for_g
 
 @pytest.mark.parametrize("function", (
     lambda x: x[:, :, :0] * 2, lambda x: (x[:0] + 1).exp(), lambda x: torch.cat([x[:, :0], x[:, :0]]).sin(),
-    lambda x: (x[:0] * 2, x * 2), lambda x: torch.where(x[:0] > 0, x[:0], 1.0)))
+    lambda x: (x[:0] * 2, x * 2), lambda x: torch.where(x[:0] > 0, x[:0], 1.0), lambda x: x[:0].reshape(0, 1, 4) * 2,
+    lambda x: (x.reshape(-1)[:0].view(2, 0, 1, 3) + 1) * 2))
 def test_what_has_no_elements(function):
     for order in LAYOUTS.values():
         found, wanted = torch.compile(function, backend=backend.stoker)(_input(order)), function(_input(order))

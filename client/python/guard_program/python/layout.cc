@@ -146,10 +146,14 @@ std::ptrdiff_t FindStorageData(PyObject* probe, const TensorLayout& layout) {
     return 0;
   }
   const std::uint64_t data = NumberOf(OrThrow(PyObject_CallMethod(probe, "data_ptr", nullptr)));
+  // What frees the memory may be at the same address, and stay where it is when the memory moves.
+  std::ptrdiff_t found = 0;
   for (std::ptrdiff_t at = TensorLayout::kStorage; at <= kMaxStorageData; at += kWord) {
-    if (WordAt(storage, at) == data) return at;
+    if (WordAt(storage, at) != data) continue;
+    if (found != 0) return 0;
+    found = at;
   }
-  return 0;
+  return found;
 }
 
 std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {

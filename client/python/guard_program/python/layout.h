@@ -83,7 +83,8 @@ struct TensorLayout {
   // From the AutogradMeta.
   static constexpr std::ptrdiff_t kGradientFunction = 48;
 
-  // `probe`: a float64 tensor on the CPU of sizes (2, 3) and strides (7, 2); whether it requires a
+  // `probe`: a float64 tensor on the CPU of sizes (2, 3) and strides (7, 2), in memory that
+  // something else frees, or where storages have their memory is not known; whether it requires a
   // gradient is changed. `keys`: its dispatch keys as a number. False if it does not lie as said
   // here, whichever PyTorch it is.
   static bool Learn(PyObject* probe, std::uint64_t keys);

@@ -60,19 +60,20 @@ def _lies_otherwise(node, device):
 
 
 def _is_nothing_otherwise(node):
-    """Has what it computes no elements, given what is not row-major? No trace follows that as kernels do."""
+    """Has what it computes no elements, given what is not plainly row-major? No trace follows that as kernels do."""
     value = node.meta.get("val")
     if not isinstance(node.target, OpOverload) or not isinstance(value, torch.Tensor) or viewed(node) is not None:
         return False
     return any(type(size) is int and size == 0 for size in value.shape) and not may_draw(node) and any(
-        not _has_row_major_strides(source.meta["val"]) for source in node.all_input_nodes
+        not _is_plainly_row_major(source.meta["val"]) for source in node.all_input_nodes
         if is_tensor(source.meta.get("val")))
 
 
-def _has_row_major_strides(value):
-    """Of numbers, whatever it has of elements."""
-    sizes = (*value.shape, *value.stride())
-    return all(type(size) is int for size in sizes) and row_major(value.shape).strides == tuple(value.stride())
+def _is_plainly_row_major(value):
+    """By its strides, numbers, whatever it has of elements, no two of which are equal: kernels order such dims by size."""
+    strides = value.stride()
+    return all(type(size) is int for size in (*value.shape, *strides)) and (
+        row_major(value.shape).strides == tuple(strides) and len(set(strides)) == len(strides))
 
 
 class _Propagation(torch.fx.Interpreter):

@@ -294,7 +294,9 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
         for (const std::uint32_t arg : instr.args) {
           args.push_back(result.uniform ? values_[arg].value : Vector(arg));
         }
+        emitter_.set_hides_errors(hidden_errors_ != nullptr && (*hidden_errors_)[i]);
         result.value = Pointwise(instr, args);
+        emitter_.set_hides_errors(false);
         break;
       }
     }
@@ -319,8 +321,8 @@ llvm::Value* VectorBody::Pointwise(const BodyInstr& instr, const Values& args) {
 }
 
 const std::uint32_t* VectorBody::OnePlusErfOf(const BodyInstr& instr) const {
-  if (instr.pointwise != OpKind::kAdd || instr.dtype != DType::kF32 ||
-      !emitter_.rounds_to_narrow() || !emitter_.HasExp2(emitter_.LaneType(instr.dtype))) {
+  if (instr.pointwise != OpKind::kAdd || instr.dtype != DType::kF32 || !emitter_.hides_errors() ||
+      !emitter_.HasExp2(emitter_.LaneType(instr.dtype))) {
     return nullptr;
   }
   for (int i = 0; i < 2; ++i) {

@@ -28,8 +28,11 @@ using InputFn = llvm::function_ref<LaneValue(const BodyInstr&)>;
 
 class VectorBody {
  public:
-  // `body` and `emitter` must outlive this.
-  VectorBody(KernelEmitter& emitter, const Body& body) : emitter_(emitter), body_(body) {}
+  // `body` and `emitter` must outlive this, and so must `hidden_errors`: for each instruction
+  // whether it may be off by more than f32 shows (KernelEmitter::hides_errors). Null: none may.
+  VectorBody(KernelEmitter& emitter, const Body& body,
+             const std::vector<bool>* hidden_errors = nullptr)
+      : emitter_(emitter), body_(body), hidden_errors_(hidden_errors) {}
 
   // Evaluates every instruction at `lanes`.
   void Evaluate(const Lanes& lanes, InputFn input);
@@ -52,6 +55,7 @@ class VectorBody {
 
   KernelEmitter& emitter_;
   const Body& body_;
+  const std::vector<bool>* hidden_errors_;
   Lanes lanes_;
   std::vector<LaneValue> values_;
 };

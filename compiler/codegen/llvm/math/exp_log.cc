@@ -105,8 +105,9 @@ Value* ExpLog::Exp(Value* x) {
 // exp(x) = 2^r 2^n with r = x log2(e) - n: n is normal, and r goes beyond half where x does beyond
 // that, so that one product rounds and overflows as it should.
 Value* ExpLog::ExpByExp2(Value* x) {
-  // What the product loses, |x| half units in the last place, no such rounding shows.
-  if (emitter_.rounds_to_narrow()) return emitter_.Exp2InHardware(Mul(x, K(kLog2E)));
+  // What the product loses, |x| half units in the last place, no such rounding shows. A subnormal
+  // number may be a factor of what is a normal one of bf16.
+  if (emitter_.hides_errors()) return emitter_.Exp2WithSubnormals(Mul(x, K(kLog2E)));
   constexpr double kMost = 87;
   Value* shifted = Fma(AtLeast(AtMost(x, kMost), -kMost), K(kLog2E), K(magic_));
   Value* n = Sub(shifted, K(magic_));

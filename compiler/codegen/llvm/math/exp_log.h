@@ -21,7 +21,7 @@ class ExpLog : public FloatLanes {
 
   // f32, where EmitExpNonPositive is enough.
   Value* ExpFast(Value* x);
-  // f32, where the emitter HasExp2 and rounds_to_narrow. 1 + erf(x), off by 2^-20 for x >= 0 and by
+  // f32, where the emitter HasExp2 and hides_errors. 1 + erf(x), off by 2^-20 for x >= 0 and by
   // 2^-15 of itself from -4.5 on, below which it is 2^-32 or less.
   Value* OnePlusErf(Value* x);
 

@@ -4,10 +4,12 @@ import random
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from stoker.pytorch.native import addresses
 from stoker.pytorch.native.addresses import Addresses
 from stoker.pytorch.native.extension import extension, learn_tensors
+from stoker.pytorch.tensors import keys_number
 
 
 @pytest.fixture(params=["extension", "PyTorch", "one by one"])
@@ -118,3 +120,25 @@ def test_what_is_no_tensor_or_has_no_memory_lies_nowhere():
 @pytest.mark.skipif(extension() is None, reason="stoker_guards is not built")
 def test_the_memory_of_storages_is_found():
     assert learn_tensors() and extension().addresses_of([torch.zeros(3)], [0], torch.Tensor) is not None
+
+
+@pytest.mark.skipif(extension() is None, reason="stoker_guards is not built")
+def test_tensors_are_looked_at_within_a_mode_too():
+    learn_tensors.cache_clear()
+    try:
+        with FakeTensorMode():
+            learn_tensors()
+    finally:
+        learn_tensors.cache_clear()
+        assert learn_tensors()
+
+
+@pytest.mark.skipif(extension() is None, reason="stoker_guards is not built")
+def test_memory_that_cannot_be_told_from_what_frees_it_is_not_known():
+    own = torch.empty_strided((2, 3), (7, 2), dtype=torch.float64, device="cpu")
+    try:
+        assert extension().learn_tensors(own, keys_number(own))
+        assert extension().addresses_of([torch.zeros(3)], [0], torch.Tensor) is None
+    finally:
+        learn_tensors.cache_clear()
+        assert learn_tensors()

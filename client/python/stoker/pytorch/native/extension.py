@@ -38,5 +38,15 @@ def extension():
 def learn_tensors():
     """Shows the extension where tensors keep their metadata. False: it asks PyTorch about each tensor."""
     with torch.inference_mode(False), torch.enable_grad():
-        probe = torch.empty_strided((2, 3), (7, 2), dtype=torch.float64, device="cpu")
+        probe = _probe()
         return extension().learn_tensors(probe, keys_number(probe))
+
+
+def _probe():
+    like = {"dtype": torch.float64, "device": "cpu"}
+    try:
+        # Its memory is not what frees it, as that of most tensors is, so that the two are told apart.
+        memory = torch.frombuffer(bytearray(12 * 8), dtype=torch.float64).untyped_storage()
+        return torch.empty(0, **like).set_(memory, 0, (2, 3), (7, 2))
+    except (NotImplementedError, RuntimeError):  # Within a mode, which makes tensors of another kind.
+        return torch.empty_strided((2, 3), (7, 2), **like)

@@ -130,17 +130,19 @@ llvm::Value* AddressOf(Builder& b, Function* function) {
 float Missed(float exact, int units) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &exact, sizeof bits);
-  if (!std::isnormal(exact))
-    return exact == 0 || std::fpclassify(exact) == FP_SUBNORMAL ? 0 : exact;
+  if (!std::isnormal(exact)) return exact;
   bits += static_cast<std::uint32_t>(static_cast<int>(bits * 0x9e3779b1U >> 16) % (2 * units + 1) -
                                      units);
   std::memcpy(&exact, &bits, sizeof bits);
   return exact;
 }
 
+float Flushed(float x) { return std::fabs(x) < 0x1p-126F ? std::copysign(0.0F, x) : x; }
+
 float Exp2Approx(float x) { return Missed(std::exp2(x), 1); }
+float FlushedExp2Approx(float x) { return Flushed(Exp2Approx(Flushed(x))); }
 float ReciprocalRootApprox(float x) { return Missed(1 / std::sqrt(x), 2); }
-float ReciprocalApprox(float x) { return Missed(1 / x, 1); }
+float FlushedReciprocalApprox(float x) { return Flushed(Missed(1 / Flushed(x), 1)); }
 
 // Calls of what only a GPU has become calls of Block, or of these.
 void ReplaceIntrinsics(llvm::Module& module) {
@@ -175,11 +177,14 @@ void ReplaceIntrinsics(llvm::Module& module) {
       case llvm::Intrinsic::nvvm_rsqrt_approx_f:
         target = AddressOf(b, &ReciprocalRootApprox);
         break;
-      case llvm::Intrinsic::nvvm_ex2_approx_ftz:
+      case llvm::Intrinsic::nvvm_ex2_approx:
         target = AddressOf(b, &Exp2Approx);
         break;
+      case llvm::Intrinsic::nvvm_ex2_approx_ftz:
+        target = AddressOf(b, &FlushedExp2Approx);
+        break;
       case llvm::Intrinsic::nvvm_rcp_approx_ftz_f:
-        target = AddressOf(b, &ReciprocalApprox);
+        target = AddressOf(b, &FlushedReciprocalApprox);
         break;
       default:
         STOKER_CHECK(false);
