@@ -198,8 +198,18 @@ int RegistersOfState(const Reduction& reduction, int lanes, int levels) {
   return lanes * RegistersOf(reduction.dtype) * (sums ? levels : 1);
 }
 
+// Points lie where their number says, divided by sizes that vary. Elements by themselves, as of
+// another order, are many in a thread, each with places of its own to read from and to write to.
+int PlacesOfPoints(const LoopFunc& func, const ThreadPart& part) {
+  constexpr int kOfAnElement = 6;  // As much as code of one load and one store took, and no more.
+  const bool vary =
+      std::ranges::any_of(func.dims, [](const SymDim& extent) { return !extent.IsConstant(); });
+  return vary && func.dims.size() > 1 && part.width == 1 ? kOfAnElement * part.vectors : 0;
+}
+
 // Of where vectors lie, which is part of instructions where they are known distances apart.
-int PlacesOf(const LoopFunc& func, const Stage& stage, int vectors) {
+int PlacesOf(const LoopFunc& func, const Stage& stage, const ThreadPart& part, int vectors) {
+  if (part.form == LoopForm::kPoints) return PlacesOfPoints(func, part);
   bool is_known = true;
   ForEachAccess(stage.body, stage.stores, [&](const Access& access, bool) {
     for (const IndexTerm& term : access.index.terms) {
@@ -256,7 +266,8 @@ int LiveValues(const LoopFunc& func, const ThreadPart& part) {
     const int one = values.Peak() - std::min(values.Results(), consumed[s]);
     const int body = one + (vectors - 1) * std::max(results, waiting);
     const int here = std::max(values.IsShort() ? body : WithLoss(body), vectors * values.Loads());
-    most = std::max(most, given + states + here + (is_once ? 0 : PlacesOf(func, stage, vectors)));
+    most = std::max(most,
+                    given + states + here + (is_once ? 0 : PlacesOf(func, stage, part, vectors)));
     for (const Temporary& temporary : stage.temporaries) {
       varies[temporary.id] = values.varies(temporary.value);
       give(temporary.id, RegistersOf(temporary.dtype) * values.LanesOf(temporary.value), vectors);

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/nvptx/cubin_resources.h"
+#include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/random_body.h"
 
 namespace stoker {
@@ -50,6 +52,56 @@ TEST(CudaRegistersTest, RandomBodies_NothingSpills) {
   }
   std::printf("  %u of %u are too much for one kernel\n", refused, count);
   EXPECT_LE(refused, count / 3);
+}
+
+// Three tensors in as many orders, where each element of a thread lies by itself: the first
+// `loads` of them are added up.
+LoopFunc InOtherOrders(DType dtype, const std::vector<SymDim>& dims, int loads) {
+  const SymDim& rows = dims[0];
+  const SymDim& columns = dims[1];
+  const IndexMap orders[] = {Affine({{0, columns}, {1, -1}}, columns - 1),
+                             Affine({{0, 1}, {1, rows}}),
+                             Affine({{0, 0 - columns}, {1, 1}}, (rows - 1) * columns)};
+  LoopFunc func;
+  func.dims = dims;
+  func.num_outer = 1;
+  Stage stage;
+  stage.loops = {1};
+  BodyBuilder b(stage.body);
+  std::uint32_t value = 0;
+  for (int i = 0; i < loads; ++i) {
+    const auto operand = static_cast<std::uint32_t>(func.operands.size());
+    func.operands.push_back({dtype, false, false});
+    const std::uint32_t loaded = b.Load(At(operand, dtype, orders[i]));
+    value = i == 0 ? loaded : b.Op(OpKind::kMaximum, {value, loaded});
+  }
+  const auto result = static_cast<std::uint32_t>(func.operands.size());
+  func.operands.push_back({dtype, true, false});
+  stage.stores = {{value, At(result, dtype, Affine({{0, columns}, {1, 1}}))}};
+  func.stages = {stage};
+  return func;
+}
+
+TEST(CudaRegistersTest, PointsOfSizesThatVary_NothingSpills) {
+  const SymDim s0 = SymDim::Symbol(0);
+  const Target target = Target::Parse("cuda/sm_90a").value();
+  for (const DType dtype : {DType::kI8, DType::kBF16, DType::kF32}) {
+    for (const std::vector<SymDim>& dims :
+         {std::vector<SymDim>{8, s0}, {s0, 8}, {s0, SymDim::Symbol(1)}}) {
+      for (const int loads : {1, 3}) {
+        const auto kernel = ScheduleKernel(InOtherOrders(dtype, dims, loads), target);
+        ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+        const auto code = GenerateKernel(*kernel, target);
+        if (!code.ok() && code.error().code == ErrorCode::kFailedPrecondition) {
+          GTEST_SKIP() << code.error().message;
+        }
+        ASSERT_TRUE(code.ok()) << code.error().message;
+        const CubinResources resources = ResourcesOf(code->elf);
+        EXPECT_EQ(resources.stack_bytes, 0) << resources.registers << " registers\n"
+                                            << ToString(*kernel);
+      }
+    }
+  }
 }
 
 }  // namespace
