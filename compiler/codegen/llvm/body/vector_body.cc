@@ -313,27 +313,27 @@ llvm::Value* VectorBody::Pointwise(const BodyInstr& instr, const Values& args) {
   if (instr.pointwise == OpKind::kDivide && DividesByRowValue(instr)) {
     return emitter_.b().CreateFMul(args[0], ReciprocalOf(instr.args[1]));
   }
-  if (const std::uint32_t* x = OnePlusErfOf(instr)) {
+  if (const std::optional<std::uint32_t> x = OnePlusErfOf(instr)) {
     llvm::Value* argument = KernelEmitter::WidthOf(args[0]) == 1 ? values_[*x].value : Vector(*x);
     return ExpLog(emitter_, argument->getType()).OnePlusErf(argument);
   }
   return EmitPointwise(emitter_, instr, body_.instrs[instr.args.back()].dtype, args);
 }
 
-const std::uint32_t* VectorBody::OnePlusErfOf(const BodyInstr& instr) const {
+std::optional<std::uint32_t> VectorBody::OnePlusErfOf(const BodyInstr& instr) const {
   if (instr.pointwise != OpKind::kAdd || instr.dtype != DType::kF32 || !emitter_.hides_errors() ||
       !emitter_.HasExp2(emitter_.LaneType(instr.dtype))) {
-    return nullptr;
+    return std::nullopt;
   }
   for (int i = 0; i < 2; ++i) {
     const BodyInstr& one = body_.instrs[instr.args[static_cast<std::size_t>(i)]];
     const BodyInstr& erf = body_.instrs[instr.args[static_cast<std::size_t>(1 - i)]];
     if (one.op == BodyOp::kConstant && one.constant == 1 && erf.op == BodyOp::kPointwise &&
         erf.pointwise == OpKind::kErf) {
-      return &erf.args[0];
+      return erf.args[0];
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 bool VectorBody::DividesByRowValue(const BodyInstr& instr) const {

@@ -1,6 +1,7 @@
 // VectorBody: evaluates a Body for a vector of iteration points.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/codegen/llvm/emitter.h"
@@ -49,8 +50,8 @@ class VectorBody {
   // because people round such quotients down to integers.
   bool DividesByRowValue(const BodyInstr& instr) const;
   llvm::Value* ReciprocalOf(std::uint32_t instr);
-  // x where the instruction is 1 + erf(x) and that is one function here; null otherwise.
-  const std::uint32_t* OnePlusErfOf(const BodyInstr& instr) const;
+  // x where the instruction is 1 + erf(x) and that is one function here.
+  std::optional<std::uint32_t> OnePlusErfOf(const BodyInstr& instr) const;
   llvm::Value* Pointwise(const BodyInstr& instr, const Values& args);
 
   KernelEmitter& emitter_;
