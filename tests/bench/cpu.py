@@ -65,7 +65,7 @@ def group_of(bench, turn, kept, model, dtype, batch, implementations, repeats, t
         return rows
     cases, cold, timed = (model, dtype, batch), {}, {}
     with contextlib.ExitStack() as started:
-        with turn.beside_others():
+        with turn.beside_others(begins=True):
             flops = bench.start(*cases, "reference", bench.cache(f"{group}-reference")).get("flops")
         for name in implementations:
             cold[name], timed[name] = [], []

@@ -5,7 +5,8 @@ import threading
 
 
 class Gate:
-    """Who is to be timed goes first: nobody begins to compute before all who wait for it were."""
+    """Who has begun goes on until it is to be timed, beside others that have; nobody begins before all who wait to be
+    timed were."""
 
     def __init__(self):
         self._changed = threading.Condition()
@@ -13,10 +14,10 @@ class Gate:
         self._alone = False
 
     @contextlib.contextmanager
-    def beside_others(self):
-        """For what computes and is not timed."""
+    def beside_others(self, begins=False):
+        """For what computes and is not timed; `begins`: the first of what one does."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._to_be_timed)
+            self._changed.wait_for(lambda: not self._alone and not (begins and self._to_be_timed))
             self._beside += 1
         try:
             yield

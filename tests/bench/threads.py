@@ -107,7 +107,7 @@ def points_of(bench, turn, case, implementations, counts, one_start):
     """A row for each implementation and number of threads of one model, dtype and batch."""
     name = "-".join(map(str, case))
     with contextlib.ExitStack() as started:
-        with turn.beside_others():
+        with turn.beside_others(begins=True):
             bench.start(*case, "reference", bench.cache(f"{name}-reference"))
         starts = {
             implementation: starts_of(bench, turn, case, implementation, counts, one_start, started)
