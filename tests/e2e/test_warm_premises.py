@@ -3,6 +3,7 @@
 As test_warm_table.py; each row starts warm where nothing of it is changed.
 """
 
+import torch
 from e2e.test_warm_table import SETUP, run_rows, setup
 
 MODULE = '''
@@ -522,6 +523,9 @@ INDIFFERENT = {
     "unread_variable": ("# HEADER", "os.environ['STOKER_TEST_UNREAD'] = '3.0'"),
 }
 
+# Of these an older PyTorch's Dynamo compiles nothing, so that nothing is there to start from.
+NOT_COMPILED = {"2.11": {"int_nothing"}}
+
 
 def texts():
     for name, (old, new) in CHANGES.items():
@@ -555,4 +559,5 @@ def test_what_is_not_read_starts_warm(site, tmp_path):
         rows.append((name, changed if old == SETUP and "entry = " in new else MODULE, changed))
     second = run_rows(site, tmp_path, rows)
     cold = {name: row for name, row in second.items() if set(row["starts"]) != {"hit"} or row["traced"]}
-    assert cold == {}
+    expected = NOT_COMPILED.get(torch.__version__.rpartition(".")[0], set())
+    assert set(cold) == {f"row_{name}" for name in expected}, cold
