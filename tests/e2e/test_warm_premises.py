@@ -298,6 +298,16 @@ def scaled(x, factors, in_turn):
     for name in set(factors):
         x = x + factors[name]
     return x
+
+
+def broken(x):
+    import torch
+
+    names = set("abc")
+    torch._dynamo.graph_break()
+    for name in names:  # The frame that goes on is another one.
+        x = x + 1
+    return x
 """)
 LOADER = importlib.machinery.SourceFileLoader(f"package_of_{__name__}", str(PACKAGE))
 PACKAGE = sys.modules[LOADER.name] = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
@@ -310,6 +320,43 @@ def of_a_packages_set(x):
 
 def of_no_set_of_a_package(x):
     return PACKAGE.scaled(x, FACTORS, False)
+
+
+def of_a_member_by_its_key(x):
+    for name in Palette.Kind["ALL"].value:
+        x = x * FACTORS[name] + 1
+    return x
+
+
+PLACES = {0, 8}  # Both want the same place in the table.
+
+
+class Places(enum.Enum):
+    ALL = frozenset((8, 16))
+
+
+def through_places(x, places):
+    for place in places:
+        x = x * 2 + place
+    return x
+
+
+def of_places(x):
+    return through_places(x, PLACES)
+
+
+def of_literal_places(x):
+    for place in {1, 9, 17}:
+        x = x * 2 + place
+    return x
+
+
+def of_a_members_places(x):
+    return through_places(x, Places["ALL"].value)
+
+
+def of_a_hash_by_text(x):
+    return x * (getattr("red", "__hash__")() % 1000)
 
 
 def asked_set(x):
@@ -465,6 +512,12 @@ CHANGES = {
     "default_set_order": (SETUP, "    entry = of_a_default_set\n"),
     "set_order_in_a_tuple": (SETUP, "    entry = of_a_set_in_a_tuple\n"),
     "set_order_of_a_member": (SETUP, "    entry = of_a_set_of_a_member\n"),
+    "set_order_of_a_member_by_key": (SETUP, "    entry = of_a_member_by_its_key\n"),
+    "set_order_beyond_a_break": (SETUP, "    entry = PACKAGE.broken\n"),
+    "numbers_in_turn": (SETUP, "    entry = of_places\n"),
+    "literal_numbers_in_turn": (SETUP, "    entry = of_literal_places\n"),
+    "members_numbers_in_turn": (SETUP, "    entry = of_a_members_places\n"),
+    "hash_by_text": (SETUP, "    entry = of_a_hash_by_text\n"),
     "member_as_number": (SETUP, "    entry = of_a_member\n"),
     "member_as_text": (SETUP, "    entry = of_a_member_in_a_list\n"),
     "int_method": (SETUP, "    entry = of_a_kind_of_int\n"),
@@ -496,6 +549,12 @@ OF_FUNCTIONS = {
     "default_set_order": ("# HEADER", "# HEADER"),
     "set_order_in_a_tuple": ("# HEADER", "# HEADER"),
     "set_order_of_a_member": ("# HEADER", "# HEADER"),
+    "set_order_of_a_member_by_key": ("# HEADER", "# HEADER"),
+    "set_order_beyond_a_break": ("# HEADER", "# HEADER"),
+    "hash_by_text": ("# HEADER", "# HEADER"),
+    "numbers_in_turn": ("PLACES = {0, 8}", "PLACES = {8, 0}"),
+    "literal_numbers_in_turn": ("{1, 9, 17}", "{17, 9, 1}"),
+    "members_numbers_in_turn": ("frozenset((8, 16))", "frozenset((16, 8))"),
     "member_as_number": ("SMALL = 1", "SMALL = 4"),
     "member_as_text": ('FIRST = "first"', 'FIRST = "other"'),
     "int_method": ("int(self) * 2", "int(self) * 5"),

@@ -192,6 +192,28 @@ def test_a_number_that_its_type_holds_is_compiled(dtype, number):
     assert stoker.fallback_ops() == before
 
 
+def _with_a_number_put_in(x):
+    x = x.clone()
+    x[0] = 1e300
+    return x
+
+
+@pytest.mark.parametrize("function, dtype", [
+    (lambda x: torch.nn.functional.pad(x, (1, 1), value=70000), torch.float16), (_with_a_number_put_in, _FLOAT)])
+def test_a_number_beyond_a_usual_type_is_refused(function, dtype):
+    x = torch.ones(3, dtype=dtype)
+    for tried in (function, torch.compile(function, backend="stoker")):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            tried(x)
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), 65504, -1e300])
+def test_a_number_that_a_usual_type_takes_is_none(number):
+    x = torch.ones(3, dtype=torch.float16)
+    function = lambda x: (x * number, x < number) if abs(number) > 1e5 else torch.nn.functional.pad(x, (1, 1), value=number)  # noqa: E731
+    assert _refused(function, x) == [None]
+
+
 def _products_in_bfloat16(x, y):
     with torch.autocast("cpu", dtype=_BFLOAT16):
         return x @ y

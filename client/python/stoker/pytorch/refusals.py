@@ -1,8 +1,8 @@
 """What PyTorch's kernels refuse, and a trace does not: tracing takes operators apart, and asks for sizes alone."""
 
 import contextlib
+import math
 import warnings
-from math import prod
 
 import torch
 
@@ -62,8 +62,17 @@ def _is_unusual(node):
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
     types = {value.dtype for value in tensors}
     is_unusual = len(types) > 1 or not types <= _USUAL or name.rstrip("_") in _STRICTER or not any(
-        value.dim() for value in tensors)
+        value.dim() for value in tensors) or _has_number_beyond(node, types)
     return is_unusual and name not in _LEFT_ALONE and all(value.device.type == "cpu" for value in tensors)
+
+
+def _has_number_beyond(node, types):
+    """Is it given a number that is no infinity, and that one of these types cannot hold?"""
+    found = []
+    torch.fx.node.map_aggregate((node.args, node.kwargs), found.append)
+    return any(
+        type(number) in (int, float) and math.isfinite(number) and abs(number) > torch.finfo(dtype).max
+        for number in found for dtype in types)
 
 
 def _changes_types(gm):
@@ -131,7 +140,7 @@ def _is_large(value):
     """Has it, or a tensor in it, more elements than are made? Of sizes that are all numbers."""
     values = value if isinstance(value, (tuple, list)) else (value,)
     shapes = [each.shape for each in values if isinstance(each, torch.Tensor)]
-    return any(all(type(size) is int for size in shape) and prod(shape) > MAX_ELEMENTS for shape in shapes)
+    return any(all(type(size) is int for size in shape) and math.prod(shape) > MAX_ELEMENTS for shape in shapes)
 
 
 class _MadeUp:
@@ -156,7 +165,7 @@ def _made_up(node):
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.is_quantized:
         raise _Unknown
     sizes = (*value.shape, *value.stride())
-    if not all(type(size) is int for size in sizes) or prod(value.shape) > MAX_ELEMENTS:
+    if not all(type(size) is int for size in sizes) or math.prod(value.shape) > MAX_ELEMENTS:
         raise _Unknown
     return _MadeUp(value)
 

@@ -21,6 +21,13 @@ class Holder(Base):
         ALL = LETTERS
 
 
+class Members(enum.Enum):
+    ONE = ("of its own", LETTERS)
+
+    def __init__(self, _, letters):
+        self.letters = letters
+
+
 def of_defaults(first, second=LETTERS, *, third=(set("fg"),), fourth=1):
     pass
 
@@ -29,6 +36,12 @@ def test_what_classes_hold_is_found_by_name():
     found = sets_of_classes([Holder])
     assert {name: found.get(name) for name in ("inherited", "one", "numbers", "own", "table", "ALL")} == {
         "inherited": [set("de")], "one": None, "numbers": None, "own": [LETTERS], "table": [LETTERS], "ALL": [LETTERS]}
+
+
+def test_what_members_hold_is_found_under_the_names_of_its_own():
+    found = sets_of_classes([Members])
+    assert {name: found.get(name) for name in ("ONE", "value", "_value_", "letters")} == dict.fromkeys(
+        ("ONE", "value", "_value_", "letters"), [LETTERS])
 
 
 def test_what_arguments_are_by_default_is_found_by_name():

@@ -95,3 +95,10 @@ def test_nobody_looks_through_all_modules_for_what_python_was_built_with():
     for cls in (int, type(None), types.FunctionType, types.CodeType, type(iter([])), torch.Size):
         assert held.module_of_class(cls) == cls.__module__
     assert held._extension_of.cache_info().misses == asked
+
+
+def test_sets_of_whole_numbers_are_in_order_and_no_others():
+    first, second = set((0, 8)), set((8, 0))
+    assert list(first) != list(second) and encode(first) != encode(second)
+    assert decode(encode(second)) == second
+    assert encode({"b", "a"}) == {"set": ["a", "b"]}

@@ -17,6 +17,8 @@ _LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _MAX_DEPTH = 16  # Of containers in containers.
 _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", "RESUME")
 
+_HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
+
 # With one of these, code reads attributes that it does not name,
 _READ_ALL = frozenset((
     "vars", "dir", "getmembers", "getmembers_static", "get_type_hints", "get_annotations", "attrgetter"))
@@ -149,7 +151,8 @@ def asks_for_hashes(code):
     set (makes_sets)."""
     return any(
         instruction.opname in _LOADS_GLOBAL and instruction.argval == "hash"
-        or instruction.opname in _LOADS_ATTRIBUTE and instruction.argval == "__hash__"
+        or instruction.opname in _LOADS_ATTRIBUTE and instruction.argval in _HASHES
+        or instruction.opname == "LOAD_CONST" and instruction.argval == "__hash__"  # It may be asked for by text.
         for each in code_inside(code) if each.co_name != "__hash__" for instruction in dis.get_instructions(each))
 
 

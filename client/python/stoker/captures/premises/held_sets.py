@@ -17,11 +17,19 @@ def sets_of_classes(classes):
             continue
         seen.add(cls)
         for base in cls.__mro__:
-            for name, value in list(vars(base).items()):
+            for name, value in (*list(vars(base).items()), *_data_of_members(base)):
                 if isinstance(value, type):
                     pending.append(value)
                 for inner in sets_in(value):
                     found.setdefault(name, []).append(inner)
+    return found
+
+
+def _data_of_members(cls):
+    """[(name, value)] of the attributes of an enumeration's members, which code may find without naming the member."""
+    found = []
+    for member in (held(cls, "_member_map_") or {}).values() if issubclass(cls, enum.Enum) else ():
+        found += [*vars(member).items(), ("value", held(member, "_value_"))]
     return found
 
 

@@ -63,10 +63,12 @@ class Reached:
     """`codes`: what was traced, without PyTorch's compiler, and what that refers to. `chains`: {(module's name,
     names): what they stand for}."""
 
-    def __init__(self, traced, places, leaves, types_met):
-        """`places`: where in it Dynamo was, of pytorch.frames.Trace; `leaves`: functions that were run in place of being
-        traced; `types_met`: classes of guarded objects. NotPortable if there is more code than can be looked into."""
+    def __init__(self, traced, places, left, leaves, types_met):
+        """`places`: where in it Dynamo was, of pytorch.frames.Trace; `left`: (file, line) of each place where a function is
+        left, to go on in another frame; `leaves`: functions that were run in place of being traced; `types_met`: classes
+        of guarded objects. NotPortable if there is more code than can be looked into."""
         self._places = places
+        self._left = left
         self._modules = Modules()
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()
@@ -207,10 +209,15 @@ class Reached:
         return makes, existing
 
     def _places_in(self, code):
-        """Where it was traced; None where all of it counts: a program's own functions are run for their results, too."""
+        """Where it was traced; None where all of it counts: a program's own functions are run for their results, too, and
+        what a graph's break leaves goes on with the sets that it made."""
         places = self._places.get(code.co_filename, frozenset())
-        is_known = is_installed_file(code.co_filename) and id(code) not in self._leaves
+        is_known = is_installed_file(code.co_filename) and not (
+            id(code) in self._leaves or self._is_left(code))
         return places if is_known and not places.isdisjoint(code.co_positions()) else None
+
+    def _is_left(self, code):
+        return bool(self._left) and any((code.co_filename, line) in self._left for _, _, line in code.co_lines())
 
     def _sets_read(self, code):
         """[(name, set)] of those that its globals hold, classes under names in it, and its arguments by default."""

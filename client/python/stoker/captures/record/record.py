@@ -27,7 +27,8 @@ from .recording import record_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")  # As in the default text of an object.
 _MAX_NAME = 200  # Characters of a text that may name something.
-_DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", "__resume_at")
+_RESUMES = "__resume_at"
+_DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", _RESUMES)
 
 
 def build(key, scope, state, trace, leaves, new_code, entry_code):
@@ -35,7 +36,8 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     recording.frame. Gives the capture, and FirstCalls that have to be taken before anybody else uses it. NotPortable says
     what keeps it in this process."""
     writer = GuardWriter(scope, trace)
-    reached = Reached(trace.traced_code, trace.places, leaves, set(map(type, writer.values)))
+    reached = Reached(
+        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, set(map(type, writer.values)))
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = set()  # By text.
     if reached.asks_by_text:
@@ -86,6 +88,13 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     if record["apart"]:
         _require_separate_memory(writer)
     return record, installed.first_calls
+
+
+def _left_at(scope, code):
+    """(file, line) of where the graph breaks, of what Dynamo made to go on from there."""
+    found = (scope.global_values.get(name) for name in global_names(code) if name.startswith(_RESUMES))
+    codes = [value.__code__ for value in found if isinstance(value, types.FunctionType)]
+    return {(each.co_filename, each.co_firstlineno) for each in codes}
 
 
 def _require_no_addresses(code):
@@ -147,7 +156,7 @@ class _Globals:
             self.words.append([new_name, "graph", len(self.graphs)])
             self.graphs.append(graph.words)
             self.first_calls += [graph.first_call] if graph.first_call is not None else []
-        elif name.startswith("__resume_at") and isinstance(value, types.FunctionType):
+        elif name.startswith(_RESUMES) and isinstance(value, types.FunctionType):
             if value.__closure__ or value.__defaults__ or value.__kwdefaults__:
                 raise NotPortable("a resume function with state")
             self.words.append([new_name, "function", encode_code(value.__code__, {})])

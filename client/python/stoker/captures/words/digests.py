@@ -6,6 +6,7 @@ import re
 import types
 
 from ...pytorch import installation
+from .held import is_ordered_by_history
 
 _DIGITS = 24
 
@@ -86,8 +87,9 @@ def _class_body(code):
 def _constant(constant):
     if isinstance(constant, types.CodeType):
         return code_digest(constant)
-    if isinstance(constant, frozenset):  # Its order depends on the hash seed.
-        return ("frozenset", sorted(repr(_constant(item)) for item in constant))
+    if isinstance(constant, frozenset):
+        words = [repr(_constant(item)) for item in constant]
+        return ("frozenset", words if is_ordered_by_history(constant) else sorted(words))
     if isinstance(constant, tuple):
         return tuple(map(_constant, constant))
     return (type(constant).__name__, repr(constant))

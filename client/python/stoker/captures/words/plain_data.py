@@ -16,7 +16,7 @@ import torch
 
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
-from .held import HEAPTYPE
+from .held import HEAPTYPE, is_ordered_by_history
 from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
@@ -70,7 +70,8 @@ class PlainData:
             items = [[self.words(key), self.words(item)] for key, item in value.items()]
             return [kind.__name__, self.words(getattr(value, "default_factory", None)), *items]
         if kind in _SETS:
-            return [kind.__name__, *sorted(map(repr, map(self.words, value)))]
+            words = list(map(repr, map(self.words, value)))
+            return [kind.__name__, *(words if is_ordered_by_history(value) else sorted(words))]
         if isinstance(value, enum.Enum):
             return ["enum", self._describe.refer_to(kind), value.name]
         if isinstance(value, type):

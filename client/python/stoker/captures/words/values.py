@@ -13,7 +13,7 @@ import torch
 
 from ...base.not_portable import NotPortable
 from ...pytorch.operators import OpOverload
-from .held import module_of_class
+from .held import is_ordered_by_history, module_of_class
 from .installed import is_installed, is_installed_file
 
 # What these are without what a subclass makes of them.
@@ -138,8 +138,8 @@ def _items(values):
 
 
 def _in_order(values):
-    """The items of a set, which has no order of its own."""
-    return sorted(_items(values), key=repr)
+    """The items of a set, as they come where that is the same in every process that fills it so."""
+    return _items(values) if is_ordered_by_history(values) else sorted(_items(values), key=repr)
 
 
 def _encode_int(value):
