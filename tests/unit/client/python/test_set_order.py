@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from stoker.captures.bytecode.reads import code_inside, takes_exceptions
+from stoker.captures.bytecode.reads import code_inside, makes_sets, takes_exceptions
 from stoker.captures.bytecode.set_order import shows_order
 
 KNOWN = frozenset(("a", "b"))
@@ -129,16 +129,49 @@ def in_a_nested_function(items):
     return inner()
 
 
+def makers_asked(x: set, y: "list | set[str] | None" = None) -> frozenset:
+    kind: set | None = None
+    return isinstance(x, (list, set)) and issubclass(y, list | set) and x.__class__ in (set, frozenset) and kind
+
+
+def keys_compared(a, b):
+    return bool(a.keys() & b.keys()) and a.items() ^ b.items() == {1} and len(a) - len(b)
+
+
+def made_by_another_name(items):
+    maker = set
+    return str(maker(items))
+
+
+def made_by_a_dictionary(items, kind):
+    return kind(set)[0]
+
+
+def popped_of_keys(a, b):
+    return (a.keys() & b.keys()).pop()
+
+
+def text_of_items(a, b):
+    return f"{a.items() - b.items()}"
+
+
 @pytest.mark.parametrize("function", [
-    asked, filled_and_asked, comprehension_asked, sorted_first, compared, kept_and_compared, global_asked])
+    asked, filled_and_asked, comprehension_asked, sorted_first, compared, kept_and_compared, global_asked, makers_asked,
+    keys_compared])
 def test_a_set_that_is_only_asked_shows_no_order(function):
     assert not shows_order(function.__code__, frozenset(("KNOWN",)))
 
 
 @pytest.mark.parametrize("function", [
-    iterated, named_and_iterated, returned, passed_on, first_of, joined, stored, global_iterated, in_a_nested_function])
+    iterated, named_and_iterated, returned, passed_on, first_of, joined, stored, global_iterated, in_a_nested_function,
+    made_by_another_name, made_by_a_dictionary, popped_of_keys, text_of_items])
 def test_a_set_that_goes_elsewhere_may_show_its_order(function):
     assert shows_order(function.__code__, frozenset(("KNOWN",)))
+
+
+@pytest.mark.parametrize("function", [iterated, made_by_another_name, made_by_a_dictionary, popped_of_keys, text_of_items])
+def test_a_set_is_made_without_being_named_too(function):
+    assert makes_sets(function.__code__)
 
 
 def test_what_is_raised_shows_an_order_where_somebody_looks_at_it():

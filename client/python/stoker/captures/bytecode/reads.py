@@ -17,6 +17,10 @@ _LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _MAX_DEPTH = 16  # Of containers in containers.
 _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", "RESUME")
 
+# Of dictionaries, and what makes sets of them.
+_VIEWS = frozenset(("keys", "items"))
+_OF_SETS = frozenset("&|^-")
+
 _HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
 
 # With one of these, code reads attributes that it does not name,
@@ -160,6 +164,9 @@ def makes_sets(code):
     """May it make a set, but for asking whether something is in it?"""
     for each in code_inside(code):
         instructions = _effective(each)
+        if not _VIEWS.isdisjoint(each.co_names) and any(
+                instruction.opname == "BINARY_OP" and instruction.argrepr in _OF_SETS for instruction in instructions):
+            return True  # Of keys.
         for instruction, following in zip(instructions, [*instructions[1:], None]):
             makes = instruction.opname in ("BUILD_SET", "SET_ADD", "SET_UPDATE") or (
                 instruction.opname == "LOAD_CONST" and has_no_order(instruction.argval)) or (

@@ -17,6 +17,9 @@ _INDIFFERENT_METHODS = frozenset((
     "issubset", "issuperset", "__contains__"))
 _SETS_OF_SETS = frozenset(("union", "intersection", "difference", "symmetric_difference", "copy"))
 _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjoint", "issubset", "issuperset"))
+# Of keys and items of dictionaries these make sets.
+_VIEWS = frozenset(("keys", "items"))
+_OF_SETS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -36,15 +39,36 @@ class _Uses:
         self._seen = set()  # Local names that are being looked into.
 
     def any_shows(self):
-        return any(self._shows(node) for node in ast.walk(self._function) if self._is_set(node))
+        return any(
+            self._is_set(node) and self._shows(node) or self._is_maker_for_others(node) for node in ast.walk(self._function))
 
     def _is_set(self, node):
         if isinstance(node, (ast.Set, ast.SetComp)):
             return True
         if isinstance(node, ast.Call):
             return isinstance(node.func, ast.Name) and node.func.id in _MAKERS
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, _OF_SETS) and any(map(_is_view, (node.left, node.right)))
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
         return name in self._names and isinstance(node.ctx, ast.Load)
+
+    def _is_maker_for_others(self, node):
+        """Is it a class of sets that is given away, to make some who knows where?"""
+        if not (isinstance(node, ast.Name) and node.id in _MAKERS and isinstance(node.ctx, ast.Load) and self._is_run(node)):
+            return False
+        parent = self._parents.get(node)
+        while isinstance(parent, (ast.Tuple, ast.BinOp)):  # Of several classes.
+            node, parent = parent, self._parents.get(parent)
+        if isinstance(parent, ast.Call):
+            asked = parent.func.id if isinstance(parent.func, ast.Name) else None
+            return node is not parent.func and asked not in ("isinstance", "issubclass")
+        return not (isinstance(parent, ast.Compare) or self._is_annotation(node))
+
+    def _is_annotation(self, node):
+        parent = self._parents.get(node)
+        while isinstance(parent, ast.expr):
+            node, parent = parent, self._parents.get(parent)
+        return node in (getattr(parent, "annotation", None), getattr(parent, "returns", None))
 
     def _shows(self, node):
         """May the order of the set that this expression gives come out?"""
@@ -101,6 +125,10 @@ class _Uses:
         return any(
             self._shows(node) for node in ast.walk(self._function)
             if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load))
+
+
+def _is_view(node):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
 
 
 def _source_of(code):
