@@ -52,6 +52,6 @@ def test_processors_of_one_core_are_chosen_once(monkeypatch):
         processors.of_different_cores(5, range(8))
 
 
-def test_a_loop_is_timed_on_its_processor_and_leaves_the_thread_where_it_was():
+def test_copies_are_timed_on_their_processor_and_leaves_the_thread_where_it_was():
     assert processors.seconds_beside(ALL[0], ALL[-1]) > 0
     assert sorted(os.sched_getaffinity(threading.get_native_id())) == ALL

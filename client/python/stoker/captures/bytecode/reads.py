@@ -18,7 +18,7 @@ _MAX_DEPTH = 16  # Of containers in containers.
 _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", "RESUME")
 
 # Of dictionaries, and what makes sets of them.
-_VIEWS = frozenset(("keys", "items"))
+VIEWS = frozenset(("keys", "items"))
 _OF_SETS = frozenset("&|^-")
 
 _HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
@@ -164,7 +164,7 @@ def makes_sets(code):
     """May it make a set, but for asking whether something is in it?"""
     for each in code_inside(code):
         instructions = _effective(each)
-        if not _VIEWS.isdisjoint(each.co_names) and any(
+        if not VIEWS.isdisjoint(each.co_names) and any(
                 instruction.opname == "BINARY_OP" and instruction.argrepr in _OF_SETS for instruction in instructions):
             return True  # Of keys.
         for instruction, following in zip(instructions, [*instructions[1:], None]):
@@ -298,6 +298,6 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
+    "ALL", "VIEWS", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
     "is_ordered_by_address", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
     "texts_in_code", "together"]

@@ -8,7 +8,7 @@ import ast
 import functools
 import linecache
 
-from .reads import code_inside
+from .reads import VIEWS, code_inside
 
 _MAKERS = frozenset(("set", "frozenset"))
 _INDIFFERENT_CALLS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset"))
@@ -17,8 +17,7 @@ _INDIFFERENT_METHODS = frozenset((
     "issubset", "issuperset", "__contains__"))
 _SETS_OF_SETS = frozenset(("union", "intersection", "difference", "symmetric_difference", "copy"))
 _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjoint", "issubset", "issuperset"))
-# Of keys and items of dictionaries these make sets.
-_VIEWS = frozenset(("keys", "items"))
+# What makes sets of VIEWS.
 _OF_SETS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -128,7 +127,7 @@ class _Uses:
 
 
 def _is_view(node):
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS
 
 
 def _source_of(code):
