@@ -260,6 +260,9 @@ bool SplitContraction::SplitsAhead() const {
   return plan_.chunk == 0 || plan_.depth.back().extent.constant() % plan_.chunk == 0;
 }
 
+// Each block splits its share of the panel's rows of pairs, in the order in which they lie: rows
+// that are 16 apart, as many from each granule, are parts whose stores wait for the second-level
+// cache one by one.
 std::int64_t SplitContraction::SplitRowsPerBlock() const {
   const std::int64_t blocks = (plan_.units_per_block + 1) / 2;
   return (kTileRows + blocks - 1) / blocks;
@@ -275,16 +278,20 @@ llvm::Value* SplitContraction::GranulesOf(const PanelChunk& chunk) {
   return e_.b().CreateExactUDiv(depth, e_.I64(granule));
 }
 
-// One of the 16 rows of pairs of a granule; the same row of the panel after it is fetched.
-void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule,
-                                llvm::Value* row) {
+llvm::Value* SplitContraction::RowsOfPairs(const PanelChunk& chunk) {
+  return e_.Mul(GranulesOf(chunk), e_.I64(kTileRows));
+}
+
+// A row of pairs of a panel, of which a granule has 16; the same row of the panel after it is
+// fetched.
+void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* row) {
   llvm::IRBuilder<>& b = e_.b();
   const std::int64_t tiles = plan_.vectors;
-  const std::int64_t row_bytes = tiles * 2 * kTileRowBytes;
-  source =
-      AddBytes(source, e_.Mul(e_.Add(e_.Mul(granule, e_.I64(kTileRows)), row), e_.I64(row_bytes)));
+  source = AddBytes(source, e_.Mul(row, e_.I64(tiles * 2 * kTileRowBytes)));
+  llvm::Value* granule = b.CreateUDiv(row, e_.I64(kTileRows));
+  llvm::Value* row_of_tile = b.CreateURem(row, e_.I64(kTileRows));
   target = AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kSplitParts * tiles * kTileBytes)),
-                                   e_.Mul(row, e_.I64(kTileRowBytes))));
+                                   e_.Mul(row_of_tile, e_.I64(kTileRowBytes))));
   llvm::Value* after = e_.Dim(plan_.panel_stride);
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
@@ -314,10 +321,8 @@ void SplitContraction::BeginSplitPanel(PanelChunk& chunk) {
       b.getInt64Ty(), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
   chunk.parts = AddBytes(e_.Scratch(plan_.split_offset), buffer);
   e_.If(b.CreateICmpNE(ready, chunk.rhs), [&] {
-    e_.For(e_.I64(0), GranulesOf(chunk), 1, [&](llvm::Value* granule) {
-      e_.For(e_.I64(0), e_.I64(kTileRows), 1,
-             [&](llvm::Value* row) { SplitRow(chunk.rhs, chunk.parts, granule, row); });
-    });
+    e_.For(e_.I64(0), RowsOfPairs(chunk), 1,
+           [&](llvm::Value* row) { SplitRow(chunk.rhs, chunk.parts, row); });
   });
 }
 
@@ -331,7 +336,8 @@ SplitContraction::SplitFeed SplitContraction::FeedOf(const Tasks& tasks, const P
   feed.source = chunk.next;
   feed.target = AddBytes(e_.Scratch(plan_.split_offset), e_.Sub(e_.I64(plan_.split_bytes), buffer));
   llvm::Value* block = b.CreateUDiv(e_.Sub(unit, tasks.first_unit), e_.I64(2));
-  feed.first_row = e_.Mul(block, e_.I64(SplitRowsPerBlock()));
+  feed.first = e_.Mul(e_.Mul(block, e_.I64(SplitRowsPerBlock())), GranulesOf(chunk));
+  feed.last = e_.Sub(RowsOfPairs(chunk), e_.I64(1));
   return feed;
 }
 
@@ -340,10 +346,8 @@ void SplitContraction::EndSplitPanel(const Tasks& tasks, const PanelChunk& chunk
   if (!SplitsAhead()) return;
   // What fewer units have left over.
   const SplitFeed feed = FeedOf(tasks, chunk, e_.Add(tasks.last_unit, e_.I64(1)));
-  e_.For(feed.first_row, e_.I64(kTileRows), 1, [&](llvm::Value* row) {
-    e_.For(e_.I64(0), GranulesOf(chunk), 1,
-           [&](llvm::Value* granule) { SplitRow(feed.source, feed.target, granule, row); });
-  });
+  e_.For(feed.first, RowsOfPairs(chunk), 1,
+         [&](llvm::Value* row) { SplitRow(feed.source, feed.target, row); });
   llvm::Value* at = e_.Scratch(plan_.ready_offset + kReadyBuffer);
   llvm::Value* buffer = b.CreateAlignedLoad(b.getInt64Ty(), at, llvm::Align(8));
   b.CreateAlignedStore(e_.Sub(e_.I64(plan_.split_bytes), buffer), at, llvm::Align(8));
@@ -410,7 +414,11 @@ void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lh
   };
   const std::span<const Step> steps =
       func_.parts == 2 ? std::span<const Step>(kOfTwoParts) : kOfThreeParts;
-  std::size_t fed = 0;
+  llvm::Value* first = nullptr;
+  if (block.split_rows != 0) {
+    first = e_.Add(block.feed.first, e_.Mul(granule, e_.I64(block.split_rows)));
+  }
+  std::int64_t split = 0;
   for (std::size_t step = 0; step < steps.size(); ++step) {
     if (steps[step].loads_lhs) load_lhs(steps[step].lhs);
     if (steps[step].loads_rhs) load_rhs(steps[step].rhs);
@@ -419,11 +427,13 @@ void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lh
         tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
       }
     }
-    for (; fed < block.feed_rows.size() * (step + 1) / steps.size(); ++fed) {
-      SplitRow(block.feed.source, block.feed.target, granule, block.feed_rows[fed]);
-    }
     const auto row = static_cast<std::int64_t>(step);
-    const std::int64_t end = step + 1 == steps.size() ? block.deferred_rows : row + 1;
+    const auto all_steps = static_cast<std::int64_t>(steps.size());
+    for (; split < block.split_rows * (row + 1) / all_steps; ++split) {
+      SplitRow(block.feed.source, block.feed.target,
+               e_.Min(e_.Add(first, e_.I64(split)), block.feed.last));
+    }
+    const std::int64_t end = row + 1 == all_steps ? block.deferred_rows : row + 1;
     for (std::int64_t i = row; i < std::min(end, block.deferred_rows); ++i) {
       llvm::Value* number = e_.Add(e_.Mul(granule, e_.I64(block.deferred_rows)), e_.I64(i));
       e_.If(e_.b().CreateICmpSLT(number, block.deferred.count),
@@ -439,11 +449,7 @@ SplitContraction::SplitBlock SplitContraction::BlockOf(const PanelChunk& chunk,
   block.row_tiles = second != nullptr ? 2 : 1;
   block.parts = chunk.parts;
   block.feed = feed;
-  if (feed.source != nullptr) {
-    for (std::int64_t i = 0; i < SplitRowsPerBlock(); ++i) {
-      block.feed_rows.push_back(e_.Min(e_.Add(feed.first_row, e_.I64(i)), e_.I64(kTileRows - 1)));
-    }
-  }
+  if (feed.source != nullptr) block.split_rows = SplitRowsPerBlock();
   if (DefersEpilogue()) {
     block.deferred_rows = DeferredRowsPerGranule();
     block.deferred = TakeDeferred();

@@ -36,12 +36,13 @@ class SplitContraction final : public AmxContraction {
   void ForEachRunGranule(const RowRun& run,
                          llvm::function_ref<void(llvm::Value* granule, llvm::Value* active)> emit);
 
-  // A panel whose parts are made while another one is multiplied: some rows of every granule by
-  // each block of units.
+  // A panel whose parts are made while another one is multiplied, a share of it by each block of
+  // units.
   struct SplitFeed {
-    llvm::Value* source = nullptr;     // Packed panel.
-    llvm::Value* target = nullptr;     // Parts.
-    llvm::Value* first_row = nullptr;  // Of a granule; the block's share.
+    llvm::Value* source = nullptr;  // Packed panel.
+    llvm::Value* target = nullptr;  // Parts.
+    llvm::Value* first = nullptr;   // Row of pairs of the panel: where the block's share begins.
+    llvm::Value* last = nullptr;    // Row of pairs: the panel's last one.
   };
   std::array<llvm::Value*, kSplitParts> PartsOf(llvm::Value* low, llvm::Value* high,
                                                 bool keep_infinity);
@@ -59,9 +60,10 @@ class SplitContraction final : public AmxContraction {
   std::int64_t GranulesOfSplitRun() const;
   bool HasSplitRuns() const;  // More than one in a chunk.
   bool SplitsAhead() const;
-  std::int64_t SplitRowsPerBlock() const;
+  std::int64_t SplitRowsPerBlock() const;  // Of each granule.
   llvm::Value* GranulesOf(const PanelChunk& chunk);
-  void SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* granule, llvm::Value* row);
+  llvm::Value* RowsOfPairs(const PanelChunk& chunk);
+  void SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* row);
   // Before and after the units of a panel.
   void BeginSplitPanel(PanelChunk& chunk);
   void EndSplitPanel(const Tasks& tasks, const PanelChunk& chunk);
@@ -86,7 +88,7 @@ class SplitContraction final : public AmxContraction {
     llvm::Value* distance = nullptr;  // From the first row tile to the second.
     llvm::Value* lhs_stride = nullptr;
     SplitFeed feed;
-    Values feed_rows;  // Of each granule.
+    std::int64_t split_rows = 0;  // Beside each granule.
     DeferredRows deferred;
     std::int64_t deferred_rows = 0;  // Beside each granule.
   };
