@@ -38,6 +38,7 @@ Launch LaunchOf(const PipelineResult& pipeline, std::size_t index) {
   launch.kernel = kernel;
   launch.tasks = shape.tasks.Substitute(step.symbols);
   launch.min_tasks_per_chunk = shape.min_tasks_per_chunk;
+  launch.min_tasks_per_call = shape.min_tasks_per_call;
   launch.scratch_bytes = shape.scratch_bytes;
   for (const SymDim& dim : shape.dims) launch.dims.push_back(dim.Substitute(step.symbols));
   for (std::size_t k = 0; k < step.buffers.size(); ++k) {

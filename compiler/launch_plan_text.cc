@@ -37,8 +37,11 @@ std::string StepText(const Launch& launch, const ScheduledKernel& kernel) {
     text += launch.tasks.ToString() + " blocks of " + std::to_string(cuda->threads) + " threads";
   } else {
     text += "tasks " + launch.tasks.ToString() + ", in chunks of at least " +
-            std::to_string(launch.min_tasks_per_chunk) + "; scratch " +
-            std::to_string(launch.scratch_bytes);
+            std::to_string(launch.min_tasks_per_chunk);
+    if (launch.min_tasks_per_call != 1) {
+      text += ", calls of " + std::to_string(launch.min_tasks_per_call);
+    }
+    text += "; scratch " + std::to_string(launch.scratch_bytes);
   }
   if (!launch.dims.empty()) text += "; dims " + Shape(launch.dims).ToString();
   text += "\n    flops " + launch.flops.ToString() + "  bytes " + launch.bytes.ToString() +

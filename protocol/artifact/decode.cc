@@ -96,6 +96,7 @@ Status Get(ByteReader& in, Launch* out) {
   STOKER_TRY(out->kernel, in.U32("launch.kernel"));
   STOKER_RETURN_IF_ERROR(Get("launch.tasks", in, &out->tasks));
   STOKER_TRY(out->min_tasks_per_chunk, in.I64("launch.min_tasks_per_chunk"));
+  STOKER_TRY(out->min_tasks_per_call, in.I64("launch.min_tasks_per_call"));
   STOKER_TRY(out->scratch_bytes, in.I64("launch.scratch_bytes"));
   STOKER_TRY(const std::uint64_t buffers, in.Count("launch.buffers", kBufferBytes));
   out->buffers.resize(buffers);

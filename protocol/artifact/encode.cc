@@ -43,6 +43,7 @@ void Put(const Launch& launch, ByteWriter& out) {
   out.U32(launch.kernel);
   Put(launch.tasks, out);
   out.I64(launch.min_tasks_per_chunk);
+  out.I64(launch.min_tasks_per_call);
   out.I64(launch.scratch_bytes);
   out.U64(launch.buffers.size());
   for (const BufferRef& buffer : launch.buffers) Put(buffer, out);

@@ -8,7 +8,7 @@
 namespace stoker {
 
 inline constexpr std::string_view kArtifactMagic = "STKA";
-inline constexpr std::uint32_t kArtifactVersion = 5;
+inline constexpr std::uint32_t kArtifactVersion = 6;
 inline constexpr std::size_t kArtifactHeaderBytes = 8;  // Magic and version.
 
 inline constexpr std::uint8_t kConstantDim = 0;    // An I64.

@@ -100,6 +100,7 @@ Result<SizedLaunch> SizeLaunch(const Launch& launch, const Extents& extents,
   SizedLaunch sized;
   sized.kernel = launch.kernel;
   sized.min_tasks_per_chunk = launch.min_tasks_per_chunk;
+  sized.min_tasks_per_call = launch.min_tasks_per_call;
   sized.scratch_bytes = launch.scratch_bytes;
   STOKER_TRY(sized.tasks, Evaluate("launch.tasks", launch.tasks, bindings, extents.max_tasks));
   STOKER_TRY(sized.flops, Evaluate("launch.flops", launch.flops, bindings, INT64_MAX));

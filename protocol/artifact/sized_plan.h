@@ -25,6 +25,7 @@ struct SizedLaunch {
   std::uint32_t kernel = 0;
   std::int64_t tasks = 0;
   std::int64_t min_tasks_per_chunk = 1;
+  std::int64_t min_tasks_per_call = 1;
   std::int64_t scratch_bytes = 0;
   std::vector<SizedBuffer> buffers;
   std::vector<std::int64_t> dims;

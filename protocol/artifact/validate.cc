@@ -1,7 +1,9 @@
 #include "protocol/artifact/validate.h"
 
+#include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "protocol/artifact/loops.h"
 #include "protocol/artifact/sized_plan.h"
@@ -153,19 +155,23 @@ Status CheckLaunch(const Launch& launch, const Artifact& artifact, bool preparin
   if (launch.kernel >= artifact.kernels.size()) {
     return OutOfRange("launch.kernel", launch.kernel, artifact.kernels.size());
   }
-  if (launch.min_tasks_per_chunk < 1) {
-    return Wrong("launch.min_tasks_per_chunk",
-                 "is " + std::to_string(launch.min_tasks_per_chunk) + "; it must be at least 1.");
-  }
   if (launch.scratch_bytes < 0 || launch.scratch_bytes > kMaxScratchBytes) {
     return Wrong("launch.scratch_bytes", "is " + std::to_string(launch.scratch_bytes) +
                                              "; the limit is " + std::to_string(kMaxScratchBytes) +
                                              ".");
   }
-  if (artifact.target.kind() == TargetKind::kCuda &&
-      (launch.min_tasks_per_chunk != 1 || launch.scratch_bytes != 0)) {
-    return Wrong(launch.scratch_bytes != 0 ? "launch.scratch_bytes" : "launch.min_tasks_per_chunk",
+  if (artifact.target.kind() == TargetKind::kCuda && launch.scratch_bytes != 0) {
+    return Wrong("launch.scratch_bytes",
                  "is for a CPU; the target is " + artifact.target.ToString() + ".");
+  }
+  const std::array<std::pair<const char*, std::int64_t>, 2> grains = {
+      {{"launch.min_tasks_per_chunk", launch.min_tasks_per_chunk},
+       {"launch.min_tasks_per_call", launch.min_tasks_per_call}}};
+  for (const auto& [name, tasks] : grains) {
+    if (tasks < 1) return Wrong(name, "is " + std::to_string(tasks) + "; it must be at least 1.");
+    if (artifact.target.kind() == TargetKind::kCuda && tasks != 1) {
+      return Wrong(name, "is for a CPU; the target is " + artifact.target.ToString() + ".");
+    }
   }
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.tasks", launch.tasks, bound));
   STOKER_RETURN_IF_ERROR(CheckSymbols("launch.flops", launch.flops, bound));

@@ -28,8 +28,12 @@ LaunchList::LaunchList(std::span<const SizedWork> launches, std::span<const Plan
     const auto& launch = std::get<SizedLaunch>(work);
     const auto& kernel = static_cast<const Kernel&>(*kernels[launch.kernel]);
     const Entry& entry =
-        entries_.emplace_back(Entry{kernel.function(), launch.tasks, launch.min_tasks_per_chunk,
-                                    operands_.size(), launch.buffers.size(), dims_.size()});
+        entries_.emplace_back(Entry{kernel.function(),
+                                    launch.tasks,
+                                    {launch.min_tasks_per_chunk, launch.min_tasks_per_call},
+                                    operands_.size(),
+                                    launch.buffers.size(),
+                                    dims_.size()});
     for (const SizedBuffer& buffer : launch.buffers) {
       operands_.push_back({layout.IndexOf(buffer.kind, buffer.index), buffer.offset});
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "protocol/artifact/kernel_abi.h"
+#include "runtime/cpu/threads/thread_pool.h"
 #include "runtime/device.h"
 
 namespace stoker::cpu {
@@ -22,13 +23,13 @@ class LaunchList final : public stoker::LaunchList {
   struct Entry {
     CpuKernelFn function = nullptr;
     std::int64_t tasks = 0;
-    std::int64_t min_tasks_per_chunk = 1;
+    Grain grain;
     std::size_t first_operand = 0;
     std::size_t operands = 0;
     std::size_t first_dim = 0;
 
     // Pieces that are worth a thread. Where there is one, nobody is woken or waited for.
-    std::int64_t chunks() const { return tasks / min_tasks_per_chunk; }
+    std::int64_t chunks() const { return tasks / grain.min_tasks_per_chunk; }
   };
 
   // A mark of the plan, and where its condition is.

@@ -94,7 +94,7 @@ class ListRun {
     std::array<std::uint8_t, kMaxThreads> has_begun{};
     const KernelCall call{entry.function,         table_,           list_.DimsOf(entry), scratch_,
                           list_.scratch_stride(), has_begun.data(), flush_mode_};
-    team_.Run(entry.tasks, entry.min_tasks_per_chunk, &call, RunChunk);
+    team_.Run(entry.tasks, entry.grain, &call, RunChunk);
   }
 
   const LaunchList& list_;

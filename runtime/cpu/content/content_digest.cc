@@ -50,7 +50,7 @@ std::int64_t HashTasksOf(std::span<const Bytes> regions) {
 
 std::vector<PieceHash> HashesOf(std::span<const Bytes> pieces, ThreadPool::Team& team) {
   Work work{pieces, std::vector<PieceHash>(pieces.size())};
-  team.Run(static_cast<std::int64_t>(pieces.size()), kPiecesOfATask, &work, HashPieces);
+  team.Run(static_cast<std::int64_t>(pieces.size()), {kPiecesOfATask}, &work, HashPieces);
   return std::move(work.hashes);
 }
 

@@ -124,11 +124,11 @@ void ThreadPool::Crew::Leave(int index) {
   if (is_needed) changes_.fetch_add(1);
 }
 
-void ThreadPool::Crew::Run(int index, std::int64_t tasks, std::int64_t min_tasks_per_chunk,
-                           const void* context, Body body) {
+void ThreadPool::Crew::Run(int index, std::int64_t tasks, const Grain& grain, const void* context,
+                           Body body) {
   Squad& squad = *squads_[Index(index)];
   if (changes_.load(std::memory_order_acquire) != squad.seen_changes) FollowChanges(index);
-  const Cut cut = CutTasks(tasks, min_tasks_per_chunk, static_cast<int>(squad.members.size()) + 1);
+  const Cut cut = CutTasks(tasks, grain, static_cast<int>(squad.members.size()) + 1);
   if (cut.threads == 1) {
     body(context, 0, tasks, {0, 1});
     return;

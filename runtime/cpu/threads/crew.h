@@ -28,8 +28,7 @@ class ThreadPool::Crew {
   int Join(int wanted, const cpu_set_t& cpus);
   void Leave(int squad);
 
-  void Run(int squad, std::int64_t tasks, std::int64_t min_tasks_per_chunk, const void* context,
-           Body body);
+  void Run(int squad, std::int64_t tasks, const Grain& grain, const void* context, Body body);
 
  private:
   // Who has which workers. All require mutex_.

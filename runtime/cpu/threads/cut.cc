@@ -10,18 +10,19 @@ constexpr std::int64_t kThreadsPerChunk = 4;
 
 }  // namespace
 
-Cut CutTasks(std::int64_t tasks, std::int64_t min_tasks_per_chunk, int threads) {
+Cut CutTasks(std::int64_t tasks, const Grain& grain, int threads) {
   Cut cut;
   cut.tasks = tasks;
-  const std::int64_t worth = tasks / min_tasks_per_chunk;
+  const std::int64_t worth = tasks / grain.min_tasks_per_chunk;
   if (worth <= 1 || threads <= 1) return cut;
   std::int64_t takers = std::min<std::int64_t>(threads, tasks);
   if (worth < takers) takers = std::min(takers, worth * kThreadsPerChunk);
   const std::int64_t longest = (tasks + takers - 1) / takers;
   takers = (tasks + longest - 1) / longest;
   cut.threads = static_cast<int>(takers);
+  const std::int64_t chunks = std::min(worth, tasks / grain.min_tasks_per_call);
   cut.chunks =
-      std::min(tasks, takers * std::clamp<std::int64_t>(worth / takers, 1, kChunksPerThread));
+      std::min(tasks, takers * std::clamp<std::int64_t>(chunks / takers, 1, kChunksPerThread));
   return cut;
 }
 

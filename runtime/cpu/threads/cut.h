@@ -23,7 +23,8 @@ struct Cut {
 
 // For at most `threads` threads: as few as have the same longest share, and no more than have a
 // part of a chunk each that is worth more than what it costs to tell a thread that is awake. A
-// chunk has at least `min_tasks_per_chunk` tasks where a share is as long as that. `tasks` >= 1.
-Cut CutTasks(std::int64_t tasks, std::int64_t min_tasks_per_chunk, int threads);
+// chunk has at least as many tasks as the grain says where a share is as long as that. `tasks`
+// >= 1.
+Cut CutTasks(std::int64_t tasks, const Grain& grain, int threads);
 
 }  // namespace stoker::cpu

@@ -56,15 +56,14 @@ ThreadPool::Team::~Team() {
   if (crew_ != nullptr) crew_->Leave(squad_);
 }
 
-void ThreadPool::Team::Run(std::int64_t tasks, std::int64_t min_tasks_per_chunk,
-                           const void* context, Body body) {
-  STOKER_CHECK(min_tasks_per_chunk >= 1);
+void ThreadPool::Team::Run(std::int64_t tasks, const Grain& grain, const void* context, Body body) {
+  STOKER_CHECK(grain.min_tasks_per_chunk >= 1 && grain.min_tasks_per_call >= 1);
   if (tasks <= 0) return;
-  if (crew_ == nullptr || tasks / min_tasks_per_chunk <= 1) {
+  if (crew_ == nullptr || tasks / grain.min_tasks_per_chunk <= 1) {
     body(context, 0, tasks, {0, 1});
     return;
   }
-  crew_->Run(squad_, tasks, min_tasks_per_chunk, context, body);
+  crew_->Run(squad_, tasks, grain, context, body);
 }
 
 }  // namespace stoker::cpu

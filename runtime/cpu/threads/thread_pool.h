@@ -19,6 +19,13 @@ inline constexpr int kSpinMicroseconds = 50;
 // begun, so that one that is held up delays at most its current chunk.
 inline constexpr std::int64_t kChunksPerThread = 4;
 
+// Pieces smaller than a chunk are not worth a thread; a thread's share is not cut into pieces
+// smaller than a call is worth, if it can be helped.
+struct Grain {
+  std::int64_t min_tasks_per_chunk = 1;
+  std::int64_t min_tasks_per_call = 1;
+};
+
 // CPUs that the calling thread may run on.
 cpu_set_t AllowedCpus();
 
@@ -48,8 +55,8 @@ class ThreadPool {
     int threads() const { return threads_; }
 
     // Covers [0, tasks) with ranges, on as many threads as are worth it (cut.h): the caller alone
-    // where there are fewer than two times `min_tasks_per_chunk`. Returns when all have run.
-    void Run(std::int64_t tasks, std::int64_t min_tasks_per_chunk, const void* context, Body body);
+    // where there are fewer tasks than two chunks. Returns when all have run.
+    void Run(std::int64_t tasks, const Grain& grain, const void* context, Body body);
 
    private:
     friend class ThreadPool;

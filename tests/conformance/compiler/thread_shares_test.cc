@@ -52,7 +52,8 @@ Shares SharesOf(const Launch& launch) {
   shares.us = std::max(static_cast<double>(launch.flops.constant()) / 250e3,
                        static_cast<double>(launch.bytes.constant()) / 20e3);
   for (std::size_t i = 0; i < kThreads.size(); ++i) {
-    const cpu::Cut cut = cpu::CutTasks(shares.tasks, launch.min_tasks_per_chunk, kThreads[i]);
+    const cpu::Cut cut = cpu::CutTasks(
+        shares.tasks, {launch.min_tasks_per_chunk, launch.min_tasks_per_call}, kThreads[i]);
     std::int64_t longest = 0;
     for (int thread = 0; thread < cut.threads; ++thread) {
       longest = std::max(longest,

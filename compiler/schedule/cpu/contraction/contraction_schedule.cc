@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::int64_t kMaxCopiedDepth = 16384;
 constexpr std::int64_t kCopiedChunk = 1024;
+// Of a call that reads chunks of K.
+constexpr std::int64_t kPanelsPerCall = 6;
 constexpr std::int64_t kMaxPanelsPerGroup = 4;
 constexpr std::int64_t kFewParts = 2;
 // Multiply-adds of a product so small that machine code that would be one hundredth faster takes
@@ -188,6 +190,14 @@ double TaskNs(const ContractionFunc& func, const ContractionPlan& plan, const Cp
   return std::max(ns, static_cast<double>(panel_bytes / sharers) * machine.tasks.ns_per_byte);
 }
 
+// Where K comes in chunks, each call reads the rows of A from farther away than the second-level
+// cache, and copies them where they are copied: as much as half of a panel's products.
+std::int64_t MinTasksPerCall(const ContractionPlan& plan) {
+  if (plan.chunk == 0) return 1;
+  const std::int64_t steps = std::max<std::int64_t>(1, Typical(plan.steps));
+  return kPanelsPerCall * std::min(plan.steps_per_block, steps);
+}
+
 std::string_view Name(LhsCopy copy) {
   switch (copy) {
     case LhsCopy::kNone:
@@ -239,6 +249,7 @@ Result<LaunchShape> LaunchShapeOf(const ContractionFunc& func, const Contraction
   LaunchShape launch;
   launch.tasks = plan.batch * plan.steps * plan.panels;
   launch.min_tasks_per_chunk = machine.MinTasksPerChunk(TaskNs(func, plan, machine));
+  launch.min_tasks_per_call = MinTasksPerCall(plan);
   launch.scratch_bytes = plan.scratch_bytes;
   launch.dims = DimsOf(func, plan);
   return launch;

@@ -14,9 +14,9 @@ namespace {
 
 TEST(EncodeArtifact, Golden) {
   const std::string bytes = EncodeArtifact(SampleArtifact());
-  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\5\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("STKA\6\0\0\0", 8));
   EXPECT_EQ(Sha256Of(bytes).ToHex(),
-            "2d9c513f9ee83875d36344081a2a6b87bbfe78ba50d3a9ac59cf808f5a244e10");
+            "92a01389a87a689f97d705d46e76ba89c3b748505705851ba99f4b883a02bd8b");
 }
 
 TEST(DecodeArtifact, RoundTrip_SameBytes) {
@@ -115,6 +115,8 @@ const std::vector<Refusal>& Refusals() {
        "plan.steps[2]: Field 'launch.kernel' is 2; there are 2."},
       {"ChunkSize", [](Artifact& a) { SampleMatMul(a).min_tasks_per_chunk = 0; },
        "plan.steps[0]: Field 'launch.min_tasks_per_chunk' is 0; it must be at least 1."},
+      {"CallSize", [](Artifact& a) { SampleMatMul(a).min_tasks_per_call = 0; },
+       "plan.steps[0]: Field 'launch.min_tasks_per_call' is 0; it must be at least 1."},
       {"ChunksOnAGpu", [](Artifact& a) { a.target = Target::Parse("cuda/sm_90a").value(); },
        "plan.steps[0]: Field 'launch.scratch_bytes' is for a CPU; the target is cuda/sm_90a."},
       {"Scratch", [](Artifact& a) { a.plan.prepare[0].scratch_bytes = -1; },
@@ -369,11 +371,11 @@ TEST(DecodeArtifact, LibraryCall_EveryRule_IsHeld) {
 
 TEST(DecodeArtifact, OtherVersion_Unimplemented) {
   std::string bytes = EncodeArtifact(SampleArtifact());
-  for (const int version : {1, 2, 3, 4, 6}) {
+  for (const int version : {1, 2, 3, 4, 5, 7}) {
     bytes[4] = static_cast<char>(version);
     EXPECT_EQ(DecodeArtifact(bytes).error().code, ErrorCode::kUnimplemented);
     EXPECT_EQ(DecodeArtifact(bytes).error().message,
-              "Field 'version' is " + std::to_string(version) + "; this build reads version 5.");
+              "Field 'version' is " + std::to_string(version) + "; this build reads version 6.");
   }
 }
 

@@ -104,6 +104,7 @@ TEST(Loops, Decoder_RefusesByName) {
          for (PlanStep& step : a.plan.steps) {
            if (auto* launch = std::get_if<Launch>(&step)) {
              launch->min_tasks_per_chunk = 1;
+             launch->min_tasks_per_call = 1;
              launch->scratch_bytes = 0;
            }
          }

@@ -43,6 +43,7 @@ inline Artifact SampleArtifact() {
   matmul.kernel = 1;
   matmul.tasks = n;
   matmul.min_tasks_per_chunk = 2;
+  matmul.min_tasks_per_call = 3;
   matmul.scratch_bytes = 256;
   matmul.buffers = {{BufferKind::kInput, 0, {}, SymDim(64) * n},
                     {BufferKind::kPrepared, 0, 0, 512},

@@ -19,6 +19,7 @@ TEST(SizePlan, EvaluatesEveryExpression) {
   EXPECT_EQ(matmul.kernel, 1U);
   EXPECT_EQ(matmul.tasks, 10);
   EXPECT_EQ(matmul.min_tasks_per_chunk, 2);
+  EXPECT_EQ(matmul.min_tasks_per_call, 3);
   EXPECT_EQ(matmul.scratch_bytes, 256);
   EXPECT_EQ(matmul.dims, (std::vector<std::int64_t>{10, 16}));
   EXPECT_EQ(matmul.flops, 5120);

@@ -79,7 +79,7 @@ TEST(ThreadPool_Run, EveryTaskOnce_AnyCountsAndThreads) {
     for (const std::int64_t tasks : {0, 1, 2, 3, 7, 8, 9, 1000, 100003}) {
       for (const std::int64_t min_chunk : {1, 3, 5000}) {
         Record record(tasks);
-        team.Run(tasks, min_chunk, &record, Record::Body);
+        team.Run(tasks, {min_chunk}, &record, Record::Body);
         EXPECT_TRUE(record.EachOnce()) << tasks << " tasks on " << team.threads();
         EXPECT_LT(record.highest_thread, team.threads());
         if (tasks > 0) EXPECT_GE(record.shortest, std::min(tasks, (min_chunk + 3) / 4));
@@ -94,7 +94,7 @@ TEST(ThreadPool_Run, ManyInARowAfterSleep_EveryTaskOnce) {
     ThreadPool::Team team = pool.Gather(0);
     for (int i = 0; i < 200; ++i) {
       Record record(64);
-      team.Run(64, 1, &record, Record::Body);
+      team.Run(64, {1}, &record, Record::Body);
       ASSERT_TRUE(record.EachOnce());
     }
     // Long enough for the workers to park.
@@ -121,7 +121,7 @@ TEST(ThreadPool_Run, SeveralCallersAtOnce_EveryTaskOnce) {
           ThreadPool::Team team = pool.Gather(1 + (i + caller) % 4);
           for (int launch = 0; launch < 3; ++launch) {
             Record record(200);
-            team.Run(200, 1, &record, Record::Body);
+            team.Run(200, {1}, &record, Record::Body);
             if (!record.EachOnce()) ++wrong;
           }
         }
@@ -140,7 +140,7 @@ TEST(ThreadPool_Run, MoreCallersThanTeams_EveryTaskOnce) {
   teams.push_back(pool.Gather(2));
   for (ThreadPool::Team& team : teams) {
     Record record(200);
-    team.Run(200, 1, &record, Record::Body);
+    team.Run(200, {1}, &record, Record::Body);
     EXPECT_TRUE(record.EachOnce());
   }
   teams.clear();
@@ -171,7 +171,7 @@ class Meeting {
 
 int Meet(ThreadPool::Team& team, int threads) {
   Meeting meeting(threads);
-  team.Run(1000, 1, &meeting, Meeting::Body);
+  team.Run(1000, {1}, &meeting, Meeting::Body);
   return meeting.met();
 }
 
@@ -218,7 +218,7 @@ TEST(ThreadPool_Gather, WhoStays_GetsTheWorkersOfWhoHasLeft) {
   while (!has_all && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::microseconds(kSpinMicroseconds));
     Record record(1000);
-    first.Run(1000, 1, &record, Record::Body);
+    first.Run(1000, {1}, &record, Record::Body);
     has_all = record.highest_thread == 7;
   }
   EXPECT_TRUE(has_all);
@@ -235,7 +235,7 @@ TEST(ThreadPool_Gather, DuringALongLaunch_WorkersComeAfterTheirChunks) {
   ThreadPool pool(EightCpus);
   std::thread caller([&] {
     ThreadPool::Team first = pool.Gather(0);
-    first.Run(1000, 1, &state,
+    first.Run(1000, {1}, &state,
               [](const void* context, std::int64_t, std::int64_t, ThreadPool::Share) {
                 auto& self = *const_cast<Long*>(static_cast<const Long*>(context));
                 const std::atomic<bool>& awaited = ++self.begun <= 8 ? self.joined : self.over;
@@ -256,25 +256,25 @@ TEST(ThreadPool_Fork, ChildStartsItsOwnWorkers) {
 #endif
   const auto pool = std::make_unique<ThreadPool>();
   Record before(100);
-  pool->Gather(0).Run(100, 1, &before, Record::Body);
+  pool->Gather(0).Run(100, {1}, &before, Record::Body);
   const pid_t child = fork();
   if (child == 0) {
     Record record(10000);
-    pool->Gather(0).Run(10000, 1, &record, Record::Body);
+    pool->Gather(0).Run(10000, {1}, &record, Record::Body);
     _exit(record.EachOnce() ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   Record after(100);
-  pool->Gather(0).Run(100, 1, &after, Record::Body);
+  pool->Gather(0).Run(100, {1}, &after, Record::Body);
   EXPECT_TRUE(after.EachOnce());
 }
 
 TEST(ThreadPool_Fork, ChildDestroysThePoolWithoutCallingIt) {
   auto pool = std::make_unique<ThreadPool>();
   Record before(100);
-  pool->Gather(0).Run(100, 1, &before, Record::Body);
+  pool->Gather(0).Run(100, {1}, &before, Record::Body);
   const pid_t child = fork();
   if (child == 0) {
     pool.reset();
