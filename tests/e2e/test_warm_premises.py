@@ -351,6 +351,13 @@ def of_literal_places(x):
     return x
 
 
+TENTHS = {0.0, 8.0}
+
+
+def of_tenths(x):
+    return through_places(x, TENTHS)
+
+
 def of_a_members_places(x):
     return through_places(x, Places["ALL"].value)
 
@@ -448,6 +455,31 @@ def missing_element(x):
     return x
 
 
+GAINS = {"gain": 2.0}
+
+
+def missing_in_a_pattern(x):
+    match GAINS:
+        case {"gain": gain, "bias": bias}:
+            return x * gain + bias
+        case {"gain": gain}:
+            return x * gain
+
+
+class Slotted:
+    __slots__ = ("amount",)
+
+
+SLOTTED = Slotted()
+
+
+def missing_in_a_slot(x):
+    try:
+        return x * SLOTTED.amount
+    except AttributeError:
+        return x * 10
+
+
 def run(compile):
     torch.manual_seed(5)
     x = torch.randn(3, 8)
@@ -516,6 +548,7 @@ CHANGES = {
     "set_order_beyond_a_break": (SETUP, "    entry = PACKAGE.broken\n"),
     "numbers_in_turn": (SETUP, "    entry = of_places\n"),
     "literal_numbers_in_turn": (SETUP, "    entry = of_literal_places\n"),
+    "fractions_in_turn": (SETUP, "    entry = of_tenths\n"),
     "members_numbers_in_turn": (SETUP, "    entry = of_a_members_places\n"),
     "hash_by_text": (SETUP, "    entry = of_a_hash_by_text\n"),
     "member_as_number": (SETUP, "    entry = of_a_member\n"),
@@ -527,6 +560,8 @@ CHANGES = {
     "missing_key_suppressed": (SETUP, "    entry = missing_key_suppressed\n"),
     "missing_key_asked": (SETUP, "    entry = missing_key_asked\n"),
     "missing_element": (SETUP, "    entry = missing_element\n"),
+    "missing_in_a_pattern": (SETUP, "    entry = missing_in_a_pattern\n"),
+    "missing_in_a_slot": (SETUP, "    entry = missing_in_a_slot\n"),
 }
 
 # These may start warm: what changed is noticed when it runs. An operator gives two rows where it says three.
@@ -554,6 +589,7 @@ OF_FUNCTIONS = {
     "hash_by_text": ("# HEADER", "# HEADER"),
     "numbers_in_turn": ("PLACES = {0, 8}", "PLACES = {8, 0}"),
     "literal_numbers_in_turn": ("{1, 9, 17}", "{17, 9, 1}"),
+    "fractions_in_turn": ("{0.0, 8.0}", "{8.0, 0.0}"),
     "members_numbers_in_turn": ("frozenset((8, 16))", "frozenset((16, 8))"),
     "member_as_number": ("SMALL = 1", "SMALL = 4"),
     "member_as_text": ('FIRST = "first"', 'FIRST = "other"'),
@@ -564,6 +600,8 @@ OF_FUNCTIONS = {
     "missing_key_suppressed": ("KEYS = {}", 'KEYS = {"gain": 3.0}'),
     "missing_key_asked": ("self.known = {}", 'self.known = {"gain": 3.0}'),
     "missing_element": ('ELEMENTS = {"some"}', 'ELEMENTS = {"some", "gain"}'),
+    "missing_in_a_pattern": ('GAINS = {"gain": 2.0}', 'GAINS = {"gain": 2.0, "bias": 3.0}'),
+    "missing_in_a_slot": ("SLOTTED = Slotted()", "SLOTTED = Slotted()\nSLOTTED.amount = 3.0"),
 }
 
 INDIFFERENT = {

@@ -97,8 +97,9 @@ def test_nobody_looks_through_all_modules_for_what_python_was_built_with():
     assert held._extension_of.cache_info().misses == asked
 
 
-def test_sets_of_whole_numbers_are_in_order_and_no_others():
-    first, second = set((0, 8)), set((8, 0))
+@pytest.mark.parametrize("kind", (int, float, complex))
+def test_sets_of_numbers_are_in_order_and_no_others(kind):
+    first, second = set(map(kind, (0, 8))), set(map(kind, (8, 0)))
     assert list(first) != list(second) and encode(first) != encode(second)
     assert decode(encode(second)) == second
     assert encode({"b", "a"}) == {"set": ["a", "b"]}

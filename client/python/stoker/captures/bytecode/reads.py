@@ -9,6 +9,8 @@ import dis
 import re
 import types
 
+from ..words.held import is_ordered_by_history
+
 ALL = None  # In place of a set of names: any name may be read.
 
 # Instructions that load a global, and those that read an attribute of what was loaded.
@@ -38,6 +40,7 @@ _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMA
 _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
 _ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
 _GIVEN_EXCEPTIONS = ("__exit__", "__aexit__", "throw")
+_GO_ON = ("PUSH_EXC_INFO", "MATCH_KEYS")
 _BRANCHES = ("POP_JUMP_", "NOT_TAKEN", "TO_BOOL")
 _TEXT_METHODS = frozenset((
     "format", "join", "upper", "lower", "replace", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip",
@@ -189,16 +192,14 @@ def takes_exceptions(code):
 
 
 def catches(code):
-    """May it go on after something was raised?"""
+    """May it go on after something was not found: it was raised, or a pattern of a mapping did not match?"""
     return any(
-        instruction.opname == "PUSH_EXC_INFO" for each in code_inside(code)
-        for instruction in dis.get_instructions(each))
+        instruction.opname in _GO_ON for each in code_inside(code) for instruction in dis.get_instructions(each))
 
 
 def has_no_order(value):
     """Is it a set whose order the seed of hashes, or addresses, decide?"""
-    return isinstance(value, (set, frozenset)) and len(value) > 1 and any(
-        type(item) is not int for item in value)
+    return isinstance(value, (set, frozenset)) and len(value) > 1 and not is_ordered_by_history(value)
 
 
 def is_ordered_by_address(value):

@@ -15,7 +15,7 @@ from ...pytorch.tensors import QUESTIONS
 from ..words.held import HEAPTYPE
 from ..words.installed import is_installed
 from ..words.paths import Scope, Unreachable, evaluate_at, text
-from ..words.plain_data import is_code_like, method_words
+from ..words.plain_data import is_code_like, method_words, own_attributes
 from ..words.values import class_path, encode, look_up
 
 _NONE = [[], [], []]
@@ -137,12 +137,7 @@ def _is_kind(kind, cls):
 
 def _words(value, describe):
     order = [repr(encode(key)) for key in value] if isinstance(value, collections.OrderedDict) else []
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        own = {}
-    if type(own) is not dict:
-        own = {}
+    own = own_attributes(value, describe.slots_of(type(value)))
     names = [
         name for name in own if (describe.enumerates or describe.reads(name)) and name not in LEFT_ON_MODULES]
     code = [

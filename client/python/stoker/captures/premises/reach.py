@@ -187,7 +187,7 @@ class Reached:
 
     @property
     def catches(self):
-        """May code of the program go on after something was raised?"""
+        """May code of the program go on after something was not found?"""
         return any(map(catches, self._of_programs()))
 
     @property

@@ -19,7 +19,7 @@ from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
 from .installed import is_installed
-from .plain_data import PlainData, own_attributes, undecorated
+from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
 from .values import NotPortable, encode, look_up
 
@@ -74,6 +74,7 @@ class Describer:
         self._owns = {} if plain is None else {cls: own for cls, own in plain._owns.items() if own.is_fixed}
         self._data = {}  # Class -> lines of its own plain data.
         self._classes = {}
+        self._slots = {}  # Class -> what slots_of says.
         self._variable = 0  # How often a description depended on the names, or on what is being described.
         self._open = set()  # Ids of functions, and of owners of methods, being described: they may contain each other.
         self.covered = {}  # id of a code object that a digest contains -> the object
@@ -122,6 +123,11 @@ class Describer:
         if isinstance(value, OpOverloadPacket):
             return ["operator", str(value)]
         return ["value", encode(value)]
+
+    def slots_of(self, cls):
+        if cls not in self._slots:
+            self._slots[cls] = slots_of(cls)
+        return self._slots[cls]
 
     def function_digest(self, function):
         known = self._functions.get(id(function))

@@ -41,7 +41,6 @@ class PlainData:
     def __init__(self, describe):
         self._describe = describe
         self._left = _MAX_ITEMS
-        self._slots = {}  # Class -> what slots_of says.
         self._open = []  # Objects being described, outermost first: they may contain each other.
 
     def words(self, value):
@@ -101,9 +100,7 @@ class PlainData:
             if base in _BASES:
                 words.append(self._of_base(base, value))
                 break
-        if kind not in self._slots:
-            self._slots[kind] = slots_of(kind)
-        for name, item in sorted(own_attributes(value, self._slots[kind]).items()):
+        for name, item in sorted(own_attributes(value, self._describe.slots_of(kind)).items()):
             if self._describe.reads(name):
                 words.append([name, self.words(item)])
         return words
