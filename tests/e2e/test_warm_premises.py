@@ -642,6 +642,72 @@ def test_no_premise_that_changes_gives_a_wrong_result(site, tmp_path):
     assert unseen == {}
 
 
+FILLED_MODULE = '''
+import torch
+
+FIRST = ["n%d" % place for place in range(40)]
+
+
+def filled():
+    found = set()
+    for name in FIRST:
+        found.add(name)
+    return found
+
+
+NAMES = filled()
+HELD = [{"names": frozenset(filled())}]
+
+
+class Palette:
+    NAMES = filled()
+
+
+def in_turn(x, names=frozenset(filled())):
+    for name in names:
+        x = x * 1.01 + float(name[1:]) / 10
+    return x
+
+
+def in_a_closure():
+    names = filled()
+
+    def entry(x):
+        return in_turn(x, names)
+
+    return entry
+
+
+ENTRIES = {
+    "global": lambda x: in_turn(x, NAMES),
+    "held": lambda x: in_turn(x, HELD[0]["names"]),
+    "of_a_class": lambda x: in_turn(x, Palette.NAMES),
+    "default": lambda x: in_turn(x),
+    "closure": in_a_closure(),
+}
+
+
+def run(compile):
+    torch.manual_seed(5)
+    x = torch.randn(3, 8)
+    compiled = compile(ENTRIES["NAME"])
+    with torch.no_grad():
+        return compiled(x).detach().clone()
+'''
+FILLED_OTHERWISE = ("range(40)", "range(39, -1, -1)")
+
+
+def test_sets_that_were_filled_in_another_order_are_others_under_one_seed(site, tmp_path):
+    rows = [
+        (f"{name}_{kind}", first, first.replace(*change))
+        for name in ("global", "held", "of_a_class", "default", "closure")
+        for first in [FILLED_MODULE.replace('"NAME"', f'"{name}"')]
+        for kind, change in (("filled", FILLED_OTHERWISE), ("same", ("", "")))]
+    second = run_rows(site, tmp_path, rows, seeds=("1", "1"))
+    warm = {name for name, row in second.items() if row["starts"].get("hit")}
+    assert warm == {name for name in second if name.endswith("_same")}, second
+
+
 def test_an_operator_that_returns_another_shape_is_noticed_at_the_call(site, tmp_path):
     first = MODULE.replace(SETUP, "    entry = of_an_operator\n")
     second = run_rows(site, tmp_path, [(name, first, first.replace(*change)) for name, change in NOTICED.items()])

@@ -13,6 +13,7 @@ from ...pytorch.marks import COMPILER
 from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, tensor_words
 from ..premises.shapes import check_expression
+from ..words.orders import order_words
 from ..words.paths import Unreachable, evaluate
 from ..words.values import NotPortable, data_of, encode
 from .sources import SourcePaths
@@ -91,6 +92,8 @@ class GuardWriter:
             self.add(place, "is", self._describe(value))
         else:
             self.add(place, "equals", encode(value))
+            if self._describe.orders and (orders := order_words(value)):
+                self.add(place, "order", orders)
 
     def _kind_of_constant(self, guard, place, value):
         self._type(guard, place, value)

@@ -16,6 +16,7 @@ import torch
 
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
+from ..bytecode.reads import is_ordered_by_address
 from .held import HEAPTYPE, is_ordered_by_history
 from .values import DATA_TYPES, NotPortable, encode
 
@@ -70,7 +71,7 @@ class PlainData:
             return [kind.__name__, self.words(getattr(value, "default_factory", None)), *items]
         if kind in _SETS:
             words = list(map(repr, map(self.words, value)))
-            return [kind.__name__, *(words if is_ordered_by_history(value) else sorted(words))]
+            return [kind.__name__, *(words if self._is_in_order(value) else sorted(words))]
         if isinstance(value, enum.Enum):
             return ["enum", self._describe.refer_to(kind), value.name]
         if isinstance(value, type):
@@ -93,6 +94,9 @@ class PlainData:
         if kind.__flags__ & HEAPTYPE:
             return self._instance(kind, value)
         return ["value", encode(value)]
+
+    def _is_in_order(self, value):
+        return is_ordered_by_history(value) or self._describe.orders and not is_ordered_by_address(value)
 
     def _instance(self, kind, value):
         words = ["instance", self._describe.refer_to(kind)]
