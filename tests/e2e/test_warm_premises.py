@@ -7,7 +7,7 @@ import torch
 from e2e.test_warm_table import SETUP, run_rows, setup
 
 MODULE = '''
-import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, sys
+import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, sys, types, typing
 import torch
 from torch import nn
 
@@ -466,6 +466,35 @@ def missing_in_a_pattern(x):
             return x * gain
 
 
+SETTINGS = {"gain": 1, "bias": 22}
+SPACE = types.SimpleNamespace(gain=1)
+
+
+def text_of_a_dictionary(x):
+    return x * str(SETTINGS).index("bias") + len(f"{SETTINGS}")
+
+
+def text_of_a_namespace(x):
+    return x * len(str(SPACE))
+
+
+@typing.runtime_checkable
+class Scaled(typing.Protocol):
+    def scale(self):
+        """How much."""
+
+
+class Plain:
+    pass
+
+
+PLAIN = Plain()
+
+
+def of_a_protocol(x):
+    return x * 2 if isinstance(PLAIN, Scaled) else x * 3
+
+
 class Slotted:
     __slots__ = ("amount",)
 
@@ -561,6 +590,10 @@ CHANGES = {
     "missing_key_asked": (SETUP, "    entry = missing_key_asked\n"),
     "missing_element": (SETUP, "    entry = missing_element\n"),
     "missing_in_a_pattern": (SETUP, "    entry = missing_in_a_pattern\n"),
+    "text_of_a_dictionary": (SETUP, "    entry = text_of_a_dictionary\n"),
+    "text_of_a_dictionary_in_order": (SETUP, "    entry = text_of_a_dictionary\n\n"),
+    "text_of_a_namespace": (SETUP, "    entry = text_of_a_namespace\n"),
+    "protocol": (SETUP, "    entry = of_a_protocol\n"),
     "missing_in_a_slot": (SETUP, "    entry = missing_in_a_slot\n"),
 }
 
@@ -601,6 +634,10 @@ OF_FUNCTIONS = {
     "missing_key_asked": ("self.known = {}", 'self.known = {"gain": 3.0}'),
     "missing_element": ('ELEMENTS = {"some"}', 'ELEMENTS = {"some", "gain"}'),
     "missing_in_a_pattern": ('GAINS = {"gain": 2.0}', 'GAINS = {"gain": 2.0, "bias": 3.0}'),
+    "text_of_a_dictionary": ('"bias": 22}', '"bias": 22, "more": 3}'),
+    "text_of_a_dictionary_in_order": ('{"gain": 1, "bias": 22}', '{"bias": 22, "gain": 1}'),
+    "text_of_a_namespace": ("Namespace(gain=1)", "Namespace(gain=1, bias=2)"),
+    "protocol": ("PLAIN = Plain()", "PLAIN = Plain()\nPLAIN.scale = 1"),
     "missing_in_a_slot": ("SLOTTED = Slotted()", "SLOTTED = Slotted()\nSLOTTED.amount = 3.0"),
 }
 

@@ -9,8 +9,6 @@ import dis
 import re
 import types
 
-from ..words.held import is_ordered_by_history
-
 ALL = None  # In place of a set of names: any name may be read.
 
 # Instructions that load a global, and those that read an attribute of what was loaded.
@@ -23,6 +21,7 @@ _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", 
 VIEWS = frozenset(("keys", "items"))
 _OF_SETS = frozenset("&|^-")
 
+_NUMBERS = (bool, int, float, complex)
 _HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
 
 # With one of these, code reads attributes that it does not name,
@@ -197,6 +196,12 @@ def catches(code):
         instruction.opname in _GO_ON for each in code_inside(code) for instruction in dis.get_instructions(each))
 
 
+def is_ordered_by_history(value):
+    """Does the order of this set say in which order it was filled, and nothing of the seed of hashes? Numbers lie where
+    their values and what came before leave room; what is not a number, by its address."""
+    return all(type(item) in _NUMBERS and item == item for item in value)
+
+
 def has_no_order(value):
     """Is it a set whose order the seed of hashes, or addresses, decide?"""
     return isinstance(value, (set, frozenset)) and len(value) > 1 and not is_ordered_by_history(value)
@@ -300,5 +305,5 @@ def _adds(instruction):
 
 __all__ = [
     "ALL", "VIEWS", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
-    "is_ordered_by_address", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
+    "is_ordered_by_address", "is_ordered_by_history", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
     "texts_in_code", "together"]

@@ -10,9 +10,9 @@ import sys
 import types
 
 from ...pytorch.operators import operator_of, python_functions
-from ..bytecode.reads import ALL, together
-from ..words.digests import code_digest
+from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
+from ..words.orders import sets_in
 from ..words.plain_data import PlainData, is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
 from .module_names import present_names
@@ -134,7 +134,7 @@ def _words_of(value, describe):
 
 def _is_in_key(code, describe):
     """Does the key's digest of the entry say all of it? It knows of no order."""
-    return describe.code_digest(code) == code_digest(code)
+    return not (describe.orders and any(sets_in(each.co_consts) for each in code_inside(code)))
 
 
 def _found_as(code, module, describe):

@@ -46,8 +46,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         names |= asked
     enumerates = reached.enumerates
     shown_sets = reached.shown_sets(writer.values)
-    orders = any(shown_sets)
-    describe = Describer(names, enumerates=enumerates, orders=orders)
+    describe = Describer(names, enumerates=enumerates, orders=any(shown_sets))
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
@@ -64,7 +63,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "shapes": writer.shapes,
         "names": names if names is ALL else sorted(names),
         "enumerates": enumerates,
-        "orders": orders,
+        "orders": describe.orders,
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
         "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],

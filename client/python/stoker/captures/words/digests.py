@@ -6,7 +6,7 @@ import re
 import types
 
 from ...pytorch import installation
-from .held import is_ordered_by_history
+from ..bytecode.reads import is_ordered_by_history
 
 _DIGITS = 24
 

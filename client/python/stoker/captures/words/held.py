@@ -6,7 +6,6 @@ import sys
 import types
 
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
-_NUMBERS = (bool, int, float, complex)
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
@@ -18,12 +17,6 @@ def held(value, name):
         return kind.__getattribute__(value, name)
     except Exception:  # Whatever a property raises.
         return None
-
-
-def is_ordered_by_history(value):
-    """Does the order of this set say in which order it was filled, and nothing of the seed of hashes? Numbers lie where
-    their values and what came before leave room; what is not a number, by its address."""
-    return all(type(item) in _NUMBERS and item == item for item in value)
 
 
 def module_of_class(cls):

@@ -16,8 +16,8 @@ import torch
 
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
-from ..bytecode.reads import is_ordered_by_address
-from .held import HEAPTYPE, is_ordered_by_history
+from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
+from .held import HEAPTYPE
 from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
