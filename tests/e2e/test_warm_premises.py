@@ -7,7 +7,7 @@ import torch
 from e2e.test_warm_table import SETUP, run_rows, setup
 
 MODULE = '''
-import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, sys, types, typing
+import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, platform, sys, types, typing
 import torch
 from torch import nn
 
@@ -466,6 +466,10 @@ def missing_in_a_pattern(x):
             return x * gain
 
 
+def of_a_host(x):
+    return x * len(platform.node())
+
+
 SETTINGS = {"gain": 1, "bias": 22}
 SPACE = types.SimpleNamespace(gain=1)
 
@@ -593,6 +597,7 @@ CHANGES = {
     "text_of_a_dictionary": (SETUP, "    entry = text_of_a_dictionary\n"),
     "text_of_a_dictionary_in_order": (SETUP, "    entry = text_of_a_dictionary\n\n"),
     "text_of_a_namespace": (SETUP, "    entry = text_of_a_namespace\n"),
+    "host": (SETUP, "    entry = of_a_host\n"),
     "protocol": (SETUP, "    entry = of_a_protocol\n"),
     "missing_in_a_slot": (SETUP, "    entry = missing_in_a_slot\n"),
 }
@@ -637,6 +642,7 @@ OF_FUNCTIONS = {
     "text_of_a_dictionary": ('"bias": 22}', '"bias": 22, "more": 3}'),
     "text_of_a_dictionary_in_order": ('{"gain": 1, "bias": 22}', '{"bias": 22, "gain": 1}'),
     "text_of_a_namespace": ("Namespace(gain=1)", "Namespace(gain=1, bias=2)"),
+    "host": ("# HEADER", "platform._uname_cache = platform.uname()._replace(node='another host')"),
     "protocol": ("PLAIN = Plain()", "PLAIN = Plain()\nPLAIN.scale = 1"),
     "missing_in_a_slot": ("SLOTTED = Slotted()", "SLOTTED = Slotted()\nSLOTTED.amount = 3.0"),
 }
