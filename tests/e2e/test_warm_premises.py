@@ -7,7 +7,7 @@ import torch
 from e2e.test_warm_table import SETUP, run_rows, setup
 
 MODULE = '''
-import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, sys
+import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, platform, sys, types, typing
 import torch
 from torch import nn
 
@@ -351,6 +351,13 @@ def of_literal_places(x):
     return x
 
 
+TENTHS = {0.0, 8.0}
+
+
+def of_tenths(x):
+    return through_places(x, TENTHS)
+
+
 def of_a_members_places(x):
     return through_places(x, Places["ALL"].value)
 
@@ -448,6 +455,64 @@ def missing_element(x):
     return x
 
 
+GAINS = {"gain": 2.0}
+
+
+def missing_in_a_pattern(x):
+    match GAINS:
+        case {"gain": gain, "bias": bias}:
+            return x * gain + bias
+        case {"gain": gain}:
+            return x * gain
+
+
+def of_a_host(x):
+    return x * len(platform.node())
+
+
+SETTINGS = {"gain": 1, "bias": 22}
+SPACE = types.SimpleNamespace(gain=1)
+
+
+def text_of_a_dictionary(x):
+    return x * str(SETTINGS).index("bias") + len(f"{SETTINGS}")
+
+
+def text_of_a_namespace(x):
+    return x * len(str(SPACE))
+
+
+@typing.runtime_checkable
+class Scaled(typing.Protocol):
+    def scale(self):
+        """How much."""
+
+
+class Plain:
+    pass
+
+
+PLAIN = Plain()
+
+
+def of_a_protocol(x):
+    return x * 2 if isinstance(PLAIN, Scaled) else x * 3
+
+
+class Slotted:
+    __slots__ = ("amount",)
+
+
+SLOTTED = Slotted()
+
+
+def missing_in_a_slot(x):
+    try:
+        return x * SLOTTED.amount
+    except AttributeError:
+        return x * 10
+
+
 def run(compile):
     torch.manual_seed(5)
     x = torch.randn(3, 8)
@@ -516,6 +581,7 @@ CHANGES = {
     "set_order_beyond_a_break": (SETUP, "    entry = PACKAGE.broken\n"),
     "numbers_in_turn": (SETUP, "    entry = of_places\n"),
     "literal_numbers_in_turn": (SETUP, "    entry = of_literal_places\n"),
+    "fractions_in_turn": (SETUP, "    entry = of_tenths\n"),
     "members_numbers_in_turn": (SETUP, "    entry = of_a_members_places\n"),
     "hash_by_text": (SETUP, "    entry = of_a_hash_by_text\n"),
     "member_as_number": (SETUP, "    entry = of_a_member\n"),
@@ -527,6 +593,13 @@ CHANGES = {
     "missing_key_suppressed": (SETUP, "    entry = missing_key_suppressed\n"),
     "missing_key_asked": (SETUP, "    entry = missing_key_asked\n"),
     "missing_element": (SETUP, "    entry = missing_element\n"),
+    "missing_in_a_pattern": (SETUP, "    entry = missing_in_a_pattern\n"),
+    "text_of_a_dictionary": (SETUP, "    entry = text_of_a_dictionary\n"),
+    "text_of_a_dictionary_in_order": (SETUP, "    entry = text_of_a_dictionary\n\n"),
+    "text_of_a_namespace": (SETUP, "    entry = text_of_a_namespace\n"),
+    "host": (SETUP, "    entry = of_a_host\n"),
+    "protocol": (SETUP, "    entry = of_a_protocol\n"),
+    "missing_in_a_slot": (SETUP, "    entry = missing_in_a_slot\n"),
 }
 
 # These may start warm: what changed is noticed when it runs. An operator gives two rows where it says three.
@@ -554,6 +627,7 @@ OF_FUNCTIONS = {
     "hash_by_text": ("# HEADER", "# HEADER"),
     "numbers_in_turn": ("PLACES = {0, 8}", "PLACES = {8, 0}"),
     "literal_numbers_in_turn": ("{1, 9, 17}", "{17, 9, 1}"),
+    "fractions_in_turn": ("{0.0, 8.0}", "{8.0, 0.0}"),
     "members_numbers_in_turn": ("frozenset((8, 16))", "frozenset((16, 8))"),
     "member_as_number": ("SMALL = 1", "SMALL = 4"),
     "member_as_text": ('FIRST = "first"', 'FIRST = "other"'),
@@ -564,6 +638,13 @@ OF_FUNCTIONS = {
     "missing_key_suppressed": ("KEYS = {}", 'KEYS = {"gain": 3.0}'),
     "missing_key_asked": ("self.known = {}", 'self.known = {"gain": 3.0}'),
     "missing_element": ('ELEMENTS = {"some"}', 'ELEMENTS = {"some", "gain"}'),
+    "missing_in_a_pattern": ('GAINS = {"gain": 2.0}', 'GAINS = {"gain": 2.0, "bias": 3.0}'),
+    "text_of_a_dictionary": ('"bias": 22}', '"bias": 22, "more": 3}'),
+    "text_of_a_dictionary_in_order": ('{"gain": 1, "bias": 22}', '{"bias": 22, "gain": 1}'),
+    "text_of_a_namespace": ("Namespace(gain=1)", "Namespace(gain=1, bias=2)"),
+    "host": ("# HEADER", "platform._uname_cache = platform.uname()._replace(node='another host')"),
+    "protocol": ("PLAIN = Plain()", "PLAIN = Plain()\nPLAIN.scale = 1"),
+    "missing_in_a_slot": ("SLOTTED = Slotted()", "SLOTTED = Slotted()\nSLOTTED.amount = 3.0"),
 }
 
 INDIFFERENT = {
@@ -602,6 +683,72 @@ def test_no_premise_that_changes_gives_a_wrong_result(site, tmp_path):
     second = run_rows(site, tmp_path, texts())
     unseen = {name: row for name, row in second.items() if row["starts"].get("hit")}
     assert unseen == {}
+
+
+FILLED_MODULE = '''
+import torch
+
+FIRST = ["n%d" % place for place in range(40)]
+
+
+def filled():
+    found = set()
+    for name in FIRST:
+        found.add(name)
+    return found
+
+
+NAMES = filled()
+HELD = [{"names": frozenset(filled())}]
+
+
+class Palette:
+    NAMES = filled()
+
+
+def in_turn(x, names=frozenset(filled())):
+    for name in names:
+        x = x * 1.01 + float(name[1:]) / 10
+    return x
+
+
+def in_a_closure():
+    names = filled()
+
+    def entry(x):
+        return in_turn(x, names)
+
+    return entry
+
+
+ENTRIES = {
+    "global": lambda x: in_turn(x, NAMES),
+    "held": lambda x: in_turn(x, HELD[0]["names"]),
+    "of_a_class": lambda x: in_turn(x, Palette.NAMES),
+    "default": lambda x: in_turn(x),
+    "closure": in_a_closure(),
+}
+
+
+def run(compile):
+    torch.manual_seed(5)
+    x = torch.randn(3, 8)
+    compiled = compile(ENTRIES["NAME"])
+    with torch.no_grad():
+        return compiled(x).detach().clone()
+'''
+FILLED_OTHERWISE = ("range(40)", "range(39, -1, -1)")
+
+
+def test_sets_that_were_filled_in_another_order_are_others_under_one_seed(site, tmp_path):
+    rows = [
+        (f"{name}_{kind}", first, first.replace(*change))
+        for name in ("global", "held", "of_a_class", "default", "closure")
+        for first in [FILLED_MODULE.replace('"NAME"', f'"{name}"')]
+        for kind, change in (("filled", FILLED_OTHERWISE), ("same", ("", "")))]
+    second = run_rows(site, tmp_path, rows, seeds=("1", "1"))
+    warm = {name for name, row in second.items() if row["starts"].get("hit")}
+    assert warm == {name for name in second if name.endswith("_same")}, second
 
 
 def test_an_operator_that_returns_another_shape_is_noticed_at_the_call(site, tmp_path):

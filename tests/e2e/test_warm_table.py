@@ -304,10 +304,10 @@ def start(site, folder, seed):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run_rows(site, tmp_path, rows):
+def run_rows(site, tmp_path, rows, seeds=("1", "2")):
     rows = list(rows)
-    first = start(site, write(tmp_path / "first", rows, 0), "1")
-    second = start(site, write(tmp_path / "second", rows, 1), "2")
+    first = start(site, write(tmp_path / "first", rows, 0), seeds[0])
+    second = start(site, write(tmp_path / "second", rows, 1), seeds[1])
     for results in (first, second):
         wrong = {
             name: row for name, row in results.items()

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from stoker.captures.words import held
+from stoker.captures.words.digests import code_digest
 from stoker.captures.words.graphs import decode_eager, encode_eager, module_of
 from stoker.captures.words.identity import Describer
+from stoker.captures.words.orders import order_words
 from stoker.captures.words.values import NotPortable, class_path, decode, encode, look_up
 
 
@@ -97,8 +99,33 @@ def test_nobody_looks_through_all_modules_for_what_python_was_built_with():
     assert held._extension_of.cache_info().misses == asked
 
 
-def test_sets_of_whole_numbers_are_in_order_and_no_others():
-    first, second = set((0, 8)), set((8, 0))
+@pytest.mark.parametrize("kind", (int, float, complex))
+def test_sets_of_numbers_are_in_order_and_no_others(kind):
+    first, second = set(map(kind, (0, 8))), set(map(kind, (8, 0)))
     assert list(first) != list(second) and encode(first) != encode(second)
     assert decode(encode(second)) == second
     assert encode({"b", "a"}) == {"set": ["a", "b"]}
+
+
+def in_two_orders():
+    """Two sets of the same texts."""
+    names = [f"n{place}" for place in range(40)]
+    first, second = set(names), set()
+    for name in reversed(names):
+        second.add(name)
+    assert first == second and list(first) != list(second)
+    return first, second
+
+
+def test_the_order_of_a_set_of_texts_counts_where_it_may_show():
+    first, second = in_two_orders()
+    assert Describer()(first) == Describer()(second)
+    assert Describer(orders=True)(first) != Describer(orders=True)(second)
+    assert order_words([first]) != order_words([second]) and order_words({object(), object()}) == []
+
+
+def test_the_order_of_a_literal_counts_where_it_may_show():
+    code = compile("x in {'a', 'b', 'c'}", "names", "eval")
+    one, other = (code.replace(co_consts=(frozenset(names),)) for names in in_two_orders())
+    assert list(*one.co_consts) != list(*other.co_consts)
+    assert code_digest(one) == code_digest(other) and code_digest(one, True) != code_digest(other, True)

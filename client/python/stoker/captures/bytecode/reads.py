@@ -21,6 +21,7 @@ _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", 
 VIEWS = frozenset(("keys", "items"))
 _OF_SETS = frozenset("&|^-")
 
+_NUMBERS = (bool, int, float, complex)
 _HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
 
 # With one of these, code reads attributes that it does not name,
@@ -38,6 +39,7 @@ _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMA
 _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
 _ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
 _GIVEN_EXCEPTIONS = ("__exit__", "__aexit__", "throw")
+_GO_ON = ("PUSH_EXC_INFO", "MATCH_KEYS")
 _BRANCHES = ("POP_JUMP_", "NOT_TAKEN", "TO_BOOL")
 _TEXT_METHODS = frozenset((
     "format", "join", "upper", "lower", "replace", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip",
@@ -189,16 +191,20 @@ def takes_exceptions(code):
 
 
 def catches(code):
-    """May it go on after something was raised?"""
+    """May it go on after something was not found: it was raised, or a pattern of a mapping did not match?"""
     return any(
-        instruction.opname == "PUSH_EXC_INFO" for each in code_inside(code)
-        for instruction in dis.get_instructions(each))
+        instruction.opname in _GO_ON for each in code_inside(code) for instruction in dis.get_instructions(each))
+
+
+def is_ordered_by_history(value):
+    """Does the order of this set say in which order it was filled, and nothing of the seed of hashes? Numbers lie where
+    their values and what came before leave room; what is not a number, by its address."""
+    return all(type(item) in _NUMBERS and item == item for item in value)
 
 
 def has_no_order(value):
     """Is it a set whose order the seed of hashes, or addresses, decide?"""
-    return isinstance(value, (set, frozenset)) and len(value) > 1 and any(
-        type(item) is not int for item in value)
+    return isinstance(value, (set, frozenset)) and len(value) > 1 and not is_ordered_by_history(value)
 
 
 def is_ordered_by_address(value):
@@ -299,5 +305,5 @@ def _adds(instruction):
 
 __all__ = [
     "ALL", "VIEWS", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
-    "is_ordered_by_address", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
+    "is_ordered_by_address", "is_ordered_by_history", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
     "texts_in_code", "together"]

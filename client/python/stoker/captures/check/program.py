@@ -60,8 +60,8 @@ class GuardProgram:
         plain = None if _load_modules(self._nodes) else self._plain  # Modules may change what they find.
         self._describe = self._new_describer(plain)
         different = (
-            facts.first_difference(self._record["facts"], self._describe)
-            or environment.first_difference(self._record["environment"])
+            environment.first_difference(self._record["environment"])  # The seed of hashes first: it decides words of others.
+            or facts.first_difference(self._record["facts"], self._describe)
             or trees.first_difference(self._record["trees"]))
         if different:
             return _code_failure(different)
@@ -157,7 +157,7 @@ class GuardProgram:
 
     def _new_describer(self, plain=None):
         names = self._record["names"]
-        return Describer(names if names is ALL else frozenset(names), plain, self._record["enumerates"])
+        return Describer(names if names is ALL else frozenset(names), plain, self._record["enumerates"], self._record["orders"])
 
     def _evaluate(self, local_values):
         return evaluate(self._nodes, Scope(local_values, self._globals))

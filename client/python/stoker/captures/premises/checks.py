@@ -9,6 +9,7 @@ import math
 import torch
 
 from ...pytorch.tensors import dynamic_dims, keys_number
+from ..words.orders import order_words
 from ..words.paths import Unreachable
 from ..words.values import NotPortable, data_of, decode, encode, same_words
 
@@ -59,6 +60,7 @@ def _length(value, expected, describe):
 
 _KINDS = {
     "equals": _equals,
+    "order": lambda value, expected, describe: same_words(order_words(value), expected),
     "is": lambda value, expected, describe: describe(value) == expected,
     "type": _type,
     "tensor": _tensor,

@@ -10,9 +10,9 @@ import sys
 import types
 
 from ...pytorch.operators import operator_of, python_functions
-from ..bytecode.reads import ALL, together
-from ..words.digests import code_digest
+from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
+from ..words.orders import sets_in
 from ..words.plain_data import PlainData, is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
 from .module_names import present_names
@@ -31,8 +31,8 @@ def facts_of(reached, modules, describe, texts, entry_code):
     of those that it imports. NotPortable for code that is not found by its name, or what has no words."""
     codes, chains = {}, []
     for code in reached.traced:
-        if code is not entry_code and id(code) not in describe.covered:
-            path, digest = _found_as(code, reached.module_of(code))
+        if not (code is entry_code and _is_in_key(code, describe)) and id(code) not in describe.covered:
+            path, digest = _found_as(code, reached.module_of(code), describe)
             codes[path] = digest
     for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
         words = _words_of(value, describe)
@@ -76,7 +76,7 @@ def first_difference(facts, describe):
     """(what, expected, found) of the first one that is not what it was, or None."""
     for path, digest in facts["codes"]:
         code = _find(path)
-        found = "nothing" if code is None else code_digest(code)
+        found = "nothing" if code is None else describe.code_digest(code)
         if found != digest:
             return f"code of {path}", digest, found
     for module_name, names, words in facts["chains"]:
@@ -132,14 +132,19 @@ def _words_of(value, describe):
     return _DATA
 
 
-def _found_as(code, module):
+def _is_in_key(code, describe):
+    """Does the key's digest of the entry say all of it? It knows of no order."""
+    return not (describe.orders and any(sets_in(each.co_consts) for each in code_inside(code)))
+
+
+def _found_as(code, module, describe):
     """(path, digest) of the function with this code, or of the outer one whose code contains it."""
     name = "" if module is None else code.co_qualname
     while name:
         path = f"{module.__name__}:{name}"
         found = _find(path)
         if found is code or _contains(found, code):
-            return path, code_digest(found)
+            return path, describe.code_digest(found)
         name = name.rpartition(".<locals>.")[0]
     raise NotPortable("code that is not found under its name")
 

@@ -2,10 +2,8 @@
 
 import enum
 
-from ..bytecode.reads import has_no_order
 from ..words.held import held
-
-_MAX_NESTING = 8  # Of containers in containers.
+from ..words.orders import sets_in
 
 
 def sets_of_classes(classes):
@@ -39,16 +37,3 @@ def sets_of_defaults(function):
     named = zip(code.co_varnames[code.co_argcount - len(defaults):code.co_argcount], defaults)
     return [
         (name, inner) for name, value in (*named, *(function.__kwdefaults__ or {}).items()) for inner in sets_in(value)]
-
-
-def sets_in(value, depth=0):
-    """Those whose order is not known, in containers and members of enumerations, too."""
-    if has_no_order(value):
-        return [value]
-    if isinstance(value, enum.Enum):
-        value = (held(value, "_value_"),)
-    if type(value) is dict:
-        value = (*value, *value.values())
-    if type(value) not in (tuple, list) or depth == _MAX_NESTING:
-        return []
-    return [inner for item in value for inner in sets_in(item, depth + 1)]

@@ -26,7 +26,7 @@ def members_of(nodes, values, chains):
     """[[place of a node, or [module, names], words]], each container once. `chains`: of reach.Reached."""
     found, seen = [], {id(environ._data), id(sys.modules)}  # environment.py and module_names.py say what these hold.
     for place, value in enumerate(values):
-        if isinstance(value, (*_MAPPINGS, *_SETS)) and id(value) not in seen and not _is_of_attributes(nodes, place):
+        if isinstance(value, (*_MAPPINGS, *_SETS)) and id(value) not in seen and not is_of_attributes(nodes, place):
             seen.add(id(value))
             found.append([place, _words(value, 1)])  # Of what lies in it, code has nodes of its own.
     for (module, names), value in sorted(chains.items(), key=lambda item: item[0]):
@@ -58,7 +58,7 @@ def first_difference(nodes, members, local_values, global_values):
     return None
 
 
-def _is_of_attributes(nodes, place):
+def is_of_attributes(nodes, place):
     """A dictionary of attributes: what of it code may read is described as its object's."""
     parent, step, argument = nodes[place]
     return step == "typedict" or argument == "__dict__" or parent == ROOT and step == "builtins"

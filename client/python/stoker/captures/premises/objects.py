@@ -12,10 +12,10 @@ import torch
 from ...pytorch.marks import LEFT_ON_MODULES
 from ...pytorch.modules import HELD
 from ...pytorch.tensors import QUESTIONS
-from ..words.held import HEAPTYPE
+from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed
 from ..words.paths import Scope, Unreachable, evaluate_at, text
-from ..words.plain_data import is_code_like, method_words
+from ..words.plain_data import is_code_like, method_words, own_attributes
 from ..words.values import class_path, encode, look_up
 
 _NONE = [[], [], []]
@@ -128,27 +128,24 @@ def _kind_of(value):
 
 
 def _is_kind(kind, cls):
-    """Whether it is; what it raises where a class cannot be asked."""
+    """Whether it is; what it raises where a class cannot be asked. A protocol of attributes raises until it has been asked
+    about an object, and what it looks for in one is among the names."""
     try:
         return issubclass(kind, cls)
     except Exception as error:
-        return type(error).__name__
+        return False if held(cls, "_is_protocol") else type(error).__name__
 
 
 def _words(value, describe):
     order = [repr(encode(key)) for key in value] if isinstance(value, collections.OrderedDict) else []
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        own = {}
-    if type(own) is not dict:
-        own = {}
-    names = [
-        name for name in own if (describe.enumerates or describe.reads(name)) and name not in LEFT_ON_MODULES]
+    own = own_attributes(value, describe.slots_of(type(value)))
+    # Python itself goes through a namespace's attributes, for its text and to compare it.
+    enumerates = describe.enumerates or isinstance(value, types.SimpleNamespace)
+    names = [name for name in own if (enumerates or describe.reads(name)) and name not in LEFT_ON_MODULES]
     code = [
         [name, method_words(own[name], describe)] for name in sorted(names)
         if describe.reads(name) and is_code_like(own[name], describe)]
     if isinstance(value, torch.nn.Module):
-        for held in HELD:
-            names += [name for name in own.get(held) or () if describe.enumerates or describe.reads(name)]
-    return [names if describe.enumerates else sorted(names), code, order]
+        for place in HELD:
+            names += [name for name in own.get(place) or () if enumerates or describe.reads(name)]
+    return [names if enumerates else sorted(names), code, order]

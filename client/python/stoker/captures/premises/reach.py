@@ -30,6 +30,7 @@ _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
 _RUN_OF_ANY_CLASS = ("__class_getitem__", "__init_subclass__", "__set_name__")  # Methods that Python calls by itself.
+_OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS))
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 
 
@@ -173,7 +174,15 @@ class Reached:
 
     def names(self):
         """What the code may read by name."""
-        return together(names_of(code, not self._is_programs(code)) for code in self.codes)
+        return together((*(names_of(code, not self._is_programs(code)) for code in self.codes), self._asked_by_protocols()))
+
+    def _asked_by_protocols(self):
+        """Names of attributes that a protocol, asked about an object, looks for in it."""
+        protocols = {base for cls in self.classes for base in cls.__mro__ if held(base, "_is_protocol")}
+        return {
+            name for base in protocols for name in (
+                *(name for name, value in vars(base).items() if isinstance(value, (types.FunctionType, property))),
+                *(held(base, "__annotations__") or ())) if name not in _OF_ANY_PROTOCOL}
 
     @property
     def asks_by_text(self):
@@ -187,7 +196,7 @@ class Reached:
 
     @property
     def catches(self):
-        """May code of the program go on after something was raised?"""
+        """May code of the program go on after something was not found?"""
         return any(map(catches, self._of_programs()))
 
     @property

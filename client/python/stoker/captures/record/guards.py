@@ -12,11 +12,14 @@ from ...pytorch.guards import ORDER, numbers_of
 from ...pytorch.marks import COMPILER
 from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, tensor_words
+from ..premises.members import is_of_attributes
 from ..premises.shapes import check_expression
+from ..words.orders import order_words
 from ..words.paths import Unreachable, evaluate
 from ..words.values import NotPortable, data_of, encode
 from .sources import SourcePaths
 
+_OF_MAPPINGS = ("item", "dict")  # Steps.
 # Kept as a whole by state.py.
 _STATE = frozenset((
     "GRAD_MODE", "DETERMINISTIC_ALGORITHMS", "FSDP_TRAINING_STATE", "GLOBAL_STATE",
@@ -55,6 +58,7 @@ class GuardWriter:
                     f"a {guard.kind} guard on what is not reachable when the frame starts")
             self._where = guard.where
             rule(self, guard, place, value)
+        self._write_whole_mappings()
         self._write_tensor_aliasing(self.values)
 
     def _place(self, guard):
@@ -91,6 +95,8 @@ class GuardWriter:
             self.add(place, "is", self._describe(value))
         else:
             self.add(place, "equals", encode(value))
+            if self._describe.orders and (orders := order_words(value)):
+                self.add(place, "order", orders)
 
     def _kind_of_constant(self, guard, place, value):
         self._type(guard, place, value)
@@ -157,6 +163,21 @@ class GuardWriter:
         for expression in guard.code:
             check_expression(expression)
             self.shapes.append(expression)
+
+    def _write_whole_mappings(self):
+        """A dictionary of which all items are guarded may have been taken whole, as for its text: Dynamo guards what is in
+        it then, and neither that there is no more nor the order."""
+        items = {}
+        for parent, step, argument in self.paths.nodes:
+            if step in _OF_MAPPINGS:
+                items.setdefault(parent, set()).add(repr(argument))
+        typed = {place: where for place, kind, _, where in self.guards if kind == "type"}
+        for place, where in typed.items():
+            value = self.values[place]
+            if isinstance(value, dict) and len(items.get(place, ())) >= len(value) and not is_of_attributes(
+                    self.paths.nodes, place):
+                self._where = where
+                self._order(None, place, value)
 
     def _write_tensor_aliasing(self, values):
         """Tensors that were different objects must be, and no parameter may become another one."""

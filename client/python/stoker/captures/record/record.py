@@ -45,7 +45,8 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     if names is not ALL:
         names |= asked
     enumerates = reached.enumerates
-    describe = Describer(names, enumerates=enumerates)
+    shown_sets = reached.shown_sets(writer.values)
+    describe = Describer(names, enumerates=enumerates, orders=any(shown_sets))
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
@@ -62,6 +63,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "shapes": writer.shapes,
         "names": names if names is ALL else sorted(names),
         "enumerates": enumerates,
+        "orders": describe.orders,
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
         "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],
@@ -71,7 +73,8 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "packages": packages(),
         "constants": constants_of(trace.constant_calls),
         "environment": environment_of(
-            reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process),
+            reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process,
+            shown_sets),
         "trees": trees_of(reached, classes | _classes_met(writer)),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"

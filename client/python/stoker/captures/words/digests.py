@@ -6,7 +6,7 @@ import re
 import types
 
 from ...pytorch import installation
-from .held import is_ordered_by_history
+from ..bytecode.reads import is_ordered_by_history
 
 _DIGITS = 24
 
@@ -17,7 +17,7 @@ _SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
 _HAS_DOCUMENTATION = 1 << 26  # CO_HAS_DOCSTRING, of co_flags from CPython 3.13 on.
 _LOADS_CONSTANT = re.compile(b"[%s]" % b"".join(re.escape(bytes((opcode,))) for opcode in dis.hasconst if opcode < 256))
 
-_code_digests = {}  # id -> (code, digest): code objects compare by content, which is slow.
+_code_digests = {}  # (id, orders) -> (code, digest): code objects compare by content, which is slow.
 
 
 def digest_of(*parts):
@@ -29,27 +29,28 @@ def digest_of(*parts):
     return hashlib.sha256(b"".join(pieces)).hexdigest()[:_DIGITS]
 
 
-def code_digest(code):
-    known = _code_digests.get(id(code))
+def code_digest(code, orders=False):
+    """`orders`: whether the order of a set in its constants counts."""
+    known = _code_digests.get((id(code), orders))
     if known is not None:
         return known[1]
     place = installation.place_of(code)  # PyTorch's own digest is in the key, and takes no time.
     if place is not None:
-        _code_digests[id(code)] = (code, place)
+        _code_digests[id(code), orders] = (code, place)
         return place
     if _SOURCE_NAMES.isdisjoint(code.co_names):
-        instructions, constants = _by_use(code)
+        instructions, constants = _by_use(code, orders)
     else:
-        instructions, constants = repr(_class_body(code)), ()
+        instructions, constants = repr(_class_body(code, orders)), ()
     digest = digest_of(
         instructions, code.co_exceptiontable, repr(constants),
         repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
         repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCUMENTATION)))
-    _code_digests[id(code)] = (code, digest)
+    _code_digests[id(code), orders] = (code, digest)
     return digest
 
 
-def _by_use(code):
+def _by_use(code, orders):
     """(its instructions, without places of constants; the constants, where they load them). A text that none of them
     loads is its documentation, which moves the places of others: what reads that asks a function for it."""
     operations, arguments = code.co_code[::2], bytearray(code.co_code[1::2])
@@ -63,12 +64,12 @@ def _by_use(code):
                 break
             at, shift = at - 1, shift + 8
         if place not in words:
-            words[place] = _constant(code.co_consts[place])
+            words[place] = _constant(code.co_consts[place], orders)
         constants.append(words[place])
     return operations + arguments, constants
 
 
-def _class_body(code):
+def _class_body(code, orders):
     """Its instructions, without the values that it stores about its source. Constants stand where they are used:
     such a value may be one that something else uses too."""
     words = []
@@ -79,17 +80,17 @@ def _class_body(code):
         if name == "STORE_NAME" and instruction.argval in _SOURCE_NAMES:
             words.pop()
         if instruction.opcode in dis.hasconst:
-            argument = _constant(instruction.argval)
+            argument = _constant(instruction.argval, orders)
         words.append((name, argument))
     return words
 
 
-def _constant(constant):
+def _constant(constant, orders):
     if isinstance(constant, types.CodeType):
-        return code_digest(constant)
+        return code_digest(constant, orders)
     if isinstance(constant, frozenset):
-        words = [repr(_constant(item)) for item in constant]
-        return ("frozenset", words if is_ordered_by_history(constant) else sorted(words))
+        words = [repr(_constant(item, orders)) for item in constant]
+        return ("frozenset", words if orders or is_ordered_by_history(constant) else sorted(words))
     if isinstance(constant, tuple):
-        return tuple(map(_constant, constant))
+        return tuple(_constant(item, orders) for item in constant)
     return (type(constant).__name__, repr(constant))

@@ -19,12 +19,6 @@ def held(value, name):
         return None
 
 
-def is_ordered_by_history(value):
-    """Does the order of this set say in which order it was filled, and nothing of the seed of hashes? Whole numbers lie
-    where their values and what came before leave room."""
-    return all(type(item) is int for item in value)
-
-
 def module_of_class(cls):
     """The name of the module that a class says it is from. Those that extensions make say "builtins" where nobody has said
     otherwise: then of the extension that holds it under its name."""

@@ -19,7 +19,8 @@ from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
 from .installed import is_installed
-from .plain_data import PlainData, own_attributes, undecorated
+from .orders import order_words
+from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
 from .values import NotPortable, encode, look_up
 
@@ -60,20 +61,22 @@ class _Own(NamedTuple):
 class Describer:
     """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
 
-    def __init__(self, names=frozenset(), plain=None, enumerates=False):
+    def __init__(self, names=frozenset(), plain=None, enumerates=False, orders=False):
         """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data.
-        `enumerates`: whether code may go through the attributes of something, in their order.
+        `enumerates`: whether code may go through the attributes of something, in their order;
+        `orders`: whether it may let out the order of a set.
         `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
         them. What they cover and refer to is not known then."""
         self._names = names
-        self.enumerates = enumerates
-        if self.reads("__doc__") or enumerates:  # Which digests without names leave out.
+        self.enumerates, self.orders = enumerates, orders
+        if self.reads("__doc__") or enumerates or orders:  # Which digests without names leave out.
             plain = None
         self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
         self._fixed = {}  # Those of them that are the same whichever names are read.
         self._owns = {} if plain is None else {cls: own for cls, own in plain._owns.items() if own.is_fixed}
         self._data = {}  # Class -> lines of its own plain data.
         self._classes = {}
+        self._slots = {}  # Class -> what slots_of says.
         self._variable = 0  # How often a description depended on the names, or on what is being described.
         self._open = set()  # Ids of functions, and of owners of methods, being described: they may contain each other.
         self.covered = {}  # id of a code object that a digest contains -> the object
@@ -102,7 +105,7 @@ class Describer:
             return ["function", _path(value), self.function_digest(value)]
         if isinstance(value, types.CodeType):
             self._cover(value)
-            return ["code", code_digest(value)]
+            return ["code", self.code_digest(value)]
         if isinstance(value, _BUILTINS):
             return ["builtin", type(value).__name__, _path(value), self._owner(value)]
         if isinstance(value, types.MethodType):
@@ -121,7 +124,15 @@ class Describer:
             return ["cached property", self(value.func)]
         if isinstance(value, OpOverloadPacket):
             return ["operator", str(value)]
-        return ["value", encode(value)]
+        return ["value", encode(value), *(order_words(value) if self.orders else ())]
+
+    def code_digest(self, code):
+        return code_digest(code, self.orders)
+
+    def slots_of(self, cls):
+        if cls not in self._slots:
+            self._slots[cls] = slots_of(cls)
+        return self._slots[cls]
 
     def function_digest(self, function):
         known = self._functions.get(id(function))
@@ -129,14 +140,14 @@ class Describer:
             return known[1]
         if id(function) in self._open or len(self._open) > _MAX_DEPTH:
             self._variable += 1
-            return code_digest(function.__code__)
+            return self.code_digest(function.__code__)
         variable = self._variable
         self._open.add(id(function))
         try:
             self._cover(function.__code__)
             keywords = sorted((function.__kwdefaults__ or {}).items())
             digest = digest_of(
-                code_digest(function.__code__),
+                self.code_digest(function.__code__),
                 repr([self._part(value) for value in function.__defaults__ or ()]),
                 repr([(name, self._part(value)) for name, value in keywords]),
                 repr([self._cell(cell) for cell in function.__closure__ or ()]),
@@ -269,7 +280,7 @@ class Describer:
     def _annotate(self, value):
         """Not its closure: that holds the class's own dictionary."""
         code = getattr(value, "__code__", None)
-        return None if code is None else code_digest(code)
+        return None if code is None else self.code_digest(code)
 
     def _part(self, value):
         """A default, a cell or an argument of partial: described if it can be, else its type."""

@@ -16,7 +16,8 @@ import torch
 
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
-from .held import HEAPTYPE, is_ordered_by_history
+from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
+from .held import HEAPTYPE
 from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
@@ -41,7 +42,6 @@ class PlainData:
     def __init__(self, describe):
         self._describe = describe
         self._left = _MAX_ITEMS
-        self._slots = {}  # Class -> what slots_of says.
         self._open = []  # Objects being described, outermost first: they may contain each other.
 
     def words(self, value):
@@ -71,7 +71,7 @@ class PlainData:
             return [kind.__name__, self.words(getattr(value, "default_factory", None)), *items]
         if kind in _SETS:
             words = list(map(repr, map(self.words, value)))
-            return [kind.__name__, *(words if is_ordered_by_history(value) else sorted(words))]
+            return [kind.__name__, *(words if self._is_in_order(value) else sorted(words))]
         if isinstance(value, enum.Enum):
             return ["enum", self._describe.refer_to(kind), value.name]
         if isinstance(value, type):
@@ -95,15 +95,16 @@ class PlainData:
             return self._instance(kind, value)
         return ["value", encode(value)]
 
+    def _is_in_order(self, value):
+        return is_ordered_by_history(value) or self._describe.orders and not is_ordered_by_address(value)
+
     def _instance(self, kind, value):
         words = ["instance", self._describe.refer_to(kind)]
         for base in kind.__mro__:  # What it is besides an object: a subclass of list, of str.
             if base in _BASES:
                 words.append(self._of_base(base, value))
                 break
-        if kind not in self._slots:
-            self._slots[kind] = slots_of(kind)
-        for name, item in sorted(own_attributes(value, self._slots[kind]).items()):
+        for name, item in sorted(own_attributes(value, self._describe.slots_of(kind)).items()):
             if self._describe.reads(name):
                 words.append([name, self.words(item)])
         return words

@@ -13,7 +13,8 @@ import torch
 
 from ...base.not_portable import NotPortable
 from ...pytorch.operators import OpOverload
-from .held import is_ordered_by_history, module_of_class
+from ..bytecode.reads import is_ordered_by_history
+from .held import module_of_class
 from .installed import is_installed, is_installed_file
 
 # What these are without what a subclass makes of them.
