@@ -26,7 +26,6 @@ from torch.export.pt2_archive._package import package_pt2
 JOB = ROOT / "tests" / "e2e" / "export_job.py"
 MODES = ("no_grad", "inference_mode", "grad")
 SIZES = (4, 12, 9)
-pytestmark = pytest.mark.together
 
 
 def stoker(site, *arguments, **env):

@@ -19,7 +19,6 @@ from e2e.processes import BUILD, POINTWISE, ROOT, WAIT_S, Daemon, record, start,
 DOCKER = ROOT / "docker"
 STOKERD = str(BUILD / "bin" / "stokerd")
 STOKER = str(BUILD / "bin" / "stoker")
-pytestmark = pytest.mark.together
 
 
 def run_tool(*arguments, **options):
