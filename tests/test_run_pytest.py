@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -41,6 +42,17 @@ ALONE = "@pytest.mark.alone\ndef test_alone():\n    assert 'PYTEST_XDIST_WORKER'
 def test_Main_Outcomes_OneReportOfBothRuns(tmp_path, text, status, expected):
     found, report = run(tmp_path, text)
     assert (found, outcomes(report)) == (status, expected)
+
+
+def test_Main_FileThatIsTogether_OneProcessRunsAllOfIt(tmp_path):
+    shutil.copy(TESTS / "conftest.py", tmp_path)
+    status, report = run(tmp_path, (
+        "pytestmark = pytest.mark.together\n"
+        "@pytest.fixture(scope='module')\n"
+        "def made(request):\n    open(request.path.with_name('made'), 'x')\n"
+        "@pytest.mark.parametrize('number', range(12))\n"
+        "def test_it(made, number):\n    pass\n"))
+    assert (status, outcomes(report)) == (0, (12, 0, 0))
 
 
 def test_Slowest_Reports_TenOfAllThatAreThere(tmp_path):

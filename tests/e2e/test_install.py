@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "dev"
 # What is installed and packed once is used by all of them.
-pytestmark = pytest.mark.xdist_group("install")
+pytestmark = pytest.mark.together
 
 
 def run(*command, **keywords):

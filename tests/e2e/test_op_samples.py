@@ -43,6 +43,7 @@ nn_functional_conv_transpose3d
 DTYPES = ("float32", "float64", "bfloat16")
 SAMPLES = {"float32": 2, "float64": 1, "bfloat16": 2}
 GRADIENTS = {dtype: [*OPS, *FORMS.get(dtype, ())] for dtype in DTYPES}
+pytestmark = pytest.mark.together
 
 
 def _run(site, *arguments):
@@ -71,20 +72,16 @@ def gradient_outcomes(make_site):
         return {dtype: one.result() for dtype, one in found.items()}
 
 
-# One process runs all of them: they stay together where tests are spread over processes.
-@pytest.mark.xdist_group("op_samples")
 @pytest.mark.parametrize("name", OPS)
 def test_operator_equals_eager(outcomes, name):
     _check(outcomes, name)
 
 
-@pytest.mark.xdist_group("op_samples")
 @pytest.mark.parametrize("dtype, name", [(dtype, name) for dtype in DTYPES for name in GRADIENTS[dtype]])
 def test_gradients_equal_eager(gradient_outcomes, dtype, name):
     _check(gradient_outcomes[dtype], name)
 
 
-@pytest.mark.xdist_group("op_samples")
 def test_list_of_fallbacks_is_current(outcomes, gradient_outcomes):
     """For what the samples here see of it; the list is of the newest PyTorch."""
     version, listed = read_fallbacks()

@@ -9,6 +9,7 @@ CORPUS = ("class_attributes", "enums", "helpers", "names_by_text", "registries")
 SEED = 1
 COUNT = 30
 CALLS = 20
+pytestmark = pytest.mark.together
 INDIFFERENT_AMONG = 100
 DIGESTED = ("documentation", "definition in class")  # With the code of a function, with a class.
 

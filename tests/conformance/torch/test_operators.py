@@ -15,6 +15,7 @@ from stoker.graph.layout import layout_of
 # What PyTorch itself may be off by, in the dtype of the result.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 CASES_PER_GRAPH = 32
+pytestmark = pytest.mark.together
 
 
 def _narrowed(x):

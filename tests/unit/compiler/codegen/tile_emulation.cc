@@ -26,8 +26,10 @@
 namespace stoker {
 namespace {
 
-constexpr std::uint8_t kVex = 0xc4;   // Three-byte prefix, which all tile instructions have.
-constexpr std::uint8_t kTrap = 0x06;  // No instruction in 64-bit mode.
+constexpr std::uint8_t kVex = 0xc4;  // Three-byte prefix, which all tile instructions have.
+// A breakpoint, which the kernel stops behind. What is no instruction costs far more on a virtual
+// machine: its host looks at it first.
+constexpr std::uint8_t kTrap = 0xcc;
 
 constexpr std::uint8_t kConfigure = 0x49;  // And zero, release.
 constexpr std::uint8_t kMove = 0x4b;
@@ -233,24 +235,28 @@ bool Execute(Tiles& state, const Instruction& instruction) {
   }
 }
 
-void OnIllegalInstruction(int, siginfo_t*, void* context) {
+void OnTrap(int, siginfo_t* info, void* context) {
   gregset_t& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto* at = reinterpret_cast<const std::uint8_t*>(registers[REG_RIP]);
-  if (at[0] == kTrap && Instruction::IsTile(at)) {
-    const Instruction instruction(at, registers);
-    if (Execute(ThreadTiles(), instruction)) {
-      registers[REG_RIP] += static_cast<greg_t>(instruction.length());
-      return;
-    }
+  const bool is_breakpoint = info->si_code == SI_KERNEL;
+  if (is_breakpoint) registers[REG_RIP] -= 1;
+  const auto next = [&] { return reinterpret_cast<const std::uint8_t*>(registers[REG_RIP]); };
+  // A signal costs far more than a tile instruction: those that follow this one are executed too.
+  bool is_executed = false;
+  while (is_breakpoint && next()[0] == kTrap && Instruction::IsTile(next())) {
+    const Instruction instruction(next(), registers);
+    is_executed = Execute(ThreadTiles(), instruction);
+    if (!is_executed) break;
+    registers[REG_RIP] += static_cast<greg_t>(instruction.length());
   }
-  signal(SIGILL, SIG_DFL);  // The instruction is executed again, and ends the process.
+  // The instruction is executed again, and ends the process.
+  if (!is_executed) signal(SIGTRAP, SIG_DFL);
 }
 
 void InstallHandler() {
   struct sigaction action = {};
-  action.sa_sigaction = OnIllegalInstruction;
+  action.sa_sigaction = OnTrap;
   action.sa_flags = SA_SIGINFO;
-  STOKER_CHECK(sigaction(SIGILL, &action, nullptr) == 0);
+  STOKER_CHECK(sigaction(SIGTRAP, &action, nullptr) == 0);
 }
 
 // Lengths of instructions.
