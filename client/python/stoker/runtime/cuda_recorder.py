@@ -61,11 +61,14 @@ class Recorder:
         with torch.cuda.device(device):
             stream = _streams.get(device) or _streams.setdefault(device, torch.cuda.Stream(device))
             torch.cuda.synchronize(device)
-            key = device, devices.stream_of(device)
+            key, caller = (device, devices.stream_of(device)), torch.cuda.current_stream(device)
             with torch.cuda.stream(stream):
                 if key not in _pools:
                     _pools[key] = _new_pool(device)
-                return _captured(device, _pools[key][0], lambda: _run_there(run, arguments, only_there))
+                captured = _captured(device, _pools[key][0], lambda: _run_there(run, arguments, only_there))
+            # To begin a capture sets, on its stream, the place in the generator's numbers that each replay sets again.
+            caller.wait_stream(stream)
+            return captured
 
 
 def _new_pool(device):
