@@ -141,9 +141,13 @@ Result<std::vector<CpuKernel>> CpuCandidates(const KernelFunc& func, const CpuMa
 
 std::string ToString(const CpuSchedule& schedule) {
   const LaunchShape& launch = schedule.launch;
-  return std::visit([](const auto& how) { return ToString(how); }, schedule.how) + "launch {\n  " +
-         launch.tasks.ToString() + " tasks, " + std::to_string(launch.min_tasks_per_chunk) +
-         " a chunk, " + std::to_string(launch.scratch_bytes) + " bytes of scratch\n}\n";
+  std::string text = std::visit([](const auto& how) { return ToString(how); }, schedule.how);
+  text += "launch {\n  " + launch.tasks.ToString() + " tasks, " +
+          std::to_string(launch.min_tasks_per_chunk) + " a chunk, ";
+  if (launch.min_tasks_per_call != 1) {
+    text += std::to_string(launch.min_tasks_per_call) + " a call, ";
+  }
+  return text + std::to_string(launch.scratch_bytes) + " bytes of scratch\n}\n";
 }
 
 }  // namespace stoker
