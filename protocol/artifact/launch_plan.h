@@ -40,11 +40,12 @@ struct BufferRef {
 struct Launch {
   std::uint32_t kernel = 0;  // Index into the artifact's kernels.
   SymDim tasks;  // Number of independent tasks, on a GPU of blocks; 0: nothing is launched.
-  // On a CPU alone: smaller pieces are not worth a thread; a thread's share is not cut into smaller
-  // ones, for each call does something once for all of its tasks; what a thread has beside.
-  std::int64_t min_tasks_per_chunk = 1;
+  // On a CPU alone.
+  std::int64_t min_tasks_per_chunk = 1;  // Smaller pieces are not worth a thread.
+  // A thread's share is not cut into smaller pieces: each call does something once for all its
+  // tasks.
   std::int64_t min_tasks_per_call = 1;
-  std::int64_t scratch_bytes = 0;
+  std::int64_t scratch_bytes = 0;  // What a thread has beside.
   std::vector<BufferRef> buffers;
   std::vector<SymDim> dims;
   std::string label;  // For people and profiles: "matmul+gelu 128x3072x768".

@@ -19,9 +19,12 @@ TEST(CutTasks, AnyTasksAndThreads_SharesAreAsEqualAsTasksAllow) {
   for (const std::int64_t tasks : {1, 2, 3, 7, 16, 17, 24, 31, 33, 96, 100, 1571, 100003}) {
     for (const std::int64_t min_tasks : {1, 2, 3, 10, 1000}) {
       for (const int threads : {1, 2, 3, 4, 8, 16, 64, kMaxThreads}) {
-        SCOPED_TRACE(testing::Message()
-                     << tasks << " tasks, at least " << min_tasks << ", " << threads << " threads");
-        const Cut cut = CutTasks(tasks, {min_tasks}, threads);
+        const std::int64_t min_call = 1 + (tasks + min_tasks + threads) % 31;
+        SCOPED_TRACE(testing::Message() << tasks << " tasks, at least " << min_tasks << ", "
+                                        << min_call << " a call, " << threads << " threads");
+        const Cut cut = CutTasks(tasks, {min_tasks, min_call}, threads);
+        EXPECT_EQ(cut.threads, CutTasks(tasks, {min_tasks}, threads).threads);
+        if (cut.chunks != cut.threads) EXPECT_GE(tasks / cut.chunks, min_call);
         ASSERT_GE(cut.threads, 1);
         ASSERT_LE(cut.threads, threads);
         ASSERT_LE(cut.chunks, std::min<std::int64_t>(tasks, cut.threads * kChunksPerThread));
