@@ -21,15 +21,21 @@ std::string NestText(const char* name, const std::vector<ContractionDim>& dims) 
 }
 
 std::string HaloText(const Halo& halo) {
-  return "  zero unless 0 <= m" + std::to_string(halo.m) + " * " + std::to_string(halo.stride) +
-         " + k" + std::to_string(halo.k) + " * " + std::to_string(halo.dilation) + " - " +
-         std::to_string(halo.low) + " < " + std::to_string(halo.size) + "\n";
+  std::string text = "  zero unless 0 <= m" + std::to_string(halo.m) + " * " +
+                     std::to_string(halo.stride) + " + k" + std::to_string(halo.k);
+  if (halo.inner != 1) text += " / " + std::to_string(halo.inner);
+  return text + " * " + std::to_string(halo.dilation) + " - " + std::to_string(halo.low) + " < " +
+         std::to_string(halo.size) + "\n";
 }
 
 Status VerifyHalo(const ContractionFunc& func, const Halo& halo) {
   const bool has_dims = halo.m < func.m.size() && halo.k < func.k.size() &&
                         func.m[halo.m].extent.IsConstant() && func.k[halo.k].extent.IsConstant();
-  if (has_dims && halo.stride > 0 && halo.dilation > 0 && halo.size >= 0) return Ok();
+  const bool has_steps = halo.stride > 0 && halo.dilation > 0 && halo.inner > 0;
+  if (has_dims && has_steps && halo.size >= 0 &&
+      func.k[halo.k].extent.constant() % halo.inner == 0) {
+    return Ok();
+  }
   return InvalidArgument("a halo is not of constant dims:" + HaloText(halo));
 }
 

@@ -29,10 +29,11 @@ struct ContractionBatchDim {
 };
 
 // A window that sticks out of its image: A is zero at the indices i of m[m] and j of k[k] unless
-// 0 <= i * stride + j * dilation - low < size. Sizes are constant.
+// 0 <= i * stride + j / inner * dilation - low < size. Sizes are constant.
 struct Halo {
   std::size_t m = 0;
   std::size_t k = 0;
+  std::int64_t inner = 1;  // Of a dim that is a window's and channels: the channels.
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
   std::int64_t low = 0;

@@ -47,11 +47,21 @@ void DropEpilogueDim(ContractionFunc& func, int dim) {
   for (Store& store : func.stores) drop(store.access.index);
 }
 
-// Of a dim that becomes one with another, nothing is known to be zero.
-void DropHalosOf(ContractionFunc& func, std::size_t Halo::*dim, std::size_t outer) {
+// Where rows `outer` and the next dim become one, nothing is known to be zero.
+void MergeRowsOfHalos(ContractionFunc& func, std::size_t outer) {
   std::erase_if(func.halos,
-                [&](const Halo& halo) { return halo.*dim == outer || halo.*dim == outer + 1; });
-  for (Halo& halo : func.halos) halo.*dim -= halo.*dim > outer ? 1 : 0;
+                [&](const Halo& halo) { return halo.m == outer || halo.m == outer + 1; });
+  for (Halo& halo : func.halos) halo.m -= halo.m > outer ? 1 : 0;
+}
+
+void MergeTapsOfHalos(ContractionFunc& func, std::size_t outer, const SymDim& inner) {
+  std::erase_if(func.halos, [&](const Halo& halo) {
+    return halo.k == outer + 1 || (halo.k == outer && !inner.IsConstant());
+  });
+  for (Halo& halo : func.halos) {
+    if (halo.k == outer) halo.inner *= inner.constant();
+    halo.k -= halo.k > outer ? 1 : 0;
+  }
 }
 
 // Neighbouring batch dims, m dims and k dims through which everything steps as through one.
@@ -65,7 +75,7 @@ void MergeDims(ContractionFunc& func) {
     if (!EpilogueStepsAsOne(func, num_batch + i, inner.extent)) continue;
     outer = {outer.extent * inner.extent, inner.lhs_stride};
     func.m.erase(func.m.begin() + i + 1);
-    DropHalosOf(func, &Halo::m, at);
+    MergeRowsOfHalos(func, at);
     // What steps as one keeps the inner index.
     DropEpilogueDim(func, num_batch + i);
   }
@@ -84,9 +94,9 @@ void MergeDims(ContractionFunc& func) {
     ContractionDim& outer = func.k[i - 1];
     const ContractionDim& inner = func.k[i];
     if (outer.lhs_stride != inner.lhs_stride * inner.extent) continue;
+    MergeTapsOfHalos(func, i - 1, inner.extent);
     outer = {outer.extent * inner.extent, inner.lhs_stride};
     func.k.erase(func.k.begin() + static_cast<std::ptrdiff_t>(i));
-    DropHalosOf(func, &Halo::k, i - 1);
   }
 }
 

@@ -74,8 +74,9 @@ ElementIndex ContractionLowering::WalkWindow(const Group& group, ContractionPart
     const std::optional<int> row = PlainDim(parts.space, result[i]);
     const std::optional<int> tap = PlainDim(parts.space, parts.rhs_index[i]);
     if (row && tap && (pad_low[i - 2] > 0 || pad_high[i - 2] > 0)) {
-      parts.halos.push_back({static_cast<std::size_t>(*row), static_cast<std::size_t>(*tap), stride,
-                             dilation, pad_low[i - 2], image[static_cast<int>(i)].constant()});
+      parts.halos.push_back({static_cast<std::size_t>(*row), static_cast<std::size_t>(*tap), 1,
+                             stride, dilation, pad_low[i - 2],
+                             image[static_cast<int>(i)].constant()});
     }
   }
   index[1] = parts.rhs_index[1];

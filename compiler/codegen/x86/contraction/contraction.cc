@@ -256,23 +256,28 @@ RowUnit ContractionEmitter::UnitAt(const Tasks& tasks, llvm::Value* unit) {
     offset = e_.Sub(offset, e_.Mul(result.before, e_.Dim(plan_.rows[plan_.split].lhs_stride)));
   }
   result.lhs = AddBytes(tasks.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
-  if (!plan_.halos.empty()) result.depth.resize(plan_.depth.size());
+  if (!plan_.halos.empty()) result.depth.ranges.resize(plan_.depth.size());
   for (const Halo& halo : plan_.halos) {
     llvm::Value* last = at[halo.m];
     if (halo.m == plan_.split) {
       llvm::Value* lines = b.CreateExactUDiv(result.rows, e_.I64(plan_.inner));
       last = e_.Sub(e_.Add(last, lines), e_.I64(1));
     }
-    result.depth[halo.k] = RangeOf(halo, at[halo.m], last);
+    result.depth.ranges[halo.k] = RangeOf(halo, at[halo.m], last);
+  }
+  if (plan_.column_halo) {
+    result.depth.first_column = plan_.inner == 1 ? at.back() : e_.I64(0);
   }
   if (IsAmx(plan_.kernel)) return result;
   // How a unit's place follows from its number is no concern of the many loads of a vector tile: to
   // look for cheaper addresses in it takes LLVM longer than all else.
   result.lhs = e_.Opaque(result.lhs);
   result.first_row = e_.Opaque(result.first_row);
-  for (DepthRange& range : result.depth) {
+  for (DepthRange& range : result.depth.ranges) {
     if (range.begin != nullptr) range = {e_.Opaque(range.begin), e_.Opaque(range.end)};
   }
+  llvm::Value*& column = result.depth.first_column;
+  if (column != nullptr) column = e_.Opaque(column);
   return result;
 }
 

@@ -14,7 +14,17 @@ struct DepthRange {
   llvm::Value* begin = nullptr;
   llvm::Value* end = nullptr;
 };
-using DepthRanges = std::vector<DepthRange>;
+
+// What of K a unit needs.
+struct DepthBounds {
+  std::vector<DepthRange> ranges;  // Of each dim of K; none: all of all.
+  // Of plans with a column_halo: of each line of the unit. Null: all columns take part everywhere.
+  llvm::Value* first_column = nullptr;
+  llvm::Value* last_column = nullptr;
+};
+
+// Which columns of a line take part.
+enum class Columns : std::uint8_t { kAll, kAllButFirst, kAllButLast };
 
 // A run of rows of one register tile.
 struct RowUnit {
@@ -26,7 +36,7 @@ struct RowUnit {
   llvm::Value* tile_rows = nullptr;
   llvm::Value* before = nullptr;
   llvm::Value* is_lone = nullptr;
-  DepthRanges depth;
+  DepthBounds depth;
 };
 
 // Consecutive tasks of one block of rows: of one panel or, when chunked, of one group of panels.
@@ -118,10 +128,11 @@ class ContractionEmitter {
   // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
   using DepthStep =
       llvm::function_ref<void(llvm::Value* lhs, llvm::Value* rhs, int granules, Values& carried)>;
-  void EmitDepth(llvm::Value* lhs, const DepthRanges& ranges, const PanelChunk& chunk, int unroll,
+  void EmitDepth(llvm::Value* lhs, const DepthBounds& bounds, const PanelChunk& chunk, int unroll,
                  Values& carried, DepthStep step, RunEnd end_run);
+  Columns columns() const { return columns_; }  // In the step that is being emitted.
   // What one unit or two need.
-  DepthRanges UnionOf(const RowUnit& first, const RowUnit* second);
+  DepthBounds UnionOf(const RowUnit& first, const RowUnit* second);
   // Where a unit's part of the next panel begins.
   llvm::Value* PrefetchFor(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* unit);
 
@@ -172,15 +183,19 @@ class ContractionEmitter {
                  RunEnd end_run);
   // `first`: of rows[plan_.split], the last one that of the unit.
   DepthRange RangeOf(const Halo& halo, llvm::Value* first, llvm::Value* last);
-  void WalkDepth(std::size_t dim, llvm::Value* lhs, const DepthRanges& ranges,
+  void WalkDepth(std::size_t dim, llvm::Value* lhs, const DepthBounds& bounds,
                  const PanelChunk& chunk, int unroll, Values& carried, DepthStep step,
                  RunEnd end_run);
+  // Emits `walk` for each kind of columns that iteration `i` of the column halo's dim may have.
+  void ForColumns(const DepthBounds& bounds, llvm::Value* i, Values& carried,
+                  llvm::function_ref<void(Values& carried)> walk);
   std::int64_t PrefetchLines(int granules) const;
 
   bool ReadsWholeCopy() const {
     return plan_.lhs == LhsCopy::kWhole || plan_.lhs == LhsCopy::kSpan;
   }
 
+  Columns columns_ = Columns::kAll;
   llvm::Value* block_steps_ = nullptr;  // Of a block of rows; the last one may have fewer.
 };
 

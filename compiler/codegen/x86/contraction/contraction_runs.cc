@@ -129,38 +129,70 @@ DepthRange ContractionEmitter::RangeOf(const Halo& halo, llvm::Value* first, llv
   return range;
 }
 
-DepthRanges ContractionEmitter::UnionOf(const RowUnit& first, const RowUnit* second) {
-  DepthRanges ranges = first.depth;
-  for (std::size_t dim = 0; second != nullptr && dim < ranges.size(); ++dim) {
-    if (ranges[dim].begin == nullptr) continue;
-    ranges[dim].begin = e_.Min(ranges[dim].begin, second->depth[dim].begin);
-    ranges[dim].end = Max(ranges[dim].end, second->depth[dim].end);
+DepthBounds ContractionEmitter::UnionOf(const RowUnit& first, const RowUnit* second) {
+  DepthBounds bounds;
+  bounds.ranges = first.depth.ranges;
+  for (std::size_t dim = 0; second != nullptr && dim < bounds.ranges.size(); ++dim) {
+    DepthRange& range = bounds.ranges[dim];
+    if (range.begin == nullptr) continue;
+    range.begin = e_.Min(range.begin, second->depth.ranges[dim].begin);
+    range.end = Max(range.end, second->depth.ranges[dim].end);
   }
-  return ranges;
+  return bounds;
 }
 
-void ContractionEmitter::EmitDepth(llvm::Value* lhs, const DepthRanges& ranges,
+void ContractionEmitter::ForColumns(const DepthBounds& bounds, llvm::Value* i, Values& carried,
+                                    llvm::function_ref<void(Values& carried)> walk) {
+  llvm::IRBuilder<>& b = e_.b();
+  const Halo& halo = *plan_.column_halo;
+  llvm::Value* tap = e_.Sub(e_.Mul(i, e_.I64(halo.dilation)), e_.I64(halo.low));
+  const auto is_outside = [&](llvm::Value* column) {
+    llvm::Value* at = e_.Add(e_.Mul(column, e_.I64(halo.stride)), tap);
+    return b.CreateICmpUGE(at, e_.I64(halo.size));  // Negative ones, too.
+  };
+  llvm::Value* first = is_outside(bounds.first_column);
+  llvm::Value* last = is_outside(bounds.last_column);
+  const auto emit = [&](Columns columns, llvm::Value* is_meant) {
+    e_.For(e_.I64(0), b.CreateZExt(is_meant, b.getInt64Ty()), 1, carried,
+           [&](llvm::Value*, Values& values) {
+             columns_ = columns;
+             walk(values);
+           });
+    columns_ = Columns::kAll;
+  };
+  emit(Columns::kAll, b.CreateICmpEQ(first, last));
+  emit(Columns::kAllButFirst, b.CreateAnd(first, b.CreateNot(last)));
+  emit(Columns::kAllButLast, b.CreateAnd(last, b.CreateNot(first)));
+}
+
+void ContractionEmitter::EmitDepth(llvm::Value* lhs, const DepthBounds& bounds,
                                    const PanelChunk& chunk, int unroll, Values& carried,
                                    DepthStep step, RunEnd end_run) {
   if (CountsRuns()) carried.push_back(e_.I64(0));
-  WalkDepth(0, lhs, ranges, chunk, unroll, carried, step, end_run);
+  WalkDepth(0, lhs, bounds, chunk, unroll, carried, step, end_run);
   if (!CountsRuns()) return;
   end_run(carried);
   carried.pop_back();
 }
 
-void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const DepthRanges& ranges,
+void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const DepthBounds& bounds,
                                    const PanelChunk& chunk, int unroll, Values& carried,
                                    DepthStep step, RunEnd end_run) {
   const ContractionDim& depth = plan_.depth[dim];
   const std::int64_t granule = plan_.depth_granule;
   if (dim + 1 < plan_.depth.size()) {
     llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(ElementBytes()));
+    const bool by_columns =
+        bounds.first_column != nullptr && plan_.column_halo && dim == plan_.column_halo->k;
     const auto walk = [&](llvm::Value* i, int, Values& values) {
-      WalkDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), ranges, chunk, unroll, values, step,
-                end_run);
+      const auto walk_inner = [&](Values& inner) {
+        WalkDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), bounds, chunk, unroll, inner, step,
+                  end_run);
+      };
+      by_columns ? ForColumns(bounds, i, values, walk_inner) : walk_inner(values);
     };
-    if (ranges.empty() || ranges[dim].begin == nullptr) {
+    const DepthRange range = bounds.ranges.empty() ? DepthRange() : bounds.ranges[dim];
+    if (range.begin == nullptr) {
       ForRuns(dim, e_.Dim(depth.extent), 1, carried, walk, end_run);
       return;
     }
@@ -170,9 +202,9 @@ void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const Dept
       granules *= plan_.depth[i].extent.constant();
     }
     llvm::Value* panel_bytes = e_.I64(granules / granule * GranuleBytes());
-    carried[0] = AddBytes(carried[0], e_.Mul(ranges[dim].begin, panel_bytes));
-    ForRunsIn(dim, ranges[dim], carried, walk, end_run);
-    llvm::Value* left = e_.Sub(e_.Dim(depth.extent), ranges[dim].end);
+    carried[0] = AddBytes(carried[0], e_.Mul(range.begin, panel_bytes));
+    ForRunsIn(dim, range, carried, walk, end_run);
+    llvm::Value* left = e_.Sub(e_.Dim(depth.extent), range.end);
     carried[0] = AddBytes(carried[0], e_.Mul(left, panel_bytes));
     return;
   }

@@ -116,8 +116,12 @@ void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool cl
   push_sums(one && chunk.partial);
   if (keeps_totals) push_sums(chunk.partial);
   if (!one && !keeps_totals) carried.push_back(b.getInt1(chunk.partial));
+  DepthBounds bounds = unit.depth;
+  if (bounds.first_column != nullptr) {
+    bounds.last_column = e_.Add(bounds.first_column, e_.I64(plan_.LineRows(rows) - 1));
+  }
   EmitDepth(
-      unit.lhs, unit.depth, chunk,
+      unit.lhs, bounds, chunk,
       Unroll(plan_.products_per_iteration, static_cast<std::int64_t>(count)), carried,
       [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
         for (int g = 0; g < granules; ++g) {
@@ -190,24 +194,33 @@ void VectorContraction::MultiplyAdd(const Values& rows, llvm::Value* lhs, llvm::
   llvm::Type* lane = dot ? b.getInt32Ty() : e_.LaneType(plan_.element);
   llvm::Type* vector = dot ? pairs : KernelEmitter::VectorOf(lane, plan_.lanes);
   const std::int64_t vector_bytes = plan_.lanes * (dot ? 4 : ElementBytes());
-  Values columns;
+  Values columns_of_panel;
   for (int v = 0; v < plan_.vectors; ++v) {
     llvm::LoadInst* load =
         b.CreateAlignedLoad(vector, AddBytes(rhs, e_.I64(v * vector_bytes)),
                             llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
     e_.TagAccess(load, kRhs);
-    columns.push_back(load);
+    columns_of_panel.push_back(load);
   }
   const bool is_float = lane->isFloatingPointTy();
-  std::size_t i = 2;
-  for (llvm::Value* row : rows) {
+  const std::size_t line =
+      static_cast<std::size_t>(plan_.LineRows(static_cast<std::int64_t>(rows.size())));
+  const auto takes_part = [&](std::size_t row) {
+    return columns() == Columns::kAllButFirst  ? row % line != 0
+           : columns() == Columns::kAllButLast ? row % line != line - 1
+                                               : true;
+  };
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (!takes_part(r)) continue;
+    llvm::Value* row = rows[r];
+    std::size_t i = 2 + r * columns_of_panel.size();
     llvm::LoadInst* load =
         b.CreateAlignedLoad(lane, AddBytes(lhs, e_.Mul(row, e_.I64(ElementBytes()))),
                             llvm::Align(static_cast<std::uint64_t>(ElementBytes())));
     e_.TagAccess(load, plan_.lhs != LhsCopy::kNone ? KernelEmitter::kScratch : kLhs);
     llvm::Value* element = e_.Splat(load, plan_.lanes);
     if (dot) element = b.CreateBitCast(element, pairs);
-    for (llvm::Value* column : columns) {
+    for (llvm::Value* column : columns_of_panel) {
       llvm::Value*& sum = carried[i++];
       if (dot) {
         sum = e_.CallIntrinsic(plan_.lanes == 16 ? "llvm.x86.avx512bf16.dpbf16ps.512"

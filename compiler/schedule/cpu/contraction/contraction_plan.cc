@@ -8,18 +8,23 @@ namespace stoker::cpu {
 namespace {
 
 constexpr std::size_t kNone = ~std::size_t{0};
+// Of an image, at most, and the channels at least, for lines of which some columns are left out.
+constexpr std::int64_t kMaxColumns = 16;
+constexpr std::int64_t kMinColumnDepth = 64;
 
 struct MergedDims {
   std::vector<ContractionDim> dims;
   std::vector<std::size_t> places;  // Of each dim that is one by itself; kNone of others.
 };
 
-MergedDims Merge(const std::vector<ContractionDim>& dims) {
+// `apart`: a dim that the one after it is not merged with.
+MergedDims Merge(const std::vector<ContractionDim>& dims, std::size_t apart = kNone) {
   MergedDims merged;
   for (const ContractionDim& dim : dims) {
     merged.places.push_back(kNone);
     if (dim.extent == SymDim(1)) continue;
-    if (!merged.dims.empty() && merged.dims.back().lhs_stride == dim.extent * dim.lhs_stride) {
+    const bool may_merge = !merged.dims.empty() && merged.places.size() != apart + 2;
+    if (may_merge && merged.dims.back().lhs_stride == dim.extent * dim.lhs_stride) {
       merged.dims.back() = {merged.dims.back().extent * dim.extent, dim.lhs_stride};
       std::replace(merged.places.begin(), merged.places.end(), merged.dims.size() - 1, kNone);
     } else {
@@ -31,17 +36,51 @@ MergedDims Merge(const std::vector<ContractionDim>& dims) {
   return merged;
 }
 
-std::vector<Halo> HalosOf(const ContractionFunc& func, const ContractionPlan& plan) {
-  std::vector<Halo> halos;
-  const std::vector<std::size_t> rows = Merge(func.m).places;
-  const std::vector<std::size_t> depth = Merge(func.k).places;
+// K with a dim of its own for the columns of an image so narrow that what its zeros would cost is
+// worth code of its own.
+struct Taps {
+  std::vector<ContractionDim> dims;
+  std::vector<Halo> halos;      // Of dims that are a window's alone.
+  std::size_t columns = kNone;  // The dim, if there is one.
+};
+
+Taps TapsOf(const ContractionFunc& func, MicroKernel kernel, std::int64_t granule) {
+  Taps taps;
+  taps.dims = func.k;
   for (Halo halo : func.halos) {
+    const std::size_t behind = func.k.size() - 1 - halo.k;
+    std::int64_t channels = behind == 0 ? halo.inner : 1;
+    if (behind == 1 && halo.inner == 1) channels = Typical(func.k.back().extent);
+    const bool is_worth_it = !IsAmx(kernel) && halo.m + 1 == func.m.size() &&
+                             func.m.back().extent.constant() <= kMaxColumns &&
+                             channels >= kMinColumnDepth && channels % granule == 0;
+    if (is_worth_it) {
+      taps.columns = halo.k;
+      if (halo.inner != 1) {
+        ContractionDim& window = taps.dims.back();
+        const ContractionDim inner = {halo.inner, window.lhs_stride};
+        window = {window.extent.constant() / halo.inner, window.lhs_stride * halo.inner};
+        taps.dims.push_back(inner);
+        halo.inner = 1;
+      }
+    }
+    if (halo.inner == 1) taps.halos.push_back(halo);
+  }
+  return taps;
+}
+
+void PlaceHalos(const ContractionFunc& func, ContractionPlan& plan) {
+  const Taps taps = TapsOf(func, plan.kernel, plan.depth_granule);
+  const std::vector<std::size_t> rows = Merge(func.m).places;
+  const std::vector<std::size_t> depth = Merge(taps.dims, taps.columns).places;
+  for (Halo halo : taps.halos) {
+    const bool is_of_columns = halo.k == taps.columns;
     halo.m = rows[halo.m];
     halo.k = depth[halo.k];
-    if (halo.m == kNone || halo.k == kNone) continue;
-    if (halo.m <= plan.split && halo.k + 1 < plan.depth.size()) halos.push_back(halo);
+    if (halo.m == kNone || halo.k == kNone || halo.k + 1 >= plan.depth.size()) continue;
+    if (is_of_columns) plan.column_halo = halo;
+    if (halo.m <= plan.split) plan.halos.push_back(halo);
   }
-  return halos;
 }
 
 std::vector<SymDim> ExtentsOf(const std::vector<ContractionDim>& dims) {
@@ -136,7 +175,8 @@ ContractionPlan PlanOperands(const ContractionFunc& func, MicroKernel kernel,
   plan.registers = machine.num_vector_registers;
   plan.depth_granule = IsAmx(kernel) ? func.rhs.k_multiple : func.rhs.kr;
   plan.rows = Merge(func.m).dims;
-  plan.depth = Merge(func.k).dims;
+  const Taps taps = TapsOf(func, kernel, plan.depth_granule);
+  plan.depth = Merge(taps.dims, taps.columns).dims;
   plan.source_depth = plan.depth;
   plan.batch = 1;
   for (const ContractionBatchDim& dim : func.batch) plan.batch = plan.batch * dim.extent;
@@ -204,7 +244,7 @@ ContractionPlan PlanContraction(const ContractionFunc& func, const ContractionSc
   static_cast<ContractionSchedule&>(plan) = schedule;
   if (plan.lhs == LhsCopy::kWhole || plan.lhs == LhsCopy::kChunks) ReadCopy(plan, func);
   CutRows(plan);
-  if (plan.lhs == LhsCopy::kNone) plan.halos = HalosOf(func, plan);
+  if (plan.lhs == LhsCopy::kNone) PlaceHalos(func, plan);
   if (plan.lhs == LhsCopy::kSpan) plan.staged_span = MaxSpan(plan, plan.units_per_block);
   plan.units_per_step = IsAmx(plan.kernel) ? 2 : 1;
   plan.steps_per_block = DivUp(plan.units_per_block, plan.units_per_step);

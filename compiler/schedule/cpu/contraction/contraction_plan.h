@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/schedule/cpu/contraction/contraction_schedule.h"
@@ -28,6 +29,9 @@ struct ContractionPlan : ContractionSchedule {
   // Of `rows` and `depth` where A is read in place: those of dims of K around the innermost one,
   // and of rows that are the same for all of a unit or its lines.
   std::vector<Halo> halos;
+  // The same of columns: in some of its iterations the first or the last row of each line of a unit
+  // is zero.
+  std::optional<Halo> column_halo;
   // kSpan: elements of the copy of a block, at most; `rows` and `depth` are those of A.
   std::int64_t staged_span = 0;
   // Of an element of A where the micro-kernel reads it.
@@ -46,6 +50,8 @@ struct ContractionPlan : ContractionSchedule {
   std::int64_t segment = 1;
   SymDim units;  // Segments times the extents of the dims outside the split dim.
   std::int64_t MaxUnitRows() const { return segment * inner; }
+  // Rows of a line in a unit of so many.
+  std::int64_t LineRows(std::int64_t unit_rows) const { return inner == 1 ? unit_rows : inner; }
   // Vector micro-kernels: whether registers hold the sums of a run of so many rows, and those of
   // all runs before it.
   bool KeepsTotals(std::int64_t tile) const {

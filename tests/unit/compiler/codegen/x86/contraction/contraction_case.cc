@@ -325,7 +325,7 @@ void Instance::FillHalos(double value) {
     for (std::int64_t k = 0; k < Product(c.k); ++k) {
       const bool is_outside = std::ranges::any_of(c.halos, [&](const Halo& halo) {
         const std::int64_t at = IndexOf(m, c.m, halo.m) * halo.stride +
-                                IndexOf(k, c.k, halo.k) * halo.dilation - halo.low;
+                                IndexOf(k, c.k, halo.k) / halo.inner * halo.dilation - halo.low;
         return at < 0 || at >= halo.size;
       });
       if (!is_outside) continue;
@@ -517,8 +517,16 @@ ContractionCase PaddedConvolution(DType dtype, const PaddedImage& image, const P
                  window.stride * image.channels};
   c.k = {window.size, window.size, image.channels};
   c.k_strides = {window.dilation * w * image.channels, window.dilation * image.channels, 1};
-  c.halos = {{1, 0, window.stride, window.dilation, window.low, image.h},
-             {2, 1, window.stride, window.dilation, window.low, image.w}};
+  c.halos = {{1, 0, 1, window.stride, window.dilation, window.low, image.h},
+             {2, 1, 1, window.stride, window.dilation, window.low, image.w}};
+  // As the compiler merges what lies together.
+  if (window.dilation == 1) {
+    c.k = {window.size, window.size * image.channels};
+    c.k_strides = {w * image.channels, 1};
+    c.halos[1].inner = image.channels;
+    c.rhs_is_convolution = false;
+    return c;
+  }
   c.rhs_is_convolution = true;
   return c;
 }

@@ -108,7 +108,7 @@ TEST_P(ContractionTest, Convolution_OfAnyHalo_MatchesDoubleSums) {
   for (int i = 0; i < 40; ++i) {
     const DType dtype = kFloats[static_cast<std::size_t>(i) % std::size(kFloats)];
     PaddedWindow window{draw(1, 4), draw(1, 3), draw(1, 2), draw(0, 5), draw(0, 5)};
-    PaddedImage image{draw(1, 2), draw(1, 17), draw(1, 17), 16 * draw(1, 5)};
+    PaddedImage image{draw(1, 2), draw(1, 17), draw(1, 17), 16 * draw(1, 6)};
     if (i % 3 == 0) image.channels = draw(1, 70);
     if (i % 4 == 0) window = {3, 1, 1, 1, 1};
     const std::int64_t reach = (window.size - 1) * window.dilation + 1;
