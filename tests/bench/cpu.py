@@ -84,7 +84,7 @@ def group_of(bench, turn, kept, model, dtype, batch, implementations, repeats, t
     for name, starts in timed.items():
         last = [start.figures for start in starts]
         rows.append(row_of(*cases, name, *((cold[name], last) if name in CACHING else (last, [])), flops))
-        say(f"    {group}, {name}: {cell(rows[-1]['steady_ms'], '.2f')} ms")
+        say(f"    {group}, {name}: {rows[-1].get('error') or cell(rows[-1]['steady_ms'], '.2f') + ' ms'}")
     for number in range(repeats if "stoker" in implementations else 0):
         bench.collect_stats(bench.cache(f"{group}-stoker-{number}"))
         bench.stop_daemon(bench.cache(f"{group}-stoker-{number}"))
@@ -100,7 +100,7 @@ def groups_of(measure_group, groups, side_by_side):
 
 
 def best_of(results, names):
-    times = [r["steady_ms"] for r in results if r["impl"] in names and r["steady_ms"]]
+    times = [r["steady_ms"] for r in results if r["impl"] in names and r["steady_ms"] and "error" not in r]
     return min(times, default=None)
 
 

@@ -14,7 +14,7 @@ import sys
 
 import turns
 from cpu import PYTORCH, TURNS, groups_of, parse_only
-from figures import figure, ratio
+from figures import fault_of, figure, ratio
 from gate import Gate
 from models import TITLES
 from rows import Bench, cell, machine, say, table
@@ -43,6 +43,10 @@ class OfOneStart:
 
     def take_turn(self, seconds):
         self._calls.extend(self._start.calls_for(seconds, self._threads) or ())
+
+    def check(self):
+        """How far the result of a call is off now counts too."""
+        self._start.calls_for("check", self._threads)
 
     def launches(self):
         """{label: us}"""
@@ -127,9 +131,12 @@ def points_of(bench, turn, case, implementations, counts, one_start):
 
 
 def point_of(case, implementation, threads, figures):
-    steady = figure([1e3 * call for call in figures.get("steady_samples_s", ())])
+    fault = fault_of(implementation, case[1], figures)
+    steady = None if fault else figure([1e3 * call for call in figures.get("steady_samples_s", ())])
     row = dict(zip(("model", "dtype", "batch"), case), impl=implementation, threads=threads, steady_ms=steady)
-    return row | {key: figures[key] for key in ("rel_err", "error") if key in figures}
+    if "rel_err" in figures:
+        row["rel_err"] = figures["rel_err"]
+    return row | {"error": fault} if fault else row
 
 
 def curves(points):

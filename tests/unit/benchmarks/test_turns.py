@@ -12,7 +12,8 @@ import json, sys
 print("[library] not what is asked for")
 print(json.dumps({"first_call_s": 1.0}), flush=True)
 for line in sys.stdin:
-    print(json.dumps([float(line)] * 2), flush=True)
+    answer = {"rel_err": 0.5} if line.split() == ["check"] else [float(line)] * 2
+    print(json.dumps(answer), flush=True)
 """
 ENDS_EARLY = ANSWERS.replace("for line in sys.stdin:", "for line in [sys.stdin.readline()]:")
 
@@ -34,7 +35,13 @@ def test_samples_of_all_turns_are_kept(start):
     starts = [start(ANSWERS), start(ANSWERS)]
     turns.take(starts, 3, 0.5)
     for each in starts:
-        assert each.figures == {"first_call_s": 1.0, "steady_samples_s": [0.5] * 6}
+        assert each.figures["first_call_s"] == 1.0 and each.figures["steady_samples_s"] == [0.5] * 6
+
+
+def test_after_the_turns_each_is_asked_for_one_more_result(start):
+    starts = [start(ANSWERS), start(ANSWERS)]
+    turns.take(starts, 1, 0.5)
+    assert [each.figures["rel_err"] for each in starts] == [0.5, 0.5]
 
 
 def test_a_start_that_fails_says_why_and_is_asked_nothing(start):
