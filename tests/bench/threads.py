@@ -37,6 +37,10 @@ class OfOneStart:
     def figures(self):
         return self._start.figures | {"steady_samples_s": self._calls}
 
+    @property
+    def pid(self):
+        return self._start.pid
+
     def warm_up(self):
         """Dynamo traces once for each number of threads."""
         self._start.calls_for(0, self._threads)
@@ -117,8 +121,11 @@ def points_of(bench, turn, case, implementations, counts, one_start):
             implementation: starts_of(bench, turn, case, implementation, counts, one_start, started)
             for implementation in implementations}
         with turn.alone():
-            for count in counts:
+            others = max(
                 turns.take([starts[name][count] for name in implementations], TURNS, SECONDS_PER_TURN)
+                for count in counts)
+            if told := turns.said_of_others(others):
+                say(told)
             if one_start and "stoker" in implementations:
                 say_launches(case, starts["stoker"], counts)
         points = [

@@ -44,6 +44,20 @@ def test_after_the_turns_each_is_asked_for_one_more_result(start):
     assert [each.figures["rel_err"] for each in starts] == [0.5, 0.5]
 
 
+BUSY = ANSWERS.replace("    answer =", "    import time; ends = time.process_time() + 0.3\n    while time.process_time() < ends: pass\n    answer =")
+
+
+def test_what_others_compute_meanwhile_is_told_and_what_is_timed_is_not(start):
+    busy, idle = start(BUSY), start(ANSWERS)
+    beside = turns.Times([busy.pid])
+    alone = turns.Times([])
+    turns.take([busy, idle], 2, 0.5)
+    # The same time, once as its own and once as another's.
+    told_apart = turns.Times([]).others_since(alone) - turns.Times([busy.pid]).others_since(beside)
+    assert told_apart > 0
+    assert turns.said_of_others(0.01) is None and "37%" in turns.said_of_others(0.37)
+
+
 def test_a_start_that_fails_says_why_and_is_asked_nothing(start):
     failed = start("raise SystemExit('no such model')")
     turns.take([failed], 2, 0.5)
