@@ -1,7 +1,13 @@
-"""How tests are spread over processes: one by one, but those of a file that is marked `together` stay in one."""
+"""How tests are spread over processes: one by one, but those of a file that is marked `together` stay in one.
+
+Numbers that a test draws at random follow from its name and `--seed` alone, not from the tests before it.
+"""
 
 import functools
 import pathlib
+import random
+import sys
+import zlib
 
 import pytest
 
@@ -28,3 +34,27 @@ def pytest_xdist_make_scheduler(config, log):
             return path if is_together(config.rootpath / path) else nodeid
 
     return Scheduler(config, log)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", type=int, default=0, help="draw other random numbers in all tests (default: 0)")
+
+
+def seed_generators(config, name):
+    """Those of the libraries that are imported: a file that imports the first of them draws after its start."""
+    seed = zlib.crc32(f"{config.getoption('--seed')} {name}".encode())
+    random.seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(seed)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(seed)
+
+
+def pytest_collectstart(collector):
+    if isinstance(collector, pytest.Module):
+        seed_generators(collector.config, collector.nodeid)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    seed_generators(item.config, item.nodeid)

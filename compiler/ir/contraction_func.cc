@@ -20,6 +20,19 @@ std::string NestText(const char* name, const std::vector<ContractionDim>& dims) 
   return text + "]\n";
 }
 
+std::string HaloText(const Halo& halo) {
+  return "  zero unless 0 <= m" + std::to_string(halo.m) + " * " + std::to_string(halo.stride) +
+         " + k" + std::to_string(halo.k) + " * " + std::to_string(halo.dilation) + " - " +
+         std::to_string(halo.low) + " < " + std::to_string(halo.size) + "\n";
+}
+
+Status VerifyHalo(const ContractionFunc& func, const Halo& halo) {
+  const bool has_dims = halo.m < func.m.size() && halo.k < func.k.size() &&
+                        func.m[halo.m].extent.IsConstant() && func.k[halo.k].extent.IsConstant();
+  if (has_dims && halo.stride > 0 && halo.dilation > 0 && halo.size >= 0) return Ok();
+  return InvalidArgument("a halo is not of constant dims:" + HaloText(halo));
+}
+
 Status VerifyLayout(const PackedLayout& layout) {
   if (layout.nr < 1 || layout.kr < 1 || layout.k_multiple < 1 ||
       layout.k_multiple % layout.kr != 0) {
@@ -50,7 +63,9 @@ std::string ToString(const ContractionFunc& func) {
     text += dim.extent.ToString() + " stride " + dim.lhs_stride.ToString();
     if (!dim.rhs_has) text += " shared";
   }
-  text += "]\n" + NestText("m", func.m) + NestText("k", func.k) + "  n " + func.n.ToString() + "\n";
+  text += "]\n" + NestText("m", func.m) + NestText("k", func.k);
+  for (const Halo& halo : func.halos) text += HaloText(halo);
+  text += "  n " + func.n.ToString() + "\n";
   text += "  lhs " + std::string(Name(func.lhs_dtype)) + " offset " + func.lhs_offset.ToString() +
           "\n  rhs " + LayoutText(func.rhs) +
           (IsInParts(func) ? " in " + std::to_string(func.parts) + " bf16 parts" : "") +
@@ -71,6 +86,7 @@ Status Verify(const ContractionFunc& func) {
       return InvalidArgument("the last k dim has stride " + func.k.back().lhs_stride.ToString() +
                              ", not 1.");
     }
+    for (const Halo& halo : func.halos) STOKER_RETURN_IF_ERROR(VerifyHalo(func, halo));
     if (func.operands.size() < 2 || func.operands[0].dtype != func.lhs_dtype ||
         func.operands[1].dtype != func.rhs.dtype) {
       return InvalidArgument("operands 0 and 1 are not the matrices.");

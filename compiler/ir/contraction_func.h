@@ -7,6 +7,7 @@
 // a buffer with a zero halo, so there are no bounds checks. B is packed by a PackFunc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,17 @@ struct ContractionBatchDim {
   bool rhs_has = true;  // False: B is shared over this dim.
 };
 
+// A window that sticks out of its image: A is zero at the indices i of m[m] and j of k[k] unless
+// 0 <= i * stride + j * dilation - low < size. Sizes are constant.
+struct Halo {
+  std::size_t m = 0;
+  std::size_t k = 0;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t low = 0;
+  std::int64_t size = 0;
+};
+
 // Elements of `dtype` in one panel, padding included.
 SymDim PanelElements(const PackedLayout& layout, const SymDim& k);
 
@@ -34,6 +46,7 @@ struct ContractionFunc {
   std::vector<ContractionBatchDim> batch;
   std::vector<ContractionDim> m;
   std::vector<ContractionDim> k;
+  std::vector<Halo> halos;  // What may be left out of the sums; all of it is there to be read.
   SymDim n;
   DType lhs_dtype = DType::kF32;  // In memory.
   SymDim lhs_offset;              // Elements.

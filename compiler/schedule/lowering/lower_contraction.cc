@@ -47,6 +47,13 @@ void DropEpilogueDim(ContractionFunc& func, int dim) {
   for (Store& store : func.stores) drop(store.access.index);
 }
 
+// Of a dim that becomes one with another, nothing is known to be zero.
+void DropHalosOf(ContractionFunc& func, std::size_t Halo::*dim, std::size_t outer) {
+  std::erase_if(func.halos,
+                [&](const Halo& halo) { return halo.*dim == outer || halo.*dim == outer + 1; });
+  for (Halo& halo : func.halos) halo.*dim -= halo.*dim > outer ? 1 : 0;
+}
+
 // Neighbouring batch dims, m dims and k dims through which everything steps as through one.
 void MergeDims(ContractionFunc& func) {
   const auto num_batch = static_cast<int>(func.batch.size());
@@ -58,6 +65,7 @@ void MergeDims(ContractionFunc& func) {
     if (!EpilogueStepsAsOne(func, num_batch + i, inner.extent)) continue;
     outer = {outer.extent * inner.extent, inner.lhs_stride};
     func.m.erase(func.m.begin() + i + 1);
+    DropHalosOf(func, &Halo::m, at);
     // What steps as one keeps the inner index.
     DropEpilogueDim(func, num_batch + i);
   }
@@ -78,6 +86,7 @@ void MergeDims(ContractionFunc& func) {
     if (outer.lhs_stride != inner.lhs_stride * inner.extent) continue;
     outer = {outer.extent * inner.extent, inner.lhs_stride};
     func.k.erase(func.k.begin() + static_cast<std::ptrdiff_t>(i));
+    DropHalosOf(func, &Halo::k, i - 1);
   }
 }
 
@@ -267,6 +276,14 @@ void ContractionLowering::SetNests(ContractionParts& parts) {
   }
   for (const int dim : parts.m) func.m.push_back({parts.space.extent(dim), stride_of(dim)});
   for (const int dim : parts.k) func.k.push_back({parts.space.extent(dim), stride_of(dim)});
+  for (Halo halo : parts.halos) {
+    const auto row = std::find(parts.m.begin(), parts.m.end(), static_cast<int>(halo.m));
+    const auto tap = std::find(parts.k.begin(), parts.k.end(), static_cast<int>(halo.k));
+    if (row == parts.m.end() || tap == parts.k.end()) continue;
+    halo.m = static_cast<std::size_t>(row - parts.m.begin());
+    halo.k = static_cast<std::size_t>(tap - parts.k.begin());
+    func.halos.push_back(halo);
+  }
   // A window of one column over one channel steps by lines only.
   if (func.k.empty() || !(func.k.back().lhs_stride == SymDim(1))) func.k.push_back({1, 1});
 }

@@ -30,6 +30,8 @@ struct ContractionParts {
   // The group's space with the k dims behind it.
   IndexSpace space;
   std::vector<int> k;
+  // Of a convolution: windows that stick out, with the dims of the space in place of m and k.
+  std::vector<Halo> halos;
   Address lhs;
   ElementIndex rhs_index;
   std::string label;

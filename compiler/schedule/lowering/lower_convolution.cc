@@ -1,6 +1,7 @@
 // The image of a convolution, and which elements of it and of the weights are multiplied at a
 // point.
 #include <algorithm>
+#include <optional>
 
 #include "compiler/schedule/lowering/lower_contraction.h"
 
@@ -28,6 +29,12 @@ Status CheckSizes(const TensorType& input, const Shape& kernel) {
   return Ok();
 }
 
+// Where an index is a dim of the space.
+std::optional<int> PlainDim(const IndexSpace& space, const IndexMap& index) {
+  if (index.terms.size() != 1 || !(index == space.Dim(index.terms[0].dim))) return std::nullopt;
+  return index.terms[0].dim;
+}
+
 bool HasAtLeast(const Layout& layout, const Layout& halo) {
   for (std::size_t i = 0; i < halo.low.size(); ++i) {
     if (layout.low[i] < halo.low[i] || layout.high[i] < halo.high[i]) return false;
@@ -43,6 +50,8 @@ ElementIndex ContractionLowering::WalkWindow(const Group& group, ContractionPart
   const Attributes& attributes = parts.node.attributes;
   const Shape& kernel = graph_.type(parts.node.operands[1]).shape;
   const std::vector<std::int64_t>& pad_low = attributes.Ints(AttrName::kPadLow);
+  const std::vector<std::int64_t>& pad_high = attributes.Ints(AttrName::kPadHigh);
+  const Shape& image = graph_.type(parts.node.operands[0]).shape;
   const ElementIndex& result = group.placement.at(group.hero);
   ElementIndex index(result.size());
   parts.rhs_index.resize(result.size());
@@ -57,11 +66,17 @@ ElementIndex ContractionLowering::WalkWindow(const Group& group, ContractionPart
   parts.rhs_index[0] = result[1];
   parts.rhs_index[1] = parts.space.Dim(channel);
   for (std::size_t i = 2; i < result.size(); ++i) {
-    const IndexMap start =
-        parts.space.Add(parts.space.Scale(result[i], attributes.Ints(AttrName::kStrides)[i - 2]),
-                        IndexSpace::Constant(-pad_low[i - 2]));
-    index[i] = parts.space.Add(
-        start, parts.space.Scale(parts.rhs_index[i], attributes.Ints(AttrName::kDilation)[i - 2]));
+    const std::int64_t stride = attributes.Ints(AttrName::kStrides)[i - 2];
+    const std::int64_t dilation = attributes.Ints(AttrName::kDilation)[i - 2];
+    const IndexMap start = parts.space.Add(parts.space.Scale(result[i], stride),
+                                           IndexSpace::Constant(-pad_low[i - 2]));
+    index[i] = parts.space.Add(start, parts.space.Scale(parts.rhs_index[i], dilation));
+    const std::optional<int> row = PlainDim(parts.space, result[i]);
+    const std::optional<int> tap = PlainDim(parts.space, parts.rhs_index[i]);
+    if (row && tap && (pad_low[i - 2] > 0 || pad_high[i - 2] > 0)) {
+      parts.halos.push_back({static_cast<std::size_t>(*row), static_cast<std::size_t>(*tap), stride,
+                             dilation, pad_low[i - 2], image[static_cast<int>(i)].constant()});
+    }
   }
   index[1] = parts.rhs_index[1];
   if (!parts.batch.empty()) {

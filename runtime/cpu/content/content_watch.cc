@@ -13,7 +13,9 @@ constexpr std::int64_t kLeastNs = 10'000;
 }  // namespace
 
 ContentWatch::ContentWatch(std::span<const Bytes> regions, ThreadPool::Team& team)
-    : pieces_(PiecesOf(regions)), hashes_(HashesOf(pieces_, team)) {
+    : pieces_(PiecesOf(regions)),
+      hashes_(HashesOf(pieces_, team)),
+      share_(std::int64_t{kShare} * team.threads()) {
   std::size_t first = 0;
   for (const Bytes region : regions) {
     first_pieces_.push_back(first);
@@ -23,7 +25,7 @@ ContentWatch::ContentWatch(std::span<const Bytes> regions, ThreadPool::Team& tea
 }
 
 void ContentWatch::Look(std::chrono::nanoseconds elapsed) {
-  const std::int64_t earned = elapsed.count() / kShare;
+  const std::int64_t earned = elapsed.count() / share_;
   const std::int64_t owed = owed_ns_.fetch_add(earned, std::memory_order_relaxed) + earned;
   if (owed < kLeastNs || pieces_.empty() || Changed()) return;
   // Concurrent calls look at pieces of their own.

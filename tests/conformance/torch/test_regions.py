@@ -14,7 +14,7 @@ from stoker.base import tally
 from stoker.libstoker import library
 from stoker.lowering.lower import lower
 
-X = torch.randn(3, 4)
+X = torch.rand(3, 4)  # Which the branches below take as indices, too.
 COUNT = torch.tensor(3)
 TABLE = torch.randn(5, 3, 4)
 

@@ -4,7 +4,7 @@ A parameter counts as changed when its data moved (`p.data = x`), when its versi
 operation), or when a sampled word of it does: writes through `.data` or a shared NumPy array change neither
 address nor version. The sample is 16 words spread over every parameter, so it sees any update of a whole
 tensor. One that touches a few elements of a large one is found by libstoker, which compares all of what it packed
-in one hundredth of the calls' time.
+in one hundredth of a processor's time in the calls.
 """
 
 import ctypes

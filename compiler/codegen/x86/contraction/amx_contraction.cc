@@ -92,7 +92,7 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
   llvm::Value* rhs_stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
   Values carried = {chunk.rhs, prefetch};
   EmitDepth(
-      first.lhs, chunk, /*unroll=*/1, carried,
+      first.lhs, UnionOf(first, second), chunk, /*unroll=*/1, carried,
       [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values&) {
         STOKER_CHECK(granules == 1);
         for (int c = 0; c < column_tiles; ++c) {

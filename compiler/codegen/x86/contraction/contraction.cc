@@ -256,11 +256,23 @@ RowUnit ContractionEmitter::UnitAt(const Tasks& tasks, llvm::Value* unit) {
     offset = e_.Sub(offset, e_.Mul(result.before, e_.Dim(plan_.rows[plan_.split].lhs_stride)));
   }
   result.lhs = AddBytes(tasks.lhs, e_.Mul(offset, e_.I64(plan_.LhsBytes())));
+  if (!plan_.halos.empty()) result.depth.resize(plan_.depth.size());
+  for (const Halo& halo : plan_.halos) {
+    llvm::Value* last = at[halo.m];
+    if (halo.m == plan_.split) {
+      llvm::Value* lines = b.CreateExactUDiv(result.rows, e_.I64(plan_.inner));
+      last = e_.Sub(e_.Add(last, lines), e_.I64(1));
+    }
+    result.depth[halo.k] = RangeOf(halo, at[halo.m], last);
+  }
   if (IsAmx(plan_.kernel)) return result;
   // How a unit's place follows from its number is no concern of the many loads of a vector tile: to
   // look for cheaper addresses in it takes LLVM longer than all else.
   result.lhs = e_.Opaque(result.lhs);
   result.first_row = e_.Opaque(result.first_row);
+  for (DepthRange& range : result.depth) {
+    if (range.begin != nullptr) range = {e_.Opaque(range.begin), e_.Opaque(range.end)};
+  }
   return result;
 }
 

@@ -9,6 +9,13 @@
 
 namespace stoker::codegen {
 
+// Of each dim of K, the iterations in which A is not zero for all rows; null for all of them.
+struct DepthRange {
+  llvm::Value* begin = nullptr;
+  llvm::Value* end = nullptr;
+};
+using DepthRanges = std::vector<DepthRange>;
+
 // A run of rows of one register tile.
 struct RowUnit {
   llvm::Value* first_row = nullptr;  // Flat row of C.
@@ -19,6 +26,7 @@ struct RowUnit {
   llvm::Value* tile_rows = nullptr;
   llvm::Value* before = nullptr;
   llvm::Value* is_lone = nullptr;
+  DepthRanges depth;
 };
 
 // Consecutive tasks of one block of rows: of one panel or, when chunked, of one group of panels.
@@ -110,8 +118,10 @@ class ContractionEmitter {
   // carried[0] is the panel's pointer, carried[1] the prefetch pointer; EmitDepth moves both.
   using DepthStep =
       llvm::function_ref<void(llvm::Value* lhs, llvm::Value* rhs, int granules, Values& carried)>;
-  void EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll, Values& carried,
-                 DepthStep step, RunEnd end_run);
+  void EmitDepth(llvm::Value* lhs, const DepthRanges& ranges, const PanelChunk& chunk, int unroll,
+                 Values& carried, DepthStep step, RunEnd end_run);
+  // What one unit or two need.
+  DepthRanges UnionOf(const RowUnit& first, const RowUnit* second);
   // Where a unit's part of the next panel begins.
   llvm::Value* PrefetchFor(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* unit);
 
@@ -123,6 +133,7 @@ class ContractionEmitter {
                        llvm::Value* columns);
 
   llvm::Value* AddBytes(llvm::Value* pointer, llvm::Value* bytes);
+  llvm::Value* Max(llvm::Value* x, llvm::Value* y);
   std::int64_t ElementBytes() const { return SizeInBytes(plan_.element); }
   std::int64_t GranuleBytes() const;  // Of a panel, per granule of depth.
   std::int64_t SumBytes() const;      // Of one row of sums.
@@ -156,8 +167,14 @@ class ContractionEmitter {
   // that are known at run time. The caller then ends the last run.
   bool CountsRuns() const;
   llvm::Value* RunLength();
-  void WalkDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk, int unroll,
-                 Values& carried, DepthStep step, RunEnd end_run);
+  // As ForRuns in a dim that is not the innermost one, in some of its iterations.
+  void ForRunsIn(std::size_t dim, const DepthRange& range, Values& carried, RunStep step,
+                 RunEnd end_run);
+  // `first`: of rows[plan_.split], the last one that of the unit.
+  DepthRange RangeOf(const Halo& halo, llvm::Value* first, llvm::Value* last);
+  void WalkDepth(std::size_t dim, llvm::Value* lhs, const DepthRanges& ranges,
+                 const PanelChunk& chunk, int unroll, Values& carried, DepthStep step,
+                 RunEnd end_run);
   std::int64_t PrefetchLines(int granules) const;
 
   bool ReadsWholeCopy() const {

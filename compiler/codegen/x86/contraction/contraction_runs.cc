@@ -93,27 +93,87 @@ void ContractionEmitter::ForRuns(std::size_t dim, llvm::Value* count, int unroll
   });
 }
 
-void ContractionEmitter::EmitDepth(llvm::Value* lhs, const PanelChunk& chunk, int unroll,
-                                   Values& carried, DepthStep step, RunEnd end_run) {
+void ContractionEmitter::ForRunsIn(std::size_t dim, const DepthRange& range, Values& carried,
+                                   RunStep step, RunEnd end_run) {
+  if (plan_.runs.one || dim != plan_.runs.dim) {
+    e_.For(range.begin, range.end, 1, carried,
+           [&](llvm::Value* i, Values& values) { step(i, 1, values); });
+    return;
+  }
+  llvm::Value* length = e_.I64(plan_.runs.length);
+  llvm::Value* runs = e_.DivUp(range.end, plan_.runs.length);
+  e_.For(e_.b().CreateUDiv(range.begin, length), runs, 1, carried,
+         [&](llvm::Value* run, Values& values) {
+           llvm::Value* at = e_.Mul(run, length);
+           e_.For(Max(at, range.begin), e_.Min(e_.Add(at, length), range.end), 1, values,
+                  [&](llvm::Value* i, Values& inner) { step(i, 1, inner); });
+           end_run(values);
+         });
+}
+
+llvm::Value* ContractionEmitter::Max(llvm::Value* x, llvm::Value* y) {
+  return e_.b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
+}
+
+// There is always one iteration, which multiplies zeros where there is nothing else.
+DepthRange ContractionEmitter::RangeOf(const Halo& halo, llvm::Value* first, llvm::Value* last) {
+  const std::int64_t extent = plan_.depth[halo.k].extent.constant();
+  const auto from = [&](llvm::Value* row, std::int64_t bound) {
+    llvm::Value* distance = e_.Sub(e_.I64(bound), e_.Mul(row, e_.I64(halo.stride)));
+    return e_.DivUp(Max(distance, e_.I64(0)), halo.dilation);
+  };
+  DepthRange range;
+  range.begin = e_.Min(from(last, halo.low), e_.I64(extent - 1));
+  range.end = e_.Min(from(first, halo.size + halo.low), e_.I64(extent));
+  range.end = Max(range.end, e_.Add(range.begin, e_.I64(1)));
+  return range;
+}
+
+DepthRanges ContractionEmitter::UnionOf(const RowUnit& first, const RowUnit* second) {
+  DepthRanges ranges = first.depth;
+  for (std::size_t dim = 0; second != nullptr && dim < ranges.size(); ++dim) {
+    if (ranges[dim].begin == nullptr) continue;
+    ranges[dim].begin = e_.Min(ranges[dim].begin, second->depth[dim].begin);
+    ranges[dim].end = Max(ranges[dim].end, second->depth[dim].end);
+  }
+  return ranges;
+}
+
+void ContractionEmitter::EmitDepth(llvm::Value* lhs, const DepthRanges& ranges,
+                                   const PanelChunk& chunk, int unroll, Values& carried,
+                                   DepthStep step, RunEnd end_run) {
   if (CountsRuns()) carried.push_back(e_.I64(0));
-  WalkDepth(0, lhs, chunk, unroll, carried, step, end_run);
+  WalkDepth(0, lhs, ranges, chunk, unroll, carried, step, end_run);
   if (!CountsRuns()) return;
   end_run(carried);
   carried.pop_back();
 }
 
-void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const PanelChunk& chunk,
-                                   int unroll, Values& carried, DepthStep step, RunEnd end_run) {
+void ContractionEmitter::WalkDepth(std::size_t dim, llvm::Value* lhs, const DepthRanges& ranges,
+                                   const PanelChunk& chunk, int unroll, Values& carried,
+                                   DepthStep step, RunEnd end_run) {
   const ContractionDim& depth = plan_.depth[dim];
   const std::int64_t granule = plan_.depth_granule;
   if (dim + 1 < plan_.depth.size()) {
     llvm::Value* bytes = e_.Mul(e_.Dim(depth.lhs_stride), e_.I64(ElementBytes()));
-    ForRuns(
-        dim, e_.Dim(depth.extent), 1, carried,
-        [&](llvm::Value* i, int, Values& values) {
-          WalkDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), chunk, unroll, values, step, end_run);
-        },
-        end_run);
+    const auto walk = [&](llvm::Value* i, int, Values& values) {
+      WalkDepth(dim + 1, AddBytes(lhs, e_.Mul(i, bytes)), ranges, chunk, unroll, values, step,
+                end_run);
+    };
+    if (ranges.empty() || ranges[dim].begin == nullptr) {
+      ForRuns(dim, e_.Dim(depth.extent), 1, carried, walk, end_run);
+      return;
+    }
+    // The panel's pointer moves over what is left out, too.
+    std::int64_t granules = 1;
+    for (std::size_t i = dim + 1; i < plan_.depth.size(); ++i) {
+      granules *= plan_.depth[i].extent.constant();
+    }
+    llvm::Value* panel_bytes = e_.I64(granules / granule * GranuleBytes());
+    carried[0] = AddBytes(carried[0], e_.Mul(ranges[dim].begin, panel_bytes));
+    ForRunsIn(dim, ranges[dim], carried, walk, end_run);
+    llvm::Value* left = e_.Sub(e_.Dim(depth.extent), ranges[dim].end);
+    carried[0] = AddBytes(carried[0], e_.Mul(left, panel_bytes));
     return;
   }
   const auto advance = [&](llvm::Value* at, int granules, Values& values) {

@@ -101,22 +101,24 @@ void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool cl
   const std::size_t count =
       static_cast<std::size_t>(rows) * static_cast<std::size_t>(plan_.vectors);
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
-  // A single run begins with the sums of the chunk before; of others the first one of all is stored
-  // and the rest are added. The last carried value: whether there was one.
+  // What is stored at the end begins with the sums of the chunk before: a single run, or the totals
+  // of runs where registers hold them. Elsewhere the first run of all is stored and the rest are
+  // added; the last carried value then is whether there was one.
   const bool one = plan_.runs.one;
+  const bool keeps_totals = plan_.KeepsTotals(rows);
   Values carried = {chunk.rhs, prefetch};
-  for (std::size_t i = 0; i < count; ++i) {
-    carried.push_back(zero);
-    if (one && chunk.partial) {
-      llvm::LoadInst* sum = LoadSum(sums, i, /*is_volatile=*/false);
-      e_.TagAccess(sum, KernelEmitter::kScratch);
-      carried.back() = sum;
+  const auto push_sums = [&](bool goes_on) {
+    for (std::size_t i = 0; i < count; ++i) {
+      carried.push_back(zero);
+      if (goes_on) carried.back() = LoadSum(sums, i, /*is_volatile=*/false);
     }
-  }
-  if (!one) carried.push_back(b.getInt1(chunk.partial));
+  };
+  push_sums(one && chunk.partial);
+  if (keeps_totals) push_sums(chunk.partial);
+  if (!one && !keeps_totals) carried.push_back(b.getInt1(chunk.partial));
   EmitDepth(
-      unit.lhs, chunk, Unroll(plan_.products_per_iteration, static_cast<std::int64_t>(count)),
-      carried,
+      unit.lhs, unit.depth, chunk,
+      Unroll(plan_.products_per_iteration, static_cast<std::int64_t>(count)), carried,
       [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
         for (int g = 0; g < granules; ++g) {
           MultiplyAdd(offsets, AddBytes(lhs, e_.I64(g * plan_.depth_granule * ElementBytes())),
@@ -124,11 +126,18 @@ void VectorContraction::EmitTile(const RowUnit& unit, std::int64_t rows, bool cl
         }
       },
       [&](Values& values) {
-        EndRun(chunk, sums, count, values);
+        if (keeps_totals) {
+          for (std::size_t i = 2; i < count + 2; ++i) {
+            values[count + i] = b.CreateFAdd(values[count + i], values[i]);
+          }
+        } else {
+          EndRun(chunk, sums, count, values);
+        }
         for (std::size_t i = 0; i < count; ++i) values[i + 2] = zero;
       });
-  if (!one) return;
-  for (std::size_t i = 0; i < count; ++i) StoreSum(carried[i + 2], sums, i);
+  if (!one && !keeps_totals) return;
+  const std::size_t first = keeps_totals ? count + 2 : 2;
+  for (std::size_t i = 0; i < count; ++i) StoreSum(carried[first + i], sums, i);
 }
 
 void VectorContraction::EndRun(const PanelChunk& chunk, llvm::Value* sums, std::size_t count,
@@ -162,7 +171,9 @@ llvm::LoadInst* VectorContraction::LoadSum(llvm::Value* sums, std::size_t i, boo
   llvm::Type* type = KernelEmitter::VectorOf(e_.LaneType(func_.accumulator), plan_.lanes);
   llvm::Value* at = AddBytes(sums, e_.I64(static_cast<std::int64_t>(i) * SumVectorBytes()));
   const llvm::Align align(static_cast<std::uint64_t>(SumVectorBytes()));
-  return e_.b().CreateAlignedLoad(type, at, align, is_volatile);
+  llvm::LoadInst* sum = e_.b().CreateAlignedLoad(type, at, align, is_volatile);
+  if (!is_volatile) e_.TagAccess(sum, KernelEmitter::kScratch);
+  return sum;
 }
 
 void VectorContraction::StoreSum(llvm::Value* sum, llvm::Value* sums, std::size_t i) {

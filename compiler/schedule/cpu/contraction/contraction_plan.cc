@@ -7,18 +7,41 @@
 namespace stoker::cpu {
 namespace {
 
-std::vector<ContractionDim> Merge(const std::vector<ContractionDim>& dims) {
-  std::vector<ContractionDim> merged;
+constexpr std::size_t kNone = ~std::size_t{0};
+
+struct MergedDims {
+  std::vector<ContractionDim> dims;
+  std::vector<std::size_t> places;  // Of each dim that is one by itself; kNone of others.
+};
+
+MergedDims Merge(const std::vector<ContractionDim>& dims) {
+  MergedDims merged;
   for (const ContractionDim& dim : dims) {
+    merged.places.push_back(kNone);
     if (dim.extent == SymDim(1)) continue;
-    if (!merged.empty() && merged.back().lhs_stride == dim.extent * dim.lhs_stride) {
-      merged.back() = {merged.back().extent * dim.extent, dim.lhs_stride};
+    if (!merged.dims.empty() && merged.dims.back().lhs_stride == dim.extent * dim.lhs_stride) {
+      merged.dims.back() = {merged.dims.back().extent * dim.extent, dim.lhs_stride};
+      std::replace(merged.places.begin(), merged.places.end(), merged.dims.size() - 1, kNone);
     } else {
-      merged.push_back(dim);
+      merged.places.back() = merged.dims.size();
+      merged.dims.push_back(dim);
     }
   }
-  if (merged.empty()) merged.push_back({1, 1});
+  if (merged.dims.empty()) merged.dims.push_back({1, 1});
   return merged;
+}
+
+std::vector<Halo> HalosOf(const ContractionFunc& func, const ContractionPlan& plan) {
+  std::vector<Halo> halos;
+  const std::vector<std::size_t> rows = Merge(func.m).places;
+  const std::vector<std::size_t> depth = Merge(func.k).places;
+  for (Halo halo : func.halos) {
+    halo.m = rows[halo.m];
+    halo.k = depth[halo.k];
+    if (halo.m == kNone || halo.k == kNone) continue;
+    if (halo.m <= plan.split && halo.k + 1 < plan.depth.size()) halos.push_back(halo);
+  }
+  return halos;
 }
 
 std::vector<SymDim> ExtentsOf(const std::vector<ContractionDim>& dims) {
@@ -110,9 +133,10 @@ ContractionPlan PlanOperands(const ContractionFunc& func, MicroKernel kernel,
   plan.element = func.rhs.dtype;
   plan.lanes = machine.vector_bytes / SizeInBytes(func.accumulator);
   plan.vectors = static_cast<int>(func.rhs.nr / plan.lanes);
+  plan.registers = machine.num_vector_registers;
   plan.depth_granule = IsAmx(kernel) ? func.rhs.k_multiple : func.rhs.kr;
-  plan.rows = Merge(func.m);
-  plan.depth = Merge(func.k);
+  plan.rows = Merge(func.m).dims;
+  plan.depth = Merge(func.k).dims;
   plan.source_depth = plan.depth;
   plan.batch = 1;
   for (const ContractionBatchDim& dim : func.batch) plan.batch = plan.batch * dim.extent;
@@ -180,6 +204,7 @@ ContractionPlan PlanContraction(const ContractionFunc& func, const ContractionSc
   static_cast<ContractionSchedule&>(plan) = schedule;
   if (plan.lhs == LhsCopy::kWhole || plan.lhs == LhsCopy::kChunks) ReadCopy(plan, func);
   CutRows(plan);
+  if (plan.lhs == LhsCopy::kNone) plan.halos = HalosOf(func, plan);
   if (plan.lhs == LhsCopy::kSpan) plan.staged_span = MaxSpan(plan, plan.units_per_block);
   plan.units_per_step = IsAmx(plan.kernel) ? 2 : 1;
   plan.steps_per_block = DivUp(plan.units_per_block, plan.units_per_step);

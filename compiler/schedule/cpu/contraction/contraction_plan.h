@@ -17,6 +17,7 @@ struct ContractionPlan : ContractionSchedule {
   DType element = DType::kF32;     // Of A and B where they are multiplied; that of packed B.
   int lanes = 16;                  // Columns of an accumulator vector, or of a tile.
   int vectors = 2;                 // nr / lanes.
+  std::int64_t registers = 16;     // Vectors that they hold.
   std::int64_t depth_granule = 1;  // K is consumed in multiples of this.
 
   // A as the micro-kernel sees it: dims merged where strides allow, extents of 1 dropped, never
@@ -24,6 +25,9 @@ struct ContractionPlan : ContractionSchedule {
   std::vector<ContractionDim> rows;
   std::vector<ContractionDim> depth;
   std::vector<ContractionDim> source_depth;  // `depth` before staging.
+  // Of `rows` and `depth` where A is read in place: those of dims of K around the innermost one,
+  // and of rows that are the same for all of a unit or its lines.
+  std::vector<Halo> halos;
   // kSpan: elements of the copy of a block, at most; `rows` and `depth` are those of A.
   std::int64_t staged_span = 0;
   // Of an element of A where the micro-kernel reads it.
@@ -42,6 +46,12 @@ struct ContractionPlan : ContractionSchedule {
   std::int64_t segment = 1;
   SymDim units;  // Segments times the extents of the dims outside the split dim.
   std::int64_t MaxUnitRows() const { return segment * inner; }
+  // Vector micro-kernels: whether registers hold the sums of a run of so many rows, and those of
+  // all runs before it.
+  bool KeepsTotals(std::int64_t tile) const {
+    return !IsAmx(kernel) && !runs.one && tile <= MaxRowsWithTotals();
+  }
+  std::int64_t MaxRowsWithTotals() const { return (registers - 1 - vectors) / (2 * vectors); }
 
   // Of dims that are constant: elements of K as the micro-kernel sees it, and what they span in A.
   std::int64_t ConstantDepth() const;

@@ -27,6 +27,8 @@ constexpr std::int64_t kSmallProductsPerIteration = 56;
 // the products of a tile of any other.
 constexpr double kMinTileRows = 0.6;
 constexpr std::int64_t kMinTileProducts = 16;
+// Products that hide the latency of one, in a tile that leaves half of the registers to totals.
+constexpr std::int64_t kMinProductsWithTotals = 12;
 // Of 16 rows, what a row tile read in place must fill on average; below it, copying is cheaper.
 constexpr double kMinTileFill = 0.7;
 
@@ -49,6 +51,19 @@ std::int64_t EqualTileRows(const ContractionPlan& plan, std::int64_t least, std:
   return most;
 }
 
+// Of tiles beside whose sums registers hold the totals of runs, which are then added without a
+// detour through memory; 0 where larger tiles are faster. f32 panels are twice as long, and
+// smaller tiles wait for them unless all are equal.
+std::int64_t RowsWithTotals(const ContractionPlan& plan, std::int64_t most) {
+  most = std::min(most, plan.MaxRowsWithTotals());
+  const std::int64_t least = DivUp(kMinProductsWithTotals, plan.vectors);
+  if (plan.runs.one || most < least) return 0;
+  const std::int64_t rows = EqualTileRows(plan, least, most);
+  const auto extent = ConstantOf(plan.rows.back().extent);
+  const bool is_even = extent && *extent % rows == 0;
+  return is_even || plan.kernel == MicroKernel::kDotBF16 ? rows : 0;
+}
+
 // The register tile, of at most `tile_rows` rows.
 void ChooseTile(ContractionPlan& plan, const ContractionFunc& func, const CpuMachine& machine,
                 std::int64_t tile_rows) {
@@ -61,6 +76,10 @@ void ChooseTile(ContractionPlan& plan, const ContractionFunc& func, const CpuMac
   const bool is_small = products <= kSmallProduct;
   plan.products_per_iteration = is_small ? kSmallProductsPerIteration : kProductsPerIteration;
   const std::int64_t most = std::min(tile_rows, MaxTileRows(plan.vectors, machine));
+  if (const std::int64_t rows = RowsWithTotals(plan, most); rows != 0) {
+    plan.tile_rows = rows;
+    return;
+  }
   auto least = static_cast<std::int64_t>(std::ceil(static_cast<double>(most) * kMinTileRows));
   if (!is_small) least = std::max(least, DivUp(kMinTileProducts, plan.vectors));
   plan.tile_rows = EqualTileRows(plan, least, most);
@@ -230,6 +249,10 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
                                                 const CpuMachine& machine, std::int64_t tile_rows) {
   ContractionPlan plan = PlanOperands(func, kernel, machine);
   STOKER_RETURN_IF_ERROR(ChooseCopy(plan, func, machine));
+  const auto cut_sums = [&] {
+    if (IsFloat(func.accumulator)) plan.runs = CutSums(plan, Typical(DepthOf(func)));
+  };
+  cut_sums();  // Are there runs? Again when chunks are known.
   ChooseTile(plan, func, machine, tile_rows);
   CutRows(plan);
   ChooseLastTiles(plan);
@@ -239,7 +262,7 @@ Result<ContractionSchedule> ScheduleContraction(const ContractionFunc& func, Mic
   } else {
     CutBlocks(plan, depth, machine);
   }
-  if (IsFloat(func.accumulator)) plan.runs = CutSums(plan, Typical(DepthOf(func)));
+  cut_sums();
   return static_cast<ContractionSchedule&>(plan);
 }
 

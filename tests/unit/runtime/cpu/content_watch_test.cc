@@ -11,18 +11,20 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Long enough for one round over everything here, and for one piece.
+// Long enough for one round over everything here.
 constexpr std::chrono::hours kLong{1};
-constexpr nanoseconds kOnePiece{ContentWatch::kShare * 10'000};
+
+// For one piece.
+nanoseconds OnePiece(const ContentWatch& watch) { return nanoseconds(watch.share() * 10'000); }
 
 class ContentWatchTest : public testing::Test {
  protected:
-  ContentWatch Watch(std::vector<std::string>& regions) {
+  ContentWatch Watch(std::vector<std::string>& regions, int threads = 2) {
     std::vector<Bytes> views;
     for (const std::string& region : regions) {
       views.push_back(std::as_bytes(std::span(region.data(), region.size())));
     }
-    ThreadPool::Team team = pool_.Gather(2);
+    ThreadPool::Team team = pool_.Gather(threads);
     return ContentWatch(views, team);
   }
 
@@ -57,7 +59,7 @@ TEST_F(ContentWatchTest, Look_ShortCalls_HaveLookedAtAllTogether) {
   std::vector<std::string> regions = Regions();
   ContentWatch watch = Watch(regions);
   regions[3][5] ^= 1;
-  for (int i = 0; i < 1000 * 5 && !watch.Changed(); ++i) watch.Look(kOnePiece / 100);
+  for (int i = 0; i < 1000 * 5 && !watch.Changed(); ++i) watch.Look(OnePiece(watch) / 100);
   EXPECT_EQ(watch.Changed(), 3U);
 }
 
@@ -65,10 +67,17 @@ TEST_F(ContentWatchTest, Look_TimeThatIsNotWorthAPiece_LooksAtNone) {
   std::vector<std::string> regions = Regions();
   ContentWatch watch = Watch(regions);
   regions[0][0] ^= 1;
-  watch.Look(kOnePiece / 2);
+  watch.Look(OnePiece(watch) / 2);
   EXPECT_FALSE(watch.Changed());
-  watch.Look(kOnePiece / 2 + nanoseconds(ContentWatch::kShare));
+  watch.Look(OnePiece(watch) / 2 + nanoseconds(watch.share()));
   EXPECT_EQ(watch.Changed(), 0U);
+}
+
+TEST_F(ContentWatchTest, Look_CallsOfSeveralThreads_TakeAHundredthOfOneProcessor) {
+  std::vector<std::string> regions = Regions();
+  EXPECT_EQ(Watch(regions, 1).share(), ContentWatch::kShare);
+  const std::int64_t threads = pool_.Gather(2).threads();
+  EXPECT_EQ(Watch(regions).share(), threads * ContentWatch::kShare);
 }
 
 TEST_F(ContentWatchTest, Look_NoRegions_NothingHappens) {

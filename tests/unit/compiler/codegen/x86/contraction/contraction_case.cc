@@ -113,6 +113,8 @@ struct Instance {
   explicit Instance(const ContractionCase& c, const Target& target);
 
   void Randomize(std::mt19937_64& random, const Terms* terms);
+  // In A, what lies outside of the image.
+  void FillHalos(double value);
   // Packs and runs: whether there is a result to compare.
   bool Execute(const Target& target, Execution execution);
   void Compare();
@@ -142,6 +144,12 @@ std::int64_t OffsetOf(std::int64_t flat, const std::vector<std::int64_t>& extent
     flat /= extents[i];
   }
   return at;
+}
+
+// In one of its dims.
+std::int64_t IndexOf(std::int64_t flat, const std::vector<std::int64_t>& extents, std::size_t dim) {
+  for (std::size_t i = extents.size(); --i > dim;) flat /= extents[i];
+  return flat % extents[dim];
 }
 
 // The bound of compiler/NUMERICS.md for one element of a product.
@@ -263,6 +271,7 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
     contraction.k.push_back({k[i], lhs_strides[nb + m.size() + i]});
     k_strides.push_back(value(lhs_strides[nb + m.size() + i]));
   }
+  contraction.halos = c.halos;
   contraction.n = n;
   contraction.lhs_dtype = c.dtype;
   contraction.lhs_offset = kLhsOffset;
@@ -311,6 +320,20 @@ Instance::Instance(const ContractionCase& case_, const Target& target)
       {static_cast<std::uint32_t>(body.size()) - 1, {2, c.output, out_map, {}}});
 }
 
+void Instance::FillHalos(double value) {
+  for (std::int64_t m = 0; !c.halos.empty() && m < Product(c.m); ++m) {
+    for (std::int64_t k = 0; k < Product(c.k); ++k) {
+      const bool is_outside = std::ranges::any_of(c.halos, [&](const Halo& halo) {
+        const std::int64_t at = IndexOf(m, c.m, halo.m) * halo.stride +
+                                IndexOf(k, c.k, halo.k) * halo.dilation - halo.low;
+        return at < 0 || at >= halo.size;
+      });
+      if (!is_outside) continue;
+      lhs->Set(kLhsOffset + OffsetOf(m, c.m, m_strides) + OffsetOf(k, c.k, k_strides), value);
+    }
+  }
+}
+
 void Instance::Randomize(std::mt19937_64& random, const Terms* terms) {
   for (TestArray* array : {lhs.get(), rhs.get(), scale.get(), bias.get(), out.get()}) {
     array->Randomize(random);
@@ -331,6 +354,7 @@ void Instance::Randomize(std::mt19937_64& random, const Terms* terms) {
       }
     }
   }
+  FillHalos(c.outside);
   if (c.special && c.special_in_lhs) lhs->Set(kLhsOffset + Product(c.k) + 1, *c.special);
   if (c.special && !c.special_in_lhs) rhs->Set(c.n + 1, *c.special);
   for (std::int64_t i = 0; i < out->elements(); ++i) residual->Set(i, out->Get(i));
@@ -370,6 +394,7 @@ double Epsilon(DType dtype) {
 }
 
 void Instance::Compare() {
+  FillHalos(0);
   const std::int64_t b_total = Product(c.batch);
   const std::int64_t m_total = Product(c.m);
   const std::int64_t k_total = Product(c.k);
@@ -450,9 +475,10 @@ std::string ContractionCase::Name() const {
   return std::string(stoker::Name(dtype)) + "->" + std::string(stoker::Name(output)) + " batch " +
          list(batch) + " m " + list(m) + list(m_strides) + " k " + list(k) + list(k_strides) +
          " n " + std::to_string(n) + (rhs_is_nk ? " nk" : "") +
-         (rhs_is_convolution ? " conv" : "") + (has_scale ? " scale" : "") + " epilogue " +
-         std::to_string(static_cast<int>(epilogue)) + (symbolic ? " symbolic" : "") +
-         (symbolic_rows ? " symbolic rows" : "") + " per call " + std::to_string(tasks_per_call);
+         (rhs_is_convolution ? " conv" : "") + (halos.empty() ? "" : " halo") +
+         (has_scale ? " scale" : "") + " epilogue " + std::to_string(static_cast<int>(epilogue)) +
+         (symbolic ? " symbolic" : "") + (symbolic_rows ? " symbolic rows" : "") + " per call " +
+         std::to_string(tasks_per_call);
 }
 
 ContractionCase Matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -476,6 +502,23 @@ ContractionCase Convolution(DType dtype, std::int64_t images, std::int64_t oh, s
   c.m_strides = {h * w * channels, stride * w * channels, stride * channels};
   c.k = {window, window, channels};
   c.k_strides = {w * channels, channels, 1};
+  c.rhs_is_convolution = true;
+  return c;
+}
+
+ContractionCase PaddedConvolution(DType dtype, const PaddedImage& image, const PaddedWindow& window,
+                                  std::int64_t features) {
+  ContractionCase c = Matmul(dtype, 1, features, 1);
+  const std::int64_t reach = (window.size - 1) * window.dilation + 1;
+  const std::int64_t h = image.h + window.low + window.high;
+  const std::int64_t w = image.w + window.low + window.high;
+  c.m = {image.images, (h - reach) / window.stride + 1, (w - reach) / window.stride + 1};
+  c.m_strides = {h * w * image.channels, window.stride * w * image.channels,
+                 window.stride * image.channels};
+  c.k = {window.size, window.size, image.channels};
+  c.k_strides = {window.dilation * w * image.channels, window.dilation * image.channels, 1};
+  c.halos = {{1, 0, window.stride, window.dilation, window.low, image.h},
+             {2, 1, window.stride, window.dilation, window.low, image.w}};
   c.rhs_is_convolution = true;
   return c;
 }

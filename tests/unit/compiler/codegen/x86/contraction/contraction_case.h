@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/contraction_func.h"
 #include "protocol/key/compile_options.h"
 #include "tests/unit/compiler/codegen/test_array.h"
 
@@ -28,6 +29,9 @@ struct ContractionCase {
   std::vector<std::int64_t> m_strides;  // Empty: row-major [batch, m, k].
   std::vector<std::int64_t> k;
   std::vector<std::int64_t> k_strides;
+  // Of m and k as above. A is zero there, or `outside`, which then must not be read.
+  std::vector<Halo> halos;
+  double outside = 0;
   std::int64_t n = 1;
   bool rhs_is_nk = false;  // B is stored [batch, n, k] rather than [batch, k, n].
   // B is stored [batch, n, k.back(), k...]: convolution weights with channels before the window.
@@ -50,6 +54,17 @@ ContractionCase Matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t
 ContractionCase Convolution(DType dtype, std::int64_t images, std::int64_t oh, std::int64_t ow,
                             std::int64_t channels, std::int64_t window, std::int64_t stride,
                             std::int64_t features);
+
+// The same over images of [n, h, w, c] with a halo of zeros, `low` before and what the window needs
+// behind; `dilation` between the taps of a window.
+struct PaddedImage {
+  std::int64_t images, h, w, channels;
+};
+struct PaddedWindow {
+  std::int64_t size, stride, dilation, low, high;
+};
+ContractionCase PaddedConvolution(DType dtype, const PaddedImage& image, const PaddedWindow& window,
+                                  std::int64_t features);
 
 // What the elements of A and B are. `channel` counts along the last k dim.
 struct Terms {

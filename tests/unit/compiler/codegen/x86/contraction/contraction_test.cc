@@ -99,6 +99,41 @@ TEST_P(ContractionTest, Convolution_WindowStrideChannels_MatchesDoubleSums) {
   }
 }
 
+// Windows that lie outside of the image as a whole are among these.
+TEST_P(ContractionTest, Convolution_OfAnyHalo_MatchesDoubleSums) {
+  std::mt19937_64 random(5);
+  const auto draw = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 40; ++i) {
+    const DType dtype = kFloats[static_cast<std::size_t>(i) % std::size(kFloats)];
+    PaddedWindow window{draw(1, 4), draw(1, 3), draw(1, 2), draw(0, 5), draw(0, 5)};
+    PaddedImage image{draw(1, 2), draw(1, 17), draw(1, 17), 16 * draw(1, 5)};
+    if (i % 3 == 0) image.channels = draw(1, 70);
+    if (i % 4 == 0) window = {3, 1, 1, 1, 1};
+    const std::int64_t reach = (window.size - 1) * window.dilation + 1;
+    image.h = std::max(image.h, reach);
+    image.w = std::max(image.w, reach);
+    ContractionCase c = PaddedConvolution(dtype, image, window, draw(1, 70));
+    if (i % 5 == 0) c.tasks_per_call = 1;
+    Check(c, GetParam());
+  }
+}
+
+// A line of the image is a unit's: lines above and below take no part in its sums.
+TEST_P(ContractionTest, Convolution_LinesOfZeros_AreNotRead) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    // Tiles take two units together, or copy rows.
+    if (dtype == DType::kF32 && GetParam().Has("amx_bf16")) continue;
+    for (const PaddedWindow& window : {PaddedWindow{3, 1, 1, 1, 1}, PaddedWindow{5, 2, 2, 4, 3}}) {
+      ContractionCase c = PaddedConvolution(dtype, {2, 12, 30, 32}, window, 33);
+      c.halos.pop_back();
+      c.outside = std::nan("");
+      Check(c, GetParam());
+    }
+  }
+}
+
 TEST_P(ContractionTest, Depth_Large_IsSummedInParts) {
   for (const DType dtype : kFloats) {
     Check(Matmul(dtype, 18, 34, 17001), GetParam());
