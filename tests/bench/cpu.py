@@ -79,12 +79,13 @@ def group_of(bench, turn, kept, model, dtype, batch, implementations, repeats, t
             all_starts = [start for starts in timed.values() for start in starts]
             for start in all_starts if timed_on else []:
                 start.keep_to(timed_on)
-            turns.take(all_starts, TURNS, SECONDS_PER_TURN)
+            others = turns.take(all_starts, TURNS, SECONDS_PER_TURN)
     rows = []
     for name, starts in timed.items():
         last = [start.figures for start in starts]
         rows.append(row_of(*cases, name, *((cold[name], last) if name in CACHING else (last, [])), flops))
-        say(f"    {group}, {name}: {cell(rows[-1]['steady_ms'], '.2f')} ms")
+        rows[-1]["others_share"] = others
+        say(f"    {group}, {name}: {rows[-1].get('error') or cell(rows[-1]['steady_ms'], '.2f') + ' ms'}")
     for number in range(repeats if "stoker" in implementations else 0):
         bench.collect_stats(bench.cache(f"{group}-stoker-{number}"))
         bench.stop_daemon(bench.cache(f"{group}-stoker-{number}"))
@@ -100,7 +101,7 @@ def groups_of(measure_group, groups, side_by_side):
 
 
 def best_of(results, names):
-    times = [r["steady_ms"] for r in results if r["impl"] in names and r["steady_ms"]]
+    times = [r["steady_ms"] for r in results if r["impl"] in names and r["steady_ms"] and "error" not in r]
     return min(times, default=None)
 
 
@@ -218,6 +219,8 @@ def main():
             " its peak was measured.")
     print_tables(results, peaks.rates)
     print_ratios(results)
+    if told := turns.said_of_others(max(result["others_share"] for result in results)):
+        print(told)
     if arguments.store:
         say(f"Stored: {store.write('cpu', run, results, peak_flops=peaks.rates)}")
     if arguments.json:

@@ -1,6 +1,11 @@
-"""A figure of a benchmark: the median of its samples, how far they spread, and how many there are."""
+"""A figure of a benchmark: the median of its samples, how far they spread, and how many there are; and whether what
+was measured is what it is said to be."""
 
 import statistics
+
+# Of a result's norm: ten times what rounding to the dtype costs the least exact of the peers. Products of f32 in TF32 or
+# bf16 are off by more.
+MAX_ERRORS = {"float32": 2e-5, "bfloat16": 0.1}
 
 
 def figure(samples):
@@ -29,3 +34,21 @@ def spread(value):
 
 def ratio(a, b):
     return a / b if a and b else None
+
+
+def relative_error(result, reference):
+    """Of two tensors, as a share of the reference's norm."""
+    result, reference = result.double().flatten(), reference.double().flatten()
+    return float((result - reference).norm() / reference.norm())
+
+
+def fault_of(implementation, dtype, start):
+    """Why the times of a start are not those of this implementation in this dtype, or None."""
+    if "error" in start:
+        return start["error"]
+    error = start.get("rel_err", 0.0)
+    if not error <= MAX_ERRORS[dtype]:  # Nor NaN.
+        return f"The result is wrong: it is off by {error:.1e} of its norm, in {dtype}."
+    if implementation.startswith("stoker") and start.get("graphs_eager"):
+        return f"{start['graphs_eager']} graphs ran in eager PyTorch."
+    return None

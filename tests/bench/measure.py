@@ -6,7 +6,8 @@ FOLDER holds the float64 reference (made by the implementation "reference") and 
 building the model and exporting it are not part of a first call; torch.compile is. --first-call leaves out the
 calls after it. --in-turns makes them when it is told to: after the line above, each line of the input is a number
 of seconds to call for, and how many threads to call with (nothing: as many as before); the answer is a list of what
-each call took. "launches" in place of the seconds asks Stoker what each launch of a call took: [label, us].
+each call took. "launches" in place of the seconds asks Stoker what each launch of a call took: [label, us]; "check" how
+far the result of a call is off now, if that is more than it was: {"rel_err": share of the norm}.
 """
 
 import json
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import torch
 
+from figures import relative_error
 from models import build
 
 STEADY_SECONDS = 3.0
@@ -41,15 +43,24 @@ def steady(run):
     return calls_for(run, STEADY_SECONDS, at_least=MIN_CALLS)
 
 
-def take_turns(run):
+def take_turns(run, figures, expected):
     """Others were timed since the last turn: what they have left in the caches is paid by a call that is not timed."""
     for line in sys.stdin:
         seconds, *threads = line.split()
         if threads:
             torch.set_num_threads(int(threads[0]))
-        run()
-        answer = launches_of(run) if seconds == "launches" else calls_for(run, float(seconds))
+        output = run()
+        if seconds == "check":
+            figures["rel_err"] = max(figures["rel_err"], relative_error(output, expected), key=_nan_last)
+            answer = {"rel_err": figures["rel_err"]}
+        else:
+            answer = launches_of(run) if seconds == "launches" else calls_for(run, float(seconds))
+        del output  # Each timed call finds as many results alive.
         print(json.dumps(answer), flush=True)
+
+
+def _nan_last(number):
+    return (number != number, number)
 
 
 def launches_of(run):
@@ -62,11 +73,6 @@ def launches_of(run):
             run()
         calls.append([[launch["label"] or launch["kernel"], launch["us"]] for launch in launches])
     return [min(launch, key=lambda named: named[1]) for launch in zip(*calls)]
-
-
-def relative_error(result, reference):
-    result, reference = result.double().flatten(), reference.flatten()
-    return float((result - reference).norm() / reference.norm())
 
 
 # ---- Implementations: each makes, from a model and its inputs, what the clock runs ------------------
@@ -162,7 +168,7 @@ def reference(model_name, dtype, batch):
 def stoker_figures(run):
     import stoker
 
-    compiles = stoker.compiles()
+    compiles, eager = stoker.compiles(), stoker.counters().get("graphs_eager", 0)
     with stoker.profile() as launches:
         run()
     kernels = {}
@@ -174,7 +180,7 @@ def stoker_figures(run):
         "ready_s": sum(record["ready_s"] for record in compiles),
         "bind_s": sum(record["bind_s"] for record in compiles),
         "capture_s": sum(record["capture_s"] for record in compiles),
-        "graphs": len(compiles) + stoker.counters().get("graphs_eager", 0),
+        "graphs": len(compiles) + eager, "graphs_eager": eager,
         "fallback_ops": sorted(stoker.fallback_ops()),
         "kernels_unique": sum(record["kernels_unique"] for record in compiles),
         "sources": sorted({source for record in compiles for source in record.get("sources", ())}),
@@ -185,13 +191,13 @@ def stoker_figures(run):
 
 
 def main(model_name, dtype_name, batch, name, folder, how=None):
-    """(figures, what is called)"""
+    """(figures, what is called, what it is to return)"""
     dtype, place = getattr(torch, dtype_name), Path(folder, f"{model_name}-{dtype_name}-{batch}")
     place.mkdir(exist_ok=True)
     if name == "reference":
         output, flops = reference(model_name, dtype, batch)
         torch.save(output, place / "reference.pt")
-        return {"flops": flops}, None
+        return {"flops": flops}, None, None
     model, inputs = build(model_name, dtype, batch)
     if name in ENGINES:  # They take bf16 as a hint; the weights are those of the bf16 model.
         model, inputs = model.float(), inputs.float() if inputs.is_floating_point() else inputs
@@ -206,15 +212,15 @@ def main(model_name, dtype_name, batch, name, folder, how=None):
         "first_call_s": first_s, "rel_err": relative_error(output, expected),
         "steady_s": statistics.median(samples) if samples else None, "steady_samples_s": samples,
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
-    return figures | (stoker_figures(run) if name == "stoker" else {}), run
+    return figures | (stoker_figures(run) if name == "stoker" else {}), run, expected
 
 
 if __name__ == "__main__":
     if len(sys.argv) not in (6, 7) or sys.argv[6:] not in ([], ["--first-call"], ["--in-turns"]):
         sys.exit(__doc__)
     with torch.no_grad():
-        result, run = main(*sys.argv[1:3], int(sys.argv[3]), *sys.argv[4:])
+        result, run, expected = main(*sys.argv[1:3], int(sys.argv[3]), *sys.argv[4:])
         print(json.dumps(result), flush=True)
         if sys.argv[6:] == ["--in-turns"]:
-            take_turns(run)
+            take_turns(run, result, expected)
     os._exit(0)  # A process with a compiled model may take seconds to tear down.

@@ -101,10 +101,10 @@ def percent(share):
 
 
 def rows_of(run, **wanted):
-    """{(model, implementation): row} of the rows with those fields."""
+    """{(model, implementation): row} of the rows with those fields and no error."""
     return {
         (row["model"], row["impl"]): row for row in run["rows"]
-        if all(row.get(key) == value for key, value in wanted.items())}
+        if "error" not in row and all(row.get(key) == value for key, value in wanted.items())}
 
 
 def figures_of(run, name, implementation):
@@ -147,6 +147,8 @@ def others_sentence(run):
     """What holds beyond float32 at batch 1, and how exact results are."""
     groups, errors = {}, []
     for row in run["rows"]:
+        if "error" in row:
+            continue
         figure = row["figures"].get("steady_ms")
         groups.setdefault((row["model"], row["dtype"], row["batch"]), {})[row["impl"]] = (
             figure and figure["median"])

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import turns
-from figures import figure, median
+from figures import fault_of, figure, median
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -173,7 +173,7 @@ def add_numbers(total, part):
 # What a row holds of its starts: name, which starts, what they call it.
 ROW_FIGURES = (
     ("cold_first_call_s", "cold", "first_call_s"), ("warm_first_call_s", "warm", "first_call_s"),
-    ("rel_err", "cold", "rel_err"), ("compile_s", "cold", "ready_s"), ("load_s", "warm", "ready_s"),
+    ("compile_s", "cold", "ready_s"), ("load_s", "warm", "ready_s"),
     ("bind_s", "cold", "bind_s"), ("peak_rss_mib", "cold", "peak_rss_mib"))
 
 
@@ -194,13 +194,17 @@ def row(bench, model, dtype, batch, implementation, caches, flops=None):
 
 
 def row_of(model, dtype, batch, implementation, cold, warm, flops=None):
-    """The row of what cold and warm starts have reported, as many of each."""
-    starts = {"cold": cold, "warm": warm}
+    """The row of what cold and warm starts have reported, as many of each; what is no measure of it is left out."""
+    faults = [fault_of(implementation, dtype, start) for start in (*cold, *warm)]
+    starts = {
+        which: [start for start in all_starts if not fault_of(implementation, dtype, start)]
+        for which, all_starts in (("cold", cold), ("warm", warm))}
     figures = {
         name: figure([start.get(key) for start in starts[which]])
         for name, which, key in ROW_FIGURES}
-    calls = [1e3 * call for start in warm or cold for call in start.get("steady_samples_s", ())]
-    figures["steady_ms"] = figure(calls)
+    figures["rel_err"] = figure([start.get("rel_err") for start in (*cold, *warm)])
+    figures["steady_ms"] = figure([
+        1e3 * call for start in starts["warm" if warm else "cold"] for call in start.get("steady_samples_s", ())])
     first, last = cold[0], (warm or cold)[-1]
     result = {
         "model": model, "dtype": dtype, "batch": batch, "impl": implementation,
@@ -211,9 +215,8 @@ def row_of(model, dtype, batch, implementation, cold, warm, flops=None):
         "figures": figures}
     if implementation == "stoker":
         result["warm_sources"] = last.get("sources")
-    errors = [start["error"] for start in (*cold, *warm) if "error" in start]
-    if errors:
-        result["error"] = errors[0]
+    if any(faults):
+        result["error"] = next(filter(None, faults))
     return result
 
 

@@ -14,7 +14,7 @@ import sys
 
 import turns
 from cpu import PYTORCH, TURNS, groups_of, parse_only
-from figures import figure, ratio
+from figures import fault_of, figure, ratio
 from gate import Gate
 from models import TITLES
 from rows import Bench, cell, machine, say, table
@@ -37,12 +37,20 @@ class OfOneStart:
     def figures(self):
         return self._start.figures | {"steady_samples_s": self._calls}
 
+    @property
+    def pid(self):
+        return self._start.pid
+
     def warm_up(self):
         """Dynamo traces once for each number of threads."""
         self._start.calls_for(0, self._threads)
 
     def take_turn(self, seconds):
         self._calls.extend(self._start.calls_for(seconds, self._threads) or ())
+
+    def check(self):
+        """How far the result of a call is off now counts too."""
+        self._start.calls_for("check", self._threads)
 
     def launches(self):
         """{label: us}"""
@@ -113,8 +121,11 @@ def points_of(bench, turn, case, implementations, counts, one_start):
             implementation: starts_of(bench, turn, case, implementation, counts, one_start, started)
             for implementation in implementations}
         with turn.alone():
-            for count in counts:
+            others = max(
                 turns.take([starts[name][count] for name in implementations], TURNS, SECONDS_PER_TURN)
+                for count in counts)
+            if told := turns.said_of_others(others):
+                say(told)
             if one_start and "stoker" in implementations:
                 say_launches(case, starts["stoker"], counts)
         points = [
@@ -127,9 +138,12 @@ def points_of(bench, turn, case, implementations, counts, one_start):
 
 
 def point_of(case, implementation, threads, figures):
-    steady = figure([1e3 * call for call in figures.get("steady_samples_s", ())])
+    fault = fault_of(implementation, case[1], figures)
+    steady = None if fault else figure([1e3 * call for call in figures.get("steady_samples_s", ())])
     row = dict(zip(("model", "dtype", "batch"), case), impl=implementation, threads=threads, steady_ms=steady)
-    return row | {key: figures[key] for key in ("rel_err", "error") if key in figures}
+    if "rel_err" in figures:
+        row["rel_err"] = figures["rel_err"]
+    return row | {"error": fault} if fault else row
 
 
 def curves(points):

@@ -2,12 +2,16 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import threading
+from pathlib import Path
 
 import processors
+
+OTHERS_MATTER = 0.05  # Of the processors' time: beyond it, times are not those of a machine at rest.
 
 
 class Start:
@@ -21,6 +25,10 @@ class Start:
             [sys.executable, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=self._errors, text=True)
         self.figures = self._answer()
+
+    @property
+    def pid(self):
+        return self._process.pid
 
     def _answer(self):
         """The next line that is JSON, or {"error": ...} where the process ends or takes too long."""
@@ -61,6 +69,10 @@ class Start:
         if calls is not None:
             self.figures.setdefault("steady_samples_s", []).extend(calls)
 
+    def check(self):
+        """How far the result of a call is off now counts too."""
+        self.calls_for("check")
+
     def keep_to(self, chosen):
         """Its threads run on these processors alone from now on."""
         if "error" not in self.figures:
@@ -78,7 +90,45 @@ class Start:
 
 
 def take(starts, turns, seconds):
-    """Times all of them in turns: what slows the machine for a while slows each of them."""
+    """Times all of them in turns: what slows the machine for a while slows each of them. Then asks for one more result
+    of each: that of a first call may have come about otherwise than those that were timed. Returns the share of the
+    processors' time that others had while calls were timed."""
+    pids = [start.pid for start in starts]
+    before = Times(pids)
     for _ in range(turns):
         for start in starts:
             start.take_turn(seconds)
+    others = Times(pids).others_since(before)
+    for start in starts:
+        start.check()
+    return others
+
+
+def said_of_others(share):
+    """A line where it matters, or None."""
+    if share <= OTHERS_MATTER:
+        return None
+    return f"Others had {100 * share:.0f}% of the processors' time while calls were timed: these are no times of a machine at rest."
+
+
+class Times:
+    """What all processors and some processes have computed until now, in ticks of the kernel's clock."""
+
+    def __init__(self, pids):
+        user, nice, system, idle, waiting, *rest = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+        self.busy = user + nice + system + sum(rest)  # A hypervisor's share among them.
+        self.all = self.busy + idle + waiting
+        self.own = {pid: _ticks_of(pid) for pid in (*pids, os.getpid())}
+
+    def others_since(self, before):
+        own = sum(max(0, ticks - before.own[pid]) for pid, ticks in self.own.items())
+        return max(0, self.busy - before.busy - own) / max(1, self.all - before.all)
+
+
+def _ticks_of(pid):
+    """Of a process with its threads; 0 where it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])

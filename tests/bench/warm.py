@@ -26,7 +26,7 @@ import sys
 import time
 
 import store
-from figures import figure, median, ratio
+from figures import fault_of, figure, median, ratio, relative_error
 from rows import Bench, cell, machine, say, table
 
 MODELS = ("gpt2", "bert", "resnet18", "vit_b_16", "llama")
@@ -164,13 +164,15 @@ def measure(name, implementation):
         hot_us = None
         if guards is not None and guards.hot_us is not None:
             hot_us = min(elapsed_us(guards.hot_us) for _ in range(HOT_CHECKS))
+        rel_err = relative_error(call(inputs), model(inputs))
     steady_s = statistics.median(times)
     traced = 0
     if "torch._dynamo" in sys.modules:
         traced = sys.modules["torch._dynamo.utils"].counters["frames"]["ok"]
-    compiles = None
+    compiles = graphs_eager = None
     if implementation.startswith("stoker"):
         compiles = sum(not record.get("captured") for record in stoker.compiles())
+        graphs_eager = stoker.counters().get("graphs_eager", 0)
     if implementation == "precompile":
         torch.compiler.save_cache_artifacts()
     compile_call_s, startup_s = import_s + wrap_s, first_s - steady_s
@@ -179,7 +181,7 @@ def measure(name, implementation):
         "first_call_s": first_s, "steady_s": steady_s,
         "steady_samples_s": times, "startup_s": startup_s,
         "start_s": startup_s if implementation == "stoker.compile" else compile_call_s + startup_s,
-        "frames_traced": traced, "compiles": compiles,
+        "frames_traced": traced, "compiles": compiles, "graphs_eager": graphs_eager, "rel_err": rel_err,
         "guards": guards.count if guards else None,
         "guard_first_us": guards.first_us if guards else None,
         "code_us": guards.code_us if guards else None, "guard_hot_us": hot_us,
@@ -191,23 +193,25 @@ def measure(name, implementation):
 
 ROW_FIGURES = (
     "import_s", "wrap_s", "compile_call_s", "first_call_s", "startup_s", "start_s", "guard_first_us",
-    "code_us", "guard_hot_us", "guard_call_us")
+    "code_us", "guard_hot_us", "guard_call_us", "rel_err")
 ROW_COUNTS = ("frames_traced", "compiles", "guards")  # The largest of the starts.
 
 
 def row_of(name, implementation, starts):
-    """The row of what the starts after the first, which fills the caches, have reported."""
+    """The row of what the starts after the first, which fills the caches, have reported; what is no measure of it is
+    left out."""
+    faults = [fault_of(implementation, "float32", start) for start in starts]
+    starts = [start for start, fault in zip(starts, faults) if not fault]
     figures = {key: figure([start.get(key) for start in starts]) for key in ROW_FIGURES}
     figures["steady_ms"] = figure(
         [1e3 * call for start in starts for call in start.get("steady_samples_s", ())])
     counts = {
         key: max((start[key] for start in starts if start.get(key) is not None), default=None)
         for key in ROW_COUNTS}
-    errors = [start["error"] for start in starts if "error" in start]
     return {
         "model": name, "impl": implementation, **counts,
         **{key: median(value) for key, value in figures.items()}, "figures": figures,
-        **({"error": errors[0]} if errors else {})}
+        **({"error": next(filter(None, faults))} if any(faults) else {})}
 
 
 def row(bench, name, implementation, repeats):

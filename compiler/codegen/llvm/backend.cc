@@ -8,6 +8,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "compiler/codegen/llvm/one_lane_stores.h"
+
 namespace stoker::codegen {
 namespace {
 
@@ -55,6 +57,7 @@ Status Backend::Optimize() {
     return Internal("LLVM pass pipeline: " + llvm::toString(std::move(error)));
   }
   passes.run(module_, modules);
+  StoreSingleLanes(module_);
   return Ok();
 }
 

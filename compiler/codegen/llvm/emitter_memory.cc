@@ -1,41 +1,12 @@
 // The part of KernelEmitter that reads and writes memory.
 #include <llvm/IR/Intrinsics.h>
 
-#include <optional>
-
 #include "compiler/codegen/llvm/emitter.h"
 
 namespace stoker::codegen {
 namespace {
 
 constexpr unsigned kInactiveBytes = 16;
-
-// The active lane of a constant mask that has exactly one.
-std::optional<unsigned> OnlyLane(llvm::Value* mask) {
-  auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
-  if (constant == nullptr) return std::nullopt;
-  const auto width = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
-  std::optional<unsigned> only;
-  for (unsigned i = 0; i < width; ++i) {
-    llvm::Constant* lane = constant->getAggregateElement(i);
-    if (lane == nullptr || lane->isNullValue()) continue;
-    if (only) return std::nullopt;
-    only = i;
-  }
-  return only;
-}
-
-// Whether a mask is known to leave lane 0 alone active.
-bool OnlyFirst(llvm::Value* mask) {
-  auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(mask);
-  if (constant == nullptr || !constant->getType()->isVectorTy()) return false;
-  const int width = KernelEmitter::WidthOf(mask);
-  for (int lane = 0; lane < width; ++lane) {
-    const llvm::Constant* active = constant->getAggregateElement(static_cast<unsigned>(lane));
-    if (active == nullptr || active->isOneValue() != (lane == 0)) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -84,22 +55,11 @@ void KernelEmitter::StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* 
   value = ToMemory(dtype, value);
   const llvm::Align align = AlignOf(dtype, WidthOf(value));
   llvm::Instruction* store = nullptr;
-  if (OnlyFirst(mask)) {
-    // LLVM 22 stores 32 bits of a truncated lane when a constant mask leaves just one.
-    value = builder_.CreateExtractElement(value, std::uint64_t{0});
-    mask = nullptr;
-  }
   if (mask == nullptr) {
     store = builder_.CreateAlignedStore(value, pointer, align);
   } else if (WidthOf(value) == 1) {
     StoreIf(mask, value, pointer, align);
     return;
-  } else if (const std::optional<unsigned> lane = OnlyLane(mask)) {
-    // LLVM 22 stores too many bytes for a masked store of one known lane that it merges with the
-    // narrowing before it.
-    llvm::Value* element = builder_.CreateExtractElement(value, *lane);
-    pointer = builder_.CreateConstInBoundsGEP1_32(element->getType(), pointer, *lane);
-    store = builder_.CreateAlignedStore(element, pointer, align);
   } else {
     store = builder_.CreateMaskedStore(value, pointer, align, mask);
   }

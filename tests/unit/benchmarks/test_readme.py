@@ -116,3 +116,11 @@ def test_table_of_servers():
     assert "| 1 KiB | 76,210 | 2.86 | - | - | 88,594 | 0.439 |" in lines
     text = " ".join(lines)
     assert "1 compile, 0 errors, 99% served within 790 ms of its end" in text and "10,000 idle connections: 118 MiB." in text
+
+
+def test_a_row_with_an_error_is_in_no_table_and_compared_with_nothing():
+    run = runs.cpu_run()
+    next(row for row in run["rows"] if row["impl"] == "openvino")["error"] = "The result is wrong."
+    lines = lines_of(run)
+    assert not any("OpenVINO |" in line for line in lines)
+    assert "In this table a call of Stoker takes 0.37 to 0.37 times" in " ".join(lines)

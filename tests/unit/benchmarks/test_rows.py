@@ -2,6 +2,7 @@
 
 import pytest
 
+import cpu
 import rows
 import warm
 
@@ -35,6 +36,29 @@ def test_row_of_an_implementation_without_warm_starts_takes_the_cold_one():
 def test_row_of_a_start_that_failed_has_its_error():
     row = rows.row_of("gpt2", "float32", 1, "openvino", [{"error": "no such thing"}], [])
     assert row["error"] == "no such thing" and row["steady_ms"] is None
+
+
+@pytest.mark.parametrize("dtype, error", [("float32", 1e-3), ("bfloat16", 1.0), ("float32", float("nan"))])
+@pytest.mark.parametrize("of_warm", [False, True])
+def test_row_of_a_wrong_result_has_no_times(dtype, error, of_warm):
+    right = {"first_call_s": 0.5, "rel_err": 1e-6, "steady_samples_s": [0.1]}
+    wrong = right | {"rel_err": error}
+    row = rows.row_of("gpt2", dtype, 1, "inductor", [right if of_warm else wrong], [wrong])
+    assert "off by" in row["error"] and row["steady_ms"] is None and row["warm_first_call_s"] is None
+    assert warm.row_of("gpt2", "inductor", [wrong | {"rel_err": 1.0, "start_s": 0.1}])["start_s"] is None
+
+
+def test_row_of_stoker_that_ran_in_eager_has_no_times():
+    start = {"first_call_s": 0.5, "rel_err": 1e-7, "steady_samples_s": [0.1], "graphs_eager": 2}
+    row = rows.row_of("gpt2", "float32", 1, "stoker", [start], [start])
+    assert row["error"] == "2 graphs ran in eager PyTorch." and row["steady_ms"] is None
+
+
+def test_row_of_a_start_that_failed_is_compared_with_nothing():
+    timed = {"first_call_s": 0.5, "rel_err": 1e-7, "steady_samples_s": [0.1]}
+    wrong = rows.row_of("gpt2", "float32", 1, "openvino", [timed, {"error": "died"}], [])
+    right = rows.row_of("gpt2", "float32", 1, "eager", [timed | {"steady_samples_s": [0.2]}], [])
+    assert cpu.best_of([wrong, right], ["openvino", "eager"]) == pytest.approx(200)
 
 
 def test_warm_row_has_medians_and_whether_any_start_traced():

@@ -37,3 +37,9 @@ def test_a_curve_is_compared_with_the_best_on_as_many_threads():
 def test_what_failed_has_no_number():
     [line] = threads.lines_of([point("eager", 1, None)], [1])
     assert line[2:] == ["-", "-"]
+
+
+def test_a_wrong_result_has_no_time():
+    figures = {"rel_err": 0.5, "steady_samples_s": [0.1]}
+    of_count = threads.point_of(("gpt2", "float32", 1), "eager", 2, figures)
+    assert of_count["steady_ms"] is None and "off by" in of_count["error"]

@@ -12,7 +12,8 @@ import json, sys
 print("[library] not what is asked for")
 print(json.dumps({"first_call_s": 1.0}), flush=True)
 for line in sys.stdin:
-    print(json.dumps([float(line)] * 2), flush=True)
+    answer = {"rel_err": 0.5} if line.split() == ["check"] else [float(line)] * 2
+    print(json.dumps(answer), flush=True)
 """
 ENDS_EARLY = ANSWERS.replace("for line in sys.stdin:", "for line in [sys.stdin.readline()]:")
 
@@ -34,7 +35,27 @@ def test_samples_of_all_turns_are_kept(start):
     starts = [start(ANSWERS), start(ANSWERS)]
     turns.take(starts, 3, 0.5)
     for each in starts:
-        assert each.figures == {"first_call_s": 1.0, "steady_samples_s": [0.5] * 6}
+        assert each.figures["first_call_s"] == 1.0 and each.figures["steady_samples_s"] == [0.5] * 6
+
+
+def test_after_the_turns_each_is_asked_for_one_more_result(start):
+    starts = [start(ANSWERS), start(ANSWERS)]
+    turns.take(starts, 1, 0.5)
+    assert [each.figures["rel_err"] for each in starts] == [0.5, 0.5]
+
+
+BUSY = ANSWERS.replace("    answer =", "    import time; ends = time.process_time() + 0.3\n    while time.process_time() < ends: pass\n    answer =")
+
+
+def test_what_others_compute_meanwhile_is_told_and_what_is_timed_is_not(start):
+    busy, idle = start(BUSY), start(ANSWERS)
+    beside = turns.Times([busy.pid])
+    alone = turns.Times([])
+    turns.take([busy, idle], 2, 0.5)
+    # The same time, once as its own and once as another's.
+    told_apart = turns.Times([]).others_since(alone) - turns.Times([busy.pid]).others_since(beside)
+    assert told_apart > 0
+    assert turns.said_of_others(0.01) is None and "37%" in turns.said_of_others(0.37)
 
 
 def test_a_start_that_fails_says_why_and_is_asked_nothing(start):

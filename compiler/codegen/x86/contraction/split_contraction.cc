@@ -62,7 +62,7 @@ constexpr std::array<Step, 3> kOfTwoParts = {
 }  // namespace
 
 std::array<llvm::Value*, kSplitParts> SplitContraction::PartsOf(llvm::Value* low, llvm::Value* high,
-                                                                bool keep_infinity) {
+                                                                bool can_be_added_up) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Type* bits = KernelEmitter::VectorOf(b.getInt32Ty(), kLanes);
   llvm::Type* halves = KernelEmitter::VectorOf(b.getInt16Ty(), 2 * kLanes);
@@ -74,12 +74,16 @@ std::array<llvm::Value*, kSplitParts> SplitContraction::PartsOf(llvm::Value* low
   for (int part = kHigh; part <= kLow; ++part) {
     std::array<llvm::Value*, 2> words = {};
     for (std::size_t i = 0; i < rest.size(); ++i) {
-      llvm::Value* cut = b.CreateAnd(b.CreateBitCast(rest[i], bits), upper);
+      llvm::Value* word = b.CreateBitCast(rest[i], bits);
+      // What is left has more bits than a part only below 2^-126; up, so that none becomes zero.
+      if (part == kLow && can_be_added_up)
+        word = b.CreateAdd(word, KernelEmitter::IntOf(bits, 0xffff));
+      llvm::Value* cut = b.CreateAnd(word, upper);
       words[i] = b.CreateBitCast(cut, halves);
       if (part == kLow) continue;
       llvm::Value* x = rest[i];
       rest[i] = b.CreateFSub(x, b.CreateBitCast(cut, x->getType()));
-      if (part == kHigh && keep_infinity) {
+      if (part == kHigh && can_be_added_up) {
         llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
         llvm::Value* infinite =
             b.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(x->getType()));
@@ -93,7 +97,8 @@ std::array<llvm::Value*, kSplitParts> SplitContraction::PartsOf(llvm::Value* low
 
 // ---- Rows of A ----
 
-// Infinities of A stay whole: high is infinite, the others are zero.
+// Sums that are computed again add up the parts of A: infinities stay whole, high is infinite and
+// the others are zero; and no element becomes zero that is none, for it may be that of an infinity.
 void SplitContraction::CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
                                llvm::Value* end) {
   const RowRun run = RunOf(source, begin, end);
@@ -151,7 +156,7 @@ void SplitContraction::SplitGranule(std::uint32_t operand, DType from, llvm::Val
     llvm::Value* pointer = e_.ElementPointer(source, from, e_.Add(first, e_.I64(lane)));
     x[i] = e_.LoadLanes(operand, from, pointer, kLanes, mask);
   }
-  const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/true);
+  const auto parts = PartsOf(x[0], x[1], /*can_be_added_up=*/true);
   for (std::size_t part = 0; part < parts.size(); ++part) {
     llvm::Value* pointer =
         AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kLhsGranuleBytes)),
@@ -304,7 +309,7 @@ void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::
       x[i] = load;
       e_.FetchLine(AddBytes(pointer, after));
     }
-    const auto parts = PartsOf(x[0], x[1], /*keep_infinity=*/false);
+    const auto parts = PartsOf(x[0], x[1], /*can_be_added_up=*/false);
     for (std::size_t part = 0; part < static_cast<std::size_t>(func_.parts); ++part) {
       const std::int64_t at = (static_cast<std::int64_t>(part) * tiles + tile) * kTileBytes;
       e_.TagAccess(b.CreateAlignedStore(parts[part], AddBytes(target, e_.I64(at)), llvm::Align(64)),

@@ -45,7 +45,7 @@ class SplitContraction final : public AmxContraction {
     llvm::Value* last = nullptr;    // Row of pairs: the panel's last one.
   };
   std::array<llvm::Value*, kSplitParts> PartsOf(llvm::Value* low, llvm::Value* high,
-                                                bool keep_infinity);
+                                                bool can_be_added_up);
   llvm::Value* OffsetOfRow(llvm::Value* row);  // Of A, elements.
   void SplitGranule(std::uint32_t operand, DType from, llvm::Value* source, llvm::Value* target,
                     llvm::Value* granule, llvm::Value* active);

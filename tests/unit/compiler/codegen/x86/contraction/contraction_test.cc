@@ -157,6 +157,20 @@ TEST_P(ContractionTest, ManyRows_AnyDepth_MatchesDoubleSums) {
   Check(Convolution(DType::kF32, 1, 9, 20, 64, 3, 2, 64), GetParam());
 }
 
+// What is stored of a row ends where its elements do, however few are left of a vector.
+TEST_P(ContractionTest, NarrowOutput_OneColumnInAVector_WritesNoOther) {
+  for (const DType dtype : kFloats) {
+    for (const DType output : {DType::kBF16, DType::kF16}) {
+      for (const std::int64_t n : {1, 17, 33}) {
+        ContractionCase c = Matmul(dtype, 16, n, 48);
+        c.output = output;
+        c.batch = {2};
+        Check(c, GetParam());
+      }
+    }
+  }
+}
+
 // Parts of f32 must give what whole elements give.
 TEST_P(ContractionTest, NotFinite_Elements_GiveWhatMultiplyAddsGive) {
   const float infinity = std::numeric_limits<float>::infinity();
