@@ -435,6 +435,34 @@ READ_NAMES = Colors.names
 ASK, ASKED = getattr, "names"
 
 
+SHARED = {"gain": 2.0}
+
+
+class Sharing:
+    pass
+
+
+SHARING, SHARING_COLORS = Sharing(), Sharing()
+SHARING.table = SHARED
+SHARING_COLORS.names = COLORS.names
+
+
+class Shares(nn.Module):
+    """It comes to what it holds by a global, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.colors = SHARED, COLORS
+
+    def forward(self, x):
+        return x * self.table["gain"] + SHARING.table["gain"]
+
+
+class SharesNames(Shares):
+    def forward(self, x):
+        return through_names(x, SHARING_COLORS.names) if "red" in self.colors else x
+
+
 def of_an_attribute_by_another_name(x):
     return through_names(x, ASK(COLORS, ASKED)) if "red" in COLORS else x
 

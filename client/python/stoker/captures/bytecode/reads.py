@@ -41,6 +41,7 @@ _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
 _ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
 _GIVEN_EXCEPTIONS = ("__exit__", "__aexit__", "throw")
 _GO_ON = ("PUSH_EXC_INFO", "MATCH_KEYS")
+_MATCHES_CLASS = dis.opmap["MATCH_CLASS"]
 _BRANCHES = ("POP_JUMP_", "NOT_TAKEN", "TO_BOOL")
 _TEXT_METHODS = frozenset((
     "format", "join", "upper", "lower", "replace", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip",
@@ -157,7 +158,7 @@ def takes_by_place(code):
     """May it take an attribute by its place in a pattern of a class, which knows the name?"""
     return any(
         instruction.opname == "MATCH_CLASS" and instruction.arg
-        for each in code_inside(code) for instruction in dis.get_instructions(each))
+        for each in code_inside(code) if _MATCHES_CLASS in each.co_code for instruction in dis.get_instructions(each))
 
 
 def reads_variables_unnamed(code):

@@ -6,6 +6,7 @@ may come to one without saying its name, the order counts as shown.
 
 import operator
 import types
+from typing import NamedTuple
 
 from ..bytecode.reads import (
     code_inside, has_no_order, is_plain_set, is_sortable, makes_sets, reads_variables_unnamed, takes_by_place,
@@ -44,44 +45,53 @@ def shown_sets(reached, guarded):
     return _Sets(reached, guarded).shown()
 
 
+class _Code(NamedTuple):
+    code: types.CodeType
+    names: frozenset  # Of attributes and variables.
+    read: list  # [Met] of sets, but of those that guards met.
+    makes: bool  # Does it make sets?
+
+
 class _Sets:
     def __init__(self, reached, guarded):
-        self._reached, self._codes = reached, reached.of_programs
+        codes = reached.of_programs
+        self._reached = reached
+        self._codes = [_Code(code, _names_in(code), reached.sets_read(code), makes_sets(code)) for code in codes]
         self._globals = reached.globals_of_programs
         held = [(names[-1], value) for (_, names), value in self._globals.items()]
         held += [(met.name, met.value) for met in guarded]
         self._by_name = not (
-            reached.asks_by_text or reached.enumerates or any(map(takes_by_place, self._codes))
-            or any(map(reads_variables_unnamed, self._codes)) or any(_reads_attributes(*each) for each in held))
+            reached.asks_by_text or reached.enumerates or any(map(takes_by_place, codes))
+            or any(map(reads_variables_unnamed, codes)) or any(_reads_attributes(*each) for each in held))
         self._makes_unnamed = any(
             isinstance(value, type) and issubclass(value, (set, frozenset)) for value in self._globals.values())
-        self._texts = frozenset().union(*map(texts_in_code, self._codes))
+        self._texts = frozenset().union(*map(texts_in_code, codes))
         self._sets = [
             met if is_plain_set(met.value) else met._replace(name=None) for met in guarded if has_no_order(met.value)]
         self._kept = set() if self._by_name else None
-        own = {each.co_name for code in self._codes for each in code_inside(code)}
+        own = {each.co_name for code in codes for each in code_inside(code)}
         self._around = Around(
-            raised=any(map(takes_exceptions, self._codes)), own=frozenset(own | reached.descriptors), kept=self._kept)
+            raised=any(map(takes_exceptions, codes)), own=frozenset(own | reached.descriptors), kept=self._kept)
 
     def shown(self):
-        said = frozenset().union(*map(_names_in, self._codes)) - self._texts if self._by_name else frozenset()
+        said = frozenset().union(*(each.names for each in self._codes)) - self._texts if self._by_name else frozenset()
         found = [met.value for met in self._sets if met.name not in said]
         makes, known = self._makes_unnamed, -1
         while known != len(self._kept or ()):  # What one function keeps another one reads.
             known = len(self._kept or ())
-            for code in self._codes:
-                shown, sets = self._of_code(code)
+            for each in self._codes:
+                shown, sets = self._of_code(each)
                 makes |= shown
                 found += sets
         return makes or bool(self._kept and not self._texts.isdisjoint(self._kept)), found
 
-    def _of_code(self, code):
+    def _of_code(self, looked_at):
         """(does this code let out the order of a set, the existing ones that it reads then)"""
-        names = _names_in(code)
-        read = [*self._reached.sets_read(code), *(met for met in self._sets if met.name in names)]
+        code, names, read, makes = looked_at
+        read = [*read, *(met for met in self._sets if met.name in names)]
         attributes = {met.name for met in read if not met.is_variable} | names & (self._kept or frozenset())
         variables = {met.name for met in read if met.is_variable}
-        if not (attributes or variables or makes_sets(code)):
+        if not (attributes or variables or makes):
             return False, []
         around = self._around._replace(
             own=self._around.own | self._hidden_in(code),
