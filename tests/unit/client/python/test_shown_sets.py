@@ -1,5 +1,6 @@
 """Which sets count as those whose order code may let out."""
 
+import builtins
 import operator
 import types
 
@@ -153,7 +154,30 @@ def test_a_set_has_the_name_that_code_reads_it_by():
     space, box, names = types.SimpleNamespace(names=COLORS), Box(), {"names": COLORS}
     nodes = [
         [-1, "local", "box"], [0, "attr", "names"], [-1, "global", "space"], [2, "attr", "names"],
-        [-1, "local", "names"], [4, "item", "names"], [0, "type", None], [6, "typedict", None], [7, "item", "names"]]
-    values = [box, box.names, space, space.names, names, COLORS, Box, vars(Box), COLORS]
+        [-1, "local", "names"], [4, "item", "names"], [0, "type", None], [6, "typedict", None], [7, "item", "names"],
+        [-1, "builtins", None], [9, "item", "getattr"]]
+    values = [box, box.names, space, space.names, names, COLORS, Box, vars(Box), COLORS, vars(builtins), getattr]
     assert [met.name for met in met_by_guards(nodes, values)] == [
-        "box", "names", "space", None, "names", None, None, None, "names"]  # A namespace's text tells all that it holds.
+        "box", "names", "space", None, "names", None, None, None, "names", None, "getattr"]  # A namespace's text tells all that it holds.
+
+
+def said_text(box):
+    return asked(box) and hasattr(box, "other") and "{0.more} {1}".format(box, 1)
+
+
+def said_texts_name(box):
+    return asked(box) and getattr(box, "names")
+
+
+def unsaid_text(box, text):
+    return asked(box) and hasattr(box, text)
+
+
+def unsaid_template(box, text):
+    return asked(box) and text.format(box)
+
+
+def test_a_text_that_names_an_attribute_shows_the_set_under_it_alone():
+    assert shown_sets(reached(said_text), [ATTRIBUTE]) == (False, [])
+    for function in (said_texts_name, unsaid_text, unsaid_template):
+        assert shown_sets(reached(function), [ATTRIBUTE])[1], function

@@ -150,8 +150,13 @@ def _is_of_one_key(following):
 
 def asks_by_text(code, is_pytorchs):
     """May it read an attribute under a name that comes as a value?"""
-    asks = (_READ_BY_TEXT_IN_PYTORCH if is_pytorchs else _READ_BY_TEXT) | _READ_BY_TEMPLATE
+    asks = asking_by_text(is_pytorchs)
     return any(not asks.isdisjoint(each.co_names) for each in code_inside(code))
+
+
+def asking_by_text(is_pytorchs):
+    """Names of what does that."""
+    return (_READ_BY_TEXT_IN_PYTORCH if is_pytorchs else _READ_BY_TEXT) | _READ_BY_TEMPLATE
 
 
 def takes_by_place(code):
@@ -332,6 +337,6 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "VIEWS", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
+    "ALL", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
     "is_ordered_by_address", "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_of",
     "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

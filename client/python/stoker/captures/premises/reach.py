@@ -186,7 +186,12 @@ class Reached:
     @property
     def asks_by_text(self):
         """May it read what bears a name that comes to it as a value?"""
-        return any(asks_by_text(code, not self._is_programs(code)) for code in self.codes)
+        return bool(self.asking_by_text())
+
+    def asking_by_text(self):
+        """[(code, is it PyTorch's)] of what may do that."""
+        found = [(code, not self._is_programs(code)) for code in self.codes]
+        return [each for each in found if asks_by_text(*each)]
 
     @property
     def enumerates(self):

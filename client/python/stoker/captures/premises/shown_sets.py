@@ -8,6 +8,7 @@ import operator
 import types
 from typing import NamedTuple
 
+from ..bytecode.named_texts import asks_by_unsaid_text
 from ..bytecode.reads import (
     code_inside, has_no_order, is_plain_set, is_sortable, makes_sets, reads_variables_unnamed, takes_by_place,
     takes_exceptions, texts_in_code)
@@ -31,7 +32,7 @@ def met_by_guards(nodes, values):
 def _is_by_name(nodes, values, node):
     parent, step, argument = node
     if step == "item":  # Dynamo looks an attribute up in the dictionaries of classes.
-        return nodes[parent][1] == "typedict" and isinstance(argument, str)
+        return nodes[parent][1] in ("typedict", "builtins") and isinstance(argument, str)
     if step not in ("attr", "generic"):
         return step in ("global", "local")
     owner = values[parent]
@@ -54,29 +55,21 @@ class _Code(NamedTuple):
 
 class _Sets:
     def __init__(self, reached, guarded):
-        codes = reached.of_programs
-        self._reached = reached
-        self._codes = [_Code(code, _names_in(code), reached.sets_read(code), makes_sets(code)) for code in codes]
+        self._reached, self._guarded = reached, guarded
         self._globals = reached.globals_of_programs
-        held = [(names[-1], value) for (_, names), value in self._globals.items()]
-        held += [(met.name, met.value) for met in guarded]
-        self._by_name = not (
-            reached.asks_by_text or reached.enumerates or any(map(takes_by_place, codes))
-            or any(map(reads_variables_unnamed, codes)) or any(_reads_attributes(*each) for each in held))
-        self._makes_unnamed = any(
-            isinstance(value, type) and issubclass(value, (set, frozenset)) for value in self._globals.values())
-        self._texts = frozenset().union(*map(texts_in_code, codes))
+        self._codes = [
+            _Code(code, _names_in(code), reached.sets_read(code), makes_sets(code)) for code in reached.of_programs]
         self._sets = [
             met if is_plain_set(met.value) else met._replace(name=None) for met in guarded if has_no_order(met.value)]
-        self._kept = set() if self._by_name else None
-        own = {each.co_name for code in codes for each in code_inside(code)}
-        self._around = Around(
-            raised=any(map(takes_exceptions, codes)), own=frozenset(own | reached.descriptors), kept=self._kept)
 
     def shown(self):
+        makes, known = any(
+            isinstance(value, type) and issubclass(value, (set, frozenset)) for value in self._globals.values()), -1
+        if not self._sets and not any(each.read or each.makes for each in self._codes):
+            return makes, []
+        self._look_around()
         said = frozenset().union(*(each.names for each in self._codes)) - self._texts if self._by_name else frozenset()
         found = [met.value for met in self._sets if met.name not in said]
-        makes, known = self._makes_unnamed, -1
         while known != len(self._kept or ()):  # What one function keeps another one reads.
             known = len(self._kept or ())
             for each in self._codes:
@@ -84,6 +77,21 @@ class _Sets:
                 makes |= shown
                 found += sets
         return makes or bool(self._kept and not self._texts.isdisjoint(self._kept)), found
+
+    def _look_around(self):
+        """What holds of all code."""
+        codes, asking = [each.code for each in self._codes], self._reached.asking_by_text()
+        held = [(names[-1], value) for (_, names), value in self._globals.items()]
+        held += [(met.name, met.value) for met in self._guarded]
+        self._by_name = not (
+            self._reached.enumerates or any(asks_by_unsaid_text(*each) for each in asking)
+            or any(map(takes_by_place, codes)) or any(map(reads_variables_unnamed, codes))
+            or any(_reads_attributes(*each) for each in held))
+        self._texts = frozenset().union(*map(texts_in_code, [*codes, *(code for code, _ in asking)]))
+        self._kept = set() if self._by_name else None
+        own = {each.co_name for code in codes for each in code_inside(code)}
+        self._around = Around(
+            raised=any(map(takes_exceptions, codes)), own=frozenset(own | self._reached.descriptors), kept=self._kept)
 
     def _of_code(self, looked_at):
         """(does this code let out the order of a set, the existing ones that it reads then)"""
