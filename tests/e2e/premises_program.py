@@ -365,6 +365,133 @@ def asked_set(x):
     return x * len(known) if "green" in known else x
 
 
+class Colors:
+    __slots__ = ("names", "kept")
+    __match_args__ = ("names",)
+
+    def __init__(self):
+        self.names = set(FACTORS)
+
+    def __contains__(self, name):
+        return name in self.names
+
+
+class Chosen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.colors = Colors()
+        self.__own = set(FACTORS)
+        self.known = self.colors.names
+
+    def forward(self, x):
+        return self.scaled(x) if "red" in self.colors and len(self.__own) == len(self.known) else x
+
+    def scaled(self, x):
+        return x * 3
+
+
+class InTurn(Chosen):
+    def scaled(self, x):
+        return through_names(x, self.known)
+
+
+class OwnInTurn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.__own = set(FACTORS)
+
+    def forward(self, x):
+        for name in self.__own:
+            x = x * FACTORS[name] + 1
+        return x
+
+
+class KeepsChosen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.known, self.listed = set(FACTORS), []
+
+    @property
+    def chosen(self):
+        return self.listed
+
+    @chosen.setter
+    def chosen(self, names):
+        self.listed = list(names)
+
+    def forward(self, x):
+        self.chosen = self.known
+        return through_names(x, self.listed)
+
+
+def through_names(x, names):
+    for name in names:
+        x = x * FACTORS[name] + 1
+    return x
+
+
+COLORS = Colors()
+READ_NAMES = Colors.names
+ASK, ASKED = getattr, "names"
+
+
+SHARED = {"gain": 2.0}
+
+
+class Sharing:
+    pass
+
+
+SHARING, SHARING_COLORS = Sharing(), Sharing()
+SHARING.table = SHARED
+SHARING_COLORS.names = COLORS.names
+
+
+class Shares(nn.Module):
+    """It comes to what it holds by a global, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.colors = SHARED, COLORS
+
+    def forward(self, x):
+        return x * self.table["gain"] + SHARING.table["gain"]
+
+
+class SharesNames(Shares):
+    def forward(self, x):
+        return through_names(x, SHARING_COLORS.names) if "red" in self.colors else x
+
+
+def of_an_attribute_by_another_name(x):
+    return through_names(x, ASK(COLORS, ASKED)) if "red" in COLORS else x
+
+
+def of_a_slot_by_another_name(x):
+    return through_names(x, READ_NAMES.__get__(COLORS)) if "red" in COLORS else x
+
+
+def of_a_pattern(x):
+    match COLORS:
+        case Colors(names):
+            return through_names(x, names) if "red" in COLORS else x
+
+
+def of_a_variable_by_text(x):
+    names = COLORS.names
+    return through_names(x, locals()["names"])
+
+
+def of_changed_colors(x):
+    COLORS.names.add("white")
+    return x * len(COLORS.names)
+
+
+def of_kept_colors(x):
+    COLORS.kept = COLORS.names | {"white"}
+    return x * len(COLORS.kept)
+
+
 class Level(enum.IntEnum):
     SMALL = 1
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .guards import orders_of, words_of
+from .guards import orders_of, sameness_of, words_of
 
 _tracing = threading.local()
 
@@ -60,6 +60,7 @@ def attach(is_ours, find, record, audit):
     convert_frame.CheckFunctionManager = check_function_manager
     _note_constants()
     _note_places()
+    _note_unguarded_sameness()
 
 
 def _note_constants():
@@ -108,12 +109,31 @@ def _note_places():
     InstructionTranslatorBase.step = step
 
 
+def _note_unguarded_sameness():
+    """Dynamo guards that two sources give one object where both begin in locals, or neither does. Of two others it knows the
+    first alone from then on."""
+    from torch._dynamo.variables import builder, nn_module
+
+    original_guard = builder.make_dupe_guard
+
+    def make_dupe_guard(source, other):
+        guard = original_guard(source, other)
+        notes = getattr(_tracing, "notes", None)
+        if notes is not None and guard is None and other and source != other:
+            notes.same[source] = other
+        return guard
+
+    for module in (builder, nn_module):
+        module.make_dupe_guard = make_dupe_guard
+
+
 class _Notes:
     """What is noted while one frame is traced."""
 
     def __init__(self):
         self.trace = None  # The last one: Dynamo may begin anew.
         self.texts, self.constant_calls, self.places = set(), [], {}
+        self.same = {}  # Source -> another one, of the same object.
 
     def of(self, output_graph):
         from torch._guards import Guard
@@ -124,7 +144,7 @@ class _Notes:
                 places.setdefault(path, set()).add(positions)
         return Trace(
             [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)]
-            + orders_of(output_graph),
+            + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()],
             output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
             frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places)
 

@@ -52,6 +52,11 @@ def orders_of(output_graph):
     return [GuardWords(ORDER, source, {}, (), "") for source in sources]
 
 
+def sameness_of(source, other):
+    """Of two sources that give one object, where Dynamo makes no guard of that."""
+    return GuardWords("DUPLICATE_INPUT", source, {"source_b": other}, (), "")
+
+
 def _arguments(function, kind):
     if isinstance(function, functools.partial):
         if function.args:

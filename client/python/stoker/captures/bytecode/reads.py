@@ -30,6 +30,7 @@ _READ_ALL = frozenset((
 # or does if it makes the name.
 _READ_BY_TEXT = frozenset((
     "getattr", "hasattr", "setattr", "delattr", "getattr_static", "__getattribute__", "__dict__"))
+_READ_VARIABLES = frozenset(("locals", "globals", "vars", "eval", "exec"))
 # PyTorch's modules look into their own dictionaries, for names that code gives them.
 _READ_BY_TEXT_IN_PYTORCH = _READ_BY_TEXT - {"__dict__"}
 # Methods of a dictionary that look at one item.
@@ -40,6 +41,7 @@ _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
 _ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
 _GIVEN_EXCEPTIONS = ("__exit__", "__aexit__", "throw")
 _GO_ON = ("PUSH_EXC_INFO", "MATCH_KEYS")
+_MATCHES_CLASS = dis.opmap["MATCH_CLASS"]
 _BRANCHES = ("POP_JUMP_", "NOT_TAKEN", "TO_BOOL")
 _TEXT_METHODS = frozenset((
     "format", "join", "upper", "lower", "replace", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip",
@@ -148,8 +150,28 @@ def _is_of_one_key(following):
 
 def asks_by_text(code, is_pytorchs):
     """May it read an attribute under a name that comes as a value?"""
-    asks = (_READ_BY_TEXT_IN_PYTORCH if is_pytorchs else _READ_BY_TEXT) | _READ_BY_TEMPLATE
+    asks = asking_by_text(is_pytorchs)
     return any(not asks.isdisjoint(each.co_names) for each in code_inside(code))
+
+
+def asking_by_text(is_pytorchs):
+    """Names of what does that."""
+    return (_READ_BY_TEXT_IN_PYTORCH if is_pytorchs else _READ_BY_TEXT) | _READ_BY_TEMPLATE
+
+
+def takes_by_place(code):
+    """May it take an attribute by its place in a pattern of a class, which knows the name?"""
+    return any(
+        instruction.opname == "MATCH_CLASS" and instruction.arg
+        for each in code_inside(code) if _MATCHES_CLASS in each.co_code for instruction in dis.get_instructions(each))
+
+
+def reads_variables_unnamed(code):
+    """May it read a variable without naming it?"""
+    return any(
+        instruction.opname in _LOADS_GLOBAL and instruction.argval in _READ_VARIABLES
+        for each in code_inside(code) if not _READ_VARIABLES.isdisjoint(each.co_names)
+        for instruction in dis.get_instructions(each))
 
 
 def asks_for_hashes(code):
@@ -205,6 +227,17 @@ def is_ordered_by_history(value):
 def has_no_order(value):
     """Is it a set whose order the seed of hashes, or addresses, decide?"""
     return isinstance(value, (set, frozenset)) and len(value) > 1 and not is_ordered_by_history(value)
+
+
+def is_plain_set(value):
+    """Is it a set of Python's own, without what a subclass makes of it?"""
+    return type(value) in (set, frozenset)
+
+
+def is_sortable(value):
+    """Of what is in this set, does one always come before the other?"""
+    return all(isinstance(item, str) for item in value) or all(
+        isinstance(item, (int, float)) and item == item for item in value)
 
 
 def is_ordered_by_address(value):
@@ -304,6 +337,6 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "VIEWS", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
-    "is_ordered_by_address", "is_ordered_by_history", "keys_read", "makes_sets", "makes_text", "names_of", "takes_exceptions", "texts_in",
-    "texts_in_code", "together"]
+    "ALL", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
+    "is_ordered_by_address", "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_of",
+    "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

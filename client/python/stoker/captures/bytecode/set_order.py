@@ -5,51 +5,96 @@ compared or sorted has no order that shows.
 """
 
 import ast
-import functools
-import linecache
+from typing import Any, NamedTuple
 
-from .reads import VIEWS, code_inside
+from .reads import VIEWS, chains_of, code_inside, reads_variables_unnamed
+from .syntax import is_within, syntax_of
 
 _MAKERS = frozenset(("set", "frozenset"))
-_INDIFFERENT_CALLS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset"))
-_INDIFFERENT_METHODS = frozenset((
-    "add", "discard", "remove", "clear", "update", "difference_update", "intersection_update", "isdisjoint",
-    "issubset", "issuperset", "__contains__"))
+BUILTINS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset"))  # Indifferent ones.
+_ASKING = frozenset(("isdisjoint", "issubset", "issuperset", "__contains__"))  # Methods.
+_CHANGING = frozenset(("add", "discard", "remove", "clear", "update", "difference_update", "intersection_update"))
 _SETS_OF_SETS = frozenset(("union", "intersection", "difference", "symmetric_difference", "copy"))
 _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjoint", "issubset", "issuperset"))
 # What makes sets of VIEWS.
 _OF_SETS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+# Methods that Python calls with the other operand, or with what is asked about.
+_COMPARE = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"))
+_ORDER = frozenset(("__lt__", "__gt__"))
+_COMBINE = frozenset(
+    f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in ("and", "or", "xor", "sub"))
+_STORE = frozenset(("__setattr__", "__set__"))
 
 
-def shows_order(code, names=frozenset(), raised=True, places=None):
-    """Of the sets that the code makes, or that global `names` stand for. `raised`: does an order show that is part of
-    what is raised? `places`: dis.Positions of all that runs, in its file; None for everything. True where its source is
-    not found."""
-    found = _source_of(code)
-    return found is None or _Uses(found, names, raised, places).any_shows()
+class Around(NamedTuple):
+    """What one function does with sets depends on."""
+
+    raised: bool = True  # Does an order show that is part of what is raised?
+    own: frozenset = frozenset()  # Names of functions and methods that are not Python's, but the program's.
+    sortable: bool = True  # Of all elements of sets, does one always come before the other?
+    run: Any = None  # dis.Positions, in its file, of all that runs; None for everything.
+    traced: Any = None  # Those of what Dynamo traced; None for everything.
+    kept: Any = None  # Names of attributes under which code keeps sets, a set to add to; None: these show at once.
+
+
+def shows_order(code, names=frozenset(), variables=frozenset(), around=Around()):
+    """Of the sets that the code makes, or that `names` of attributes and globals, or its own `variables` stand for. True
+    where its source is not found. A set that is there before or after the trace has the order that its own process
+    gives it, not that in which another one fills it: traced code shows what it keeps, and what it changes of others."""
+    found = syntax_of(code)
+    if found is None or reads_variables_unnamed(code):
+        return True
+    globals_read = frozenset(chain[0] for chain in chains_of(code))
+    return _Uses(found, _Names(names, names & globals_read | variables, _variables_of(code)), around).any_shows()
+
+
+class _Names(NamedTuple):
+    attributes: frozenset  # Those that stand for sets,
+    variables: frozenset  # and the same.
+    own: frozenset  # All variables of the function.
+
+
+def _variables_of(code):
+    return frozenset().union(*((*each.co_varnames, *each.co_cellvars, *each.co_freevars) for each in code_inside(code)))
 
 
 class _Uses:
-    def __init__(self, function, names, raised, places):
-        self._function, self._names, self._raised, self._places = function, names, raised, places
+    """Of sets, in one function. `is_other`: is it a set that is not made here?"""
+
+    def __init__(self, function, names, around):
+        self._function, self._names, self._around = function, names, around
+        self._hidden = around.own | names.own  # Of builtins, in this function.
         self._parents = {
             child: node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
-        self._seen = set()  # Local names that are being looked into.
+        self._outer = {  # Variables that are not the function's.
+            name for node in ast.walk(function) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+        self._seen = set()  # (local name, is_other) that are being looked into.
 
     def any_shows(self):
-        return any(
-            self._is_set(node) and self._shows(node) or self._is_maker_for_others(node) for node in ast.walk(self._function))
+        return any(map(self._begins_to_show, ast.walk(self._function)))
 
-    def _is_set(self, node):
-        if isinstance(node, (ast.Set, ast.SetComp)):
-            return True
+    def _begins_to_show(self, node):
+        if self._is_named(node):
+            return self._changes(node) if isinstance(node.ctx, ast.Store) else (
+                isinstance(node.ctx, ast.Load) and self._shows(node, True))
+        if isinstance(node, ast.alias):
+            name = ast.Name(node.asname or node.name)
+            return node.name in self._names.attributes and self._variable_shows(name, True)
+        return self._is_made(node) and self._shows(node, False) or self._is_maker_for_others(node)
+
+    def _is_named(self, node):
+        return isinstance(node, ast.Attribute) and node.attr in self._names.attributes or (
+            isinstance(node, ast.Name) and node.id in self._names.variables)
+
+    @staticmethod
+    def _is_made(node):
         if isinstance(node, ast.Call):
             return isinstance(node.func, ast.Name) and node.func.id in _MAKERS
         if isinstance(node, ast.BinOp):
             return isinstance(node.op, _OF_SETS) and any(map(_is_view, (node.left, node.right)))
-        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
-        return name in self._names and isinstance(node.ctx, ast.Load)
+        return isinstance(node, (ast.Set, ast.SetComp))
 
     def _is_maker_for_others(self, node):
         """Is it a class of sets that is given away, to make some who knows where?"""
@@ -69,109 +114,114 @@ class _Uses:
             node, parent = parent, self._parents.get(parent)
         return node in (getattr(parent, "annotation", None), getattr(parent, "returns", None))
 
-    def _shows(self, node):
+    def _shows(self, node, is_other):
         """May the order of the set that this expression gives come out?"""
-        if not self._is_run(node) or not self._raised and self._is_raised(node):
+        if not self._is_run(node) or not self._around.raised and self._is_raised(node):
             return False
         parent = self._parents.get(node)
-        if isinstance(parent, ast.Compare):
-            return False
         if isinstance(parent, (ast.Expr, ast.Delete)) or (
                 isinstance(parent, (ast.If, ast.While, ast.Assert)) and node is parent.test):
             return False
         if isinstance(parent, ast.UnaryOp):
             return not isinstance(parent.op, ast.Not)
-        if isinstance(parent, (ast.BinOp, ast.BoolOp)):
-            return self._shows(parent)
+        if isinstance(parent, ast.BoolOp):
+            return self._shows(parent, is_other)
         if isinstance(parent, ast.IfExp):
-            return node is not parent.test and self._shows(parent)
-        if isinstance(parent, ast.Call) and node is not parent.func:
-            if isinstance(parent.func, ast.Attribute):  # Of another set: no other type has these.
-                name = parent.func.attr
-                return name not in _OF_SETS_ALONE and (name not in _SETS_OF_SETS or self._shows(parent))
-            name = parent.func.id if isinstance(parent.func, ast.Name) else None
-            if name == "sorted" and parent.keywords:  # A key may take two elements for equal: these stay as they came.
-                return True
-            return name not in _INDIFFERENT_CALLS or (name in _MAKERS and self._shows(parent))
-        if isinstance(parent, ast.Attribute):
-            call = self._parents.get(parent)
-            if not isinstance(call, ast.Call) or call.func is not parent:
-                return True
-            return parent.attr not in _INDIFFERENT_METHODS and (
-                parent.attr not in _SETS_OF_SETS or self._shows(call))
-        if isinstance(parent, ast.AugAssign):
-            return node is not parent.value or self._name_shows(parent.target)
-        if isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+            return node is not parent.test and self._shows(parent, is_other)
+        if isinstance(parent, ast.NamedExpr):
+            return self._variable_shows(parent.target, is_other) or self._shows(parent, is_other)
+        if isinstance(parent, (ast.Assign, ast.AnnAssign)):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            return any(map(self._name_shows, targets)) or (
-                isinstance(parent, ast.NamedExpr) and self._shows(parent))
-        return True
+            return any(self._target_shows(target, is_other) for target in targets)
+        if isinstance(parent, ast.Attribute):
+            return self._method_shows(parent, is_other)
+        return self._operand_shows(parent, node)
+
+    def _operand_shows(self, parent, node):
+        """Of an operation, or a call, that gives something new."""
+        if isinstance(parent, ast.Compare):
+            return self._compared_shows(parent, node)
+        if isinstance(parent, (ast.BinOp, ast.AugAssign)):
+            if not isinstance(parent.op, _OF_SETS) or self._has_own(_COMBINE):  # `%` makes texts, `+=` fills lists.
+                return True
+            return self._shows(parent, False) if isinstance(parent, ast.BinOp) else (
+                node is not parent.value or self._target_shows(parent.target, False))
+        return not isinstance(parent, ast.Call) or self._argument_shows(parent)
+
+    def _compared_shows(self, parent, node):
+        place = [parent.left, *parent.comparators].index(node)
+        before, after = [None, *parent.ops][place], [*parent.ops, None][place]
+        is_asked = isinstance(before, (ast.In, ast.NotIn)) and after is None
+        return not is_asked and self._has_own(_COMPARE)
+
+    def _argument_shows(self, call):
+        if isinstance(call.func, ast.Attribute):  # Of another set: no type of Python's has these.
+            name = call.func.attr
+            if name in self._around.own:
+                return True
+            return name not in _OF_SETS_ALONE and (name not in _SETS_OF_SETS or self._shows(call, False))
+        name = call.func.id if isinstance(call.func, ast.Name) else None
+        if name not in BUILTINS or name in self._hidden:
+            return True
+        if name == "sorted":  # What it takes for equal stays as it came.
+            return bool(call.keywords) or not self._around.sortable or self._has_own(_ORDER)
+        if name == "type":  # It would make sets under another name.
+            return not isinstance(self._parents.get(call), ast.Compare)
+        if name == "isinstance":
+            return self._has_own(("__instancecheck__",))
+        return name in _MAKERS and self._shows(call, False)
+
+    def _method_shows(self, attribute, is_other):
+        """Of the set itself."""
+        call, name = self._parents.get(attribute), attribute.attr
+        if not isinstance(call, ast.Call) or call.func is not attribute:
+            return True
+        if name in _CHANGING:
+            return is_other and self._is_traced(attribute)
+        return name not in _ASKING and (name not in _SETS_OF_SETS or self._shows(call, False))
+
+    def _target_shows(self, target, is_other):
+        if not isinstance(target, ast.Attribute):
+            return not isinstance(target, ast.Name) or self._variable_shows(target, is_other)
+        if self._around.kept is None or target.attr in self._around.own or self._has_own(_STORE) or self._is_traced(target):
+            return True
+        self._around.kept.add(target.attr)
+        return False
+
+    def _variable_shows(self, target, is_other):
+        if target.id in self._outer or self._is_of_class(target):
+            return True
+        if (target.id, is_other) in self._seen:
+            return False
+        self._seen.add((target.id, is_other))
+        return any(
+            self._shows(node, is_other) if isinstance(node.ctx, ast.Load) else is_other and self._changes(node)
+            for node in ast.walk(self._function) if isinstance(node, ast.Name) and node.id == target.id)
+
+    def _changes(self, target):
+        """Does traced code change the set that this stands for, as by `|=`?"""
+        return isinstance(self._parents.get(target), ast.AugAssign) and self._is_traced(target)
+
+    def _is_of_class(self, node):
+        """Is it a variable of a class's body, and so an attribute?"""
+        while node is not None and not isinstance(node, _SCOPES):
+            node = self._parents.get(node)
+        return isinstance(node, ast.ClassDef)
+
+    def _has_own(self, names):
+        return not self._around.own.isdisjoint(names)
 
     def _is_run(self, node):
-        return self._places is None or any(_is_within(place, node) for place in self._places)
+        return self._around.run is None or any(is_within(place, node) for place in self._around.run)
+
+    def _is_traced(self, node):
+        return self._around.traced is None or any(is_within(place, node) for place in self._around.traced)
 
     def _is_raised(self, node):
         while isinstance(node, (ast.expr, ast.keyword)) and not isinstance(node, (ast.Lambda, ast.NamedExpr)):
             node = self._parents.get(node)
         return isinstance(node, ast.Raise)
 
-    def _name_shows(self, target):
-        if not isinstance(target, ast.Name):
-            return True
-        if target.id in self._seen:
-            return False
-        self._seen.add(target.id)
-        return any(
-            self._shows(node) for node in ast.walk(self._function)
-            if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load))
-
 
 def _is_view(node):
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS
-
-
-def _source_of(code):
-    """The syntax of a function, or None: without a source that compiles to this very code nothing is known of it. Of a
-    comprehension, the function that it stands in."""
-    compiled = _compiled(code.co_filename)
-    if compiled is None:
-        return None
-    tree, codes = compiled
-    name = code.co_qualname
-    while name.endswith(("comp>", "<genexpr>")):
-        name = name.rpartition(".<locals>.")[0]
-    lines = {
-        outer.co_firstlineno for outer in codes.get(name, ())
-        if any(_is_same(each, code) for each in code_inside(outer))}
-    found = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and _first_line(node) in lines]
-    return found[0] if len(found) == 1 else None
-
-
-def _is_same(one, other):
-    return (one.co_code, one.co_names, one.co_firstlineno) == (other.co_code, other.co_names, other.co_firstlineno)
-
-
-def _is_within(place, node):
-    """Is the instruction one of the expression's? Where Python keeps no columns (`-X no_debug_ranges`), of its lines'."""
-    line, _, column, _ = place
-    if line is None or column is None:
-        return line is not None and node.lineno <= line <= node.end_lineno
-    return (node.lineno, node.col_offset) <= (line, column) < (node.end_lineno, node.end_col_offset)
-
-
-def _first_line(node):
-    return min((part.lineno for part in getattr(node, "decorator_list", ())), default=node.lineno)
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(path):
-    """(syntax tree, {qualified name: code objects}) of a file, or None."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(path)))
-        outer = compile(tree, path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return None
-    codes = {}
-    for code in code_inside(outer):
-        codes.setdefault(code.co_qualname, []).append(code)
-    return tree, codes

@@ -23,10 +23,10 @@ _OF_PACKAGES = ("importlib.metadata", "importlib.resources", "importlib_metadata
 _OF_MODULES = ("importlib.util", "importlib._bootstrap", "importlib.machinery", "_frozen_importlib", "pkgutil")
 
 
-def environment_of(reached, texts, nodes, values, constants, described, shown_sets):
+def environment_of(reached, texts, nodes, values, constants, described, shown):
     """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `nodes`, `values`: of guarded objects;
-    `constants`: texts of the trace; `described`: names of the process's functions that descriptions hold; `shown_sets`: of
-    reach.Reached. NotPortable where code makes names, or reads them from what it does not call the environment."""
+    `constants`: texts of the trace; `described`: names of the process's functions that descriptions hold; `shown`: of
+    shown_sets(). NotPortable where code makes names, or reads them from what it does not call the environment."""
     readers = [
         code for outer in reached.codes for code in code_inside(outer) if not _NAMES.isdisjoint(code.co_names)]
     variables = texts.union(*(_variables_read(code, reached) for code in readers if not _is_of_os(code)))
@@ -38,7 +38,7 @@ def environment_of(reached, texts, nodes, values, constants, described, shown_se
         described, (value.__name__ for value in values if is_run_for_its_result(value))))
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")
-    makes_sets, sets = shown_sets
+    makes_sets, sets = shown
     if any(map(is_ordered_by_address, sets)):
         raise NotPortable("a set of objects, which addresses order")
     return {

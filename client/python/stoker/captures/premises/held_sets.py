@@ -1,9 +1,18 @@
 """Sets that classes and defaults of arguments hold: Dynamo may take these as they are, and no guard knows of them."""
 
 import enum
+from typing import Any, NamedTuple
 
 from ..words.held import held
 from ..words.orders import sets_in
+
+
+class Met(NamedTuple):
+    """An object, often a set, that code comes to."""
+
+    name: str  # That code reads it by; None where it comes to it in another way.
+    is_variable: bool  # Of a function, and no global.
+    value: Any
 
 
 def sets_of_classes(classes):

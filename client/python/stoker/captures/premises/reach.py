@@ -15,14 +15,12 @@ from ...pytorch import installation
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, catches, chains_of, code_inside, compares_identity, enumerates,
-    has_no_order, imports_of, makes_sets, names_of, takes_exceptions, texts_in, texts_in_code,
-    together)
-from ..bytecode.set_order import shows_order
+    has_no_order, imports_of, names_of, texts_in, texts_in_code, together)
 from ..words import process
 from ..words.held import held
 from ..words.installed import is_installed_file, is_installed_module, is_pythons_file
 from ..words.values import NotPortable
-from .held_sets import sets_of_classes, sets_of_defaults
+from .held_sets import Met, sets_of_classes, sets_of_defaults
 
 _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
@@ -31,6 +29,7 @@ _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
 _RUN_OF_ANY_CLASS = ("__class_getitem__", "__init_subclass__", "__set_name__")  # Methods that Python calls by itself.
 _OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS))
+_OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 
 
@@ -129,7 +128,7 @@ class Reached:
     def imports(self):
         """{name of a module that code of the program imports on its way: names in that code, or ALL}."""
         found = {}
-        for code in self._of_programs():
+        for code in self.of_programs:
             module = self._modules.of(code)
             for imported in imports_of(code, held(module, "__package__") or ""):
                 found[imported] = together((names_of(code, is_pytorchs=False), found.get(imported, frozenset())))
@@ -147,13 +146,13 @@ class Reached:
 
     @property
     def asks_for_hashes(self):
-        return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self._of_programs()))
+        return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self.of_programs))
 
     def asked_of_the_process(self, texts):
         """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in.
         `texts`: constants of the trace. What Python's own library asks (how deep may this nest?) is its own affair."""
         found, pythons = set(), set()
-        for code in self._of_programs():
+        for code in self.of_programs:
             named = texts_in_code(code).union(*(each.co_names for each in code_inside(code)))
             (pythons if is_pythons_file(code.co_filename) else found).update(process.NAMES & named)
         found |= process.NAMES & texts - pythons
@@ -187,63 +186,74 @@ class Reached:
     @property
     def asks_by_text(self):
         """May it read what bears a name that comes to it as a value?"""
-        return any(asks_by_text(code, not self._is_programs(code)) for code in self.codes)
+        return bool(self.asking_by_text())
+
+    def asking_by_text(self):
+        """[(code, is it PyTorch's)] of what may do that."""
+        found = [(code, not self._is_programs(code)) for code in self.codes]
+        return [each for each in found if asks_by_text(*each)]
 
     @property
     def enumerates(self):
         """May code of the program go through the attributes of something?"""
-        return any(map(enumerates, self._of_programs()))
+        return any(map(enumerates, self.of_programs))
 
     @property
     def catches(self):
         """May code of the program go on after something was not found?"""
-        return any(map(catches, self._of_programs()))
+        return any(map(catches, self.of_programs))
 
     @property
     def compares_identity(self):
         """May code of the program ask whether two values are one object?"""
-        return any(map(compares_identity, self._of_programs()))
+        return any(map(compares_identity, self.of_programs))
 
-    def shown_sets(self, values):
-        """(may the order of a set that traced code made come out, the existing sets whose order may). `values`: of
-        guarded objects. PyTorch's own code depends on no such order; an installed package's where it was traced."""
-        makes, existing = False, [value for value in values if has_no_order(value)]
-        raised = any(map(takes_exceptions, self._of_programs()))
-        for code in self._of_programs():
-            read = self._sets_read(code)
-            if (read or makes_sets(code)) and shows_order(
-                    code, frozenset(name for name, _ in read), raised, self._places_in(code)):
-                makes = True
-                existing += [value for _, value in read]
-        return makes, existing
-
-    def _places_in(self, code):
-        """Where it was traced; None where all of it counts: a program's own functions are run for their results, too, and
-        what a graph's break leaves goes on with the sets that it made."""
-        places = self._places.get(code.co_filename, frozenset())
+    def run_in(self, code):
+        """The places of it that run; None where all of it counts: a program's own functions are run for their results, too,
+        and what a graph's break leaves goes on with the sets that it made."""
+        places = self.traced_in(code)
         is_known = is_installed_file(code.co_filename) and not (
             id(code) in self._leaves or self._is_left(code))
         return places if is_known and not places.isdisjoint(code.co_positions()) else None
 
+    def traced_in(self, code):
+        """Where Dynamo was in its file."""
+        return self._places.get(code.co_filename, frozenset())
+
     def _is_left(self, code):
         return bool(self._left) and any((code.co_filename, line) in self._left for _, _, line in code.co_lines())
 
-    def _sets_read(self, code):
-        """[(name, set)] of those that its globals hold, classes under names in it, and its arguments by default."""
+    def sets_read(self, code):
+        """[Met] of sets that its globals hold, classes under names in it, and its arguments by default."""
         module = self._modules.of(code)
-        found = list(self._defaults.get(id(code), ()))
+        found = [Met(name, True, value) for name, value in self._defaults.get(id(code), ())]
         for name in {name for each in code_inside(code) for name in each.co_names}:
-            found += [(name, value) for value in self._sets_of_classes.get(name, ())]
+            found += [Met(name, False, value) for value in self._sets_of_classes.get(name, ())]
         if module is not None:
             chains = [(names[-1], self.chains.get((module.__name__, names))) for names in chains_of(code)]
-            found += [(name, value) for name, value in chains if has_no_order(value)]
+            found += [Met(name, False, value) for name, value in chains if has_no_order(value)]
         return found
+
+    @property
+    def globals_of_programs(self):
+        """Those of the chains that code of the program reads."""
+        modules = {module.__name__ for module in map(self._modules.of, self.of_programs) if module is not None}
+        return {chain: value for chain, value in self.chains.items() if chain[0] in modules}
+
+    @property
+    def descriptors(self):
+        """Names of attributes that code of a class stores."""
+        return {
+            name for cls in self._classes for base in cls.__mro__ for name, value in vars(base).items()
+            if held(type(value), "__set__") is not None and not isinstance(value, _OF_PYTHON)}
 
     @functools.cached_property
     def _sets_of_classes(self):
         return sets_of_classes(self._classes)
 
-    def _of_programs(self):
+    @property
+    def of_programs(self):
+        """Code of the program, and of installed packages."""
         return list(filter(self._is_programs, self.codes))
 
     def _is_programs(self, code):

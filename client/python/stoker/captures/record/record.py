@@ -15,6 +15,7 @@ from ..premises.members import members_of
 from ..premises.objects import kinds_of, objects_of, tensors_of
 from ..premises.reach import Reached
 from ..premises.sameness import identities_of
+from ..premises.shown_sets import met_by_guards, shown_sets
 from ..premises.trees import trees_of
 from ..store.key import FORMAT
 from ..words.code import attributes_of_global, encode_code, global_names
@@ -45,8 +46,8 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     if names is not ALL:
         names |= asked
     enumerates = reached.enumerates
-    shown_sets = reached.shown_sets(writer.values)
-    describe = Describer(names, enumerates=enumerates, orders=any(shown_sets))
+    shown = shown_sets(reached, met_by_guards(writer.paths.nodes, writer.values))
+    describe = Describer(names, enumerates=enumerates, orders=any(shown))
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
@@ -74,7 +75,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "constants": constants_of(trace.constant_calls),
         "environment": environment_of(
             reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process,
-            shown_sets),
+            shown),
         "trees": trees_of(reached, classes | _classes_met(writer)),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"

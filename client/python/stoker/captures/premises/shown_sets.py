@@ -1,0 +1,130 @@
+"""The sets whose order code may let out: those that it makes, and those that are there.
+
+A set is followed by the names of the variables and attributes that hold it, through all code of the program. Where code
+may come to one without saying its name, the order counts as shown.
+"""
+
+import operator
+import types
+from typing import NamedTuple
+
+from ..bytecode.named_texts import asks_by_unsaid_text
+from ..bytecode.reads import (
+    code_inside, has_no_order, is_plain_set, is_sortable, makes_sets, reads_variables_unnamed, takes_by_place,
+    takes_exceptions, texts_in_code)
+from ..bytecode.set_order import BUILTINS, Around, shows_order
+from ..words.held import HEAPTYPE
+from .held_sets import Met
+
+_OF_UNTOLD = (type, types.ModuleType, types.FunctionType)  # Of Python's own types, those whose texts tell no attribute.
+_GETTERS = (operator.attrgetter, operator.methodcaller)
+_ASKING = (getattr, vars, dir, eval, exec, globals, locals, object.__getattribute__, type.__getattribute__)
+_SLOTS = types.MemberDescriptorType
+
+
+def met_by_guards(nodes, values):
+    """`nodes`, `values`: of paths. [Met]"""
+    return [
+        Met(node[2] if _is_by_name(nodes, values, node) else None, node[1] == "local", value)
+        for node, value in zip(nodes, values)]
+
+
+def _is_by_name(nodes, values, node):
+    parent, step, argument = node
+    if step == "item":  # Dynamo looks an attribute up in the dictionaries of classes.
+        return nodes[parent][1] in ("typedict", "builtins") and isinstance(argument, str)
+    if step not in ("attr", "generic"):
+        return step in ("global", "local")
+    owner = values[parent]
+    return isinstance(owner, _OF_UNTOLD) or bool(type(owner).__flags__ & HEAPTYPE)
+
+
+def shown_sets(reached, guarded):
+    """(may the order of a set that traced code made come out, the existing sets whose order may). `reached`: a
+    reach.Reached; `guarded`: [Met]. PyTorch's own code depends on no such order; an installed package's where it was
+    traced."""
+    return _Sets(reached, guarded).shown()
+
+
+class _Code(NamedTuple):
+    code: types.CodeType
+    names: frozenset  # Of attributes and variables.
+    read: list  # [Met] of sets, but of those that guards met.
+    makes: bool  # Does it make sets?
+
+
+class _Sets:
+    def __init__(self, reached, guarded):
+        self._reached, self._guarded = reached, guarded
+        self._globals = reached.globals_of_programs
+        self._codes = [
+            _Code(code, _names_in(code), reached.sets_read(code), makes_sets(code)) for code in reached.of_programs]
+        self._sets = [
+            met if is_plain_set(met.value) else met._replace(name=None) for met in guarded if has_no_order(met.value)]
+
+    def shown(self):
+        makes, known = any(
+            isinstance(value, type) and issubclass(value, (set, frozenset)) for value in self._globals.values()), -1
+        if not self._sets and not any(each.read or each.makes for each in self._codes):
+            return makes, []
+        self._look_around()
+        said = frozenset().union(*(each.names for each in self._codes)) - self._texts if self._by_name else frozenset()
+        found = [met.value for met in self._sets if met.name not in said]
+        while known != len(self._kept or ()):  # What one function keeps another one reads.
+            known = len(self._kept or ())
+            for each in self._codes:
+                shown, sets = self._of_code(each)
+                makes |= shown
+                found += sets
+        return makes or bool(self._kept and not self._texts.isdisjoint(self._kept)), found
+
+    def _look_around(self):
+        """What holds of all code."""
+        codes, asking = [each.code for each in self._codes], self._reached.asking_by_text()
+        held = [(names[-1], value) for (_, names), value in self._globals.items()]
+        held += [(met.name, met.value) for met in self._guarded]
+        self._by_name = not (
+            self._reached.enumerates or any(asks_by_unsaid_text(*each) for each in asking)
+            or any(map(takes_by_place, codes)) or any(map(reads_variables_unnamed, codes))
+            or any(_reads_attributes(*each) for each in held))
+        self._texts = frozenset().union(*map(texts_in_code, [*codes, *(code for code, _ in asking)]))
+        self._kept = set() if self._by_name else None
+        own = {each.co_name for code in codes for each in code_inside(code)}
+        self._around = Around(
+            raised=any(map(takes_exceptions, codes)), own=frozenset(own | self._reached.descriptors), kept=self._kept)
+
+    def _of_code(self, looked_at):
+        """(does this code let out the order of a set, the existing ones that it reads then)"""
+        code, names, read, makes = looked_at
+        read = [*read, *(met for met in self._sets if met.name in names)]
+        attributes = {met.name for met in read if not met.is_variable} | names & (self._kept or frozenset())
+        variables = {met.name for met in read if met.is_variable}
+        if not (attributes or variables or makes):
+            return False, []
+        around = self._around._replace(
+            own=self._around.own | self._hidden_in(code),
+            sortable=all(is_sortable(met.value) for met in (*self._sets, *read)),
+            run=self._reached.run_in(code), traced=self._reached.traced_in(code))
+        shows = not all(is_plain_set(met.value) for met in read) or shows_order(
+            code, frozenset(attributes), frozenset(variables), around)
+        return shows, [met.value for met in read] if shows else []
+
+    def _hidden_in(self, code):
+        """The builtins whose names stand for something else there."""
+        module = self._reached.module_of(code)
+        if module is None:
+            return BUILTINS
+        return {name for name in BUILTINS if name in vars(module)}
+
+
+def _reads_attributes(name, value):
+    """Is it something that reads attributes, and that code does not name for what it is?"""
+    if isinstance(value, _GETTERS):
+        return True
+    return (isinstance(value, _SLOTS) or any(value is each for each in _ASKING)) and value.__name__ != name
+
+
+def _names_in(code):
+    """Of attributes and variables."""
+    return frozenset().union(*(
+        (*each.co_names, *each.co_varnames, *each.co_freevars, *each.co_cellvars) for each in code_inside(code)))
