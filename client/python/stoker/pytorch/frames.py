@@ -1,6 +1,7 @@
 """CPython's frame evaluation as Dynamo uses it: a callback in front of Dynamo's, what Dynamo traced, and bytecode
 under a guard of our own."""
 
+import sys
 import threading
 import weakref
 from typing import Any, NamedTuple
@@ -112,9 +113,9 @@ def _note_places():
 def _note_unguarded_sameness():
     """Dynamo guards that two sources give one object where both begin in locals, or neither does. Of two others it knows the
     first alone from then on."""
-    from torch._dynamo.variables import builder, nn_module
+    from torch._dynamo import guards
 
-    original_guard = builder.make_dupe_guard
+    original_guard = guards.make_dupe_guard
 
     def make_dupe_guard(source, other):
         guard = original_guard(source, other)
@@ -123,8 +124,9 @@ def _note_unguarded_sameness():
             notes.same[source] = other
         return guard
 
-    for module in (builder, nn_module):
-        module.make_dupe_guard = make_dupe_guard
+    for name, module in list(sys.modules.items()):  # Versions differ in who has imported it.
+        if name.startswith("torch._dynamo.") and vars(module).get("make_dupe_guard") is original_guard:
+            module.make_dupe_guard = make_dupe_guard
 
 
 class _Notes:
