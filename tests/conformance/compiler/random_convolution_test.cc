@@ -44,15 +44,15 @@ class Convolutions {
 
   // Of one image; empty if none of the windows fits.
   std::string Draw() {
-    const std::string dtype = OneOf<const char*>({"f32", "f32", "bf16", "f16", "f64"});
-    const auto rank = static_cast<std::size_t>(OneOf({1, 2, 2, 3}));
+    const std::string dtype = OneOf<const char*>({"f32", "f32", "bf16", "bf16", "f16", "f64"});
+    const auto rank = static_cast<std::size_t>(OneOf({1, 2, 2, 2, 3}));
     const std::int64_t images = OneOf({1, 2, 3});
     const std::int64_t groups = OneOf({1, 1, 1, 2});
     // Those of 64 channels and more leave out columns, and those of whole granules are read in
     // place.
-    const std::int64_t channels = rank == 3 ? OneOf({3, 64}) : OneOf({1, 3, 32, 64, 64, 66, 96});
+    const std::int64_t channels = rank == 3 ? OneOf({3, 64}) : OneOf({3, 32, 64, 64, 66, 96});
     Sizes image;
-    for (std::size_t i = 0; i < rank; ++i) image.push_back(OneOf({1, 2, 3, 5, 7, 8, 14, 17}));
+    for (std::size_t i = 0; i < rank; ++i) image.push_back(OneOf({1, 2, 3, 5, 7, 14, 14, 17}));
     const auto type = [&](std::int64_t first, std::int64_t second, const Sizes& sizes) {
       Sizes all = {first, second};
       all.insert(all.end(), sizes.begin(), sizes.end());
@@ -97,7 +97,7 @@ class Convolutions {
     for (const std::int64_t size : image) {
       window.size.push_back(OneOf({1, 2, 3, 3, 5}));
       window.strides.push_back(OneOf({1, 1, 2, 3}));
-      window.dilation.push_back(OneOf({1, 1, 2}));
+      window.dilation.push_back(OneOf({1, 1, 2, 2, 3}));
       window.lhs_dilation.push_back(OneOf({1, 1, 1, 1, 1, 2}));
       window.low.push_back(OneOf({0, 1, 1, 2, 5, 9, -1}));
       window.high.push_back(OneOf({0, 1, 1, 2, 5, 9, -1}));
@@ -127,6 +127,20 @@ TEST(RandomConvolution, OfAnyPadding_AgreesWithTheInterpreter) {
     std::vector<InterpreterTensor> inputs = RandomInputs(*graph, seed);
     if (seed % 4 != 0) convolutions.AddSpecialValues(inputs);
     EXPECT_EQ(CompareWithInterpreter(*graph, inputs).error, "") << "seed " << seed << "\n" << text;
+  }
+}
+
+// Two lines share a tile product, once of two images; taps of both dims step as one.
+TEST(PaddedConvolution, OfLinesInPairsAndTapsInOne_AgreesWithTheInterpreter) {
+  for (const char* convolution :
+       {"%x: bf16[2,64,13,14], %w: parameter bf16[32,64,3,3]) {\n  %c = convolution(%x, %w) "
+        "{strides=[1,1], pad_low=[1,1], pad_high=[1,1], dilation=[1,1], lhs_dilation=[1,1], "
+        "groups=1} : bf16[2,32,13,14]",
+        "%x: f32[1,64,7,4], %w: parameter f32[32,64,3,3]) {\n  %c = convolution(%x, %w) "
+        "{strides=[1,1], pad_low=[1,1], pad_high=[1,1], dilation=[1,2], lhs_dilation=[1,1], "
+        "groups=1} : f32[1,32,7,2]"}) {
+    const std::string text = "graph @g(" + std::string(convolution) + "\n  return %c\n}\n";
+    EXPECT_EQ(CheckText(text).error, "") << text;
   }
 }
 
