@@ -121,7 +121,7 @@ TEST_P(ContractionTest, Convolution_OfAnyHalo_MatchesDoubleSums) {
 }
 
 // A line of the image is a unit's: lines above and below take no part in its sums.
-TEST_P(ContractionTest, Convolution_LinesOfZeros_AreNotRead) {
+TEST_P(ContractionTest, Convolution_LinesAndColumnsOfZeros_AreNotRead) {
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     // Tiles take two units together, or copy rows.
     if (dtype == DType::kF32 && GetParam().Has("amx_bf16")) continue;
@@ -131,6 +131,10 @@ TEST_P(ContractionTest, Convolution_LinesOfZeros_AreNotRead) {
       c.outside = std::nan("");
       Check(c, GetParam());
     }
+    // Of a narrow image, columns to the left and to the right neither.
+    ContractionCase narrow = PaddedConvolution(dtype, {2, 5, 9, 64}, {3, 1, 1, 1, 1}, 33);
+    narrow.outside = std::nan("");
+    Check(narrow, GetParam());
   }
 }
 
