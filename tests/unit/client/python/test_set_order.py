@@ -1,5 +1,6 @@
 """Which functions may let out the order of a set."""
 
+import collections
 import sys
 
 import pytest
@@ -375,3 +376,21 @@ def shadowed(names):
 def test_a_variable_is_no_attribute_of_that_name():
     assert not shows_order(shadowed.__code__, frozenset(("names",)))
     assert shows_order(shadowed.__code__, variables=frozenset(("names",)))
+
+
+def evaluated_elsewhere(names, text):
+    return eval(text, {}), vars(names), [name for name in sorted({*text})]
+
+
+def evaluated_here(names, text):
+    return eval(text)
+
+
+def all_variables(names):
+    return vars()
+
+
+@pytest.mark.parametrize("function, shown", [
+    (evaluated_elsewhere, False), (collections.namedtuple, False), (evaluated_here, True), (all_variables, True)])
+def test_what_is_evaluated_sees_the_variables_that_it_is_not_given(function, shown):
+    assert shows_order(function.__code__) is shown

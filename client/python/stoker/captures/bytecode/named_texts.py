@@ -1,11 +1,13 @@
-"""Whether code that reads attributes by text says these texts itself."""
+"""Whether code that reads attributes and variables by text says these texts itself."""
 
 import ast
 
-from .reads import asks_by_text, asking_by_text
+from .reads import asks_by_text, asking_by_text, reads_variables_unnamed
 from .syntax import syntax_of
 
 _WITH_A_TEXT = frozenset(("getattr", "hasattr", "setattr", "delattr", "getattr_static"))
+# What reads variables, and with how many arguments those of something else.
+_LEAST_ARGUMENTS = {"eval": 2, "exec": 2, "vars": 1, "locals": None, "globals": None}
 _TEMPLATES = frozenset(("format", "format_map"))
 
 
@@ -19,6 +21,26 @@ def asks_by_unsaid_text(code, is_pytorchs):
     parents = {child: node for node in ast.walk(found) for child in ast.iter_child_nodes(node)}
     return any(
         _name_of(node) in asking and not _says_its_text(node, parents.get(node)) for node in ast.walk(found))
+
+
+def reads_unsaid_variables(code):
+    """May it read a variable of its own, or a global one, without naming it?"""
+    if not reads_variables_unnamed(code):
+        return False
+    found = syntax_of(code)
+    if found is None:
+        return True
+    parents = {child: node for node in ast.walk(found) for child in ast.iter_child_nodes(node)}
+    return any(
+        isinstance(node, ast.Name) and node.id in _LEAST_ARGUMENTS and not _reads_others(node, parents.get(node))
+        for node in ast.walk(found))
+
+
+def _reads_others(node, call):
+    """Is it called with what it is to read, in place of the variables that are there?"""
+    least = _LEAST_ARGUMENTS[node.id]
+    return least is not None and isinstance(call, ast.Call) and call.func is node and len(call.args) >= least and not any(
+        isinstance(argument, ast.Starred) for argument in call.args)
 
 
 def _name_of(node):

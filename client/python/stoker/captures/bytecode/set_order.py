@@ -7,7 +7,8 @@ compared or sorted has no order that shows.
 import ast
 from typing import Any, NamedTuple
 
-from .reads import VIEWS, chains_of, code_inside, reads_variables_unnamed
+from .named_texts import reads_unsaid_variables
+from .reads import VIEWS, chains_of, code_inside
 from .syntax import is_within, syntax_of
 
 _MAKERS = frozenset(("set", "frozenset"))
@@ -44,7 +45,7 @@ def shows_order(code, names=frozenset(), variables=frozenset(), around=Around())
     where its source is not found. A set that is there before or after the trace has the order that its own process
     gives it, not that in which another one fills it: traced code shows what it keeps, and what it changes of others."""
     found = syntax_of(code)
-    if found is None or reads_variables_unnamed(code):
+    if found is None or reads_unsaid_variables(code):
         return True
     globals_read = frozenset(chain[0] for chain in chains_of(code))
     return _Uses(found, _Names(names, names & globals_read | variables, _variables_of(code)), around).any_shows()

@@ -8,10 +8,9 @@ import operator
 import types
 from typing import NamedTuple
 
-from ..bytecode.named_texts import asks_by_unsaid_text
+from ..bytecode.named_texts import asks_by_unsaid_text, reads_unsaid_variables
 from ..bytecode.reads import (
-    code_inside, has_no_order, is_plain_set, is_sortable, makes_sets, reads_variables_unnamed, takes_by_place,
-    takes_exceptions, texts_in_code)
+    code_inside, has_no_order, is_plain_set, is_sortable, makes_sets, takes_by_place, takes_exceptions, texts_in_code)
 from ..bytecode.set_order import BUILTINS, Around, shows_order
 from ..words.held import HEAPTYPE
 from .held_sets import Met
@@ -85,7 +84,7 @@ class _Sets:
         held += [(met.name, met.value) for met in self._guarded]
         self._by_name = not (
             self._reached.enumerates or any(asks_by_unsaid_text(*each) for each in asking)
-            or any(map(takes_by_place, codes)) or any(map(reads_variables_unnamed, codes))
+            or any(map(takes_by_place, codes)) or any(map(reads_unsaid_variables, codes))
             or any(_reads_attributes(*each) for each in held))
         self._texts = frozenset().union(*map(texts_in_code, [*codes, *(code for code, _ in asking)]))
         self._kept = set() if self._by_name else None
