@@ -2,12 +2,10 @@
 
 import ast
 
-from .reads import asks_by_text, asking_by_text, reads_variables_unnamed
+from .reads import READERS_OF_VARIABLES, asks_by_text, asking_by_text, reads_variables_unnamed
 from .syntax import syntax_of
 
 _WITH_A_TEXT = frozenset(("getattr", "hasattr", "setattr", "delattr", "getattr_static"))
-# What reads variables, and with how many arguments those of something else.
-_LEAST_ARGUMENTS = {"eval": 2, "exec": 2, "vars": 1, "locals": None, "globals": None}
 _TEMPLATES = frozenset(("format", "format_map"))
 
 
@@ -32,13 +30,13 @@ def reads_unsaid_variables(code):
         return True
     parents = {child: node for node in ast.walk(found) for child in ast.iter_child_nodes(node)}
     return any(
-        isinstance(node, ast.Name) and node.id in _LEAST_ARGUMENTS and not _reads_others(node, parents.get(node))
+        isinstance(node, ast.Name) and node.id in READERS_OF_VARIABLES and not _reads_others(node, parents.get(node))
         for node in ast.walk(found))
 
 
 def _reads_others(node, call):
     """Is it called with what it is to read, in place of the variables that are there?"""
-    least = _LEAST_ARGUMENTS[node.id]
+    least = READERS_OF_VARIABLES[node.id]
     return least is not None and isinstance(call, ast.Call) and call.func is node and len(call.args) >= least and not any(
         isinstance(argument, ast.Starred) for argument in call.args)
 

@@ -30,7 +30,8 @@ _READ_ALL = frozenset((
 # or does if it makes the name.
 _READ_BY_TEXT = frozenset((
     "getattr", "hasattr", "setattr", "delattr", "getattr_static", "__getattribute__", "__dict__"))
-_READ_VARIABLES = frozenset(("locals", "globals", "vars", "eval", "exec"))
+# What reads variables, and with how many arguments those of something else.
+READERS_OF_VARIABLES = {"locals": None, "globals": None, "vars": 1, "eval": 2, "exec": 2}
 # PyTorch's modules look into their own dictionaries, for names that code gives them.
 _READ_BY_TEXT_IN_PYTORCH = _READ_BY_TEXT - {"__dict__"}
 # Methods of a dictionary that look at one item.
@@ -169,8 +170,8 @@ def takes_by_place(code):
 def reads_variables_unnamed(code):
     """May it read a variable without naming it?"""
     return any(
-        instruction.opname in _LOADS_GLOBAL and instruction.argval in _READ_VARIABLES
-        for each in code_inside(code) if not _READ_VARIABLES.isdisjoint(each.co_names)
+        instruction.opname in _LOADS_GLOBAL and instruction.argval in READERS_OF_VARIABLES
+        for each in code_inside(code) if not READERS_OF_VARIABLES.keys().isdisjoint(each.co_names)
         for instruction in dis.get_instructions(each))
 
 
@@ -337,6 +338,6 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
+    "ALL", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
     "is_ordered_by_address", "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_of",
     "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]
