@@ -11,8 +11,16 @@ constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 
 }  // namespace
 
-void AmxContraction::Begin() { tiles_.Begin(); }
-void AmxContraction::End() { tiles_.End(); }
+void AmxContraction::Begin() {
+  tiles_.Begin();
+  if (!DefersEpilogue()) return;
+  e_.b().CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.deferred_offset), llvm::Align(8));
+}
+
+void AmxContraction::End() {
+  if (DefersEpilogue()) FlushDeferred();
+  tiles_.End();
+}
 
 void AmxContraction::EmitUnits(const Tasks& tasks, const PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
@@ -45,6 +53,10 @@ void AmxContraction::EmitPair(const Tasks& tasks, const PanelChunk& chunk, llvm:
 void AmxContraction::FinishBlock(const Tasks& tasks, const PanelChunk& chunk,
                                  const UnitPair& pair) {
   if (chunk.partial) return;
+  if (DefersEpilogue()) {
+    DeferOrEmitEpilogue(tasks, chunk, pair);
+    return;
+  }
   EmitEpilogue(tasks, chunk.panel, pair.first, pair.sums);
   if (pair.second == nullptr) return;
   EmitEpilogue(tasks, chunk.panel, *pair.second, pair.second_sums);
@@ -90,10 +102,12 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
     distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
   llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(ElementBytes()));
   llvm::Value* rhs_stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
-  Values carried = {chunk.rhs, prefetch};
+  DeferredRows deferred;
+  if (DefersEpilogue()) deferred = TakeDeferred();
+  Values carried = {chunk.rhs, prefetch, e_.I64(0)};
   EmitDepth(
       first.lhs, UnionOf(first, second), chunk, /*unroll=*/1, carried,
-      [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values&) {
+      [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
         STOKER_CHECK(granules == 1);
         for (int c = 0; c < column_tiles; ++c) {
           tiles_.Load(AmxTiles::kRhs + c, AddBytes(rhs, e_.I64(c * kTileRowBytes)), rhs_stride);
@@ -104,8 +118,13 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
             tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
           }
         }
+        if (deferred.count == nullptr) return;
+        EmitDeferredRows(deferred, values[2], 0, kTileRows);
+        values[2] = e_.Add(values[2], e_.I64(1));
       },
       end_run);
+  // Where zeros around an image are left out, there were fewer granules.
+  if (deferred.count != nullptr && !plan_.halos.empty()) EmitDeferredFrom(deferred, carried[2]);
   if (!one) return;
   for_each_tile(pair.sums,
                 [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });

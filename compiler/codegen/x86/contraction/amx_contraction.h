@@ -1,5 +1,6 @@
 // AmxContraction: micro-kernel kAmx, and what it shares with kAmxSplit: units are multiplied in
-// pairs, two row tiles of A by two column tiles of B.
+// pairs, two row tiles of A by two column tiles of B, and their epilogues run beside the products
+// of the next pair.
 #pragma once
 
 #include "compiler/codegen/x86/contraction/contraction_emitter.h"
@@ -27,15 +28,38 @@ class AmxContraction : public ContractionEmitter {
   // Multiplies a pair of units, from unit `number` on, into its sums.
   virtual void EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number,
                          const UnitPair& pair);
-  // Runs their epilogues, unless sums are partial.
-  virtual void FinishBlock(const Tasks& tasks, const PanelChunk& chunk, const UnitPair& pair);
   // Adds the sums of a run of one or two units to others that lie like them.
   void AddTileRun(const RowUnit& first, const RowUnit* second, llvm::Value* run, llvm::Value* sums);
+
+  // amx_epilogue.cc
+  // A block's epilogue runs while the next block is multiplied, which may belong to another task;
+  // only if there are granules enough to spread its rows over.
+  struct DeferredRows {
+    llvm::Value* count = nullptr;       // 0: none.
+    llvm::Value* first_unit = nullptr;  // Of them, in the first unit.
+    llvm::Value* first_row = nullptr;   // Of C, flat.
+    llvm::Value* panel = nullptr;
+    Values batch;
+  };
+  bool DefersEpilogue() const;
+  // Of the block before, which are run beside all granules of this one.
+  DeferredRows TakeDeferred();
+  // Beside the products of granule `granule`: those of its rows that are numbered [begin, end).
+  void EmitDeferredRows(const DeferredRows& deferred, llvm::Value* granule, std::int64_t begin,
+                        std::int64_t end);
+  // Those of granule `granule` and all after it.
+  void EmitDeferredFrom(const DeferredRows& deferred, llvm::Value* granule);
 
   AmxTiles tiles_;
 
  private:
   void EmitPair(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number, bool two);
+  // Runs a pair's epilogues or leaves them to the next, unless sums are partial.
+  void FinishBlock(const Tasks& tasks, const PanelChunk& chunk, const UnitPair& pair);
+  std::int64_t DeferredRowsPerGranule() const;
+  void EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number);
+  void DeferOrEmitEpilogue(const Tasks& tasks, const PanelChunk& chunk, const UnitPair& pair);
+  void FlushDeferred();
 };
 
 }  // namespace stoker::codegen

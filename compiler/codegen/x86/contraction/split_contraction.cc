@@ -245,12 +245,6 @@ void SplitContraction::Begin() {
     store(0, e_.Scratch(plan_.ready_offset + kReadySource));
     store(0, e_.Scratch(plan_.ready_offset + kReadyBuffer));
   });
-  store(0, e_.Scratch(plan_.deferred_offset));
-}
-
-void SplitContraction::End() {
-  if (DefersEpilogue()) FlushDeferred();
-  AmxContraction::End();
 }
 
 void SplitContraction::EmitUnits(const Tasks& tasks, const PanelChunk& whole) {
@@ -372,15 +366,6 @@ void SplitContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, ll
   if (pair.second != nullptr) settle(*pair.second, plan_.unit_bytes, pair.second_sums);
 }
 
-void SplitContraction::FinishBlock(const Tasks& tasks, const PanelChunk& chunk,
-                                   const UnitPair& pair) {
-  if (DefersEpilogue()) {
-    DeferOrEmitEpilogue(tasks, chunk, pair.first, pair.second, pair.sums);
-  } else {
-    AmxContraction::FinishBlock(tasks, chunk, pair);
-  }
-}
-
 std::int64_t SplitContraction::MaxSplitGranules() const {
   return (plan_.chunk != 0 ? plan_.chunk : plan_.ConstantDepth()) / kGranule;
 }
@@ -438,12 +423,8 @@ void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lh
       SplitRow(block.feed.source, block.feed.target,
                e_.Min(e_.Add(first, e_.I64(split)), block.feed.last));
     }
-    const std::int64_t end = row + 1 == all_steps ? block.deferred_rows : row + 1;
-    for (std::int64_t i = row; i < std::min(end, block.deferred_rows); ++i) {
-      llvm::Value* number = e_.Add(e_.Mul(granule, e_.I64(block.deferred_rows)), e_.I64(i));
-      e_.If(e_.b().CreateICmpSLT(number, block.deferred.count),
-            [&] { EmitDeferredRow(block.deferred, number); });
-    }
+    if (block.deferred.count == nullptr) continue;
+    EmitDeferredRows(block.deferred, granule, row, row + 1 == all_steps ? kTileRows : row + 1);
   }
 }
 
@@ -455,10 +436,7 @@ SplitContraction::SplitBlock SplitContraction::BlockOf(const PanelChunk& chunk,
   block.parts = chunk.parts;
   block.feed = feed;
   if (feed.source != nullptr) block.split_rows = SplitRowsPerBlock();
-  if (DefersEpilogue()) {
-    block.deferred_rows = DeferredRowsPerGranule();
-    block.deferred = TakeDeferred();
-  }
+  if (DefersEpilogue()) block.deferred = TakeDeferred();
   if (second != nullptr) {
     block.distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
   }

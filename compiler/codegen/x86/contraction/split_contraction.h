@@ -13,11 +13,9 @@ class SplitContraction final : public AmxContraction {
 
  private:
   void Begin() override;
-  void End() override;
   void EmitUnits(const Tasks& tasks, const PanelChunk& chunk) override;
   void EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number,
                  const UnitPair& pair) override;
-  void FinishBlock(const Tasks& tasks, const PanelChunk& chunk, const UnitPair& pair) override;
   Tasks ReadCopy(const Tasks& tasks, llvm::Value* fresh) override;
   void CopyRow(llvm::Value* source, llvm::Value* target, llvm::Value* begin,
                llvm::Value* end) override;
@@ -71,16 +69,6 @@ class SplitContraction final : public AmxContraction {
   // Leaves the sums of the last run in the block, those of the runs before it in the total.
   void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                       const SplitFeed& feed);
-  // split_sums.cc
-  // A block's epilogue runs while the next block is multiplied, which may belong to another task;
-  // only if there are granules enough to spread its rows over.
-  struct DeferredRows {
-    llvm::Value* count = nullptr;       // 0: none.
-    llvm::Value* first_unit = nullptr;  // Of them, in the first unit.
-    llvm::Value* first_row = nullptr;   // Of C, flat.
-    llvm::Value* panel = nullptr;
-    Values batch;
-  };
   // What the products of a block need, and what runs beside them.
   struct SplitBlock {
     int row_tiles = 1;
@@ -90,19 +78,12 @@ class SplitContraction final : public AmxContraction {
     SplitFeed feed;
     std::int64_t split_rows = 0;  // Beside each granule.
     DeferredRows deferred;
-    std::int64_t deferred_rows = 0;  // Beside each granule.
   };
   SplitBlock BlockOf(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                      const SplitFeed& feed);
   void EmitSplitGranule(const SplitBlock& block, llvm::Value* lhs, llvm::Value* granule);
 
-  bool DefersEpilogue() const;
-  std::int64_t DeferredRowsPerGranule() const;
-  DeferredRows TakeDeferred();
-  void EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number);
-  void DeferOrEmitEpilogue(const Tasks& tasks, const PanelChunk& chunk, const RowUnit& first,
-                           const RowUnit* second, llvm::Value* sums);
-  void FlushDeferred();
+  // split_sums.cc
   // Takes a unit's sums from the block, and from the runs before it (null: there are none), or
   // computes them again if any is not finite.
   void SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit, llvm::Value* block,

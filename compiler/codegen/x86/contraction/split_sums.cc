@@ -1,7 +1,4 @@
-// What becomes of the sums of f32 in bf16 parts (split_contraction.cc): epilogues that run beside
-// the products of the next block, and sums that are not finite, which are computed again.
-#include <algorithm>
-
+// Sums of f32 in bf16 parts (split_contraction.cc) that are not finite, which are computed again.
 #include "compiler/codegen/x86/contraction/split_contraction.h"
 
 namespace stoker::codegen {
@@ -10,92 +7,9 @@ namespace {
 constexpr std::uint32_t kRhs = 1;
 constexpr int kTileRows = AmxTiles::kRows;
 constexpr int kTileRowBytes = AmxTiles::kRowBytes;
-constexpr int kGranule = 32;
 constexpr int kLanes = 16;
 
-// Rows of a deferred epilogue beside the products of one granule.
-constexpr std::int64_t kMaxDeferredRows = 4;
-
 }  // namespace
-
-// ---- Epilogues ----
-
-std::int64_t SplitContraction::DeferredRowsPerGranule() const {
-  const std::int64_t granules = std::max<std::int64_t>(1, plan_.ConstantDepth() / kGranule);
-  return (2 * kTileRows + granules - 1) / granules;
-}
-
-bool SplitContraction::DefersEpilogue() const {
-  return plan_.chunk == 0 && DeferredRowsPerGranule() <= kMaxDeferredRows;
-}
-
-// The words of DeferredRows, the batch as one number.
-SplitContraction::DeferredRows SplitContraction::TakeDeferred() {
-  llvm::IRBuilder<>& b = e_.b();
-  const auto word = [&](std::int64_t number) -> llvm::Value* {
-    return b.CreateAlignedLoad(b.getInt64Ty(), e_.Scratch(plan_.deferred_offset + 8 * number),
-                               llvm::Align(8));
-  };
-  DeferredRows deferred;
-  deferred.count = word(0);
-  deferred.first_unit = word(1);
-  deferred.first_row = word(2);
-  deferred.panel = word(3);
-  Values extents;
-  for (const ContractionBatchDim& dim : func_.batch) extents.push_back(e_.Dim(dim.extent));
-  deferred.batch = e_.Unflatten(word(4), extents);
-  b.CreateAlignedStore(e_.I64(0), e_.Scratch(plan_.deferred_offset), llvm::Align(8));
-  return deferred;
-}
-
-void SplitContraction::EmitDeferredRow(const DeferredRows& deferred, llvm::Value* number) {
-  llvm::IRBuilder<>& b = e_.b();
-  // The second unit's sums begin at row 16 of the block.
-  llvm::Value* gap = e_.Sub(e_.I64(kTileRows), deferred.first_unit);
-  llvm::Value* at =
-      b.CreateSelect(b.CreateICmpSLT(number, deferred.first_unit), number, e_.Add(number, gap));
-  EmitEpilogueRow(deferred.batch, e_.Add(deferred.first_row, number), deferred.panel,
-                  AddBytes(e_.Scratch(plan_.block_offset), e_.Mul(at, e_.I64(SumBytes()))),
-                  nullptr);
-}
-
-void SplitContraction::DeferOrEmitEpilogue(const Tasks& tasks, const PanelChunk& chunk,
-                                           const RowUnit& first, const RowUnit* second,
-                                           llvm::Value* sums) {
-  llvm::IRBuilder<>& b = e_.b();
-  const std::int64_t nr = func_.rhs.nr;
-  const auto defer = [&] {
-    llvm::Value* count = second == nullptr ? first.rows : e_.Add(first.rows, second->rows);
-    const std::array<llvm::Value*, 5> words = {count, first.rows, first.first_row, chunk.panel,
-                                               FlatBatch(tasks.batch)};
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      b.CreateAlignedStore(words[i],
-                           e_.Scratch(plan_.deferred_offset + 8 * static_cast<std::int64_t>(i)),
-                           llvm::Align(8));
-    }
-  };
-  if (func_.n.IsConstant() && func_.n.constant() % nr == 0) {
-    defer();
-    return;
-  }
-  llvm::Value* columns = e_.Sub(e_.Dim(func_.n), e_.Mul(chunk.panel, e_.I64(nr)));
-  llvm::Value* whole = b.CreateICmpSGE(columns, e_.I64(nr));
-  e_.If(whole, defer);
-  e_.If(b.CreateNot(whole), [&] {
-    EmitEpilogueRows(tasks, chunk.panel, first, sums, columns);
-    if (second == nullptr) return;
-    EmitEpilogueRows(tasks, chunk.panel, *second, AddBytes(sums, e_.I64(plan_.unit_bytes)),
-                     columns);
-  });
-}
-
-void SplitContraction::FlushDeferred() {
-  const DeferredRows deferred = TakeDeferred();
-  e_.For(e_.I64(0), deferred.count, 1,
-         [&](llvm::Value* number) { EmitDeferredRow(deferred, number); });
-}
-
-// ---- Sums that are not finite ----
 
 void SplitContraction::SettleSplitUnit(const PanelChunk& chunk, const RowUnit& unit,
                                        llvm::Value* block, llvm::Value* total, llvm::Value* sums) {

@@ -114,8 +114,7 @@ void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func) {
   const std::int64_t block_bytes = plan.chunk != 0 ? 2 * plan.unit_bytes : 0;
   plan.block_offset = plan.chunk != 0 ? plan.staged_offset : 0;
   plan.ready_offset = plan.staged_offset + block_bytes;
-  plan.deferred_offset = plan.ready_offset + 64;
-  plan.split_offset = plan.deferred_offset + 64;
+  plan.split_offset = plan.ready_offset + 64;
   plan.split_bytes = (plan.chunk != 0 ? plan.chunk : depth) * func.rhs.nr * kSplitBytes;
   plan.row_offset = plan.split_offset + 2 * plan.split_bytes;
   // Two vectors more: the padding to a granule is written in whole vectors.
@@ -124,7 +123,7 @@ void LayOutSplitScratch(ContractionPlan& plan, const ContractionFunc& func) {
       plan.row_offset + (copies_rows ? depth * SizeInBytes(plan.element) + 128 : 0);
 }
 
-// Sums first, then AMX's configuration, then copies.
+// Sums first, then AMX's configuration and whose epilogue it has to run, then copies.
 void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
   const bool amx = IsAmx(plan.kernel);
   const std::int64_t unit_rows = amx ? AmxTile::kRows : plan.MaxUnitRows();
@@ -133,7 +132,8 @@ void LayOutScratch(ContractionPlan& plan, const ContractionFunc& func) {
       plan.chunk != 0 ? plan.units_per_block * plan.panels_per_group : (amx ? 2 : 1);
   plan.sums_bytes = RoundUp(units_kept * plan.unit_bytes, 64);
   plan.config_offset = plan.sums_bytes;
-  plan.staged_offset = plan.config_offset + (amx ? AmxTile::kConfigBytes : 0);
+  plan.deferred_offset = plan.config_offset + AmxTile::kConfigBytes;
+  plan.staged_offset = amx ? plan.deferred_offset + 64 : plan.config_offset;
   if (amx && !plan.runs.one) {
     plan.run_offset = plan.staged_offset;
     plan.total_offset = plan.run_offset + 2 * plan.unit_bytes;

@@ -74,17 +74,17 @@ struct ContractionPlan : ContractionSchedule {
   SymDim panel_stride;  // Bytes of packed B from one panel to the next.
 
   // Scratch, bytes.
-  std::int64_t unit_bytes = 0;     // Sums of one unit and one panel.
-  std::int64_t sums_bytes = 0;     // Of one unit (AMX: two); of a block and a group when chunked.
-  std::int64_t block_offset = 0;   // kAmxSplit: sums of two units before they are checked.
-  std::int64_t run_offset = 0;     // AMX: sums of two units over one run.
-  std::int64_t total_offset = 0;   // kAmxSplit: the runs of two units before the last one.
-  std::int64_t config_offset = 0;  // AMX tile configuration, 64 bytes.
-  std::int64_t ready_offset = 0;   // kAmxSplit: which panel lies split where; see BeginSplitPanel.
-  std::int64_t deferred_offset = 0;  // kAmxSplit: whose epilogue is still to run.
-  std::int64_t split_offset = 0;     // kAmxSplit: two buffers of one panel's parts.
-  std::int64_t split_bytes = 0;      // Of one of them.
-  std::int64_t row_offset = 0;       // kAmxSplit: one row of A, copied together.
+  std::int64_t unit_bytes = 0;       // Sums of one unit and one panel.
+  std::int64_t sums_bytes = 0;       // Of one unit (AMX: two); of a block and a group when chunked.
+  std::int64_t block_offset = 0;     // kAmxSplit: sums of two units before they are checked.
+  std::int64_t run_offset = 0;       // AMX: sums of two units over one run.
+  std::int64_t total_offset = 0;     // kAmxSplit: the runs of two units before the last one.
+  std::int64_t config_offset = 0;    // AMX tile configuration, 64 bytes.
+  std::int64_t deferred_offset = 0;  // AMX: whose epilogue is still to run.
+  std::int64_t ready_offset = 0;  // kAmxSplit: which panel lies split where; see BeginSplitPanel.
+  std::int64_t split_offset = 0;  // kAmxSplit: two buffers of one panel's parts.
+  std::int64_t split_bytes = 0;   // Of one of them.
+  std::int64_t row_offset = 0;    // kAmxSplit: one row of A, copied together.
   std::int64_t staged_offset = 0;
   std::int64_t scratch_bytes = 0;
 };
