@@ -48,6 +48,11 @@ struct CpuCacheLimits {
   // The same for rows in three bf16 parts, which share it with two panels, and for their sums.
   std::int64_t split_rows_bytes = 1152 << 10;
   std::int64_t split_sums_bytes = 400 << 10;
+  // The same for tiles of AMX, whose processors have 2 MiB, where B is larger still and comes from
+  // farther away for each block of rows.
+  std::int64_t tile_rows_bytes = 1200 << 10;
+  // Copies of rows that stay in the first-level cache beside a B that is no larger.
+  std::int64_t few_rows_bytes = 24 << 10;
   // Rows of A longer than this are consumed in chunks of some chunk_bytes if not all fit.
   std::int64_t max_row_bytes = 6 << 10;
   std::int64_t chunk_bytes = 3 << 10;

@@ -110,7 +110,13 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
       [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
         STOKER_CHECK(granules == 1);
         for (int c = 0; c < column_tiles; ++c) {
-          tiles_.Load(AmxTiles::kRhs + c, AddBytes(rhs, e_.I64(c * kTileRowBytes)), rhs_stride);
+          llvm::Value* columns = AddBytes(rhs, e_.I64(c * kTileRowBytes));
+          // A chunk of a panel stays in the first-level cache, a whole one and the rows do not.
+          if (chunk.partial) {
+            tiles_.Load(AmxTiles::kRhs + c, columns, rhs_stride);
+          } else {
+            tiles_.LoadPassing(AmxTiles::kRhs + c, columns, rhs_stride);
+          }
         }
         for (int r = 0; r < row_tiles; ++r) {
           tiles_.Load(AmxTiles::kLhs + r, r == 0 ? lhs : AddBytes(lhs, distance), lhs_stride);

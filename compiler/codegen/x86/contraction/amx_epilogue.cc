@@ -8,8 +8,10 @@ namespace {
 
 constexpr int kTileRows = AmxTiles::kRows;
 
-// Rows of a deferred epilogue beside the products of one granule.
-constexpr std::int64_t kMaxDeferredRows = 4;
+// Rows of a deferred epilogue beside the products of one granule, and those that are emitted one
+// by one.
+constexpr std::int64_t kMaxDeferredRows = 8;
+constexpr std::int64_t kMaxRepeatedRows = 4;
 
 }  // namespace
 
@@ -91,7 +93,14 @@ void AmxContraction::DeferOrEmitEpilogue(const Tasks& tasks, const PanelChunk& c
 void AmxContraction::EmitDeferredRows(const DeferredRows& deferred, llvm::Value* granule,
                                       std::int64_t begin, std::int64_t end) {
   const std::int64_t rows = DeferredRowsPerGranule();
-  for (std::int64_t i = begin; i < std::min(end, rows); ++i) {
+  end = std::min(end, rows);
+  if (end - begin > kMaxRepeatedRows) {
+    llvm::Value* first = e_.Mul(granule, e_.I64(rows));
+    e_.For(e_.Add(first, e_.I64(begin)), e_.Min(e_.Add(first, e_.I64(end)), deferred.count), 1,
+           [&](llvm::Value* number) { EmitDeferredRow(deferred, number); });
+    return;
+  }
+  for (std::int64_t i = begin; i < end; ++i) {
     llvm::Value* number = e_.Add(e_.Mul(granule, e_.I64(rows)), e_.I64(i));
     e_.If(e_.b().CreateICmpSLT(number, deferred.count), [&] { EmitDeferredRow(deferred, number); });
   }

@@ -53,6 +53,10 @@ void AmxTiles::Load(int tile, llvm::Value* pointer, llvm::Value* stride_bytes) {
   e_.CallIntrinsic("llvm.x86.tileloadd64", {Number(tile), pointer, stride_bytes});
 }
 
+void AmxTiles::LoadPassing(int tile, llvm::Value* pointer, llvm::Value* stride_bytes) {
+  e_.CallIntrinsic("llvm.x86.tileloaddt164", {Number(tile), pointer, stride_bytes});
+}
+
 void AmxTiles::Store(int tile, llvm::Value* pointer, llvm::Value* stride_bytes) {
   e_.CallIntrinsic("llvm.x86.tilestored64", {Number(tile), pointer, stride_bytes});
 }

@@ -28,6 +28,8 @@ class AmxTiles {
 
   void Zero(int tile);
   void Load(int tile, llvm::Value* pointer, llvm::Value* stride_bytes);
+  // What is gone from the first-level cache before it is read again.
+  void LoadPassing(int tile, llvm::Value* pointer, llvm::Value* stride_bytes);
   void Store(int tile, llvm::Value* pointer, llvm::Value* stride_bytes);
   // sums += rows of A times columns of B, pairs of bf16.
   void MultiplyBF16(int sums, int lhs, int rhs);

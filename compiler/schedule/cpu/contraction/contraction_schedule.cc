@@ -181,12 +181,17 @@ void CutBlocks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& mach
   }
   // A multiple of `step` keeps AMX's pairs of units together.
   const std::int64_t step = in_tiles ? 2 : 1;
-  std::int64_t per_block =
-      std::clamp<std::int64_t>(caches.rows_bytes / (rows * kept_bytes), 1, units);
-  if (per_block > step) per_block = per_block / step * step;
-  plan.units_per_block = RoundUp(EqualParts(units, per_block), step);
   const std::int64_t columns = Typical(plan.batch) * Typical(plan.panels);
   const std::int64_t rhs_bytes = columns * plan.lanes * plan.vectors * row_bytes;
+  std::int64_t rows_bytes = caches.rows_bytes;
+  if (in_tiles && plan.chunk == 0 && rhs_bytes > caches.tile_rows_bytes) {
+    rows_bytes = caches.tile_rows_bytes;
+  } else if (plan.lhs == LhsCopy::kWhole && rhs_bytes <= caches.few_rows_bytes) {
+    rows_bytes = caches.few_rows_bytes;
+  }
+  std::int64_t per_block = std::clamp<std::int64_t>(rows_bytes / (rows * kept_bytes), 1, units);
+  if (per_block > step) per_block = per_block / step * step;
+  plan.units_per_block = RoundUp(EqualParts(units, per_block), step);
   if (rhs_bytes > caches.small_rhs_bytes) {
     plan.prefetch_parts = DivUp(std::min(plan.units_per_block, units), step);
     // There may be few units; those after the second fetch what they find in the cache.

@@ -221,7 +221,7 @@ bool Execute(Tiles& state, const Instruction& instruction) {
       if (prefix == kF2) Clear(tile, 0);
       return prefix == kNone || (prefix == kF2 && tile.rows != 0);
     case kMove:
-      if (prefix == kF2) return Load(tile, instruction);
+      if (prefix == kF2 || prefix == k66) return Load(tile, instruction);
       return prefix == kF3 && Store(tile, instruction);
     case kMultiplyBF16: {
       const Tile& lhs = tiles[instruction.rm()];
