@@ -753,6 +753,7 @@ for name in ("bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1
     case(f"{name}_special", getattr(torch.special, name), SPECIAL, narrow=False)
 case("erfc_tail", torch.erfc, floats(40, low=-4.0, high=13.0), exact=True)
 case("lgamma_zeros", torch.lgamma, torch.tensor([1, 2, 1 - 2.0**-20, 1 + 2.0**-20, 2 - 2.0**-20, 2 + 2.0**-20]), narrow=False)
+case("div_by_less_than_f32_holds", lambda x: torch.div(x, 1e-46, rounding_mode="floor"), torch.tensor([1.5, -2, 0, 1e-40]))
 case("lgamma_poles", torch.lgamma, torch.tensor([-1.0, -2, -7, -1e9, -1e30, 1e-40, -1e-40, 3e38, -3e38]))
 case("lgamma_below", torch.lgamma, floats(40, low=-20.0, high=0.0), exact=True)
 case("lgamma_int", torch.lgamma, integers(9, low=-3, high=9))

@@ -23,6 +23,7 @@ _PLACES = torch.tensor([0, 2, 1, 3])
 
 # Of tensors of 4 by 4 and these types.
 CASES = {
+    "addcdiv": (lambda x, y: torch.addcdiv(x, y, y), [(_FLOAT, _INT), (_LONG, _LONG), (_FLOAT, _BOOL)]),
     "addmm": (torch.addmm, [(_FLOAT, _FLOAT, _DOUBLE), (_HALF, _FLOAT, _FLOAT)]),
     "argmax": (lambda x: x.argmax(-1), [(_BOOL,)]),
     "argmin": (lambda x: x.argmin(), [(_BOOL,)]),

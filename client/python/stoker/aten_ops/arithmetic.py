@@ -331,4 +331,6 @@ def fma(g, out, a, b, c):
 
 @rule("addcdiv")
 def addcdiv(g, out, x, a, b, value=1):
+    if a.dtype not in FLOATS and b.dtype not in FLOATS:
+        raise Unsupported("PyTorch divides no integers by integers here")
     return _scaled_term("divide", g, out, x, a, b, value)

@@ -75,7 +75,7 @@ class GraphText:
         if isinstance(value, Dim):
             return self.broadcast_in_dim(self.size(value, dtype), (), shape)
         element = element_of(value, dtype)
-        if dtype not in FLOATS or math.isinf(element):
+        if dtype not in FLOATS or math.isinf(element) or not element:  # No text of f32 is 1e39 or 1e-46.
             value = element
         result = self.node("constant", (), f" value({number(value, dtype)})", dtype, tuple(shape))
         result.splat = element
