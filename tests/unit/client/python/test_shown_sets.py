@@ -1,6 +1,8 @@
 """Which sets count as those whose order code may let out."""
 
 import builtins
+import enum
+import functools
 import operator
 import types
 
@@ -144,6 +146,65 @@ def test_what_cannot_be_sorted_may_show_its_order():
         assert shown_sets(code, [ATTRIBUTE._replace(value=values)])[1]
 
 
+def test_a_set_in_a_set_or_in_a_key_is_shown_with_what_holds_it():
+    inner = frozenset(COLORS)
+    for holder in ({inner}, {(1, inner)}):
+        code = reached(in_turn)
+        assert shown_sets(code, [ATTRIBUTE._replace(value=holder)])[1] == [holder]
+        assert shown_sets(reached(asked), [ATTRIBUTE._replace(value=holder)]) == (False, [])
+        assert shown_sets(reached(sorted_names), [ATTRIBUTE._replace(value=holder)])[1]
+    assert shown_sets(reached(asked), [ATTRIBUTE._replace(value={"a": 1, inner: 2})])[1] == [inner]
+
+
+class Named:
+    __eq__ = lambda self, other: list(other) == ["red"]
+    __hash__ = None
+    isdisjoint = in_turn
+
+
+def compared(box, other):
+    return box.names == other
+
+
+def disjoint(box, other):
+    return other.isdisjoint(box.names)
+
+
+def test_what_a_function_does_counts_under_every_name_that_a_class_gives_it():
+    for function in (compared, disjoint):
+        assert shown_sets(reached(function), [ATTRIBUTE]) == (False, [])
+        assert shown_sets(reached(function, types_met=[Named]), [ATTRIBUTE])[1], function
+
+
+@pytest.mark.parametrize("maker", [set, Mine, set[str], functools.partial(frozenset, "abc"), staticmethod(set)])
+def test_what_makes_sets_under_another_name_may_show_their_order(maker):
+    assert shown_sets(reached(said_nowhere), [Met("make", False, maker)])[0]
+
+
+def test_a_class_of_sets_under_its_own_name_is_seen_where_it_is_called():
+    assert shown_sets(reached(said_nowhere), [Met("set", False, set)]) == (False, [])
+
+
+HELD = {"names": [frozenset("abc")]}
+
+
+class Said(enum.Enum):
+    ONE = 1
+
+    def __str__(self):
+        return said()
+
+
+def said():
+    return ",".join(HELD["names"][0])
+
+
+def test_code_that_runs_untraced_may_show_what_no_guard_met():
+    code = reached(asked, types_met=[Said])
+    assert code.is_unseen(said.__code__) and not code.is_unseen(asked.__code__)
+    assert HELD["names"][0] in shown_sets(code, [])[1]
+
+
 def test_a_set_is_followed_from_attribute_to_attribute():
     assert shown_sets(reached(Registry.__init__, Registry.has), []) == (False, [])
     assert shown_sets(reached(Registry.__init__, Registry.has, Registry.in_turn), [])[0]
@@ -158,7 +219,7 @@ def test_a_set_has_the_name_that_code_reads_it_by():
         [-1, "builtins", None], [9, "item", "getattr"]]
     values = [box, box.names, space, space.names, names, COLORS, Box, vars(Box), COLORS, vars(builtins), getattr]
     assert [met.name for met in met_by_guards(nodes, values)] == [
-        "box", "names", "space", None, "names", None, None, None, "names", None, "getattr"]  # A namespace's text tells all that it holds.
+        "box", "names", "space", None, "names", None, None, "names", None, "getattr"]  # A namespace's text tells all that it holds.
 
 
 def said_text(box):

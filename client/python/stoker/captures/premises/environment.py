@@ -10,8 +10,10 @@ from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
 from ..words.held import module_name_of
 from ..words.installed import packages_now
+from ..words.paths import ROOT
 from ..words.process import is_run_for_its_result
 from ..words.values import NotPortable
+from .held_sets import Met, parts_of
 
 _MAPPINGS = ("environ", "environb")
 _FUNCTIONS = ("getenv", "getenvb")
@@ -35,7 +37,8 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
     if any(_is_environment(value) and name not in _NAMES for name, value in met):
         raise NotPortable("environment variables under another name")
     asked = sorted(reached.asked_of_the_process(constants).union(
-        described, (value.__name__ for value in values if is_run_for_its_result(value))))
+        described, (value.__name__ for value in values if is_run_for_its_result(value)),
+        _of_addresses(reached, nodes, values)))
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")
     makes_sets, sets = shown
@@ -75,6 +78,15 @@ def _variables_read(code, reached):
     constants, names = keys
     values = {*constants, *(reached.value_of(code, name) for name in names)}
     return {os.fsdecode(value) for value in values if isinstance(value, (str, bytes))}
+
+
+def _of_addresses(reached, nodes, values):
+    """Names of functions that tell addresses, and that code comes to under another name."""
+    met = [Met(None, False, value) for value in reached.chains.values()] + reached.met_unseen + [
+        Met(None, False, value) for (parent, _, _), value in zip(nodes, values)
+        if parent == ROOT or nodes[parent][1] != "builtins"]
+    parts = [part.value for each in met for part in parts_of(each)]
+    return {each.__name__ for each in (hash, id) if any(part is each for part in parts)}
 
 
 def _is_environment(value):
