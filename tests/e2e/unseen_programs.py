@@ -130,6 +130,17 @@ def both(some, others):
 def text():
     return both(MORE.keys(), FEWER.keys()) + "red"
 ''' + _OF_A_MEMBER,
+    "members_text_of_a_bound_method": '''
+class Counter:
+    def __init__(self):
+        self.count = COUNT
+
+    def text(self):
+        return "a" * self.count + "red"
+
+
+text = functools.partial(Counter().text)
+''' + _OF_A_MEMBER,
     "members_text_of_a_maker": '''
 MAKE = set[str]
 

@@ -176,7 +176,7 @@ def test_what_a_function_does_counts_under_every_name_that_a_class_gives_it():
         assert shown_sets(reached(function, types_met=[Named]), [ATTRIBUTE])[1], function
 
 
-@pytest.mark.parametrize("maker", [set, Mine, set[str], functools.partial(frozenset, "abc"), staticmethod(set)])
+@pytest.mark.parametrize("maker", [set, Mine, set[str], functools.partial(frozenset, "abc"), staticmethod(set), set().union, set.union, {}.keys])
 def test_what_makes_sets_under_another_name_may_show_their_order(maker):
     assert shown_sets(reached(said_nowhere), [Met("make", False, maker)])[0]
 

@@ -5,6 +5,7 @@ of sets, which the seed of hashes decides, and which packages and modules there 
 import importlib.machinery
 import os
 import sys
+import types
 
 from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
@@ -17,6 +18,7 @@ from .held_sets import Met, parts_of
 
 _MAPPINGS = ("environ", "environb")
 _FUNCTIONS = ("getenv", "getenvb")
+_OF_SLOTS = (types.WrapperDescriptorType, types.MethodWrapperType)
 _NAMES = frozenset((*_MAPPINGS, *_FUNCTIONS))
 _HASHED = "stoker"
 _DISTRIBUTED = "torch.distributed"
@@ -82,11 +84,16 @@ def _variables_read(code, reached):
 
 def _of_addresses(reached, nodes, values):
     """Names of functions that tell addresses, and that code comes to under another name."""
-    met = [Met(None, False, value) for value in reached.chains.values()] + reached.met_unseen + [
-        Met(None, False, value) for (parent, _, _), value in zip(nodes, values)
+    met = [Met(names[-1], False, value) for (_, names), value in reached.chains.items()] + reached.met_unseen + [
+        Met(argument, False, value) for (parent, _, argument), value in zip(nodes, values)
         if parent == ROOT or nodes[parent][1] != "builtins"]
-    parts = [part.value for each in met for part in parts_of(each)]
-    return {each.__name__ for each in (hash, id) if any(part is each for part in parts)}
+    return {name for each in met for part in parts_of(each) if (name := _told_by(part)) is not None}
+
+
+def _told_by(met):
+    if isinstance(met.value, _OF_SLOTS):
+        return "hash" if met.value.__name__ == "__hash__" != met.name else None
+    return next((each.__name__ for each in (hash, id) if met.value is each), None)
 
 
 def _is_environment(value):

@@ -21,7 +21,7 @@ from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
-from .unseen import cells_of, data_of, may_run, met_in
+from .unseen import cells_of, data_of, may_run, met_in, parts_of_function
 
 _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
@@ -111,6 +111,12 @@ class Reached:
             self._look_into_all()
         self.unguarded = self._read_unseen()
         self.met_unseen = self._met_by_unseen()
+
+    @property
+    def parts_unseen(self):
+        """[what functions hold that are not traced]"""
+        functions = [function for code in self._unseen for function in self._functions.get(id(code), ())]
+        return [part for value in (*functions, *(self.chains[key] for key in self.unguarded)) for part in parts_of_function(value)]
 
     def _read_unseen(self):
         return {

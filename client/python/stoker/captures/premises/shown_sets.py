@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ..bytecode.named_texts import asks_by_unsaid_text, reads_unsaid_variables
 from ..bytecode.reads import (
-    combines, has_no_order, is_plain_set, is_sortable, makes_sets, names_in_code, takes_by_place, takes_exceptions, texts_in_code)
+    VIEWS, combines, has_no_order, is_plain_set, is_sortable, makes_sets, names_in_code, takes_by_place, takes_exceptions, texts_in_code)
 from ..bytecode.set_order import BUILTINS, Around, shows_order
-from ..words.held import HEAPTYPE
+from ..words.held import HEAPTYPE, held
 from ..words.orders import sets_in
 from .held_sets import Met, parts_of
 
@@ -20,6 +20,8 @@ _OF_UNTOLD = (type, types.ModuleType, types.FunctionType)  # Of Python's own typ
 _GETTERS = (operator.attrgetter, operator.methodcaller)
 _ASKING = (getattr, vars, dir, eval, exec, globals, locals, object.__getattribute__, type.__getattribute__)
 _FUNCTIONS = (types.FunctionType, types.MethodType)
+_METHODS = (types.BuiltinMethodType, types.MethodWrapperType, types.MethodDescriptorType, types.WrapperDescriptorType)
+_SETS = (set, frozenset)
 _SLOTS = types.MemberDescriptorType
 
 
@@ -62,7 +64,7 @@ class _Sets:
             _Code(code, names_in_code(code), reached.sets_read(code), makes_sets(code)) for code in reached.of_programs]
         self._sets = list(map(_by_name_if_plain, (each for met in guarded for each in _sets_of(met))))
         self._unguarded = [  # Nor is it known how these are filled.
-            _by_name_if_plain(met) for met in reached.met_unseen if isinstance(met.value, (set, frozenset))]
+            _by_name_if_plain(met) for met in reached.met_unseen if isinstance(met.value, _SETS)]
         self._held = [
             part for met in (*self._globals, *guarded, *reached.met_unseen) for part in parts_of(met)]
 
@@ -141,9 +143,12 @@ def _by_name_if_plain(met):
 
 
 def _is_maker(met):
-    """Is it a class of sets, but those of Python where code says what they are?"""
-    return isinstance(met.value, type) and issubclass(met.value, (set, frozenset)) and not (
-        met.value in (set, frozenset) and met.name == met.value.__name__)
+    """Is it a class of sets, or a method of a set that stands for itself, but those of Python where code says what they are?"""
+    value = met.value
+    if isinstance(value, _METHODS):
+        return isinstance(held(value, "__self__"), _SETS) or held(value, "__objclass__") in _SETS or (
+            value.__name__ in VIEWS)
+    return isinstance(value, type) and issubclass(value, _SETS) and not (value in _SETS and met.name == value.__name__)
 
 
 def _reads_attributes(met):

@@ -19,6 +19,7 @@ _MAPPINGS = (dict, types.MappingProxyType)
 _WRAPPERS = ("__func__", "__self__", "__origin__", "fget", "func")  # Attributes of what stands for something else.
 _WRAPPING = (
     staticmethod, classmethod, property, functools.cached_property, types.MethodType, types.GenericAlias)
+_BOUND = (types.BuiltinMethodType, types.MethodWrapperType)
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, types.CodeType, types.ModuleType)
 
 
@@ -42,7 +43,7 @@ def may_run(roots, codes, names_of, names_in):
 
 
 def _is_called_unnamed(name):
-    return name.startswith("__") and name.endswith("__") or name == "<lambda>"
+    return name in (None, "<lambda>") or name.startswith("__") and name.endswith("__")
 
 
 def met_in(roots):
@@ -77,6 +78,8 @@ def _inside(met):
         return [*cells_of(value), *(Met(name, False, part) for name, part in vars(value).items())]
     elif isinstance(value, type):
         return data_of(value)
+    elif isinstance(value, _BOUND):
+        return [Met(None, False, value.__self__)]
     else:
         inner = [met._replace(value=held(value, name)) for name in _WRAPPERS] if isinstance(value, _WRAPPING) else []
     if isinstance(value, enum.Enum):
@@ -91,6 +94,18 @@ def data_of(cls):
     return [
         Met(name, False, value) for base in cls.__mro__ if base.__flags__ & HEAPTYPE and not is_installed(base)
         for name, value in list(vars(base).items())]
+
+
+def parts_of_function(function):
+    """[what it holds besides code, or what it is bound to]"""
+    if isinstance(function, types.FunctionType):
+        return [
+            *(met.value for met in cells_of(function)), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    if isinstance(function, functools.partial):
+        return [*function.args, *function.keywords.values(), *parts_of_function(function.func)]
+    if isinstance(function, types.MethodType):
+        return [function.__self__, *parts_of_function(function.__func__)]
+    return []
 
 
 def cells_of(function):
