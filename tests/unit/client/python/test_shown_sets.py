@@ -3,7 +3,10 @@
 import builtins
 import enum
 import functools
+import importlib.machinery
+import importlib.util
 import operator
+import sys
 import types
 
 import pytest
@@ -181,8 +184,9 @@ def test_what_makes_sets_under_another_name_may_show_their_order(maker):
     assert shown_sets(reached(said_nowhere), [Met("make", False, maker)])[0]
 
 
-def test_a_class_of_sets_under_its_own_name_is_seen_where_it_is_called():
-    assert shown_sets(reached(said_nowhere), [Met("set", False, set)]) == (False, [])
+@pytest.mark.parametrize("name, value", [("set", set), ("iskeyword", frozenset("abc").__contains__), ("make", list)])
+def test_what_code_says_for_what_it_is_or_asks_alone_makes_no_sets(name, value):
+    assert shown_sets(reached(said_nowhere), [Met(name, False, value)]) == (False, [])
 
 
 HELD = {"names": [frozenset("abc")]}
@@ -203,6 +207,36 @@ def test_code_that_runs_untraced_may_show_what_no_guard_met():
     code = reached(asked, types_met=[Said])
     assert code.is_unseen(said.__code__) and not code.is_unseen(asked.__code__)
     assert HELD["names"][0] in shown_sets(code, [])[1]
+
+
+PACKAGE = """
+import enum
+
+LETTERS = frozenset("abc")
+HELD = [LETTERS]
+
+
+class Said(enum.Enum):
+    ONE = 1
+
+    def __str__(self):
+        return said()
+
+
+def said():
+    return RESULT
+"""
+
+
+@pytest.mark.parametrize("result, shown", [("''.join(HELD[0])", True), ("'a' if 'a' in LETTERS else 'b'", False)])
+def test_what_a_package_runs_untraced_may_show_an_order(tmp_path, monkeypatch, result, shown):
+    path = tmp_path / "made.package"  # No .py: it counts as an installed package's.
+    path.write_text(PACKAGE.replace("RESULT", result))
+    loader = importlib.machinery.SourceFileLoader("made_package", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("made_package", loader))
+    monkeypatch.setitem(sys.modules, "made_package", module)
+    loader.exec_module(module)
+    assert shown_sets(reached(asked, types_met=[module.Said]), [])[1] == ([module.LETTERS] if shown else [])
 
 
 def test_a_set_is_followed_from_attribute_to_attribute():

@@ -366,6 +366,7 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "has_no_order", "imports_of",
-    "is_ordered_by_address", "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code", "names_of",
-    "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]
+    "ALL", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of",
+    "code_inside", "combines", "compares_identity", "enumerates", "has_no_order", "imports_of", "is_ordered_by_address",
+    "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code",
+    "names_of", "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

@@ -13,7 +13,7 @@ from .syntax import is_within, syntax_of
 
 _MAKERS = frozenset(("set", "frozenset"))
 BUILTINS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset"))  # Indifferent ones.
-_ASKING = frozenset(("isdisjoint", "issubset", "issuperset", "__contains__"))  # Methods.
+ASKING = frozenset(("isdisjoint", "issubset", "issuperset", "__contains__"))  # Methods.
 _CHANGING = frozenset(("add", "discard", "remove", "clear", "update", "difference_update", "intersection_update"))
 _SETS_OF_SETS = frozenset(("union", "intersection", "difference", "symmetric_difference", "copy"))
 _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjoint", "issubset", "issuperset"))
@@ -229,7 +229,7 @@ class _Uses:
             return True
         if name in _CHANGING:
             return is_other and self._is_traced(attribute)
-        return name not in _ASKING and (name not in _SETS_OF_SETS or self._shows(call, False))
+        return name not in ASKING and (name not in _SETS_OF_SETS or self._shows(call, False))
 
     def _target_shows(self, target, is_other):
         if not isinstance(target, ast.Attribute):

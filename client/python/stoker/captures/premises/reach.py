@@ -19,6 +19,7 @@ from ..bytecode.reads import (
 from ..words import process
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
+from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
 from .unseen import cells_of, data_of, may_run, met_in, parts_of_function
@@ -29,6 +30,7 @@ _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
 _RUN_OF_ANY_CLASS = ("__class_getitem__", "__init_subclass__", "__set_name__")  # Methods that Python calls by itself.
+_RUN_WITH_A_CLASS = ("__init_subclass__", "__set_name__")  # Those of them that it calls when a class is made.
 _OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS))
 _OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
@@ -78,6 +80,7 @@ class Reached:
         self._names_of = {}  # and the names by which classes, modules and cells hold these.
         self._leaves = set()  # Ids of code objects that a leaf may run.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
+        self._run_of_packages = []  # The same of installed packages: what follows from their versions, but for orders.
         for code in traced:
             if not self._is_compilers(code):
                 self._add(code)
@@ -116,7 +119,8 @@ class Reached:
     def parts_unseen(self):
         """[what functions hold that are not traced]"""
         functions = [function for code in self._unseen for function in self._functions.get(id(code), ())]
-        return [part for value in (*functions, *(self.chains[key] for key in self.unguarded)) for part in parts_of_function(value)]
+        return [
+            part for value in (*functions, *(self.chains[key] for key in self.unguarded)) for part in parts_of_function(value)]
 
     def _read_unseen(self):
         return {
@@ -240,7 +244,7 @@ class Reached:
         and what a graph's break leaves goes on with the sets that it made."""
         places = self.traced_in(code)
         is_known = is_installed_file(code.co_filename) and not (
-            id(code) in self._leaves or self._is_left(code))
+            id(code) in self._leaves or self._is_left(code) or any(code is each for each in self.untraced_of_packages))
         return places if is_known and not places.isdisjoint(code.co_positions()) else None
 
     def traced_in(self, code):
@@ -249,6 +253,30 @@ class Reached:
 
     def _is_left(self, code):
         return bool(self._left) and any((code.co_filename, line) in self._left for _, _, line in code.co_lines())
+
+    @functools.cached_property
+    def untraced_of_packages(self):
+        """Code of installed packages, but Python's and PyTorch's, that may run in place of being traced, and what it calls."""
+        found, pending = {}, list(self._run_of_packages)
+        while pending:
+            code = pending.pop()
+            if id(code) in found or is_pythons_file(code.co_filename) or not self._is_programs(code):
+                continue
+            found[id(code)] = code
+            for value in self._read_of_package(code).values():
+                if isinstance(value, types.FunctionType) and is_installed_file(value.__code__.co_filename):
+                    pending.append(value.__code__)
+        return list(found.values())
+
+    def _read_of_package(self, code):
+        """{chain of names: what it stands for}"""
+        module = self._modules.of(code)
+        return {} if module is None else {names: look_along(module, names) for names in chains_of(code)}
+
+    def sets_of_package(self, code):
+        """[Met] of sets that code which is not traced reads, in containers, too."""
+        return self.sets_read(code) + [
+            Met(names[-1], False, inner) for names, value in self._read_of_package(code).items() for inner in sets_in(value)]
 
     def sets_read(self, code):
         """[Met] of sets that its globals hold, classes under names in it, and its arguments by default."""
@@ -392,6 +420,8 @@ class Reached:
                 if is_run and isinstance(value, types.FunctionType):
                     if not is_installed_file(value.__code__.co_filename):
                         self._run_unseen.append(value.__code__)
+                    elif name not in _RUN_WITH_A_CLASS:
+                        self._run_of_packages.append(value.__code__)
                 for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):
                     if isinstance(part, types.FunctionType):
                         self._add_function(part, name)

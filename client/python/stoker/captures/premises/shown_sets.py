@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from ..bytecode.named_texts import asks_by_unsaid_text, reads_unsaid_variables
 from ..bytecode.reads import (
-    VIEWS, combines, has_no_order, is_plain_set, is_sortable, makes_sets, names_in_code, takes_by_place, takes_exceptions, texts_in_code)
-from ..bytecode.set_order import BUILTINS, Around, shows_order
+    VIEWS, combines, has_no_order, is_plain_set, is_sortable, makes_sets, names_in_code, takes_by_place, takes_exceptions,
+    texts_in_code)
+from ..bytecode.set_order import ASKING, BUILTINS, Around, shows_order
 from ..words.held import HEAPTYPE, held
 from ..words.orders import sets_in
 from .held_sets import Met, parts_of
@@ -62,6 +63,9 @@ class _Sets:
         self._globals = [Met(names[-1], False, value) for (_, names), value in reached.globals_of_programs.items()]
         self._codes = [
             _Code(code, names_in_code(code), reached.sets_read(code), makes_sets(code)) for code in reached.of_programs]
+        self._codes += [
+            _Code(code, names_in_code(code), reached.sets_of_package(code), makes_sets(code))
+            for code in reached.untraced_of_packages]
         self._sets = list(map(_by_name_if_plain, (each for met in guarded for each in _sets_of(met))))
         self._unguarded = [  # Nor is it known how these are filled.
             _by_name_if_plain(met) for met in reached.met_unseen if isinstance(met.value, _SETS)]
@@ -143,11 +147,12 @@ def _by_name_if_plain(met):
 
 
 def _is_maker(met):
-    """Is it a class of sets, or a method of a set that stands for itself, but those of Python where code says what they are?"""
+    """Is it a class of sets, or a method of a set, but those that say nothing of an order, and those of Python that code
+    says for what they are?"""
     value = met.value
     if isinstance(value, _METHODS):
-        return isinstance(held(value, "__self__"), _SETS) or held(value, "__objclass__") in _SETS or (
-            value.__name__ in VIEWS)
+        return value.__name__ not in ASKING and (
+            value.__name__ in VIEWS or isinstance(held(value, "__self__"), _SETS) or held(value, "__objclass__") in _SETS)
     return isinstance(value, type) and issubclass(value, _SETS) and not (value in _SETS and met.name == value.__name__)
 
 

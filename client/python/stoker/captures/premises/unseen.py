@@ -100,7 +100,8 @@ def parts_of_function(function):
     """[what it holds besides code, or what it is bound to]"""
     if isinstance(function, types.FunctionType):
         return [
-            *(met.value for met in cells_of(function)), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+            *(met.value for met in cells_of(function)), *(function.__defaults__ or ()),
+            *(function.__kwdefaults__ or {}).values()]
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *parts_of_function(function.func)]
     if isinstance(function, types.MethodType):
