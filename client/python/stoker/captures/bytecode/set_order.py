@@ -12,11 +12,13 @@ from .reads import VIEWS, chains_of, code_inside
 from .syntax import is_within, syntax_of
 
 _MAKERS = frozenset(("set", "frozenset"))
-BUILTINS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset"))  # Indifferent ones.
+BUILTINS = frozenset((
+    "len", "bool", "sorted", "min", "max", "isinstance", "type", "set", "frozenset"))  # Indifferent ones.
 ASKING = frozenset(("isdisjoint", "issubset", "issuperset", "__contains__"))  # Methods.
 _CHANGING = frozenset(("add", "discard", "remove", "clear", "update", "difference_update", "intersection_update"))
 _SETS_OF_SETS = frozenset(("union", "intersection", "difference", "symmetric_difference", "copy"))
 _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjoint", "issubset", "issuperset"))
+_SORTING = ("sorted", "min", "max")
 # What takes a view and leaves it what it is.
 _TAKERS = frozenset((
     "list", "tuple", "dict", "set", "frozenset", "sorted", "len", "bool", "any", "all", "sum", "min", "max", "zip", "enumerate",
@@ -214,8 +216,9 @@ class _Uses:
         name = call.func.id if isinstance(call.func, ast.Name) else None
         if name not in BUILTINS or name in self._hidden:
             return True
-        if name == "sorted":  # What it takes for equal stays as it came.
-            return bool(call.keywords) or not self._around.sortable or self._has_own(_ORDER)
+        if name in _SORTING:  # What it takes for equal stays as it came.
+            return len(call.args) > 1 or any(keyword.arg != "reverse" for keyword in call.keywords) or (
+                not self._around.sortable or self._has_own(_ORDER))
         if name == "type":  # It would make sets under another name.
             return not isinstance(self._parents.get(call), ast.Compare)
         if name == "isinstance":
