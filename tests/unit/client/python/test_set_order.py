@@ -33,6 +33,18 @@ def sorted_first(items):
     return [item for item in sorted(set(items) - {"a"})]
 
 
+def least_and_greatest(items):
+    return min({*items}), max(set(items)), sorted({*items}, reverse=True)
+
+
+def first_by_a_key(items):
+    return min({*items}, key=len)
+
+
+def least_of_two(items):
+    return min({*items}, {"a"})
+
+
 def compared(items):
     return set(items) <= KNOWN and not (set(items) & KNOWN)
 
@@ -156,6 +168,36 @@ def text_of_items(a, b):
     return f"{a.items() - b.items()}"
 
 
+def named_keys(a, b):
+    some, others = a.keys(), b.keys()
+    both = some & others
+    return [name for name in both]
+
+
+def named_keys_in_turn(a, b):
+    some = a.keys()
+    return [name for name in some & b.names]
+
+
+def keys_in_their_own_place(a, b):
+    some = a.keys()
+    some &= b.names
+    return list(some)
+
+
+def keys_by_a_method(a, b):
+    return list(a.keys().__and__(b.keys()))
+
+
+def named_keys_compared(a, b):
+    some = other = a.keys()
+    return [name for name in some], list(other), len(some & b.names), some - b.names == {"a"}
+
+
+def keys_given_away(a, b):
+    return asked(a.keys()), a.keys()
+
+
 def text_of_a_set(items):
     return "%s" % {*items} == "{'a'}"
 
@@ -222,7 +264,8 @@ def imported():
 
 @pytest.mark.parametrize("function", [
     asked, filled_and_asked, comprehension_asked, sorted_first, compared, kept_and_compared, global_asked, makers_asked,
-    keys_compared, type_compared, imported])
+    keys_compared, type_compared, imported, named_keys_compared,
+    least_and_greatest])
 def test_a_set_that_is_only_asked_shows_no_order(function):
     assert not shows_order(function.__code__, frozenset(("KNOWN",)))
 
@@ -230,12 +273,21 @@ def test_a_set_that_is_only_asked_shows_no_order(function):
 @pytest.mark.parametrize("function", [
     iterated, named_and_iterated, returned, passed_on, first_of, joined, stored, global_iterated, in_a_nested_function,
     made_by_another_name, made_by_a_dictionary, popped_of_keys, text_of_items, text_of_a_set, list_with_a_set, makes_more,
+    named_keys_in_turn, keys_in_their_own_place, keys_by_a_method, first_by_a_key, least_of_two,
     kept_in_a_global, keep_outside, read_as_a_local, kept_in_a_class, imported_as_another_name])
 def test_a_set_that_goes_elsewhere_may_show_its_order(function):
     assert shows_order(function.__code__, frozenset(("KNOWN",)))
 
 
-@pytest.mark.parametrize("function", [iterated, made_by_another_name, made_by_a_dictionary, popped_of_keys, text_of_items])
+def test_views_that_are_given_away_may_be_combined_elsewhere():
+    assert not shows_order(keys_given_away.__code__)
+    assert shows_order(keys_given_away.__code__, around=Around(combined=True))
+    assert not shows_order(named_keys_compared.__code__, around=Around(combined=True))
+
+
+@pytest.mark.parametrize("function", [
+    iterated, made_by_another_name, made_by_a_dictionary, popped_of_keys, text_of_items, named_keys, keys_in_their_own_place,
+    keys_by_a_method])
 def test_a_set_is_made_without_being_named_too(function):
     assert makes_sets(function.__code__)
 

@@ -1,7 +1,12 @@
 """Which sets count as those whose order code may let out."""
 
 import builtins
+import enum
+import functools
+import importlib.machinery
+import importlib.util
 import operator
+import sys
 import types
 
 import pytest
@@ -144,6 +149,96 @@ def test_what_cannot_be_sorted_may_show_its_order():
         assert shown_sets(code, [ATTRIBUTE._replace(value=values)])[1]
 
 
+def test_a_set_in_a_set_or_in_a_key_is_shown_with_what_holds_it():
+    inner = frozenset(COLORS)
+    for holder in ({inner}, {(1, inner)}):
+        code = reached(in_turn)
+        assert shown_sets(code, [ATTRIBUTE._replace(value=holder)])[1] == [holder]
+        assert shown_sets(reached(asked), [ATTRIBUTE._replace(value=holder)]) == (False, [])
+        assert shown_sets(reached(sorted_names), [ATTRIBUTE._replace(value=holder)])[1]
+    assert shown_sets(reached(asked), [ATTRIBUTE._replace(value={"a": 1, inner: 2})])[1] == [inner]
+
+
+class Named:
+    __eq__ = lambda self, other: list(other) == ["red"]
+    __hash__ = None
+    isdisjoint = in_turn
+
+
+def compared(box, other):
+    return box.names == other
+
+
+def disjoint(box, other):
+    return other.isdisjoint(box.names)
+
+
+def test_what_a_function_does_counts_under_every_name_that_a_class_gives_it():
+    for function in (compared, disjoint):
+        assert shown_sets(reached(function), [ATTRIBUTE]) == (False, [])
+        assert shown_sets(reached(function, types_met=[Named]), [ATTRIBUTE])[1], function
+
+
+@pytest.mark.parametrize("maker", [set, Mine, set[str], functools.partial(frozenset, "abc"), staticmethod(set), set().union, set.union, {}.keys])
+def test_what_makes_sets_under_another_name_may_show_their_order(maker):
+    assert shown_sets(reached(said_nowhere), [Met("make", False, maker)])[0]
+
+
+@pytest.mark.parametrize("name, value", [("set", set), ("iskeyword", frozenset("abc").__contains__), ("make", list)])
+def test_what_code_says_for_what_it_is_or_asks_alone_makes_no_sets(name, value):
+    assert shown_sets(reached(said_nowhere), [Met(name, False, value)]) == (False, [])
+
+
+HELD = {"names": [frozenset("abc")]}
+
+
+class Said(enum.Enum):
+    ONE = 1
+
+    def __str__(self):
+        return said()
+
+
+def said():
+    return ",".join(HELD["names"][0])
+
+
+def test_code_that_runs_untraced_may_show_what_no_guard_met():
+    code = reached(asked, types_met=[Said])
+    assert code.is_unseen(said.__code__) and not code.is_unseen(asked.__code__)
+    assert HELD["names"][0] in shown_sets(code, [])[1]
+
+
+PACKAGE = """
+import enum
+
+LETTERS = frozenset("abc")
+HELD = [LETTERS]
+
+
+class Said(enum.Enum):
+    ONE = 1
+
+    def __str__(self):
+        return said()
+
+
+def said():
+    return RESULT
+"""
+
+
+@pytest.mark.parametrize("result, shown", [("''.join(HELD[0])", True), ("'a' if 'a' in LETTERS else 'b'", False)])
+def test_what_a_package_runs_untraced_may_show_an_order(tmp_path, monkeypatch, result, shown):
+    path = tmp_path / "made.package"  # No .py: it counts as an installed package's.
+    path.write_text(PACKAGE.replace("RESULT", result))
+    loader = importlib.machinery.SourceFileLoader("made_package", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("made_package", loader))
+    monkeypatch.setitem(sys.modules, "made_package", module)
+    loader.exec_module(module)
+    assert shown_sets(reached(asked, types_met=[module.Said]), [])[1] == ([module.LETTERS] if shown else [])
+
+
 def test_a_set_is_followed_from_attribute_to_attribute():
     assert shown_sets(reached(Registry.__init__, Registry.has), []) == (False, [])
     assert shown_sets(reached(Registry.__init__, Registry.has, Registry.in_turn), [])[0]
@@ -158,7 +253,7 @@ def test_a_set_has_the_name_that_code_reads_it_by():
         [-1, "builtins", None], [9, "item", "getattr"]]
     values = [box, box.names, space, space.names, names, COLORS, Box, vars(Box), COLORS, vars(builtins), getattr]
     assert [met.name for met in met_by_guards(nodes, values)] == [
-        "box", "names", "space", None, "names", None, None, None, "names", None, "getattr"]  # A namespace's text tells all that it holds.
+        "box", "names", "space", None, "names", None, None, "names", None, "getattr"]  # A namespace's text tells all that it holds.
 
 
 def said_text(box):

@@ -19,7 +19,9 @@ _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", 
 
 # Of dictionaries, and what makes sets of them.
 VIEWS = frozenset(("keys", "items"))
-_OF_SETS = frozenset("&|^-")
+_OF_SETS = frozenset(("&", "|", "^", "-", "&=", "|=", "^=", "-="))
+_COMBINING = frozenset(("__and__", "__or__", "__xor__", "__sub__", "__rand__", "__ror__", "__rxor__", "__rsub__"))
+_OPERATORS = frozenset(("and_", "or_", "xor", "sub", "iand", "ior", "ixor", "isub"))  # Functions of the module operator.
 
 _NUMBERS = (bool, int, float, complex)
 _HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
@@ -189,8 +191,7 @@ def makes_sets(code):
     """May it make a set, but for asking whether something is in it?"""
     for each in code_inside(code):
         instructions = _effective(each)
-        if not VIEWS.isdisjoint(each.co_names) and any(
-                instruction.opname == "BINARY_OP" and instruction.argrepr in _OF_SETS for instruction in instructions):
+        if not VIEWS.isdisjoint(each.co_names) and _combines(each, instructions):
             return True  # Of keys.
         for instruction, following in zip(instructions, [*instructions[1:], None]):
             makes = instruction.opname in ("BUILD_SET", "SET_ADD", "SET_UPDATE") or (
@@ -199,6 +200,16 @@ def makes_sets(code):
             if makes and (following is None or following.opname != "CONTAINS_OP"):
                 return True
     return False
+
+
+def combines(code):
+    """May it combine two sets, or views of keys, to another one?"""
+    return any(_combines(each, _effective(each)) for each in code_inside(code))
+
+
+def _combines(code, instructions):
+    return not (_COMBINING | _OPERATORS).isdisjoint(code.co_names) or any(
+        instruction.opname == "BINARY_OP" and instruction.argrepr in _OF_SETS for instruction in instructions)
 
 
 def takes_exceptions(code):
@@ -226,8 +237,14 @@ def is_ordered_by_history(value):
 
 
 def has_no_order(value):
-    """Is it a set whose order the seed of hashes, or addresses, decide?"""
-    return isinstance(value, (set, frozenset)) and len(value) > 1 and not is_ordered_by_history(value)
+    """Is it a set whose order the seed of hashes, or addresses, decide, or one that holds such a set?"""
+    return isinstance(value, (set, frozenset)) and not is_ordered_by_history(value) and (
+        len(value) > 1 or any(map(_holds_no_order, value)))
+
+
+def _holds_no_order(value):
+    """Of what may lie in a set."""
+    return has_no_order(value) or isinstance(value, tuple) and any(map(_holds_no_order, value))
 
 
 def is_plain_set(value):
@@ -242,7 +259,18 @@ def is_sortable(value):
 
 
 def is_ordered_by_address(value):
-    return has_no_order(value) and not all(isinstance(item, (int, float, str, bytes)) for item in value)
+    return has_no_order(value) and not all(map(_is_hashed_by_value, value))
+
+
+def _is_hashed_by_value(value):
+    return isinstance(value, (int, float, str, bytes)) or type(value) in (tuple, frozenset) and all(
+        map(_is_hashed_by_value, value))
+
+
+def names_in_code(code):
+    """Of attributes and variables."""
+    return frozenset().union(*(
+        (*each.co_names, *each.co_varnames, *each.co_freevars, *each.co_cellvars) for each in code_inside(code)))
 
 
 def texts_in_code(code):
@@ -338,6 +366,7 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of", "code_inside", "compares_identity", "enumerates", "has_no_order", "imports_of",
-    "is_ordered_by_address", "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_of",
-    "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]
+    "ALL", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of",
+    "code_inside", "combines", "compares_identity", "enumerates", "has_no_order", "imports_of", "is_ordered_by_address",
+    "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code",
+    "names_of", "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

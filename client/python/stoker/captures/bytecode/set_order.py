@@ -12,11 +12,17 @@ from .reads import VIEWS, chains_of, code_inside
 from .syntax import is_within, syntax_of
 
 _MAKERS = frozenset(("set", "frozenset"))
-BUILTINS = frozenset(("len", "bool", "sorted", "isinstance", "type", "set", "frozenset"))  # Indifferent ones.
-_ASKING = frozenset(("isdisjoint", "issubset", "issuperset", "__contains__"))  # Methods.
+BUILTINS = frozenset((
+    "len", "bool", "sorted", "min", "max", "isinstance", "type", "set", "frozenset"))  # Indifferent ones.
+ASKING = frozenset(("isdisjoint", "issubset", "issuperset", "__contains__"))  # Methods.
 _CHANGING = frozenset(("add", "discard", "remove", "clear", "update", "difference_update", "intersection_update"))
 _SETS_OF_SETS = frozenset(("union", "intersection", "difference", "symmetric_difference", "copy"))
 _OF_SETS_ALONE = frozenset(("difference_update", "intersection_update", "isdisjoint", "issubset", "issuperset"))
+_SORTING = ("sorted", "min", "max")
+# What takes a view and leaves it what it is.
+_TAKERS = frozenset((
+    "list", "tuple", "dict", "set", "frozenset", "sorted", "len", "bool", "any", "all", "sum", "min", "max", "zip", "enumerate",
+    "map", "filter", "iter", "reversed", "isinstance", "print", "repr", "str"))
 # What makes sets of VIEWS.
 _OF_SETS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -26,6 +32,7 @@ _COMPARE = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"
 _ORDER = frozenset(("__lt__", "__gt__"))
 _COMBINE = frozenset(
     f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in ("and", "or", "xor", "sub"))
+_VIEW = "view"
 _STORE = frozenset(("__setattr__", "__set__"))
 
 
@@ -37,6 +44,7 @@ class Around(NamedTuple):
     sortable: bool = True  # Of all elements of sets, does one always come before the other?
     run: Any = None  # dis.Positions, in its file, of all that runs; None for everything.
     traced: Any = None  # Those of what Dynamo traced; None for everything.
+    combined: bool = False  # May what it gives away be combined elsewhere, a view with another one?
     kept: Any = None  # Names of attributes under which code keeps sets, a set to add to; None: these show at once.
 
 
@@ -83,6 +91,8 @@ class _Uses:
         if isinstance(node, ast.alias):
             name = ast.Name(node.asname or node.name)
             return node.name in self._names.attributes and self._variable_shows(name, True)
+        if _is_view(node):
+            return self._view_shows(node)
         return self._is_made(node) and self._shows(node, False) or self._is_maker_for_others(node)
 
     def _is_named(self, node):
@@ -93,8 +103,6 @@ class _Uses:
     def _is_made(node):
         if isinstance(node, ast.Call):
             return isinstance(node.func, ast.Name) and node.func.id in _MAKERS
-        if isinstance(node, ast.BinOp):
-            return isinstance(node.op, _OF_SETS) and any(map(_is_view, (node.left, node.right)))
         return isinstance(node, (ast.Set, ast.SetComp))
 
     def _is_maker_for_others(self, node):
@@ -138,6 +146,50 @@ class _Uses:
             return self._method_shows(parent, is_other)
         return self._operand_shows(parent, node)
 
+    def _view_shows(self, node):
+        """May the order of a set come out that is made of this view of keys or items? A view itself has its dictionary's."""
+        parent = self._parents.get(node)
+        if not self._is_run(node):
+            return False
+        if isinstance(parent, ast.BinOp):
+            return isinstance(parent.op, _OF_SETS) and (self._has_own(_COMBINE) or self._shows(parent, False))
+        if isinstance(parent, ast.AugAssign):
+            return isinstance(parent.op, _OF_SETS) and self._target_shows(parent.target, False)
+        if isinstance(parent, (ast.BoolOp, ast.IfExp)):
+            return self._view_shows(parent)
+        if isinstance(parent, ast.NamedExpr):
+            return self._view_variable_shows(parent.target) or self._view_shows(parent)
+        if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            return any(map(self._view_variable_shows, targets))
+        if isinstance(parent, ast.Attribute):
+            return parent.attr in _COMBINE
+        return self._around.combined and self._gives_view_away(parent)
+
+    def _view_variable_shows(self, target):
+        if not isinstance(target, ast.Name) or target.id in self._outer or self._is_of_class(target):
+            return self._around.combined
+        if (target.id, _VIEW) in self._seen:
+            return False
+        self._seen.add((target.id, _VIEW))
+        return any(
+            self._view_shows(node) if isinstance(node.ctx, ast.Load) else self._makes_set_of(node)
+            for node in ast.walk(self._function) if isinstance(node, ast.Name) and node.id == target.id)
+
+    def _makes_set_of(self, target):
+        """Is the view that this stands for combined in its place, to a set that shows?"""
+        parent = self._parents.get(target)
+        return isinstance(parent, ast.AugAssign) and isinstance(parent.op, _OF_SETS) and self._variable_shows(target, False)
+
+    def _gives_view_away(self, parent):
+        """To what may combine it with another one?"""
+        if isinstance(parent, ast.Call):
+            name = parent.func.id if isinstance(parent.func, ast.Name) else None
+            return name not in _TAKERS or name in self._hidden
+        return not isinstance(parent, (
+            ast.For, ast.comprehension, ast.Compare, ast.Expr, ast.Starred, ast.If, ast.While, ast.Assert, ast.UnaryOp,
+            ast.FormattedValue, ast.YieldFrom))
+
     def _operand_shows(self, parent, node):
         """Of an operation, or a call, that gives something new."""
         if isinstance(parent, ast.Compare):
@@ -164,8 +216,9 @@ class _Uses:
         name = call.func.id if isinstance(call.func, ast.Name) else None
         if name not in BUILTINS or name in self._hidden:
             return True
-        if name == "sorted":  # What it takes for equal stays as it came.
-            return bool(call.keywords) or not self._around.sortable or self._has_own(_ORDER)
+        if name in _SORTING:  # What it takes for equal stays as it came.
+            return len(call.args) > 1 or any(keyword.arg != "reverse" for keyword in call.keywords) or (
+                not self._around.sortable or self._has_own(_ORDER))
         if name == "type":  # It would make sets under another name.
             return not isinstance(self._parents.get(call), ast.Compare)
         if name == "isinstance":
@@ -179,7 +232,7 @@ class _Uses:
             return True
         if name in _CHANGING:
             return is_other and self._is_traced(attribute)
-        return name not in _ASKING and (name not in _SETS_OF_SETS or self._shows(call, False))
+        return name not in ASKING and (name not in _SETS_OF_SETS or self._shows(call, False))
 
     def _target_shows(self, target, is_other):
         if not isinstance(target, ast.Attribute):

@@ -5,16 +5,20 @@ of sets, which the seed of hashes decides, and which packages and modules there 
 import importlib.machinery
 import os
 import sys
+import types
 
 from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
 from ..words.held import module_name_of
 from ..words.installed import packages_now
+from ..words.paths import ROOT
 from ..words.process import is_run_for_its_result
 from ..words.values import NotPortable
+from .held_sets import Met, parts_of
 
 _MAPPINGS = ("environ", "environb")
 _FUNCTIONS = ("getenv", "getenvb")
+_OF_SLOTS = (types.WrapperDescriptorType, types.MethodWrapperType)
 _NAMES = frozenset((*_MAPPINGS, *_FUNCTIONS))
 _HASHED = "stoker"
 _DISTRIBUTED = "torch.distributed"
@@ -35,7 +39,8 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
     if any(_is_environment(value) and name not in _NAMES for name, value in met):
         raise NotPortable("environment variables under another name")
     asked = sorted(reached.asked_of_the_process(constants).union(
-        described, (value.__name__ for value in values if is_run_for_its_result(value))))
+        described, (value.__name__ for value in values if is_run_for_its_result(value)),
+        _of_addresses(reached, nodes, values)))
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")
     makes_sets, sets = shown
@@ -75,6 +80,20 @@ def _variables_read(code, reached):
     constants, names = keys
     values = {*constants, *(reached.value_of(code, name) for name in names)}
     return {os.fsdecode(value) for value in values if isinstance(value, (str, bytes))}
+
+
+def _of_addresses(reached, nodes, values):
+    """Names of functions that tell addresses, and that code comes to under another name."""
+    met = [Met(names[-1], False, value) for (_, names), value in reached.chains.items()] + reached.met_unseen + [
+        Met(argument, False, value) for (parent, _, argument), value in zip(nodes, values)
+        if parent == ROOT or nodes[parent][1] != "builtins"]
+    return {name for each in met for part in parts_of(each) if (name := _told_by(part)) is not None}
+
+
+def _told_by(met):
+    if isinstance(met.value, _OF_SLOTS):
+        return "hash" if met.value.__name__ == "__hash__" != met.name else None
+    return next((each.__name__ for each in (hash, id) if met.value is each), None)
 
 
 def _is_environment(value):

@@ -40,6 +40,8 @@ def facts_of(reached, modules, describe, texts, entry_code):
             words = [_VALUE, PlainData(describe).words(value)]
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
+    for value in reached.parts_unseen:
+        _require_words(value, describe)
     asked = {module.__name__: texts for module in modules if texts is ALL or texts}
     for name, names in (*reached.imports.items(), *reached.lazy_names):
         asked[name] = together((names, asked.get(name, frozenset())))
@@ -51,6 +53,15 @@ def facts_of(reached, modules, describe, texts, entry_code):
         "modules": [
             [name, _AS_TEXTS if names == texts else names if names is ALL else sorted(names), present_names(name, names)]
             for name, names in sorted(asked.items())]}
+
+
+def _require_words(value, describe):
+    """Of what functions that are not traced hold: of what has none, a function's digest says the class alone."""
+    if not isinstance(value, type):
+        try:
+            describe(value)
+        except NotPortable as error:
+            raise NotPortable(f"{error}, which a function holds that is not traced") from error
 
 
 def _operator_words(name, describe):

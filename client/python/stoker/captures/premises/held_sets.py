@@ -1,6 +1,8 @@
 """Sets that classes and defaults of arguments hold: Dynamo may take these as they are, and no guard knows of them."""
 
 import enum
+import functools
+import types
 from typing import Any, NamedTuple
 
 from ..words.held import held
@@ -13,6 +15,18 @@ class Met(NamedTuple):
     name: str  # That code reads it by; None where it comes to it in another way.
     is_variable: bool  # Of a function, and no global.
     value: Any
+
+
+def parts_of(met):
+    """[Met] of what this is, and of what a call of it calls."""
+    value = met.value
+    if isinstance(value, (staticmethod, classmethod)):
+        return parts_of(met._replace(value=value.__func__))
+    if isinstance(value, types.GenericAlias):
+        return parts_of(Met(None, False, value.__origin__))
+    if isinstance(value, functools.partial):
+        return [each for part in (value.func, *value.args) for each in parts_of(Met(None, False, part))]
+    return [met]
 
 
 def sets_of_classes(classes):

@@ -15,12 +15,14 @@ from ...pytorch import installation
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, catches, chains_of, code_inside, compares_identity, enumerates,
-    has_no_order, imports_of, names_of, texts_in, texts_in_code, together)
+    has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
-from ..words.held import held
-from ..words.installed import is_installed_file, is_installed_module, is_pythons_file
+from ..words.held import HEAPTYPE, held
+from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
+from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
+from .unseen import cells_of, data_of, may_run, met_in, parts_of_function
 
 _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
@@ -28,6 +30,7 @@ _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
 _RUN_OF_ANY_CLASS = ("__class_getitem__", "__init_subclass__", "__set_name__")  # Methods that Python calls by itself.
+_RUN_WITH_A_CLASS = ("__init_subclass__", "__set_name__")  # Those of them that it calls when a class is made.
 _OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS))
 _OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
@@ -73,9 +76,11 @@ class Reached:
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()
         self._programs = {}  # id of a code object -> whether it is no code of PyTorch's.
-        self._defaults = {}  # id of a code object -> sets of its function, of sets_of_defaults().
+        self._functions = {}  # id of a code object -> the functions that have it,
+        self._names_of = {}  # and the names by which classes, modules and cells hold these.
         self._leaves = set()  # Ids of code objects that a leaf may run.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
+        self._run_of_packages = []  # The same of installed packages: what follows from their versions, but for orders.
         for code in traced:
             if not self._is_compilers(code):
                 self._add(code)
@@ -86,25 +91,51 @@ class Reached:
                 self._add_leaf(function)
         for cls in types_met:
             self._add_class(cls)
+        self._look_into_all()
+        self._look_into_unseen()
+
+    def _look_into_all(self):
         while self._pending:
             self._look_into(self._pending.pop())
+
+    def _look_into_unseen(self):
+        """Sets `unguarded`, keys of chains that code reads which may run in place of being traced, and `met_unseen`, [Met]
+        of all that such code may come to: no guard knows of these."""
+        known, self._unseen = None, []
+        while self._run_unseen and known != (len(self._unseen), len(self._codes)):
+            known = len(self._unseen), len(self._codes)
+            self._unseen = may_run(
+                self._run_unseen, [code for code in self.of_programs if not is_installed_file(code.co_filename)],
+                self._names_of, names_in_code)
+            for met in self._met_by_unseen():
+                self._add_value(met.value, met.name)
+                if not is_installed(type(met.value)):
+                    self._add_class(type(met.value))
+            self._look_into_all()
         self.unguarded = self._read_unseen()
+        self.met_unseen = self._met_by_unseen()
+
+    @property
+    def parts_unseen(self):
+        """[what functions hold that are not traced]"""
+        functions = [function for code in self._unseen for function in self._functions.get(id(code), ())]
+        return [
+            part for value in (*functions, *(self.chains[key] for key in self.unguarded)) for part in parts_of_function(value)]
 
     def _read_unseen(self):
-        """Keys of those chains that such code reads, and what it calls: no guard knows their values."""
-        found, pending, seen = set(), list(self._run_unseen), set()
-        while pending:
-            code = pending.pop()
-            module = self._modules.of(code)
-            if id(code) in seen or module is None:  # Code objects of two modules may be equal.
-                continue
-            seen.add(id(code))
-            for names in chains_of(code):
-                found.add((module.__name__, names))
-                value = self.chains.get((module.__name__, names))
-                if isinstance(value, types.FunctionType) and not is_installed_file(value.__code__.co_filename):
-                    pending.append(value.__code__)
-        return found
+        return {
+            (module.__name__, names) for code in self._unseen if (module := self._modules.of(code)) is not None
+            for names in chains_of(code)}
+
+    def _met_by_unseen(self):
+        if not self._unseen:
+            return []
+        functions = [function for code in self._unseen for function in self._functions.get(id(code), ())]
+        return met_in([
+            *(Met(key[1][-1], False, self.chains[key]) for key in self._read_unseen()),
+            *(met for cls in self._classes for met in data_of(cls)),
+            *(met for function in functions for met in cells_of(function)),
+            *(Met(name, True, value) for function in functions for name, value in sets_of_defaults(function))])
 
     def module_of(self, code):
         return self._modules.of(code)
@@ -213,7 +244,7 @@ class Reached:
         and what a graph's break leaves goes on with the sets that it made."""
         places = self.traced_in(code)
         is_known = is_installed_file(code.co_filename) and not (
-            id(code) in self._leaves or self._is_left(code))
+            id(code) in self._leaves or self._is_left(code) or any(code is each for each in self.untraced_of_packages))
         return places if is_known and not places.isdisjoint(code.co_positions()) else None
 
     def traced_in(self, code):
@@ -223,10 +254,36 @@ class Reached:
     def _is_left(self, code):
         return bool(self._left) and any((code.co_filename, line) in self._left for _, _, line in code.co_lines())
 
+    @functools.cached_property
+    def untraced_of_packages(self):
+        """Code of installed packages, but Python's and PyTorch's, that may run in place of being traced, and what it calls."""
+        found, pending = {}, list(self._run_of_packages)
+        while pending:
+            code = pending.pop()
+            if id(code) in found or is_pythons_file(code.co_filename) or not self._is_programs(code):
+                continue
+            found[id(code)] = code
+            for value in self._read_of_package(code).values():
+                if isinstance(value, types.FunctionType) and is_installed_file(value.__code__.co_filename):
+                    pending.append(value.__code__)
+        return list(found.values())
+
+    def _read_of_package(self, code):
+        """{chain of names: what it stands for}"""
+        module = self._modules.of(code)
+        return {} if module is None else {names: look_along(module, names) for names in chains_of(code)}
+
+    def sets_of_package(self, code):
+        """[Met] of sets that code which is not traced reads, in containers, too."""
+        return self.sets_read(code) + [
+            Met(names[-1], False, inner) for names, value in self._read_of_package(code).items() for inner in sets_in(value)]
+
     def sets_read(self, code):
         """[Met] of sets that its globals hold, classes under names in it, and its arguments by default."""
         module = self._modules.of(code)
-        found = [Met(name, True, value) for name, value in self._defaults.get(id(code), ())]
+        found = [
+            Met(name, True, value) for function in self._functions.get(id(code), ())
+            for name, value in sets_of_defaults(function)]
         for name in {name for each in code_inside(code) for name in each.co_names}:
             found += [Met(name, False, value) for value in self._sets_of_classes.get(name, ())]
         if module is not None:
@@ -239,6 +296,19 @@ class Reached:
         """Those of the chains that code of the program reads."""
         modules = {module.__name__ for module in map(self._modules.of, self.of_programs) if module is not None}
         return {chain: value for chain, value in self.chains.items() if chain[0] in modules}
+
+    def is_unseen(self, code):
+        """May it run in place of being traced?"""
+        return any(code is each for each in self._unseen)
+
+    @property
+    def own_names(self):
+        """Names under which the program's own functions, and what else it made, stand in classes and modules."""
+        named = {name for code in self.of_programs for name in (code.co_name, *self._names_of.get(id(code), ()))}
+        inner = {each.co_name for code in self.of_programs for each in code_inside(code)}
+        return named | inner | {
+            name for cls in self._classes for base in cls.__mro__ for name, value in vars(base).items()
+            if type(value).__flags__ & HEAPTYPE}
 
     @property
     def descriptors(self):
@@ -292,7 +362,7 @@ class Reached:
     def _add_chain(self, module, names):
         value = look_along(module, names)
         self.chains[module.__name__, names] = value
-        self._add_value(value)
+        self._add_value(value, names[-1])
         if isinstance(value, types.ModuleType):
             self._add_answers(value)
         return value
@@ -301,13 +371,13 @@ class Reached:
         if not is_installed_module(module) and (module.__name__, _ANSWERS) not in self.chains:
             self._add_chain(module, _ANSWERS)
 
-    def _add_value(self, value):
+    def _add_value(self, value, name):
         for _ in range(_MAX_WRAPPERS):
             if isinstance(value, type):
                 self._add_class(value)
                 return
             if isinstance(value, types.FunctionType):
-                self._add_function(value)
+                self._add_function(value, name)
             value = held(value, "__func__") or held(value, "__wrapped__")
             if value is None:
                 return
@@ -318,19 +388,24 @@ class Reached:
         self._add(function.__code__)
         if not is_installed_file(function.__code__.co_filename):
             self._run_unseen.append(function.__code__)
+            self._add_function(function, function.__name__)
 
-    def _add_function(self, function):
-        self._defaults[id(function.__code__)] = sets_of_defaults(function)
-        if is_installed_file(function.__code__.co_filename):
+    def _add_function(self, function, name):
+        """`name`: under which it is held there."""
+        self._names_of.setdefault(id(function.__code__), set()).add(name)
+        if not self._is_new(function) or is_installed_file(function.__code__.co_filename):
             return
         self._add(function.__code__)
-        for cell in function.__closure__ or ():
-            try:
-                inner = cell.cell_contents
-            except ValueError:
-                continue
-            if isinstance(inner, types.FunctionType) and id(inner.__code__) not in self._codes:
-                self._add_function(inner)
+        for met in cells_of(function):
+            if isinstance(met.value, types.FunctionType):
+                self._add_function(met.value, met.name)
+
+    def _is_new(self, function):
+        known = self._functions.setdefault(id(function.__code__), [])
+        if any(function is each for each in known):
+            return False
+        known.append(function)
+        return True
 
     def _add_class(self, cls):
         if cls in self._classes:
@@ -345,9 +420,11 @@ class Reached:
                 if is_run and isinstance(value, types.FunctionType):
                     if not is_installed_file(value.__code__.co_filename):
                         self._run_unseen.append(value.__code__)
+                    elif name not in _RUN_WITH_A_CLASS:
+                        self._run_of_packages.append(value.__code__)
                 for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):
                     if isinstance(part, types.FunctionType):
-                        self._add_function(part)
+                        self._add_function(part, name)
 
 
 def _is_run_by_python(name):

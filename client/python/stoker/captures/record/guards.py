@@ -14,7 +14,7 @@ from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, tensor_words
 from ..premises.members import is_of_attributes
 from ..premises.shapes import check_expression
-from ..words.orders import order_words
+from ..words.orders import order_words, sets_in
 from ..words.paths import Unreachable, evaluate
 from ..words.values import NotPortable, data_of, encode
 from .sources import SourcePaths
@@ -95,8 +95,11 @@ class GuardWriter:
             self.add(place, "is", self._describe(value))
         else:
             self.add(place, "equals", encode(value))
-            if self._describe.orders and (orders := order_words(value)):
-                self.add(place, "order", orders)
+            self._add_orders(place, value, value)
+
+    def _add_orders(self, place, value, parts):
+        if self._describe.orders and sets_in(parts):
+            self.add(place, "order", order_words(value))
 
     def _kind_of_constant(self, guard, place, value):
         self._type(guard, place, value)
@@ -118,12 +121,14 @@ class GuardWriter:
 
     def _keys(self, guard, place, value):
         self.add(place, "keys", keys_of(value))
+        if isinstance(value, dict):
+            self._add_orders(place, value, tuple(dict.keys(value)))
 
     def _order(self, guard, place, value):
         """Keys that have no words have guards of their own, each at its place."""
         if isinstance(value, dict):
             try:
-                self.add(place, "keys", keys_of(value))
+                self._keys(guard, place, value)
             except NotPortable:
                 pass
 

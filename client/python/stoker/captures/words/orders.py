@@ -10,16 +10,15 @@ _MAX_NESTING = 8  # Of containers in containers.
 
 
 def sets_in(value, depth=0):
-    """Those whose order is not known, in containers and members of enumerations, too."""
-    if has_no_order(value):
-        return [value]
+    """Those whose order is not known, in containers, in each other and in members of enumerations, too."""
+    found = [value] if has_no_order(value) else []
     if isinstance(value, enum.Enum):
         value = (held(value, "_value_"),)
     if type(value) is dict:
         value = (*value, *value.values())
-    if type(value) not in (tuple, list) or depth == _MAX_NESTING:
-        return []
-    return [inner for item in value for inner in sets_in(item, depth + 1)]
+    if type(value) not in (tuple, list, set, frozenset) or depth == _MAX_NESTING:
+        return found
+    return found + [inner for item in value for inner in sets_in(item, depth + 1)]
 
 
 def order_words(value):
