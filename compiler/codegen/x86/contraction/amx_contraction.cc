@@ -96,44 +96,57 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
     });
     AddTileRun(first, second, run, pair.sums);
   };
-  // The second row tile is addressed from the first.
-  llvm::Value* distance = nullptr;
-  if (second != nullptr)
-    distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
-  llvm::Value* lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(ElementBytes()));
-  llvm::Value* rhs_stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
-  DeferredRows deferred;
-  if (DefersEpilogue()) deferred = TakeDeferred();
+  const TileBlock block = TileBlockOf(first, second, chunk);
   Values carried = {chunk.rhs, prefetch, e_.I64(0)};
   EmitDepth(
       first.lhs, UnionOf(first, second), chunk, /*unroll=*/1, carried,
       [&](llvm::Value* lhs, llvm::Value* rhs, int granules, Values& values) {
         STOKER_CHECK(granules == 1);
-        for (int c = 0; c < column_tiles; ++c) {
-          llvm::Value* columns = AddBytes(rhs, e_.I64(c * kTileRowBytes));
-          // A chunk of a panel stays in the first-level cache, a whole one and the rows do not.
-          if (chunk.partial) {
-            tiles_.Load(AmxTiles::kRhs + c, columns, rhs_stride);
-          } else {
-            tiles_.LoadPassing(AmxTiles::kRhs + c, columns, rhs_stride);
-          }
-        }
-        for (int r = 0; r < row_tiles; ++r) {
-          tiles_.Load(AmxTiles::kLhs + r, r == 0 ? lhs : AddBytes(lhs, distance), lhs_stride);
-          for (int c = 0; c < column_tiles; ++c) {
-            tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
-          }
-        }
-        if (deferred.count == nullptr) return;
-        EmitDeferredRows(deferred, values[2], 0, kTileRows);
+        EmitGranule(block, lhs, rhs);
+        if (block.deferred.count == nullptr) return;
+        EmitDeferredRows(block.deferred, values[2], 0, kTileRows);
         values[2] = e_.Add(values[2], e_.I64(1));
       },
       end_run);
   // Where zeros around an image are left out, there were fewer granules.
-  if (deferred.count != nullptr && !plan_.halos.empty()) EmitDeferredFrom(deferred, carried[2]);
+  if (block.deferred.count != nullptr && !plan_.halos.empty()) {
+    EmitDeferredFrom(block.deferred, carried[2]);
+  }
   if (!one) return;
   for_each_tile(pair.sums,
                 [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
+}
+
+AmxContraction::TileBlock AmxContraction::TileBlockOf(const RowUnit& first, const RowUnit* second,
+                                                      const PanelChunk& chunk) {
+  TileBlock block;
+  if (second != nullptr) {
+    block.row_tiles = 2;
+    block.distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
+  }
+  block.lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(ElementBytes()));
+  block.rhs_stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
+  block.keeps_rhs = chunk.partial;
+  if (DefersEpilogue()) block.deferred = TakeDeferred();
+  return block;
+}
+
+void AmxContraction::EmitGranule(const TileBlock& block, llvm::Value* lhs, llvm::Value* rhs) {
+  for (int c = 0; c < plan_.vectors; ++c) {
+    llvm::Value* columns = AddBytes(rhs, e_.I64(c * kTileRowBytes));
+    if (block.keeps_rhs) {
+      tiles_.Load(AmxTiles::kRhs + c, columns, block.rhs_stride);
+    } else {
+      tiles_.LoadPassing(AmxTiles::kRhs + c, columns, block.rhs_stride);
+    }
+  }
+  for (int r = 0; r < block.row_tiles; ++r) {
+    llvm::Value* rows = r == 0 ? lhs : AddBytes(lhs, block.distance);
+    tiles_.Load(AmxTiles::kLhs + r, rows, block.lhs_stride);
+    for (int c = 0; c < plan_.vectors; ++c) {
+      tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
+    }
+  }
 }
 
 // Adds the sums of a run of one or two units to others that lie like them.
