@@ -124,28 +124,31 @@ AmxContraction::TileBlock AmxContraction::TileBlockOf(const RowUnit& first, cons
     block.row_tiles = 2;
     block.distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
   }
-  block.lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(ElementBytes()));
-  block.rhs_stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
+  block.lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(plan_.LhsBytes()));
   block.keeps_rhs = chunk.partial;
   if (DefersEpilogue()) block.deferred = TakeDeferred();
   return block;
 }
 
 void AmxContraction::EmitGranule(const TileBlock& block, llvm::Value* lhs, llvm::Value* rhs) {
+  llvm::Value* stride = e_.I64(func_.rhs.nr * func_.rhs.kr * ElementBytes());
   for (int c = 0; c < plan_.vectors; ++c) {
     llvm::Value* columns = AddBytes(rhs, e_.I64(c * kTileRowBytes));
     if (block.keeps_rhs) {
-      tiles_.Load(AmxTiles::kRhs + c, columns, block.rhs_stride);
+      tiles_.Load(AmxTiles::kRhs + c, columns, stride);
     } else {
-      tiles_.LoadPassing(AmxTiles::kRhs + c, columns, block.rhs_stride);
+      tiles_.LoadPassing(AmxTiles::kRhs + c, columns, stride);
     }
   }
   for (int r = 0; r < block.row_tiles; ++r) {
-    llvm::Value* rows = r == 0 ? lhs : AddBytes(lhs, block.distance);
-    tiles_.Load(AmxTiles::kLhs + r, rows, block.lhs_stride);
-    for (int c = 0; c < plan_.vectors; ++c) {
-      tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
-    }
+    tiles_.Load(AmxTiles::kLhs + r, r == 0 ? lhs : AddBytes(lhs, block.distance), block.lhs_stride);
+    MultiplyRowTile(r);
+  }
+}
+
+void AmxContraction::MultiplyRowTile(int number) {
+  for (int c = 0; c < plan_.vectors; ++c) {
+    tiles_.MultiplyBF16(number * 2 + c, AmxTiles::kLhs + number, AmxTiles::kRhs + c);
   }
 }
 

@@ -50,21 +50,23 @@ class AmxContraction : public ContractionEmitter {
   // Those of granule `granule` and all after it.
   void EmitDeferredFrom(const DeferredRows& deferred, llvm::Value* granule);
 
-  AmxTiles tiles_;
-
- private:
-  void EmitPair(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number, bool two);
   // What the products of a block need, and what runs beside them.
   struct TileBlock {
     int row_tiles = 1;
     llvm::Value* distance = nullptr;  // Of the second row tile from the first.
     llvm::Value* lhs_stride = nullptr;
-    llvm::Value* rhs_stride = nullptr;
     // A chunk of a panel stays in the first-level cache, a whole one and the rows do not.
     bool keeps_rhs = false;
     DeferredRows deferred;
   };
   TileBlock TileBlockOf(const RowUnit& first, const RowUnit* second, const PanelChunk& chunk);
+  // By the loaded tiles of B.
+  void MultiplyRowTile(int number);
+
+  AmxTiles tiles_;
+
+ private:
+  void EmitPair(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* number, bool two);
   void EmitGranule(const TileBlock& block, llvm::Value* lhs, llvm::Value* rhs);
   // Runs a pair's epilogues or leaves them to the next, unless sums are partial.
   void FinishBlock(const Tasks& tasks, const PanelChunk& chunk, const UnitPair& pair);

@@ -412,11 +412,7 @@ void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lh
   for (std::size_t step = 0; step < steps.size(); ++step) {
     if (steps[step].loads_lhs) load_lhs(steps[step].lhs);
     if (steps[step].loads_rhs) load_rhs(steps[step].rhs);
-    for (int r = 0; r < block.row_tiles; ++r) {
-      for (int c = 0; c < plan_.vectors; ++c) {
-        tiles_.MultiplyBF16(r * 2 + c, AmxTiles::kLhs + r, AmxTiles::kRhs + c);
-      }
-    }
+    for (int r = 0; r < block.row_tiles; ++r) MultiplyRowTile(r);
     const auto row = static_cast<std::int64_t>(step);
     const auto all_steps = static_cast<std::int64_t>(steps.size());
     for (; split < block.split_rows * (row + 1) / all_steps; ++split) {
@@ -431,17 +427,8 @@ void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lh
 SplitContraction::SplitBlock SplitContraction::BlockOf(const PanelChunk& chunk,
                                                        const RowUnit& first, const RowUnit* second,
                                                        const SplitFeed& feed) {
-  SplitBlock block;
-  block.row_tiles = second != nullptr ? 2 : 1;
-  block.parts = chunk.parts;
-  block.feed = feed;
-  if (feed.source != nullptr) block.split_rows = SplitRowsPerBlock();
-  if (DefersEpilogue()) block.deferred = TakeDeferred();
-  if (second != nullptr) {
-    block.distance = e_.b().CreatePtrDiff(e_.b().getInt8Ty(), second->lhs, first.lhs);
-  }
-  block.lhs_stride = e_.Mul(e_.Dim(plan_.rows.back().lhs_stride), e_.I64(kSplitBytes));
-  return block;
+  return {TileBlockOf(first, second, chunk), chunk.parts, feed,
+          feed.source != nullptr ? SplitRowsPerBlock() : 0};
 }
 
 void SplitContraction::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first,

@@ -69,15 +69,10 @@ class SplitContraction final : public AmxContraction {
   // Leaves the sums of the last run in the block, those of the runs before it in the total.
   void EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                       const SplitFeed& feed);
-  // What the products of a block need, and what runs beside them.
-  struct SplitBlock {
-    int row_tiles = 1;
-    llvm::Value* parts = nullptr;     // Of the panel.
-    llvm::Value* distance = nullptr;  // From the first row tile to the second.
-    llvm::Value* lhs_stride = nullptr;
+  struct SplitBlock : TileBlock {
+    llvm::Value* parts = nullptr;  // Of the panel.
     SplitFeed feed;
     std::int64_t split_rows = 0;  // Beside each granule.
-    DeferredRows deferred;
   };
   SplitBlock BlockOf(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                      const SplitFeed& feed);
