@@ -138,6 +138,19 @@ TEST_P(ContractionTest, Convolution_LinesAndColumnsOfZeros_AreNotRead) {
   }
 }
 
+// B larger than all that a block of rows may be, and B that leaves room for few rows beside it.
+TEST_P(ContractionTest, Convolution_SeveralBlocksOfCopiedRows_MatchesDoubleSums) {
+  for (const std::int64_t tasks_per_call : {std::int64_t{3}, INT64_MAX}) {
+    ContractionCase small = Convolution(DType::kBF16, 3, 7, 7, 512, 3, 1, 144);
+    ContractionCase stem = Convolution(DType::kBF16, 1, 12, 50, 3, 7, 2, 64);
+    for (ContractionCase* c : {&small, &stem}) {
+      c->epilogue = Epilogue::kBiasResidual;
+      c->tasks_per_call = tasks_per_call;
+      Check(*c, GetParam());
+    }
+  }
+}
+
 TEST_P(ContractionTest, Depth_Large_IsSummedInParts) {
   for (const DType dtype : kFloats) {
     Check(Matmul(dtype, 18, 34, 17001), GetParam());
