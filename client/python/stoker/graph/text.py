@@ -4,7 +4,6 @@ Values are immutable and known by their type; equal nodes are made once, and nod
 are not printed. Shapes are tuples of ints, or of Dims where sizes vary.
 """
 
-import math
 import re
 from math import prod
 
@@ -74,11 +73,8 @@ class GraphText:
         """A constant all of whose elements are `value`, converted to `dtype` as PyTorch converts."""
         if isinstance(value, Dim):
             return self.broadcast_in_dim(self.size(value, dtype), (), shape)
-        element = element_of(value, dtype)
-        if dtype not in FLOATS or math.isinf(element) or not element:  # No text of f32 is 1e39 or 1e-46.
-            value = element
         result = self.node("constant", (), f" value({number(value, dtype)})", dtype, tuple(shape))
-        result.splat = element
+        result.splat = element_of(value, dtype)
         return result
 
     def dense(self, data, dtype, shape):

@@ -97,12 +97,14 @@ def element_of(value, dtype):
 
 
 def number(value, dtype):
-    """An element as the text form writes it; Python's repr of a float is its shortest one."""
+    """An element as the text form writes it; Python's repr of a float is its shortest one. What a type rounds to zero or
+    infinity has no text of its own."""
     if dtype == "bool":
         return "true" if value else "false"
-    if dtype in FLOATS:
+    element = element_of(value, dtype)
+    if dtype in FLOATS and element and not math.isinf(element):
         return repr(float(value))
-    return str(int(value))
+    return str(element)
 
 
 def numbers(sizes):

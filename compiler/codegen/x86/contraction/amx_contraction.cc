@@ -67,20 +67,11 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
   const RowUnit& first = pair.first;
   const RowUnit* second = pair.second;
   llvm::Value* prefetch = PrefetchFor(tasks, chunk, number);
-  const int row_tiles = second != nullptr ? 2 : 1;
-  const int column_tiles = plan_.vectors;
+  const TileBlock block = TileBlockOf(first, second, chunk);
   llvm::Value* sum_stride = e_.I64(SumBytes());
-  const auto for_each_tile = [&](llvm::Value* base,
-                                 llvm::function_ref<void(int, llvm::Value*)> use) {
-    for (int r = 0; r < row_tiles; ++r) {
-      for (int c = 0; c < column_tiles; ++c) {
-        use(r * 2 + c, AddBytes(base, e_.I64(r * kTileRows * SumBytes() + c * kTileRowBytes)));
-      }
-    }
-  };
   // A single run begins with the sums of the chunk before; others are added to them.
   const bool one = plan_.runs.one;
-  for_each_tile(pair.sums, [&](int tile, llvm::Value* pointer) {
+  ForEachSum(block, pair.sums, [&](int tile, llvm::Value* pointer) {
     if (one && chunk.partial) {
       tiles_.Load(tile, pointer, sum_stride);
     } else {
@@ -90,13 +81,12 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
   });
   llvm::Value* run = e_.Scratch(plan_.run_offset);
   const auto end_run = [&](Values&) {
-    for_each_tile(run, [&](int tile, llvm::Value* pointer) {
+    ForEachSum(block, run, [&](int tile, llvm::Value* pointer) {
       tiles_.Store(tile, pointer, sum_stride);
       tiles_.Zero(tile);
     });
     AddTileRun(first, second, run, pair.sums);
   };
-  const TileBlock block = TileBlockOf(first, second, chunk);
   Values carried = {chunk.rhs, prefetch, e_.I64(0)};
   EmitDepth(
       first.lhs, UnionOf(first, second), chunk, /*unroll=*/1, carried,
@@ -113,8 +103,8 @@ void AmxContraction::EmitBlock(const Tasks& tasks, const PanelChunk& chunk, llvm
     EmitDeferredFrom(block.deferred, carried[2]);
   }
   if (!one) return;
-  for_each_tile(pair.sums,
-                [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
+  ForEachSum(block, pair.sums,
+             [&](int tile, llvm::Value* pointer) { tiles_.Store(tile, pointer, sum_stride); });
 }
 
 AmxContraction::TileBlock AmxContraction::TileBlockOf(const RowUnit& first, const RowUnit* second,
@@ -143,6 +133,15 @@ void AmxContraction::EmitGranule(const TileBlock& block, llvm::Value* lhs, llvm:
   for (int r = 0; r < block.row_tiles; ++r) {
     tiles_.Load(AmxTiles::kLhs + r, r == 0 ? lhs : AddBytes(lhs, block.distance), block.lhs_stride);
     MultiplyRowTile(r);
+  }
+}
+
+void AmxContraction::ForEachSum(const TileBlock& block, llvm::Value* base,
+                                llvm::function_ref<void(int tile, llvm::Value* at)> use) {
+  for (int r = 0; r < block.row_tiles; ++r) {
+    for (int c = 0; c < plan_.vectors; ++c) {
+      use(r * 2 + c, AddBytes(base, e_.I64(r * plan_.unit_bytes + c * kTileRowBytes)));
+    }
   }
 }
 

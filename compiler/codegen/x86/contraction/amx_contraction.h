@@ -60,6 +60,9 @@ class AmxContraction : public ContractionEmitter {
     DeferredRows deferred;
   };
   TileBlock TileBlockOf(const RowUnit& first, const RowUnit* second, const PanelChunk& chunk);
+  // Of its tiles of sums, which lie at `base` one unit after the other.
+  void ForEachSum(const TileBlock& block, llvm::Value* base,
+                  llvm::function_ref<void(int tile, llvm::Value* at)> use);
   // By the loaded tiles of B.
   void MultiplyRowTile(int number);
 

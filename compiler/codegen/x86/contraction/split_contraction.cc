@@ -435,29 +435,21 @@ void SplitContraction::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& fi
                                       const RowUnit* second, const SplitFeed& feed) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Value* sum_stride = e_.I64(SumBytes());
-  const auto for_each_sum = [&](llvm::Value* base,
-                                llvm::function_ref<void(int, llvm::Value*)> use) {
-    for (int r = 0; r < (second != nullptr ? 2 : 1); ++r) {
-      for (int c = 0; c < plan_.vectors; ++c) {
-        use(r * 2 + c, AddBytes(base, e_.I64(r * plan_.unit_bytes + c * kTileRowBytes)));
-      }
-    }
-  };
+  const SplitBlock block = BlockOf(chunk, first, second, feed);
   const auto begin_run = [&](int tile, llvm::Value*) { tiles_.Zero(tile); };
   const auto store = [&](int tile, llvm::Value* pointer) {
     tiles_.Store(tile, pointer, sum_stride);
   };
   llvm::Value* sums = e_.Scratch(plan_.block_offset);
-  for_each_sum(sums, begin_run);
-  const SplitBlock block = BlockOf(chunk, first, second, feed);
+  ForEachSum(block, sums, begin_run);
   const auto end_run = [&](Values& carried) {
     if (!HasSplitRuns()) return;
     llvm::Value* done = carried.back();
     e_.If(b.CreateICmpSLT(done, GranulesOf(chunk)), [&] {
       llvm::Value* total = e_.Scratch(plan_.total_offset);
-      const auto begin = [&] { for_each_sum(total, store); };
+      const auto begin = [&] { ForEachSum(block, total, store); };
       const auto add = [&] {
-        for_each_sum(e_.Scratch(plan_.run_offset), store);
+        ForEachSum(block, e_.Scratch(plan_.run_offset), store);
         AddTileRun(first, second, e_.Scratch(plan_.run_offset), total);
       };
       if (2 * GranulesOfSplitRun() >= MaxSplitGranules()) {
@@ -467,7 +459,7 @@ void SplitContraction::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& fi
         e_.If(is_first, begin);
         e_.If(b.CreateNot(is_first), add);
       }
-      for_each_sum(total, begin_run);
+      ForEachSum(block, total, begin_run);
     });
   };
   Values none;
@@ -477,7 +469,7 @@ void SplitContraction::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& fi
         EmitSplitGranule(block, lhs, granule);
       },
       end_run);
-  for_each_sum(sums, store);
+  ForEachSum(block, sums, store);
 }
 
 }  // namespace stoker::codegen

@@ -20,7 +20,8 @@ _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", 
 # Of dictionaries, and what makes sets of them.
 VIEWS = frozenset(("keys", "items"))
 _OF_SETS = frozenset(("&", "|", "^", "-", "&=", "|=", "^=", "-="))
-_COMBINING = frozenset(("__and__", "__or__", "__xor__", "__sub__", "__rand__", "__ror__", "__rxor__", "__rsub__"))
+COMBINING = frozenset(  # Methods.
+    f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in ("and", "or", "xor", "sub"))
 _OPERATORS = frozenset(("and_", "or_", "xor", "sub", "iand", "ior", "ixor", "isub"))  # Functions of the module operator.
 
 _NUMBERS = (bool, int, float, complex)
@@ -208,7 +209,7 @@ def combines(code):
 
 
 def _combines(code, instructions):
-    return not (_COMBINING | _OPERATORS).isdisjoint(code.co_names) or any(
+    return not (COMBINING | _OPERATORS).isdisjoint(code.co_names) or any(
         instruction.opname == "BINARY_OP" and instruction.argrepr in _OF_SETS for instruction in instructions)
 
 
@@ -366,7 +367,7 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches", "chains_of",
-    "code_inside", "combines", "compares_identity", "enumerates", "has_no_order", "imports_of", "is_ordered_by_address",
+    "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches",
+    "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "has_no_order", "imports_of", "is_ordered_by_address",
     "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code",
     "names_of", "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

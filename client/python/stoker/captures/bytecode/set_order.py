@@ -8,7 +8,7 @@ import ast
 from typing import Any, NamedTuple
 
 from .named_texts import reads_unsaid_variables
-from .reads import VIEWS, chains_of, code_inside
+from .reads import COMBINING, VIEWS, chains_of, code_inside
 from .syntax import is_within, syntax_of
 
 _MAKERS = frozenset(("set", "frozenset"))
@@ -30,8 +30,6 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 # Methods that Python calls with the other operand, or with what is asked about.
 _COMPARE = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"))
 _ORDER = frozenset(("__lt__", "__gt__"))
-_COMBINE = frozenset(
-    f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in ("and", "or", "xor", "sub"))
 _VIEW = "view"
 _STORE = frozenset(("__setattr__", "__set__"))
 
@@ -152,7 +150,7 @@ class _Uses:
         if not self._is_run(node):
             return False
         if isinstance(parent, ast.BinOp):
-            return isinstance(parent.op, _OF_SETS) and (self._has_own(_COMBINE) or self._shows(parent, False))
+            return isinstance(parent.op, _OF_SETS) and (self._has_own(COMBINING) or self._shows(parent, False))
         if isinstance(parent, ast.AugAssign):
             return isinstance(parent.op, _OF_SETS) and self._target_shows(parent.target, False)
         if isinstance(parent, (ast.BoolOp, ast.IfExp)):
@@ -163,7 +161,7 @@ class _Uses:
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             return any(map(self._view_variable_shows, targets))
         if isinstance(parent, ast.Attribute):
-            return parent.attr in _COMBINE
+            return parent.attr in COMBINING
         return self._around.combined and self._gives_view_away(parent)
 
     def _view_variable_shows(self, target):
@@ -195,7 +193,7 @@ class _Uses:
         if isinstance(parent, ast.Compare):
             return self._compared_shows(parent, node)
         if isinstance(parent, (ast.BinOp, ast.AugAssign)):
-            if not isinstance(parent.op, _OF_SETS) or self._has_own(_COMBINE):  # `%` makes texts, `+=` fills lists.
+            if not isinstance(parent.op, _OF_SETS) or self._has_own(COMBINING):  # `%` makes texts, `+=` fills lists.
                 return True
             return self._shows(parent, False) if isinstance(parent, ast.BinOp) else (
                 node is not parent.value or self._target_shows(parent.target, False))
