@@ -138,6 +138,15 @@ TEST_P(ContractionTest, Convolution_LinesAndColumnsOfZeros_AreNotRead) {
   }
 }
 
+// Lines with few products, beside which not all of an epilogue that tiles have put off can run.
+TEST_P(ContractionTest, Convolution_LinesThatAreMostlyZeros_MatchesDoubleSums) {
+  for (const std::int64_t tasks_per_call : {std::int64_t{2}, INT64_MAX}) {
+    ContractionCase c = PaddedConvolution(DType::kBF16, {2, 3, 13, 32}, {4, 1, 1, 3, 3}, 96);
+    c.tasks_per_call = tasks_per_call;
+    Check(c, GetParam());
+  }
+}
+
 // B larger than all that a block of rows may be, and B that leaves room for few rows beside it.
 TEST_P(ContractionTest, Convolution_SeveralBlocksOfCopiedRows_MatchesDoubleSums) {
   for (const std::int64_t tasks_per_call : {std::int64_t{3}, INT64_MAX}) {
