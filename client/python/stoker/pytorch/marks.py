@@ -1,5 +1,7 @@
 """What PyTorch's compiler leaves on modules, functions and classes of programs."""
 
+import enum
+
 import torch
 
 # The module: part of PyTorch, and so of the version in a key. Nothing guards it, and stoker.compile never loads it.
@@ -21,6 +23,23 @@ REPLACED = {
 def counts_as_constant(function):
     """Has the program said that its result does?"""
     return getattr(function, "_dynamo_marked_constant", False)
+
+
+def runs_untraced(value):
+    """Has the program said that a function, or a class of autograd's functions, stays a call in graphs, or that Dynamo may run
+    it on constants in place of tracing what stands for it?"""
+    from torch._dynamo.trace_rules import is_callable_allowed, is_polyfilled_callable
+
+    return is_callable_allowed(value) or is_polyfilled_callable(value)
+
+
+def is_opaque(cls):
+    """Has the program registered it as one whose objects graphs hold, and whose methods run on them?"""
+    from torch._library import opaque_object
+
+    # An older PyTorch's name; a newer one's has a warning.
+    ask = getattr(opaque_object, "is_custom_class", None) or opaque_object.is_opaque_type
+    return ask(cls) and not issubclass(cls, enum.Enum)  # PyTorch registers these.
 
 
 def innermost(function):

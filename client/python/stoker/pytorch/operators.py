@@ -38,7 +38,8 @@ def python_functions(operator):
     definition = OPDEFS.get(name)
     kernel = getattr(getattr(singleton.find(name), "fake_impl", None), "kernel", None)
     found = {}
-    for function in (getattr(definition, "_abstract_fn", None), getattr(kernel, "func", None)):
+    for function in (
+            getattr(definition, "_abstract_fn", None), getattr(kernel, "func", None), getattr(definition, "_vmap_fn", None)):
         _collect(function, found)
     return list(found.values()) or None
 
@@ -55,6 +56,14 @@ def _collect(function, found, depth=0):
             _collect(cell.cell_contents, found, depth + 1)
         except ValueError:
             continue  # An empty cell.
+
+
+def computes_with_tensors(name, value):
+    """Is this what PyTorch has under that name, and a function of its arguments alone: torch.add, torch.nn.functional.gelu?"""
+    if isinstance(value, types.FunctionType):
+        return vars(torch.nn.functional).get(name) is value and installation.place_of(value.__code__) is not None
+    return isinstance(value, types.BuiltinFunctionType) and any(
+        getattr(functions, name, None) is value for functions in (torch._C._VariableFunctions, torch._C._nn))
 
 
 def operator_of(name):

@@ -120,8 +120,8 @@ def made_by_a_subclass(box):
     return list(Mine("abc"))
 
 
-def reached(*functions, types_met=()):
-    return Reached([function.__code__ for function in functions], {}, set(), (), set(types_met))
+def reached(*functions, met=()):
+    return Reached([function.__code__ for function in functions], {}, set(), (), met)
 
 
 @pytest.mark.parametrize("function", [asked, made])
@@ -176,7 +176,7 @@ def disjoint(box, other):
 def test_what_a_function_does_counts_under_every_name_that_a_class_gives_it():
     for function in (compared, disjoint):
         assert shown_sets(reached(function), [ATTRIBUTE]) == (False, [])
-        assert shown_sets(reached(function, types_met=[Named]), [ATTRIBUTE])[1], function
+        assert shown_sets(reached(function, met=[object.__new__(Named)]), [ATTRIBUTE])[1], function
 
 
 @pytest.mark.parametrize("maker", [set, Mine, set[str], functools.partial(frozenset, "abc"), staticmethod(set), set().union, set.union, {}.keys])
@@ -204,7 +204,7 @@ def said():
 
 
 def test_code_that_runs_untraced_may_show_what_no_guard_met():
-    code = reached(asked, types_met=[Said])
+    code = reached(asked, met=[Said.ONE])
     assert code.is_unseen(said.__code__) and not code.is_unseen(asked.__code__)
     assert HELD["names"][0] in shown_sets(code, [])[1]
 
@@ -236,13 +236,13 @@ def test_what_a_package_runs_untraced_may_show_an_order(tmp_path, monkeypatch, r
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("made_package", loader))
     monkeypatch.setitem(sys.modules, "made_package", module)
     loader.exec_module(module)
-    assert shown_sets(reached(asked, types_met=[module.Said]), [])[1] == ([module.LETTERS] if shown else [])
+    assert shown_sets(reached(asked, met=[module.Said.ONE]), [])[1] == ([module.LETTERS] if shown else [])
 
 
 def test_a_set_is_followed_from_attribute_to_attribute():
     assert shown_sets(reached(Registry.__init__, Registry.has), []) == (False, [])
     assert shown_sets(reached(Registry.__init__, Registry.has, Registry.in_turn), [])[0]
-    assert shown_sets(reached(Setting.__init__, types_met=[Setting]), [])[0]  # By a function that the assignment calls.
+    assert shown_sets(reached(Setting.__init__, met=[object.__new__(Setting)]), [])[0]  # By a function that the assignment calls.
 
 
 def test_a_set_has_the_name_that_code_reads_it_by():

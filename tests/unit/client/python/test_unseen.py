@@ -7,7 +7,7 @@ import pytest
 
 from stoker.captures.bytecode.reads import names_in_code
 from stoker.captures.premises.held_sets import Met
-from stoker.captures.premises.unseen import cells_of, may_run, met_in, parts_of_function
+from stoker.captures.premises.unseen import cells_of, may_run, met_in
 
 LETTERS = frozenset("abc")
 
@@ -84,5 +84,3 @@ def test_what_leads_to_itself_is_met_once():
 def test_what_a_function_holds():
     inner = around(LETTERS, 1)
     assert {met.name: met.value for met in cells_of(inner)} == {"names": LETTERS, "box": 1}
-    box = Box()
-    assert parts_of_function(functools.partial(box.__add__, 2, value=3)) == [2, 3, box]

@@ -43,6 +43,7 @@ _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMA
 # With one of these, in names that a text holds.
 _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
 _ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
+_MAKERS_OF_CLASSES = frozenset(("type", "new_class", "make_dataclass", "__class__"))
 _GIVEN_EXCEPTIONS = ("__exit__", "__aexit__", "throw")
 _GO_ON = ("PUSH_EXC_INFO", "MATCH_KEYS")
 _MATCHES_CLASS = dis.opmap["MATCH_CLASS"]
@@ -122,6 +123,17 @@ def enumerates(code):
         for place, instruction in enumerate(instructions):
             if instruction.opname in _LOADS_ATTRIBUTE and instruction.argval == "__dict__" and not _is_of_one_key(
                     instructions[place + 1:place + 3]):
+                return True
+    return False
+
+
+def makes_class(code):
+    """May it make a class, by a statement or by calling `type` with three arguments?"""
+    for each in code_inside(code):
+        makers = _MAKERS_OF_CLASSES.intersection(each.co_names)
+        for instruction in dis.get_instructions(each):
+            if instruction.opname == "LOAD_BUILD_CLASS" or makers and (
+                    instruction.opname.startswith("CALL") and (instruction.arg or 0) >= 3 or instruction.opname == "CALL_FUNCTION_EX"):
                 return True
     return False
 
@@ -369,5 +381,5 @@ def _adds(instruction):
 __all__ = [
     "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches",
     "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "has_no_order", "imports_of", "is_ordered_by_address",
-    "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code",
+    "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_class", "makes_sets", "makes_text", "names_in_code",
     "names_of", "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

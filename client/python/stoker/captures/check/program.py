@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
-from ..premises import checks, constants, environment, facts, members, objects, sameness, trees
+from ..premises import checks, constants, environment, facts, members, objects, sameness, trees, untraced
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
 from ..words.paths import ROOT, Scope, Unreachable, evaluate, text
@@ -62,7 +62,8 @@ class GuardProgram:
         different = (
             environment.first_difference(self._record["environment"])  # The seed of hashes first: it decides words of others.
             or facts.first_difference(self._record["facts"], self._describe)
-            or trees.first_difference(self._record["trees"]))
+            or trees.first_difference(self._record["trees"])
+            or untraced.first_difference(self._record["untraced"]))
         if different:
             return _code_failure(different)
         self._native = native.program(self._record, self._globals, self._ask)

@@ -13,7 +13,7 @@ from ...pytorch.operators import operator_of, python_functions
 from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
 from ..words.orders import sets_in
-from ..words.plain_data import PlainData, is_code_like, method_words
+from ..words.plain_data import is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
 from .module_names import present_names
 from .reach import ABSENT, LAZY, PARTLY, look_along
@@ -22,8 +22,7 @@ _MAX_WRAPPERS = 16
 _AS_TEXTS = "texts"
 _LAZY = ["lazy"]
 _ABSENT = ["absent"]
-_DATA = ["data"]  # Guards compare it,
-_VALUE = "value"  # or its words do, where code that was not traced reads it.
+_DATA = ["data"]  # Guards compare it.
 
 
 def facts_of(reached, modules, describe, texts, entry_code):
@@ -36,12 +35,8 @@ def facts_of(reached, modules, describe, texts, entry_code):
             codes[path] = digest
     for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
         words = _words_of(value, describe)
-        if words == _DATA and (module, names) in reached.unguarded:
-            words = [_VALUE, PlainData(describe).words(value)]
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
-    for value in reached.parts_unseen:
-        _require_words(value, describe)
     asked = {module.__name__: texts for module in modules if texts is ALL or texts}
     for name, names in (*reached.imports.items(), *reached.lazy_names):
         asked[name] = together((names, asked.get(name, frozenset())))
@@ -53,15 +48,6 @@ def facts_of(reached, modules, describe, texts, entry_code):
         "modules": [
             [name, _AS_TEXTS if names == texts else names if names is ALL else sorted(names), present_names(name, names)]
             for name, names in sorted(asked.items())]}
-
-
-def _require_words(value, describe):
-    """Of what functions that are not traced hold: of what has none, a function's digest says the class alone."""
-    if not isinstance(value, type):
-        try:
-            describe(value)
-        except NotPortable as error:
-            raise NotPortable(f"{error}, which a function holds that is not traced") from error
 
 
 def _operator_words(name, describe):
@@ -94,8 +80,6 @@ def first_difference(facts, describe):
         module = sys.modules.get(module_name)
         found = _or_why(
             lambda: None if module is None else _words_of(look_along(module, names), describe))
-        if words[0] == _VALUE and found == _DATA:
-            found = _or_why(lambda: [_VALUE, PlainData(describe).words(look_along(module, names))])
         if found != _LAZY and not same_words(found, words):
             return f"{module_name}.{'.'.join(names)}", words, found
     for name, words in facts["operators"]:

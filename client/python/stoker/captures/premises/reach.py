@@ -15,25 +15,28 @@ from ...pytorch import installation
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, catches, chains_of, code_inside, compares_identity, enumerates,
-    has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
+    has_no_order, imports_of, makes_class, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
-from .unseen import cells_of, data_of, may_run, met_in, parts_of_function
+from .run_untraced import is_run_untraced, require_traced
+from .unseen import cells_of, data_of, may_run, met_in
 
 _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
 _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
-_RUN_OF_ANY_CLASS = ("__class_getitem__", "__init_subclass__", "__set_name__")  # Methods that Python calls by itself.
-_RUN_WITH_A_CLASS = ("__init_subclass__", "__set_name__")  # Those of them that it calls when a class is made.
-_OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS))
+_CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes)  # Dynamo computes with these themselves.
+_RUN_OF_ANY_CLASS = ("__class_getitem__", "__subclasshook__")  # Methods that Python calls by itself,
+_RUN_WITH_A_CLASS = ("__init_subclass__", "__set_name__")  # and those that it calls when a class is made.
+_OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS, *_RUN_WITH_A_CLASS))
 _OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
+_RUN_OF_MODULES = ("__getattr__", "__dir__")
 
 
 class Mark:
@@ -66,10 +69,10 @@ class Reached:
     """`codes`: what was traced, without PyTorch's compiler, and what that refers to. `chains`: {(module's name,
     names): what they stand for}."""
 
-    def __init__(self, traced, places, left, leaves, types_met):
+    def __init__(self, traced, places, left, leaves, met):
         """`places`: where in it Dynamo was, of pytorch.frames.Trace; `left`: (file, line) of each place where a function is
-        left, to go on in another frame; `leaves`: functions that were run in place of being traced; `types_met`: classes
-        of guarded objects. NotPortable if there is more code than can be looked into."""
+        left, to go on in another frame; `leaves`: functions that were run in place of being traced; `met`: guarded objects.
+        NotPortable if there is more code than can be looked into."""
         self._places = places
         self._left = left
         self._modules = Modules()
@@ -79,8 +82,11 @@ class Reached:
         self._functions = {}  # id of a code object -> the functions that have it,
         self._names_of = {}  # and the names by which classes, modules and cells hold these.
         self._leaves = set()  # Ids of code objects that a leaf may run.
+        self.run_classes, self.run_functions = {}, []  # Class -> its functions that run in place of being traced; others.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
         self._run_of_packages = []  # The same of installed packages: what follows from their versions, but for orders.
+        makes_classes = any(makes_class(code) for code in traced if not is_installed_file(code.co_filename))
+        self._run_of_any_class = (*_RUN_OF_ANY_CLASS, *(_RUN_WITH_A_CLASS if makes_classes else ()))
         for code in traced:
             if not self._is_compilers(code):
                 self._add(code)
@@ -89,18 +95,20 @@ class Reached:
         for function in leaves:
             if not isinstance(function, str):
                 self._add_leaf(function)
-        for cls in types_met:
-            self._add_class(cls)
+        for value in met:
+            self._add_class(type(value))
+            if is_run_untraced(value):
+                self._add_value(value, None)
         self._look_into_all()
         self._look_into_unseen()
+        require_traced(self._classes, self._codes.values(), self.traced)
 
     def _look_into_all(self):
         while self._pending:
             self._look_into(self._pending.pop())
 
     def _look_into_unseen(self):
-        """Sets `unguarded`, keys of chains that code reads which may run in place of being traced, and `met_unseen`, [Met]
-        of all that such code may come to: no guard knows of these."""
+        """Sets `met_unseen`, [Met] of all that code may come to which may run in place of being traced."""
         known, self._unseen = None, []
         while self._run_unseen and known != (len(self._unseen), len(self._codes)):
             known = len(self._unseen), len(self._codes)
@@ -112,15 +120,7 @@ class Reached:
                 if not is_installed(type(met.value)):
                     self._add_class(type(met.value))
             self._look_into_all()
-        self.unguarded = self._read_unseen()
         self.met_unseen = self._met_by_unseen()
-
-    @property
-    def parts_unseen(self):
-        """[what functions hold that are not traced]"""
-        functions = [function for code in self._unseen for function in self._functions.get(id(code), ())]
-        return [
-            part for value in (*functions, *(self.chains[key] for key in self.unguarded)) for part in parts_of_function(value)]
 
     def _read_unseen(self):
         return {
@@ -197,6 +197,12 @@ class Reached:
                     if process.is_of_process(value):
                         found.add(value.__name__)
         return found
+
+    @property
+    def of_programs_by_name(self):
+        """Classes, functions and modules of the program, and of installed packages, that code comes to."""
+        functions = [function for each in self._functions.values() for function in each]
+        return [*self._classes, *functions, *self.modules]
 
     @property
     def codes(self):
@@ -370,14 +376,21 @@ class Reached:
     def _add_answers(self, module):
         if not is_installed_module(module) and (module.__name__, _ANSWERS) not in self.chains:
             self._add_chain(module, _ANSWERS)
+            for name in _RUN_OF_MODULES:
+                if isinstance(function := vars(module).get(name), types.FunctionType):
+                    self._add_leaf(function)
 
     def _add_value(self, value, name):
+        is_run = False
         for _ in range(_MAX_WRAPPERS):
+            is_run = is_run or is_run_untraced(value)
             if isinstance(value, type):
                 self._add_class(value)
                 return
             if isinstance(value, types.FunctionType):
                 self._add_function(value, name)
+                if is_run and not is_installed_file(value.__code__.co_filename):
+                    self._add_leaf(value)
             value = held(value, "__func__") or held(value, "__wrapped__")
             if value is None:
                 return
@@ -388,6 +401,7 @@ class Reached:
         self._add(function.__code__)
         if not is_installed_file(function.__code__.co_filename):
             self._run_unseen.append(function.__code__)
+            self.run_functions.append(function)
             self._add_function(function, function.__name__)
 
     def _add_function(self, function, name):
@@ -412,15 +426,16 @@ class Reached:
             return
         self._classes.add(cls)
         for base in (*cls.__mro__, *type(cls).__mro__):
-            is_constant = issubclass(base, (enum.Enum, type))
+            is_constant = issubclass(base, _CONSTANTS)
             for name, value in list(vars(base).items()):
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
-                is_run = is_constant and _is_run_by_python(name) or name in _RUN_OF_ANY_CLASS
+                is_run = is_constant and _is_run_by_python(name) or name in self._run_of_any_class
                 if is_run and isinstance(value, types.FunctionType):
                     if not is_installed_file(value.__code__.co_filename):
                         self._run_unseen.append(value.__code__)
-                    elif name not in _RUN_WITH_A_CLASS:
+                        self.run_classes.setdefault(cls, []).append(value)
+                    else:
                         self._run_of_packages.append(value.__code__)
                 for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):
                     if isinstance(part, types.FunctionType):

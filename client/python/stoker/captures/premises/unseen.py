@@ -96,19 +96,6 @@ def data_of(cls):
         for name, value in list(vars(base).items())]
 
 
-def parts_of_function(function):
-    """[what it holds besides code, or what it is bound to]"""
-    if isinstance(function, types.FunctionType):
-        return [
-            *(met.value for met in cells_of(function)), *(function.__defaults__ or ()),
-            *(function.__kwdefaults__ or {}).values()]
-    if isinstance(function, functools.partial):
-        return [*function.args, *function.keywords.values(), *parts_of_function(function.func)]
-    if isinstance(function, types.MethodType):
-        return [function.__self__, *parts_of_function(function.__func__)]
-    return []
-
-
 def cells_of(function):
     """[Met] of the outer variables of a function."""
     found = []

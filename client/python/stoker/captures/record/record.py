@@ -17,6 +17,7 @@ from ..premises.reach import Reached
 from ..premises.sameness import identities_of
 from ..premises.shown_sets import met_by_guards, shown_sets
 from ..premises.trees import trees_of
+from ..premises.untraced import untraced_of
 from ..store.key import FORMAT
 from ..words.code import attributes_of_global, encode_code, global_names
 from ..words.digests import digest_of
@@ -38,7 +39,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     what keeps it in this process."""
     writer = GuardWriter(scope, trace)
     reached = Reached(
-        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, set(map(type, writer.values)))
+        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, writer.values)
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = set()  # By text.
     if reached.asks_by_text:
@@ -74,9 +75,9 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "packages": packages(),
         "constants": constants_of(trace.constant_calls),
         "environment": environment_of(
-            reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process,
-            shown),
+            reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process, shown),
         "trees": trees_of(reached, classes | _classes_met(writer)),
+        "untraced": untraced_of(reached, writer.values, describe.orders),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
     installed = _Globals(scope.global_values, trace.installed_globals, prefix)

@@ -17,7 +17,7 @@ from ..words.digests import digest_of
 from ..words.held import held, module_name_of
 from . import frontend
 
-FORMAT = 8  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 9  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 _ahead = None  # The thread that digests, or has.
 

@@ -1,0 +1,151 @@
+"""Code whose reads are all in sight: what it reads bears names that stand in the code, and it changes nothing.
+
+Of code that runs in place of being traced no guard knows what it read. Where it keeps to few instructions and asks for
+nothing by a name that it makes, this follows from the code: globals, outer variables, and attributes by their names.
+"""
+
+import builtins
+import dis
+import re
+from typing import NamedTuple
+
+from .reads import code_inside
+
+# What an operation of the language calls: asking for one of these by its name is no more than that.
+SPECIAL_METHODS = frozenset(f"__{name}__" for name in """
+    abs add aenter aexit and bool bytes call ceil complex contains delitem divmod enter eq exit float floor floordiv format
+    ge get getitem gt hash iadd iand ifloordiv ilshift imod imul index init instancecheck int invert ior ipow irshift isub
+    iter itruediv ixor le len length_hint lshift lt missing mod mul ne neg new next or pos post_init pow radd rand rdivmod
+    repr reversed rfloordiv rlshift rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub
+    subclasscheck subclasshook truediv trunc xor class_getitem""".split())
+_ASKED = SPECIAL_METHODS | {"__class__", "__name__", "__qualname__", "__members__"} - {"__hash__"}
+# Of frames, and of a class: they lead to all there is.
+_LEADING_OUT = re.compile(r"(f|gi|cr|ag|tb)_(back|builtins|code|frame|globals|locals|next)$|mro$|format_map$|with_traceback$")
+_BY_TEXT = ("getattr", "hasattr")
+_MAKES = re.compile(r"\{([^{}]*)[.\[]")  # A template that reads attributes or items.
+
+_ALLOWED = re.compile(r"""
+    (LOAD_(FAST|CONST|SMALL_INT|GLOBAL|ATTR|METHOD|DEREF|CLOSURE|SUPER_ATTR|COMMON_CONSTANT|ASSERTION_ERROR|SPECIAL|ZERO|NULL)
+    |STORE_(FAST|ATTR|SUBSCR|SLICE|DEREF)|MAKE_(CELL|FUNCTION)|COPY|SET_|CALL|PRECALL|KW_NAMES|PUSH_|RESUME|CACHE|NOP|NOT_TAKEN
+    |EXTENDED_ARG|POP_|SWAP|BINARY_|COMPARE_OP|CONTAINS_OP|IS_OP|UNARY_|TO_BOOL|BUILD_|LIST_|DICT_|MAP_ADD|FORMAT_
+    |CONVERT_VALUE|UNPACK_|GET_ITER|FOR_ITER|END_|GET_LEN|JUMP|RETURN_|YIELD_VALUE|GEN_START|SEND|GET_YIELD|RAISE|RERAISE
+    |CHECK_|MATCH_(SEQUENCE|MAPPING|KEYS)|DELETE_FAST|BEFORE_WITH|WITH_EXCEPT|INTERPRETER_EXIT|ROT_|DUP_|NB_)""", re.VERBOSE)
+_JUMPS = ("JUMP", "POP_JUMP", "FOR_ITER", "SEND")
+_STORES_ITEMS = ("STORE_SUBSCR", "STORE_SLICE")
+_MUTATING = frozenset("""
+    add append appendleft clear difference_update discard extend extendleft insert intersection_update pop popitem popleft
+    remove reverse rotate setdefault sort symmetric_difference_update update move_to_end __setitem__ __delitem__ __iadd__
+    __ior__ __iand__ __ixor__ __isub__ __imul__ __setattr__ __delattr__""".split())
+_COMPUTING = (
+    "BINARY_", "COMPARE_OP", "CONTAINS_OP", "UNARY_NEG", "UNARY_INV", "UNARY_POS", "GET_", "UNPACK_", "FORMAT_", "CONVERT_", "LIST_EXTEND",
+    "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "MATCH_", "BEFORE_WITH", "LOAD_SPECIAL", "CALL_FUNCTION_EX")
+_DECIDING = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
+_ASKING = ("hasattr", "getattr", "isinstance", "issubclass", "type", "super", "callable", "object", "property")
+_MAKES_OBJECTS = ("__init__", "__new__", "__post_init__")
+
+
+class OutOfSight(Exception):
+    """Why not all that code reads is in sight."""
+
+
+class Reads(NamedTuple):
+    """Of a code object and all code in it."""
+
+    chains: tuple  # Global names, each with the attributes read from it at once: tuples of names, in order.
+    names: frozenset  # Of attributes,
+    asked: frozenset  # and those of them of which it asks only whether they are there.
+    may_change: bool  # May it change a container, or an attribute, that somebody else holds?
+    computes: bool  # May it do more with a value than pass it on, or ask for its attributes and its class?
+
+
+def reads_of(code):
+    """OutOfSight, with the reason, where the code may do something else."""
+    chains, names, asked, may_change, computes = {}, set(), set(), False, False
+    for each in code_inside(code):
+        instructions = [
+            instruction for instruction in dis.get_instructions(each)
+            if instruction.opname not in ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "RESUME", "NOT_TAKEN")]
+        for place, instruction in enumerate(instructions):
+            _require_allowed(each, instruction, instructions[place - 1])
+            name = instruction.opname
+            if name == "LOAD_GLOBAL":
+                chains[_chain_at(instructions, place)] = None
+                if instruction.argval in _BY_TEXT:
+                    (asked if instruction.argval == "hasattr" else names).add(_text_asked(instructions, place))
+            elif name.startswith(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):
+                names.update(_attribute_at(instructions, place))
+            may_change |= _changes(instruction)
+            computes |= _computes(instruction, instructions[place - 1])
+    return Reads(tuple(chains), frozenset(names | asked), frozenset(asked - names), may_change, computes)
+
+
+def _require_allowed(code, instruction, before):
+    name = instruction.opname
+    if not _ALLOWED.match(name) or name == "STORE_DEREF" and instruction.argval in code.co_freevars:
+        raise OutOfSight(f"{code.co_qualname} runs untraced and does {name}")
+    if name == "STORE_ATTR" and not (code.co_name in _MAKES_OBJECTS and _loads_first(code, before)):
+        raise OutOfSight(f"{code.co_qualname} runs untraced and sets an attribute")
+
+
+def _loads_first(code, instruction):
+    """Does it load the first argument, last?"""
+    loaded = instruction.argval[-1] if isinstance(instruction.argval, tuple) else instruction.argval
+    return "LOAD_FAST" in instruction.opname and loaded == code.co_varnames[0]
+
+
+def _computes(instruction, before):
+    name = instruction.opname
+    if name == "LOAD_GLOBAL":
+        return hasattr(builtins, instruction.argval) and instruction.argval not in _ASKING
+    return name.startswith(_COMPUTING) or name.startswith(_DECIDING) and before.opname.startswith("LOAD_FAST")
+
+
+def _changes(instruction):
+    name = instruction.opname
+    return (
+        name in _STORES_ITEMS or name.startswith(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"))
+        and instruction.argval in _MUTATING or name == "BINARY_OP" and instruction.argrepr.endswith("="))
+
+
+def _chain_at(instructions, place):
+    names = [instructions[place].argval]
+    for instruction in instructions[place + 1:]:
+        if instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+            break
+        names.append(instruction.argval)
+    return tuple(names)
+
+
+def _attribute_at(instructions, place):
+    name = instructions[place].argval
+    if isinstance(name, tuple):
+        name = name[-1]
+    if name == "format":
+        before = instructions[place - 1]
+        if before.opname != "LOAD_CONST" or type(before.argval) is not str or _MAKES.search(before.argval):
+            raise OutOfSight("a template that code fills which runs untraced")
+    elif name in _MAKES_OBJECTS and not (
+            instructions[place].opname == "LOAD_SUPER_ATTR" or instructions[place - 1].opname.startswith("CALL")):
+        raise OutOfSight(f"code that runs untraced reads {name}")  # Of something else than super().
+    elif _LEADING_OUT.match(name) or name.startswith("__") and name.endswith("__") and name not in _ASKED:
+        raise OutOfSight(f"code that runs untraced reads {name}")
+    return (name,)
+
+
+def _text_asked(instructions, place):
+    """The constant that follows the first argument of a call of getattr or hasattr."""
+    depth = 0
+    for instruction, following in zip(instructions[place + 1:], instructions[place + 2:]):
+        if instruction.opname.startswith(_JUMPS):
+            break
+        depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        if depth == 1 and following.opname == "LOAD_CONST":
+            name = following.argval
+            if type(name) is str and not (name.startswith("__") and name not in _ASKED) and not _LEADING_OUT.match(name):
+                return name
+            break
+        if depth < 1:
+            break
+    raise OutOfSight("code that runs untraced reads an attribute whose name it makes")
+
+

@@ -1,0 +1,158 @@
+"""What code that runs in place of being traced depends on: the world that it can come to (world.py)."""
+
+import enum
+import types
+
+from ...pytorch.marks import counts_as_constant
+from ...pytorch.operators import operator_of, python_functions
+from ..bytecode.closed import SPECIAL_METHODS
+from ..words.held import HEAPTYPE, held
+from ..words.installed import is_installed, is_installed_module
+from ..words.plain_data import own_attributes
+from ..words.values import NotPortable, class_path, look_up, same_words
+from .world import World
+
+_CLASS, _FUNCTION, _OPERATOR = "class", "function", "operator"
+_TAKE_NOTHING = ("__format__", "__set_name__", "__init_subclass__", "__new__", "__init__")  # Of the program's, but texts.
+_TAKE_OBJECTS = ("__instancecheck__", "__subclasscheck__", "__subclasshook__")
+_MAKE_OBJECTS = frozenset(("__init__", "__new__", "__post_init__", "__call__", "__class_getitem__"))
+_DATA = (int, str, float, complex, bytes, bytearray, tuple, list, dict, set, frozenset)
+_MAX_WRAPPERS = 16
+_NAMES_OF_DATA = frozenset(name for kind in _DATA for name in dir(kind))
+
+
+def untraced_of(reached, values, orders):
+    """JSON; None where nothing runs so. `reached`: a reach.Reached; `values`: guarded objects, which may be given to such
+    code; `orders`: whether the order of a set may be let out. NotPortable where what it may come to is not closed."""
+    roots = _roots_of(reached)
+    if not roots:
+        return None
+    world = World([_value_of(root) for root in roots], orders)
+    _require_nothing_given(world, reached, values)
+    return {"roots": roots, "orders": orders, "world": world.words}
+
+
+def first_difference(untraced):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    if untraced is None:
+        return None
+    values = [_value_of(root) for root in untraced["roots"]]
+    for root, value in zip(untraced["roots"], values):
+        if value is None:
+            return f"untraced code of {root[1]}", "there", "not there"
+    try:
+        found = World(values, untraced["orders"]).words
+    except NotPortable as error:
+        return "what untraced code may read", "what it was", str(error)
+    for expected, words in zip(untraced["world"], found):
+        if not same_words(words, expected):
+            return "what untraced code may read", str(expected), str(words)
+    if len(found) != len(untraced["world"]):
+        return "what untraced code may read", f"{len(untraced['world'])} values", f"{len(found)}"
+    return None
+
+
+# ---- the functions and classes from which the world is reached
+
+def _roots_of(reached):
+    roots = {repr(root): root for root in (
+        *([_CLASS, class_path(cls)] for cls in reached.run_classes),
+        *(_root_of_function(function, reached.operators) for function in reached.run_functions
+          if not counts_as_constant(function)))}
+    return [roots[key] for key in sorted(roots)]
+
+
+def _root_of_function(function, operators):
+    path = f"{held(function, '__module__')}:{held(function, '__qualname__')}"
+    if _below(look_up(path)) is function:
+        return [_FUNCTION, path]
+    for name in operators:
+        for place, each in enumerate(python_functions(operator_of(name)) or ()):
+            if each is function:
+                return [_OPERATOR, name, place]
+    raise NotPortable("code that runs untraced and is not found under its name")
+
+
+def _value_of(root):
+    kind, path = root[:2]
+    if kind == _OPERATOR:
+        operator = operator_of(path)
+        functions = None if operator is None else python_functions(operator)
+        return functions[root[2]] if functions is not None and root[2] < len(functions) else None
+    found = look_up(path)
+    if kind == _FUNCTION:
+        return _below(found)
+    return found if isinstance(found, type) else None
+
+
+def _below(value):
+    """The function below what wraps it."""
+    for _ in range(_MAX_WRAPPERS):
+        inner = held(value, "__wrapped__") or held(value, "__func__")
+        if inner is None:
+            break
+        value = inner
+    return value if isinstance(value, types.FunctionType) else None
+
+
+# ---- what it may be given
+
+def _require_nothing_given(world, reached, values):
+    """An argument may be a class, a function, a module or an object of the program that lies in no world: what such code
+    reads of it must not be there, or guards say it."""
+    functions = [function for each in reached.run_classes.values() for function in each]
+    taking = [function for function in functions if function.__name__ not in _TAKE_NOTHING and _takes_more(function)]
+    if not (taking or any(map(_takes_objects, reached.run_classes)) or any(map(_is_no_operators, _roots_of(reached)))):
+        return
+    names = world.reads - SPECIAL_METHODS - _NAMES_OF_DATA
+    objects = [value for value in values if _is_object_of_program(value)]
+    for value in (*reached.of_programs_by_name, *objects):
+        if not world.has(value) and not _is_packages(value) and not names.isdisjoint(_attributes(value, world)):
+            raise NotPortable("code that runs untraced and reads attributes of what it is given")
+    if world.computes and any(function.__name__ in _TAKE_OBJECTS for function in functions):
+        for value in objects:
+            if isinstance(value, _DATA) or _has_methods(type(value)):
+                raise NotPortable("code that runs untraced and computes with what it is given")
+
+
+def _takes_objects(cls):
+    """Objects of this class need not lie in the world."""
+    return issubclass(cls, _DATA) and not issubclass(cls, enum.Enum)
+
+
+def _is_no_operators(root):
+    return root[0] == _FUNCTION
+
+
+def _takes_more(function):
+    """Than the object whose method it is."""
+    code = function.__code__
+    return code.co_argcount + code.co_kwonlyargcount + bin(code.co_flags & 0b1100).count("1") > 1
+
+
+def _is_object_of_program(value):
+    return _is_programs(type(value)) and not isinstance(value, (type, enum.Enum))
+
+
+def _is_packages(value):
+    if isinstance(value, types.ModuleType):
+        return is_installed_module(value)
+    return isinstance(value, (type, types.FunctionType)) and is_installed(value)
+
+
+def _attributes(value, world):
+    """Names of what it and its class hold, where these do not lie in the world."""
+    if isinstance(value, (types.ModuleType, types.FunctionType)):
+        return set(vars(value))
+    classes, own = (value.__mro__, ()) if isinstance(value, type) else (type(value).__mro__, own_attributes(value))
+    return {*own, *(name for cls in classes if _is_programs(cls) and not world.has(cls) for name in vars(cls))}
+
+
+def _is_programs(cls):
+    return bool(cls.__flags__ & HEAPTYPE) and not is_installed(cls)
+
+
+def _has_methods(cls):
+    return any(
+        name in SPECIAL_METHODS and name not in _MAKE_OBJECTS for base in cls.__mro__
+        if _is_programs(base) for name in vars(base))

@@ -1,0 +1,286 @@
+"""All that code which runs untraced can come to, in words: a closed world, or none.
+
+No guard knows of what such code reads (a method of an enumeration or of a metaclass, a fake implementation). So a capture
+that depends on it holds all that it could read, by value: from the functions that may run, what their globals, outer variables
+and arguments by default hold, what lies in that, and the functions and methods there that bear a name which one of these
+functions says. It consists of few kinds, each of which its words tell entirely: numbers and texts, containers of Python's
+own, functions and classes of programs, their plain objects, members of enumerations, functions of Python's that compute.
+Whatever else such code could come to has no words here: the capture stays in its process.
+"""
+
+import builtins
+import enum
+import math
+import sys
+import types
+
+import torch
+
+from ...pytorch.operators import computes_with_tensors
+from ..bytecode.closed import SPECIAL_METHODS, OutOfSight, reads_of
+from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
+from ..words.digests import code_digest
+from ..words.held import HEAPTYPE, held
+from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
+from ..words.plain_data import own_attributes
+from ..words.values import DATA_TYPES, NotPortable, encode
+
+_MAX_VALUES = 20_000
+_MAX_ROUNDS = 64
+_MISSING = object()
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), type(NotImplemented))
+_OF_TORCH = (torch.dtype, torch.layout, torch.memory_format, torch.device)
+_SEQUENCES = (tuple, list)
+_SETS = (set, frozenset)
+_MAPPINGS = (dict, types.MappingProxyType)
+_CHANGING = (list, dict, set)
+_BASES = (object, int, str, float, complex, bytes, tuple, type)  # That a program's class may have, besides enumerations.
+_ENUMERATIONS = tuple(
+    value for value in vars(enum).values() if isinstance(value, type) and issubclass(value, (enum.Enum, enum.EnumMeta)))
+_METHODS = (types.FunctionType, staticmethod, classmethod, property)
+_KEPT_BY_PYTHON = frozenset((
+    "__dict__", "__weakref__", "__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__", "__slots__",
+    "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__classdictcell__",
+    "__type_params__", "__orig_bases__", "__parameters__"))
+_BUILTINS = frozenset("""
+    abs all any ascii bin bool bytes callable chr classmethod complex dict divmod enumerate filter float format frozenset
+    getattr hasattr hex int isinstance issubclass iter len list map max min next object oct ord pow property range repr
+    reversed round set slice sorted staticmethod str sum super tuple type zip NotImplemented Ellipsis""".split())
+_CLASSES_OF_TORCH = (torch.Tensor, torch.Size, torch.dtype, torch.device)
+
+
+class World:
+    """`words`: [[what, ...]] of the values in the order in which they are met; `codes`: that may run; `names`: of attributes
+    that they say; `reads`: those of them whose values they read; `computes`: may they do more with a value than ask for
+    attributes and its class? NotPortable where it is not closed."""
+
+    def __init__(self, roots, orders):
+        """`roots`: functions, and classes whose members and methods count as met; `orders`: whether the order of a set
+        counts."""
+        self._orders = orders
+        self.names = frozenset(SPECIAL_METHODS)
+        for _ in range(_MAX_ROUNDS):
+            before = self.names
+            self._walk(roots)
+            if self.names == before:
+                break
+        else:
+            raise NotPortable("code that runs untraced and reads too much")
+        if self._may_change and self._holds_changing:
+            raise NotPortable("code that runs untraced and may change what it reads")
+
+    def has(self, value):
+        return id(value) in self._places
+
+    def _walk(self, roots):
+        """One round: what bears a name that the code of this round says, too, is met in the next one."""
+        self.words, self.codes = [], []
+        self._places, self._met = {}, []  # id -> its place in `words`; keeps alive what has one.
+        self._read = {}  # id of a code object -> Reads
+        self._may_change = self._holds_changing = self.computes = False
+        self.reads = set()
+        for root in roots:
+            self._meet(root)
+        while len(self.words) < len(self._met):
+            value = self._met[len(self.words)]
+            self.words.append(self._words(type(value), value))
+
+    def _meet(self, value):
+        """Words that refer to it."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return encode(value) if value is not NotImplemented else "NotImplemented"
+        if kind in _OF_TORCH:
+            return [kind.__name__, str(value)]
+        if id(value) not in self._places:
+            if len(self._met) >= _MAX_VALUES:
+                raise NotPortable("code that runs untraced and comes to too many values")
+            self._places[id(value)] = len(self._met)
+            self._met.append(value)
+        return ["at", self._places[id(value)]]
+
+    def _words(self, kind, value):
+        self._holds_changing |= isinstance(value, _CHANGING)
+        if kind in _SEQUENCES:
+            return [kind.__name__, *map(self._meet, value)]
+        if kind in _MAPPINGS:
+            return [kind.__name__, *([self._meet(key), self._meet(item)] for key, item in value.items())]
+        if kind in _SETS:
+            return [kind.__name__, *self._elements(value)]
+        if kind is types.FunctionType:
+            return self._function(value)
+        if kind in (staticmethod, classmethod):
+            return [kind.__name__, self._meet(value.__func__)]
+        if kind is property:
+            return ["property", *map(self._meet, (value.fget, value.fset, value.fdel))]
+        if kind is types.MethodType:
+            return ["method", self._meet(value.__func__), self._meet(value.__self__)]
+        if isinstance(value, type):
+            return self._class(value)
+        if kind.__flags__ & HEAPTYPE and not is_installed(kind):
+            return self._object(kind, value)
+        raise NotPortable(f"code that runs untraced may read a value of type {kind.__module__}.{kind.__qualname__}")
+
+    def _elements(self, value):
+        if is_ordered_by_address(value):
+            raise NotPortable("a set of objects that code may read which runs untraced")
+        words = list(map(self._meet, value)) if self._orders or is_ordered_by_history(value) else sorted(
+            (self._meet(item) for item in value), key=repr)
+        return words
+
+    # ---- functions
+
+    def _function(self, function):
+        code, module = function.__code__, sys.modules.get(function.__globals__.get("__name__"))
+        if is_installed_file(code.co_filename):
+            raise NotPortable(f"code that runs untraced may call {function.__module__}.{function.__qualname__}")
+        if held(module, "__dict__") is not function.__globals__ or function.__builtins__ is not vars(builtins):
+            raise NotPortable("code that runs untraced has globals of its own")
+        reads = self._reads(code)
+        return [
+            "function", module.__name__, function.__name__, function.__qualname__, code_digest(code, self._orders),
+            [self._cell(cell) for cell in function.__closure__ or ()],
+            list(map(self._meet, function.__defaults__ or ())),
+            [[name, self._meet(value)] for name, value in sorted((function.__kwdefaults__ or {}).items())],
+            [[name, self._meet(value)] for name, value in sorted(vars(function).items()) if name in self.names],
+            [self._global(module, names) for names in reads.chains]]
+
+    def _reads(self, code):
+        found = self._read.get(id(code))
+        if found is None:
+            try:
+                found = self._read[id(code)] = reads_of(code)
+            except OutOfSight as error:
+                raise NotPortable(str(error)) from error
+            self.codes.append(code)
+            self.names |= found.names
+            self.reads |= found.names - found.asked
+            self.computes |= found.computes
+            self._may_change |= found.may_change
+        return found
+
+    def _cell(self, cell):
+        try:
+            return self._meet(cell.cell_contents)
+        except ValueError:
+            return "empty"
+
+    def _global(self, module, names):
+        """What the first of these names stand for: the others are attributes of what is no module."""
+        found = vars(module).get(names[0], _MISSING)
+        if found is _MISSING:
+            return self._builtin(names[0])
+        for place, name in enumerate(names[1:], 1):
+            if type(found) is not types.ModuleType:
+                break
+            owner, found = found, vars(found).get(name, _MISSING)
+            if found is _MISSING:
+                if held(owner, "__getattr__") is not None:
+                    raise NotPortable("code that runs untraced asks a module that answers")
+                return [*names[:place + 1], "absent"]
+            if is_installed_module(owner) and type(found) is not types.ModuleType:
+                return [*names[:place + 1], self._of_package(owner, name, found)]
+        return [names[0], self._meet(found)]
+
+    def _builtin(self, name):
+        found = vars(builtins).get(name, _MISSING)
+        if found is _MISSING:
+            return [name, "absent"]
+        is_known = name in _BUILTINS or isinstance(found, type) and issubclass(found, BaseException)
+        if is_known and held(found, "__name__") in (name, None) and _is_of(found, "builtins"):
+            return [name, "builtin"]
+        return [name, self._meet(found)]
+
+    def _of_package(self, module, name, value):
+        """What computes, and nothing else, or is a constant."""
+        if type(value) in _PLAIN or type(value) in _OF_TORCH:
+            return self._meet(value)
+        is_computing = module is math and _is_of(value, "math") and held(value, "__name__") == name
+        if is_computing or computes_with_tensors(name, value) or any(value is cls for cls in _CLASSES_OF_TORCH):
+            return "of a package"
+        return self._meet(value)
+
+    # ---- classes and objects
+
+    def _class(self, cls):
+        if cls in _BASES or cls in _ENUMERATIONS or cls in _CLASSES_OF_TORCH or issubclass(cls, BaseException) and not (
+                cls.__flags__ & HEAPTYPE) or _is_of(cls, "builtins") and not cls.__flags__ & HEAPTYPE:
+            _require_untouched(cls)
+            return ["class", cls.__module__, cls.__qualname__]
+        if not cls.__flags__ & HEAPTYPE or is_installed(cls):
+            raise NotPortable(f"code that runs untraced may read the class {cls.__module__}.{cls.__qualname__}")
+        members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
+        return [
+            "class", cls.__module__, cls.__name__, cls.__qualname__, self._meet(type(cls)), list(map(self._meet, cls.__bases__)),
+            [self._meet(base) for base in cls.__mro__[1:]],
+            [[name, self._meet(member)] for name, member in members.items()],
+            [[self._meet(value), self._meet(member)] for value, member in _by_value(cls).items()],
+            [[name, self._attribute(cls, name, value)] for name, value in sorted(vars(cls).items()) if self._counts(cls, name)]]
+
+    def _counts(self, cls, name):
+        if name in _KEPT_BY_PYTHON or isinstance(cls, enum.EnumMeta) and (
+                name in cls._member_map_ or _is_kept_by_enumerations(name)):
+            return False
+        return name in self.names or name.startswith("_") and name.endswith("_")
+
+    def _attribute(self, cls, name, value):
+        if isinstance(value, types.FunctionType) and isinstance(cls, enum.EnumMeta) and _is_of_enumerations(name, value):
+            return "of enumerations"
+        if isinstance(value, types.MemberDescriptorType):
+            return "slot"
+        if isinstance(value, types.BuiltinFunctionType | types.WrapperDescriptorType | types.MethodDescriptorType):
+            if held(value, "__name__") == name or name == "__new_member__":
+                return ["builtin", held(value, "__qualname__")]
+        if held(type(value), "__get__") is not None and not isinstance(value, _METHODS):
+            raise NotPortable("a descriptor that code may ask which runs untraced")
+        return self._meet(value)
+
+    def _object(self, kind, value):
+        if not all(base.__flags__ & HEAPTYPE or base in _BASES for base in kind.__mro__):
+            raise NotPortable("code that runs untraced may read an object that is more than its attributes")
+        if isinstance(value, enum.Enum):
+            own = {name: item for name, item in own_attributes(value).items() if not (
+                _is_kept_by_enumerations(name) or name == "__objclass__")}
+            return ["member", self._meet(kind), value._name_, self._meet(value._value_), self._own(own), self._base(kind, value)]
+        self._holds_changing |= True
+        return ["object", self._meet(kind), self._own(own_attributes(value)), self._base(kind, value)]
+
+    def _own(self, attributes):
+        return [[name, self._meet(item)] for name, item in sorted(attributes.items()) if name in self.names]
+
+    def _base(self, kind, value):
+        """What it is besides an object."""
+        return next((self._meet(DATA_TYPES[base](value)) for base in kind.__mro__ if base in DATA_TYPES), None)
+
+
+def _is_of(value, module):
+    """Is it Python's own, of that module?"""
+    if isinstance(value, type):
+        return value.__module__ == module and not value.__flags__ & HEAPTYPE
+    if value is NotImplemented or value is Ellipsis:
+        return True
+    return isinstance(value, types.BuiltinFunctionType) and held(value, "__module__") == module
+
+
+def _by_value(cls):
+    """{value: member} of an enumeration, without those that combine others, which come as they are asked for."""
+    found = vars(cls).get("_value2member_map_", {})
+    return {value: member for value, member in found.items() if held(member, "_name_") in cls._member_map_}
+
+
+def _is_kept_by_enumerations(name):
+    """A name that enumerations keep for themselves: _value_, _member_map_."""
+    return name.startswith("_") and name.endswith("_") and not name.startswith("__") and name not in (
+        "_missing_", "_generate_next_value_", "_numeric_repr_", "_ignore_")
+
+
+def _is_of_enumerations(name, function):
+    return is_pythons_file(function.__code__.co_filename) and function.__module__ == "enum"
+
+
+def _require_untouched(cls):
+    """Of enumerations' own classes, which a program might patch."""
+    for name, value in vars(cls).items() if cls.__flags__ & HEAPTYPE and cls in _ENUMERATIONS else ():
+        function = held(value, "__func__") or value
+        if isinstance(function, types.FunctionType) and not is_pythons_file(function.__code__.co_filename):
+            raise NotPortable("a class of enumerations that is patched")
