@@ -462,6 +462,107 @@ def ENTRY(x):
     made = type("Made", (Base,), {})
     return x * made.rate
 ''',
+    "text_of_a_members_mixin": '''
+class V:
+    def __format__(self, spec):
+        return "a" * COUNT
+
+
+class E(V, enum.Enum):
+    A = 1
+
+
+def ENTRY(x):
+    return x * len(f"{E.A}")
+''',
+    "text_by_a_descriptor": '''
+class F:
+    def __get__(self, instance, owner):
+        return lambda spec: "a" * COUNT
+
+
+class E(enum.Enum):
+    A = 1
+    __format__ = F()
+
+
+def ENTRY(x):
+    return x * len(f"{E.A}")
+''',
+    "text_of_a_named_tuple": '''
+import collections
+
+
+class T(collections.namedtuple("T", "a b")):
+    def __format__(self, spec):
+        return "a" * COUNT
+
+
+PAIR = T(1, 2)
+
+
+def ENTRY(x):
+    return x * len(f"{PAIR}")
+''',
+    "property_of_a_metaclass_that_a_protocol_asks": '''
+import typing
+
+
+@typing.runtime_checkable
+class HasGain(typing.Protocol):
+    gain: float
+
+
+class Me(type):
+    @property
+    def gain(cls):
+        if COUNT != 1:
+            raise AttributeError("gain")
+        return 1
+
+
+class Plain(metaclass=Me):
+    pass
+
+
+def ENTRY(x):
+    return x * 2 if isinstance(Plain, HasGain) else x * 3
+''',
+    "class_that_an_object_says": '''
+import abc
+
+
+class S(abc.ABC):
+    pass
+
+
+class C:
+    def __getattribute__(self, name):
+        if name == "__class__" and COUNT == 1:
+            return S
+        return object.__getattribute__(self, name)
+
+
+OBJ = C()
+
+
+def ENTRY(x):
+    return x * 2 if isinstance(OBJ, S) else x * 3
+''',
+    "answer_of_a_module_or_a_default": '''
+import sys
+THIS = sys.modules[__name__]
+
+
+def __getattr__(name):
+    if name == "other" and COUNT == 3:
+        return 5
+    raise AttributeError(name)
+
+
+def ENTRY(x):
+    return x * getattr(THIS, "other", 2)
+''',
 }
 
 

@@ -41,7 +41,12 @@ _COMPUTING = (
     "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "MATCH_", "BEFORE_WITH", "LOAD_SPECIAL", "CALL_FUNCTION_EX")
 _DECIDING = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
 _ASKING = ("hasattr", "getattr", "isinstance", "issubclass", "type", "super", "callable", "object", "property")
-_MAKES_OBJECTS = ("__init__", "__new__", "__post_init__")
+_MAKES_OBJECTS = ("__init__", "__post_init__")
+_CALLING = ("map", "filter", "sorted", "min", "max", "iter", "property", "staticmethod", "classmethod", "sum")
+_TEXTS_OF_VALUES = ("str", "repr", "format", "ascii", "bytes")
+_MAKING_TEXTS = ("FORMAT_", "CONVERT_VALUE")
+_NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN")
+_LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
 
 
 class OutOfSight(Exception):
@@ -56,55 +61,75 @@ class Reads(NamedTuple):
     asked: frozenset  # and those of them of which it asks only whether they are there.
     may_change: bool  # May it change a container, or an attribute, that somebody else holds?
     computes: bool  # May it do more with a value than pass it on, or ask for its attributes and its class?
+    calls: bool  # May it call what is no global and no attribute?
+    makes_texts: bool  # Of any value, so that its address might show?
+    stores: bool  # Does it set attributes of its first argument?
+    values: frozenset  # Globals that it does not just call.
 
 
 def reads_of(code):
     """OutOfSight, with the reason, where the code may do something else."""
-    chains, names, asked, may_change, computes = {}, set(), set(), False, False
+    found = _Found()
     for each in code_inside(code):
-        instructions = [
-            instruction for instruction in dis.get_instructions(each)
-            if instruction.opname not in ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "RESUME", "NOT_TAKEN")]
+        instructions = [instruction for instruction in dis.get_instructions(each) if instruction.opname not in _NEUTRAL]
         for place, instruction in enumerate(instructions):
             _require_allowed(each, instruction, instructions[place - 1])
-            name = instruction.opname
-            if name == "LOAD_GLOBAL":
-                chains[_chain_at(instructions, place)] = None
-                if instruction.argval in _BY_TEXT:
-                    (asked if instruction.argval == "hasattr" else names).add(_text_asked(instructions, place))
-            elif name.startswith(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):
-                names.update(_attribute_at(instructions, place))
-            may_change |= _changes(instruction)
-            computes |= _computes(instruction, instructions[place - 1])
-    return Reads(tuple(chains), frozenset(names | asked), frozenset(asked - names), may_change, computes)
+            found.add(each, instructions, place)
+    return Reads(
+        tuple(found.chains), frozenset(found.names | found.asked), frozenset(found.asked - found.names),
+        not _MUTATING.isdisjoint(found.names) or found.changes, found.computes, found.calls, found.makes_texts, found.stores,
+        frozenset(found.values))
+
+
+class _Found:
+    """What reads_of() has seen so far."""
+
+    def __init__(self):
+        self.chains, self.names, self.asked, self.values = {}, set(), set(), set()
+        self.changes = self.computes = self.calls = self.makes_texts = self.stores = False
+
+    def add(self, code, instructions, place):
+        instruction = instructions[place]
+        name = instruction.opname
+        if name == "LOAD_GLOBAL":
+            self._add_global(instructions, place)
+        elif name.startswith(_LOADS_ATTRIBUTE):
+            self.names.update(_attribute_at(code, instructions, place))
+        self.changes |= name in _STORES_ITEMS or name == "BINARY_OP" and instruction.argrepr.endswith("=")
+        self.computes |= name.startswith(_COMPUTING) or name.startswith(_DECIDING) and instructions[
+            place - 1].opname.startswith("LOAD_FAST")
+        self.calls |= name in ("PUSH_NULL", "CALL_FUNCTION_EX")
+        self.makes_texts |= name.startswith(_MAKING_TEXTS) or name == "BINARY_OP" and instruction.argrepr in ("%", "%=")
+        self.stores |= name == "STORE_ATTR"
+
+    def _add_global(self, instructions, place):
+        instruction = instructions[place]
+        name = instruction.argval
+        self.chains[_chain_at(instructions, place)] = None
+        if not instruction.arg & 1:  # It is not what is called at once.
+            self.values.add(name)
+        if name in _BY_TEXT:
+            (self.asked if name == "hasattr" else self.names).add(_text_asked(instructions, place))
+        self.computes |= hasattr(builtins, name) and name not in _ASKING
+        self.calls |= name in _CALLING
+        self.makes_texts |= name in _TEXTS_OF_VALUES
 
 
 def _require_allowed(code, instruction, before):
     name = instruction.opname
     if not _ALLOWED.match(name) or name == "STORE_DEREF" and instruction.argval in code.co_freevars:
         raise OutOfSight(f"{code.co_qualname} runs untraced and does {name}")
-    if name == "STORE_ATTR" and not (code.co_name in _MAKES_OBJECTS and _loads_first(code, before)):
+    if name == "STORE_ATTR" and not (code.co_name == "__init__" and _loads_first(code, before)):
         raise OutOfSight(f"{code.co_qualname} runs untraced and sets an attribute")
 
 
 def _loads_first(code, instruction):
-    """Does it load the first argument, last?"""
+    """Does it load the first argument, last, which is never another object?"""
     loaded = instruction.argval[-1] if isinstance(instruction.argval, tuple) else instruction.argval
-    return "LOAD_FAST" in instruction.opname and loaded == code.co_varnames[0]
-
-
-def _computes(instruction, before):
-    name = instruction.opname
-    if name == "LOAD_GLOBAL":
-        return hasattr(builtins, instruction.argval) and instruction.argval not in _ASKING
-    return name.startswith(_COMPUTING) or name.startswith(_DECIDING) and before.opname.startswith("LOAD_FAST")
-
-
-def _changes(instruction):
-    name = instruction.opname
-    return (
-        name in _STORES_ITEMS or name.startswith(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"))
-        and instruction.argval in _MUTATING or name == "BINARY_OP" and instruction.argrepr.endswith("="))
+    first = code.co_varnames[0]
+    return "LOAD_FAST" in instruction.opname and loaded == first and not any(
+        each.opname.startswith("STORE_FAST") and first in (
+            each.argval if isinstance(each.argval, tuple) else (each.argval,)) for each in dis.get_instructions(code))
 
 
 def _chain_at(instructions, place):
@@ -116,7 +141,7 @@ def _chain_at(instructions, place):
     return tuple(names)
 
 
-def _attribute_at(instructions, place):
+def _attribute_at(code, instructions, place):
     name = instructions[place].argval
     if isinstance(name, tuple):
         name = name[-1]
@@ -124,17 +149,24 @@ def _attribute_at(instructions, place):
         before = instructions[place - 1]
         if before.opname != "LOAD_CONST" or type(before.argval) is not str or _MAKES.search(before.argval):
             raise OutOfSight("a template that code fills which runs untraced")
-    elif name in _MAKES_OBJECTS and not (
-            instructions[place].opname == "LOAD_SUPER_ATTR" or instructions[place - 1].opname.startswith("CALL")):
-        raise OutOfSight(f"code that runs untraced reads {name}")  # Of something else than super().
+    elif name in _MAKES_OBJECTS and not (code.co_name == name and _is_of_super(instructions, place)):
+        raise OutOfSight(f"code that runs untraced reads {name}")
     elif _LEADING_OUT.match(name) or name.startswith("__") and name.endswith("__") and name not in _ASKED:
         raise OutOfSight(f"code that runs untraced reads {name}")
     return (name,)
 
 
+def _is_of_super(instructions, place):
+    """Is it an attribute of what `super()` gives?"""
+    if instructions[place].opname == "LOAD_SUPER_ATTR":
+        return True
+    call, loaded = instructions[place - 1], instructions[place - 2]
+    return place > 1 and call.opname == "CALL" and call.arg == 0 and loaded.argval == "super"
+
+
 def _text_asked(instructions, place):
     """The constant that follows the first argument of a call of getattr or hasattr."""
-    depth = 0
+    depth = 0 if instructions[place].arg & 1 else -1
     for instruction, following in zip(instructions[place + 1:], instructions[place + 2:]):
         if instruction.opname.startswith(_JUMPS):
             break

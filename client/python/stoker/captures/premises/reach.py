@@ -18,7 +18,7 @@ from ..bytecode.reads import (
     has_no_order, imports_of, makes_class, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
+from ..words.installed import is_installed, is_installed_file, is_installed_module, is_made_of_text, is_pythons_file
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
@@ -30,11 +30,14 @@ _MAX_WRAPPERS = 16
 _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
-_CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes)  # Dynamo computes with these themselves.
+_CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes, tuple)  # Dynamo computes with objects of these.
 _RUN_OF_ANY_CLASS = ("__class_getitem__", "__subclasshook__")  # Methods that Python calls by itself,
 _RUN_WITH_A_CLASS = ("__init_subclass__", "__set_name__")  # and those that it calls when a class is made.
 _OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS, *_RUN_WITH_A_CLASS))
 _OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType)
+_OF_NO_PROGRAM = (
+    *_OF_PYTHON, type, types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
+    types.BuiltinFunctionType)
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 _RUN_OF_MODULES = ("__getattr__", "__dir__")
 
@@ -85,7 +88,7 @@ class Reached:
         self.run_classes, self.run_functions = {}, []  # Class -> its functions that run in place of being traced; others.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
         self._run_of_packages = []  # The same of installed packages: what follows from their versions, but for orders.
-        makes_classes = any(makes_class(code) for code in traced if not is_installed_file(code.co_filename))
+        makes_classes = any(self._makes_class(code) for code in traced if not is_installed_file(code.co_filename))
         self._run_of_any_class = (*_RUN_OF_ANY_CLASS, *(_RUN_WITH_A_CLASS if makes_classes else ()))
         for code in traced:
             if not self._is_compilers(code):
@@ -97,11 +100,17 @@ class Reached:
                 self._add_leaf(function)
         for value in met:
             self._add_class(type(value))
-            if is_run_untraced(value):
+            if isinstance(value, type) or is_run_untraced(value):
                 self._add_value(value, None)
+            if isinstance(value, types.ModuleType):
+                self._add_module(value)
         self._look_into_all()
         self._look_into_unseen()
-        require_traced(self._classes, self._codes.values(), self.traced)
+        require_traced(self)
+
+    def _makes_class(self, code):
+        return makes_class(code) or any(
+            isinstance(value, type) and issubclass(value, type) for value in self._read_by(code).values())
 
     def _look_into_all(self):
         while self._pending:
@@ -132,7 +141,8 @@ class Reached:
             return []
         functions = [function for code in self._unseen for function in self._functions.get(id(code), ())]
         return met_in([
-            *(Met(key[1][-1], False, self.chains[key]) for key in self._read_unseen()),
+            *(Met(key[1][-1], False, value) for key in self._read_unseen() if not isinstance(
+                value := self.chains[key], Mark)),
             *(met for cls in self._classes for met in data_of(cls)),
             *(met for function in functions for met in cells_of(function)),
             *(Met(name, True, value) for function in functions for name, value in sets_of_defaults(function))])
@@ -205,6 +215,15 @@ class Reached:
         return [*self._classes, *functions, *self.modules]
 
     @property
+    def classes_of_programs(self):
+        """All that are reached, and their bases."""
+        return {base for cls in self._classes for base in cls.__mro__ if base.__flags__ & HEAPTYPE and not is_installed(base)}
+
+    @property
+    def has_modules_that_answer(self):
+        return any(names == _ANSWERS and value is not ABSENT for (_, names), value in self.chains.items())
+
+    @property
     def codes(self):
         return self._codes.values()
 
@@ -269,12 +288,12 @@ class Reached:
             if id(code) in found or is_pythons_file(code.co_filename) or not self._is_programs(code):
                 continue
             found[id(code)] = code
-            for value in self._read_of_package(code).values():
+            for value in self._read_by(code).values():
                 if isinstance(value, types.FunctionType) and is_installed_file(value.__code__.co_filename):
                     pending.append(value.__code__)
         return list(found.values())
 
-    def _read_of_package(self, code):
+    def _read_by(self, code):
         """{chain of names: what it stands for}"""
         module = self._modules.of(code)
         return {} if module is None else {names: look_along(module, names) for names in chains_of(code)}
@@ -282,7 +301,7 @@ class Reached:
     def sets_of_package(self, code):
         """[Met] of sets that code which is not traced reads, in containers, too."""
         return self.sets_read(code) + [
-            Met(names[-1], False, inner) for names, value in self._read_of_package(code).items() for inner in sets_in(value)]
+            Met(names[-1], False, inner) for names, value in self._read_by(code).items() for inner in sets_in(value)]
 
     def sets_read(self, code):
         """[Met] of sets that its globals hold, classes under names in it, and its arguments by default."""
@@ -370,15 +389,19 @@ class Reached:
         self.chains[module.__name__, names] = value
         self._add_value(value, names[-1])
         if isinstance(value, types.ModuleType):
-            self._add_answers(value)
+            self._add_module(value)
         return value
 
     def _add_answers(self, module):
         if not is_installed_module(module) and (module.__name__, _ANSWERS) not in self.chains:
             self._add_chain(module, _ANSWERS)
-            for name in _RUN_OF_MODULES:
-                if isinstance(function := vars(module).get(name), types.FunctionType):
-                    self._add_leaf(function)
+
+    def _add_module(self, module):
+        """That code has as a value, and may ask for what it does not hold."""
+        self._add_answers(module)
+        for name in _RUN_OF_MODULES if not is_installed_module(module) else ():
+            if isinstance(function := vars(module).get(name), types.FunctionType):
+                self._add_leaf(function)
 
     def _add_value(self, value, name):
         is_run = False
@@ -399,6 +422,8 @@ class Reached:
         """Of an installed package, too: a program may have put something else in the place of what it calls."""
         self._leaves.add(id(function.__code__))
         self._add(function.__code__)
+        if is_made_of_text(function):
+            self.run_functions.append(function)
         if not is_installed_file(function.__code__.co_filename):
             self._run_unseen.append(function.__code__)
             self.run_functions.append(function)
@@ -425,21 +450,30 @@ class Reached:
         if cls in self._classes:
             return
         self._classes.add(cls)
-        for base in (*cls.__mro__, *type(cls).__mro__):
-            is_constant = issubclass(base, _CONSTANTS)
+        is_constant = issubclass(cls, _CONSTANTS)
+        for base, is_computed_with in (*((base, is_constant) for base in cls.__mro__), *((base, True) for base in type(cls).__mro__)):
             for name, value in list(vars(base).items()):
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
-                is_run = is_constant and _is_run_by_python(name) or name in self._run_of_any_class
-                if is_run and isinstance(value, types.FunctionType):
-                    if not is_installed_file(value.__code__.co_filename):
-                        self._run_unseen.append(value.__code__)
-                        self.run_classes.setdefault(cls, []).append(value)
-                    else:
-                        self._run_of_packages.append(value.__code__)
-                for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,):
+                parts = [value.fget, value.fset, value.fdel] if isinstance(value, property) else [value]
+                if is_computed_with and _is_run_by_python(name) or name in self._run_of_any_class:
+                    self._add_run(cls, parts)
+                for part in parts:
                     if isinstance(part, types.FunctionType):
                         self._add_function(part, name)
+
+    def _add_run(self, cls, parts):
+        """What Python runs under the name of a special method."""
+        for part in parts:
+            if isinstance(part, types.FunctionType) and is_installed_file(part.__code__.co_filename):
+                self._run_of_packages.append(part.__code__)
+                if is_made_of_text(part) and not is_installed(cls):
+                    self.run_classes.setdefault(cls, [])
+            elif isinstance(part, types.FunctionType):
+                self._run_unseen.append(part.__code__)
+                self.run_classes.setdefault(cls, []).append(part)
+            elif not isinstance(part, _OF_NO_PROGRAM) and not is_installed(cls) and (callable(part) or held(type(part), "__get__") is not None):
+                self.run_classes.setdefault(cls, [])
 
 
 def _is_run_by_python(name):

@@ -1,19 +1,21 @@
 """What a program has PyTorch run in place of tracing it, besides special methods: reach.py knows of these."""
 
+import abc
 import dis
 import types
 
 import torch
 
 from ...pytorch.marks import is_opaque, runs_untraced
+from ...pytorch.state import tree_nodes
 from ..bytecode.reads import code_inside, texts_in_code
-from ..words.held import HEAPTYPE, held, module_name_of
+from ..words.held import held
 from ..words.installed import is_installed, is_installed_file
 from ..words.values import NotPortable
 
 _OF_TENSORS = ("__torch_dispatch__", "__tensor_flatten__", "__tensor_unflatten__")
 _ANSWERS = ("__getattr__", "__getattribute__")
-
+_SAY_THEIR_CLASS = ("__class__", "__getattribute__")
 _CONTEXTS = "context_fn"  # An argument of torch.utils.checkpoint: called while it is traced.
 
 
@@ -22,10 +24,9 @@ def is_run_untraced(value):
     return isinstance(value, (types.FunctionType, type)) and runs_untraced(value)
 
 
-def require_traced(classes, codes, traced):
-    """NotPortable where something of the program runs whose reads are not followed. `classes`, `codes`: that are reached;
-    `traced`: code that was."""
-    classes = [cls for cls in classes if cls.__flags__ & HEAPTYPE and not is_installed(cls)]
+def require_traced(reached):
+    """NotPortable where something of the program runs whose reads are not followed. `reached`: a reach.Reached."""
+    classes = reached.classes_of_programs
     for cls in classes:
         if issubclass(cls, torch.Tensor) and any(held(cls, name) is not held(torch.Tensor, name) for name in _OF_TENSORS):
             raise NotPortable("a class of tensors with operators of its own")
@@ -33,10 +34,10 @@ def require_traced(classes, codes, traced):
             raise NotPortable("a function of autograd that stays in the graph")
         if is_opaque(cls):
             raise NotPortable("a class whose objects graphs hold")
-    asked = {name for cls in classes for base in cls.__mro__ if held(base, "_is_protocol") for name in _asked_by(base)}
-    if asked and any(_answers(cls, asked) for cls in classes if not held(cls, "_is_protocol")):
-        raise NotPortable("a protocol that asks code of the program")
-    for code in traced:
+        if reached.run_functions and cls in tree_nodes():
+            raise NotPortable("a class that a function is given in parts which stays in the graph")
+    _require_no_answers(reached, classes)
+    for code in reached.traced:
         if not is_installed_file(code.co_filename):
             if any(instruction.opname == "LOAD_BUILD_CLASS" for each in code_inside(code)
                    for instruction in dis.get_instructions(each)):
@@ -45,15 +46,20 @@ def require_traced(classes, codes, traced):
                 raise NotPortable("a context that is made while a checkpoint is traced")
 
 
-def _asked_by(protocol):
-    return (*(held(protocol, "__annotations__") or ()), *vars(protocol))
+def _require_no_answers(reached, classes):
+    """Where `isinstance` asks objects for what they hold."""
+    asked = {name for cls in classes if held(cls, "_is_protocol") for name in (*(held(cls, "__annotations__") or ()), *vars(cls))}
+    answering = {*classes, *(base for cls in classes for base in type(cls).__mro__)}
+    if asked and (reached.has_modules_that_answer or any(
+            _answers(cls, asked) for cls in answering if not held(cls, "_is_protocol"))):
+        raise NotPortable("a protocol that asks code of the program")
+    if any(isinstance(cls, abc.ABCMeta) for cls in reached.classes) and any(
+            name in vars(cls) for cls in classes for name in _SAY_THEIR_CLASS):
+        raise NotPortable("an abstract class that asks code of the program")
 
 
 def _answers(cls, names):
-    for base in cls.__mro__:
-        if base.__flags__ & HEAPTYPE and not is_installed(base):
-            for name, value in vars(base).items():
-                if name in _ANSWERS or name in names and not name.startswith("__") and not isinstance(
-                        value, types.FunctionType) and held(type(value), "__get__") is not None:
-                    return True
-    return False
+    return any(
+        name in _ANSWERS or name in names and not name.startswith("__") and not isinstance(value, types.FunctionType)
+        and held(type(value), "__get__") is not None
+        for name, value in vars(cls).items()) and not is_installed(cls)

@@ -3,6 +3,9 @@
 import enum
 import types
 
+import torch
+
+from ...pytorch import installation
 from ...pytorch.marks import counts_as_constant
 from ...pytorch.operators import operator_of, python_functions
 from ..bytecode.closed import SPECIAL_METHODS
@@ -18,7 +21,10 @@ _TAKE_OBJECTS = ("__instancecheck__", "__subclasscheck__", "__subclasshook__")
 _MAKE_OBJECTS = frozenset(("__init__", "__new__", "__post_init__", "__call__", "__class_getitem__"))
 _DATA = (int, str, float, complex, bytes, bytearray, tuple, list, dict, set, frozenset)
 _MAX_WRAPPERS = 16
-_NAMES_OF_DATA = frozenset(name for kind in _DATA for name in dir(kind))
+_ANSWERS = ("__getattr__", "__getattribute__", "__class__")
+_NAMES_OF_ALL = ("__name__", "__qualname__", "__class__")
+_BUILTINS = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
 
 
 def untraced_of(reached, values, orders):
@@ -97,22 +103,36 @@ def _below(value):
 
 # ---- what it may be given
 
-def _require_nothing_given(world, reached, values):
+def _require_nothing_given(world, reached, met):
     """An argument may be a class, a function, a module or an object of the program that lies in no world: what such code
     reads of it must not be there, or guards say it."""
+    if reached.run_functions and any(map(_is_patched, world.reads)):
+        raise NotPortable("code that runs untraced and reads what the program put on tensors")
     functions = [function for each in reached.run_classes.values() for function in each]
     taking = [function for function in functions if function.__name__ not in _TAKE_NOTHING and _takes_more(function)]
-    if not (taking or any(map(_takes_objects, reached.run_classes)) or any(map(_is_no_operators, _roots_of(reached)))):
+    if not (taking or any(map(_takes_objects, reached.run_classes)) or any(map(_stays_in_graphs, _roots_of(reached)))):
         return
-    names = world.reads - SPECIAL_METHODS - _NAMES_OF_DATA
-    objects = [value for value in values if _is_object_of_program(value)]
-    for value in (*reached.of_programs_by_name, *objects):
-        if not world.has(value) and not _is_packages(value) and not names.isdisjoint(_attributes(value, world)):
+    if world.calls:
+        raise NotPortable("code that runs untraced and may call what it is given")
+    names = world.reads - SPECIAL_METHODS
+    given = [value for value in (*reached.of_programs_by_name, *met) if not world.has(value)]
+    asking = [function for function in functions if function.__name__ in _TAKE_OBJECTS]
+    if asking:
+        _require_asking(World(asking, False), [value for value in met if _is_object_of_program(value)])
+    for value in given:
+        if not _is_packages(value) and (_answers_all(value) or not names.isdisjoint(_attributes(value, world))):
             raise NotPortable("code that runs untraced and reads attributes of what it is given")
-    if world.computes and any(function.__name__ in _TAKE_OBJECTS for function in functions):
-        for value in objects:
-            if isinstance(value, _DATA) or _has_methods(type(value)):
-                raise NotPortable("code that runs untraced and computes with what it is given")
+    if world.computes and any(
+            _is_object_of_program(value) and not world.has(type(value)) and _has_methods(type(value)) for value in given):
+        raise NotPortable("code that runs untraced and computes with what it is given")
+
+
+def _require_asking(world, objects):
+    """Methods that are given any object, in words that guards have: whether it has an attribute, and its class."""
+    if world.computes or not world.reads <= SPECIAL_METHODS | {"__class__"}:
+        raise NotPortable("code that runs untraced and computes with what it is given")
+    if any(_runs(type(value), world.names - SPECIAL_METHODS) for value in objects):
+        raise NotPortable("code that runs untraced and asks what answers")
 
 
 def _takes_objects(cls):
@@ -120,31 +140,45 @@ def _takes_objects(cls):
     return issubclass(cls, _DATA) and not issubclass(cls, enum.Enum)
 
 
-def _is_no_operators(root):
+def _stays_in_graphs(root):
+    """May it be given constants? An operator gets tensors and numbers."""
     return root[0] == _FUNCTION
 
 
-def _takes_more(function):
-    """Than the object whose method it is."""
-    code = function.__code__
-    return code.co_argcount + code.co_kwonlyargcount + bin(code.co_flags & 0b1100).count("1") > 1
-
-
 def _is_object_of_program(value):
-    return _is_programs(type(value)) and not isinstance(value, (type, enum.Enum))
+    return _is_programs(type(value)) and not isinstance(value, type)
 
 
 def _is_packages(value):
     if isinstance(value, types.ModuleType):
-        return is_installed_module(value)
-    return isinstance(value, (type, types.FunctionType)) and is_installed(value)
+        return is_installed_module(value) and held(value, "__file__") is not None
+    if isinstance(value, (type, types.FunctionType)):
+        return is_installed(value)
+    return not _is_object_of_program(value)
+
+
+def _answers_all(value):
+    return any(name in vars(cls) for cls in type(value).__mro__ if _is_programs(cls) for name in _ANSWERS) or isinstance(
+        value, types.ModuleType) and "__getattr__" in vars(value)
+
+
+def _runs(cls, names):
+    """Does an object of the class run code when it is asked for one of the names?"""
+    return any(
+        name in _ANSWERS or name in names and not isinstance(value, types.FunctionType) and held(
+            type(value), "__get__") is not None
+        for base in cls.__mro__ if _is_programs(base) for name, value in vars(base).items())
 
 
 def _attributes(value, world):
     """Names of what it and its class hold, where these do not lie in the world."""
-    if isinstance(value, (types.ModuleType, types.FunctionType)):
+    if isinstance(value, types.ModuleType):
         return set(vars(value))
-    classes, own = (value.__mro__, ()) if isinstance(value, type) else (type(value).__mro__, own_attributes(value))
+    if isinstance(value, types.FunctionType):
+        return {*vars(value), *_NAMES_OF_ALL}
+    classes, own = (value.__mro__, _NAMES_OF_ALL) if isinstance(value, type) else (type(value).__mro__, own_attributes(value))
+    if isinstance(value, enum.Enum):
+        own = (*own, "name", "value")
     return {*own, *(name for cls in classes if _is_programs(cls) and not world.has(cls) for name in vars(cls))}
 
 
@@ -156,3 +190,23 @@ def _has_methods(cls):
     return any(
         name in SPECIAL_METHODS and name not in _MAKE_OBJECTS for base in cls.__mro__
         if _is_programs(base) for name in vars(base))
+
+
+def _is_patched(name):
+    """Did the program give tensors something of this name?"""
+    found = next((vars(cls)[name] for cls in torch.Tensor.__mro__ if name in vars(cls)), None)
+    parts = (found.fget, found.fset, found.fdel) if isinstance(found, property) else (found,)
+    return not all(_is_pytorchs(part) for part in parts)
+
+
+def _is_pytorchs(part):
+    function = held(part, "__func__") or part
+    if isinstance(function, types.FunctionType):
+        return installation.place_of(function.__code__) is not None
+    return part is None or not type(part).__flags__ & HEAPTYPE and not callable(part) or isinstance(part, _BUILTINS)
+
+
+def _takes_more(function):
+    """Than the object whose method it is."""
+    code = function.__code__
+    return code.co_argcount + code.co_kwonlyargcount + bin(code.co_flags & 0b1100).count("1") > 1

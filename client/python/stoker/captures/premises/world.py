@@ -22,10 +22,12 @@ from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
 from ..words.digests import code_digest
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
+from ..words.identity import OF_MEMBERS
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
 
 _MAX_VALUES = 20_000
+_ASKED_BY_C = frozenset(("keys", "__class__", "__bases__"))  # Of objects themselves.
 _MAX_ROUNDS = 64
 _MISSING = object()
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), type(NotImplemented))
@@ -37,6 +39,7 @@ _CHANGING = (list, dict, set)
 _BASES = (object, int, str, float, complex, bytes, tuple, type)  # That a program's class may have, besides enumerations.
 _ENUMERATIONS = tuple(
     value for value in vars(enum).values() if isinstance(value, type) and issubclass(value, (enum.Enum, enum.EnumMeta)))
+_OF_FLAGS = ("_boundary_", "_flag_mask_")
 _METHODS = (types.FunctionType, staticmethod, classmethod, property)
 _KEPT_BY_PYTHON = frozenset((
     "__dict__", "__weakref__", "__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__", "__slots__",
@@ -58,7 +61,7 @@ class World:
         """`roots`: functions, and classes whose members and methods count as met; `orders`: whether the order of a set
         counts."""
         self._orders = orders
-        self.names = frozenset(SPECIAL_METHODS)
+        self.names = SPECIAL_METHODS | _ASKED_BY_C
         for _ in range(_MAX_ROUNDS):
             before = self.names
             self._walk(roots)
@@ -68,6 +71,10 @@ class World:
             raise NotPortable("code that runs untraced and reads too much")
         if self._may_change and self._holds_changing:
             raise NotPortable("code that runs untraced and may change what it reads")
+        if self._makes_texts and self._holds_addresses:
+            raise NotPortable("code that runs untraced and may make texts of addresses")
+        if not self._setting.isdisjoint(self._met_as_values):
+            raise NotPortable("code that runs untraced and may set attributes")
 
     def has(self, value):
         return id(value) in self._places
@@ -77,21 +84,33 @@ class World:
         self.words, self.codes = [], []
         self._places, self._met = {}, []  # id -> its place in `words`; keeps alive what has one.
         self._read = {}  # id of a code object -> Reads
-        self._may_change = self._holds_changing = self.computes = False
+        self._may_change = self._holds_changing = self._makes_texts = self._holds_addresses = False
+        self.computes = self.calls = False
+        self._setting, self._met_as_values = set(), set()  # Ids of functions.
         self.reads = set()
         for root in roots:
-            self._meet(root)
+            self._refer(root)
         while len(self.words) < len(self._met):
             value = self._met[len(self.words)]
             self.words.append(self._words(type(value), value))
 
     def _meet(self, value):
-        """Words that refer to it."""
+        """Words of a value that code may do anything with."""
         kind = type(value)
-        if kind in _PLAIN:
-            return encode(value) if value is not NotImplemented else "NotImplemented"
+        if kind in _PLAIN and value == value:  # Whether a nan is the same one shows.
+            return encode(value) if value is not NotImplemented else ["NotImplemented"]
         if kind in _OF_TORCH:
             return [kind.__name__, str(value)]
+        if kind in (types.FunctionType, types.MethodType) or isinstance(value, type) and _is_made_without_text(value):
+            self._holds_addresses = True
+            self._met_as_values.add(id(value))
+        return self._refer(value)
+
+    def _method(self, value):
+        """Of a function that a class, or a method, holds: it is called, and not taken as a value."""
+        return self._refer(value) if isinstance(value, _METHODS) else self._meet(value)
+
+    def _refer(self, value):
         if id(value) not in self._places:
             if len(self._met) >= _MAX_VALUES:
                 raise NotPortable("code that runs untraced and comes to too many values")
@@ -101,6 +120,8 @@ class World:
 
     def _words(self, kind, value):
         self._holds_changing |= isinstance(value, _CHANGING)
+        if kind in (float, complex):
+            return ["nan", repr(value)]
         if kind in _SEQUENCES:
             return [kind.__name__, *map(self._meet, value)]
         if kind in _MAPPINGS:
@@ -110,11 +131,11 @@ class World:
         if kind is types.FunctionType:
             return self._function(value)
         if kind in (staticmethod, classmethod):
-            return [kind.__name__, self._meet(value.__func__)]
+            return [kind.__name__, self._method(value.__func__)]
         if kind is property:
-            return ["property", *map(self._meet, (value.fget, value.fset, value.fdel))]
+            return ["property", *map(self._method, (value.fget, value.fset, value.fdel))]
         if kind is types.MethodType:
-            return ["method", self._meet(value.__func__), self._meet(value.__self__)]
+            return ["method", self._method(value.__func__), self._meet(value.__self__)]
         if isinstance(value, type):
             return self._class(value)
         if kind.__flags__ & HEAPTYPE and not is_installed(kind):
@@ -137,13 +158,15 @@ class World:
         if held(module, "__dict__") is not function.__globals__ or function.__builtins__ is not vars(builtins):
             raise NotPortable("code that runs untraced has globals of its own")
         reads = self._reads(code)
+        if reads.stores:
+            self._setting.add(id(function))
         return [
             "function", module.__name__, function.__name__, function.__qualname__, code_digest(code, self._orders),
             [self._cell(cell) for cell in function.__closure__ or ()],
             list(map(self._meet, function.__defaults__ or ())),
             [[name, self._meet(value)] for name, value in sorted((function.__kwdefaults__ or {}).items())],
             [[name, self._meet(value)] for name, value in sorted(vars(function).items()) if name in self.names],
-            [self._global(module, names) for names in reads.chains]]
+            [self._global(module, names, names[0] in reads.values) for names in reads.chains]]
 
     def _reads(self, code):
         found = self._read.get(id(code))
@@ -156,6 +179,8 @@ class World:
             self.names |= found.names
             self.reads |= found.names - found.asked
             self.computes |= found.computes
+            self.calls |= found.calls
+            self._makes_texts |= found.makes_texts
             self._may_change |= found.may_change
         return found
 
@@ -163,13 +188,16 @@ class World:
         try:
             return self._meet(cell.cell_contents)
         except ValueError:
-            return "empty"
+            return ["empty"]
 
-    def _global(self, module, names):
-        """What the first of these names stand for: the others are attributes of what is no module."""
+    def _global(self, module, names, is_value):
+        """What the first of these names stand for: the others are attributes of what is no module. `is_value`: code may do
+        more with it than call it."""
         found = vars(module).get(names[0], _MISSING)
         if found is _MISSING:
             return self._builtin(names[0])
+        if type(found) is types.FunctionType and not is_value:
+            return [names[0], self._refer(found)]
         for place, name in enumerate(names[1:], 1):
             if type(found) is not types.ModuleType:
                 break
@@ -177,7 +205,7 @@ class World:
             if found is _MISSING:
                 if held(owner, "__getattr__") is not None:
                     raise NotPortable("code that runs untraced asks a module that answers")
-                return [*names[:place + 1], "absent"]
+                return [*names[:place + 1], ["absent"]]
             if is_installed_module(owner) and type(found) is not types.ModuleType:
                 return [*names[:place + 1], self._of_package(owner, name, found)]
         return [names[0], self._meet(found)]
@@ -185,10 +213,10 @@ class World:
     def _builtin(self, name):
         found = vars(builtins).get(name, _MISSING)
         if found is _MISSING:
-            return [name, "absent"]
+            return [name, ["absent"]]
         is_known = name in _BUILTINS or isinstance(found, type) and issubclass(found, BaseException)
         if is_known and held(found, "__name__") in (name, None) and _is_of(found, "builtins"):
-            return [name, "builtin"]
+            return [name, ["builtin"]]
         return [name, self._meet(found)]
 
     def _of_package(self, module, name, value):
@@ -197,22 +225,23 @@ class World:
             return self._meet(value)
         is_computing = module is math and _is_of(value, "math") and held(value, "__name__") == name
         if is_computing or computes_with_tensors(name, value) or any(value is cls for cls in _CLASSES_OF_TORCH):
-            return "of a package"
+            return ["of a package"]
         return self._meet(value)
 
     # ---- classes and objects
 
     def _class(self, cls):
+        if issubclass(cls, _SETS):
+            raise NotPortable("a class of sets that code may call which runs untraced")
         if cls in _BASES or cls in _ENUMERATIONS or cls in _CLASSES_OF_TORCH or issubclass(cls, BaseException) and not (
                 cls.__flags__ & HEAPTYPE) or _is_of(cls, "builtins") and not cls.__flags__ & HEAPTYPE:
-            _require_untouched(cls)
-            return ["class", cls.__module__, cls.__qualname__]
+            return ["class", cls.__module__, cls.__qualname__, self._of_enumerations(cls)]
         if not cls.__flags__ & HEAPTYPE or is_installed(cls):
             raise NotPortable(f"code that runs untraced may read the class {cls.__module__}.{cls.__qualname__}")
         members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
         return [
-            "class", cls.__module__, cls.__name__, cls.__qualname__, self._meet(type(cls)), list(map(self._meet, cls.__bases__)),
-            [self._meet(base) for base in cls.__mro__[1:]],
+            "class", cls.__module__, cls.__name__, cls.__qualname__, self._refer(type(cls)), list(map(self._refer, cls.__bases__)),
+            [self._refer(base) for base in cls.__mro__[1:]], [str(vars(cls).get(name)) for name in _OF_FLAGS],
             [[name, self._meet(member)] for name, member in members.items()],
             [[self._meet(value), self._meet(member)] for value, member in _by_value(cls).items()],
             [[name, self._attribute(cls, name, value)] for name, value in sorted(vars(cls).items()) if self._counts(cls, name)]]
@@ -221,29 +250,44 @@ class World:
         if name in _KEPT_BY_PYTHON or isinstance(cls, enum.EnumMeta) and (
                 name in cls._member_map_ or _is_kept_by_enumerations(name)):
             return False
+        if name == "__new_member__" and not issubclass(cls, enum.Flag):  # It made the members, and will make no more.
+            return False
         return name in self.names or name.startswith("_") and name.endswith("_")
 
     def _attribute(self, cls, name, value):
         if isinstance(value, types.FunctionType) and isinstance(cls, enum.EnumMeta) and _is_of_enumerations(name, value):
-            return "of enumerations"
+            return ["of enumerations", value.__qualname__]
         if isinstance(value, types.MemberDescriptorType):
-            return "slot"
+            return ["slot"]
         if isinstance(value, types.BuiltinFunctionType | types.WrapperDescriptorType | types.MethodDescriptorType):
             if held(value, "__name__") == name or name == "__new_member__":
                 return ["builtin", held(value, "__qualname__")]
         if held(type(value), "__get__") is not None and not isinstance(value, _METHODS):
             raise NotPortable("a descriptor that code may ask which runs untraced")
-        return self._meet(value)
+        return self._method(value)
+
+    def _of_enumerations(self, cls):
+        """What a class of enumerations holds, which a program might have patched."""
+        return [[name, self._of_python(value)] for name, value in sorted(vars(cls).items())
+                if cls in _ENUMERATIONS and name not in _KEPT_BY_PYTHON and not _is_kept_by_enumerations(name)]
+
+    def _of_python(self, value):
+        inner = value.fget if isinstance(value, property | types.DynamicClassAttribute) else held(value, "__func__") or value
+        if type(value) in _PLAIN:
+            return self._meet(value)
+        if isinstance(inner, types.FunctionType) and not is_pythons_file(inner.__code__.co_filename) or held(
+                inner, "__qualname__") is None:
+            raise NotPortable("a class of enumerations that is patched")
+        return [type(value).__name__, inner.__qualname__]
 
     def _object(self, kind, value):
         if not all(base.__flags__ & HEAPTYPE or base in _BASES for base in kind.__mro__):
             raise NotPortable("code that runs untraced may read an object that is more than its attributes")
         if isinstance(value, enum.Enum):
-            own = {name: item for name, item in own_attributes(value).items() if not (
-                _is_kept_by_enumerations(name) or name == "__objclass__")}
-            return ["member", self._meet(kind), value._name_, self._meet(value._value_), self._own(own), self._base(kind, value)]
-        self._holds_changing |= True
-        return ["object", self._meet(kind), self._own(own_attributes(value)), self._base(kind, value)]
+            own = {name: item for name, item in own_attributes(value).items() if name not in OF_MEMBERS}
+            return ["member", self._refer(kind), value._name_, self._meet(value._value_), self._own(own), self._base(kind, value)]
+        self._holds_changing = self._holds_addresses = True
+        return ["object", self._refer(kind), self._own(own_attributes(value)), self._base(kind, value)]
 
     def _own(self, attributes):
         return [[name, self._meet(item)] for name, item in sorted(attributes.items()) if name in self.names]
@@ -262,6 +306,11 @@ def _is_of(value, module):
     return isinstance(value, types.BuiltinFunctionType) and held(value, "__module__") == module
 
 
+def _is_made_without_text(cls):
+    """A class of the program whose objects' texts hold their addresses."""
+    return bool(cls.__flags__ & HEAPTYPE) and not is_installed(cls) and not issubclass(cls, enum.Enum)
+
+
 def _by_value(cls):
     """{value: member} of an enumeration, without those that combine others, which come as they are asked for."""
     found = vars(cls).get("_value2member_map_", {})
@@ -276,11 +325,3 @@ def _is_kept_by_enumerations(name):
 
 def _is_of_enumerations(name, function):
     return is_pythons_file(function.__code__.co_filename) and function.__module__ == "enum"
-
-
-def _require_untouched(cls):
-    """Of enumerations' own classes, which a program might patch."""
-    for name, value in vars(cls).items() if cls.__flags__ & HEAPTYPE and cls in _ENUMERATIONS else ():
-        function = held(value, "__func__") or value
-        if isinstance(function, types.FunctionType) and not is_pythons_file(function.__code__.co_filename):
-            raise NotPortable("a class of enumerations that is patched")

@@ -39,7 +39,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     what keeps it in this process."""
     writer = GuardWriter(scope, trace)
     reached = Reached(
-        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, writer.values)
+        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, _met(writer))
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = set()  # By text.
     if reached.asks_by_text:
@@ -110,11 +110,14 @@ def _require_no_addresses(code):
             raise NotPortable("a text that holds an address")
 
 
+def _met(writer):
+    """What guards are about, without modules in which they look for something."""
+    return [value for (_, step, _), value in zip(writer.paths.nodes, writer.values) if step != "module"]
+
+
 def _modules_met(writer):
     """Those that objects hold: code has them as values."""
-    return {
-        value for (_, step, _), value in zip(writer.paths.nodes, writer.values)
-        if isinstance(value, types.ModuleType) and step != "module"}
+    return {value for value in _met(writer) if isinstance(value, types.ModuleType)}
 
 
 def _classes_met(writer):

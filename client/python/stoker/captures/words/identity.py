@@ -46,6 +46,9 @@ _READ_UNNAMED = frozenset(("_fields", "_field_defaults"))
 _READ_BY_NAME = frozenset((
     "__doc__", "__annotations__", "__orig_bases__", "__parameters__", "__type_params__", "__dataclass_fields__",
     "__dataclass_params__"))
+# Of a member, what enumerations keep there.
+OF_MEMBERS = frozenset((
+    "_value_", "_name_", "__objclass__", "_sort_order_", "_inverted_", "_hashable_values_", "_unhashable_values_"))
 # Of a class, from CPython 3.14 on: a function, where earlier versions have plain data.
 _ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
 
@@ -196,8 +199,12 @@ class Describer:
         for name in names:
             if self._is_data(cls, name):
                 yield f"{name} {self._data_words(cls, vars(cls)[name])}"
-        for name, member in _members(cls).items():
+        members = _members(cls)
+        for name, member in members.items():
             yield f"member {name} {self._enum_member(member)}"
+        for value, member in cls._value2member_map_.items() if members else ():
+            if value is not member._value_ and member._name_ in members:
+                yield f"value {PlainData(self).words(value)} {member._name_}"
 
     def _own(self, cls):
         known = self._owns.get(cls)
@@ -212,6 +219,8 @@ class Describer:
             if name not in skipped:
                 words = self._annotate(value) if name in _ANNOTATE else self._member(value)
                 data.append(name) if words is None else lines.append(f"{name} {words}")
+        if "_boundary_" in vars(cls):  # What a flag makes of bits that it does not know.
+            lines.append(f"boundary {vars(cls)['_boundary_']}")
         if self.enumerates and not is_installed(cls):
             lines.append(f"order {[name for name in vars(cls) if name not in _KEPT_BY_PYTHON]}")
         known = self._owns[cls] = _Own(digest_of(*lines), tuple(data), self._variable == variable)
@@ -235,7 +244,7 @@ class Describer:
     def _enum_member(self, member):
         own = {
             name: value for name, value in own_attributes(member).items()
-            if not _is_sunder(name) and name != "__objclass__" and self.reads(name)}
+            if name not in OF_MEMBERS and self.reads(name)}
         data = PlainData(self)
         return [member.name, data.words(member._value_), *(
             [name, data.words(value)] for name, value in sorted(own.items()))]

@@ -39,6 +39,15 @@ def is_installed_file(path):
     return path.startswith(_FOLDERS) or not path.endswith(".py")
 
 
+def is_made_of_text(function):
+    """Was its code made by `exec` or `eval`, and not for a named tuple, whose methods compute with nothing else?"""
+    path, name = function.__code__.co_filename, function.__globals__.get("__name__")
+    if path.endswith(".py") or path.startswith(_FOLDERS) or str(name).startswith("namedtuple_"):
+        return False
+    frozen = sys.modules.get(path.removeprefix("<frozen ").removesuffix(">"))
+    return held(frozen, "__dict__") is not function.__globals__
+
+
 def is_pythons_file(path):
     """Of its standard library."""
     return path.startswith(_PYTHONS) and not path.startswith(_PACKAGES)
