@@ -23,10 +23,13 @@ import sys
 import threading
 import types
 
-# What a first call of torch.compile imports, beside PyTorch.
+# PyTorch, and what a first call of torch.compile imports.
 MODULES = (
     "torch", "torch._dynamo", "torch._functorch.aot_autograd", "torch._inductor.compile_fx", "torch.export._trace",
-    "torch._dynamo.repro.after_dynamo", "torch._subclasses.schema_check_mode", "torch.fx.experimental.validator")
+    "torch._dynamo.repro.after_dynamo", "torch._subclasses.schema_check_mode", "torch.fx.experimental.validator",
+    # What jobs take models of.
+    "transformers.models.gpt2.modeling_gpt2", "transformers.models.bert.modeling_bert",
+    "transformers.models.llama.modeling_llama", "transformers.models.t5.modeling_t5", "torchvision.models")
 MAX_FILES = 64
 
 
