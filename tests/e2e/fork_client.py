@@ -1,7 +1,7 @@
-"""Stands for a process that one of two servers forks (fork_server.py): as `python ARGUMENT...`, without what that
+"""Stands for a process that one of several servers forks (fork_server.py): as `python ARGUMENT...`, without what that
 takes to import PyTorch.
 
-usage: fork_client.py SOCKET SOCKET ARGUMENT...
+usage: fork_client.py SOCKET... -- ARGUMENT...
 
 Where the environment asks for another interpreter than the servers' - hashes of its own, another PyTorch, another
 number of threads, a library loaded before all others - for arguments that are options, and where it has more open
@@ -22,12 +22,17 @@ READ_AT_START = ("PYTHON", "LD_", "OMP_", "MKL_", "KMP_", "GOMP_", "TORCH", "MAL
 HEEDED = ("PYTHONPATH", "PYTHONSAFEPATH", "TORCHINDUCTOR_CACHE_DIR")
 
 
+def torches(environment):
+    """Where PyTorch is that comes before the interpreter's own."""
+    path = environment.get("PYTHONPATH", "").split(os.pathsep)
+    return [entry for entry in path if entry and os.path.isdir(os.path.join(entry, "torch"))]
+
+
 def needs_its_own(environment, arguments, server):
     """`server`: what the servers were started with."""
     if not arguments or (arguments[0].startswith("-") and arguments[0] != "-c"):
         return True
-    path = environment.get("PYTHONPATH", "").split(os.pathsep)
-    return any(os.path.isdir(os.path.join(entry, "torch")) for entry in path if entry) or any(
+    return torches(environment) != torches(server) or any(
         environment.get(name) != server.get(name) for name in {*environment, *server}
         if name.startswith(READ_AT_START) and name not in HEEDED)
 
@@ -70,4 +75,5 @@ def main(sockets, arguments):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:3], sys.argv[3:])
+    separator = sys.argv.index("--")
+    main(sys.argv[1:separator], sys.argv[separator + 1:])
