@@ -1,4 +1,5 @@
-"""How tests are spread over processes: one by one, but those of a file that is marked `together` stay in one.
+"""How tests are spread over processes: one by one, but those of a file that is marked `together` stay in one, and those
+that are `alone` run by themselves.
 
 Numbers that a test draws at random follow from its name and `--seed` alone, not from the tests before it.
 """
@@ -12,12 +13,25 @@ import zlib
 import pytest
 
 MARK = "pytestmark = pytest.mark.together"
+ALONE = "alone"
+
+
+@functools.cache
+def text_of(path):
+    return pathlib.Path(path).read_text(encoding="utf-8")
 
 
 @functools.cache
 def is_together(path):
     """The process that spreads tests knows their names alone: it collects none, and asks the file."""
-    return MARK in pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+    return MARK in text_of(path).splitlines()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """A run of the tests that are `alone` imports no file without any: that takes longer than the tests."""
+    if config.option.markexpr == ALONE and collection_path.suffix == ".py":
+        return True if f"mark.{ALONE}" not in text_of(collection_path) else None
+    return None
 
 
 @pytest.hookimpl(optionalhook=True)

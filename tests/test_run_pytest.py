@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import run_pytest
 from count import outcomes
 from e2e import forked
 from slowest import slowest
@@ -53,6 +54,27 @@ def test_Main_FileThatIsTogether_OneProcessRunsAllOfIt(tmp_path):
         "@pytest.mark.parametrize('number', range(12))\n"
         "def test_it(made, number):\n    pass\n"))
     assert (status, outcomes(report)) == (0, (12, 0, 0))
+
+
+def test_Main_FileWithNoneThatIsAlone_IsReadOnlyInTheRunOfTheOthers(tmp_path):
+    shutil.copy(TESTS / "conftest.py", tmp_path)
+    (tmp_path / "test_other.py").write_text(
+        "import os\n" "assert 'PYTEST_XDIST_WORKER' in os.environ\n" "def test_other():\n    pass\n")
+    status, report = run(tmp_path, PARALLEL + ALONE)
+    assert (status, outcomes(report)) == (0, (3, 0, 0))
+
+
+@pytest.mark.parametrize("processors, gibibytes, expected", [
+    (2, 5.9, 2), (2, 6, 3), (1, 3, 1), (1, 4, 2), (15, 100, 16), (16, 100, 16), (64, 500, 16)])
+def test_NumberOfProcesses_Memory_OneMoreThanProcessorsWhereThereIsSome(processors, gibibytes, expected):
+    assert run_pytest.number_of_processes(processors, gibibytes * 2**30) == expected
+
+
+def test_AvailableBytes_ThisMachine_IsAPartOfItsMemory(tmp_path):
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < run_pytest.available_bytes() <= total
+    (tmp_path / "meminfo").write_text("MemTotal:       24000 kB\nMemAvailable:    3 kB\nHugePages_Total:       0\n")
+    assert run_pytest.available_bytes(tmp_path / "meminfo") == 3072
 
 
 def test_Slowest_Reports_TenOfAllThatAreThere(tmp_path):

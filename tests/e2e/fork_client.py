@@ -1,11 +1,11 @@
-"""Stands for a process that one of two servers forks (fork_server.py): as `python ARGUMENT...`, without what that
+"""Stands for a process that one of several servers forks (fork_server.py): as `python ARGUMENT...`, without what that
 takes to import PyTorch.
 
-usage: fork_client.py SOCKET SOCKET ARGUMENT...
+usage: fork_client.py SOCKET... -- ARGUMENT...
 
 Where the environment asks for another interpreter than the servers' - hashes of its own, another PyTorch, another
 number of threads, a library loaded before all others - for arguments that are options, and where it has more open
-files than three, it becomes a new process.
+files than can be handed over, it becomes a new process.
 """
 
 import marshal
@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 
+MAX_FILES = 64
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT)
 # What Python, its loader and PyTorch read while they start.
 READ_AT_START = ("PYTHON", "LD_", "OMP_", "MKL_", "KMP_", "GOMP_", "TORCH", "MALLOC_", "GLIBC_", "ATEN_", "CUDA_")
@@ -21,20 +22,25 @@ READ_AT_START = ("PYTHON", "LD_", "OMP_", "MKL_", "KMP_", "GOMP_", "TORCH", "MAL
 HEEDED = ("PYTHONPATH", "PYTHONSAFEPATH", "TORCHINDUCTOR_CACHE_DIR")
 
 
+def torches(environment):
+    """Where PyTorch is that comes before the interpreter's own."""
+    path = environment.get("PYTHONPATH", "").split(os.pathsep)
+    return [entry for entry in path if entry and os.path.isdir(os.path.join(entry, "torch"))]
+
+
 def needs_its_own(environment, arguments, server):
     """`server`: what the servers were started with."""
     if not arguments or (arguments[0].startswith("-") and arguments[0] != "-c"):
         return True
-    path = environment.get("PYTHONPATH", "").split(os.pathsep)
-    return any(os.path.isdir(os.path.join(entry, "torch")) for entry in path if entry) or any(
+    return torches(environment) != torches(server) or any(
         environment.get(name) != server.get(name) for name in {*environment, *server}
         if name.startswith(READ_AT_START) and name not in HEEDED)
 
 
-def has_more_files():
-    """Than the three that are handed over."""
+def open_files():
+    """The numbers of all that it was started with."""
     listed = [int(name) for name in os.listdir("/proc/self/fd")]
-    return any(number > 2 and os.path.lexists(f"/proc/self/fd/{number}") for number in listed)
+    return sorted({0, 1, 2, *(number for number in listed if os.path.lexists(f"/proc/self/fd/{number}"))})
 
 
 def main(sockets, arguments):
@@ -42,20 +48,21 @@ def main(sockets, arguments):
     path = sockets[os.getpid() % len(sockets)]
     with open(f"{path}.env", "rb") as file:
         server = marshal.load(file)
-    if needs_its_own(environment, arguments, server) or has_more_files():
+    files = open_files()
+    if needs_its_own(environment, arguments, server) or len(files) > MAX_FILES:
         os.execv(sys.executable, [sys.executable, *arguments])
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # Until there is somebody to send them on to.
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
-    said = marshal.dumps((environment, os.getcwd(), arguments))
-    socket.send_fds(connection, [b"%d\n" % len(said)], [0, 1, 2])
+    said = marshal.dumps((files, environment, os.getcwd(), arguments))
+    socket.send_fds(connection, [b"%d\n" % len(said)], files)
     connection.sendall(said)
     if connection.recv(1) != b"+":
         sys.exit("The fork server has ended.")
     for number in SIGNALS:
         signal.signal(number, lambda number, frame: connection.sendall(bytes([number])))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    for file in (0, 1, 2):  # They are the process's, to close too.
+    for file in files:  # They are the process's, to close too.
         os.close(file)
     answer = connection.recv(64)
     status = marshal.loads(answer) if answer else signal.SIGKILL
@@ -68,4 +75,5 @@ def main(sockets, arguments):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:3], sys.argv[3:])
+    separator = sys.argv.index("--")
+    main(sys.argv[1:separator], sys.argv[separator + 1:])

@@ -2,7 +2,7 @@
 
 usage: fork_server.py SOCKET    it ends when its standard input does
 
-fork_client.py stands for each such process: it hands over its three files, arguments, environment and folder, sends
+fork_client.py stands for each such process: it hands over its open files, arguments, environment and folder, sends
 on the signals that it gets, and ends as the process does. Two servers differ as two processes do, in their hashes and
 addresses: a program that has to work in another process is run by another server.
 """
@@ -10,6 +10,7 @@ addresses: a program that has to work in another process is run by another serve
 import array
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
 import importlib.machinery
@@ -22,11 +23,14 @@ import sys
 import threading
 import types
 
-# What a first call of torch.compile imports, beside PyTorch.
+# PyTorch, and what a first call of torch.compile imports.
 MODULES = (
     "torch", "torch._dynamo", "torch._functorch.aot_autograd", "torch._inductor.compile_fx", "torch.export._trace",
-    "torch._dynamo.repro.after_dynamo", "torch._subclasses.schema_check_mode", "torch.fx.experimental.validator")
-FILES = 3
+    "torch._dynamo.repro.after_dynamo", "torch._subclasses.schema_check_mode", "torch.fx.experimental.validator",
+    # What jobs take models of.
+    "transformers.models.gpt2.modeling_gpt2", "transformers.models.bert.modeling_bert",
+    "transformers.models.llama.modeling_llama", "transformers.models.t5.modeling_t5", "torchvision.models")
+MAX_FILES = 64
 
 
 def main(path):
@@ -95,17 +99,19 @@ def _receive(client):
     """(files, what the client says of the program), or None where the client has gone."""
     files, size, data = array.array("i"), b"", b""
     with contextlib.suppress(ConnectionResetError):
-        data, ancillary, _, _ = client.recvmsg(1 << 16, socket.CMSG_SPACE(FILES * files.itemsize))
+        data, ancillary, _, _ = client.recvmsg(1 << 16, socket.CMSG_SPACE(MAX_FILES * files.itemsize))
         for _, _, part in ancillary:
             files.frombytes(part)
         size, _, data = data.partition(b"\n")
         while len(data) < int(size or 0) and (more := client.recv(1 << 16)):
             data += more
-    if len(files) != FILES or len(data) != int(size or -1):
-        for file in files:
-            os.close(file)
-        return None
-    return files, marshal.loads(data)
+    if len(data) == int(size or -1):
+        numbers, *said = marshal.loads(data)
+        if len(numbers) == len(files):
+            return files, (numbers, *said)
+    for file in files:
+        os.close(file)
+    return None
 
 
 def _signal(pid, client):
@@ -120,10 +126,14 @@ def _signal(pid, client):
 
 def _become(files, said, plain_path):
     """Runs a program as the interpreter would."""
-    for number, file in enumerate(files):
+    numbers, environment, folder, arguments = said
+    # None may stand where another belongs.
+    apart = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, max(numbers) + 1) for file in files]
+    for file in files:
+        os.close(file)
+    for number, file in zip(numbers, apart):
         os.dup2(file, number)
         os.close(file)
-    environment, folder, arguments = said
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

@@ -21,27 +21,38 @@ VARIABLE = "STOKER_TEST_PYTHON"  # The program, where somebody has started serve
 @cache
 def python():
     """The path of a program that takes the arguments of sys.executable."""
-    return os.environ.get(VARIABLE) or _start()
+    if VARIABLE in os.environ:
+        return os.environ[VARIABLE]
+    servers = Servers(tempfile.mkdtemp(prefix="stoker-fork-"), dict(os.environ), SERVERS)
+    atexit.register(shutil.rmtree, servers.folder)
+    atexit.register(servers.end)
+    return servers.python
 
 
-def _start():
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-fork-"))
-    atexit.register(shutil.rmtree, folder)
-    sockets = [folder / str(number) for number in range(SERVERS)]
-    servers = []
-    for path in sockets:
-        pathlib.Path(f"{path}.env").write_bytes(marshal.dumps(dict(os.environ)))
-        servers.append(subprocess.Popen(
-            [sys.executable, str(HERE / "fork_server.py"), str(path)], stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL))
-        atexit.register(_end, servers[-1])
-    for path, server in zip(sockets, servers):
-        _wait_for(path, server)
-    program = folder / "python"
-    client = [sys.executable, "-ISs", str(HERE / "fork_client.py"), *map(str, sockets)]
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
-    program.chmod(0o755)
-    return str(program)
+class Servers:
+    """So many in an environment, which `python`, a program in `folder`, asks for processes."""
+
+    def __init__(self, folder, env, count):
+        self.folder = pathlib.Path(folder)
+        sockets = [self.folder / str(number) for number in range(count)]
+        self._processes = []
+        for path in sockets:
+            pathlib.Path(f"{path}.env").write_bytes(marshal.dumps(env))
+            self._processes.append(subprocess.Popen(
+                [sys.executable, str(HERE / "fork_server.py"), str(path)], stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL, env=env))
+        for path, server in zip(sockets, self._processes):
+            _wait_for(path, server)
+        program = self.folder / "python"
+        client = [sys.executable, "-ISs", str(HERE / "fork_client.py"), *map(str, sockets), "--"]
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
+        program.chmod(0o755)
+        self.python = str(program)
+
+    def end(self):
+        for server in self._processes:
+            server.stdin.close()
+            server.wait()
 
 
 def _wait_for(path, server):
@@ -51,8 +62,3 @@ def _wait_for(path, server):
                 return
         time.sleep(0.05)
     raise RuntimeError(f"The fork server ended with status {server.returncode}.")
-
-
-def _end(server):
-    server.stdin.close()
-    server.wait()

@@ -1,6 +1,7 @@
 """PyTorch's own samples of its operators, in one process: the stoker backend beside eager PyTorch.
 
-usage: op_samples_job.py [--shared] [--dynamic] [--gradients] [--dtype NAME] [--samples COUNT] [OPERATOR...]
+usage: op_samples_job.py [--shared] [--dynamic] [--gradients] [--dtype NAME] [--samples COUNT] [--threads COUNT]
+                         [OPERATOR...]
 
 OPERATOR is a name as PyTorch's tests print it, of word characters; without any, all of them run. Prints one JSON line for each:
 {"op": name, "outcome": "passed" | "failed" | "skipped", "why": text, "fallbacks": {operator that PyTorch ran: number of
@@ -8,7 +9,7 @@ the first sample where it did}, "hits": number of warm starts}.
 --shared calls all operators through one function, whose code says nothing about which operator it calls.
 --dynamic compiles for sizes that are symbols from the first call on.
 --gradients compares the gradients of the inputs too. --samples: so many of each operator, spread over all; 2 by
-default, 0 for all.
+default, 0 for all. --threads: of PyTorch, in place of its own number.
 """
 
 import argparse
@@ -224,8 +225,11 @@ def main(arguments):
     parser.add_argument("--gradients", action="store_true")
     parser.add_argument("--dtype", type=lambda name: getattr(torch, name), default=torch.float32)
     parser.add_argument("--samples", type=int, default=2)
+    parser.add_argument("--threads", type=int)
     parser.add_argument("operators", nargs="*")
     options = parser.parse_args(arguments)
+    if options.threads:
+        torch.set_num_threads(options.threads)
     wanted = options.operators
     ops = named_operators()
     if options.shared:

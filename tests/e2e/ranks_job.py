@@ -91,6 +91,7 @@ PROGRAMS = {
 
 def main(rank, ranks, path):
     rank, ranks = int(rank), int(ranks)
+    torch.set_num_threads(1)
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks))
     dist.init_process_group("gloo", init_method=f"file://{path}", rank=rank, world_size=ranks)
     results = {}

@@ -23,6 +23,7 @@ from stoker.export_archive.errors import ArchiveError
 from stoker.pytorch import exported, facts
 from torch.export.pt2_archive._package import package_pt2
 
+pytestmark = pytest.mark.together
 JOB = ROOT / "tests" / "e2e" / "export_job.py"
 MODES = ("no_grad", "inference_mode", "grad")
 SIZES = (4, 12, 9)

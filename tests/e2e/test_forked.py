@@ -67,14 +67,29 @@ def test_what_an_interpreter_or_pytorch_reads_at_its_start_makes_a_new_process(e
     assert run(forked.python(), "-c", "import sys; print('torch' in sys.modules)", env=env)[1] == "False\n"
 
 
-def test_files_that_are_handed_on_are_there(tmp_path):
+def test_files_that_are_handed_on_have_their_numbers(tmp_path):
+    """Wherever the server has its own."""
     (tmp_path / "file").write_text("handed on")
-    with open(tmp_path / "file") as file:
-        os.set_inheritable(file.fileno(), True)
-        program = f"import sys; print(open('/proc/self/fd/{file.fileno()}').read(), 'torch' in sys.modules)"
-        done = subprocess.run(
-            [forked.python(), "-c", program], pass_fds=[file.fileno()], capture_output=True, text=True, timeout=300)
-    assert done.stdout == "handed on False\n", done.stderr
+    given = [os.open(tmp_path / "file", os.O_RDONLY) for _ in range(12)]
+    handed, kept = given[::2], given[1::2]
+    program = (
+        f"import os, sys; print([os.pread(file, 9, 0).decode() for file in {handed}], 'torch' in sys.modules, "
+        f"[file for file in {kept} if os.path.exists(f'/proc/self/fd/{{file}}')])")
+    done = subprocess.run(
+        [forked.python(), "-c", program], pass_fds=handed, capture_output=True, text=True, timeout=300)
+    for file in given:
+        os.close(file)
+    assert done.stdout == f"{['handed on'] * len(handed)} True []\n", done.stderr
+
+
+def test_more_files_than_are_handed_on_make_a_new_process(tmp_path):
+    files = [os.open(tmp_path, os.O_RDONLY) for _ in range(80)]
+    done = subprocess.run(
+        [forked.python(), "-c", "import sys; print('torch' in sys.modules)"], pass_fds=files, capture_output=True,
+        text=True, timeout=300)
+    for file in files:
+        os.close(file)
+    assert done.stdout == "False\n", done.stderr
 
 
 def test_two_servers_have_their_own_hashes():

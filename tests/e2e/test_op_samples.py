@@ -64,10 +64,11 @@ def outcomes(make_site):
 @pytest.fixture(scope="module")
 def gradient_outcomes(make_site):
     site = make_site()
-    site.env.update(STOKER_CAPTURES="off", OMP_NUM_THREADS="1")
+    site.env.update(STOKER_CAPTURES="off")
     with concurrent.futures.ThreadPoolExecutor(min(len(DTYPES), os.cpu_count())) as pool:
         found = {
-            dtype: pool.submit(_run, site, "--gradients", "--dtype", dtype, "--samples", str(SAMPLES[dtype]), *names)
+            dtype: pool.submit(
+                _run, site, "--gradients", "--dtype", dtype, "--samples", str(SAMPLES[dtype]), "--threads", "1", *names)
             for dtype, names in GRADIENTS.items()}
         return {dtype: one.result() for dtype, one in found.items()}
 

@@ -2,7 +2,8 @@
 
 import pathlib
 import subprocess
-import sys
+
+from e2e import forked
 
 JOB = pathlib.Path(__file__).with_name("ranks_job.py")
 TOLERANCE = 1e-5
@@ -11,10 +12,9 @@ TOLERANCE = 1e-5
 def run(site, folder, ranks):
     """The results of each rank; ranks start together."""
     folder.mkdir()
-    env = {**site.env, "OMP_NUM_THREADS": "1"}
     jobs = [
         site.keep(subprocess.Popen(
-            [sys.executable, str(JOB), str(rank), str(ranks), str(folder / "meeting")], env=env,
+            [forked.python(), str(JOB), str(rank), str(ranks), str(folder / "meeting")], env=site.env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         for rank in range(ranks)]
     results = [site.finish(job) for job in jobs]

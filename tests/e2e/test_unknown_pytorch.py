@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from e2e import forked
 from e2e.changed_pytorch import ChangedPyTorch
 from e2e.processes import wait_for
 from e2e.test_warm import JOB, TOLERANCE
@@ -21,10 +22,26 @@ def changed(tmp_path):
     return ChangedPyTorch(tmp_path / "pytorch", VERSION)
 
 
-def start(site, changed, *cases, job=JOB.name, **env):
+@pytest.fixture
+def fork(site, changed, tmp_path):
+    """Has all that a test changes in PyTorch loaded by one process; gives what its forks are started with."""
+    made = []
+
+    def make():
+        folder = tmp_path / "forked"
+        folder.mkdir()
+        made.append(forked.Servers(folder, changed.env(site.env), 1))
+        return made[-1].python
+
+    yield make
+    for each in made:
+        each.end()
+
+
+def start(site, changed, *cases, job=JOB.name, python=sys.executable, **env):
     """(result, Stoker's lines) of one process."""
     done = subprocess.run(
-        [sys.executable, str(pathlib.Path(JOB).with_name(job)), *(cases or CASES)],
+        [python, str(pathlib.Path(JOB).with_name(job)), *(cases or CASES)],
         env={**changed.env(site.env), "STOKER_CAPTURES": "", **env}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
@@ -37,11 +54,12 @@ def last(result):
     return list(result.values())[-1]
 
 
-def test_a_version_that_passes_its_trial_starts_warm_after_audits(site, changed):
-    result, lines = start(site, changed)
+def test_a_version_that_passes_its_trial_starts_warm_after_audits(site, changed, fork):
+    python = fork()
+    result, lines = start(site, changed, python=python)
     assert not lines  # What it recorded is stored when its trial is over, at its end.
     for _ in range(AUDITS):
-        result, lines = start(site, changed)
+        result, lines = start(site, changed, python=python)
         counted = last(result)["stoker"]
         assert counted["captures.audited"] == counted["captures.miss.audit"] == STARTS, counted
         assert "captures.hit" not in counted and not lines
@@ -100,11 +118,12 @@ def test_captures_of_one_installation_are_not_served_to_another(site, changed, t
     assert job(changed)["captures.hit"] == job(other)["captures.hit"] == 2
 
 
-def test_sizes_that_change_raise_no_false_alarm(site, changed):
+def test_sizes_that_change_raise_no_false_alarm(site, changed, fork):
     """A trace of one size and a capture of all sizes are both right."""
+    python = fork()
     for _ in range(2):
-        result, lines = start(site, changed, "dynamic_of_6", "dynamic_of_8")
-    result, lines = start(site, changed, "dynamic_of_8", "dynamic_of_6")
+        result, lines = start(site, changed, "dynamic_of_6", "dynamic_of_8", python=python)
+    result, lines = start(site, changed, "dynamic_of_8", "dynamic_of_6", python=python)
     assert not lines and site.stats()["captures"]["differing"] == 0
 
 
@@ -118,18 +137,20 @@ def test_a_version_that_is_too_old_has_no_captures(site, changed):
     assert len(lines) == 1 and "it is older than 2.11" in lines[0]
 
 
-def test_stoker_compile_waits_for_the_verdict_too(site, changed):
-    for _ in range(2 + AUDITS):
-        result, lines = start(site, changed, "two_functions", job="direct_job.py")
+def test_stoker_compile_waits_for_the_verdict_too(site, changed, fork):
+    # What the last one imports is asked.
+    for python in (*[fork()] * (1 + AUDITS), sys.executable):
+        result, lines = start(site, changed, "two_functions", job="direct_job.py", python=python)
         assert result["error"] <= TOLERANCE and not lines
     assert result["imported"] == []
 
 
-def test_processes_that_start_together_share_one_trial(site, changed):
+def test_processes_that_start_together_share_one_trial(site, changed, fork):
+    python = fork()
     env = {**changed.env(site.env), "STOKER_CAPTURES": "", "STOKER_LOG": "captures"}
     jobs = [
         site.keep(subprocess.Popen(
-            [sys.executable, str(JOB), "two_functions"], env=env, stdout=subprocess.PIPE,
+            [python, str(JOB), "two_functions"], env=env, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True))
         for _ in range(3)]
     trials = 0

@@ -1,10 +1,11 @@
 """Runs what depends on PyTorch with several versions of it, and prints one table.
 
-usage: python3 -m matrix [--short] [--reports FOLDER] [--here | VERSION[@PYTHON]...]
+usage: python3 -m matrix [--environments] [--short] [--reports FOLDER] [--here | VERSION[@PYTHON]...]
 
---here is one row: the interpreter that runs this, with the PyTorch that it has; nothing is installed.
---short runs each road once and a third of the tests of mapping and frontend, and is not remembered. Rows of a whole run
-are, in build/matrix/results.json; those without a failure also in captures/trust/tested.json, and in README.md's table.
+--environments makes the environments of the rows, and runs nothing. --here is one row: the interpreter that runs this,
+with the PyTorch that it has; nothing is installed. --short runs each road once and a third of the tests of mapping and
+frontend, and is not remembered. Rows of a whole run are, in build/matrix/results.json; those without a failure also in
+captures/trust/tested.json, and in README.md's table.
 """
 
 import argparse
@@ -81,6 +82,7 @@ def main(arguments):
     parser.add_argument("--short", action="store_true", help="each road once, and a third of mapping and frontend")
     parser.add_argument("--here", action="store_true", help="this interpreter and its PyTorch alone")
     parser.add_argument("--reports", type=pathlib.Path, default=ROOT / "build" / "matrix" / "reports")
+    parser.add_argument("--environments", action="store_true", help="make the environments, and run nothing")
     chosen = parser.parse_args(arguments)
     if chosen.here and chosen.wanted:
         parser.error(f"--here is one row; {chosen.wanted[0]} is another.")
@@ -89,6 +91,8 @@ def main(arguments):
     except plan.BadRequest as error:
         parser.error(str(error))
 
+    if chosen.environments:
+        return int(None in list(map(environment_of, rows)))
     commit = commit_of_tree()
     lines, entries, statuses = [], [], []
     for row in rows:
