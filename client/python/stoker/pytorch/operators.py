@@ -44,6 +44,14 @@ def python_functions(operator):
     return list(found.values()) or None
 
 
+def autocast_types(operator):
+    """What a program says in which types a custom operator gets its arguments under autocast."""
+    from torch._library.custom_ops import OPDEFS
+
+    definition = OPDEFS.get(str(operator).replace(".", "::", 1))
+    return [str(getattr(definition, name, None)) for name in ("_autocast_dtype", "_autocast_cpu_dtype", "_autocast_cuda_dtype")]
+
+
 def _collect(function, found, depth=0):
     """Below what PyTorch wraps them in, which keeps notes of its own."""
     if not isinstance(function, types.FunctionType) or depth == _MAX_DEPTH:

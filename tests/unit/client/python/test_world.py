@@ -1,6 +1,7 @@
 """The world of a function that runs untraced: closed, with words that differ where it does, or none."""
 
 import builtins
+import enum
 import math
 import sys
 import types
@@ -30,6 +31,8 @@ def as_it_was():
     builtins.ascii = kept
     for module in (builtins, math):
         vars(module).pop("stoker_test", None)
+    if "stoker_test" in vars(enum.Enum):
+        del enum.Enum.stoker_test
     sys.modules.pop("stoker_test_world", None)
 
 

@@ -9,7 +9,7 @@ import dis
 import re
 from typing import NamedTuple
 
-from .reads import code_inside
+from .reads import code_inside, compares_identity
 
 # What an operation of the language calls: asking for one of these by its name is no more than that.
 SPECIAL_METHODS = frozenset(f"__{name}__" for name in """
@@ -20,7 +20,7 @@ SPECIAL_METHODS = frozenset(f"__{name}__" for name in """
     subclasscheck subclasshook truediv trunc xor class_getitem""".split())
 _ASKED = SPECIAL_METHODS | {"__class__", "__name__", "__qualname__", "__members__"} - {"__hash__"}
 # Of frames, and of a class: they lead to all there is.
-_LEADING_OUT = re.compile(r"(f|gi|cr|ag|tb)_(back|builtins|code|frame|globals|locals|next)$|mro$|format_map$|with_traceback$")
+_LEADING_OUT = re.compile(r"(f|gi|cr|ag|tb)_(back|builtins|code|frame|globals|locals|next)$|mro$|format_map$|with_traceback$|encode$|decode$|_value2member_map_$")
 _BY_TEXT = ("getattr", "hasattr")
 _MAKES = re.compile(r"\{([^{}]*)[.\[]")  # A template that reads attributes or items.
 
@@ -42,6 +42,7 @@ _COMPUTING = (
 _DECIDING = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
 _ASKING = ("hasattr", "getattr", "isinstance", "issubclass", "type", "super", "callable", "object", "property")
 _MAKES_OBJECTS = ("__init__", "__post_init__")
+_DECODING = ("str", "bytes")
 _CALLING = ("map", "filter", "sorted", "min", "max", "iter", "property", "staticmethod", "classmethod", "sum")
 _TEXTS_OF_VALUES = ("str", "repr", "format", "ascii", "bytes")
 _MAKING_TEXTS = ("FORMAT_", "CONVERT_VALUE")
@@ -63,7 +64,8 @@ class Reads(NamedTuple):
     computes: bool  # May it do more with a value than pass it on, or ask for its attributes and its class?
     calls: bool  # May it call what is no global and no attribute?
     makes_texts: bool  # Of any value, so that its address might show?
-    stores: bool  # Does it set attributes of its first argument?
+    stores: bool  # Does it set attributes of its first argument, or have a base do that?
+    compares_identity: bool  # May it ask whether two values are one object?
     values: frozenset  # Globals that it does not just call.
 
 
@@ -78,7 +80,7 @@ def reads_of(code):
     return Reads(
         tuple(found.chains), frozenset(found.names | found.asked), frozenset(found.asked - found.names),
         not _MUTATING.isdisjoint(found.names) or found.changes, found.computes, found.calls, found.makes_texts, found.stores,
-        frozenset(found.values))
+        compares_identity(code), frozenset(found.values))
 
 
 class _Found:
@@ -97,10 +99,11 @@ class _Found:
             self.names.update(_attribute_at(code, instructions, place))
         self.changes |= name in _STORES_ITEMS or name == "BINARY_OP" and instruction.argrepr.endswith("=")
         self.computes |= name.startswith(_COMPUTING) or name.startswith(_DECIDING) and instructions[
-            place - 1].opname.startswith("LOAD_FAST")
-        self.calls |= name in ("PUSH_NULL", "CALL_FUNCTION_EX")
+            place - 1].opname.startswith("LOAD_FAST") or name.startswith(_LOADS_ATTRIBUTE) and instruction.argval in SPECIAL_METHODS
+        self.calls |= name in ("PUSH_NULL", "CALL_FUNCTION_EX") or name == "CALL" and instructions[
+            place - 1].opname == "MAKE_FUNCTION" or instruction.argval == "__call__"
         self.makes_texts |= name.startswith(_MAKING_TEXTS) or name == "BINARY_OP" and instruction.argrepr in ("%", "%=")
-        self.stores |= name == "STORE_ATTR"
+        self.stores |= name == "STORE_ATTR" or instruction.argval == "__init__"
 
     def _add_global(self, instructions, place):
         instruction = instructions[place]
@@ -108,6 +111,8 @@ class _Found:
         self.chains[_chain_at(instructions, place)] = None
         if not instruction.arg & 1:  # It is not what is called at once.
             self.values.add(name)
+        if name in _DECODING and _takes_a_codec(instructions, place):
+            raise OutOfSight("code that runs untraced asks a codec")
         if name in _BY_TEXT:
             (self.asked if name == "hasattr" else self.names).add(_text_asked(instructions, place))
         self.computes |= hasattr(builtins, name) and name not in _ASKING
@@ -156,6 +161,21 @@ def _attribute_at(code, instructions, place):
     return (name,)
 
 
+def _takes_a_codec(instructions, place):
+    """Does a call of str() or bytes() get more than one argument, or may it?"""
+    if not instructions[place].arg & 1:
+        return False  # It is a value: a call of one is none that this knows.
+    depth = 0
+    for instruction in instructions[place + 1:]:
+        name = instruction.opname
+        if name in ("CALL", "CALL_KW") and depth == instruction.arg + (name == "CALL_KW"):
+            return instruction.arg > 1
+        if name.startswith(_JUMPS) or name == "CALL_FUNCTION_EX":
+            break
+        depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+    return True
+
+
 def _is_of_super(instructions, place):
     """Is it an attribute of what `super()` gives?"""
     if instructions[place].opname == "LOAD_SUPER_ATTR":
@@ -166,14 +186,17 @@ def _is_of_super(instructions, place):
 
 def _text_asked(instructions, place):
     """The constant that follows the first argument of a call of getattr or hasattr."""
-    depth = 0 if instructions[place].arg & 1 else -1
+    if not instructions[place].arg & 1:
+        raise OutOfSight("code that runs untraced passes getattr on")
+    depth = 0
     for instruction, following in zip(instructions[place + 1:], instructions[place + 2:]):
         if instruction.opname.startswith(_JUMPS):
             break
         depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
         if depth == 1 and following.opname == "LOAD_CONST":
             name = following.argval
-            if type(name) is str and not (name.startswith("__") and name not in _ASKED) and not _LEADING_OUT.match(name):
+            if type(name) is str and not (name.startswith("__") and name not in _ASKED) and not (
+                    _LEADING_OUT.match(name) or name == "format" or name in _MAKES_OBJECTS):
                 return name
             break
         if depth < 1:

@@ -9,7 +9,7 @@ to. They are checked once, when a capture is installed.
 import sys
 import types
 
-from ...pytorch.operators import operator_of, python_functions
+from ...pytorch.operators import autocast_types, operator_of, python_functions
 from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
 from ..words.orders import sets_in
@@ -54,7 +54,7 @@ def _operator_words(name, describe):
     """Of the Python functions that say what a custom operator gives."""
     operator = operator_of(name)
     return None if operator is None else [
-        _or_why(lambda: describe(function)) for function in python_functions(operator) or ()]
+        *(_or_why(lambda: describe(function)) for function in python_functions(operator) or ()), autocast_types(operator)]
 
 
 def _classes_of(describe):

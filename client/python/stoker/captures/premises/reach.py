@@ -6,7 +6,6 @@ to counts as if it had been traced, and what that refers to; of installed packag
 themselves, the code that was traced.
 """
 
-import enum
 import functools
 import sys
 import types
@@ -22,7 +21,7 @@ from ..words.installed import is_installed, is_installed_file, is_installed_modu
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
-from .run_untraced import is_run_untraced, require_traced
+from .run_untraced import CONSTANTS, is_run_untraced, require_traced
 from .unseen import cells_of, data_of, may_run, met_in
 
 _MAX_CODES = 20_000
@@ -30,7 +29,6 @@ _MAX_WRAPPERS = 16
 _MAX_NESTING = 8  # Of containers in containers.
 _MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
-_CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes, tuple)  # Dynamo computes with objects of these.
 _RUN_OF_ANY_CLASS = ("__class_getitem__", "__subclasshook__")  # Methods that Python calls by itself,
 _RUN_WITH_A_CLASS = ("__init_subclass__", "__set_name__")  # and those that it calls when a class is made.
 _OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS, *_RUN_WITH_A_CLASS))
@@ -387,6 +385,7 @@ class Reached:
     def _add_chain(self, module, names):
         value = look_along(module, names)
         self.chains[module.__name__, names] = value
+        self._add_classes_in(value)
         self._add_value(value, names[-1])
         if isinstance(value, types.ModuleType):
             self._add_module(value)
@@ -402,6 +401,8 @@ class Reached:
         for name in _RUN_OF_MODULES if not is_installed_module(module) else ():
             if isinstance(function := vars(module).get(name), types.FunctionType):
                 self._add_leaf(function)
+            elif function is not None:
+                raise NotPortable("a module that answers by no function")
 
     def _add_value(self, value, name):
         is_run = False
@@ -438,6 +439,16 @@ class Reached:
         for met in cells_of(function):
             if isinstance(met.value, types.FunctionType):
                 self._add_function(met.value, met.name)
+            self._add_classes_in(met.value)
+        self._add_classes_in((function.__defaults__, function.__kwdefaults__))
+
+    def _add_classes_in(self, value):
+        """Classes of programs whose objects, or which themselves, may run code of theirs."""
+        for cls in _classes_in(value, of_objects=True):
+            own = [base for base in cls.__mro__ if base.__flags__ & HEAPTYPE and not is_installed(base)]
+            if own and (issubclass(cls, CONSTANTS) or type(cls) is not type or any(
+                    name in vars(base) for base in own for name in self._run_of_any_class)):
+                self._add_class(cls)
 
     def _is_new(self, function):
         known = self._functions.setdefault(id(function.__code__), [])
@@ -450,7 +461,9 @@ class Reached:
         if cls in self._classes:
             return
         self._classes.add(cls)
-        is_constant = issubclass(cls, _CONSTANTS)
+        if not is_installed(cls):
+            self._add_classes_in(tuple(vars(cls).values()))
+        is_constant = issubclass(cls, CONSTANTS)
         for base, is_computed_with in (*((base, is_constant) for base in cls.__mro__), *((base, True) for base in type(cls).__mro__)):
             for name, value in list(vars(base).items()):
                 if isinstance(value, (staticmethod, classmethod)):
@@ -467,13 +480,18 @@ class Reached:
         for part in parts:
             if isinstance(part, types.FunctionType) and is_installed_file(part.__code__.co_filename):
                 self._run_of_packages.append(part.__code__)
-                if is_made_of_text(part) and not is_installed(cls):
+                if not is_installed(cls) and (is_made_of_text(part) or part.__closure__ or held(part, "__wrapped__") is not None):
                     self.run_classes.setdefault(cls, [])
             elif isinstance(part, types.FunctionType):
                 self._run_unseen.append(part.__code__)
                 self.run_classes.setdefault(cls, []).append(part)
-            elif not isinstance(part, _OF_NO_PROGRAM) and not is_installed(cls) and (callable(part) or held(type(part), "__get__") is not None):
+            elif (not isinstance(part, _OF_NO_PROGRAM) or _is_bound(part)) and not is_installed(cls) and (callable(part) or held(type(part), "__get__") is not None):
                 self.run_classes.setdefault(cls, [])
+
+
+def _is_bound(value):
+    """Is it a method of Python's own, of an object that has a state?"""
+    return isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, (types.ModuleType, type, types.NoneType))
 
 
 def _is_run_by_python(name):
@@ -481,7 +499,8 @@ def _is_run_by_python(name):
     return name.startswith("_") and name.endswith("_") and name not in ("__init__", "__new__")
 
 
-def _classes_in(value, depth=0):
+def _classes_in(value, depth=0, of_objects=False):
+    """`of_objects`: of anything else, its class."""
     kind = type(value)
     if isinstance(value, type):
         return {value}
@@ -490,8 +509,8 @@ def _classes_in(value, depth=0):
     if kind is dict:
         value, kind = (*value, *value.values()), tuple
     if kind not in (tuple, list, set, frozenset) or depth == _MAX_NESTING:
-        return set()
-    return set().union(*(_classes_in(item, depth + 1) for item in value))
+        return {kind} if of_objects else set()
+    return set().union(*(_classes_in(item, depth + 1, of_objects) for item in value))
 
 
 def look_along(module, names):

@@ -2,6 +2,7 @@
 
 import abc
 import dis
+import enum
 import types
 
 import torch
@@ -9,10 +10,11 @@ import torch
 from ...pytorch.marks import is_opaque, runs_untraced
 from ...pytorch.state import tree_nodes
 from ..bytecode.reads import code_inside, texts_in_code
-from ..words.held import held
+from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_installed_file
 from ..words.values import NotPortable
 
+CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes, tuple)  # Dynamo computes with objects of these.
 _OF_TENSORS = ("__torch_dispatch__", "__tensor_flatten__", "__tensor_unflatten__")
 _ANSWERS = ("__getattr__", "__getattribute__")
 _SAY_THEIR_CLASS = ("__class__", "__getattribute__")
@@ -27,7 +29,7 @@ def is_run_untraced(value):
 def require_traced(reached):
     """NotPortable where something of the program runs whose reads are not followed. `reached`: a reach.Reached."""
     classes = reached.classes_of_programs
-    for cls in classes:
+    for cls in classes | {base for cls in classes for base in type(cls).__mro__ if not is_installed(base)}:
         if issubclass(cls, torch.Tensor) and any(held(cls, name) is not held(torch.Tensor, name) for name in _OF_TENSORS):
             raise NotPortable("a class of tensors with operators of its own")
         if issubclass(cls, torch.autograd.Function) and runs_untraced(cls):
@@ -36,6 +38,8 @@ def require_traced(reached):
             raise NotPortable("a class whose objects graphs hold")
         if reached.run_functions and cls in tree_nodes():
             raise NotPortable("a class that a function is given in parts which stays in the graph")
+        if issubclass(cls, CONSTANTS) and any(map(_is_descriptor, vars(cls).values())):
+            raise NotPortable("a descriptor of a class with whose objects PyTorch computes")
     _require_no_answers(reached, classes)
     for code in reached.traced:
         if not is_installed_file(code.co_filename):
@@ -44,6 +48,11 @@ def require_traced(reached):
                 raise NotPortable("a class that is made on the way")
             if _CONTEXTS in texts_in_code(code):
                 raise NotPortable("a context that is made while a checkpoint is traced")
+
+
+def _is_descriptor(value):
+    """One of a class of the program."""
+    return type(value).__flags__ & HEAPTYPE and not is_installed(type(value)) and held(type(value), "__get__") is not None
 
 
 def _require_no_answers(reached, classes):

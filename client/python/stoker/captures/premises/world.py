@@ -11,6 +11,7 @@ Whatever else such code could come to has no words here: the capture stays in it
 import builtins
 import enum
 import math
+import struct
 import sys
 import types
 
@@ -22,7 +23,7 @@ from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
 from ..words.digests import code_digest
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
-from ..words.identity import OF_MEMBERS
+from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
 
@@ -31,6 +32,7 @@ _ASKED_BY_C = frozenset(("keys", "__class__", "__bases__"))  # Of objects themse
 _MAX_ROUNDS = 64
 _MISSING = object()
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), type(NotImplemented))
+_SINGLE = (type(None), bool, type(Ellipsis), type(NotImplemented))
 _OF_TORCH = (torch.dtype, torch.layout, torch.memory_format, torch.device)
 _SEQUENCES = (tuple, list)
 _SETS = (set, frozenset)
@@ -61,11 +63,13 @@ class World:
         """`roots`: functions, and classes whose members and methods count as met; `orders`: whether the order of a set
         counts."""
         self._orders = orders
+        self._has_tensors = not any(isinstance(root, type) for root in roots)  # Others compute with real ones, and random numbers.
+        self._by_identity = False  # Does code ask which values are one object?
         self.names = SPECIAL_METHODS | _ASKED_BY_C
         for _ in range(_MAX_ROUNDS):
-            before = self.names
+            before = self.names, self._by_identity
             self._walk(roots)
-            if self.names == before:
+            if (self.names, self._by_identity) == before:
                 break
         else:
             raise NotPortable("code that runs untraced and reads too much")
@@ -73,7 +77,7 @@ class World:
             raise NotPortable("code that runs untraced and may change what it reads")
         if self._makes_texts and self._holds_addresses:
             raise NotPortable("code that runs untraced and may make texts of addresses")
-        if not self._setting.isdisjoint(self._met_as_values):
+        if not self._setting.isdisjoint(self._called_otherwise):
             raise NotPortable("code that runs untraced and may set attributes")
 
     def has(self, value):
@@ -86,7 +90,7 @@ class World:
         self._read = {}  # id of a code object -> Reads
         self._may_change = self._holds_changing = self._makes_texts = self._holds_addresses = False
         self.computes = self.calls = False
-        self._setting, self._met_as_values = set(), set()  # Ids of functions.
+        self._setting, self._called_otherwise = set(), set()  # Ids of functions: that set attributes, and as no __init__.
         self.reads = set()
         for root in roots:
             self._refer(root)
@@ -97,13 +101,14 @@ class World:
     def _meet(self, value):
         """Words of a value that code may do anything with."""
         kind = type(value)
-        if kind in _PLAIN and value == value:  # Whether a nan is the same one shows.
+        is_single = kind in _SINGLE or not self._by_identity
+        if kind in _PLAIN and value == value and is_single:  # Whether a nan is the same one shows.
             return encode(value) if value is not NotImplemented else ["NotImplemented"]
         if kind in _OF_TORCH:
             return [kind.__name__, str(value)]
         if kind in (types.FunctionType, types.MethodType) or isinstance(value, type) and _is_made_without_text(value):
             self._holds_addresses = True
-            self._met_as_values.add(id(value))
+            self._called_otherwise.add(id(value))
         return self._refer(value)
 
     def _method(self, value):
@@ -120,8 +125,10 @@ class World:
 
     def _words(self, kind, value):
         self._holds_changing |= isinstance(value, _CHANGING)
-        if kind in (float, complex):
-            return ["nan", repr(value)]
+        if kind in (float, complex) and value != value:
+            return ["nan", struct.pack("2d", *((value, 0.0) if kind is float else (value.real, value.imag))).hex()]
+        if kind in _PLAIN:
+            return ["plain", encode(value)]
         if kind in _SEQUENCES:
             return [kind.__name__, *map(self._meet, value)]
         if kind in _MAPPINGS:
@@ -135,6 +142,7 @@ class World:
         if kind is property:
             return ["property", *map(self._method, (value.fget, value.fset, value.fdel))]
         if kind is types.MethodType:
+            self._called_otherwise.add(id(value.__func__))
             return ["method", self._method(value.__func__), self._meet(value.__self__)]
         if isinstance(value, type):
             return self._class(value)
@@ -181,6 +189,7 @@ class World:
             self.computes |= found.computes
             self.calls |= found.calls
             self._makes_texts |= found.makes_texts
+            self._by_identity |= found.compares_identity
             self._may_change |= found.may_change
         return found
 
@@ -197,6 +206,7 @@ class World:
         if found is _MISSING:
             return self._builtin(names[0])
         if type(found) is types.FunctionType and not is_value:
+            self._called_otherwise.add(id(found))
             return [names[0], self._refer(found)]
         for place, name in enumerate(names[1:], 1):
             if type(found) is not types.ModuleType:
@@ -224,7 +234,7 @@ class World:
         if type(value) in _PLAIN or type(value) in _OF_TORCH:
             return self._meet(value)
         is_computing = module is math and _is_of(value, "math") and held(value, "__name__") == name
-        if is_computing or computes_with_tensors(name, value) or any(value is cls for cls in _CLASSES_OF_TORCH):
+        if is_computing or self._has_tensors and computes_with_tensors(name, value) or any(value is cls for cls in _CLASSES_OF_TORCH):
             return ["of a package"]
         return self._meet(value)
 
@@ -241,14 +251,24 @@ class World:
         members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
         return [
             "class", cls.__module__, cls.__name__, cls.__qualname__, self._refer(type(cls)), list(map(self._refer, cls.__bases__)),
-            [self._refer(base) for base in cls.__mro__[1:]], [str(vars(cls).get(name)) for name in _OF_FLAGS],
+            [self._refer(base) for base in cls.__mro__[1:]], self._of_members(cls, members),
             [[name, self._meet(member)] for name, member in members.items()],
-            [[self._meet(value), self._meet(member)] for value, member in _by_value(cls).items()],
+            [[self._meet(value), self._meet(member)] for value, member in (by_value(cls) if members else {}).items()],
             [[name, self._attribute(cls, name, value)] for name, value in sorted(vars(cls).items()) if self._counts(cls, name)]]
+
+    def _of_members(self, cls, members):
+        """What a program may have put into an enumeration itself."""
+        if not members:
+            return None
+        text = vars(cls).get("_value_repr_")
+        return [
+            [str(vars(cls).get(name)) for name in _OF_FLAGS], list(cls._member_names_),
+            self._method(text) if isinstance(text, _METHODS) else held(text, "__qualname__"),
+            [[name, self._refer(found)] for name in members if isinstance(found := vars(cls).get(name), enum.Enum)]]
 
     def _counts(self, cls, name):
         if name in _KEPT_BY_PYTHON or isinstance(cls, enum.EnumMeta) and (
-                name in cls._member_map_ or _is_kept_by_enumerations(name)):
+                name in cls._member_map_ or name in KEPT_BY_ENUMERATIONS):
             return False
         if name == "__new_member__" and not issubclass(cls, enum.Flag):  # It made the members, and will make no more.
             return False
@@ -259,8 +279,13 @@ class World:
             return ["of enumerations", value.__qualname__]
         if isinstance(value, types.MemberDescriptorType):
             return ["slot"]
+        if isinstance(value, types.FunctionType) and name != "__init__":
+            self._called_otherwise.add(id(value))
+        if name == "__new__" and isinstance(value, staticmethod):
+            self._may_change = True  # It may give an object that is there already, which __init__ then changes.
         if isinstance(value, types.BuiltinFunctionType | types.WrapperDescriptorType | types.MethodDescriptorType):
-            if held(value, "__name__") == name or name == "__new_member__":
+            owner = held(value, "__self__")
+            if (held(value, "__name__") == name or name == "__new_member__") and (owner is None or isinstance(owner, type)):
                 return ["builtin", held(value, "__qualname__")]
         if held(type(value), "__get__") is not None and not isinstance(value, _METHODS):
             raise NotPortable("a descriptor that code may ask which runs untraced")
@@ -269,7 +294,7 @@ class World:
     def _of_enumerations(self, cls):
         """What a class of enumerations holds, which a program might have patched."""
         return [[name, self._of_python(value)] for name, value in sorted(vars(cls).items())
-                if cls in _ENUMERATIONS and name not in _KEPT_BY_PYTHON and not _is_kept_by_enumerations(name)]
+                if cls in _ENUMERATIONS and name not in _KEPT_BY_PYTHON and name not in KEPT_BY_ENUMERATIONS]
 
     def _of_python(self, value):
         inner = value.fget if isinstance(value, property | types.DynamicClassAttribute) else held(value, "__func__") or value
@@ -309,18 +334,6 @@ def _is_of(value, module):
 def _is_made_without_text(cls):
     """A class of the program whose objects' texts hold their addresses."""
     return bool(cls.__flags__ & HEAPTYPE) and not is_installed(cls) and not issubclass(cls, enum.Enum)
-
-
-def _by_value(cls):
-    """{value: member} of an enumeration, without those that combine others, which come as they are asked for."""
-    found = vars(cls).get("_value2member_map_", {})
-    return {value: member for value, member in found.items() if held(member, "_name_") in cls._member_map_}
-
-
-def _is_kept_by_enumerations(name):
-    """A name that enumerations keep for themselves: _value_, _member_map_."""
-    return name.startswith("_") and name.endswith("_") and not name.startswith("__") and name not in (
-        "_missing_", "_generate_next_value_", "_numeric_repr_", "_ignore_")
 
 
 def _is_of_enumerations(name, function):

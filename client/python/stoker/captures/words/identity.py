@@ -18,7 +18,7 @@ from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
-from .installed import is_installed
+from .installed import is_installed, is_installed_file
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
@@ -49,6 +49,10 @@ _READ_BY_NAME = frozenset((
 # Of a member, what enumerations keep there.
 OF_MEMBERS = frozenset((
     "_value_", "_name_", "__objclass__", "_sort_order_", "_inverted_", "_hashable_values_", "_unhashable_values_"))
+# Of a class of them: the rest of what it holds says the same.
+KEPT_BY_ENUMERATIONS = frozenset(f"_{name}_" for name in """
+    member_names member_map value2member_map member_type value_repr use_args boundary flag_mask singles_mask all_bits inverted
+    unhashable_values hashable_values unhashable_values_map new_member ignore order sort_order generate_next_value""".split())
 # Of a class, from CPython 3.14 on: a function, where earlier versions have plain data.
 _ANNOTATE = frozenset(("__annotate__", "__annotate_func__"))
 
@@ -79,6 +83,7 @@ class Describer:
         self._owns = {} if plain is None else {cls: own for cls, own in plain._owns.items() if own.is_fixed}
         self._data = {}  # Class -> lines of its own plain data.
         self._classes = {}
+        self._patches = {}  # Metaclass -> lines of what a program put into it.
         self._slots = {}  # Class -> what slots_of says.
         self._variable = 0  # How often a description depended on the names, or on what is being described.
         self._open = set()  # Ids of functions, and of owners of methods, being described: they may contain each other.
@@ -202,9 +207,20 @@ class Describer:
         members = _members(cls)
         for name, member in members.items():
             yield f"member {name} {self._enum_member(member)}"
-        for value, member in cls._value2member_map_.items() if members else ():
-            if value is not member._value_ and member._name_ in members:
-                yield f"value {PlainData(self).words(value)} {member._name_}"
+        if members:
+            yield from self._further_members(cls, members)
+
+    def _further_members(self, cls, members):
+        """What a program put into an enumeration itself."""
+        for value, member in by_value(cls).items():
+            if value is not member._value_ or members.get(member._name_) is not member:
+                yield f"value {PlainData(self).words(value)} {self._enum_member(member)}"
+        if cls._member_names_ != [name for name, member in members.items() if member._name_ == name]:
+            yield f"names {cls._member_names_}"
+        for name in members:
+            found = vars(cls).get(name)
+            if isinstance(found, enum.Enum) and found is not members[name]:
+                yield f"member of another name {name} {self._enum_member(found)}"
 
     def _own(self, cls):
         known = self._owns.get(cls)
@@ -214,6 +230,8 @@ class Describer:
         lines, data = [], []
         if type(cls) not in _METACLASSES:
             lines.append(f"metaclass {self.class_words(type(cls))}")
+        else:
+            lines += self._patched(type(cls))
         skipped = (*_members(cls), *REPLACED.get(cls, ()))
         for name, value in sorted(vars(cls).items()):
             if name not in skipped:
@@ -226,6 +244,14 @@ class Describer:
         known = self._owns[cls] = _Own(digest_of(*lines), tuple(data), self._variable == variable)
         return known
 
+    def _patched(self, metaclass):
+        """What a program put into a metaclass of Python's."""
+        if metaclass not in self._patches:
+            self._patches[metaclass] = [
+                f"patched {name} {self._member(value)}" for name, value in sorted(vars(metaclass).items())
+                if isinstance(value, types.FunctionType) and not is_installed_file(value.__code__.co_filename)]
+        return self._patches[metaclass]
+
     def _data_words(self, cls, value):
         """Of an installed package, what has no words is of the package's version; of a program, it has none."""
         try:
@@ -236,7 +262,7 @@ class Describer:
             return ["instance", _path(type(value))]
 
     def _is_data(self, cls, name):
-        if name in _KEPT_BY_PYTHON or (isinstance(cls, enum.EnumMeta) and _is_sunder(name)):
+        if name in _KEPT_BY_PYTHON or (isinstance(cls, enum.EnumMeta) and name in KEPT_BY_ENUMERATIONS):
             return False
         is_special = name.startswith("__") and name.endswith("__") and name not in _READ_BY_NAME
         return is_special or name in _READ_UNNAMED or self.reads(name)
@@ -352,9 +378,10 @@ def _members(cls):
     return cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
 
 
-def _is_sunder(name):
-    """A name that enumerations keep for themselves."""
-    return name.startswith("_") and name.endswith("_") and not name.startswith("__")
+def by_value(cls):
+    """{value: member} of an enumeration, without those that combine others, which come as they are asked for."""
+    return {value: member for value, member in cls._value2member_map_.items() if not (
+        isinstance(member, enum.Flag) and (member._name_ is None or "|" in member._name_))}
 
 
 def _with_slots(cls, path):

@@ -226,6 +226,9 @@ NAMES = (
 # Attributes that PyTorch sets, or looks for, on single objects: there is no class to find them in.
 MARKS = {
     "_abstract_fn": "of a custom operator: what it gives, as a program says",
+    "_autocast_cpu_dtype": "of a custom operator: the type that it gets under autocast",
+    "_autocast_cuda_dtype": "the same",
+    "_autocast_dtype": "the same, from PyTorch 2.15 on",
     "_boxed_call": "of a function of one list, for AOTAutograd",
     "_clone_with_backend": "of a frame callback",
     "_dynamo_dynamic_indices": "of a tensor: dims that the program marked",
