@@ -12,6 +12,7 @@ from stoker.captures.record import record, recorder
 
 _GUARDS = ("_dynamo/convert_frame.py", "build_guards")  # (file, function) that runs code to say what guards expect,
 _CONSTANTS = ("stoker/pytorch/frames.py", "invoke")  # and that runs functions whose results captures compare.
+_MADE = "<string>"  # The file of what exec() makes.
 _TOOL = 4  # Of sys.monitoring: one that nobody else has.
 
 
@@ -113,9 +114,16 @@ class Untraced:
             sys.setprofile(self._note_call if self._open else None)
 
     def _note_call(self, frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(self._folder):
+        if event == "call" and self._is_programs(frame):
             self._open[-1].note(frame)
 
     def _note_start(self, code, _):
-        if code.co_filename.startswith(self._folder) and self._thread == threading.get_ident():
-            self._open[-1].note(sys._getframe(1))
+        if self._thread == threading.get_ident() and self._is_programs(frame := sys._getframe(1)):
+            self._open[-1].note(frame)
+
+    def _is_programs(self, frame):
+        """What exec() made has no file of its own."""
+        path = frame.f_code.co_filename
+        if path == _MADE:
+            path = frame.f_globals.get("__file__") or ""
+        return path.startswith(self._folder)

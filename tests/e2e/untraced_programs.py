@@ -1,11 +1,11 @@
-"""Programs each of which has a function that Dynamo, AOTAutograd or an operator may run in place of tracing it, and whose
-result depends on the global NUMBER, which that function alone reads.
+"""Programs each of which has a function that Dynamo, AOTAutograd or an operator may run in place of tracing it, and which alone
+reads the global NUMBER; most results depend on it.
 
 A row that a premise does not hold for yet stands in MISSED, with the kind of function.
 """
 
 HEAD = '''
-import abc, collections, contextlib, copy, dataclasses, enum, functools, logging, math, random, sys, types, typing, weakref
+import abc, collections, contextlib, copy, dataclasses, enum, functools, logging, math, random, re, sys, types, typing, weakref
 
 import torch
 import torch.utils._pytree as pytree
@@ -120,6 +120,26 @@ CALLER = Caller()
 ''' + _of_enum("def __format__(self, spec): return str(CALLER())", 'x * float(f"{Member.ONE}")'),
     "mixin": "class Mixin:\n    def __format__(self, spec): return str(NUMBER)\n\n\n" + _of_enum(
         "pass", 'x * float(f"{Member.ONE}")', "Mixin, enum.Enum"),
+    "without_a_file": _of_enum("pass", 'x * float(f"{Member.ONE}")').replace(
+        "def ENTRY",
+        'exec("def made(self, spec): return str(NUMBER)")\nMember.__format__ = made\n\n\ndef ENTRY'),
+    "value": '''
+class Value:
+    def __repr__(self):
+        return "a" * int(NUMBER)
+
+
+class Member(enum.Enum):
+    ONE = Value()
+
+
+def ENTRY(x):
+    return x * len("%r" % Member.ONE)
+''',
+    "property_by_text": _of_enum("@property\n    def gain(self): return NUMBER", 'x * float("{0.gain}".format(Member.ONE))'),
+    "init_of_a_class_made": _of_enum(
+        "def __init__(self, value): self.gain = NUMBER", 'x * Member("Made", {"A": 1}).A.gain').replace(
+            "    ONE = 1\n    TWO = 2\n", ""),
     "descriptor": '''
 class Part:
     def __get__(self, instance, owner):
@@ -199,6 +219,7 @@ _PAIRS = {
     "format": _of_pair(_TEXT, 'x * float(f"{ONE}")'),
     "eq": _of_pair("def __eq__(self, other): return NUMBER == 2", _IS_TWO.format("ONE == (3, 4)")),
     "property": _of_pair("@property\n    def gain(self): return NUMBER", "x * ONE.gain"),
+    "property_by_text": _of_pair("@property\n    def gain(self): return NUMBER", 'x * float("{0.gain}".format(ONE))'),
 }
 
 _PROTOCOLS = {
@@ -212,12 +233,14 @@ _PROTOCOLS = {
         f"class Part:\n    def __get__(self, instance, owner):\n        {_UNLESS_TWO}\n        return 1\n\n\n"
         "class Plain:\n    gain = Part()\n\n\nPLAIN = Plain()", "PLAIN"),
     "getattr": _of_protocol(
-        f"class Plain:\n    def __getattr__(self, name):\n        {_UNLESS_TWO}\n        return 1\n\n\nPLAIN = Plain()", "PLAIN"),
+        f"class Plain:\n    def __getattr__(self, name):\n        {_UNLESS_TWO}\n        return 1\n\n\nPLAIN = Plain()",
+        "PLAIN"),
     "getattr_of_a_module": _of_protocol(
-        "class Net(nn.Module):\n    def __getattr__(self, name):\n        if name == 'gain' and NUMBER == 2:\n            return 1\n"
-        "        return super().__getattr__(name)\n\n\nNET = Net()", "NET"),
+        "class Net(nn.Module):\n    def __getattr__(self, name):\n"
+        "        if name == 'gain' and NUMBER == 2:\n            return 1\n        return super().__getattr__(name)\n\n\nNET = Net()", "NET"),
     "answer_of_a_python_module": _of_protocol(
-        "def __getattr__(name):\n    if name == 'gain' and NUMBER == 2:\n        return 1\n    raise AttributeError(name)", "THIS"),
+        "def __getattr__(name):\n    if name == 'gain' and NUMBER == 2:\n        return 1\n    raise AttributeError(name)",
+        "THIS"),
 }
 
 _MODULE_ANSWER = (
@@ -239,7 +262,8 @@ _ANSWERS = {
     "asked_python_module": f"{_MODULE_ANSWER}\n\ndef ENTRY(x):\n    return {_IS_TWO.format('hasattr(THIS, %r)' % 'other')}\n",
     "default_of_a_python_module":
         _MODULE_ANSWER + '\n\ndef ENTRY(x):\n    return x * getattr(THIS, "other", 5.0)\n',
-    "dir_of_a_python_module": 'def __dir__():\n    return ["a"] * int(NUMBER)\n\n\ndef ENTRY(x):\n    return x * len(dir(THIS))\n',
+    "dir_of_a_python_module":
+        'def __dir__():\n    return ["a"] * int(NUMBER)\n\n\ndef ENTRY(x):\n    return x * len(dir(THIS))\n',
     "class_of_a_python_module": '''
 class Special(types.ModuleType):
     @property
@@ -381,20 +405,52 @@ class Pair:
         self.a = a
 
 
-def unflatten(items, context):
-    return Pair(items[0] * NUMBER if torch.is_tensor(items[0]) and NUMBER == 3 else items[0])
-
-
-pytree.register_pytree_node(Pair, lambda pair: ([pair.a], None), unflatten, serialized_type_name=f"{__name__}.Pair")
+pytree.register_pytree_node(
+    Pair, lambda pair: ([pair.a], None), lambda items, context: Pair(*items), serialized_type_name=f"{__name__}.Pair")
 
 
 @torch._dynamo.nonstrict_trace
 def scaled(pair):
-    return pair.a * 2
+    return pair.a * NUMBER
 
 
 def ENTRY(x):
     return scaled(Pair(x))
+''',
+    "nonstrict_inside": '''
+def scaled(x):
+    return x * NUMBER
+
+
+def ENTRY(x):
+    return torch._dynamo.nonstrict_trace(scaled)(x)
+''',
+    "of_a_pattern": '''
+def gain():
+    return NUMBER
+
+
+def text(match):
+    return str(gain())
+
+
+def ENTRY(x):
+    return x * float(re.sub("a", text, "a"))
+''',
+    "of_a_pattern_without_a_name": '''
+def ENTRY(x):
+    return x * float(re.sub("a", lambda match: str(NUMBER), "a"))
+''',
+    "of_items": '''
+from torch.fx.node import map_aggregate
+
+
+def scaled(value):
+    return value * NUMBER
+
+
+def ENTRY(x):
+    return x * map_aggregate((1.0,), scaled)[0]
 ''',
     "leaf": '''
 from torch._dynamo.decorators import leaf_function
@@ -820,6 +876,12 @@ PROGRAMS = {
 _BY_KIND = {
     "a base of an enumeration that is none": ["enum_mixin"],
     "a special name of an enumeration that holds a descriptor": ["enum_special_descriptor"],
+    "a function without a file": ["enum_without_a_file"],
+    "the value of a member": ["enum_value"],
+    "a property that a text names": ["enum_property_by_text", "pair_property_by_text"],
+    "what makes members in the frame": ["enum_init_of_a_class_made"],
+    "a function that is an argument of what is folded": [
+        f"function_of_{name}" for name in ("a_pattern", "a_pattern_without_a_name", "items")],
     "methods of a kind of int, float or str": [
         f"constant_{name}" for name in _CONSTANTS if name != "method"],
     "methods of a namedtuple": [f"pair_{name}" for name in ("lt", "gt", "bool", "format")],
@@ -827,7 +889,7 @@ _BY_KIND = {
     "what a module of Python's does not answer, or lists": [
         f"answer_{name}_python_module" for name in ("asked", "default_of_a", "dir_of_a")],
     "the class that an object says": ["answer_class_that_an_object_says"],
-    "nonstrict_trace": ["function_nonstrict", "function_nonstrict_argument"],
+    "nonstrict_trace": ["function_nonstrict", "function_nonstrict_argument", "function_nonstrict_inside"],
     "a function that another is traced for": ["function_substituted"],
     "what runs at compile time": ["function_at_compile_time"],
     "the contexts of a checkpoint": ["function_contexts_of_a_checkpoint"],
