@@ -1,5 +1,5 @@
-"""Each function of a program that ran in place of being traced counts as such, or the capture stays in its process; and what
-it reads, changed between two processes, gives no wrong result.
+"""Each function of a program that ran in place of being traced counts as such, or the capture stays in its process, or
+another process notices when what the function reads is changed; no result is wrong.
 """
 
 import json
@@ -12,7 +12,7 @@ from e2e.test_warm_table import write
 
 pytestmark = pytest.mark.together
 JOB = pathlib.Path(__file__).with_name("untraced_job.py")
-EXPECTED = [
+CASES = [
     pytest.param(name, marks=[pytest.mark.xfail(reason=untraced_programs.MISSED[name], strict=True)])
     if name in untraced_programs.MISSED else name for name in untraced_programs.PROGRAMS]
 
@@ -49,7 +49,7 @@ def test_corpus_has_programs_of_every_kind():
     assert all(text.count(untraced_programs.BEFORE) == 1 for _, text, _ in untraced_programs.rows())
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", CASES)
 def test_what_runs_untraced_counts_or_is_noticed(first, second, name):
     row = first[1][f"row_{name}"]
     assert row["error"] <= 1e-4

@@ -32,12 +32,14 @@ class _Frame:
     def words(self):
         """As JSON: the functions that ran untraced, and those of them that count neither as unseen nor as traced."""
         ran = list(self._ran.values())
-        missed = [] if self.reached is None else [code for code in ran if not self._is_counted(code)]
         return {
             "entry": self._name, "reason": self.reason, "ran": [code.co_qualname for code in ran],
-            "missed": [] if self.reason else [code.co_qualname for code in missed]}
+            "missed": [code.co_qualname for code in ran if not self._is_counted(code)]}
 
     def _is_counted(self, code):
+        """In what goes to another process."""
+        if self.reason or self.reached is None:
+            return bool(self.reason)
         return self.reached.is_unseen(code) or any(code is each for each in self.reached.traced)
 
 

@@ -202,6 +202,7 @@ _CONSTANTS = {
     "text_format": _of_constant("str", _TEXT, 'x * float(f"{SPECIAL}")'),
     "text_iter": _of_constant("str", "def __iter__(self): return iter([NUMBER])", "x * sum(SPECIAL)"),
     "method": _of_constant("int", "def gain(self): return NUMBER", "x * SPECIAL.gain()"),
+    "made": _of_constant("int", "def __bool__(self): return NUMBER == 2", _IS_TWO.format("Special(1)")),
     "mixin": "class Mixin:\n    def __bool__(self): return NUMBER == 2\n\n\n" + _of_constant(
         "Mixin, int", "pass", _IS_TWO.format("SPECIAL")),
     "special_descriptor": '''
@@ -235,6 +236,9 @@ _PROTOCOLS = {
     "getattr": _of_protocol(
         f"class Plain:\n    def __getattr__(self, name):\n        {_UNLESS_TWO}\n        return 1\n\n\nPLAIN = Plain()",
         "PLAIN"),
+    "getattr_for_a_method": _of_protocol(
+        f"class Plain:\n    def __getattr__(self, name):\n        {_UNLESS_TWO}\n        return abs\n\n\nPLAIN = Plain()",
+        "PLAIN").replace("    gain: float\n", "    def gain(self): ...\n"),
     "getattr_of_a_module": _of_protocol(
         "class Net(nn.Module):\n    def __getattr__(self, name):\n"
         "        if name == 'gain' and NUMBER == 2:\n            return 1\n        return super().__getattr__(name)\n\n\nNET = Net()", "NET"),
