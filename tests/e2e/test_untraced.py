@@ -12,9 +12,6 @@ from e2e.test_warm_table import write
 
 pytestmark = pytest.mark.together
 JOB = pathlib.Path(__file__).with_name("untraced_job.py")
-CASES = [
-    pytest.param(name, marks=[pytest.mark.xfail(reason=untraced_programs.MISSED[name], strict=True)])
-    if name in untraced_programs.MISSED else name for name in untraced_programs.PROGRAMS]
 
 
 def start(site, folder):
@@ -49,7 +46,7 @@ def test_corpus_has_programs_of_every_kind():
     assert all(text.count(untraced_programs.BEFORE) == 1 for _, text, _ in untraced_programs.rows())
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", untraced_programs.PROGRAMS)
 def test_what_runs_untraced_counts_or_is_noticed(first, second, name):
     row = first[1][f"row_{name}"]
     assert row["error"] <= 1e-4

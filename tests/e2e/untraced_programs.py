@@ -1,7 +1,5 @@
 """Programs each of which has a function that Dynamo, AOTAutograd or an operator may run in place of tracing it, and which alone
 reads the global NUMBER; most results depend on it.
-
-A row that a premise does not hold for yet stands in MISSED, with the kind of function.
 """
 
 HEAD = '''
@@ -876,34 +874,6 @@ PROGRAMS = {
         "enum": _ENUMERATIONS, "metaclass": _METACLASSES, "constant": _CONSTANTS, "pair": _PAIRS, "protocol": _PROTOCOLS,
         "answer": _ANSWERS, "function": _FUNCTIONS, "object": _OBJECTS}.items()
     for name, body in bodies.items()}
-
-_BY_KIND = {
-    "a base of an enumeration that is none": ["enum_mixin"],
-    "a special name of an enumeration that holds a descriptor": ["enum_special_descriptor"],
-    "a function without a file": ["enum_without_a_file"],
-    "the value of a member": ["enum_value"],
-    "a property that a text names": ["enum_property_by_text", "pair_property_by_text"],
-    "what makes members in the frame": ["enum_init_of_a_class_made"],
-    "a function that is an argument of what is folded": [
-        f"function_of_{name}" for name in ("a_pattern", "a_pattern_without_a_name", "items")],
-    "methods of a kind of int, float or str": [
-        f"constant_{name}" for name in _CONSTANTS if name != "method"],
-    "methods of a namedtuple": [f"pair_{name}" for name in ("lt", "gt", "bool", "format")],
-    "what a protocol looks for in an object": [f"protocol_{name}" for name in _PROTOCOLS],
-    "what a module of Python's does not answer, or lists": [
-        f"answer_{name}_python_module" for name in ("asked", "default_of_a", "dir_of_a")],
-    "the class that an object says": ["answer_class_that_an_object_says"],
-    "nonstrict_trace": ["function_nonstrict", "function_nonstrict_argument", "function_nonstrict_inside"],
-    "a function that another is traced for": ["function_substituted"],
-    "what runs at compile time": ["function_at_compile_time"],
-    "the contexts of a checkpoint": ["function_contexts_of_a_checkpoint"],
-    "an autograd.Function that stays in the graph": ["function_gradient_in_graph"],
-    "an operator's function for vmap": ["function_vmap"],
-    "a kind of tensor that is made in the frame": ["object_tensor_made"],
-    "an opaque object that is made in the frame": ["object_opaque_made"]}
-
-MISSED = {name: kind for kind, names in _BY_KIND.items() for name in names}
-
 
 def rows(names=PROGRAMS):
     """(name, the program of the first process, that of the second)"""

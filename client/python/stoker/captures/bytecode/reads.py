@@ -44,6 +44,7 @@ _MAKES_TEXT = frozenset(("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMA
 _READ_BY_TEMPLATE = frozenset(("format", "format_map"))
 _ATTRIBUTE_IN_TEMPLATE = re.compile(r"\.([^\W\d]\w*)")
 _MAKERS_OF_CLASSES = frozenset(("type", "new_class", "make_dataclass", "__class__"))
+_READS_IN_TEMPLATE = re.compile(r"\{[^{}:!]*[.\[]")
 _GIVEN_EXCEPTIONS = ("__exit__", "__aexit__", "throw")
 _GO_ON = ("PUSH_EXC_INFO", "MATCH_KEYS")
 _MATCHES_CLASS = dis.opmap["MATCH_CLASS"]
@@ -124,6 +125,17 @@ def enumerates(code):
             if instruction.opname in _LOADS_ATTRIBUTE and instruction.argval == "__dict__" and not _is_of_one_key(
                     instructions[place + 1:place + 3]):
                 return True
+    return False
+
+
+def fills_templates(code):
+    """May it fill a template that reads attributes or items, or one that it is given?"""
+    for each in code_inside(code):
+        if _READ_BY_TEMPLATE.isdisjoint(each.co_names):
+            continue
+        if "format_map" in each.co_names or any(
+                type(constant) is str and _READS_IN_TEMPLATE.search(constant) for constant in each.co_consts):
+            return True
     return False
 
 
@@ -380,6 +392,6 @@ def _adds(instruction):
 
 __all__ = [
     "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches",
-    "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "has_no_order", "imports_of", "is_ordered_by_address",
+    "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "fills_templates", "has_no_order", "imports_of", "is_ordered_by_address",
     "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_class", "makes_sets", "makes_text", "names_in_code",
     "names_of", "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

@@ -3,18 +3,22 @@
 import abc
 import dis
 import enum
+import re
 import types
 
 import torch
 
-from ...pytorch.marks import is_opaque, runs_untraced
+from ...pytorch.marks import COMPILER, is_opaque, runs_untraced
 from ...pytorch.state import tree_nodes
-from ..bytecode.reads import code_inside, texts_in_code
-from ..words.held import HEAPTYPE, held
+from ..bytecode.reads import code_inside, fills_templates, texts_in_code
+from ..words.held import HEAPTYPE, held, module_name_of
 from ..words.installed import is_installed, is_installed_file
 from ..words.values import NotPortable
 
 CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes, tuple)  # Dynamo computes with objects of these.
+_SUBSTITUTING = frozenset(("sub", "subn"))
+_CALLING = frozenset((*(("re", name) for name in _SUBSTITUTING), ("torch.fx.node", "map_aggregate"), ("torch.fx.node", "map_arg")))
+_AT_COMPILE_TIME = f"{COMPILER}.comptime"
 _OF_TENSORS = ("__torch_dispatch__", "__tensor_flatten__", "__tensor_unflatten__")
 _ANSWERS = ("__getattr__", "__getattribute__")
 _SAY_THEIR_CLASS = ("__class__", "__getattribute__")
@@ -48,6 +52,20 @@ def require_traced(reached):
                 raise NotPortable("a class that is made on the way")
             if _CONTEXTS in texts_in_code(code):
                 raise NotPortable("a context that is made while a checkpoint is traced")
+            if fills_templates(code):
+                raise NotPortable("a template that reads attributes")
+    for value in reached.globals_of_programs.values():
+        if _calls_what_it_is_given(value, reached):
+            raise NotPortable(f"a function that runs another one while it is traced, {held(value, '__name__') or 'of a pattern'}")
+
+
+def _calls_what_it_is_given(value, reached):
+    """Functions of packages that Dynamo runs on constants and on functions."""
+    if value is re or isinstance(value, re.Pattern):
+        return any(not _SUBSTITUTING.isdisjoint(each.co_names) for code in reached.traced for each in code_inside(code)
+                   if not is_installed_file(code.co_filename))
+    module, name = module_name_of(value), held(value, "__name__")
+    return (module, name) in _CALLING or module == _AT_COMPILE_TIME
 
 
 def _is_descriptor(value):
