@@ -6,6 +6,7 @@ to counts as if it had been traced, and what that refers to; of installed packag
 themselves, the code that was traced.
 """
 
+import enum
 import functools
 import sys
 import types
@@ -21,7 +22,7 @@ from ..words.installed import is_installed, is_installed_file, is_installed_modu
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
-from .run_untraced import CONSTANTS, is_run_untraced, require_traced
+from .run_untraced import CONSTANTS, is_run_untraced
 from .unseen import cells_of, data_of, may_run, met_in
 
 _MAX_CODES = 20_000
@@ -104,7 +105,6 @@ class Reached:
                 self._add_module(value)
         self._look_into_all()
         self._look_into_unseen()
-        require_traced(self)
 
     def _makes_class(self, code):
         return makes_class(code) or any(
@@ -463,6 +463,8 @@ class Reached:
         self._classes.add(cls)
         if not is_installed(cls):
             self._add_classes_in(tuple(vars(cls).values()))
+            if isinstance(cls, enum.EnumMeta) and _runs_for_members(cls):
+                self.run_classes.setdefault(cls, [])
         is_constant = issubclass(cls, CONSTANTS)
         for base, is_computed_with in (*((base, is_constant) for base in cls.__mro__), *((base, True) for base in type(cls).__mro__)):
             for name, value in list(vars(base).items()):
@@ -480,13 +482,30 @@ class Reached:
         for part in parts:
             if isinstance(part, types.FunctionType) and is_installed_file(part.__code__.co_filename):
                 self._run_of_packages.append(part.__code__)
-                if not is_installed(cls) and (is_made_of_text(part) or part.__closure__ or held(part, "__wrapped__") is not None):
+                if not is_installed(cls) and (is_made_of_text(part) or _wraps(part)):
                     self.run_classes.setdefault(cls, [])
             elif isinstance(part, types.FunctionType):
                 self._run_unseen.append(part.__code__)
                 self.run_classes.setdefault(cls, []).append(part)
             elif (not isinstance(part, _OF_NO_PROGRAM) or _is_bound(part)) and not is_installed(cls) and (callable(part) or held(type(part), "__get__") is not None):
                 self.run_classes.setdefault(cls, [])
+
+
+def _runs_for_members(cls):
+    """May an enumeration run code of the program besides its own methods: of the values of its members, or to make ones?"""
+    if not cls._member_map_:
+        return any(name in vars(cls) for name in ("__init__", "__new__", "_generate_next_value_"))
+    return any(
+        type(member._value_).__flags__ & HEAPTYPE and not is_installed(type(member._value_))
+        for member in cls._member_map_.values())
+
+
+def _wraps(function):
+    """May a package's function call one of the program's, which it holds?"""
+    return held(function, "__wrapped__") is not None or any(
+        callable(met.value) and not isinstance(met.value, (type, *_OF_NO_PROGRAM)) and not (
+            isinstance(met.value, types.FunctionType) and is_installed_file(met.value.__code__.co_filename))
+        for met in cells_of(function))
 
 
 def _is_bound(value):

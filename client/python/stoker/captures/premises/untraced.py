@@ -13,6 +13,7 @@ from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_installed_module
 from ..words.plain_data import own_attributes
 from ..words.values import NotPortable, class_path, look_up, same_words
+from .run_untraced import require_traced
 from .world import World
 
 _CLASS, _FUNCTION, _OPERATOR = "class", "function", "operator"
@@ -30,6 +31,7 @@ _BUILTINS = (
 def untraced_of(reached, values, orders):
     """JSON; None where nothing runs so. `reached`: a reach.Reached; `values`: guarded objects, which may be given to such
     code; `orders`: whether the order of a set may be let out. NotPortable where what it may come to is not closed."""
+    require_traced(reached)
     roots = _roots_of(reached)
     if not roots:
         return None
