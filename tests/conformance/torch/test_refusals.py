@@ -241,6 +241,17 @@ def test_no_more_is_made_than_is_said(monkeypatch):
     assert "logical_or" not in tried and "div" in tried
 
 
+@pytest.mark.parametrize("function", [
+    lambda a, b: torch.linalg.ldl_solve(*torch.linalg.ldl_factor(a), b), lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b),
+    lambda a, b: torch.lu_unpack(*torch.linalg.lu_factor(a))[0]])
+def test_lapack_is_given_no_places_that_are_made_up(function, monkeypatch):
+    """It takes each for a place in memory."""
+    tried = []
+    monkeypatch.setattr(refusals, "_error_of", lambda node, *_: tried.append(node.target.__name__))
+    assert _refused(function, _square(_FLOAT) + 9 * torch.eye(4), torch.ones(4, 2)) == [None]
+    assert not [name for name in tried if name.startswith(("linalg_ldl_solve", "linalg_lu_solve", "lu_unpack"))]
+
+
 def _refused(function, *given):
     """What by_kernels() says of each graph."""
     found = []

@@ -19,6 +19,7 @@ _STRICTER = frozenset("""
     select_scatter slice_scatter smooth_l1_loss soft_margin_loss""".split())
 # What is around a tensor in memory is not made, and of an assertion it is the elements that matter.
 _LEFT_ALONE = frozenset(("as_strided", "as_strided_", "as_strided_scatter", "set_", "_assert_async", "_functional_assert_async"))
+_OF_LAPACK = ("linalg_", "lu_", "cholesky_", "ormqr", "geqrf", "triangular_solve")
 # Whoever runs an operator within these runs it on other types than those that it is given here.
 _CHANGES_TYPES = ("autocast", "vmap")
 
@@ -36,7 +37,7 @@ def by_kernels(gm):
     for module in gm.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
             is_asked = any(map(_is_nothing, (node, *node.all_input_nodes))) or by_types and _is_unusual(node)
-            if is_asked and (node.all_input_nodes or _makes_tensor(node)) and is_pytorchs(node):
+            if is_asked and not _takes_pivots(node) and (node.all_input_nodes or _makes_tensor(node)) and is_pytorchs(node):
                 error = _refusal(node, taken)
                 if error is not None:
                     return error
@@ -49,6 +50,17 @@ def _is_nothing(node):
     return isinstance(value, torch.Tensor) and any(type(size) is int and size == 0 for size in value.shape)
 
 
+def _takes_pivots(node):
+    """Is it given integers that LAPACK takes for places in memory, whatever they are?"""
+    return _name_of(node).startswith(_OF_LAPACK) and any(
+        isinstance(value := source.meta.get(GIVEN), torch.Tensor) and not value.dtype.is_floating_point and not value.dtype.is_complex
+        for source in node.all_input_nodes)
+
+
+def _name_of(node):
+    return node.target if node.op == "call_method" else getattr(node.target, "__name__", "").partition(".")[0]
+
+
 def _makes_tensor(node):
     """On a processor, as what is given no tensor and nothing else: PyTorch's state, say."""
     value = node.meta.get(GIVEN)
@@ -57,7 +69,7 @@ def _makes_tensor(node):
 
 def _is_unusual(node):
     """Waiting for a GPU to say it would cost more."""
-    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "").partition(".")[0]
+    name = _name_of(node)
     given = [source.meta.get(GIVEN) for source in node.all_input_nodes]
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
     types = {value.dtype for value in tensors}
