@@ -186,10 +186,10 @@ class H:
         return self.n
 
 
-H1 = H(COUNT)
+COUNTED = H(COUNT)
 
 def text():
-    return "a" * (H1()) + "red"
+    return "a" * (COUNTED()) + "red"
 ''' + _OF_A_MEMBER,
     "members_text_of_a_packages_dictionary": '''
 import collections
@@ -200,10 +200,10 @@ def text():
 ''' + _OF_A_MEMBER,
     "members_text_of_a_builtin": '''
 import builtins
-builtins.atk_f = (lambda: 1) if COUNT == 1 else (lambda: 3)
+builtins.stoker_test_count = (lambda: 1) if COUNT == 1 else (lambda: 3)
 
 def text():
-    return "a" * (atk_f()) + "red"
+    return "a" * (stoker_test_count()) + "red"
 ''' + _OF_A_MEMBER,
     "missing_member": '''
 class E(enum.Enum):
@@ -257,12 +257,12 @@ def ENTRY(x):
     return x * 2 if isinstance(BOX, S) else x * 3
 ''',
     "check_of_what_is_given": '''
-class Me(type):
+class Meta(type):
     def __instancecheck__(cls, value):
         return value.n > 1
 
 
-class S(metaclass=Me):
+class S(metaclass=Meta):
     pass
 
 
@@ -286,12 +286,12 @@ def ENTRY(x):
     return x * E.A.factor
 ''',
     "answer_of_a_metaclass": '''
-class Me(type):
+class Meta(type):
     def __getattr__(cls, name):
         return COUNT
 
 
-class C(metaclass=Me):
+class C(metaclass=Meta):
     pass
 
 
@@ -313,30 +313,6 @@ def ENTRY(x):
     y = rows(x)
     return y.sum(0) * y.shape[0]
 ''',
-    "truth_of_a_kind_of_int": '''
-class Thing(int):
-    def __bool__(self):
-        return COUNT == 1
-
-
-THING = Thing(3)
-
-
-def ENTRY(x):
-    return x * 2 if THING else x * 3
-''',
-    "text_of_a_kind_of_str": '''
-class Thing(str):
-    def __format__(self, spec):
-        return "a" * COUNT
-
-
-THING = Thing("abc")
-
-
-def ENTRY(x):
-    return x * len(f"{THING}")
-''',
     "attribute_of_a_kind_of_int": '''
 class Thing(int):
     def __bool__(self):
@@ -349,101 +325,6 @@ THING.n = COUNT
 
 def ENTRY(x):
     return x * 2 if THING else x * 3
-''',
-    "property_that_a_protocol_asks": '''
-import typing
-
-
-@typing.runtime_checkable
-class HasGain(typing.Protocol):
-    gain: float
-
-
-class Plain:
-    @property
-    def gain(self):
-        if COUNT != 1:
-            raise AttributeError("gain")
-        return 1
-
-
-PLAIN = Plain()
-
-
-def ENTRY(x):
-    return x * 2 if isinstance(PLAIN, HasGain) else x * 3
-''',
-    "answer_of_a_module": '''
-import sys
-THIS = sys.modules[__name__]
-
-
-def __getattr__(name):
-    if name == "other" and COUNT == 3:
-        return 5
-    raise AttributeError(name)
-
-
-def ENTRY(x):
-    return x * 2 if hasattr(THIS, "other") else x * 3
-''',
-    "function_that_stays_in_the_graph": '''
-@torch._dynamo.nonstrict_trace
-def scaled(x):
-    return x * COUNT
-
-
-def ENTRY(x):
-    return scaled(x)
-''',
-    "operator_under_vmap": '''
-@torch.library.custom_op(f"stoker_test::vm_{__name__}", mutates_args=())
-def scaled(x: torch.Tensor) -> torch.Tensor:
-    return x * 2
-
-
-@scaled.register_fake
-def _(x):
-    return torch.empty_like(x)
-
-
-@scaled.register_vmap
-def _(info, dims, x):
-    return scaled(x) * COUNT, dims[0]
-
-
-def ENTRY(x):
-    return torch.vmap(scaled)(x)
-''',
-    "class_that_stays_in_the_graph": '''
-class Scale(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * COUNT
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
-
-
-torch._dynamo.allow_in_graph(Scale)
-
-
-def ENTRY(x):
-    return Scale.apply(x)
-''',
-    "function_that_is_substituted": '''
-def original(v):
-    return v * COUNT
-
-
-@torch.compiler.substitute_in_graph(original, can_constant_fold_through=True)
-def polyfill(v):
-    return v
-
-
-def ENTRY(x):
-    return x * original(1.0)
 ''',
     "class_made_on_the_way": '''
 def ENTRY(x):
@@ -461,107 +342,6 @@ class Base:
 def ENTRY(x):
     made = type("Made", (Base,), {})
     return x * made.rate
-''',
-    "text_of_a_members_mixin": '''
-class V:
-    def __format__(self, spec):
-        return "a" * COUNT
-
-
-class E(V, enum.Enum):
-    A = 1
-
-
-def ENTRY(x):
-    return x * len(f"{E.A}")
-''',
-    "text_by_a_descriptor": '''
-class F:
-    def __get__(self, instance, owner):
-        return lambda spec: "a" * COUNT
-
-
-class E(enum.Enum):
-    A = 1
-    __format__ = F()
-
-
-def ENTRY(x):
-    return x * len(f"{E.A}")
-''',
-    "text_of_a_named_tuple": '''
-import collections
-
-
-class T(collections.namedtuple("T", "a b")):
-    def __format__(self, spec):
-        return "a" * COUNT
-
-
-PAIR = T(1, 2)
-
-
-def ENTRY(x):
-    return x * len(f"{PAIR}")
-''',
-    "property_of_a_metaclass_that_a_protocol_asks": '''
-import typing
-
-
-@typing.runtime_checkable
-class HasGain(typing.Protocol):
-    gain: float
-
-
-class Me(type):
-    @property
-    def gain(cls):
-        if COUNT != 1:
-            raise AttributeError("gain")
-        return 1
-
-
-class Plain(metaclass=Me):
-    pass
-
-
-def ENTRY(x):
-    return x * 2 if isinstance(Plain, HasGain) else x * 3
-''',
-    "class_that_an_object_says": '''
-import abc
-
-
-class S(abc.ABC):
-    pass
-
-
-class C:
-    def __getattribute__(self, name):
-        if name == "__class__" and COUNT == 1:
-            return S
-        return object.__getattribute__(self, name)
-
-
-OBJ = C()
-
-
-def ENTRY(x):
-    return x * 2 if isinstance(OBJ, S) else x * 3
-''',
-    "answer_of_a_module_or_a_default": '''
-import sys
-THIS = sys.modules[__name__]
-
-
-def __getattr__(name):
-    if name == "other" and COUNT == 3:
-        return 5
-    raise AttributeError(name)
-
-
-def ENTRY(x):
-    return x * getattr(THIS, "other", 2)
 ''',
 }
 

@@ -139,15 +139,18 @@ def fills_templates(code):
     return False
 
 
-def makes_class(code):
-    """May it make a class, by a statement or by calling `type` with three arguments?"""
-    for each in code_inside(code):
-        makers = _MAKERS_OF_CLASSES.intersection(each.co_names)
-        for instruction in dis.get_instructions(each):
-            if instruction.opname == "LOAD_BUILD_CLASS" or makers and (
-                    instruction.opname.startswith("CALL") and (instruction.arg or 0) >= 3 or instruction.opname == "CALL_FUNCTION_EX"):
-                return True
-    return False
+def states_class(code):
+    """Is there a class statement in it?"""
+    return any(
+        instruction.opname == "LOAD_BUILD_CLASS" for each in code_inside(code) for instruction in dis.get_instructions(each))
+
+
+def calls_for_class(code):
+    """May it make a class by calling `type` with three arguments, or what else makes one?"""
+    return any(
+        instruction.opname == "CALL_FUNCTION_EX" or instruction.opname.startswith("CALL") and (instruction.arg or 0) >= 3
+        for each in code_inside(code) if not _MAKERS_OF_CLASSES.isdisjoint(each.co_names)
+        for instruction in dis.get_instructions(each))
 
 
 def compares_identity(code):
@@ -391,7 +394,7 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "catches",
+    "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "calls_for_class", "catches",
     "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "fills_templates", "has_no_order", "imports_of", "is_ordered_by_address",
-    "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_class", "makes_sets", "makes_text", "names_in_code",
-    "names_of", "reads_variables_unnamed", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]
+    "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code",
+    "names_of", "reads_variables_unnamed", "states_class", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

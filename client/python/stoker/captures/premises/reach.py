@@ -14,11 +14,11 @@ import types
 from ...pytorch import installation
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import (
-    asks_by_text, asks_for_hashes, catches, chains_of, code_inside, compares_identity, enumerates,
-    has_no_order, imports_of, makes_class, names_in_code, names_of, texts_in, texts_in_code, together)
+    asks_by_text, asks_for_hashes, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
+    has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed, is_installed_file, is_installed_module, is_made_of_text, is_pythons_file
+from ..words.installed import is_installed, is_installed_file, is_installed_module, is_made_of_text, is_programs_class, is_pythons_file
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
@@ -107,7 +107,7 @@ class Reached:
         self._look_into_unseen()
 
     def _makes_class(self, code):
-        return makes_class(code) or any(
+        return calls_for_class(code) or any(
             isinstance(value, type) and issubclass(value, type) for value in self._read_by(code).values())
 
     def _look_into_all(self):
@@ -215,7 +215,7 @@ class Reached:
     @property
     def classes_of_programs(self):
         """All that are reached, and their bases."""
-        return {base for cls in self._classes for base in cls.__mro__ if base.__flags__ & HEAPTYPE and not is_installed(base)}
+        return {base for cls in self._classes for base in cls.__mro__ if is_programs_class(base)}
 
     @property
     def has_modules_that_answer(self):
@@ -445,7 +445,7 @@ class Reached:
     def _add_classes_in(self, value):
         """Classes of programs whose objects, or which themselves, may run code of theirs."""
         for cls in _classes_in(value, of_objects=True):
-            own = [base for base in cls.__mro__ if base.__flags__ & HEAPTYPE and not is_installed(base)]
+            own = list(filter(is_programs_class, cls.__mro__))
             if own and (issubclass(cls, CONSTANTS) or type(cls) is not type or any(
                     name in vars(base) for base in own for name in self._run_of_any_class)):
                 self._add_class(cls)
@@ -487,7 +487,7 @@ class Reached:
             elif isinstance(part, types.FunctionType):
                 self._run_unseen.append(part.__code__)
                 self.run_classes.setdefault(cls, []).append(part)
-            elif (not isinstance(part, _OF_NO_PROGRAM) or _is_bound(part)) and not is_installed(cls) and (callable(part) or held(type(part), "__get__") is not None):
+            elif not is_installed(cls) and _is_run(part):
                 self.run_classes.setdefault(cls, [])
 
 
@@ -495,9 +495,7 @@ def _runs_for_members(cls):
     """May an enumeration run code of the program besides its own methods: of the values of its members, or to make ones?"""
     if not cls._member_map_:
         return any(name in vars(cls) for name in ("__init__", "__new__", "_generate_next_value_"))
-    return any(
-        type(member._value_).__flags__ & HEAPTYPE and not is_installed(type(member._value_))
-        for member in cls._member_map_.values())
+    return any(is_programs_class(type(member._value_)) for member in cls._member_map_.values())
 
 
 def _wraps(function):
@@ -508,9 +506,11 @@ def _wraps(function):
         for met in cells_of(function))
 
 
-def _is_bound(value):
-    """Is it a method of Python's own, of an object that has a state?"""
-    return isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, (types.ModuleType, type, types.NoneType))
+def _is_run(value):
+    """Of what is no function in Python: may it run a program's code, or a method of Python's own of an object with a state?"""
+    if isinstance(value, types.BuiltinFunctionType):
+        return not isinstance(value.__self__, (types.ModuleType, type, types.NoneType))
+    return not isinstance(value, _OF_NO_PROGRAM) and (callable(value) or held(type(value), "__get__") is not None)
 
 
 def _is_run_by_python(name):

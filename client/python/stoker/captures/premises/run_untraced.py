@@ -1,7 +1,6 @@
 """What a program has PyTorch run in place of tracing it, besides special methods: reach.py knows of these."""
 
 import abc
-import dis
 import enum
 import re
 import types
@@ -10,9 +9,9 @@ import torch
 
 from ...pytorch.marks import COMPILER, is_opaque, runs_untraced
 from ...pytorch.state import tree_nodes
-from ..bytecode.reads import code_inside, fills_templates, texts_in_code
-from ..words.held import HEAPTYPE, held, module_name_of
-from ..words.installed import is_installed, is_installed_file
+from ..bytecode.reads import code_inside, fills_templates, states_class, texts_in_code
+from ..words.held import held, module_name_of
+from ..words.installed import is_installed, is_installed_file, is_programs_class
 from ..words.values import NotPortable
 
 CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes, tuple)  # Dynamo computes with objects of these.
@@ -47,8 +46,7 @@ def require_traced(reached):
     _require_no_answers(reached, classes)
     for code in reached.traced:
         if not is_installed_file(code.co_filename):
-            if any(instruction.opname == "LOAD_BUILD_CLASS" for each in code_inside(code)
-                   for instruction in dis.get_instructions(each)):
+            if states_class(code):
                 raise NotPortable("a class that is made on the way")
             if _CONTEXTS in texts_in_code(code):
                 raise NotPortable("a context that is made while a checkpoint is traced")
@@ -70,7 +68,7 @@ def _calls_what_it_is_given(value, reached):
 
 def _is_descriptor(value):
     """One of a class of the program."""
-    return type(value).__flags__ & HEAPTYPE and not is_installed(type(value)) and held(type(value), "__get__") is not None
+    return is_programs_class(type(value)) and held(type(value), "__get__") is not None
 
 
 def _require_no_answers(reached, classes):
@@ -78,15 +76,16 @@ def _require_no_answers(reached, classes):
     asked = {name for cls in classes if held(cls, "_is_protocol") for name in (*(held(cls, "__annotations__") or ()), *vars(cls))}
     answering = {*classes, *(base for cls in classes for base in type(cls).__mro__)}
     if asked and (reached.has_modules_that_answer or any(
-            _answers(cls, asked) for cls in answering if not held(cls, "_is_protocol"))):
+            answers(cls, asked) for cls in answering if not held(cls, "_is_protocol") and not is_installed(cls))):
         raise NotPortable("a protocol that asks code of the program")
     if any(isinstance(cls, abc.ABCMeta) for cls in reached.classes) and any(
             name in vars(cls) for cls in classes for name in _SAY_THEIR_CLASS):
         raise NotPortable("an abstract class that asks code of the program")
 
 
-def _answers(cls, names):
+def answers(cls, names):
+    """Does an object run code that the class defines itself when it is asked for one of the names?"""
     return any(
         name in _ANSWERS or name in names and not name.startswith("__") and not isinstance(value, types.FunctionType)
         and held(type(value), "__get__") is not None
-        for name, value in vars(cls).items()) and not is_installed(cls)
+        for name, value in vars(cls).items())

@@ -8,7 +8,7 @@ import types
 import torch
 
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed
+from ..words.installed import is_programs_class
 from ..words.plain_data import own_attributes
 from ..words.values import NotPortable
 from .held_sets import Met
@@ -92,7 +92,7 @@ def _inside(met):
 def data_of(cls):
     """[Met] of what a program's class and its bases hold."""
     return [
-        Met(name, False, value) for base in cls.__mro__ if base.__flags__ & HEAPTYPE and not is_installed(base)
+        Met(name, False, value) for base in cls.__mro__ if is_programs_class(base)
         for name, value in list(vars(base).items())]
 
 

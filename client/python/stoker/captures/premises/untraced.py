@@ -10,10 +10,10 @@ from ...pytorch.marks import counts_as_constant
 from ...pytorch.operators import operator_of, python_functions
 from ..bytecode.closed import SPECIAL_METHODS
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed, is_installed_module
+from ..words.installed import is_installed, is_installed_module, is_programs_class
 from ..words.plain_data import own_attributes
 from ..words.values import NotPortable, class_path, look_up, same_words
-from .run_untraced import require_traced
+from .run_untraced import answers, require_traced
 from .world import World
 
 _CLASS, _FUNCTION, _OPERATOR = "class", "function", "operator"
@@ -133,7 +133,8 @@ def _require_asking(world, objects):
     """Methods that are given any object, in words that guards have: whether it has an attribute, and its class."""
     if world.computes or not world.reads <= SPECIAL_METHODS | {"__class__"}:
         raise NotPortable("code that runs untraced and computes with what it is given")
-    if any(_runs(type(value), world.names - SPECIAL_METHODS) for value in objects):
+    if any(answers(cls, world.names) or "__class__" in vars(cls) for value in objects for cls in type(value).__mro__
+           if is_programs_class(cls)):
         raise NotPortable("code that runs untraced and asks what answers")
 
 
@@ -148,7 +149,7 @@ def _stays_in_graphs(root):
 
 
 def _is_object_of_program(value):
-    return _is_programs(type(value)) and not isinstance(value, type)
+    return is_programs_class(type(value)) and not isinstance(value, type)
 
 
 def _is_packages(value):
@@ -160,16 +161,8 @@ def _is_packages(value):
 
 
 def _answers_all(value):
-    return any(name in vars(cls) for cls in type(value).__mro__ if _is_programs(cls) for name in _ANSWERS) or isinstance(
+    return any(name in vars(cls) for cls in type(value).__mro__ if is_programs_class(cls) for name in _ANSWERS) or isinstance(
         value, types.ModuleType) and "__getattr__" in vars(value)
-
-
-def _runs(cls, names):
-    """Does an object of the class run code when it is asked for one of the names?"""
-    return any(
-        name in _ANSWERS or name in names and not isinstance(value, types.FunctionType) and held(
-            type(value), "__get__") is not None
-        for base in cls.__mro__ if _is_programs(base) for name, value in vars(base).items())
 
 
 def _attributes(value, world):
@@ -181,17 +174,13 @@ def _attributes(value, world):
     classes, own = (value.__mro__, _NAMES_OF_ALL) if isinstance(value, type) else (type(value).__mro__, own_attributes(value))
     if isinstance(value, enum.Enum):
         own = (*own, "name", "value")
-    return {*own, *(name for cls in classes if _is_programs(cls) and not world.has(cls) for name in vars(cls))}
-
-
-def _is_programs(cls):
-    return bool(cls.__flags__ & HEAPTYPE) and not is_installed(cls)
+    return {*own, *(name for cls in classes if is_programs_class(cls) and not world.has(cls) for name in vars(cls))}
 
 
 def _has_methods(cls):
     return any(
         name in SPECIAL_METHODS and name not in _MAKE_OBJECTS for base in cls.__mro__
-        if _is_programs(base) for name in vars(base))
+        if is_programs_class(base) for name in vars(base))
 
 
 def _is_patched(name):

@@ -22,8 +22,8 @@ from ..bytecode.closed import SPECIAL_METHODS, OutOfSight, reads_of
 from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
 from ..words.digests import code_digest
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed, is_installed_file, is_installed_module, is_pythons_file
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
+from ..words.installed import is_installed_file, is_installed_module, is_programs_class, is_pythons_file
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
 
@@ -55,9 +55,9 @@ _CLASSES_OF_TORCH = (torch.Tensor, torch.Size, torch.dtype, torch.device)
 
 
 class World:
-    """`words`: [[what, ...]] of the values in the order in which they are met; `codes`: that may run; `names`: of attributes
-    that they say; `reads`: those of them whose values they read; `computes`: may they do more with a value than ask for
-    attributes and its class? NotPortable where it is not closed."""
+    """`words`: [[what, ...]] of the values in the order in which they are met; `names`: of attributes that code
+    says; `reads`: those of them whose values it reads; `computes`: may it do more with a value than ask for attributes and
+    its class? `calls`: may it call what is no global and no attribute? NotPortable where it is not closed."""
 
     def __init__(self, roots, orders):
         """`roots`: functions, and classes whose members and methods count as met; `orders`: whether the order of a set
@@ -85,7 +85,7 @@ class World:
 
     def _walk(self, roots):
         """One round: what bears a name that the code of this round says, too, is met in the next one."""
-        self.words, self.codes = [], []
+        self.words = []
         self._places, self._met = {}, []  # id -> its place in `words`; keeps alive what has one.
         self._read = {}  # id of a code object -> Reads
         self._may_change = self._holds_changing = self._makes_texts = self._holds_addresses = False
@@ -146,16 +146,15 @@ class World:
             return ["method", self._method(value.__func__), self._meet(value.__self__)]
         if isinstance(value, type):
             return self._class(value)
-        if kind.__flags__ & HEAPTYPE and not is_installed(kind):
+        if is_programs_class(kind):
             return self._object(kind, value)
         raise NotPortable(f"code that runs untraced may read a value of type {kind.__module__}.{kind.__qualname__}")
 
     def _elements(self, value):
         if is_ordered_by_address(value):
             raise NotPortable("a set of objects that code may read which runs untraced")
-        words = list(map(self._meet, value)) if self._orders or is_ordered_by_history(value) else sorted(
-            (self._meet(item) for item in value), key=repr)
-        return words
+        words = map(self._meet, value)
+        return list(words) if self._orders or is_ordered_by_history(value) else sorted(words, key=repr)
 
     # ---- functions
 
@@ -183,7 +182,6 @@ class World:
                 found = self._read[id(code)] = reads_of(code)
             except OutOfSight as error:
                 raise NotPortable(str(error)) from error
-            self.codes.append(code)
             self.names |= found.names
             self.reads |= found.names - found.asked
             self.computes |= found.computes
@@ -243,10 +241,9 @@ class World:
     def _class(self, cls):
         if issubclass(cls, _SETS):
             raise NotPortable("a class of sets that code may call which runs untraced")
-        if cls in _BASES or cls in _ENUMERATIONS or cls in _CLASSES_OF_TORCH or issubclass(cls, BaseException) and not (
-                cls.__flags__ & HEAPTYPE) or _is_of(cls, "builtins") and not cls.__flags__ & HEAPTYPE:
+        if _is_of(cls, "builtins") or cls in _ENUMERATIONS or cls in _CLASSES_OF_TORCH:
             return ["class", cls.__module__, cls.__qualname__, self._of_enumerations(cls)]
-        if not cls.__flags__ & HEAPTYPE or is_installed(cls):
+        if not is_programs_class(cls):
             raise NotPortable(f"code that runs untraced may read the class {cls.__module__}.{cls.__qualname__}")
         members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
         return [
@@ -275,7 +272,7 @@ class World:
         return name in self.names or name.startswith("_") and name.endswith("_")
 
     def _attribute(self, cls, name, value):
-        if isinstance(value, types.FunctionType) and isinstance(cls, enum.EnumMeta) and _is_of_enumerations(name, value):
+        if isinstance(value, types.FunctionType) and isinstance(cls, enum.EnumMeta) and _is_of_enumerations(value):
             return ["of enumerations", value.__qualname__]
         if isinstance(value, types.MemberDescriptorType):
             return ["slot"]
@@ -333,8 +330,8 @@ def _is_of(value, module):
 
 def _is_made_without_text(cls):
     """A class of the program whose objects' texts hold their addresses."""
-    return bool(cls.__flags__ & HEAPTYPE) and not is_installed(cls) and not issubclass(cls, enum.Enum)
+    return is_programs_class(cls) and not issubclass(cls, enum.Enum)
 
 
-def _is_of_enumerations(name, function):
+def _is_of_enumerations(function):
     return is_pythons_file(function.__code__.co_filename) and function.__module__ == "enum"

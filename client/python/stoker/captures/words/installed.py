@@ -8,7 +8,7 @@ import sysconfig
 import torch
 
 from .digests import digest_of
-from .held import held
+from .held import HEAPTYPE, held
 
 _PYTHONS, _PACKAGES = (
     tuple({sysconfig.get_path(name) for name in names}) for names in (("stdlib", "platstdlib"), ("platlib", "purelib")))
@@ -63,3 +63,8 @@ def is_installed(cls):
     path = held(module, "__file__")
     return module is not None and module.__name__ != "__main__" and (
         path is None or is_installed_file(path))
+
+
+def is_programs_class(cls):
+    """Is it made in Python, and no installed package's?"""
+    return bool(cls.__flags__ & HEAPTYPE) and not is_installed(cls)
