@@ -63,7 +63,7 @@ struct GpuBlockLimits {
   std::int64_t copied_operations = 512;
   // What moves so many bytes takes longer than it costs to launch it: from here on it has a kernel
   // of its own, otherwise it may share one with others.
-  std::int64_t joined_part_bytes = std::int64_t{16} << 20;
+  std::int64_t joined_part_bytes = std::int64_t{6} << 20;
   // Together they move so many at most: what is computed before it is needed waits in memory.
   std::int64_t joined_bytes = std::int64_t{64} << 20;
   int resident_threads = 1024;  // Of an SM, from which on more do not make memory faster.

@@ -117,7 +117,8 @@ class KernelEmitter {
   void TagAccess(llvm::Instruction* access, std::uint32_t operand);
 
   // Vectors of `width` consecutive elements in registers' form (widened, bool as i1). Inactive
-  // lanes are not touched in memory and read as 0.
+  // lanes are not touched in memory and read as 0. A mask of one bit, where BranchesOverLanes: for
+  // all.
   llvm::Value* LoadLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer, int width,
                          llvm::Value* mask);
   void StoreLanes(std::uint32_t operand, DType dtype, llvm::Value* pointer, llvm::Value* value,
@@ -135,6 +136,8 @@ class KernelEmitter {
 
   // Whether a lane whose number is not known when the kernel is compiled is taken from a register.
   virtual bool IndexesLanes() const { return true; }
+  // Whether lanes that are loaded all or none are branched around.
+  virtual bool BranchesOverLanes() const { return false; }
 
   // x * 2^n, rounded once, where one instruction does that for these types; null otherwise.
   virtual llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) = 0;
@@ -181,7 +184,8 @@ class KernelEmitter {
   virtual bool HasGather(DType dtype) const = 0;
   // That of a vector of `width` neighbours; of an element unless it is known to be more.
   virtual llvm::Align AlignOf(DType dtype, int width) const;
-  // Of one element in memory's form, where `condition` holds; 0 otherwise.
+  // Of one element in memory's form, or of lanes where these are branched around, where `condition`
+  // holds; 0 otherwise.
   virtual llvm::Value* LoadIf(llvm::Value* condition, llvm::Type* type, llvm::Value* pointer,
                               llvm::Align align);
   virtual void StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,

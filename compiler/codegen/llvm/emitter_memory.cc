@@ -39,7 +39,7 @@ llvm::Value* KernelEmitter::LoadLanes(std::uint32_t operand, DType dtype, llvm::
   llvm::Instruction* load = nullptr;
   if (mask == nullptr) {
     load = builder_.CreateAlignedLoad(type, pointer, align);
-  } else if (width == 1) {
+  } else if (WidthOf(mask) == 1) {
     // Perhaps not of the operand: untagged.
     return FromMemory(dtype, LoadIf(mask, type, pointer, align));
   } else {

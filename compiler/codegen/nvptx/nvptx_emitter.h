@@ -35,6 +35,7 @@ class NvptxEmitter final : public KernelEmitter {
   llvm::Value* LoadShared(llvm::Value* base, llvm::Value* index, llvm::Type* type);
 
   bool IndexesLanes() const override { return false; }
+  bool BranchesOverLanes() const override { return true; }
 
  private:
   llvm::Value* LoadBuffer(std::uint32_t operand) override;

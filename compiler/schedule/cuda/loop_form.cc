@@ -59,6 +59,20 @@ Run RunAlong(const Access& access, int dim) {
   return run;
 }
 
+// Whether each instruction is the same for all neighbours along a dim.
+std::vector<bool> SameAlong(const Body& body, int dim) {
+  std::vector<bool> same;
+  for (const BodyInstr& instr : body.instrs) {
+    const bool of_same = std::ranges::all_of(instr.args, [&](auto arg) { return same[arg]; });
+    const bool is_number = instr.op == BodyOp::kConstant || instr.op == BodyOp::kSize;
+    same.push_back(
+        is_number || (instr.op == BodyOp::kIndex && instr.dim != dim) ||
+        (instr.op == BodyOp::kPointwise && of_same) ||
+        (instr.op == BodyOp::kLoad && of_same && RunAlong(instr.access, dim) == Run::kNot));
+  }
+  return same;
+}
+
 bool RunsAlongOthers(const Access& access, int dim) {
   return std::ranges::any_of(access.index.terms,
                              [&](const IndexTerm& term) { return term.dim != dim; });
@@ -138,9 +152,11 @@ int VectorWidth(const LoopFunc& func, int dim, const GpuMachine& machine) {
       if (is_rare || !RunsAlongOthers(access, dim)) return;
       widest_of_rows = std::max(widest_of_rows, SizeInBytes(access.dtype));
     });
+    // A condition is that of a whole vector.
+    const std::vector<bool> same = SameAlong(stage.body, dim);
     for (const BodyInstr& instr : stage.body.instrs) {
       if (instr.op != BodyOp::kLoad || RunAlong(instr.access, dim) == Run::kNot) continue;
-      fits = fits && !instr.has_predicate;
+      fits = fits && (!instr.has_predicate || same[instr.args.back()]);
     }
   }
   if (!fits) return 1;

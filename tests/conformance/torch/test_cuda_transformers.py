@@ -96,6 +96,14 @@ def test_attention_is_one_call_without_a_mask(make, products, causal):
     assert " exponential(" not in text  # No softmax of scores.
 
 
+def test_queries_keys_and_values_are_one_product():
+    program = lower(traced(bert, torch.zeros(4, 16, dtype=torch.int64)), ())
+    text, = texts_of(program)
+    assert text.count(" dot_general(") == 4 * LAYERS + 1
+    for call in calls_of(program):
+        assert [(view.strides, view.offset) for view in call.orders] == [((16 * 192, 32, 192, 1), at) for at in (0, 64, 128)]
+
+
 def test_padding_is_a_mask_that_fused_kernels_read():
     program = lower(traced(bert, torch.zeros(2, 16, dtype=torch.int64), torch.ones(2, 16, dtype=torch.int64)), ())
     inside, _ = operators_of(program)

@@ -4,6 +4,7 @@ from ..graph.devices import device_of
 from .convolutions import taken_apart
 from .epilogues import FUSED, fused
 from .masks import without_known_masks
+from .siblings import merged
 from .strides import without_restriding
 from .symbols import has_sizes
 
@@ -35,4 +36,5 @@ def as_run(gm):
     device_type = device_of(gm).type
     if "convolution" in ABSENT[device_type] and all(map(has_sizes, gm.graph.nodes)):
         gm = taken_apart(fused(gm))
-    return without_known_masks(gm, OF_LIBRARIES[device_type])
+    attention = OF_LIBRARIES[device_type] - {str(FUSED)}
+    return merged(without_known_masks(gm, attention), attention)

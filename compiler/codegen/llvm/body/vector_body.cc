@@ -200,7 +200,11 @@ LaneValue LoadFrom(KernelEmitter& emitter, const Access& access, const LaneOffse
     llvm::Value* zero = llvm::Constant::getNullValue(value->getType());
     return {emitter.b().CreateSelect(active, value, zero), false};
   }
-  if (active != nullptr && predicate->uniform) active = emitter.Splat(active, lanes.width);
+  const bool is_whole = offset.kind == LaneOffset::Kind::kContiguous && lanes.mask == nullptr &&
+                        emitter.BranchesOverLanes();
+  if (active != nullptr && predicate->uniform && !is_whole) {
+    active = emitter.Splat(active, lanes.width);
+  }
   active = And(emitter, active, lanes.mask);
   llvm::Value* value =
       offset.kind == LaneOffset::Kind::kContiguous
