@@ -151,15 +151,11 @@ def job(site, name, *arguments):
 
 
 def test_a_frame_that_dynamo_leaves_alone_is_said_to_be(site):
-    program = (
-        "import torch, stoker\n"
-        "def undocumented(): pass\n"
-        "undocumented.__doc__ = 'abc'\n"  # Which Dynamo takes for None.
-        "print(torch.compile(lambda x: x * len(undocumented.__doc__), backend='stoker')(torch.ones(1)))\n")
+    program = "import torch, stoker\nprint(torch.compile(lambda x: 5, backend='stoker')(torch.ones(1)))\n"
     done = subprocess.run(
         [forked.python(), "-c", program], env=site.env | {"STOKER_LOG": "captures"}, capture_output=True, text=True,
         timeout=600)
-    assert done.stdout == "tensor([3.])\n", done.stderr
+    assert done.stdout == "5\n", done.stderr
     assert "a frame of which Dynamo compiles nothing" in done.stderr
 
 

@@ -16,7 +16,7 @@ LEFT_ON_FUNCTIONS = ("_torchdynamo", "_torchdispatch", "__wrapped__")
 LEFT_ON_MODULES = ("_is_torch_compile",)  # By torch.compile(); stoker.compile() does not.
 # What it replaces in classes when it is imported, or when its first compiled function is entered.
 REPLACED = {
-    torch.nn.Module: ("__init__", "__setstate__", "___has_generation_tag_patch"),
+    torch.nn.Module: ("__init__", "__setstate__", "___has_generation_tag_patch", "___needs_generation_tag_patch"),
     torch.distributions.Distribution: ("_validate_args",)}
 
 
