@@ -444,6 +444,18 @@ case("upsample_bilinear_corners",
      lambda x: F.interpolate(x, size=(5, 13), mode="bilinear", align_corners=True), IMAGE)
 case("upsample_linear", lambda x: F.interpolate(x, size=7, mode="linear"), floats(2, 3, 5))
 
+PLACES = torch.cat([floats(2, 1, 18, 3, low=-2.5, high=2.5), torch.tensor([
+    [-1.0, 1, 0], [1, -1, 0.5], [NAN, 0, 0.2], [0.1, INF, 0], [1e6, 0.3, -INF], [0, 0, 1.2]]).expand(2, 1, 6, 3)], 2)
+for mode, name in enumerate(("bilinear", "nearest", "bicubic")):
+    for padding, beyond in enumerate(("zeros", "border", "reflection")):
+        for corners in (False, True):
+            case(f"grid_{name}_{beyond}_{corners}", lambda x, at, mode=(mode, padding, corners): aten.grid_sampler_2d(x, at, *mode),
+                 floats(2, 3, 4, 5), PLACES[..., :2], narrow=False)
+            if name != "bicubic":  # PyTorch has it since 2.15.
+                case(f"grid_{name}_{beyond}_{corners}_3d", lambda x, at, mode=(mode, padding, corners): aten.grid_sampler_3d(x, at, *mode),
+                     floats(2, 3, 4, 5, 2), PLACES[:, None], narrow=False)
+case("grid_of_one", lambda x, at: aten.grid_sampler_2d(x, at, 0, 2, True), floats(1, 2, 1, 1), PLACES[:1, ..., :2], narrow=False)
+
 # ---- Attention ------------------------------------------------------------------------------------
 
 sdpa = F.scaled_dot_product_attention
@@ -679,7 +691,7 @@ case("nextafter", torch.nextafter, SPECIAL, MIRRORED)
 case("angle", torch.angle, SPECIAL)
 case("round_decimals", lambda x: x.round(decimals=2), X)
 case("round_tens", lambda x: x.round(decimals=-1), X * 10)
-case("frexp", lambda x: tuple(torch.frexp(x)), SPECIAL, narrow=False)
+case("frexp", lambda x: tuple(torch.frexp(x)), SPECIAL)
 case("ldexp", torch.ldexp, X, integers(3, 7))
 case("logaddexp2", torch.logaddexp2, SPECIAL, MIRRORED)
 
@@ -711,6 +723,7 @@ case("searchsorted", torch.searchsorted, torch.tensor([-1.0, 0, 0, 2, NAN]), X)
 case("searchsorted_rows", lambda s, x: torch.searchsorted(s, x, right=True), floats(3, 6).sort().values, floats(3, 2))
 case("searchsorted_sorter", lambda s, x, i: torch.searchsorted(s, x, sorter=i), floats(6), floats(3, 2),
      floats(6).argsort(), narrow=False)
+case("searchsorted_number", lambda s: (torch.searchsorted(s, 2, right=True), torch.searchsorted(s, 0.5)), integers(7).sort().values)
 case("bucketize", lambda x, b: torch.bucketize(x, b, out_int32=True), integers(3, 7), torch.tensor([-3, 0, 0, 4]))
 case("take", torch.take, floats(3, 4), integers(2, 3, low=-12, high=12))
 case("put", lambda x, i, v: x.put(i, v), floats(3, 4), torch.tensor([1, -1, 5]), floats(3))
@@ -737,12 +750,20 @@ for name, function in {
         "index_add": lambda x, i, v: x.index_add(0, i, v), "index_copy": lambda x, i, v: x.index_copy(0, i, v),
         "index_fill": lambda x, i, v: x.index_fill(0, i, 3.0)}.items():
     case(f"{name}_scalar", function, floats(), torch.tensor(0), floats())
-case("linspace_tensors", lambda a, b: torch.linspace(a, b, 5), floats(), floats(low=4), narrow=False)
-case("logspace", lambda x: x + torch.logspace(-2, 3, 5), floats(5), narrow=False)
+case("linspace_tensors", lambda a, b: torch.linspace(a, b, 5), floats(), floats(low=4))
+case("logspace", lambda x: x + torch.logspace(-2, 3, 5, dtype=x.dtype), floats(5))
 
 # ---- Special functions ---------------------------------------------------------------------------------
 
 AWAY, POSITIVE = floats(40, low=-9.0, high=9.0), floats(40, low=0.01, high=30.0)
+DEGREES = torch.tensor([-1.0, 0, 1, 2, 6, 7.5, 9, 40])
+for name in (*(f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"), "hermite_polynomial_h",
+             "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
+    case(name, getattr(torch.special, name), torch.tensor([[NAN], [0], [1], [-1], [0.3], [-0.7], [1.25]]).double(), DEGREES.double())
+    case(f"{name}_number", lambda x, f=getattr(torch.special, name): f(x, 5), floats(5), narrow=False)
+case("zeta", torch.special.zeta, torch.tensor([[1.0], [0], [2], [3.5], [70], [INF], [NAN]]).double(),
+     torch.tensor([-0.5, -3, -12.25, 0, 1e-30, 0.1, 4, 1e6, INF, NAN]).double())
+case("zeta_number", lambda x: torch.special.zeta(x, 2), floats(5), narrow=False)
 for name in ("erfc", "erfcx", "log_ndtr", "i0", "i0e", "i1", "i1e", "bessel_j0", "bessel_j1", "spherical_bessel_j0",
              "gammaln", "digamma"):
     case(name, getattr(torch.special, name), AWAY, narrow=False)

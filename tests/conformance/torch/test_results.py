@@ -47,6 +47,9 @@ ARGUMENTS = {
     aten.cummax.default: (floats(3, 7), 1),
     aten.cummin.default: (floats(3, 7), 1),
     aten.frexp.Tensor: (SPECIAL,),
+    aten.grid_sampler_2d_backward.default: (floats(2, 3, 4, 6), floats(2, 3, 5, 3), floats(2, 4, 6, 2), 2, 1, False, [True, True]),
+    aten.grid_sampler_3d_backward.default: (
+        floats(2, 3, 2, 4, 6), floats(2, 3, 2, 5, 3), floats(2, 2, 4, 6, 3), 0, 2, True, [True, True]),
     aten.kthvalue.default: (floats(3, 7), 2),
     aten.log_sigmoid_forward.default: (SPECIAL,),
     aten.max.dim: (floats(3, 7), 1),

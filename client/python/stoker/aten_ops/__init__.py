@@ -19,6 +19,7 @@ from . import (
     pooling,
     reductions,
     resizing,
+    sampling,
     shape,
     special,
     stateless_random,

@@ -1,8 +1,8 @@
 """Operators that look at the bits of floats."""
 
-from ..graph.values import INTEGER_LIMITS
+from ..graph.values import INTEGER_LIMITS, NARROW_FLOATS
 from .arithmetic import both
-from .rules.registry import Unsupported, rule
+from .rules.registry import rule
 
 # The integer of each float's size: its largest is all bits but the sign.
 _BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}
@@ -51,10 +51,12 @@ def nextafter(g, out, x, y):
 
 @rule("frexp.Tensor")
 def frexp(g, out, x):
-    """x = mantissa * 2^exponent with a mantissa of [0.5, 1). What is subnormal is scaled into range first."""
-    digits, bias = {"f64": (52, 1022), "f32": (23, 126)}.get(x.dtype, (None, None))
-    if digits is None:
-        raise Unsupported(f"frexp of {x.dtype}")
+    """x = mantissa * 2^exponent with a mantissa of [0.5, 1). What is subnormal is scaled into range first; what is narrow
+    has the same two in f32."""
+    if x.dtype in NARROW_FLOATS:
+        mantissa, exponent = frexp(g, out, g.convert(x, "f32"))
+        return g.convert(mantissa, x.dtype), exponent
+    digits, bias = {"f64": (52, 1022), "f32": (23, 126)}[x.dtype]
     least = 2.0 ** (1 - bias)
     zero = g.constant(0, x.dtype)
     special = g.binary("or", g.compare("EQ", x, zero), g.unary("not", g.predicate("is_finite", x)))

@@ -488,6 +488,11 @@ def searchsorted(g, out, ordered, values, out_int32=False, right=False, side=Non
     return g.convert(g.reshape(start, out.shape), out.dtype)
 
 
+@rule("searchsorted.Scalar")
+def searchsorted_number(g, out, ordered, number, *args, **kwargs):
+    return searchsorted(g, out, ordered, g.constant(number, promote(ordered, number)), *args, **kwargs)
+
+
 @rule("bucketize.Tensor")
 def bucketize(g, out, values, boundaries, out_int32=False, right=False):
     return searchsorted(g, out, boundaries, values, out_int32, right)
