@@ -438,6 +438,11 @@ case("adaptive_avg_pool3d", lambda x: F.adaptive_avg_pool3d(x, 2), floats(1, 2, 
 case("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 4)), IMAGE)
 case("upsample_nearest", lambda x: F.interpolate(x, scale_factor=2), IMAGE)
 case("upsample_nearest_odd", lambda x: F.interpolate(x, size=(13, 5)), IMAGE)
+for corners in (False, True):
+    case(f"upsample_smooth_{corners}", lambda x, c=corners: aten._upsample_bilinear2d_aa(x, [4, 9], c), IMAGE, narrow=False)
+    case(f"upsample_smooth_scaled_{corners}", lambda x, c=corners: aten._upsample_bilinear2d_aa(x, [3, 5], c, 0.45), IMAGE, narrow=False)
+case("upsample_smooth_backward", lambda x: aten._upsample_bilinear2d_aa_backward(x, [4, 9], [2, 3, 11, 5], False, None, None),
+     floats(2, 3, 4, 9), narrow=False)
 case("upsample_nearest_1d", lambda x: F.interpolate(x, size=7), floats(2, 3, 5))
 case("upsample_bilinear", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), IMAGE)
 case("upsample_bilinear_corners",
@@ -692,6 +697,10 @@ case("angle", torch.angle, SPECIAL)
 case("round_decimals", lambda x: x.round(decimals=2), X)
 case("round_tens", lambda x: x.round(decimals=-1), X * 10)
 case("frexp", lambda x: tuple(torch.frexp(x)), SPECIAL)
+if hasattr(torch, "hash_tensor"):
+    case("hash_tensor", lambda x: (torch.hash_tensor(x), torch.hash_tensor(x, dim=(0, -1), keepdim=True)),
+         floats(3, 4, 5))
+    case("hash_tensor_int", lambda x: torch.hash_tensor(x, dim=1), integers(3, 7))
 case("ldexp", torch.ldexp, X, integers(3, 7))
 case("logaddexp2", torch.logaddexp2, SPECIAL, MIRRORED)
 
@@ -725,6 +734,7 @@ case("searchsorted_sorter", lambda s, x, i: torch.searchsorted(s, x, sorter=i), 
      floats(6).argsort(), narrow=False)
 case("searchsorted_number", lambda s: (torch.searchsorted(s, 2, right=True), torch.searchsorted(s, 0.5)), integers(7).sort().values)
 case("bucketize", lambda x, b: torch.bucketize(x, b, out_int32=True), integers(3, 7), torch.tensor([-3, 0, 0, 4]))
+case("gather_nothing", lambda x, i: x.gather(0, i), floats(5), torch.zeros(2, 0, dtype=torch.int64))
 case("take", torch.take, floats(3, 4), integers(2, 3, low=-12, high=12))
 case("put", lambda x, i, v: x.put(i, v), floats(3, 4), torch.tensor([1, -1, 5]), floats(3))
 case("put_add", lambda x, i, v: x.put(i, v, accumulate=True), floats(3, 4), torch.tensor([1, 1, -11]), floats(3))

@@ -165,6 +165,8 @@ def taken_along(g, x, dim, index):
 
 @rule("gather")
 def gather(g, out, x, dim, index, sparse_grad=False):
+    if not prod(index.shape):  # It may have other dims than what is read.
+        return g.constant(0, out.dtype, out.shape)
     if not x.rank or not index.rank:
         return g.reshape(g.broadcast(g.reshape(x, (1,)), (prod(index.shape),)), out.shape)
     dim = dim_of(dim, x.rank)
