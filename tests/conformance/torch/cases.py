@@ -725,6 +725,21 @@ case("mode_nan", lambda x: x.mode(), SPECIAL)
 case("embedding_renorm", lambda w, i: aten.embedding_renorm(w, i, 2.0, 2.0), floats(5, 3), torch.tensor([3, 0, 3]))
 case("embedding_backward_by_frequency", lambda g, i: aten.embedding_dense_backward(g, i, 5, 1, True),
      floats(4, 3), torch.tensor([3, 0, 3, 1]))
+TABLE, USED = torch.tensor([[1.0, 5], [2, 4], [NAN, 3], [4, NAN], [5, 1], [-INF, -3]]), torch.tensor([2, 1, 0, 0, 3, 5, 4, 2])
+for mode, name in enumerate(("sum", "mean", "max")):
+    for kind, bags in {
+            "plain": (torch.tensor([0, 3, 3, 6]), False, -1), "last": (torch.tensor([0, 5, 8]), True, -1),
+            "padded": (torch.tensor([0, 2, 4]), False, 0)}.items():
+        case(f"embedding_bag_{name}_{kind}",
+             lambda w, i, o, m=mode, b=bags[1:]: aten._embedding_bag(w, i, o, False, m, False, None, *b)[0], TABLE, USED, bags[0])
+        case(f"embedding_bag_{name}_{kind}_backward",
+             lambda w, i, o, g, m=mode, b=bags[1:]: aten._embedding_bag_backward(
+                 g, i, o, *aten._embedding_bag(w, i, o, False, m, False, None, *b)[1:], 6, m == 0, m, False, None, b[1]),
+             TABLE, USED, bags[0], floats(len(bags[0]) - bags[1], 2), narrow=False)
+case("embedding_bag_weighted", lambda w, i, o, p: aten._embedding_bag(w, i, o, False, 0, False, p)[0],
+     floats(6, 3), USED, torch.tensor([0, 3]), floats(8))
+case("embedding_bag_weights_backward", lambda g, w, i, o, b: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, b, 0, 2),
+     floats(2, 3), floats(6, 3), USED, torch.tensor([0, 3]), torch.tensor([0, 0, 0, 1, 1, 1, 1, 1]), narrow=False)
 case("index_put_mask_rows", lambda x, m, v: x.index_put((m,), v), floats(5, 3), booleans(5), floats(3))
 case("index_put_mask_add", lambda x, m, v: x.index_put((m,), v, accumulate=True), floats(5, 3), booleans(5), floats(1, 3))
 case("searchsorted_other_dtype", torch.searchsorted, torch.tensor([-1.0, 0.5, 2]), integers(3, 7))

@@ -21,6 +21,9 @@ ALL = [True, True, True]
 # Arguments of each. None: PyTorch has no kernel for CPU tensors.
 ARGUMENTS = {
     aten._batch_norm_with_update_functional.default: (IMAGE, CHANNELS, CHANNELS, floats(6), CHANNELS, 0.1, 1e-5),
+    aten._embedding_bag.default: (floats(5, 3), torch.tensor([2, 1, 0, 0, 3, 4]), torch.tensor([0, 3, 3]), False, 2),
+    aten._embedding_bag_forward_only.default: (
+        floats(5, 3), torch.tensor([2, 1, 0, 0, 3, 4]), torch.tensor([0, 3, 3]), False, 1, False, None, False, 1),
     aten._fused_rms_norm.default: (floats(3, 7), [7], floats(7), 1e-5),
     aten._fused_rms_norm_backward.default: (ROWS, ROWS * 2, [7], ROW_SCALE, floats(7), [True, True]),
     aten._native_batch_norm_legit.no_stats: (IMAGE, CHANNELS, CHANNELS, True, 0.1, 1e-5),

@@ -5,6 +5,7 @@ from . import (
     activation_gradients,
     arithmetic,
     attention,
+    bags,
     bits,
     contraction,
     convolution,

@@ -10,7 +10,7 @@ from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, number
 
 @rule("embedding")
 def embedding(g, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    return _within(g, _rows(g, weight, indices), indices, 0, weight.shape, _IN_SELF)
+    return _within(g, rows_of(g, weight, indices), indices, 0, weight.shape, _IN_SELF)
 
 
 _PLACE = "index {{index}} is out of bounds for dimension {dim} with size {{size}}"
@@ -27,7 +27,7 @@ def _within(g, result, indices, dim, shape, message=_PLACE, from_end=False):
         result, indices, -size if from_end else 0, size, message.format(dim=dim))
 
 
-def _rows(g, x, indices):
+def rows_of(g, x, indices):
     """x[indices] for indices known not to be negative."""
     column = g.reshape(indices, (*indices.shape, 1))
     offsets = range(indices.rank, indices.rank + x.rank - 1)
@@ -113,7 +113,7 @@ def index_put(g, out, x, indices, values, accumulate=False):
     shape = tuple(
         next(kept) if position in places.windows else next(batch) for position in range(rank))
     updates = g.broadcast(g.convert(values, x.dtype), shape)
-    result = _scattered(
+    result = scattered(
         g, "add" if accumulate else "assign", x, places.vectors, updates, places.windows,
         places.dims)
     return places.within(g, result)
@@ -122,11 +122,11 @@ def index_put(g, out, x, indices, values, accumulate=False):
 _OF_BOOL = {"add": "maximum", "multiply": "minimum"}
 
 
-def _scattered(g, kind, x, vectors, updates, windows, dims):
+def scattered(g, kind, x, vectors, updates, windows, dims):
     """Narrow floats accumulate in f32; of bool, sums are "or" and products "and"."""
     if x.dtype == "bool" and kind != "assign":
         x, updates = (g.convert(value, "u8") for value in (x, updates))
-        return g.convert(_scattered(g, _OF_BOOL.get(kind, kind), x, vectors, updates, windows, dims), "bool")
+        return g.convert(scattered(g, _OF_BOOL.get(kind, kind), x, vectors, updates, windows, dims), "bool")
     dtype = compute_dtype(x.dtype) if kind != "assign" else x.dtype
     result = g.scatter(
         kind, g.convert(x, dtype), vectors, g.convert(updates, dtype), windows, dims, dims)
@@ -188,7 +188,7 @@ def _scatter_along(g, kind, x, dim, index, source):
     updates = g.broadcast(source, index.shape)
     every = list(range(x.rank))
     dim = dim_of(dim, x.rank)
-    result = _scattered(g, kind, x, _element_vectors(g, index, dim), updates, [], every)
+    result = scattered(g, kind, x, _element_vectors(g, index, dim), updates, [], every)
     return _within(g, result, index, dim, x.shape)
 
 
@@ -257,7 +257,7 @@ def _slices_along(g, kind, x, dim, index, source, alpha=1, message=_PLACE, from_
     source = as_value(g, source, x.dtype)
     if alpha != 1:
         source = g.with_scalar("multiply", source, alpha)
-    result = _scattered(g, kind, x, vectors, g.broadcast(source, shape), windows, [dim])
+    result = scattered(g, kind, x, vectors, g.broadcast(source, shape), windows, [dim])
     return _within(g, result, index, dim, x.shape, message, from_end)
 
 
@@ -300,13 +300,13 @@ def embedding_dense_backward(g, out, grad, indices, num_weights, padding_idx, sc
     windows = list(range(1, 1 + len(width)))
     if scale_grad_by_freq:
         dtype = compute_dtype(rows.dtype)
-        often = g.gather(_times_used(g, vectors, num_weights, dtype), vectors, [], [0], [0], [1])
+        often = g.gather(times_used(g, vectors, num_weights, dtype), vectors, [], [0], [0], [1])
         rows = g.binary("divide", g.convert(rows, dtype), g.reshape(often, (count,) + (1,) * len(width)))
         rows = g.convert(rows, out.dtype)
-    return _scattered(g, "add", zeros, vectors, rows, windows, [0])
+    return scattered(g, "add", zeros, vectors, rows, windows, [0])
 
 
-def _times_used(g, vectors, size, dtype):
+def times_used(g, vectors, size, dtype):
     """How often each of `size` rows is in the index vectors."""
     ones = g.constant(1, dtype, vectors.shape[:1])
     return g.scatter("add", g.constant(0, dtype, (size,)), vectors, ones, [], [0], [0])
@@ -320,7 +320,7 @@ def embedding_renorm(g, out, weight, indices, max_norm, norm_type):
         return weight
     wide = g.convert(weight, compute_dtype(weight.dtype))
     vectors = g.reshape(g.convert(indices, "i64"), (count, 1))
-    used = g.compare("GT", _times_used(g, vectors, weight.shape[0], "i64"), g.constant(0, "i64"))
+    used = g.compare("GT", times_used(g, vectors, weight.shape[0], "i64"), g.constant(0, "i64"))
     factor = shortening(g, norm_of(g, wide, norm_type, [1]), max_norm)
     factor = g.select(used, factor, g.constant(1, wide.dtype))
     scaled = g.binary("multiply", wide, g.reshape(factor, (weight.shape[0], 1)))
@@ -361,7 +361,7 @@ def put(g, out, x, index, source, accumulate=False):
     flat, vectors, checked = _flat(g, x, index)
     source = g.reshape(g.convert(source, x.dtype), (prod(index.shape),))
     kind = "add" if accumulate else "assign"
-    return checked(_scattered(g, kind, flat, vectors, source, [], [0]), out.shape)
+    return checked(scattered(g, kind, flat, vectors, source, [], [0]), out.shape)
 
 
 # ---- Places that a mask chooses --------------------------------------------------------------------
