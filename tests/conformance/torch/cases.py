@@ -734,7 +734,7 @@ for mode, name in enumerate(("sum", "mean", "max")):
              lambda w, i, o, m=mode, b=bags[1:]: aten._embedding_bag(w, i, o, False, m, False, None, *b)[0], TABLE, USED, bags[0])
         case(f"embedding_bag_{name}_{kind}_backward",
              lambda w, i, o, g, m=mode, b=bags[1:]: aten._embedding_bag_backward(
-                 g, i, o, *aten._embedding_bag(w, i, o, False, m, False, None, *b)[1:], 6, m == 0, m, False, None, b[1]),
+                 g, i, o, *aten._embedding_bag(w, i, o, False, m, False, None, *b)[1:], 6, False, m, False, None, b[1]),
              TABLE, USED, bags[0], floats(len(bags[0]) - bags[1], 2), narrow=False)
 case("embedding_bag_weighted", lambda w, i, o, p: aten._embedding_bag(w, i, o, False, 0, False, p)[0],
      floats(6, 3), USED, torch.tensor([0, 3]), floats(8))

@@ -3,7 +3,7 @@
 import math
 from math import prod
 
-from .indexing import rows_of, scattered, times_used
+from .indexing import rows_of, scattered
 from .rules.registry import Unsupported, compute_dtype, rule
 
 _SUM, _MEAN, _MAX = range(3)
@@ -128,7 +128,7 @@ def embedding_bag(g, out, weight, indices, offsets, scale_grad_by_freq=False, mo
         lambda: g.convert(chosen(), largest.dtype) if chosen else counted(largest))
 
 
-def _shares(g, grad, bags, indices, sizes, num_weights, by_frequency, mode, weights):
+def _shares(g, grad, bags, sizes, mode, weights):
     """What each index gets of the gradient of its bag."""
     rows = rows_of(g, grad, bags)
     if weights is not None:
@@ -136,15 +136,14 @@ def _shares(g, grad, bags, indices, sizes, num_weights, by_frequency, mode, weig
     if mode == _MEAN:
         counts = g.convert(g.with_scalar("maximum", rows_of(g, g.convert(sizes, "i64"), bags), 1), rows.dtype)
         rows = g.binary("divide", rows, _column(g, counts))
-    if by_frequency:
-        often = times_used(g, _column(g, indices), num_weights, rows.dtype)
-        rows = g.binary("divide", rows, _column(g, rows_of(g, often, indices)))
     return rows
 
 
 @rule("_embedding_bag_dense_backward")
 def dense_backward(g, out, grad, indices, of_bags, sizes, largest, num_weights, scale_grad_by_freq, mode,
                    per_sample_weights=None, padding_idx=-1):
+    if scale_grad_by_freq:
+        raise Unsupported("how often indices are used, which some of PyTorch's kernels take of other indices")
     wide = g.convert(grad, compute_dtype(grad.dtype))
     if not prod(indices.shape) or not prod(grad.shape) or not prod(out.shape):
         return g.constant(0, out.dtype, out.shape)
@@ -156,7 +155,7 @@ def dense_backward(g, out, grad, indices, of_bags, sizes, largest, num_weights, 
         vectors = g.concatenate([g.reshape(part, (*part.shape, 1)) for part in (row, g.iota(1, "i64", row.shape))], 2)
         return g.convert(scattered(g, "add", zeros, vectors, wide, [], [0, 1]), out.dtype)
     bags = g.convert(of_bags, "i64")
-    rows = _shares(g, wide, bags, indices, sizes, out.shape[0], scale_grad_by_freq, mode, per_sample_weights)
+    rows = _shares(g, wide, bags, sizes, mode, per_sample_weights)
     # What is behind the last bag is of none.
     indices = _without(g, indices, g.compare("GE", bags, g.constant(grad.shape[0], "i64")))
     if padding_idx >= 0:

@@ -300,13 +300,13 @@ def embedding_dense_backward(g, out, grad, indices, num_weights, padding_idx, sc
     windows = list(range(1, 1 + len(width)))
     if scale_grad_by_freq:
         dtype = compute_dtype(rows.dtype)
-        often = g.gather(times_used(g, vectors, num_weights, dtype), vectors, [], [0], [0], [1])
+        often = g.gather(_times_used(g, vectors, num_weights, dtype), vectors, [], [0], [0], [1])
         rows = g.binary("divide", g.convert(rows, dtype), g.reshape(often, (count,) + (1,) * len(width)))
         rows = g.convert(rows, out.dtype)
     return scattered(g, "add", zeros, vectors, rows, windows, [0])
 
 
-def times_used(g, vectors, size, dtype):
+def _times_used(g, vectors, size, dtype):
     """How often each of `size` rows is in the index vectors."""
     ones = g.constant(1, dtype, vectors.shape[:1])
     return g.scatter("add", g.constant(0, dtype, (size,)), vectors, ones, [], [0], [0])
@@ -320,7 +320,7 @@ def embedding_renorm(g, out, weight, indices, max_norm, norm_type):
         return weight
     wide = g.convert(weight, compute_dtype(weight.dtype))
     vectors = g.reshape(g.convert(indices, "i64"), (count, 1))
-    used = g.compare("GT", times_used(g, vectors, weight.shape[0], "i64"), g.constant(0, "i64"))
+    used = g.compare("GT", _times_used(g, vectors, weight.shape[0], "i64"), g.constant(0, "i64"))
     factor = shortening(g, norm_of(g, wide, norm_type, [1]), max_norm)
     factor = g.select(used, factor, g.constant(1, wide.dtype))
     scaled = g.binary("multiply", wide, g.reshape(factor, (weight.shape[0], 1)))
