@@ -438,11 +438,28 @@ case("adaptive_avg_pool3d", lambda x: F.adaptive_avg_pool3d(x, 2), floats(1, 2, 
 case("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 4)), IMAGE)
 case("upsample_nearest", lambda x: F.interpolate(x, scale_factor=2), IMAGE)
 case("upsample_nearest_odd", lambda x: F.interpolate(x, size=(13, 5)), IMAGE)
+for corners in (False, True):
+    case(f"upsample_smooth_{corners}", lambda x, c=corners: aten._upsample_bilinear2d_aa(x, [4, 9], c), IMAGE, narrow=False)
+    case(f"upsample_smooth_scaled_{corners}", lambda x, c=corners: aten._upsample_bilinear2d_aa(x, [3, 5], c, 0.45), IMAGE, narrow=False)
+case("upsample_smooth_backward", lambda x: aten._upsample_bilinear2d_aa_backward(x, [4, 9], [2, 3, 11, 5], False, None, None),
+     floats(2, 3, 4, 9), narrow=False)
 case("upsample_nearest_1d", lambda x: F.interpolate(x, size=7), floats(2, 3, 5))
 case("upsample_bilinear", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), IMAGE)
 case("upsample_bilinear_corners",
      lambda x: F.interpolate(x, size=(5, 13), mode="bilinear", align_corners=True), IMAGE)
 case("upsample_linear", lambda x: F.interpolate(x, size=7, mode="linear"), floats(2, 3, 5))
+
+PLACES = torch.cat([floats(2, 1, 18, 3, low=-2.5, high=2.5), torch.tensor([
+    [-1.0, 1, 0], [1, -1, 0.5], [NAN, 0, 0.2], [0.1, INF, 0], [1e6, 0.3, -INF], [0, 0, 1.2]]).expand(2, 1, 6, 3)], 2)
+for mode, name in enumerate(("bilinear", "nearest", "bicubic")):
+    for padding, beyond in enumerate(("zeros", "border", "reflection")):
+        for corners in (False, True):
+            case(f"grid_{name}_{beyond}_{corners}", lambda x, at, mode=(mode, padding, corners): aten.grid_sampler_2d(x, at, *mode),
+                 floats(2, 3, 4, 5), PLACES[..., :2], narrow=False)
+            if name != "bicubic":  # PyTorch has it since 2.15.
+                case(f"grid_{name}_{beyond}_{corners}_3d", lambda x, at, mode=(mode, padding, corners): aten.grid_sampler_3d(x, at, *mode),
+                     floats(2, 3, 4, 5, 2), PLACES[:, None], narrow=False)
+case("grid_of_one", lambda x, at: aten.grid_sampler_2d(x, at, 0, 2, True), floats(1, 2, 1, 1), PLACES[:1, ..., :2], narrow=False)
 
 # ---- Attention ------------------------------------------------------------------------------------
 
@@ -679,7 +696,11 @@ case("nextafter", torch.nextafter, SPECIAL, MIRRORED)
 case("angle", torch.angle, SPECIAL)
 case("round_decimals", lambda x: x.round(decimals=2), X)
 case("round_tens", lambda x: x.round(decimals=-1), X * 10)
-case("frexp", lambda x: tuple(torch.frexp(x)), SPECIAL, narrow=False)
+case("frexp", lambda x: tuple(torch.frexp(x)), SPECIAL)
+if hasattr(torch, "hash_tensor"):
+    case("hash_tensor", lambda x: (torch.hash_tensor(x), torch.hash_tensor(x, dim=(0, -1), keepdim=True)),
+         floats(3, 4, 5))
+    case("hash_tensor_int", lambda x: torch.hash_tensor(x, dim=1), integers(3, 7))
 case("ldexp", torch.ldexp, X, integers(3, 7))
 case("logaddexp2", torch.logaddexp2, SPECIAL, MIRRORED)
 
@@ -704,6 +725,21 @@ case("mode_nan", lambda x: x.mode(), SPECIAL)
 case("embedding_renorm", lambda w, i: aten.embedding_renorm(w, i, 2.0, 2.0), floats(5, 3), torch.tensor([3, 0, 3]))
 case("embedding_backward_by_frequency", lambda g, i: aten.embedding_dense_backward(g, i, 5, 1, True),
      floats(4, 3), torch.tensor([3, 0, 3, 1]))
+TABLE, USED = torch.tensor([[1.0, 5], [2, 4], [NAN, 3], [4, NAN], [5, 1], [-INF, -3]]), torch.tensor([2, 1, 0, 0, 3, 5, 4, 2])
+for mode, name in enumerate(("sum", "mean", "max")):
+    for kind, bags in {
+            "plain": (torch.tensor([0, 3, 3, 6]), False, -1), "last": (torch.tensor([0, 5, 8]), True, -1),
+            "padded": (torch.tensor([0, 2, 4]), False, 0)}.items():
+        case(f"embedding_bag_{name}_{kind}",
+             lambda w, i, o, m=mode, b=bags[1:]: aten._embedding_bag(w, i, o, False, m, False, None, *b)[0], TABLE, USED, bags[0])
+        case(f"embedding_bag_{name}_{kind}_backward",
+             lambda w, i, o, g, m=mode, b=bags[1:]: aten._embedding_bag_backward(
+                 g, i, o, *aten._embedding_bag(w, i, o, False, m, False, None, *b)[1:], 6, False, m, False, None, b[1]),
+             TABLE, USED, bags[0], floats(len(bags[0]) - bags[1], 2), narrow=False)
+case("embedding_bag_weighted", lambda w, i, o, p: aten._embedding_bag(w, i, o, False, 0, False, p)[0],
+     floats(6, 3), USED, torch.tensor([0, 3]), floats(8))
+case("embedding_bag_weights_backward", lambda g, w, i, o, b: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, b, 0, 2),
+     floats(2, 3), floats(6, 3), USED, torch.tensor([0, 3]), torch.tensor([0, 0, 0, 1, 1, 1, 1, 1]), narrow=False)
 case("index_put_mask_rows", lambda x, m, v: x.index_put((m,), v), floats(5, 3), booleans(5), floats(3))
 case("index_put_mask_add", lambda x, m, v: x.index_put((m,), v, accumulate=True), floats(5, 3), booleans(5), floats(1, 3))
 case("searchsorted_other_dtype", torch.searchsorted, torch.tensor([-1.0, 0.5, 2]), integers(3, 7))
@@ -711,7 +747,9 @@ case("searchsorted", torch.searchsorted, torch.tensor([-1.0, 0, 0, 2, NAN]), X)
 case("searchsorted_rows", lambda s, x: torch.searchsorted(s, x, right=True), floats(3, 6).sort().values, floats(3, 2))
 case("searchsorted_sorter", lambda s, x, i: torch.searchsorted(s, x, sorter=i), floats(6), floats(3, 2),
      floats(6).argsort(), narrow=False)
+case("searchsorted_number", lambda s: (torch.searchsorted(s, 2, right=True), torch.searchsorted(s, 0.5)), integers(7).sort().values)
 case("bucketize", lambda x, b: torch.bucketize(x, b, out_int32=True), integers(3, 7), torch.tensor([-3, 0, 0, 4]))
+case("gather_nothing", lambda x, i: x.gather(0, i), floats(5), torch.zeros(2, 0, dtype=torch.int64))
 case("take", torch.take, floats(3, 4), integers(2, 3, low=-12, high=12))
 case("put", lambda x, i, v: x.put(i, v), floats(3, 4), torch.tensor([1, -1, 5]), floats(3))
 case("put_add", lambda x, i, v: x.put(i, v, accumulate=True), floats(3, 4), torch.tensor([1, 1, -11]), floats(3))
@@ -737,12 +775,20 @@ for name, function in {
         "index_add": lambda x, i, v: x.index_add(0, i, v), "index_copy": lambda x, i, v: x.index_copy(0, i, v),
         "index_fill": lambda x, i, v: x.index_fill(0, i, 3.0)}.items():
     case(f"{name}_scalar", function, floats(), torch.tensor(0), floats())
-case("linspace_tensors", lambda a, b: torch.linspace(a, b, 5), floats(), floats(low=4), narrow=False)
-case("logspace", lambda x: x + torch.logspace(-2, 3, 5), floats(5), narrow=False)
+case("linspace_tensors", lambda a, b: torch.linspace(a, b, 5), floats(), floats(low=4))
+case("logspace", lambda x: x + torch.logspace(-2, 3, 5, dtype=x.dtype), floats(5))
 
 # ---- Special functions ---------------------------------------------------------------------------------
 
 AWAY, POSITIVE = floats(40, low=-9.0, high=9.0), floats(40, low=0.01, high=30.0)
+DEGREES = torch.tensor([-1.0, 0, 1, 2, 6, 7.5, 9, 40])
+for name in (*(f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"), "hermite_polynomial_h",
+             "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
+    case(name, getattr(torch.special, name), torch.tensor([[NAN], [0], [1], [-1], [0.3], [-0.7], [1.25]]).double(), DEGREES.double())
+    case(f"{name}_number", lambda x, f=getattr(torch.special, name): f(x, 5), floats(5), narrow=False)
+case("zeta", torch.special.zeta, torch.tensor([[1.0], [0], [2], [3.5], [70], [INF], [NAN]]).double(),
+     torch.tensor([-0.5, -3, -12.25, 0, 1e-30, 0.1, 4, 1e6, INF, NAN]).double())
+case("zeta_number", lambda x: torch.special.zeta(x, 2), floats(5), narrow=False)
 for name in ("erfc", "erfcx", "log_ndtr", "i0", "i0e", "i1", "i1e", "bessel_j0", "bessel_j1", "spherical_bessel_j0",
              "gammaln", "digamma"):
     case(name, getattr(torch.special, name), AWAY, narrow=False)

@@ -20,7 +20,7 @@ TORCH_DTYPES = {
 FLOATS = ("f64", "f32", "f16", "bf16")
 
 _NODE = re.compile(r"\s*(?P<results>%\S+(?:, %\S+)*) = (?P<op>\w+)\((?P<operands>[^)]*)\)(?P<rest>.*) : "
-                   r"(?P<types>\w+\[[^\]]*\](?:, \w+\[[^\]]*\])*)$")
+                   r"(?P<types>\w+\[[^\]]*\](?:, \w+\[[^\]]*\])*)$", re.DOTALL)
 _TYPE = re.compile(r"(\w+)\[([^\]]*)\]")
 _ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|\"(?:[^\"\\]|\\.)*\"|[^,}\s]+)")
 
@@ -69,6 +69,17 @@ def wrap(tensor, dtype):
     return tensor.to(TORCH_DTYPES[dtype]).long()
 
 
+def _whole_nodes(lines):
+    """With the lines of a graph that is an attribute."""
+    whole, depth = [], 0
+    for line in lines:
+        whole.append(line)
+        depth += line.count("{") - line.count("}")
+        if depth <= 0:
+            yield "\n".join(whole)
+            whole = []
+
+
 def evaluate(text, inputs, round_to_dtype=False):
     """The outputs, in their dtypes, of a graph for tensors in the order of its inputs."""
     lines = text.strip().splitlines()
@@ -80,7 +91,7 @@ def evaluate(text, inputs, round_to_dtype=False):
         assert TORCH_DTYPES[dtype] == tensor.dtype and shape == tuple(tensor.shape), (
             name, head, tensor.dtype, tensor.shape)
         values[name], dtypes[name] = widen(tensor), dtype
-    for line in lines[1:]:
+    for line in _whole_nodes(lines[1:]):
         if line.strip().startswith("return"):
             # "%5 updates %0": in whose memory it may be made.
             names = [name.split()[0] for name in line.strip()[len("return "):].split(",")]
@@ -150,9 +161,8 @@ class _Evaluator:
         self.types = types
         self.dtype, self.shape = types[0]
         self.rest = rest
-        self.attributes = {
-            name: _attribute(value)
-            for name, value in _ATTRIBUTE.findall(rest[rest.find("{"):] if "{" in rest else "")}
+        listed = rest[rest.find("{"):] if "{" in rest and "=graph @" not in rest else ""
+        self.attributes = {name: _attribute(value) for name, value in _ATTRIBUTE.findall(listed)}
 
     def __getattr__(self, name):
         try:
@@ -173,6 +183,22 @@ class _Evaluator:
         return [
             widen(result.permute(order or list(range(result.dim()))))
             for result, (_, order) in zip(results, call.results)]
+
+    def _graph(self, name):
+        """The text of an attribute that is a graph."""
+        start = self.rest.index(f"{name}=graph ") + len(name) + 1
+        depth = 0
+        for place, character in enumerate(self.rest[start:], start):
+            depth += (character == "{") - (character == "}")
+            if character == "}" and not depth:
+                return self.rest[start:place + 1]
+
+    def op_while(self, *operands):
+        given = [operand.to(TORCH_DTYPES[dtype]) for operand, dtype in zip(operands, self.dtypes)]
+        condition, body = self._graph("condition"), self._graph("body")
+        while evaluate(condition, given)[0]:
+            given[:len(self.types)] = evaluate(body, given)
+        return [widen(each) for each in given[:len(self.types)]]
 
     def run(self, op):
         shapes = {tuple(x.shape) for x in self.operands}

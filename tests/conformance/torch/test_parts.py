@@ -55,7 +55,7 @@ STEPS = (
     lambda x: x.roll(x.shape[-1] // 2, -1),
     lambda x: F.pad(x, (x.shape[-1] // 2, 0)),
     lambda x: F.max_pool1d(x, 2, 1),
-    lambda x: torch.special.zeta(x.abs() + 2, x.abs() + 1),
+    lambda x: torch.igamma(x.abs() + 2, x.abs() + 1),
 )
 
 

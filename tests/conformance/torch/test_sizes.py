@@ -73,7 +73,7 @@ FUNCTIONS = {
     "attention": (attended, heads(5, 9, 100, 2), 1),
     "attention_in_steps": (attended_in_steps, heads(5, 9, 100, 2), 1),
     "attention_masked": (masked, heads(5, 9, 100, 2), 1),
-    "eager_between": (lambda x: torch.special.zeta(x.abs() + 2, x.abs() + 1).sum(0) * x.shape[0], of_shapes(*ROWS), 1),
+    "eager_between": (lambda x: torch.igamma(x.abs() + 2, x.abs() + 1).sum(0) * x.shape[0], of_shapes(*ROWS), 1),
     "two_sizes_that_are_one": (lambda x, y: x + y, [[torch.randn(n, 4), torch.randn(n, 4)] for n in (2, 5, 9)], 1),
     # A kernel is for one size of images, whatever their number. The graph of 8x9 is traced for any height and width.
     "images": (lambda x: IMAGE(x), of_shapes((2, 3, 8, 8), (5, 3, 8, 8), (9, 3, 8, 8), (5, 3, 9, 8), (2, 3, 9, 8)), 3),
@@ -84,7 +84,7 @@ FUNCTIONS = {
     "part_that_counts_elements": (restrided, of_shapes(*ROWS[:3]), 5),
     "rolled": (lambda x: x.sin().roll(x.shape[0] // 2, 0) * 2, of_shapes(*ROWS), 1),
     "called": (lambda x: torch.linalg.inv(x.t() @ x + torch.eye(8)) @ x.t(), of_shapes(*ROWS), 1),
-    "called_with_sizes": (lambda x: torch.special.zeta(x.abs() + 2, x.abs() + x.shape[0]).sum(0), of_shapes(*ROWS), 1),
+    "called_with_sizes": (lambda x: torch.igamma(x.abs() + 2, x.abs() + x.shape[0]).sum(0), of_shapes(*ROWS), 1),
     # Sizes 0 and 1 are traced apart.
     "few_rows": (lambda x: x.sum(0) + x.shape[0], of_shapes(*ROWS, (1, 8), (0, 8)), 3),
 }

@@ -1,8 +1,10 @@
 """Operators that look at the bits of floats."""
 
-from ..graph.values import INTEGER_LIMITS
+from math import prod
+
+from ..graph.values import INTEGER_LIMITS, NARROW_FLOATS
 from .arithmetic import both
-from .rules.registry import Unsupported, rule
+from .rules.registry import Unsupported, dims_of, rule
 
 # The integer of each float's size: its largest is all bits but the sign.
 _BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}
@@ -51,10 +53,12 @@ def nextafter(g, out, x, y):
 
 @rule("frexp.Tensor")
 def frexp(g, out, x):
-    """x = mantissa * 2^exponent with a mantissa of [0.5, 1). What is subnormal is scaled into range first."""
-    digits, bias = {"f64": (52, 1022), "f32": (23, 126)}.get(x.dtype, (None, None))
-    if digits is None:
-        raise Unsupported(f"frexp of {x.dtype}")
+    """x = mantissa * 2^exponent with a mantissa of [0.5, 1). What is subnormal is scaled into range first; what is narrow
+    has the same two in f32."""
+    if x.dtype in NARROW_FLOATS:
+        mantissa, exponent = frexp(g, out, g.convert(x, "f32"))
+        return g.convert(mantissa, x.dtype), exponent
+    digits, bias = {"f64": (52, 1022), "f32": (23, 126)}[x.dtype]
     least = 2.0 ** (1 - bias)
     zero = g.constant(0, x.dtype)
     special = g.binary("or", g.compare("EQ", x, zero), g.unary("not", g.predicate("is_finite", x)))
@@ -69,3 +73,23 @@ def frexp(g, out, x):
     kept = g.with_scalar("or", g.with_scalar("and", bits, ~field), bias << digits)
     mantissa = g.select(special, x, _float_of(g, kept, x.dtype))
     return mantissa, g.convert(exponent, out[1].dtype)
+
+
+@rule("hash_tensor", words=True)
+def hash_tensor(g, out, x, dim=(), keepdim=False, mode=0):
+    """All bits of 64 of each element, exclusively or: halves, and halves of these."""
+    dims = dims_of(dim, x.rank)
+    count = prod(x.shape[d] for d in dims)
+    if mode != 0 or not prod(x.shape):
+        raise Unsupported("another hash, or one of nothing")
+    bits = _bits_of(g, g.convert(x, "f64")) if x.is_float else g.convert(x, "i64")
+    kept = [d for d in range(x.rank) if d not in dims]
+    bits = g.reshape(g.transpose(bits, [*kept, *dims]), (*(x.shape[d] for d in kept), count))
+    last, count = len(kept), int(count)
+    while count > 1:
+        half = count // 2
+        first, second = (g.slice_dim(bits, last, start, start + half) for start in (0, half))
+        folded = g.binary("xor", first, second)
+        bits = g.concatenate([folded, g.slice_dim(bits, last, 2 * half, count)], last) if count % 2 else folded
+        count = half + count % 2
+    return g.reshape(bits, out.shape)

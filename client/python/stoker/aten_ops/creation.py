@@ -1,7 +1,7 @@
 """Operators that make tensors from nothing but shapes and scalars."""
 
-from ..graph.values import Value
-from .rules.registry import Unsupported, number_of, rule
+from ..graph.values import FLOATS, LARGEST_FLOATS, Value
+from .rules.registry import Unsupported, compute_dtype, number_of, rule
 
 
 @rule("full", "full_like", "new_full", "fill.Scalar", "scalar_tensor")
@@ -46,36 +46,46 @@ def arange(g, out, *args, **kwargs):
 
 
 def _even_steps(g, out, start, end, steps):
-    """Counted from the nearer end, as PyTorch does. The ends are numbers, or Values of no dims."""
-    if out.dtype not in ("f32", "f64"):
+    """Counted from the nearer end, as PyTorch does. The ends are numbers, or Values of no dims; the result is of what a
+    formula is computed in."""
+    if out.dtype not in FLOATS:  # Whether a step reaches a whole number is for one rounding in PyTorch's kernel.
         raise Unsupported(f"even steps in {out.dtype}")
+    dtype = compute_dtype(out.dtype)
+    start, end = (g.convert(_end_of(g, x, out.dtype), dtype) for x in (start, end))
     if steps <= 1:
-        return g.broadcast(number_of(g, start, out.dtype), out.shape)
-    if isinstance(start, Value) or isinstance(end, Value):
-        start, end = number_of(g, start, out.dtype), number_of(g, end, out.dtype)
-        step = g.with_scalar("divide", g.binary("subtract", end, start), steps - 1)
-    else:
-        step = g.constant((end - start) / (steps - 1), out.dtype)
-        start, end = g.constant(start, out.dtype), g.constant(end, out.dtype)
-    place = g.iota(0, out.dtype, out.shape)
+        return g.broadcast(start, out.shape)
+    step = g.with_scalar("divide", g.binary("subtract", end, start), steps - 1)
+    place = g.iota(0, dtype, out.shape)
     up = g.binary("add", g.binary("multiply", place, step), start)
-    left = g.binary("subtract", g.constant(steps - 1, out.dtype), place)
+    left = g.binary("subtract", g.constant(steps - 1, dtype), place)
     down = g.binary("subtract", end, g.binary("multiply", left, step))
-    return g.select(g.compare("LT", place, g.constant(steps // 2, out.dtype)), up, down)
+    return g.select(g.compare("LT", place, g.constant(steps // 2, dtype)), up, down)
 
 
+def _end_of(g, x, dtype):
+    """PyTorch takes it as a number, and raises where the type does not hold it."""
+    if not isinstance(x, Value) or not x.is_float or dtype not in _NAMES:
+        return number_of(g, x, dtype)
+    beyond = g.compare("GT", g.unary("abs", x), g.constant(LARGEST_FLOATS[dtype], x.dtype))
+    beyond = g.binary("and", beyond, g.predicate("is_finite", x))
+    return g.checked(
+        g.convert(x, dtype), g.convert(beyond, "i64"), 0, 1,
+        f"value cannot be converted to type {_NAMES[dtype]} without overflow")
+
+
+_NAMES = {"f16": "c10::Half", "bf16": "c10::BFloat16"}
 _ENDS = ("default", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
 
 
 @rule(*(f"linspace.{ends}" for ends in _ENDS))
 def linspace(g, out, start, end, steps, **kwargs):
-    return _even_steps(g, out, start, end, steps)
+    return g.convert(_even_steps(g, out, start, end, steps), out.dtype)
 
 
 @rule(*(f"logspace.{ends}" for ends in _ENDS))
 def logspace(g, out, start, end, steps, base=10.0, **kwargs):
     exponents = _even_steps(g, out, start, end, steps)
-    return g.binary("power", g.constant(base, out.dtype), exponents)
+    return g.convert(g.binary("power", g.constant(base, exponents.dtype), exponents), out.dtype)
 
 
 @rule("eye", "eye.m")

@@ -328,7 +328,7 @@ def clamp_max(g, out, x, max):
 
 
 @rule("_to_copy", "to.dtype", "clone", "alias", "detach", "lift_fresh_copy", "contiguous",
-      "to.dtype_layout", "lift_fresh", "positive", "alias_copy", "detach_copy")
+      "to.dtype_layout", "lift_fresh", "positive", "alias_copy", "detach_copy", "prims.convert_element_type.default")
 def to_copy(g, out, x, *args, **kwargs):
     return as_value(g, x, out.dtype)
 

@@ -1,10 +1,10 @@
-"""Special functions: Chebyshev series (special_series.py), recurrences and asymptotic series in f32 or better."""
+"""Special functions: Chebyshev series (series.py), recurrences and asymptotic series in f32 or better."""
 
 import math
 
-from . import special_series as series
-from .rules.formulas import formula, formula_of_all
-from .rules.registry import Unsupported, compute_dtype, rule
+from . import series
+from ..rules.formulas import formula, formula_of_all
+from ..rules.registry import Unsupported, compute_dtype, rule
 
 # Terms of a series that are smaller than this, beside its largest, are left out in f32.
 _NEGLIGIBLE_IN_F32 = 1e-9
