@@ -438,28 +438,11 @@ case("adaptive_avg_pool3d", lambda x: F.adaptive_avg_pool3d(x, 2), floats(1, 2, 
 case("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 4)), IMAGE)
 case("upsample_nearest", lambda x: F.interpolate(x, scale_factor=2), IMAGE)
 case("upsample_nearest_odd", lambda x: F.interpolate(x, size=(13, 5)), IMAGE)
-for corners in (False, True):
-    case(f"upsample_smooth_{corners}", lambda x, c=corners: aten._upsample_bilinear2d_aa(x, [4, 9], c), IMAGE, narrow=False)
-    case(f"upsample_smooth_scaled_{corners}", lambda x, c=corners: aten._upsample_bilinear2d_aa(x, [3, 5], c, 0.45), IMAGE, narrow=False)
-case("upsample_smooth_backward", lambda x: aten._upsample_bilinear2d_aa_backward(x, [4, 9], [2, 3, 11, 5], False, None, None),
-     floats(2, 3, 4, 9), narrow=False)
 case("upsample_nearest_1d", lambda x: F.interpolate(x, size=7), floats(2, 3, 5))
 case("upsample_bilinear", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), IMAGE)
 case("upsample_bilinear_corners",
      lambda x: F.interpolate(x, size=(5, 13), mode="bilinear", align_corners=True), IMAGE)
 case("upsample_linear", lambda x: F.interpolate(x, size=7, mode="linear"), floats(2, 3, 5))
-
-PLACES = torch.cat([floats(2, 1, 18, 3, low=-2.5, high=2.5), torch.tensor([
-    [-1.0, 1, 0], [1, -1, 0.5], [NAN, 0, 0.2], [0.1, INF, 0], [1e6, 0.3, -INF], [0, 0, 1.2]]).expand(2, 1, 6, 3)], 2)
-for mode, name in enumerate(("bilinear", "nearest", "bicubic")):
-    for padding, beyond in enumerate(("zeros", "border", "reflection")):
-        for corners in (False, True):
-            case(f"grid_{name}_{beyond}_{corners}", lambda x, at, mode=(mode, padding, corners): aten.grid_sampler_2d(x, at, *mode),
-                 floats(2, 3, 4, 5), PLACES[..., :2], narrow=False)
-            if name != "bicubic":  # PyTorch has it since 2.15.
-                case(f"grid_{name}_{beyond}_{corners}_3d", lambda x, at, mode=(mode, padding, corners): aten.grid_sampler_3d(x, at, *mode),
-                     floats(2, 3, 4, 5, 2), PLACES[:, None], narrow=False)
-case("grid_of_one", lambda x, at: aten.grid_sampler_2d(x, at, 0, 2, True), floats(1, 2, 1, 1), PLACES[:1, ..., :2], narrow=False)
 
 # ---- Attention ------------------------------------------------------------------------------------
 
@@ -725,21 +708,6 @@ case("mode_nan", lambda x: x.mode(), SPECIAL)
 case("embedding_renorm", lambda w, i: aten.embedding_renorm(w, i, 2.0, 2.0), floats(5, 3), torch.tensor([3, 0, 3]))
 case("embedding_backward_by_frequency", lambda g, i: aten.embedding_dense_backward(g, i, 5, 1, True),
      floats(4, 3), torch.tensor([3, 0, 3, 1]))
-TABLE, USED = torch.tensor([[1.0, 5], [2, 4], [NAN, 3], [4, NAN], [5, 1], [-INF, -3]]), torch.tensor([2, 1, 0, 0, 3, 5, 4, 2])
-for mode, name in enumerate(("sum", "mean", "max")):
-    for kind, bags in {
-            "plain": (torch.tensor([0, 3, 3, 6]), False, -1), "last": (torch.tensor([0, 5, 8]), True, -1),
-            "padded": (torch.tensor([0, 2, 4]), False, 0)}.items():
-        case(f"embedding_bag_{name}_{kind}",
-             lambda w, i, o, m=mode, b=bags[1:]: aten._embedding_bag(w, i, o, False, m, False, None, *b)[0], TABLE, USED, bags[0])
-        case(f"embedding_bag_{name}_{kind}_backward",
-             lambda w, i, o, g, m=mode, b=bags[1:]: aten._embedding_bag_backward(
-                 g, i, o, *aten._embedding_bag(w, i, o, False, m, False, None, *b)[1:], 6, False, m, False, None, b[1]),
-             TABLE, USED, bags[0], floats(len(bags[0]) - bags[1], 2), narrow=False)
-case("embedding_bag_weighted", lambda w, i, o, p: aten._embedding_bag(w, i, o, False, 0, False, p)[0],
-     floats(6, 3), USED, torch.tensor([0, 3]), floats(8))
-case("embedding_bag_weights_backward", lambda g, w, i, o, b: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, b, 0, 2),
-     floats(2, 3), floats(6, 3), USED, torch.tensor([0, 3]), torch.tensor([0, 0, 0, 1, 1, 1, 1, 1]), narrow=False)
 case("index_put_mask_rows", lambda x, m, v: x.index_put((m,), v), floats(5, 3), booleans(5), floats(3))
 case("index_put_mask_add", lambda x, m, v: x.index_put((m,), v, accumulate=True), floats(5, 3), booleans(5), floats(1, 3))
 case("searchsorted_other_dtype", torch.searchsorted, torch.tensor([-1.0, 0.5, 2]), integers(3, 7))

@@ -21,9 +21,6 @@ ALL = [True, True, True]
 # Arguments of each. None: PyTorch has no kernel for CPU tensors.
 ARGUMENTS = {
     aten._batch_norm_with_update_functional.default: (IMAGE, CHANNELS, CHANNELS, floats(6), CHANNELS, 0.1, 1e-5),
-    aten._embedding_bag.default: (floats(5, 3), torch.tensor([2, 1, 0, 0, 3, 4]), torch.tensor([0, 3, 3]), False, 2),
-    aten._embedding_bag_forward_only.default: (
-        floats(5, 3), torch.tensor([2, 1, 0, 0, 3, 4]), torch.tensor([0, 3, 3]), False, 1, False, None, False, 1),
     aten._fused_rms_norm.default: (floats(3, 7), [7], floats(7), 1e-5),
     aten._fused_rms_norm_backward.default: (ROWS, ROWS * 2, [7], ROW_SCALE, floats(7), [True, True]),
     aten._native_batch_norm_legit.no_stats: (IMAGE, CHANNELS, CHANNELS, True, 0.1, 1e-5),
@@ -50,9 +47,6 @@ ARGUMENTS = {
     aten.cummax.default: (floats(3, 7), 1),
     aten.cummin.default: (floats(3, 7), 1),
     aten.frexp.Tensor: (SPECIAL,),
-    aten.grid_sampler_2d_backward.default: (floats(2, 3, 4, 6), floats(2, 3, 5, 3), floats(2, 4, 6, 2), 2, 1, False, [True, True]),
-    aten.grid_sampler_3d_backward.default: (
-        floats(2, 3, 2, 4, 6), floats(2, 3, 2, 5, 3), floats(2, 2, 4, 6, 3), 0, 2, True, [True, True]),
     aten.kthvalue.default: (floats(3, 7), 2),
     aten.log_sigmoid_forward.default: (SPECIAL,),
     aten.max.dim: (floats(3, 7), 1),

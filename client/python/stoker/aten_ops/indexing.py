@@ -10,7 +10,7 @@ from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, number
 
 @rule("embedding")
 def embedding(g, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    return _within(g, rows_of(g, weight, indices), indices, 0, weight.shape, _IN_SELF)
+    return _within(g, _rows(g, weight, indices), indices, 0, weight.shape, _IN_SELF)
 
 
 _PLACE = "index {{index}} is out of bounds for dimension {dim} with size {{size}}"
@@ -27,7 +27,7 @@ def _within(g, result, indices, dim, shape, message=_PLACE, from_end=False):
         result, indices, -size if from_end else 0, size, message.format(dim=dim))
 
 
-def rows_of(g, x, indices):
+def _rows(g, x, indices):
     """x[indices] for indices known not to be negative."""
     column = g.reshape(indices, (*indices.shape, 1))
     offsets = range(indices.rank, indices.rank + x.rank - 1)
@@ -113,7 +113,7 @@ def index_put(g, out, x, indices, values, accumulate=False):
     shape = tuple(
         next(kept) if position in places.windows else next(batch) for position in range(rank))
     updates = g.broadcast(g.convert(values, x.dtype), shape)
-    result = scattered(
+    result = _scattered(
         g, "add" if accumulate else "assign", x, places.vectors, updates, places.windows,
         places.dims)
     return places.within(g, result)
@@ -122,11 +122,11 @@ def index_put(g, out, x, indices, values, accumulate=False):
 _OF_BOOL = {"add": "maximum", "multiply": "minimum"}
 
 
-def scattered(g, kind, x, vectors, updates, windows, dims):
+def _scattered(g, kind, x, vectors, updates, windows, dims):
     """Narrow floats accumulate in f32; of bool, sums are "or" and products "and"."""
     if x.dtype == "bool" and kind != "assign":
         x, updates = (g.convert(value, "u8") for value in (x, updates))
-        return g.convert(scattered(g, _OF_BOOL.get(kind, kind), x, vectors, updates, windows, dims), "bool")
+        return g.convert(_scattered(g, _OF_BOOL.get(kind, kind), x, vectors, updates, windows, dims), "bool")
     dtype = compute_dtype(x.dtype) if kind != "assign" else x.dtype
     result = g.scatter(
         kind, g.convert(x, dtype), vectors, g.convert(updates, dtype), windows, dims, dims)
@@ -188,7 +188,7 @@ def _scatter_along(g, kind, x, dim, index, source):
     updates = g.broadcast(source, index.shape)
     every = list(range(x.rank))
     dim = dim_of(dim, x.rank)
-    result = scattered(g, kind, x, _element_vectors(g, index, dim), updates, [], every)
+    result = _scattered(g, kind, x, _element_vectors(g, index, dim), updates, [], every)
     return _within(g, result, index, dim, x.shape)
 
 
@@ -257,7 +257,7 @@ def _slices_along(g, kind, x, dim, index, source, alpha=1, message=_PLACE, from_
     source = as_value(g, source, x.dtype)
     if alpha != 1:
         source = g.with_scalar("multiply", source, alpha)
-    result = scattered(g, kind, x, vectors, g.broadcast(source, shape), windows, [dim])
+    result = _scattered(g, kind, x, vectors, g.broadcast(source, shape), windows, [dim])
     return _within(g, result, index, dim, x.shape, message, from_end)
 
 
@@ -303,7 +303,7 @@ def embedding_dense_backward(g, out, grad, indices, num_weights, padding_idx, sc
         often = g.gather(_times_used(g, vectors, num_weights, dtype), vectors, [], [0], [0], [1])
         rows = g.binary("divide", g.convert(rows, dtype), g.reshape(often, (count,) + (1,) * len(width)))
         rows = g.convert(rows, out.dtype)
-    return scattered(g, "add", zeros, vectors, rows, windows, [0])
+    return _scattered(g, "add", zeros, vectors, rows, windows, [0])
 
 
 def _times_used(g, vectors, size, dtype):
@@ -361,7 +361,7 @@ def put(g, out, x, index, source, accumulate=False):
     flat, vectors, checked = _flat(g, x, index)
     source = g.reshape(g.convert(source, x.dtype), (prod(index.shape),))
     kind = "add" if accumulate else "assign"
-    return checked(scattered(g, kind, flat, vectors, source, [], [0]), out.shape)
+    return checked(_scattered(g, kind, flat, vectors, source, [], [0]), out.shape)
 
 
 # ---- Places that a mask chooses --------------------------------------------------------------------

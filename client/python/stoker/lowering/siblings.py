@@ -6,13 +6,13 @@ The weights are put side by side by a kernel in every call: nothing is kept of w
 import torch
 
 from ..graph.layout import is_tensor
+from ..pytorch.operators import VIEWS
 from .replacements import copy_of
 from .views import owner_of, viewed
 
 aten = torch.ops.aten
 
 _PRODUCTS = (aten.addmm.default, aten.mm.default)
-_VIEWS = (aten.view.default, aten._unsafe_view.default)
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
 # Where a product ends with results fewer than so many, multiprocessors have nothing to do: about one tile of 128 x 128 for
 # each of those of a Hopper GPU.
@@ -75,7 +75,7 @@ def _is_held(node, rank):
 def _is_for(node, attention):
     """Does nothing but attention read it, as views?"""
     return bool(node.users) and all(
-        str(user.target) in attention or ((viewed(user) is node or user.target in _VIEWS) and _is_for(user, attention))
+        str(user.target) in attention or ((viewed(user) is node or user.target in VIEWS) and _is_for(user, attention))
         for user in node.users)
 
 
@@ -86,7 +86,7 @@ def _key(node):
 
 def _rows_of(node):
     """Each product may have its own view of them."""
-    if node.target in _VIEWS and is_tensor(node.args[0].meta.get("val")):
+    if node.target in VIEWS and is_tensor(node.args[0].meta.get("val")):
         return node.target, tuple(node.args[1]), _rows_of(node.args[0])
     return node
 
@@ -124,7 +124,7 @@ def _side_by_side(graph, nodes):
 def _look_again(source):
     """What views of it see lies otherwise now."""
     for user in source.users:
-        if user.target in _VIEWS:
+        if user.target in VIEWS:
             user.target = aten.view.default
         if viewed(user) is source:
             user.meta["val"] = user.target(source.meta["val"], *user.args[1:], **user.kwargs)

@@ -9,10 +9,10 @@ from .strides import without_restriding
 from .symbols import has_sizes
 
 # Operations that a target has no kernel for. An operator whose rule needs one is a call of PyTorch, whole: its libraries'
-# kernels are why. "grid_sampler" is none of graphs: a rule is made as PyTorch's kernels for CPUs, and others differ.
+# kernels are why.
 ABSENT = {
     "cpu": frozenset(),
-    "cuda": frozenset(("attention", "convolution", "cumulative", "dynamic_update_slice", "grid_sampler", "scan", "scatter", "sort", "top_k", "while")),
+    "cuda": frozenset(("attention", "convolution", "cumulative", "dynamic_update_slice", "scan", "scatter", "sort", "top_k", "while")),
 }
 # Operators without a rule that libraries are there for: no fallbacks either.
 OF_LIBRARIES = {

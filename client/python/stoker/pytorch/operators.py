@@ -11,6 +11,8 @@ _MAX_DEPTH = 8  # Of functions in closures.
 OpOverload = type(torch.ops.aten.add.Tensor)
 OpOverloadPacket = type(torch.ops.aten.add)
 CONVERT = torch.ops.aten._to_copy.default
+# The same elements in another shape. The second promises that nobody sees what it is given again.
+VIEWS = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
 # They give a batch norm first, by running statistics where they do not train.
 BATCH_NORMS = (torch.ops.aten._native_batch_norm_legit_no_training.default, torch.ops.aten.native_batch_norm.default)
 INDEXING = (torch.ops.aten.index.Tensor, torch.ops.aten._unsafe_index.Tensor)
