@@ -204,6 +204,7 @@ NAMES = (
     Name("torch.utils._pytree:SUPPORTED_NODES", (CAPTURES,), "which classes are taken apart"),
     Name("torch:ops.aten._to_copy", (), "an operator: the same in another type"),
     Name("torch:ops.aten._unsafe_index", (), "an operator: indexing"),
+    Name("torch:ops.aten._unsafe_view", (), "an operator: the same in another shape"),
     Name("torch:ops.aten._native_batch_norm_legit_no_training", (), "an operator: batch norm by running statistics"),
     Name("torch._dynamo.trace_rules:is_callable_allowed", (CAPTURES,), "which functions of a program stay calls in graphs",
          ("obj",)),
