@@ -326,6 +326,83 @@ THING.n = COUNT
 def ENTRY(x):
     return x * 2 if THING else x * 3
 ''',
+    "property_of_a_pattern": '''
+class Point:
+    __match_args__ = ("area",)
+
+    @property
+    def area(self):
+        return COUNT
+
+
+POINT = Point()
+
+
+def ENTRY(x):
+    match POINT:
+        case Point(area):
+            return x * area
+''',
+    "methods_in_a_table": '''
+class Point:
+    def area(self, n=COUNT):
+        return n
+
+    TABLE = {"a": [area]}
+
+
+POINT = Point()
+
+
+def ENTRY(x):
+    return x * Point.TABLE["a"][0](POINT)
+''',
+    "keys_of_a_mapping": '''
+class Mapping:
+    def keys(self, n=COUNT):
+        return [str(n)]
+
+    def __getitem__(self, key):
+        return 2 if key == "1" else 3
+
+
+MAPPING = Mapping()
+
+
+def of(**names):
+    return sum(names.values())
+
+
+def ENTRY(x):
+    return x * of(**MAPPING)
+''',
+    "forward_hidden": '''
+class Mixed:
+    if COUNT == 3:
+        def forward(self, x):
+            return x * 3
+
+
+class Base(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+class Net(Mixed, Base):
+    pass
+
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = Net()
+
+    def forward(self, x):
+        return self.net(x)
+
+
+ENTRY = Outer()
+''',
     "class_made_on_the_way": '''
 def ENTRY(x):
     class Made:

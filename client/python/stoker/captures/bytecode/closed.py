@@ -9,6 +9,7 @@ import dis
 import re
 from typing import NamedTuple
 
+from .asked_names import effect_of, instructions_of, name_asked
 from .reads import code_inside, compares_identity
 
 # What an operation of the language calls: asking for one of these by its name is no more than that.
@@ -46,7 +47,6 @@ _DECODING = ("str", "bytes")
 _CALLING = ("map", "filter", "sorted", "min", "max", "iter", "property", "staticmethod", "classmethod", "sum")
 _TEXTS_OF_VALUES = ("str", "repr", "format", "ascii", "bytes")
 _MAKING_TEXTS = ("FORMAT_", "CONVERT_VALUE")
-_NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN")
 _LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
 
 
@@ -73,7 +73,7 @@ def reads_of(code):
     """OutOfSight, with the reason, where the code may do something else."""
     found = _Found()
     for each in code_inside(code):
-        instructions = [instruction for instruction in dis.get_instructions(each) if instruction.opname not in _NEUTRAL]
+        instructions = instructions_of(each)
         for place, instruction in enumerate(instructions):
             _require_allowed(each, instruction, instructions[place - 1])
             found.add(each, instructions, place)
@@ -172,7 +172,7 @@ def _takes_a_codec(instructions, place):
             return instruction.arg > 1
         if name.startswith(_JUMPS) or name == "CALL_FUNCTION_EX":
             break
-        depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        depth += effect_of(instruction)
     return True
 
 
@@ -185,22 +185,9 @@ def _is_of_super(instructions, place):
 
 
 def _text_asked(instructions, place):
-    """The constant that follows the first argument of a call of getattr or hasattr."""
-    if not instructions[place].arg & 1:
-        raise OutOfSight("code that runs untraced passes getattr on")
-    depth = 0
-    for instruction, following in zip(instructions[place + 1:], instructions[place + 2:]):
-        if instruction.opname.startswith(_JUMPS):
-            break
-        depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
-        if depth == 1 and following.opname == "LOAD_CONST":
-            name = following.argval
-            if type(name) is str and not (name.startswith("__") and name not in _ASKED) and not (
-                    _LEADING_OUT.match(name) or name == "format" or name in _MAKES_OBJECTS):
-                return name
-            break
-        if depth < 1:
-            break
-    raise OutOfSight("code that runs untraced reads an attribute whose name it makes")
-
-
+    """The constant that a call of getattr or hasattr gets as its second argument."""
+    name = name_asked(instructions, place)
+    if name is None or name.startswith("__") and name not in _ASKED or _LEADING_OUT.match(name) or (
+            name == "format" or name in _MAKES_OBJECTS):
+        raise OutOfSight("code that runs untraced reads an attribute whose name it makes")
+    return name
