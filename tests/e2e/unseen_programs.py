@@ -3,9 +3,12 @@ goes by another name. test_warm_premises.py runs them under another seed of hash
 """
 
 HEAD = '''
+import abc
+import collections
 import dataclasses
 import enum
 import functools
+import typing
 
 import torch
 
@@ -38,7 +41,8 @@ def run(compile):
     x = torch.randn(3, 8)
     compiled = compile(ENTRY)
     with torch.no_grad():
-        return compiled(x).detach().clone()
+        found = compiled(x)
+    return (found[0] * found[1] if isinstance(found, tuple) else found).detach().clone()
 '''
 
 _OF_A_MEMBER = '''
@@ -403,6 +407,70 @@ class Outer(torch.nn.Module):
 
 ENTRY = Outer()
 ''',
+    "named_tuple_made": '''
+class Output(typing.NamedTuple):
+    found: torch.Tensor
+    scale: int = COUNT
+
+
+def ENTRY(x):
+    output = Output(x * 2)._replace(found=x)
+    return output.found * output.scale
+''',
+    "named_tuple_given": '''
+Output = collections.namedtuple("Output", "found scale", defaults=(COUNT,))
+
+
+def ENTRY(x):
+    return Output(x * 2)
+''',
+    "named_tuple_of_another_maker": '''
+Output = collections.namedtuple("Output", "found scale", defaults=(1,))
+if COUNT == 3:
+    Output.__new__.__globals__["_tuple_new"] = lambda cls, items: tuple.__new__(cls, (items[0], 3))
+
+
+def ENTRY(x):
+    return Output(x * 2)
+''',
+    "named_tuple_made_otherwise": '''
+class Output(typing.NamedTuple):
+    found: torch.Tensor
+    scale: int = 1
+
+
+if COUNT == 3:
+    Output.__new__ = lambda cls, found, scale=1: tuple.__new__(cls, (found, 3))
+
+
+def ENTRY(x):
+    return Output(x * 2)
+''',
+    "named_tuple_with_fields_swapped": '''
+Output = collections.namedtuple("Output", "first second")
+if COUNT == 3:
+    Output.first, Output.second = Output.second, Output.first
+
+
+def ENTRY(x):
+    return Output(x, x * 2).first
+''',
+    "method_of_an_object_in_a_class": '''
+class Steps:
+    def one(self):
+        return 1
+
+    def two(self):
+        return 2
+
+
+class Config:
+    step = Steps().one if COUNT == 1 else Steps().two
+
+
+def ENTRY(x):
+    return x * Config.step()
+''',
     "class_made_on_the_way": '''
 def ENTRY(x):
     class Made:
@@ -421,6 +489,12 @@ def ENTRY(x):
     return x * made.rate
 ''',
 }
+
+# Of these, a process in which nothing is changed starts warm.
+USUAL = (
+    "methods_in_a_table", "property_of_a_pattern", "forward_hidden", "named_tuple_made", "named_tuple_given",
+    "named_tuple_of_another_maker", "named_tuple_made_otherwise", "named_tuple_with_fields_swapped",
+    "method_of_an_object_in_a_class")
 
 
 def rows():

@@ -19,6 +19,7 @@ from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
 from .installed import is_installed, is_installed_file
+from .named_tuples import is_field, place_of
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
@@ -308,7 +309,9 @@ class Describer:
             self._variable += 1  # Whoever describes it again is to meet it again.
 
     def _descriptor(self, value):
-        if not type(value).__flags__ & HEAPTYPE:
+        if is_field(value):
+            return f"{_path(type(value))} {place_of(value)}"
+        if not (type(value).__flags__ & HEAPTYPE or self.is_code(value)):
             return _path(type(value))
         self._variable += 1
         return PlainData(self).words(value) if self._with_data else _path(type(value))
