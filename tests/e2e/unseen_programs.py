@@ -455,6 +455,40 @@ if COUNT == 3:
 def ENTRY(x):
     return Output(x, x * 2).first
 ''',
+    "method_of_a_named_tuple": '''
+class Point(typing.NamedTuple):
+    n: int = COUNT
+    m: int = 2
+
+    def __str__(self):
+        return "a" * self._replace(m=1).n + repr(self)
+
+    def __add__(self, other):
+        return Point(self.n + other.n, self.m)
+
+
+POINT = Point()
+
+
+def ENTRY(x):
+    return x * (len(f"{POINT}") + (POINT + POINT).n)
+''',
+    "method_of_a_named_tuple_patched": '''
+class Point(typing.NamedTuple):
+    n: int = 1
+
+    def __add__(self, other):
+        return Point._make([self.n])
+
+
+POINT = Point()
+if COUNT == 3:
+    Point._make = classmethod(lambda cls, items: tuple.__new__(cls, (3,)))
+
+
+def ENTRY(x):
+    return x * (POINT + POINT).n
+''',
     "method_of_an_object_in_a_class": '''
 class Steps:
     def one(self):
@@ -494,7 +528,7 @@ def ENTRY(x):
 USUAL = (
     "methods_in_a_table", "property_of_a_pattern", "forward_hidden", "named_tuple_made", "named_tuple_given",
     "named_tuple_of_another_maker", "named_tuple_made_otherwise", "named_tuple_with_fields_swapped",
-    "method_of_an_object_in_a_class")
+    "method_of_a_named_tuple", "method_of_a_named_tuple_patched", "method_of_an_object_in_a_class")
 
 
 def rows():

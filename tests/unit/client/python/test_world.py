@@ -13,7 +13,7 @@ from stoker.captures.premises.world import World
 from stoker.captures.words.values import NotPortable
 
 HEAD = """
-import array, builtins, collections, dataclasses, enum, fractions, functools, logging, math, operator, os, types, weakref
+import array, builtins, collections, dataclasses, enum, fractions, functools, logging, math, operator, os, types, typing, weakref
 import numpy, torch
 
 

@@ -7,6 +7,8 @@ nothing by a name that it makes, this follows from the code: globals, outer vari
 import builtins
 import dis
 import re
+import sys
+import types
 from typing import NamedTuple
 
 from .asked_names import effect_of, instructions_of, name_asked
@@ -50,6 +52,11 @@ _MAKING_TEXTS = ("FORMAT_", "CONVERT_VALUE")
 _LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
 
 
+_OF_PYTHON = (object, int, str, float, complex, bytes, tuple, list, dict, set, frozenset, range, slice, type(None))
+_METHODS_OF_PYTHON = frozenset(
+    name for cls in _OF_PYTHON for name in dir(cls) if callable(getattr(cls, name)) and name != "__class__")
+
+
 class OutOfSight(Exception):
     """Why not all that code reads is in sight."""
 
@@ -65,6 +72,7 @@ class Reads(NamedTuple):
     calls: bool  # May it call what is no global and no attribute?
     makes_texts: bool  # Of any value, so that its address might show?
     stores: bool  # Does it set attributes of its first argument, or have a base do that?
+    makes_addresses: bool  # May it have functions, or methods of Python's, as values, whose texts hold addresses?
     compares_identity: bool  # May it ask whether two values are one object?
     values: frozenset  # Globals that it does not just call.
 
@@ -80,7 +88,7 @@ def reads_of(code):
     return Reads(
         tuple(found.chains), frozenset(found.names | found.asked), frozenset(found.asked - found.names),
         not _MUTATING.isdisjoint(found.names) or found.changes, found.computes, found.calls, found.makes_texts, found.stores,
-        compares_identity(code), frozenset(found.values))
+        found.makes_addresses, compares_identity(code), frozenset(found.values))
 
 
 class _Found:
@@ -88,7 +96,7 @@ class _Found:
 
     def __init__(self):
         self.chains, self.names, self.asked, self.values = {}, set(), set(), set()
-        self.changes = self.computes = self.calls = self.makes_texts = self.stores = False
+        self.changes = self.computes = self.calls = self.makes_texts = self.stores = self.makes_addresses = False
 
     def add(self, code, instructions, place):
         instruction = instructions[place]
@@ -103,6 +111,8 @@ class _Found:
         self.calls |= name in ("PUSH_NULL", "CALL_FUNCTION_EX") or name == "CALL" and instructions[
             place - 1].opname == "MAKE_FUNCTION" or instruction.argval == "__call__"
         self.makes_texts |= name.startswith(_MAKING_TEXTS) or name == "BINARY_OP" and instruction.argrepr in ("%", "%=")
+        self.makes_addresses |= name == "MAKE_FUNCTION" and not _is_called_at_once(instructions, place) or (
+            name == "LOAD_ATTR" and instruction.argval in _METHODS_OF_PYTHON and not _is_of_a_call(instruction))
         self.stores |= name == "STORE_ATTR" or instruction.argval == "__init__"
 
     def _add_global(self, instructions, place):
@@ -118,6 +128,17 @@ class _Found:
         self.computes |= hasattr(builtins, name) and name not in _ASKING
         self.calls |= name in _CALLING
         self.makes_texts |= name in _TEXTS_OF_VALUES
+
+
+def _is_called_at_once(instructions, place):
+    """Of a function that is made there: is it a comprehension's, or a generator's?"""
+    codes = [before.argval for before in instructions[max(place - 2, 0):place] if isinstance(before.argval, types.CodeType)]
+    return bool(codes) and codes[-1].co_name.startswith("<") and codes[-1].co_name != "<lambda>"
+
+
+def _is_of_a_call(instruction):
+    """Does it load a method that is called then? CPython 3.11 has another instruction for that."""
+    return sys.version_info >= (3, 12) and bool(instruction.arg & 1)
 
 
 def _require_allowed(code, instruction, before):

@@ -9,6 +9,7 @@ Whatever else such code could come to has no words here: the capture stays in it
 """
 
 import builtins
+import collections
 import enum
 import math
 import struct
@@ -24,11 +25,13 @@ from ..words.digests import code_digest
 from ..words.held import HEAPTYPE, held
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
 from ..words.installed import is_installed_file, is_installed_module, is_programs_class, is_pythons_file
+from ..words.generated import is_field, is_generated, makes_one, place_of
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
 
 _MAX_VALUES = 20_000
 _ASKED_BY_C = frozenset(("keys", "__class__", "__bases__"))  # Of objects themselves.
+_TEXTS = ("__repr__", "__str__", "__format__")
 _MAX_ROUNDS = 64
 _MISSING = object()
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), type(NotImplemented))
@@ -73,9 +76,12 @@ class World:
                 break
         else:
             raise NotPortable("code that runs untraced and reads too much")
+        says_texts = not self.reads.isdisjoint(_TEXTS)
+        if says_texts:  # It may ask for the text of anything: by object's method, or by one of another class.
+            self.reads |= self._unsaid
         if self._may_change and self._holds_changing:
             raise NotPortable("code that runs untraced and may change what it reads")
-        if self._makes_texts and self._holds_addresses:
+        if self._makes_texts and self._holds_addresses or says_texts and self._holds_objects:
             raise NotPortable("code that runs untraced and may make texts of addresses")
         if not self._setting.isdisjoint(self._called_otherwise):
             raise NotPortable("code that runs untraced and may set attributes")
@@ -89,9 +95,9 @@ class World:
         self._places, self._met = {}, []  # id -> its place in `words`; keeps alive what has one.
         self._read = {}  # id of a code object -> Reads
         self._may_change = self._holds_changing = self._makes_texts = self._holds_addresses = False
-        self.computes = self.calls = False
+        self._holds_objects = self.computes = self.calls = False
         self._setting, self._called_otherwise = set(), set()  # Ids of functions: that set attributes, and as no __init__.
-        self.reads = set()
+        self.reads, self._unsaid = set(), set()
         for root in roots:
             self._refer(root)
         while len(self.words) < len(self._met):
@@ -106,10 +112,18 @@ class World:
             return encode(value) if value is not NotImplemented else ["NotImplemented"]
         if kind in _OF_TORCH:
             return [kind.__name__, str(value)]
-        if kind in (types.FunctionType, types.MethodType) or isinstance(value, type) and _is_made_without_text(value):
+        if kind in (types.FunctionType, types.MethodType):
             self._holds_addresses = True
             self._called_otherwise.add(id(value))
+        if isinstance(value, type):
+            self._note_objects_of(value)
         return self._refer(value)
+
+    def _note_objects_of(self, cls):
+        """Code comes to objects of this class, or may make one."""
+        is_programs = is_programs_class(cls) and not issubclass(cls, enum.Enum)
+        self._holds_objects |= is_programs
+        self._holds_addresses |= is_programs and _defined(cls, "__repr__") is _defined(object, "__repr__")
 
     def _method(self, value):
         """Of a function that a class, or a method, holds: it is called, and not taken as a value."""
@@ -168,12 +182,37 @@ class World:
         if reads.stores:
             self._setting.add(id(function))
         return [
-            "function", module.__name__, function.__name__, function.__qualname__, code_digest(code, self._orders),
+            "function", module.__name__, *self._own_words(function),
             [self._cell(cell) for cell in function.__closure__ or ()],
+            [self._global(module, names, names[0] in reads.values) for names in reads.chains]]
+
+    def _own_words(self, function):
+        """What a function holds itself, but for its outer variables."""
+        return [
+            function.__name__, function.__qualname__, code_digest(function.__code__, self._orders),
             list(map(self._meet, function.__defaults__ or ())),
             [[name, self._meet(value)] for name, value in sorted((function.__kwdefaults__ or {}).items())],
-            [[name, self._meet(value)] for name, value in sorted(vars(function).items()) if name in self.names],
-            [self._global(module, names, names[0] in reads.values) for names in reads.chains]]
+            [[name, self._meet(value)] for name, value in sorted(vars(function).items()) if name in self.names]]
+
+    def _generated(self, function):
+        """Python's own of a named tuple: it calls what its cells hold, and methods of the tuple."""
+        names = function.__code__.co_names
+        self.names |= set(names)
+        (self._unsaid if function.__code__.co_name == "__repr__" else self.reads).update(names)
+        self.computes = True
+        self._makes_texts |= function.__code__.co_name == "__repr__"
+        return [
+            "generated", *self._own_words(function), [self._held_by_generated(cell) for cell in function.__closure__ or ()],
+            [self._global(collections, (name,), True) for name in names if hasattr(builtins, name)]]
+
+    def _held_by_generated(self, cell):
+        value = cell.cell_contents
+        is_pythons = value is len or isinstance(value, types.BuiltinFunctionType) and value == tuple.__new__
+        return ["builtin", value.__qualname__] if is_pythons else self._meet(value)
+
+    def _maker(self, function):
+        self._reads(function.__code__)
+        return ["maker", *self._own_words(function)]
 
     def _reads(self, code):
         found = self._read.get(id(code))
@@ -187,6 +226,7 @@ class World:
             self.computes |= found.computes
             self.calls |= found.calls
             self._makes_texts |= found.makes_texts
+            self._holds_addresses |= found.makes_addresses
             self._by_identity |= found.compares_identity
             self._may_change |= found.may_change
         return found
@@ -272,6 +312,13 @@ class World:
         return name in self.names or name.startswith("_") and name.endswith("_")
 
     def _attribute(self, cls, name, value):
+        function = held(value, "__func__") or value
+        if is_generated(function, name):
+            return [type(value).__name__, *self._generated(function)]
+        if name == "__new__" and makes_one(function):
+            return [type(value).__name__, *self._maker(function)]
+        if is_field(value):
+            return ["field", place_of(value)]
         if isinstance(value, types.FunctionType) and isinstance(cls, enum.EnumMeta) and _is_of_enumerations(value):
             return ["of enumerations", value.__qualname__]
         if isinstance(value, types.MemberDescriptorType):
@@ -308,7 +355,8 @@ class World:
         if isinstance(value, enum.Enum):
             own = {name: item for name, item in own_attributes(value).items() if name not in OF_MEMBERS}
             return ["member", self._refer(kind), value._name_, self._meet(value._value_), self._own(own), self._base(kind, value)]
-        self._holds_changing = self._holds_addresses = True
+        self._holds_changing = True
+        self._note_objects_of(kind)
         return ["object", self._refer(kind), self._own(own_attributes(value)), self._base(kind, value)]
 
     def _own(self, attributes):
@@ -328,9 +376,9 @@ def _is_of(value, module):
     return isinstance(value, types.BuiltinFunctionType) and held(value, "__module__") == module
 
 
-def _is_made_without_text(cls):
-    """A class of the program whose objects' texts hold their addresses."""
-    return is_programs_class(cls) and not issubclass(cls, enum.Enum)
+def _defined(cls, name):
+    """What an object of the class has under a name, by its class."""
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
 def _is_of_enumerations(function):

@@ -23,7 +23,7 @@ from ..words.code import attributes_of_global, encode_code, global_names
 from ..words.digests import digest_of
 from ..words.identity import Describer
 from ..words.installed import packages
-from ..words.named_tuples import makers_in
+from ..words.generated import makers_in
 from ..words.values import NotPortable, encode
 from .guards import GuardWriter
 from .recording import record_of

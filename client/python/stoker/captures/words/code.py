@@ -7,7 +7,7 @@ import base64
 import dis
 import types
 
-from .named_tuples import is_maker, maker_of
+from .generated import is_maker, maker_of
 from .values import NotPortable, class_path, decode, encode, look_up
 
 _NUMBERS = (

@@ -19,7 +19,7 @@ from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
 from .installed import is_installed, is_installed_file
-from .named_tuples import is_field, place_of
+from .generated import is_field, place_of
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
