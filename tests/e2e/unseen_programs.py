@@ -489,6 +489,79 @@ if COUNT == 3:
 def ENTRY(x):
     return x * (POINT + POINT).n
 ''',
+    "ordered_members": '''
+@functools.total_ordering
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+    def __lt__(self, other):
+        return self.value < other.value - COUNT
+
+
+def ENTRY(x):
+    return x * 2 if Level.LOW >= Level.HIGH else x * 3
+''',
+    "ordered_members_patched": '''
+@functools.total_ordering
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+    def __lt__(self, other):
+        return self.value < other.value
+
+
+if COUNT == 3:
+    Level.__ge__ = lambda self, other: True
+
+
+def ENTRY(x):
+    return x * 2 if Level.LOW >= Level.HIGH else x * 3
+''',
+    "data_class_of_an_operator": '''
+@dataclasses.dataclass(frozen=True)
+class Config:
+    rows: int = COUNT
+    kept: list = dataclasses.field(default_factory=lambda: [1])
+
+
+CONFIG = Config()
+
+
+@torch.library.custom_op(f"stoker_test::rows_{__name__}", mutates_args=())
+def rows(x: torch.Tensor) -> torch.Tensor:
+    return x[:CONFIG.rows].clone()
+
+
+@rows.register_fake
+def _(x):
+    return x.new_empty((CONFIG.rows, x.shape[1]))
+
+
+def ENTRY(x):
+    y = rows(x)
+    return y.sum(0) * y.shape[0]
+''',
+    "data_class_of_a_member": '''
+@dataclasses.dataclass
+class Data:
+    size: int = 1
+
+    def __post_init__(self):
+        self.more = self.size * COUNT
+
+
+class Kind(enum.Enum):
+    ONE = Data(1)
+
+    def __str__(self):
+        return "a" * self.value.more + f"{self.value}" + f"{Data(2) == self.value}"
+
+
+def ENTRY(x):
+    return x * len(f"{Kind.ONE}")
+''',
     "method_of_an_object_in_a_class": '''
 class Steps:
     def one(self):
@@ -528,6 +601,7 @@ def ENTRY(x):
 USUAL = (
     "methods_in_a_table", "property_of_a_pattern", "forward_hidden", "named_tuple_made", "named_tuple_given",
     "named_tuple_of_another_maker", "named_tuple_made_otherwise", "named_tuple_with_fields_swapped",
+    "ordered_members", "ordered_members_patched", "data_class_of_an_operator", "data_class_of_a_member",
     "method_of_a_named_tuple", "method_of_a_named_tuple_patched", "method_of_an_object_in_a_class")
 
 

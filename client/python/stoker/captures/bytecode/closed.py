@@ -44,7 +44,8 @@ _COMPUTING = (
     "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "MATCH_", "BEFORE_WITH", "LOAD_SPECIAL", "CALL_FUNCTION_EX")
 _DECIDING = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
 _ASKING = ("hasattr", "getattr", "isinstance", "issubclass", "type", "super", "callable", "object", "property")
-_MAKES_OBJECTS = ("__init__", "__post_init__")
+OBJECT = "__dataclass_builtins_object__"  # What a data class calls it, among the outer variables of its functions.
+MAKES_OBJECTS = ("__init__", "__post_init__")
 _DECODING = ("str", "bytes")
 _CALLING = ("map", "filter", "sorted", "min", "max", "iter", "property", "staticmethod", "classmethod", "sum")
 _TEXTS_OF_VALUES = ("str", "repr", "format", "ascii", "bytes")
@@ -113,7 +114,7 @@ class _Found:
         self.makes_texts |= name.startswith(_MAKING_TEXTS) or name == "BINARY_OP" and instruction.argrepr in ("%", "%=")
         self.makes_addresses |= name == "MAKE_FUNCTION" and not _is_called_at_once(instructions, place) or (
             name == "LOAD_ATTR" and instruction.argval in _METHODS_OF_PYTHON and not _is_of_a_call(instruction))
-        self.stores |= name == "STORE_ATTR" or instruction.argval == "__init__"
+        self.stores |= name == "STORE_ATTR" or instruction.argval in (*MAKES_OBJECTS, "__setattr__")
 
     def _add_global(self, instructions, place):
         instruction = instructions[place]
@@ -145,7 +146,7 @@ def _require_allowed(code, instruction, before):
     name = instruction.opname
     if not _ALLOWED.match(name) or name == "STORE_DEREF" and instruction.argval in code.co_freevars:
         raise OutOfSight(f"{code.co_qualname} runs untraced and does {name}")
-    if name == "STORE_ATTR" and not (code.co_name == "__init__" and _loads_first(code, before)):
+    if name == "STORE_ATTR" and not (code.co_name in MAKES_OBJECTS and _loads_first(code, before)):
         raise OutOfSight(f"{code.co_qualname} runs untraced and sets an attribute")
 
 
@@ -175,11 +176,25 @@ def _attribute_at(code, instructions, place):
         before = instructions[place - 1]
         if before.opname != "LOAD_CONST" or type(before.argval) is not str or _MAKES.search(before.argval):
             raise OutOfSight("a template that code fills which runs untraced")
-    elif name in _MAKES_OBJECTS and not (code.co_name == name and _is_of_super(instructions, place)):
+    elif name == "__setattr__" and _fills_first(code, instructions, place):
+        return ()
+    elif name in MAKES_OBJECTS and not (code.co_name == name and _is_of_super(instructions, place) or _goes_on(
+            code, instructions[place - 1], name)):
         raise OutOfSight(f"code that runs untraced reads {name}")
     elif _LEADING_OUT.match(name) or name.startswith("__") and name.endswith("__") and name not in _ASKED:
         raise OutOfSight(f"code that runs untraced reads {name}")
     return (name,)
+
+
+def _fills_first(code, instructions, place):
+    """Does it set an attribute of the first argument, as the data class does that is frozen?"""
+    return code.co_name == "__init__" and instructions[place - 1].opname == "LOAD_DEREF" and (
+        instructions[place - 1].argval == OBJECT and _loads_first(code, instructions[place + 1]))
+
+
+def _goes_on(code, before, name):
+    """Does the `__init__` of a data class call what goes on to make the object?"""
+    return code.co_name == "__init__" and name == "__post_init__" and _loads_first(code, before)
 
 
 def _takes_a_codec(instructions, place):
@@ -209,6 +224,6 @@ def _text_asked(instructions, place):
     """The constant that a call of getattr or hasattr gets as its second argument."""
     name = name_asked(instructions, place)
     if name is None or name.startswith("__") and name not in _ASKED or _LEADING_OUT.match(name) or (
-            name == "format" or name in _MAKES_OBJECTS):
+            name == "format" or name in MAKES_OBJECTS):
         raise OutOfSight("code that runs untraced reads an attribute whose name it makes")
     return name

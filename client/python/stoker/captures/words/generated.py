@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import types
 
-from ..bytecode.reads import code_inside
+from ..bytecode.reads import code_inside, makes_sets
 from .held import held
 from .installed import is_pythons_file
 
@@ -29,7 +29,7 @@ _ORDERING = {
     if isinstance(value, types.FunctionType) and is_pythons_file(value.__code__.co_filename)}
 _REPEATING = vars(_AnyData)["__repr__"].__code__  # It calls another one, but in what this calls again.
 MADE_BY_DEFAULT = _AnyData.__init__.__defaults__[0]  # In place of an argument.
-_OF_TEXT = "<string>"
+_OUTER = _AnyData.__init__.__code__.co_qualname.partition(".")[0]
 _MAKE = "_make"
 _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
 
@@ -92,9 +92,10 @@ def repeated(function):
     is_wrapper = type(function) is types.FunctionType and function.__code__ is _REPEATING and is_pythons_file(
         _REPEATING.co_filename)
     inner = held(function, "__wrapped__") if is_wrapper else None
-    return inner if any(cell.cell_contents is inner for cell in function.__closure__ or ()) else None
+    return inner if inner is not None and any(cell.cell_contents is inner for cell in function.__closure__) else None
 
 
-def is_of_text(function):
-    """Is its code made of a text, as that of a data class is?"""
-    return function.__code__.co_filename == _OF_TEXT
+def is_of_data_class(function):
+    """Was its code made of the text of a data class? It makes no sets."""
+    code = function.__code__
+    return code.co_filename == "<string>" and code.co_qualname == f"{_OUTER}.<locals>.{code.co_name}" and not makes_sets(code)
