@@ -188,8 +188,9 @@ def _attribute_at(code, instructions, place):
 
 def _fills_first(code, instructions, place):
     """Does it set an attribute of the first argument, as the data class does that is frozen?"""
-    return code.co_name == "__init__" and instructions[place - 1].opname == "LOAD_DEREF" and (
-        instructions[place - 1].argval == OBJECT and _loads_first(code, instructions[place + 1]))
+    loaded, filled = instructions[place - 1], instructions[place + 1]
+    return code.co_name == "__init__" and loaded.opname == "LOAD_DEREF" and loaded.argval == OBJECT and (
+        not isinstance(filled.argval, tuple) and _loads_first(code, filled))
 
 
 def _goes_on(code, before, name):
