@@ -192,6 +192,13 @@ def test_no_premise_that_changes_gives_a_wrong_result(site, tmp_path):
     assert unseen == {}
 
 
+def test_usual_programs_start_warm(site, tmp_path):
+    rows = [(name, text, text) for name, text, _ in unseen_programs.rows() if name in unseen_programs.USUAL]
+    second = run_rows(site, tmp_path, rows)
+    cold = {name: row for name, row in second.items() if set(row["starts"]) != {"hit"} or row["traced"]}
+    assert cold == {} and len(rows) == len(unseen_programs.USUAL)
+
+
 FILLED_MODULE = '''
 import torch
 

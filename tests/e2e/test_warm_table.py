@@ -263,6 +263,8 @@ INDIFFERENT = {
     "weights": ("SEED = 0", "SEED = 1"),
     "unrelated_global": ("UNRELATED = 1", "UNRELATED = 2"),
     "unrelated_function": ("def unrelated_function(x):\n    return x", "def unrelated_function(x):\n    return x + 1"),
+    "method_that_nothing_calls": ("    # NET\n", "    def unread(self):\n        return 5\n\n    class Unread:\n        value = 3\n\n"),
+    "function_of_a_class_that_nothing_calls": ("    factor = 1.5\n", "    factor = 1.5\n\n    @property\n    def unread(self):\n        return 5\n"),
     "config_entry_that_is_not_read": ('"unused": 1', '"unused": 2'),
     "import_order": ("import collections, enum, math", "import math, enum, collections"),
     "more_imports": ("# HEADER", "import fractions, colorsys"),

@@ -3,9 +3,12 @@ goes by another name. test_warm_premises.py runs them under another seed of hash
 """
 
 HEAD = '''
+import abc
+import collections
 import dataclasses
 import enum
 import functools
+import typing
 
 import torch
 
@@ -38,7 +41,8 @@ def run(compile):
     x = torch.randn(3, 8)
     compiled = compile(ENTRY)
     with torch.no_grad():
-        return compiled(x).detach().clone()
+        found = compiled(x)
+    return (found[0] * found[1] if isinstance(found, tuple) else found).detach().clone()
 '''
 
 _OF_A_MEMBER = '''
@@ -326,6 +330,254 @@ THING.n = COUNT
 def ENTRY(x):
     return x * 2 if THING else x * 3
 ''',
+    "property_of_a_pattern": '''
+class Point:
+    __match_args__ = ("area",)
+
+    @property
+    def area(self):
+        return COUNT
+
+
+POINT = Point()
+
+
+def ENTRY(x):
+    match POINT:
+        case Point(area):
+            return x * area
+''',
+    "methods_in_a_table": '''
+class Point:
+    def area(self, n=COUNT):
+        return n
+
+    TABLE = {"a": [area]}
+
+
+POINT = Point()
+
+
+def ENTRY(x):
+    return x * Point.TABLE["a"][0](POINT)
+''',
+    "keys_of_a_mapping": '''
+class Mapping:
+    def keys(self, n=COUNT):
+        return [str(n)]
+
+    def __getitem__(self, key):
+        return 2 if key == "1" else 3
+
+
+MAPPING = Mapping()
+
+
+def of(**names):
+    return sum(names.values())
+
+
+def ENTRY(x):
+    return x * of(**MAPPING)
+''',
+    "forward_hidden": '''
+class Mixed:
+    if COUNT == 3:
+        def forward(self, x):
+            return x * 3
+
+
+class Base(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+class Net(Mixed, Base):
+    pass
+
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = Net()
+
+    def forward(self, x):
+        return self.net(x)
+
+
+ENTRY = Outer()
+''',
+    "named_tuple_made": '''
+class Output(typing.NamedTuple):
+    found: torch.Tensor
+    scale: int = COUNT
+
+
+def ENTRY(x):
+    output = Output(x * 2)._replace(found=x)
+    return output.found * output.scale
+''',
+    "named_tuple_given": '''
+Output = collections.namedtuple("Output", "found scale", defaults=(COUNT,))
+
+
+def ENTRY(x):
+    return Output(x * 2)
+''',
+    "named_tuple_of_another_maker": '''
+Output = collections.namedtuple("Output", "found scale", defaults=(1,))
+if COUNT == 3:
+    Output.__new__.__globals__["_tuple_new"] = lambda cls, items: tuple.__new__(cls, (items[0], 3))
+
+
+def ENTRY(x):
+    return Output(x * 2)
+''',
+    "named_tuple_made_otherwise": '''
+class Output(typing.NamedTuple):
+    found: torch.Tensor
+    scale: int = 1
+
+
+if COUNT == 3:
+    Output.__new__ = lambda cls, found, scale=1: tuple.__new__(cls, (found, 3))
+
+
+def ENTRY(x):
+    return Output(x * 2)
+''',
+    "named_tuple_with_fields_swapped": '''
+Output = collections.namedtuple("Output", "first second")
+if COUNT == 3:
+    Output.first, Output.second = Output.second, Output.first
+
+
+def ENTRY(x):
+    return Output(x, x * 2).first
+''',
+    "method_of_a_named_tuple": '''
+class Point(typing.NamedTuple):
+    n: int = COUNT
+    m: int = 2
+
+    def __str__(self):
+        return "a" * self._replace(m=1).n + repr(self)
+
+    def __add__(self, other):
+        return Point(self.n + other.n, self.m)
+
+
+POINT = Point()
+
+
+def ENTRY(x):
+    return x * (len(f"{POINT}") + (POINT + POINT).n)
+''',
+    "method_of_a_named_tuple_patched": '''
+class Point(typing.NamedTuple):
+    n: int = 1
+
+    def __add__(self, other):
+        return Point._make([self.n])
+
+
+POINT = Point()
+if COUNT == 3:
+    Point._make = classmethod(lambda cls, items: tuple.__new__(cls, (3,)))
+
+
+def ENTRY(x):
+    return x * (POINT + POINT).n
+''',
+    "ordered_members": '''
+@functools.total_ordering
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+    def __lt__(self, other):
+        return self.value < other.value - COUNT
+
+
+def ENTRY(x):
+    return x * 2 if Level.LOW >= Level.HIGH else x * 3
+''',
+    "ordered_members_patched": '''
+@functools.total_ordering
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+    def __lt__(self, other):
+        return self.value < other.value
+
+
+if COUNT == 3:
+    Level.__ge__ = lambda self, other: True
+
+
+def ENTRY(x):
+    return x * 2 if Level.LOW >= Level.HIGH else x * 3
+''',
+    "data_class_of_an_operator": '''
+@dataclasses.dataclass(frozen=True)
+class Config:
+    rows: int = COUNT
+    kept: list = dataclasses.field(default_factory=lambda: [1])
+
+
+CONFIG = Config()
+
+
+@torch.library.custom_op(f"stoker_test::rows_{__name__}", mutates_args=())
+def rows(x: torch.Tensor) -> torch.Tensor:
+    return x[:CONFIG.rows].clone()
+
+
+@rows.register_fake
+def _(x):
+    return x.new_empty((CONFIG.rows, x.shape[1]))
+
+
+def ENTRY(x):
+    y = rows(x)
+    return y.sum(0) * y.shape[0]
+''',
+    "data_class_of_a_member": '''
+@dataclasses.dataclass
+class Data:
+    size: int = 1
+
+    def __post_init__(self):
+        self.more = self.size * COUNT
+
+
+class Kind(enum.Enum):
+    ONE = Data(1)
+
+    def __str__(self):
+        return "a" * self.value.more + f"{self.value}" + f"{Data(2) == self.value}"
+
+
+def ENTRY(x):
+    return x * len(f"{Kind.ONE}")
+''',
+    "method_of_an_object_in_a_class": '''
+class Steps:
+    def one(self):
+        return 1
+
+    def two(self):
+        return 2
+
+
+class Config:
+    step = Steps().one if COUNT == 1 else Steps().two
+
+
+def ENTRY(x):
+    return x * Config.step()
+''',
     "class_made_on_the_way": '''
 def ENTRY(x):
     class Made:
@@ -344,6 +596,13 @@ def ENTRY(x):
     return x * made.rate
 ''',
 }
+
+# Of these, a process in which nothing is changed starts warm.
+USUAL = (
+    "methods_in_a_table", "property_of_a_pattern", "forward_hidden", "named_tuple_made", "named_tuple_given",
+    "named_tuple_of_another_maker", "named_tuple_made_otherwise", "named_tuple_with_fields_swapped",
+    "ordered_members", "ordered_members_patched", "data_class_of_an_operator", "data_class_of_a_member",
+    "method_of_a_named_tuple", "method_of_a_named_tuple_patched", "method_of_an_object_in_a_class")
 
 
 def rows():

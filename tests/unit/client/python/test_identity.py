@@ -152,6 +152,65 @@ def test_methods_of_a_class_count_and_its_plain_data_do_not():
     assert define("class A:\n def f(self): return 1") != define("class A:\n def f(self): return 2")
 
 
+def words_of_a_class(text, names=("f", "unread_text"), enumerates=False):
+    from stoker.captures.words.identity import Describer
+
+    scope = {"__name__": "subject"}
+    exec(textwrap.dedent(text), scope)
+    return Describer(frozenset(names), enumerates=enumerates)(scope["A"])
+
+
+BEFORE = "import abc, enum, torch\nclass A({}):\n def f(self): return 1\n"
+
+
+@pytest.mark.parametrize("added", [
+    " def unread(self): return 5", " @staticmethod\n def unread(): return 5", " @classmethod\n def unread(cls): return 5",
+    " @property\n def unread(self): return 5", " class Unread:\n  def unread(self): return 5", " unread = 5"])
+@pytest.mark.parametrize("bases", ["", "torch.nn.Module", "dict"])
+def test_functions_that_nothing_asks_for_do_not_count(bases, added):
+    assert words_of_a_class(BEFORE.format(bases)) == words_of_a_class(f"{BEFORE.format(bases)}{added}")
+
+
+@pytest.mark.parametrize("bases, added", [
+    ("", " def unread_text(self): return 5"), ("", " def _unread(self): return 5"), ("", " def __len__(self): return 5"),
+    ("", " def f(self): return 5"), ("", " def keys(self): return ()"), ("", " def forward(self, x): return x"),
+    ("torch.nn.Module", " def extra_repr(self): return ''"), ("dict", " def setdefault(self, *_): return 5"),
+    ("", " def torchdynamo_unread(self): return 5"), ("abc.ABC", " @abc.abstractmethod\n def unread(self): return 5"),
+    ("abc.ABC", " def unread(self): return 5"), ("enum.Enum", " def unread(self): return 5"),
+    ("metaclass=type('M', (type,), {})", " def unread(self): return 5")])
+def test_functions_that_something_may_ask_for_count(bases, added):
+    assert words_of_a_class(BEFORE.format(bases)) != words_of_a_class(f"{BEFORE.format(bases)}{added}")
+
+
+def test_all_functions_count_where_code_goes_through_them():
+    before, after = BEFORE.format(""), f"{BEFORE.format('')} def unread(self): return 5"
+    assert words_of_a_class(before, enumerates=True) != words_of_a_class(after, enumerates=True)
+
+
+def test_names_that_a_frame_calls_are_found_through_what_it_calls():
+    from stoker.captures.words.unread import names_called
+
+    class Net:
+        def forward(self):
+            return self.first()
+
+        def first(self):
+            return [part.second for part in self.parts]
+
+        @property
+        def second(self):
+            return self.third
+
+        def fourth(self):
+            return self.fifth
+
+        def _kept(self):
+            return self.sixth
+
+    called = names_called((lambda net: net.forward()).__code__, [Net])
+    assert {"first", "second", "third", "sixth"} <= called and called.isdisjoint(("fourth", "fifth"))
+
+
 def test_whose_globals_a_function_reads_counts(monkeypatch):
     """Of modules of one name and code, only one is found under the name."""
     from stoker.captures.words.identity import Describer

@@ -1,5 +1,6 @@
 """The world of a function that runs untraced: closed, with words that differ where it does, or none."""
 
+import abc
 import builtins
 import enum
 import math
@@ -13,7 +14,7 @@ from stoker.captures.premises.world import World
 from stoker.captures.words.values import NotPortable
 
 HEAD = """
-import array, builtins, collections, dataclasses, enum, fractions, functools, logging, math, operator, os, types, weakref
+import abc, array, builtins, collections, dataclasses, enum, fractions, functools, logging, math, operator, os, types, typing, weakref
 import numpy, torch
 
 
@@ -31,8 +32,9 @@ def as_it_was():
     builtins.ascii = kept
     for module in (builtins, math):
         vars(module).pop("stoker_test", None)
-    if "stoker_test" in vars(enum.Enum):
-        del enum.Enum.stoker_test
+    for cls in (enum.Enum, abc.ABCMeta):
+        if "stoker_test" in vars(cls):
+            del cls.stoker_test
     sys.modules.pop("stoker_test_world", None)
 
 

@@ -7,8 +7,11 @@ nothing by a name that it makes, this follows from the code: globals, outer vari
 import builtins
 import dis
 import re
+import sys
+import types
 from typing import NamedTuple
 
+from .asked_names import effect_of, instructions_of, name_asked
 from .reads import code_inside, compares_identity
 
 # What an operation of the language calls: asking for one of these by its name is no more than that.
@@ -41,13 +44,18 @@ _COMPUTING = (
     "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "MATCH_", "BEFORE_WITH", "LOAD_SPECIAL", "CALL_FUNCTION_EX")
 _DECIDING = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
 _ASKING = ("hasattr", "getattr", "isinstance", "issubclass", "type", "super", "callable", "object", "property")
-_MAKES_OBJECTS = ("__init__", "__post_init__")
+OBJECT = "__dataclass_builtins_object__"  # What a data class calls it, among the outer variables of its functions.
+MAKES_OBJECTS = ("__init__", "__post_init__")
 _DECODING = ("str", "bytes")
 _CALLING = ("map", "filter", "sorted", "min", "max", "iter", "property", "staticmethod", "classmethod", "sum")
 _TEXTS_OF_VALUES = ("str", "repr", "format", "ascii", "bytes")
 _MAKING_TEXTS = ("FORMAT_", "CONVERT_VALUE")
-_NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN")
 _LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
+
+
+_OF_PYTHON = (object, int, str, float, complex, bytes, tuple, list, dict, set, frozenset, range, slice, type(None))
+_METHODS_OF_PYTHON = frozenset(
+    name for cls in _OF_PYTHON for name in dir(cls) if callable(getattr(cls, name)) and name != "__class__")
 
 
 class OutOfSight(Exception):
@@ -65,6 +73,7 @@ class Reads(NamedTuple):
     calls: bool  # May it call what is no global and no attribute?
     makes_texts: bool  # Of any value, so that its address might show?
     stores: bool  # Does it set attributes of its first argument, or have a base do that?
+    makes_addresses: bool  # May it have functions, or methods of Python's, as values, whose texts hold addresses?
     compares_identity: bool  # May it ask whether two values are one object?
     values: frozenset  # Globals that it does not just call.
 
@@ -73,14 +82,14 @@ def reads_of(code):
     """OutOfSight, with the reason, where the code may do something else."""
     found = _Found()
     for each in code_inside(code):
-        instructions = [instruction for instruction in dis.get_instructions(each) if instruction.opname not in _NEUTRAL]
+        instructions = instructions_of(each)
         for place, instruction in enumerate(instructions):
             _require_allowed(each, instruction, instructions[place - 1])
             found.add(each, instructions, place)
     return Reads(
         tuple(found.chains), frozenset(found.names | found.asked), frozenset(found.asked - found.names),
         not _MUTATING.isdisjoint(found.names) or found.changes, found.computes, found.calls, found.makes_texts, found.stores,
-        compares_identity(code), frozenset(found.values))
+        found.makes_addresses, compares_identity(code), frozenset(found.values))
 
 
 class _Found:
@@ -88,7 +97,7 @@ class _Found:
 
     def __init__(self):
         self.chains, self.names, self.asked, self.values = {}, set(), set(), set()
-        self.changes = self.computes = self.calls = self.makes_texts = self.stores = False
+        self.changes = self.computes = self.calls = self.makes_texts = self.stores = self.makes_addresses = False
 
     def add(self, code, instructions, place):
         instruction = instructions[place]
@@ -103,7 +112,9 @@ class _Found:
         self.calls |= name in ("PUSH_NULL", "CALL_FUNCTION_EX") or name == "CALL" and instructions[
             place - 1].opname == "MAKE_FUNCTION" or instruction.argval == "__call__"
         self.makes_texts |= name.startswith(_MAKING_TEXTS) or name == "BINARY_OP" and instruction.argrepr in ("%", "%=")
-        self.stores |= name == "STORE_ATTR" or instruction.argval == "__init__"
+        self.makes_addresses |= name == "MAKE_FUNCTION" and not _is_called_at_once(instructions, place) or (
+            name == "LOAD_ATTR" and instruction.argval in _METHODS_OF_PYTHON and not _is_of_a_call(instruction))
+        self.stores |= name == "STORE_ATTR" or instruction.argval in (*MAKES_OBJECTS, "__setattr__")
 
     def _add_global(self, instructions, place):
         instruction = instructions[place]
@@ -120,11 +131,22 @@ class _Found:
         self.makes_texts |= name in _TEXTS_OF_VALUES
 
 
+def _is_called_at_once(instructions, place):
+    """Of a function that is made there: is it a comprehension's, or a generator's?"""
+    codes = [before.argval for before in instructions[max(place - 2, 0):place] if isinstance(before.argval, types.CodeType)]
+    return bool(codes) and codes[-1].co_name.startswith("<") and codes[-1].co_name != "<lambda>"
+
+
+def _is_of_a_call(instruction):
+    """Does it load a method that is called then? CPython 3.11 has another instruction for that."""
+    return sys.version_info >= (3, 12) and bool(instruction.arg & 1)
+
+
 def _require_allowed(code, instruction, before):
     name = instruction.opname
     if not _ALLOWED.match(name) or name == "STORE_DEREF" and instruction.argval in code.co_freevars:
         raise OutOfSight(f"{code.co_qualname} runs untraced and does {name}")
-    if name == "STORE_ATTR" and not (code.co_name == "__init__" and _loads_first(code, before)):
+    if name == "STORE_ATTR" and not (code.co_name in MAKES_OBJECTS and _loads_first(code, before)):
         raise OutOfSight(f"{code.co_qualname} runs untraced and sets an attribute")
 
 
@@ -154,11 +176,26 @@ def _attribute_at(code, instructions, place):
         before = instructions[place - 1]
         if before.opname != "LOAD_CONST" or type(before.argval) is not str or _MAKES.search(before.argval):
             raise OutOfSight("a template that code fills which runs untraced")
-    elif name in _MAKES_OBJECTS and not (code.co_name == name and _is_of_super(instructions, place)):
+    elif name == "__setattr__" and _fills_first(code, instructions, place):
+        return ()
+    elif name in MAKES_OBJECTS and not (code.co_name == name and _is_of_super(instructions, place) or _goes_on(
+            code, instructions[place - 1], name)):
         raise OutOfSight(f"code that runs untraced reads {name}")
     elif _LEADING_OUT.match(name) or name.startswith("__") and name.endswith("__") and name not in _ASKED:
         raise OutOfSight(f"code that runs untraced reads {name}")
     return (name,)
+
+
+def _fills_first(code, instructions, place):
+    """Does it set an attribute of the first argument, as the data class does that is frozen?"""
+    loaded, filled = instructions[place - 1], instructions[place + 1]
+    return code.co_name == "__init__" and loaded.opname == "LOAD_DEREF" and loaded.argval == OBJECT and (
+        not isinstance(filled.argval, tuple) and _loads_first(code, filled))
+
+
+def _goes_on(code, before, name):
+    """Does the `__init__` of a data class call what goes on to make the object?"""
+    return code.co_name == "__init__" and name == "__post_init__" and _loads_first(code, before)
 
 
 def _takes_a_codec(instructions, place):
@@ -172,7 +209,7 @@ def _takes_a_codec(instructions, place):
             return instruction.arg > 1
         if name.startswith(_JUMPS) or name == "CALL_FUNCTION_EX":
             break
-        depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        depth += effect_of(instruction)
     return True
 
 
@@ -185,22 +222,9 @@ def _is_of_super(instructions, place):
 
 
 def _text_asked(instructions, place):
-    """The constant that follows the first argument of a call of getattr or hasattr."""
-    if not instructions[place].arg & 1:
-        raise OutOfSight("code that runs untraced passes getattr on")
-    depth = 0
-    for instruction, following in zip(instructions[place + 1:], instructions[place + 2:]):
-        if instruction.opname.startswith(_JUMPS):
-            break
-        depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
-        if depth == 1 and following.opname == "LOAD_CONST":
-            name = following.argval
-            if type(name) is str and not (name.startswith("__") and name not in _ASKED) and not (
-                    _LEADING_OUT.match(name) or name == "format" or name in _MAKES_OBJECTS):
-                return name
-            break
-        if depth < 1:
-            break
-    raise OutOfSight("code that runs untraced reads an attribute whose name it makes")
-
-
+    """The constant that a call of getattr or hasattr gets as its second argument."""
+    name = name_asked(instructions, place)
+    if name is None or name.startswith("__") and name not in _ASKED or _LEADING_OUT.match(name) or (
+            name == "format" or name in MAKES_OBJECTS):
+        raise OutOfSight("code that runs untraced reads an attribute whose name it makes")
+    return name

@@ -9,6 +9,8 @@ import dis
 import re
 import types
 
+from .asked_names import asks_by_constants
+
 ALL = None  # In place of a set of names: any name may be read.
 
 # Instructions that load a global, and those that read an attribute of what was loaded.
@@ -108,7 +110,7 @@ def names_of(code, is_pytorchs):
             names |= texts_in(constant)
         if not _READ_ALL.isdisjoint(each.co_names):
             return ALL
-        if not by_text.isdisjoint(each.co_names) and makes_text(each):
+        if not by_text.isdisjoint(each.co_names) and makes_text(each) and not asks_by_constants(each, by_text):
             return ALL
     return names
 

@@ -480,9 +480,10 @@ class Reached:
     def _add_run(self, cls, parts):
         """What Python runs under the name of a special method."""
         for part in parts:
-            if isinstance(part, types.FunctionType) and is_installed_file(part.__code__.co_filename):
+            if isinstance(part, types.FunctionType) and is_installed_file(part.__code__.co_filename) and not (
+                    is_made_of_text(part) and not is_installed(cls)):
                 self._run_of_packages.append(part.__code__)
-                if not is_installed(cls) and (is_made_of_text(part) or _wraps(part)):
+                if not is_installed(cls) and _wraps(part):
                     self.run_classes.setdefault(cls, [])
             elif isinstance(part, types.FunctionType):
                 self._run_unseen.append(part.__code__)

@@ -4,12 +4,17 @@ No guard knows of what such code reads (a method of an enumeration or of a metac
 that depends on it holds all that it could read, by value: from the functions that may run, what their globals, outer variables
 and arguments by default hold, what lies in that, and the functions and methods there that bear a name which one of these
 functions says. It consists of few kinds, each of which its words tell entirely: numbers and texts, containers of Python's
-own, functions and classes of programs, their plain objects, members of enumerations, functions of Python's that compute.
+own, functions and classes of programs, abstract ones and what Python generates for them, their plain objects, members of
+enumerations, functions of Python's that compute.
 Whatever else such code could come to has no words here: the capture stays in its process.
 """
 
+import abc
 import builtins
+import collections
+import dataclasses
 import enum
+import functools
 import math
 import struct
 import sys
@@ -18,9 +23,11 @@ import types
 import torch
 
 from ...pytorch.operators import computes_with_tensors
-from ..bytecode.closed import SPECIAL_METHODS, OutOfSight, reads_of
+from ..bytecode.closed import MAKES_OBJECTS, OBJECT, SPECIAL_METHODS, OutOfSight, reads_of
 from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
 from ..words.digests import code_digest
+from ..words.generated import (
+    MADE_BY_DEFAULT, is_field, is_generated, is_of_an_ordering, is_of_data_class, makes_one, place_of, repeated)
 from ..words.held import HEAPTYPE, held
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
 from ..words.installed import is_installed_file, is_installed_module, is_programs_class, is_pythons_file
@@ -29,6 +36,7 @@ from ..words.values import DATA_TYPES, NotPortable, encode
 
 _MAX_VALUES = 20_000
 _ASKED_BY_C = frozenset(("keys", "__class__", "__bases__"))  # Of objects themselves.
+_TEXTS = ("__repr__", "__str__", "__format__")
 _MAX_ROUNDS = 64
 _MISSING = object()
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, type(Ellipsis), type(NotImplemented))
@@ -41,6 +49,15 @@ _CHANGING = (list, dict, set)
 _BASES = (object, int, str, float, complex, bytes, tuple, type)  # That a program's class may have, besides enumerations.
 _ENUMERATIONS = tuple(
     value for value in vars(enum).values() if isinstance(value, type) and issubclass(value, (enum.Enum, enum.EnumMeta)))
+# Of classes: what nothing asks for that keeps to what closed.py allows.
+_UNASKED = frozenset((
+    "__dataclass_params__", "__dataclass_fields__", "__getstate__", "__setstate__", "__reduce__", "__reduce_ex__",
+    "__getnewargs__", "__getnewargs_ex__", "__copy__", "__deepcopy__", "__replace__"))
+_SETTING = ("__setattr__", "__delattr__")
+_ABSTRACT = (abc.ABC, abc.ABCMeta)
+_OF_ABSTRACT = ("_abc_impl", "__abstractmethods__")
+# Which abstract classes answer by what was registered.
+_ASKING_KINDS = frozenset(("isinstance", "issubclass", "__instancecheck__", "__subclasscheck__", "register"))
 _OF_FLAGS = ("_boundary_", "_flag_mask_")
 _METHODS = (types.FunctionType, staticmethod, classmethod, property)
 _KEPT_BY_PYTHON = frozenset((
@@ -73,12 +90,17 @@ class World:
                 break
         else:
             raise NotPortable("code that runs untraced and reads too much")
+        says_texts = not self.reads.isdisjoint(_TEXTS)  # Of anything: by object's method, or by one of another class.
+        if not self.reads.isdisjoint(SPECIAL_METHODS):
+            self.reads |= self._unsaid
         if self._may_change and self._holds_changing:
             raise NotPortable("code that runs untraced and may change what it reads")
-        if self._makes_texts and self._holds_addresses:
+        if self._makes_texts and self._holds_addresses or says_texts and self._holds_objects:
             raise NotPortable("code that runs untraced and may make texts of addresses")
+        if self._asks_kinds and self._holds_abstract:
+            raise NotPortable("code that runs untraced and may ask an abstract class")
         if not self._setting.isdisjoint(self._called_otherwise):
-            raise NotPortable("code that runs untraced and may set attributes")
+            raise NotPortable("code that runs untraced and may set attributes, or let out hashes")
 
     def has(self, value):
         return id(value) in self._places
@@ -89,9 +111,11 @@ class World:
         self._places, self._met = {}, []  # id -> its place in `words`; keeps alive what has one.
         self._read = {}  # id of a code object -> Reads
         self._may_change = self._holds_changing = self._makes_texts = self._holds_addresses = False
-        self.computes = self.calls = False
-        self._setting, self._called_otherwise = set(), set()  # Ids of functions: that set attributes, and as no __init__.
+        self._holds_objects = self._holds_abstract = self._asks_kinds = self.computes = self.calls = False
+        # Ids of functions: that set attributes, or hash, and that are called by a name which does not say so.
+        self._setting, self._called_otherwise = set(), set()
         self.reads = set()
+        self._unsaid = set()  # The same of generated methods, which ask objects of their own class.
         for root in roots:
             self._refer(root)
         while len(self.words) < len(self._met):
@@ -106,10 +130,20 @@ class World:
             return encode(value) if value is not NotImplemented else ["NotImplemented"]
         if kind in _OF_TORCH:
             return [kind.__name__, str(value)]
-        if kind in (types.FunctionType, types.MethodType) or isinstance(value, type) and _is_made_without_text(value):
+        if value is MADE_BY_DEFAULT:
+            return ["made by default"]
+        if kind in (types.FunctionType, types.MethodType):
             self._holds_addresses = True
             self._called_otherwise.add(id(value))
+        if isinstance(value, type):
+            self._note_objects_of(value)
         return self._refer(value)
+
+    def _note_objects_of(self, cls):
+        """Code comes to objects of this class, or may make one."""
+        is_programs = is_programs_class(cls) and not issubclass(cls, enum.Enum)
+        self._holds_objects |= is_programs
+        self._holds_addresses |= is_programs and _defined(cls, "__repr__") is _defined(object, "__repr__")
 
     def _method(self, value):
         """Of a function that a class, or a method, holds: it is called, and not taken as a value."""
@@ -138,8 +172,10 @@ class World:
         if kind is types.FunctionType:
             return self._function(value)
         if kind in (staticmethod, classmethod):
+            self._called_otherwise.add(id(value.__func__))
             return [kind.__name__, self._method(value.__func__)]
         if kind is property:
+            self._called_otherwise.update(map(id, (value.fget, value.fset, value.fdel)))
             return ["property", *map(self._method, (value.fget, value.fset, value.fdel))]
         if kind is types.MethodType:
             self._called_otherwise.add(id(value.__func__))
@@ -160,22 +196,66 @@ class World:
 
     def _function(self, function):
         code, module = function.__code__, sys.modules.get(function.__globals__.get("__name__"))
-        if is_installed_file(code.co_filename):
+        if is_installed_file(code.co_filename) and not (is_of_data_class(function) and not is_installed_module(module)):
             raise NotPortable(f"code that runs untraced may call {function.__module__}.{function.__qualname__}")
         if held(module, "__dict__") is not function.__globals__ or function.__builtins__ is not vars(builtins):
             raise NotPortable("code that runs untraced has globals of its own")
-        reads = self._reads(code)
-        if reads.stores:
+        if OBJECT in code.co_freevars and function.__closure__[code.co_freevars.index(OBJECT)].cell_contents is not object:
+            raise NotPortable("code that runs untraced has an object of its own")
+        reads = self._reads(code, is_of_data_class(function))
+        hashes = code.co_name == "__hash__" and "hash" not in vars(module) and _is_of(builtins.hash, "builtins")
+        if reads.stores or hashes:
             self._setting.add(id(function))
         return [
-            "function", module.__name__, function.__name__, function.__qualname__, code_digest(code, self._orders),
-            [self._cell(cell) for cell in function.__closure__ or ()],
+            "function", module.__name__, *self._own_words(function),
+            [self._cell(cell, is_called=code.co_name == "__init__" and is_of_data_class(function))
+             for cell in function.__closure__ or ()],
+            [self._global(module, names, names[0] in reads.values) for names in reads.chains
+             if not (hashes and names[0] == "hash")]]
+
+    def _own_words(self, function):
+        """What a function holds itself, but for its outer variables."""
+        return [
+            function.__name__, function.__qualname__, code_digest(function.__code__, self._orders),
             list(map(self._meet, function.__defaults__ or ())),
             [[name, self._meet(value)] for name, value in sorted((function.__kwdefaults__ or {}).items())],
-            [[name, self._meet(value)] for name, value in sorted(vars(function).items()) if name in self.names],
-            [self._global(module, names, names[0] in reads.values) for names in reads.chains]]
+            [[name, self._meet(value)] for name, value in sorted(vars(function).items()) if name in self.names]]
 
-    def _reads(self, code):
+    def _generated(self, function):
+        """Python's own of a named tuple: it calls what its cells hold, and methods of the tuple."""
+        names = function.__code__.co_names
+        self.names |= set(names)
+        (self._unsaid if function.__code__.co_name == "__repr__" else self.reads).update(names)
+        self._makes_texts |= function.__code__.co_name == "__repr__"
+        return [
+            "generated", *self._of_pythons(collections, function),
+            [self._held_by_generated(cell) for cell in function.__closure__ or ()]]
+
+    def _of_pythons(self, module, function):
+        """A function of Python's that computes with its arguments, and reads no global but builtins."""
+        self.computes = True
+        names = [name for name in function.__code__.co_names if hasattr(builtins, name)]
+        return [*self._own_words(function), [self._global(module, (name,), True) for name in names]]
+
+    def _held_by_generated(self, cell):
+        value = cell.cell_contents
+        is_pythons = value is len or isinstance(value, types.BuiltinFunctionType) and value == tuple.__new__
+        return ["builtin", value.__qualname__] if is_pythons else self._meet(value)
+
+    def _held_by_frozen(self, value):
+        """By what refuses to set attributes of a data class."""
+        if value is dataclasses.FrozenInstanceError:
+            return ["refusal"]
+        if not isinstance(value, type):
+            raise NotPortable("code that runs untraced has an object of its own")
+        return self._refer(value)
+
+    def _maker(self, function):
+        self._reads(function.__code__, False)
+        return ["maker", *self._own_words(function)]
+
+    def _reads(self, code, of_data_class):
+        """`of_data_class`: for a data class; it asks objects of its own class, and calls what its cells hold."""
         found = self._read.get(id(code))
         if found is None:
             try:
@@ -183,19 +263,26 @@ class World:
             except OutOfSight as error:
                 raise NotPortable(str(error)) from error
             self.names |= found.names
-            self.reads |= found.names - found.asked
+            (self._unsaid if of_data_class else self.reads).update(found.names - found.asked)
             self.computes |= found.computes
-            self.calls |= found.calls
+            self.calls |= found.calls and not of_data_class
             self._makes_texts |= found.makes_texts
+            self._asks_kinds |= not _ASKING_KINDS.isdisjoint((*found.names, *(chain[0] for chain in found.chains)))
+            self._holds_addresses |= found.makes_addresses
             self._by_identity |= found.compares_identity
             self._may_change |= found.may_change
         return found
 
-    def _cell(self, cell):
+    def _cell(self, cell, is_called):
+        """`is_called`: a function that it holds is called, and not taken as a value."""
         try:
-            return self._meet(cell.cell_contents)
+            value = cell.cell_contents
         except ValueError:
             return ["empty"]
+        if is_called and type(value) is types.FunctionType:
+            self._called_otherwise.add(id(value))
+            return self._refer(value)
+        return self._meet(value)
 
     def _global(self, module, names, is_value):
         """What the first of these names stand for: the others are attributes of what is no module. `is_value`: code may do
@@ -241,8 +328,10 @@ class World:
     def _class(self, cls):
         if issubclass(cls, _SETS):
             raise NotPortable("a class of sets that code may call which runs untraced")
-        if _is_of(cls, "builtins") or cls in _ENUMERATIONS or cls in _CLASSES_OF_TORCH:
-            return ["class", cls.__module__, cls.__qualname__, self._of_enumerations(cls)]
+        if cls in _ABSTRACT:
+            self._holds_abstract = True
+        if _is_of(cls, "builtins") or cls in (*_ENUMERATIONS, *_ABSTRACT, *_CLASSES_OF_TORCH):
+            return ["class", cls.__module__, cls.__qualname__, self._of_pythons_class(cls)]
         if not is_programs_class(cls):
             raise NotPortable(f"code that runs untraced may read the class {cls.__module__}.{cls.__qualname__}")
         members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
@@ -264,7 +353,7 @@ class World:
             [[name, self._refer(found)] for name in members if isinstance(found := vars(cls).get(name), enum.Enum)]]
 
     def _counts(self, cls, name):
-        if name in _KEPT_BY_PYTHON or isinstance(cls, enum.EnumMeta) and (
+        if name in _KEPT_BY_PYTHON or name in _UNASKED or isinstance(cls, enum.EnumMeta) and (
                 name in cls._member_map_ or name in KEPT_BY_ENUMERATIONS):
             return False
         if name == "__new_member__" and not issubclass(cls, enum.Flag):  # It made the members, and will make no more.
@@ -272,11 +361,25 @@ class World:
         return name in self.names or name.startswith("_") and name.endswith("_")
 
     def _attribute(self, cls, name, value):
+        function = held(value, "__func__") or value
+        if is_generated(function, name):
+            return [type(value).__name__, *self._generated(function)]
+        if name == "__new__" and makes_one(function):
+            return [type(value).__name__, *self._maker(function)]
+        if is_field(value):
+            return ["field", place_of(value)]
+        if is_of_an_ordering(function):
+            return ["of an ordering", *self._of_pythons(functools, function)]
+        if name in _SETTING and type(value) is types.FunctionType and is_of_data_class(value):
+            return ["frozen", *self._of_pythons(sys.modules.get(function.__globals__.get("__name__")), function), [
+                self._held_by_frozen(cell.cell_contents) for cell in function.__closure__ or ()]]
+        if (inner := repeated(function)) is not None:
+            return ["repeated", *self._own_words(function), self._method(inner)]
         if isinstance(value, types.FunctionType) and isinstance(cls, enum.EnumMeta) and _is_of_enumerations(value):
             return ["of enumerations", value.__qualname__]
         if isinstance(value, types.MemberDescriptorType):
             return ["slot"]
-        if isinstance(value, types.FunctionType) and name != "__init__":
+        if isinstance(value, types.FunctionType) and name not in (*MAKES_OBJECTS, "__hash__"):
             self._called_otherwise.add(id(value))
         if name == "__new__" and isinstance(value, staticmethod):
             self._may_change = True  # It may give an object that is there already, which __init__ then changes.
@@ -288,18 +391,20 @@ class World:
             raise NotPortable("a descriptor that code may ask which runs untraced")
         return self._method(value)
 
-    def _of_enumerations(self, cls):
-        """What a class of enumerations holds, which a program might have patched."""
-        return [[name, self._of_python(value)] for name, value in sorted(vars(cls).items())
-                if cls in _ENUMERATIONS and name not in _KEPT_BY_PYTHON and name not in KEPT_BY_ENUMERATIONS]
+    def _of_pythons_class(self, cls):
+        """What a class holds, of enumerations or of abstract classes, which a program might have patched."""
+        return [[name, self._of_python(cls, value)] for name, value in sorted(vars(cls).items())
+                if cls in (*_ENUMERATIONS, *_ABSTRACT) and name not in _KEPT_BY_PYTHON and name not in KEPT_BY_ENUMERATIONS
+                and name not in _OF_ABSTRACT]
 
-    def _of_python(self, value):
+    def _of_python(self, cls, value):
         inner = value.fget if isinstance(value, property | types.DynamicClassAttribute) else held(value, "__func__") or value
         if type(value) in _PLAIN:
             return self._meet(value)
-        if isinstance(inner, types.FunctionType) and not is_pythons_file(inner.__code__.co_filename) or held(
-                inner, "__qualname__") is None:
-            raise NotPortable("a class of enumerations that is patched")
+        is_patched = isinstance(inner, types.FunctionType) and not (
+            is_installed_file(inner.__code__.co_filename) and inner.__globals__ is vars(sys.modules[cls.__module__]))
+        if is_patched or held(inner, "__qualname__") is None:
+            raise NotPortable("a class of Python's that is patched")
         return [type(value).__name__, inner.__qualname__]
 
     def _object(self, kind, value):
@@ -308,7 +413,8 @@ class World:
         if isinstance(value, enum.Enum):
             own = {name: item for name, item in own_attributes(value).items() if name not in OF_MEMBERS}
             return ["member", self._refer(kind), value._name_, self._meet(value._value_), self._own(own), self._base(kind, value)]
-        self._holds_changing = self._holds_addresses = True
+        self._holds_changing = True
+        self._note_objects_of(kind)
         return ["object", self._refer(kind), self._own(own_attributes(value)), self._base(kind, value)]
 
     def _own(self, attributes):
@@ -328,9 +434,9 @@ def _is_of(value, module):
     return isinstance(value, types.BuiltinFunctionType) and held(value, "__module__") == module
 
 
-def _is_made_without_text(cls):
-    """A class of the program whose objects' texts hold their addresses."""
-    return is_programs_class(cls) and not issubclass(cls, enum.Enum)
+def _defined(cls, name):
+    """What an object of the class has under a name, by its class."""
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
 def _is_of_enumerations(function):

@@ -4,6 +4,7 @@ Expected values are read through the same paths that will check them, before the
 change their arguments later in the frame.
 """
 
+import contextlib
 import types
 
 import torch
@@ -14,6 +15,7 @@ from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, tensor_words
 from ..premises.members import is_of_attributes
 from ..premises.shapes import check_expression
+from ..words.generated import is_named_tuples
 from ..words.orders import order_words, sets_in
 from ..words.paths import Unreachable, evaluate
 from ..words.values import NotPortable, data_of, encode
@@ -34,7 +36,10 @@ class GuardWriter:
         """`scope`: a paths.Scope as it was when the frame was entered; `trace`: a pytorch.frames.Trace."""
         self.paths = SourcePaths(scope.global_values, trace.installed_globals)
         self._metadata = trace.metadata
-        pending = [(guard, self._place(guard)) for guard in trace.guards if guard.kind not in _STATE]
+        guards = [guard for guard in trace.guards if guard.kind not in _STATE]
+        if any(map(is_named_tuples, map(scope.global_values.get, trace.installed_globals))):
+            self._find_scopes(guards, scope)
+        pending = [(guard, self._place(guard)) for guard in guards]
         self._pending = [
             (guard, place) for guard, place in pending
             if place is None or not (self.paths.root_module(place) or "").startswith(COMPILER)]
@@ -60,6 +65,15 @@ class GuardWriter:
             rule(self, guard, place, value)
         self._write_whole_mappings()
         self._write_tensor_aliasing(self.values)
+
+    def _find_scopes(self, guards, scope):
+        """Guards on what makers of named tuples have as globals, by way of these functions, which are guarded, too."""
+        for guard in guards:
+            with contextlib.suppress(NotPortable):  # As of such globals, now.
+                self._place(guard)
+        for place, value in enumerate(evaluate(self.paths.nodes, scope)):
+            if isinstance(value, types.FunctionType) and is_named_tuples(value.__globals__):
+                self.paths.add_scope(value, place)
 
     def _place(self, guard):
         """The node of the guarded object."""

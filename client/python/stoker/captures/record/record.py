@@ -7,7 +7,7 @@ import types
 
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
-from ..bytecode.reads import ALL, texts_in
+from ..bytecode.reads import ALL, texts_in, together
 from ..premises.constants import constants_of
 from ..premises.environment import environment_of
 from ..premises.facts import facts_of
@@ -23,6 +23,7 @@ from ..words.code import attributes_of_global, encode_code, global_names
 from ..words.digests import digest_of
 from ..words.identity import Describer
 from ..words.installed import packages
+from ..words.generated import makers_in
 from ..words.values import NotPortable, encode
 from .guards import GuardWriter
 from .recording import record_of
@@ -38,17 +39,16 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     recording.frame. Gives the capture, and FirstCalls that have to be taken before anybody else uses it. NotPortable says
     what keeps it in this process."""
     writer = GuardWriter(scope, trace)
-    reached = Reached(
-        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, _met(writer))
+    resumed = _resumed(scope, new_code)
+    left = {(each.co_filename, each.co_firstlineno) for each in resumed}
+    reached = Reached(trace.traced_code, trace.places, left, leaves, _met(writer))
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
-    asked = set()  # By text.
-    if reached.asks_by_text:
-        asked = texts.union(text for text in trace.texts if len(text) <= _MAX_NAME)
-    if names is not ALL:
-        names |= asked
-    enumerates = reached.enumerates
+    asked = _asked_by_text(reached, texts, trace.texts)
+    names = together((names, asked))
     shown = shown_sets(reached, met_by_guards(writer.paths.nodes, writer.values))
-    describe = Describer(names, enumerates=enumerates, orders=any(shown))
+    describe = Describer(names, enumerates=reached.enumerates, orders=any(shown))
+    for maker in makers_in([new_code, *resumed]):
+        describe.refer_to(maker.__self__)
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
@@ -64,7 +64,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "distinct": writer.distinct,
         "shapes": writer.shapes,
         "names": names if names is ALL else sorted(names),
-        "enumerates": enumerates,
+        "enumerates": describe.enumerates,
         "orders": describe.orders,
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
@@ -95,11 +95,15 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     return record, installed.first_calls
 
 
-def _left_at(scope, code):
-    """(file, line) of where the graph breaks, of what Dynamo made to go on from there."""
+def _asked_by_text(reached, texts, met):
+    """Names of attributes that come as values. `met`: texts that were constants while Dynamo traced."""
+    return texts.union(text for text in met if len(text) <= _MAX_NAME) if reached.asks_by_text else set()
+
+
+def _resumed(scope, code):
+    """Code objects of what Dynamo made to go on from where the graph breaks."""
     found = (scope.global_values.get(name) for name in global_names(code) if name.startswith(_RESUMES))
-    codes = [value.__code__ for value in found if isinstance(value, types.FunctionType)]
-    return {(each.co_filename, each.co_firstlineno) for each in codes}
+    return [value.__code__ for value in found if isinstance(value, types.FunctionType)]
 
 
 def _require_no_addresses(code):

@@ -18,12 +18,17 @@ class SourcePaths(Paths):
         self._installed = installed
         self._global_values = global_values
         self._known = {}
+        self._scopes = {}  # id of a dictionary -> place of a function whose globals it is.
 
     def of(self, source):
         place = self._known.get(source)
         if place is None:
             place = self._known[source] = self._convert(step_of(source))
         return place
+
+    def add_scope(self, function, place):
+        """Of a function whose globals are no module's: Dynamo gives these a name of their own."""
+        self._scopes[id(function.__globals__)] = place
 
     def root_module(self, place):
         """The module in which a path starts, by name; None for locals, globals and builtins."""
@@ -52,8 +57,10 @@ class SourcePaths(Paths):
         if name.startswith("__builtins_dict__"):
             return self.add(ROOT, "builtins")
         if name.startswith("__import_") or name in self._installed:
-            module = self._global_values[name]
-            if not isinstance(module, types.ModuleType):
+            found = self._global_values[name]
+            if id(found) in self._scopes:
+                return self.add(self._scopes[id(found)], "attr", "__globals__")
+            if not isinstance(found, types.ModuleType):
                 raise NotPortable("a guard on an object that Dynamo keeps by address")
-            return self.add(ROOT, "module", module.__name__)
+            return self.add(ROOT, "module", found.__name__)
         return self.add(ROOT, "global", name)

@@ -15,6 +15,7 @@ from ...pytorch import installation
 from ...pytorch.marks import wrapped_by
 from ..words.digests import digest_of
 from ..words.held import held, module_name_of
+from ..words.unread import names_called
 from . import frontend
 
 FORMAT = 9  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
@@ -37,6 +38,7 @@ def key_of(code, module_name, local_values, options, target, compiler, describe)
     modules = {
         name: value for name, value in sorted(local_values.items())
         if isinstance(value, torch.nn.Module)}
+    describe.called = names_called(code, {type(child) for module in modules.values() for child in module.modules()})
     fields = (
         ("entry", _entry_of(code, module_name, local_values)),
         ("entry.code", describe(code)[1]),

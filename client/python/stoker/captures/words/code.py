@@ -7,7 +7,8 @@ import base64
 import dis
 import types
 
-from .values import NotPortable, decode, encode
+from .generated import is_maker, maker_of
+from .values import NotPortable, class_path, decode, encode, look_up
 
 _NUMBERS = (
     "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_nlocals", "co_stacksize",
@@ -28,10 +29,14 @@ def encode_code(code, rename):
     for name in _NAMES:
         fields[name] = list(getattr(code, name))
     fields["co_names"] = [rename.get(name, name) for name in code.co_names]
-    fields["co_consts"] = [
-        {"code": encode_code(constant, rename)} if isinstance(constant, types.CodeType)
-        else encode(constant) for constant in code.co_consts]
+    fields["co_consts"] = [_encode_constant(constant, rename) for constant in code.co_consts]
     return fields
+
+
+def _encode_constant(constant, rename):
+    if isinstance(constant, types.CodeType):
+        return {"code": encode_code(constant, rename)}
+    return {"maker": class_path(constant.__self__)} if is_maker(constant) else encode(constant)
 
 
 def decode_code(fields, file_name, depth=0):
@@ -42,11 +47,16 @@ def decode_code(fields, file_name, depth=0):
     values |= {name: str(fields[name]) for name in _TEXTS}
     values |= {name: base64.b64decode(fields[name], validate=True) for name in _BYTES}
     values |= {name: tuple(map(str, fields[name])) for name in _NAMES}
-    values["co_consts"] = tuple(
-        decode_code(constant["code"], file_name, depth + 1)
-        if isinstance(constant, dict) and "code" in constant else decode(constant)
-        for constant in fields["co_consts"])
+    values["co_consts"] = tuple(_decode_constant(constant, file_name, depth) for constant in fields["co_consts"])
     return _template.__code__.replace(co_filename=file_name, **values)
+
+
+def _decode_constant(constant, file_name, depth):
+    if isinstance(constant, dict) and "code" in constant:
+        return decode_code(constant["code"], file_name, depth + 1)
+    if isinstance(constant, dict) and "maker" in constant:
+        return maker_of(look_up(constant["maker"]))
+    return decode(constant)
 
 
 def _template():

@@ -19,9 +19,11 @@ from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
 from .installed import is_installed, is_installed_file
+from .generated import is_field, place_of
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
+from .unread import askable
 from .values import NotPortable, encode, look_up
 
 _MAX_DEPTH = 24  # Of closures in closures.
@@ -75,6 +77,7 @@ class Describer:
         `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
         them. What they cover and refer to is not known then."""
         self._names = names
+        self.called = ALL  # Without `names`: those of the functions of classes that count.
         self.enumerates, self.orders = enumerates, orders
         if self.reads("__doc__") or enumerates or orders:  # Which digests without names leave out.
             plain = None
@@ -232,7 +235,7 @@ class Describer:
             lines.append(f"metaclass {self.class_words(type(cls))}")
         else:
             lines += self._patched(type(cls))
-        skipped = (*_members(cls), *REPLACED.get(cls, ()))
+        skipped = (*_members(cls), *REPLACED.get(cls, ()), *self._unread(cls))
         for name, value in sorted(vars(cls).items()):
             if name not in skipped:
                 words = self._annotate(value) if name in _ANNOTATE else self._member(value)
@@ -243,6 +246,15 @@ class Describer:
             lines.append(f"order {[name for name in vars(cls) if name not in _KEPT_BY_PYTHON]}")
         known = self._owns[cls] = _Own(digest_of(*lines), tuple(data), self._variable == variable)
         return known
+
+    def _unread(self, cls):
+        """Names of its functions that nothing asks for."""
+        asked = self._names if self._with_data else self.called
+        if self.enumerates or asked is ALL:
+            return ()
+        found = askable(cls)
+        self._variable += bool(found)
+        return [name for name in found if name not in asked]
 
     def _patched(self, metaclass):
         """What a program put into a metaclass of Python's."""
@@ -297,7 +309,9 @@ class Describer:
             self._variable += 1  # Whoever describes it again is to meet it again.
 
     def _descriptor(self, value):
-        if not type(value).__flags__ & HEAPTYPE:
+        if is_field(value):
+            return f"{_path(type(value))} {place_of(value)}"
+        if not (type(value).__flags__ & HEAPTYPE or self.is_code(value)):
             return _path(type(value))
         self._variable += 1
         return PlainData(self).words(value) if self._with_data else _path(type(value))
