@@ -20,6 +20,13 @@ def is_source(value):
     return isinstance(value, dynamo.Source)
 
 
+def is_left_out(source):
+    """Does Dynamo make no guard of what is reached this way?"""
+    while source is not None and not isinstance(source, dynamo.SkipGuardSource):
+        source = getattr(source, "base", None)
+    return source is not None
+
+
 def step_of(source):
     """NotPortable for a kind that is not known."""
     known = _STEPS.get(type(source))

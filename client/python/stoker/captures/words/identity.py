@@ -6,6 +6,7 @@ names that its code may read (reads.py). Line numbers and file names do not coun
 """
 
 import abc
+import collections
 import enum
 import functools
 import sys
@@ -29,6 +30,7 @@ _BUILTINS = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodWrapperType)
+_FIELD = type(collections.namedtuple("_Named", "field").field)  # Of a named tuple.
 _lru_cache_wrapper = type(functools.lru_cache(lambda: None))
 _CODE_LIKE = (
     types.FunctionType, types.CodeType, types.MethodType, staticmethod, classmethod, property, functools.partial,
@@ -297,7 +299,9 @@ class Describer:
             self._variable += 1  # Whoever describes it again is to meet it again.
 
     def _descriptor(self, value):
-        if not type(value).__flags__ & HEAPTYPE:
+        if isinstance(value, _FIELD):
+            return f"{_path(type(value))} {value.__reduce__()[1]}"
+        if not (type(value).__flags__ & HEAPTYPE or isinstance(value, types.MethodType)):
             return _path(type(value))
         self._variable += 1
         return PlainData(self).words(value) if self._with_data else _path(type(value))
@@ -336,7 +340,8 @@ class Describer:
     def _owner(self, value):
         owner = getattr(value, "__self__", None)
         if owner is None:
-            return None
+            holder = held(value, "__objclass__")
+            return None if holder is None else ["of", self.refer_to(holder)]
         if isinstance(owner, types.ModuleType):
             return ["module", owner.__name__]
         if isinstance(owner, type):
