@@ -17,7 +17,8 @@ _NOTHING = (types.NoneType, bool, int, float, str)
 _KNOWN = frozenset((
     "torch._C._set_grad_enabled", "torch._C._set_fwd_grad_enabled", "torch.amp.autocast_mode._enter_autocast",
     "torch.amp.autocast_mode._exit_autocast", "torch.autograd.grad_mode._enter_inference_mode",
-    "torch.autograd.grad_mode._exit_inference_mode", "torch.autograd.forward_ad._maybe_load_decompositions"))
+    "torch.autograd.grad_mode._exit_inference_mode", "torch.autograd.forward_ad._maybe_load_decompositions",
+    "torch._C._log_api_usage_once"))
 _ASKING = ("_check", "_assert")  # Of the module torch.
 _OF_TRANSFORMS = ("torch._functorch.", "torch._C._functorch.", "torch._C._autograd.")  # They unwind what they do.
 

@@ -25,7 +25,11 @@ class Unguarded:
 
     def sources(self, output_graph, guards):
         """Of objects that none of these guards tells anything of, and that were read."""
-        guarded = {guard.originating_source for guard in guards} | set(output_graph.guard_on_key_order)
+        from .sources import all_of
+
+        guarded = {
+            each for source in (*(guard.originating_source for guard in guards), *output_graph.guard_on_key_order)
+            for each in all_of(source)}
         return [
             source for source, context in self._read.items()
             if context is output_graph.tracing_context and source not in guarded]

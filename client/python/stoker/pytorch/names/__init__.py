@@ -133,7 +133,8 @@ NAMES = (
     *(Name(path, (), "what a graph calls for its effect, and nothing of it stays") for path in (
         "torch._C:_set_grad_enabled", "torch._C:_set_fwd_grad_enabled", "torch.amp.autocast_mode:_enter_autocast",
         "torch.amp.autocast_mode:_exit_autocast", "torch.autograd.grad_mode:_enter_inference_mode",
-        "torch.autograd.grad_mode:_exit_inference_mode", "torch.autograd.forward_ad:_maybe_load_decompositions")),
+        "torch.autograd.grad_mode:_exit_inference_mode", "torch.autograd.forward_ad:_maybe_load_decompositions",
+        "torch._C:_log_api_usage_once")),
     Name("torch._dynamo.utils:orig_code_map", (CAPTURES,), "Dynamo's book of what a code was made from"),
     Name("torch._dynamo.types:ConvertFrameReturn", (CAPTURES,), "what a frame callback returns",
          fields=("guarded_code",)),
