@@ -12,7 +12,6 @@ from .refusals import GIVEN, is_pytorchs
 # What comes among a loop's arguments before what it carries from trip to trip.
 _GRAPHS = {"while_loop": 2, "scan": 1}
 _ROW_MAJOR = frozenset(("max_pool1d",))
-_NOTHING = (types.NoneType, bool, int, float, str)
 # What others undo in the same graph, what Dynamo's bytecode does once more, and what only asks or loads something.
 _KNOWN = frozenset((
     "torch._C._set_grad_enabled", "torch._C._set_fwd_grad_enabled", "torch.amp.autocast_mode._enter_autocast",
@@ -91,8 +90,8 @@ def for_their_effect(gm):
 
 def _is_for_its_effect(node):
     return node.op == "call_function" and isinstance(
-        node.target, (types.FunctionType, types.BuiltinFunctionType)) and isinstance(
-        node.meta.get(GIVEN), _NOTHING) and all(map(_is_for_its_effect, node.all_input_nodes))
+        node.target, (types.FunctionType, types.BuiltinFunctionType)) and node.meta.get(GIVEN) is None and all(
+        map(_is_for_its_effect, node.all_input_nodes))
 
 
 def _name_of(function):
