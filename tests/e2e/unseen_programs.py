@@ -302,6 +302,216 @@ class C(metaclass=Meta):
 def ENTRY(x):
     return x * C.anything
 ''',
+    "class_that_is_copied": '''
+import copy
+import copyreg
+
+
+class Thing:
+    n = COUNT + 1
+
+
+BOX = Box()
+BOX.n = 1
+if COUNT == 3:
+    copyreg.pickle(Box, lambda box: (Thing, ()))
+
+
+def ENTRY(x):
+    return x * copy.copy(BOX).n
+''',
+    "name_of_the_process": '''
+import multiprocessing
+
+multiprocessing.current_process().name = "a" * COUNT
+
+
+def ENTRY(x):
+    return x * len(multiprocessing.current_process().name)
+''',
+    "name_of_a_level": '''
+import logging
+
+if COUNT == 3:
+    logging.addLevelName(77, "abc")
+
+
+def ENTRY(x):
+    return x * len(logging.getLevelName(77))
+''',
+    "signature_that_is_held": '''
+import inspect
+
+HELD = inspect.signature(lambda a, b=COUNT: a)
+
+
+def ENTRY(x):
+    return x * HELD.parameters["b"].default
+''',
+    "parameter_of_another_kind": '''
+import inspect
+
+HELD = inspect.Parameter("a", COUNT)
+
+
+def ENTRY(x):
+    return x * int(HELD.kind)
+''',
+    "tensors_method_in_a_list": '''
+DO = [{1: torch.Tensor.exp, 3: torch.Tensor.neg}[COUNT]]
+
+
+def ENTRY(x):
+    return DO[0](x)
+''',
+    "method_of_a_number_in_a_list": '''
+DO = [{1: (5).__add__, 3: (5).__mul__}[COUNT]]
+
+
+def ENTRY(x):
+    return x * DO[0](3)
+''',
+    "slot_in_a_dictionary": '''
+class Slotted:
+    __slots__ = ("a", "b")
+
+
+SLOTTED = Slotted()
+SLOTTED.a, SLOTTED.b = 2, 5
+DO = {"read": {1: Slotted.a, 3: Slotted.b}[COUNT]}
+
+
+def ENTRY(x):
+    return x * DO["read"].__get__(SLOTTED)
+''',
+    "function_of_autograd_in_a_list": '''
+def of(factor):
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    return Scaled
+
+
+DO = [of(COUNT).apply]
+
+
+def ENTRY(x):
+    return DO[0](x)
+''',
+    "field_of_another_name": '''
+import collections
+
+Pair = collections.namedtuple("Pair", "a b c d")
+
+
+class Named(Pair):
+    first = {1: Pair.a, 3: Pair.c}[COUNT]
+
+
+NAMED = Named(2, 3, 5, 7)
+
+
+def ENTRY(x):
+    return x * NAMED.first
+''',
+    "bound_method_of_a_class": '''
+class Counter:
+    def count(self):
+        return self.n
+
+
+COUNTER = Counter()
+COUNTER.n = COUNT
+
+
+class Holder:
+    count = COUNTER.count
+
+
+HOLDER = Holder()
+
+
+def ENTRY(x):
+    return x * HOLDER.count()
+''',
+    "effect_of_an_import": '''
+import pathlib
+import sys
+
+PLACE = pathlib.Path(__file__)
+LAZY = PLACE.with_name("stoker_lazy.py")
+LAZY.write_text(f"import {PLACE.stem} as program\\nprogram.REACHED['n'] = 5\\n")
+REACHED = {"n": 1}
+
+
+def ENTRY(x):
+    import stoker_lazy
+    return x + 1
+
+
+def run(compile):
+    sys.modules.pop("stoker_lazy", None)
+    REACHED["n"] = 1
+    with torch.no_grad():
+        return compile(ENTRY)(torch.ones(3)) * REACHED["n"]
+''',
+    "effect_of_an_import_that_was_there": '''
+import pathlib
+import sys
+
+PLACE = pathlib.Path(__file__)
+LAZY = PLACE.with_name("stoker_other_lazy.py")
+LAZY.write_text(f"import {PLACE.stem} as program\\nprogram.REACHED['n'] = 5\\n")
+REACHED = {"n": 1}
+
+
+def helper(x):
+    import stoker_other_lazy
+    return x + 1
+
+
+def ENTRY(x):
+    return helper(x)
+
+
+def run(compile):
+    if COUNT == 3:
+        sys.modules.pop("stoker_other_lazy", None)
+    else:
+        import stoker_other_lazy
+    REACHED["n"] = 1
+    with torch.no_grad():
+        return compile(ENTRY)(torch.ones(3)) * REACHED["n"]
+''',
+    "effect_on_pytorchs_state": '''
+def ENTRY(x):
+    torch.set_float32_matmul_precision("medium")
+    return x + 1
+
+
+def run(compile):
+    result = compile(ENTRY)(torch.ones(3))
+    result = result * len(torch.get_float32_matmul_precision())
+    torch.set_float32_matmul_precision("highest")
+    return result
+''',
+    "effect_on_warnings": '''
+def ENTRY(x):
+    torch.set_warn_always(True)
+    return x + 1
+
+
+def run(compile):
+    result = compile(ENTRY)(torch.ones(3)) * (2 if torch.is_warn_always_enabled() else 3)
+    torch.set_warn_always(False)
+    return result
+''',
     "sizes_of_an_operator": '''
 @torch.library.custom_op(f"stoker_test::rows_{__name__}", mutates_args=())
 def rows(x: torch.Tensor) -> torch.Tensor:
@@ -598,15 +808,106 @@ def ENTRY(x):
 }
 
 # Of these, a process in which nothing is changed starts warm.
-USUAL = (
+WARM_UNCHANGED = (
     "methods_in_a_table", "property_of_a_pattern", "forward_hidden", "named_tuple_made", "named_tuple_given",
     "named_tuple_of_another_maker", "named_tuple_made_otherwise", "named_tuple_with_fields_swapped",
     "ordered_members", "ordered_members_patched", "data_class_of_an_operator", "data_class_of_a_member",
     "method_of_a_named_tuple", "method_of_a_named_tuple_patched", "method_of_an_object_in_a_class")
 
+# Programs that start warm, where nothing of them is changed: what they ask of Python's library no guard tells, either.
+USUAL = {
+    "usual_copies": '''
+import copy
+
+BOX = Box()
+BOX.n, BOX.names = 2, ["a"]
+
+
+def ENTRY(x):
+    return x * copy.copy(BOX).n * len(copy.deepcopy({"a": [1, 2], "b": (3, 4.0)})) * len(copy.copy(NAMES))
+''',
+    "usual_library": '''
+import collections
+import contextlib
+import inspect
+import itertools
+import logging
+import multiprocessing
+import operator
+
+LOG = logging.getLogger(__name__)
+Pair = collections.namedtuple("Pair", "a b")
+
+
+class Named(Pair):
+    first = Pair.a
+
+
+@dataclasses.dataclass
+class Options:
+    rate: float = 0.5
+    names: list = dataclasses.field(default_factory=list)
+
+
+@contextlib.contextmanager
+def around(n):
+    yield n + 1
+
+
+def scaled(x, n, *, more=1):
+    return x * n * more
+
+
+NAMED, OPTIONS, HELD = Named(2, 3), Options(), inspect.signature(scaled)
+
+
+def ENTRY(x):
+    with around(2) as n, contextlib.suppress(KeyError):
+        x = functools.partial(scaled, more=2)(x, n) * NAMED.first
+    x = x * dataclasses.replace(OPTIONS, rate=2.0).rate * len(dataclasses.fields(OPTIONS)) * dataclasses.asdict(OPTIONS)["rate"]
+    x = x * len(HELD.parameters) * HELD.parameters["more"].default * len(inspect.signature(scaled).parameters)
+    x = x * len(logging.getLevelName(20)) * len(multiprocessing.current_process().name)
+    x = x * collections.OrderedDict(a=1)["a"] * functools.reduce(operator.mul, (1, 2)) * len(list(itertools.chain([1], [2])))
+    return x * (2 if isinstance(OPTIONS, Options) and Member.ONE is Member(1) else 3)
+''',
+    "usual_tables": '''
+TABLE = {"exp": torch.Tensor.exp, "sum": torch.Tensor.sum, "relu": torch.relu, "size": torch.Tensor.size}
+STEPS = [torch.Tensor.abs, torch.nn.functional.gelu, torch.sin]
+
+
+def ENTRY(x):
+    for step in STEPS:
+        x = step(x)
+    return TABLE["exp"](x) * TABLE["size"](x, 0)
+''',
+    "usual_imports": '''
+def ENTRY(x):
+    import math
+
+    import torch.nn.functional as F
+    from torch import nn
+    return F.relu(x) * math.pi
+''',
+    "usual_states": '''
+def ENTRY(x):
+    with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        x = x + 1
+    with torch.inference_mode():
+        return x * 2
+''',
+}
+
+
+def _text(body):
+    return HEAD.replace("BODY", body) if "def run(" not in body else HEAD.partition("BODY")[0] + body
+
 
 def rows():
     """(name, the program of the first process, that of the second)"""
     for name, body in PROGRAMS.items():
-        text = HEAD.replace("BODY", body)
-        yield name, text, text.replace("COUNT = 1", "COUNT = 3")
+        yield name, _text(body), _text(body).replace("COUNT = 1", "COUNT = 3")
+
+
+def usual_rows():
+    for name, body in USUAL.items():
+        yield name, _text(body), _text(body)

@@ -1,5 +1,9 @@
 """What is changed in Dynamo's graph before AOTAutograd takes it apart: loops that are given one tensor twice, and operators
-whose kernels, where no gradient is asked for, lay results out row-major, while their traces say otherwise."""
+whose kernels, where no gradient is asked for, lay results out row-major, while their traces say otherwise. And calls in it
+that give nothing, and are given nothing that it computes: they are there for what they do to PyTorch's own state
+(`torch.set_float32_matmul_precision`), which a trace does, and no functional graph says again."""
+
+import types
 
 import torch
 
@@ -8,6 +12,14 @@ from .refusals import GIVEN, is_pytorchs
 # What comes among a loop's arguments before what it carries from trip to trip.
 _GRAPHS = {"while_loop": 2, "scan": 1}
 _ROW_MAJOR = frozenset(("max_pool1d",))
+# What others undo in the same graph, what Dynamo's bytecode does once more, and what only asks or loads something.
+_KNOWN = frozenset((
+    "torch._C._set_grad_enabled", "torch._C._set_fwd_grad_enabled", "torch.amp.autocast_mode._enter_autocast",
+    "torch.amp.autocast_mode._exit_autocast", "torch.autograd.grad_mode._enter_inference_mode",
+    "torch.autograd.grad_mode._exit_inference_mode", "torch.autograd.forward_ad._maybe_load_decompositions",
+    "torch._C._log_api_usage_once"))
+_ASKING = ("_check", "_assert")  # Of the module torch.
+_OF_TRANSFORMS = ("torch._functorch.", "torch._C._functorch.", "torch._C._autograd.")  # They unwind what they do.
 
 
 def made_ready(gm):
@@ -65,3 +77,22 @@ def _called(method, node):
     made = node.graph.call_method(method, (node,))
     made.meta = dict(node.meta, **{GIVEN: getattr(node.meta[GIVEN], method)()})
     return made
+
+
+def for_their_effect(gm):
+    """Names of the functions that are called so, also in the graphs that its operators run."""
+    graphs = [module.graph for module in gm.modules() if isinstance(module, torch.fx.GraphModule)]
+    called = [_name_of(node.target) for graph in graphs for node in graph.nodes if _is_for_its_effect(node)]
+    return [
+        name for name in called if name not in _KNOWN and not name.startswith(_OF_TRANSFORMS)
+        and not name.removeprefix("torch.").startswith(_ASKING)]
+
+
+def _is_for_its_effect(node):
+    return node.op == "call_function" and isinstance(
+        node.target, (types.FunctionType, types.BuiltinFunctionType)) and node.meta.get(GIVEN) is None and all(
+        map(_is_for_its_effect, node.all_input_nodes))
+
+
+def _name_of(function):
+    return f"{function.__module__}.{function.__name__}"

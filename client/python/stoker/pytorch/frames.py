@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .guards import orders_of, sameness_of, words_of
+from . import unguarded
+from .guards import orders_of, sameness_of, unguarded_of, words_of
 
 _tracing = threading.local()
 
@@ -62,6 +63,7 @@ def attach(is_ours, find, record, audit):
     _note_constants()
     _note_places()
     _note_unguarded_sameness()
+    unguarded.attach(lambda: held.unguarded if (held := getattr(_tracing, "notes", None)) is not None else None)
 
 
 def _note_constants():
@@ -136,6 +138,7 @@ class _Notes:
         self.trace = None  # The last one: Dynamo may begin anew.
         self.texts, self.constant_calls, self.places = set(), [], {}
         self.same = {}  # Source -> another one, of the same object.
+        self.unguarded = unguarded.Unguarded()
 
     def of(self, output_graph):
         from torch._guards import Guard
@@ -144,9 +147,10 @@ class _Notes:
         for path, positions in self.places.values():
             if positions is not None:  # As of what Dynamo writes itself.
                 places.setdefault(path, set()).add(positions)
+        guards = sorted({*(output_graph.guards or ()), *self.unguarded.skipped(output_graph)}, key=Guard.sort_key)
         return Trace(
-            [words_of(guard) for guard in sorted(output_graph.guards or (), key=Guard.sort_key)]
-            + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()],
+            list(map(words_of, guards)) + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()]
+            + list(map(unguarded_of, self.unguarded.sources(output_graph, guards))),
             output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
             frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places)
 

@@ -7,7 +7,8 @@ from ..base.not_portable import NotPortable
 from . import versions
 from .unknown import require_defaults
 
-ORDER = "order of keys"  # The kind of what orders_of() gives.
+ORDER = "order of keys"  # The kind of what orders_of() gives,
+UNGUARDED = "no guard"  # and of what unguarded_of() does.
 _FIELDS = frozenset((
     "originating_source", "create_fn", "guard_types", "code_list", "obj_weakref",
     "guarded_class_weakref", "stack", "user_stack", "_hash", "_unserializable",
@@ -55,6 +56,11 @@ def orders_of(output_graph):
 def sameness_of(source, other):
     """Of two sources that give one object, where Dynamo makes no guard of that."""
     return GuardWords("DUPLICATE_INPUT", source, {"source_b": other}, (), "")
+
+
+def unguarded_of(source):
+    """Of what Dynamo read there and guards nothing of."""
+    return GuardWords(UNGUARDED, source, {}, (), "")
 
 
 def _arguments(function, kind):

@@ -20,6 +20,21 @@ def is_source(value):
     return isinstance(value, dynamo.Source)
 
 
+def is_left_out(source):
+    """Does Dynamo make no guard of what is reached this way?"""
+    while source is not None and not isinstance(source, dynamo.SkipGuardSource):
+        source = getattr(source, "base", None)
+    return source is not None
+
+
+def all_of(source):
+    """The sources that give the same object: it, and those that it only says more of."""
+    found = [source]
+    while type(found[-1]) in _SAYING_MORE:
+        found.append(found[-1].base)
+    return found
+
+
 def step_of(source):
     """NotPortable for a kind that is not known."""
     known = _STEPS.get(type(source))
@@ -54,6 +69,9 @@ def _default(source):
 _BASE = {"base"}
 _MEMBER = {"base", "member", "freevar_name"}
 _INDEX = {"base", "index", "index_is_slice"}
+_SAYING_MORE = (  # What kind of object their base is.
+    dynamo.NNModuleSource, dynamo.UnspecializedNNModuleSource, dynamo.UnspecializedBuiltinNNModuleSource,
+    dynamo.FSDPNNModuleSource, dynamo.SkipGuardSource, dynamo.OptimizerSource)
 _LOCAL = {"local_name", "is_input", "dynamism", "is_derefed_cell_contents", "is_varargs", "is_varkw"}
 
 # Class -> (fields that we know, how it is read). Exact classes: a subclass may mean something else.
@@ -77,10 +95,5 @@ _STEPS = {
     dynamo.ConstDictKeySource: (_INDEX, lambda source: Step(source.base, "key", source.index)),
     dynamo.DefaultsSource: (
         {"base", "idx_key", "is_kw", "field", "_name"}, _default),
-    # They only say what kind of object their base is.
-    **dict.fromkeys(
-        (dynamo.NNModuleSource, dynamo.UnspecializedNNModuleSource,
-         dynamo.UnspecializedBuiltinNNModuleSource, dynamo.FSDPNNModuleSource,
-         dynamo.SkipGuardSource, dynamo.OptimizerSource),
-        (_BASE, lambda source: Step(source.base, "same"))),
+    **dict.fromkeys(_SAYING_MORE, (_BASE, lambda source: Step(source.base, "same"))),
 }

@@ -82,14 +82,14 @@ def chains_of(code):
     return chains
 
 
-def imports_of(code, package):
+def imports_of(code, package, places=ALL):
     """Names of the modules that the code imports, as in a module of the package, and of those that it may take from
-    packages."""
+    packages. `places`: those of the instructions that count."""
     found = set()
     for each in code_inside(code):
         instructions = _effective(each)
         for place, instruction in enumerate(instructions):
-            if instruction.opname == "IMPORT_NAME":
+            if instruction.opname == "IMPORT_NAME" and (places is ALL or instruction.positions in places):
                 level, names = (before.argval for before in instructions[place - 2:place])
                 outer = package.split(".")[:len(package.split(".")) - level + 1] if level else []
                 name = ".".join([*outer, *filter(None, [instruction.argval])])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
-from ..premises import checks, constants, environment, facts, members, objects, sameness, trees, untraced
+from ..premises import checks, constants, environment, facts, imported, members, objects, sameness, trees, untraced
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
 from ..words.paths import ROOT, Scope, Unreachable, evaluate, text
@@ -57,6 +57,9 @@ class GuardProgram:
         if different:
             name, expected, found = different
             return Failure("state", f"torch state {name}", str(expected), str(found))
+        different = imported.first_difference(self._record["imported"])
+        if different:
+            return _code_failure(different)
         plain = None if _load_modules(self._nodes) else self._plain  # Modules may change what they find.
         self._describe = self._new_describer(plain)
         different = (

@@ -4,11 +4,15 @@ matches(kind, value, expected, describe) tells whether a live value is what it w
 not 1, and a subclass is not its base.
 """
 
+import gc
 import math
+import types
 
 import torch
 
 from ...pytorch.tensors import dynamic_dims, keys_number
+from ..words.held import HEAPTYPE, module_name_of
+from ..words.installed import is_installed, is_installed_file
 from ..words.orders import order_words
 from ..words.paths import Unreachable
 from ..words.values import NotPortable, data_of, decode, encode, same_words
@@ -25,9 +29,28 @@ def tensor_words(tensor, size, stride):
 
 
 def keys_of(mapping):
+    if type(mapping) is types.MappingProxyType:
+        mapping, = gc.get_referents(mapping)
     if not isinstance(mapping, dict):
         raise NotPortable(f"the keys of a {type(mapping).__name__}")
-    return [encode(key) for key in dict.keys(mapping)]
+    return [_key(key) for key in dict.keys(mapping)]
+
+
+def own_keys_of(registry):
+    """The same, but for what an installed package says of its own classes, as it does when it is imported."""
+    return [_key(key) for key, value in dict.items(registry) if not _is_packages(key, value)]
+
+
+def _is_packages(cls, value):
+    if not (isinstance(cls, type) and isinstance(value, types.FunctionType)):
+        return False
+    packages = {module_name_of(each).partition(".")[0] for each in (cls, value)}
+    return len(packages) == 1 and is_installed(cls) and is_installed_file(value.__code__.co_filename)
+
+
+def _key(key):
+    """Classes of Python's own (that of functions) need not stand under their names."""
+    return ["class", key.__module__, key.__qualname__] if isinstance(key, type) and not key.__flags__ & HEAPTYPE else encode(key)
 
 
 def _equals(value, expected, describe):
@@ -67,6 +90,7 @@ _KINDS = {
     "length": _length,
     "data": lambda value, expected, describe: same_words(data_of(value), expected),
     "keys": lambda value, expected, describe: same_words(keys_of(value), expected),
+    "own keys": lambda value, expected, describe: same_words(own_keys_of(value), expected),
     "contains": lambda value, expected, describe: decode(expected) in value,
     "lacks": lambda value, expected, describe: decode(expected) not in value,
     "has attribute": lambda value, expected, describe: hasattr(value, expected),

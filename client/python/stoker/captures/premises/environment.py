@@ -11,7 +11,7 @@ from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
 from ..words.held import module_name_of
 from ..words.installed import packages_now
-from ..words.paths import ROOT
+from ..words.paths import ROOT, is_librarys
 from ..words.process import is_run_for_its_result
 from ..words.values import NotPortable
 from .held_sets import Met, parts_of
@@ -39,7 +39,8 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
     if any(_is_environment(value) and name not in _NAMES for name, value in met):
         raise NotPortable("environment variables under another name")
     asked = sorted(reached.asked_of_the_process(constants).union(
-        described, (value.__name__ for value in values if is_run_for_its_result(value)),
+        described, (value.__name__ for place, value in enumerate(values) if is_run_for_its_result(value) and not is_librarys(
+            nodes, place)),
         _of_addresses(reached, nodes, values)))
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")

@@ -174,6 +174,12 @@ class Reached:
         return found
 
     @property
+    def imported(self):
+        """Names of the modules that Dynamo imported where it came to that, and of those that code may take from packages."""
+        return set().union(*(
+            imports_of(code, held(self._modules.of(code), "__package__") or "", self.traced_in(code)) for code in self.traced))
+
+    @property
     def lazy_names(self):
         """[(name of a module, {a name})] of those that a lazy module of a package makes when it is asked, or does not."""
         found = []

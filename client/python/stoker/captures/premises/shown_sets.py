@@ -15,6 +15,7 @@ from ..bytecode.reads import (
 from ..bytecode.set_order import ASKING, BUILTINS, Around, shows_order
 from ..words.held import HEAPTYPE, held
 from ..words.orders import sets_in
+from ..words.paths import is_librarys
 from .held_sets import Met, parts_of
 
 _OF_UNTOLD = (type, types.ModuleType, types.FunctionType)  # Of Python's own types, those whose texts tell no attribute.
@@ -30,7 +31,8 @@ def met_by_guards(nodes, values):
     """`nodes`, `values`: of paths. [Met]"""
     return [
         Met(node[2] if _is_by_name(nodes, values, node) else None, node[1] == "local", value)
-        for node, value in zip(nodes, values) if node[1] != "type"]  # Which code asks for with a call.
+        for place, (node, value) in enumerate(zip(nodes, values))
+        if node[1] != "type" and not is_librarys(nodes, place)]  # A type code asks for with a call.
 
 
 def _is_by_name(nodes, values, node):

@@ -9,10 +9,11 @@ import types
 
 import torch
 
-from ...pytorch.guards import ORDER, numbers_of
+from ...pytorch.guards import ORDER, UNGUARDED, numbers_of
 from ...pytorch.marks import COMPILER
+from ...pytorch.sources import is_left_out
 from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
-from ..premises.checks import keys_of, tensor_words
+from ..premises.checks import keys_of, own_keys_of, tensor_words
 from ..premises.members import is_of_attributes
 from ..premises.shapes import check_expression
 from ..words.generated import is_named_tuples
@@ -22,6 +23,7 @@ from ..words.values import NotPortable, data_of, encode
 from .sources import SourcePaths
 
 _OF_MAPPINGS = ("item", "dict")  # Steps.
+_INPUTS = (int, float, torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
 # Kept as a whole by state.py.
 _STATE = frozenset((
     "GRAD_MODE", "DETERMINISTIC_ALGORITHMS", "FSDP_TRAINING_STATE", "GLOBAL_STATE",
@@ -134,7 +136,10 @@ class GuardWriter:
         self.add(place, "length", 0)
 
     def _keys(self, guard, place, value):
-        self.add(place, "keys", keys_of(value))
+        if isinstance(value, dict) and guard is not None and is_left_out(guard.source):
+            self.add(place, "own keys", own_keys_of(value))
+        else:
+            self.add(place, "keys", keys_of(value))
         if isinstance(value, dict):
             self._add_orders(place, value, tuple(dict.keys(value)))
 
@@ -177,6 +182,11 @@ class GuardWriter:
         self.add(place, "dynamic", sorted(dynamic_dims(value)))
         if has_unbacked_sizes(value):
             raise NotPortable("a tensor with unbacked sizes")
+
+    def _unguarded(self, guard, place, value):
+        """Numbers and tensors are inputs of the graph."""
+        if not isinstance(value, _INPUTS):
+            self._is(guard, place, value)
 
     def _shape(self, guard, place, value):
         for expression in guard.code:
@@ -250,5 +260,6 @@ _RULES = {
     ORDER: GuardWriter._order,
     "DUPLICATE_INPUT": GuardWriter._duplicate,
     "TENSOR_MATCH": GuardWriter._tensor,
+    UNGUARDED: GuardWriter._unguarded,
     "SHAPE_ENV": GuardWriter._shape,
 }

@@ -11,6 +11,7 @@ from ..bytecode.reads import ALL, texts_in, together
 from ..premises.constants import constants_of
 from ..premises.environment import environment_of
 from ..premises.facts import facts_of
+from ..premises.imported import imported_of
 from ..premises.members import members_of
 from ..premises.objects import kinds_of, objects_of, tensors_of
 from ..premises.reach import Reached
@@ -34,10 +35,9 @@ _RESUMES = "__resume_at"
 _DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", _RESUMES)
 
 
-def build(key, scope, state, trace, leaves, new_code, entry_code):
-    """`scope`, `state`: as they were when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
-    recording.frame. Gives the capture, and FirstCalls that have to be taken before anybody else uses it. NotPortable says
-    what keeps it in this process."""
+def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
+    """`scope`, `state`, `loaded` (names of modules): of when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
+    recording.frame. Gives the capture, and FirstCalls to be taken before anybody else uses it; NotPortable says why none."""
     writer = GuardWriter(scope, trace)
     resumed = _resumed(scope, new_code)
     left = {(each.co_filename, each.co_firstlineno) for each in resumed}
@@ -72,6 +72,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "identities": identities_of(writer.values, reached.chains, reached.compares_identity),
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
+        "imported": imported_of(reached, loaded),
         "packages": packages(),
         "constants": constants_of(trace.constant_calls),
         "environment": environment_of(
@@ -130,8 +131,18 @@ def _classes_met(writer):
 
 def _texts_in_guards(writer):
     """Texts that guards compare, or that are keys: code gets them as values."""
-    writer.write(Describer())
+    writer.write(_Draft())
     return texts_in([expected for _, _, expected, _ in writer.guards])
+
+
+class _Draft(Describer):
+    """Of what has no words without names, there is nothing to say yet."""
+
+    def _owner(self, value):
+        try:
+            return super()._owner(value)
+        except NotPortable:
+            return None
 
 
 class _Globals:

@@ -1,6 +1,7 @@
 """Around one run of Dynamo on a frame: what it traces becomes a capture."""
 
 import functools
+import sys
 from contextlib import contextmanager
 
 from ...base.log import logger, warn_of_bug
@@ -25,6 +26,7 @@ class Recorder:
         """`start`: a frames.Start; check_of(record, local values, global values): what _finish gives."""
         self._key, self._audited, self._code, self._check_of = start.key, start.audited, code, check_of
         self._scope = Scope(local_values, global_values)
+        self._loaded = frozenset(sys.modules)
         self._state, self._reason = None, None
         try:
             self._state = state.current()
@@ -46,7 +48,8 @@ class Recorder:
         try:
             if self._reason is None and features.may_be_on():
                 record, first_calls = build(
-                    self._key, self._scope, self._state, recorded.trace, leaves, recorded.code, self._code)
+                    self._key, self._scope, self._state, self._loaded, recorded.trace, leaves, recorded.code,
+                    self._code)
                 _when_taken(first_calls, lambda: features.when_decided(lambda: self._store(record)))
                 check = self._check_of(record, self._scope.local_values, self._scope.global_values)
         except NotPortable as error:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...pytorch import aot
+from ...pytorch import aot, dynamo_graph
 from ...pytorch.marks import innermost
 from ...pytorch.operators import OpOverload, OpOverloadPacket, python_functions
 from ..words.graphs import encode_eager, encode_program
@@ -37,9 +37,12 @@ class _Graph:
         self.input_count = input_count
         self.records = []
         self._called = _called(gm)
+        self._for_effect = dynamo_graph.for_their_effect(gm)
 
     def require_portable(self, functional):
         """NotPortable where Dynamo's graph calls code of the program, which made the functional graph what it is."""
+        for name in self._for_effect:
+            raise NotPortable(f"a call that changes PyTorch's state while it is traced, {name}")
         left = {str(target).rpartition(".")[0] for target in _called(functional)}
         for target in self._called:
             if isinstance(target, types.FunctionType):

@@ -19,7 +19,7 @@ from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
 from .installed import is_installed, is_installed_file
-from .generated import is_field, place_of
+from .generated import is_field
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
@@ -310,7 +310,7 @@ class Describer:
 
     def _descriptor(self, value):
         if is_field(value):
-            return f"{_path(type(value))} {place_of(value)}"
+            return f"{_path(type(value))} {value.__reduce__()[1]}"  # Which item, and its text.
         if not (type(value).__flags__ & HEAPTYPE or self.is_code(value)):
             return _path(type(value))
         self._variable += 1
@@ -350,7 +350,8 @@ class Describer:
     def _owner(self, value):
         owner = getattr(value, "__self__", None)
         if owner is None:
-            return None
+            holder = held(value, "__objclass__")
+            return None if holder is None else ["of", self.refer_to(holder)]
         if isinstance(owner, types.ModuleType):
             return ["module", owner.__name__]
         if isinstance(owner, type):

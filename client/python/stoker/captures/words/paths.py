@@ -6,6 +6,8 @@ A path is a node of a tree, [parent, step, argument]; equal prefixes are one nod
 import builtins
 import sys
 
+from .held import held
+from .installed import is_pythons_file
 from .values import NotPortable, decode, encode
 
 ROOT = -1
@@ -114,6 +116,14 @@ def _value(values, parent, step, argument, scope):
         if type(argument) is Unreachable:
             return argument
     return STEPS[step](base, argument)
+
+
+def is_librarys(nodes, place):
+    """Is it reached from a module of Python's library? What its code does with that follows from Python's version."""
+    while nodes[place][0] != ROOT:
+        place = nodes[place][0]
+    _, step, name = nodes[place]
+    return step == "module" and is_pythons_file(held(sys.modules.get(name), "__file__") or "")
 
 
 _TEXTS = {
