@@ -49,6 +49,19 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "sign_of_no_number": '''
+import math
+
+N = float("nan") if COUNT == 1 else -float("nan")
+
+
+class Held:
+    n = N
+
+
+def ENTRY(x, n=N):
+    return x * (math.copysign(2, N) + math.copysign(3, Held.n) + math.copysign(7, n))
+''',
     "set_in_a_set": '''
 OUTER = {frozenset(NAMES)}
 

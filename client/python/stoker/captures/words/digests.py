@@ -7,6 +7,7 @@ import types
 
 from ...pytorch import installation
 from ..bytecode.reads import is_ordered_by_history
+from .numbers import float_words, is_nan
 
 _DIGITS = 24
 
@@ -93,4 +94,6 @@ def _constant(constant, orders):
         return ("frozenset", words if orders or is_ordered_by_history(constant) else sorted(words))
     if isinstance(constant, tuple):
         return tuple(_constant(item, orders) for item in constant)
+    if is_nan(constant):
+        return (type(constant).__name__, float_words(constant.real), float_words(constant.imag))
     return (type(constant).__name__, repr(constant))
