@@ -170,6 +170,12 @@ def constants_of_calls(x):
     return x * constant_of("STOKER_TEST_CONSTANT", scale=2.0)
 
 
+def constant_beyond_a_break(x):
+    kept = constant()
+    torch._dynamo.graph_break()
+    return x * kept
+
+
 @functools.lru_cache
 @torch.compiler.assume_constant_result
 def constant_scaled(by, scale=1.0):

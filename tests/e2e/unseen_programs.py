@@ -62,6 +62,23 @@ class Held:
 def ENTRY(x, n=N):
     return x * (math.copysign(2, N) + math.copysign(3, Held.n) + math.copysign(7, n))
 ''',
+    "object_of_a_constant_function": '''
+GIVEN = [COUNT]
+
+
+@torch.compiler.assume_constant_result
+def given():
+    return GIVEN
+
+
+@torch.compiler.disable
+def ask(kept, x):
+    return x * 2 if kept is GIVEN else x * 3
+
+
+def ENTRY(x):
+    return ask(given(), x + 1)
+''',
     "set_in_a_set": '''
 OUTER = {frozenset(NAMES)}
 
