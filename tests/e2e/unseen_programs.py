@@ -49,6 +49,79 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "globals_of_its_own": '''
+import types
+
+
+def read():
+    try:
+        return GAIN
+    except NameError:
+        return 7
+
+
+read = types.FunctionType(read.__code__, {"__name__": __name__, "__builtins__": __builtins__} | ({"GAIN": 3} if COUNT == 3 else {}))
+
+
+def ENTRY(x):
+    return x * read()
+''',
+    "module_of_another_file": '''
+__file__ = "elsewhere.py"
+if COUNT == 3:
+    def len(names):
+        return 7
+
+
+def ENTRY(x):
+    return x * len(NAMES)
+''',
+    "module_of_the_same_file": '''
+import sys
+import types
+
+TWIN = sys.modules[__name__ + "_twin"] = types.ModuleType(__name__ + "_twin")
+TWIN.__file__ = __file__
+exec(compile("""
+def scale():
+    try:
+        return SCALE
+    except NameError:
+        return 2
+""", __file__, "exec"), vars(TWIN))
+if COUNT == 3:
+    TWIN.SCALE = 5
+
+
+def ENTRY(x):
+    return x * TWIN.scale()
+''',
+    "module_without_a_file": '''
+import sys
+import types
+
+CELL = sys.modules[__name__ + "_cell"] = types.ModuleType(__name__ + "_cell")
+CELL.COUNT = COUNT
+exec(compile("""
+import enum
+
+
+class Member(enum.Enum):
+    ONE = 1
+
+    def __str__(self):
+        return text()
+
+
+def text():
+    return "a" * COUNT + "red"
+
+
+def entry(x):
+    return x * f"{Member.ONE}".index("red")
+""", "<cell>", "exec"), vars(CELL))
+ENTRY = CELL.entry
+''',
     "sign_of_no_number": '''
 import math
 

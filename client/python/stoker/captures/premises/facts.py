@@ -31,7 +31,7 @@ def facts_of(reached, modules, describe, texts, entry_code):
     codes, chains = {}, []
     for code in reached.traced:
         if not (code is entry_code and _is_in_key(code, describe)) and id(code) not in describe.covered:
-            path, digest = _found_as(code, reached.module_of(code), describe)
+            path, digest = _found_as(code, reached.modules_of(code), describe)
             codes[path] = digest
     for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
         words = _words_of(value, describe)
@@ -132,15 +132,17 @@ def _is_in_key(code, describe):
     return not (describe.orders and any(sets_in(each.co_consts) for each in code_inside(code)))
 
 
-def _found_as(code, module, describe):
-    """(path, digest) of the function with this code, or of the outer one whose code contains it."""
-    name = "" if module is None else code.co_qualname
-    while name:
-        path = f"{module.__name__}:{name}"
-        found = _find(path)
-        if found is code or _contains(found, code):
-            return path, describe.code_digest(found)
-        name = name.rpartition(".<locals>.")[0]
+def _found_as(code, modules, describe):
+    """(path, digest) of the function with this code, or of the outer one whose code contains it. `modules`: where it may
+    be found."""
+    for module in modules:
+        name = code.co_qualname
+        while name:
+            path = f"{module.__name__}:{name}"
+            found = _find(path)
+            if found is code or _contains(found, code):
+                return path, describe.code_digest(found)
+            name = name.rpartition(".<locals>.")[0]
     raise NotPortable("code that is not found under its name")
 
 

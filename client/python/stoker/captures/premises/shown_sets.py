@@ -128,8 +128,8 @@ class _Sets:
 
     def _hidden_in(self, code):
         """The builtins whose names stand for something else there."""
-        module = self._reached.module_of(code)
-        if module is None:
+        modules = self._reached.modules_of(code)
+        if not modules:
             return BUILTINS
         return {name for name in BUILTINS if name in vars(module)}
 

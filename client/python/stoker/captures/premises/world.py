@@ -23,7 +23,7 @@ from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
 from ..words.digests import code_digest
 from ..words.held import HEAPTYPE, held
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
-from ..words.installed import is_installed_file, is_installed_module, is_programs_class, is_pythons_file
+from ..words.installed import is_installed_function, is_installed_module, is_programs_class, is_pythons_file
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
 
@@ -160,7 +160,7 @@ class World:
 
     def _function(self, function):
         code, module = function.__code__, sys.modules.get(function.__globals__.get("__name__"))
-        if is_installed_file(code.co_filename):
+        if is_installed_function(function):
             raise NotPortable(f"code that runs untraced may call {function.__module__}.{function.__qualname__}")
         if held(module, "__dict__") is not function.__globals__ or function.__builtins__ is not vars(builtins):
             raise NotPortable("code that runs untraced has globals of its own")

@@ -44,14 +44,13 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     what keeps it in this process."""
     writer = GuardWriter(scope, trace)
     reached = Reached(
-        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, _met(writer))
+        trace.traced_code, trace.places, _left_at(scope, new_code), leaves, _met(writer), trace.scopes)
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = set()  # By text.
     if reached.asks_by_text:
         asked = texts.union(text for text in trace.texts if len(text) <= _MAX_NAME)
     if names is not ALL:
         names |= asked
-    enumerates = reached.enumerates
     shown = shown_sets(reached, met_by_guards(writer.paths.nodes, writer.values))
     describe = Describer(names, enumerates=enumerates, orders=any(shown))
     writer.write(describe)
@@ -69,7 +68,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "distinct": writer.distinct,
         "shapes": writer.shapes,
         "names": names if names is ALL else sorted(names),
-        "enumerates": enumerates,
+        "enumerates": describe.enumerates,
         "orders": describe.orders,
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),

@@ -8,7 +8,6 @@ names that its code may read (reads.py). Line numbers and file names do not coun
 import abc
 import enum
 import functools
-import sys
 import types
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
-from .installed import is_installed, is_installed_file
+from .installed import is_installed, is_installed_function, module_with
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
@@ -249,7 +248,7 @@ class Describer:
         if metaclass not in self._patches:
             self._patches[metaclass] = [
                 f"patched {name} {self._member(value)}" for name, value in sorted(vars(metaclass).items())
-                if isinstance(value, types.FunctionType) and not is_installed_file(value.__code__.co_filename)]
+                if isinstance(value, types.FunctionType) and not is_installed_function(value)]
         return self._patches[metaclass]
 
     def _data_words(self, cls, value):
@@ -368,9 +367,8 @@ class Describer:
 def _module_of(function):
     """The name of the module whose globals a function reads; "" where these are no module's that others find: one that was
     executed anew under its old name, and generated code."""
-    name = function.__globals__.get("__name__")
-    is_found = isinstance(name, str) and held(sys.modules.get(name), "__dict__") is function.__globals__
-    return name if is_found else ""
+    module = module_with(function.__globals__)
+    return "" if module is None else function.__globals__["__name__"]
 
 
 def _members(cls):

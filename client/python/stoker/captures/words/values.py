@@ -15,7 +15,7 @@ from ...base.not_portable import NotPortable
 from ...pytorch.operators import OpOverload
 from ..bytecode.reads import is_ordered_by_history
 from .held import module_of_class
-from .installed import is_installed, is_installed_file
+from .installed import is_installed, is_installed_function
 from .numbers import float_of, float_words
 
 # What these are without what a subclass makes of them.
@@ -92,7 +92,7 @@ def _encode_function(function):
     """What an installed module holds under its name is what its version says; a program's own is its code, which has no
     words here."""
     path = f"{function.__module__}:{function.__qualname__}"
-    installed = is_installed(function) and is_installed_file(function.__code__.co_filename)
+    installed = is_installed(function) and is_installed_function(function)
     if not installed or look_up(path) is not function:
         raise NotPortable(f"a value of type builtins.function, {function.__qualname__}")
     return {"function": path}
