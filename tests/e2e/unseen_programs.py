@@ -122,6 +122,24 @@ def entry(x):
 """, "<cell>", "exec"), vars(CELL))
 ENTRY = CELL.entry
 ''',
+    "builtin_of_the_program": '''
+import builtins
+
+builtins.stoker_test_gain = COUNT
+if COUNT == 3:
+    builtins.stoker_test_more = 5
+
+
+def more():
+    try:
+        return stoker_test_more
+    except NameError:
+        return 2
+
+
+def ENTRY(x):
+    return x * stoker_test_gain * more()
+''',
     "sign_of_no_number": '''
 import math
 

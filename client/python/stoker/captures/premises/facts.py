@@ -13,10 +13,10 @@ from ...pytorch.operators import autocast_types, operator_of, python_functions
 from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
 from ..words.orders import sets_in
-from ..words.plain_data import is_code_like, method_words
+from ..words.plain_data import PlainData, is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
 from .module_names import present_names
-from .reach import ABSENT, LAZY, PARTLY, look_along
+from .reach import ABSENT, LAZY, PARTLY, Mark, look_along
 
 _MAX_WRAPPERS = 16
 _AS_TEXTS = "texts"
@@ -34,7 +34,7 @@ def facts_of(reached, modules, describe, texts, entry_code):
             path, digest = _found_as(code, reached.modules_of(code), describe)
             codes[path] = digest
     for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
-        words = _words_of(value, describe)
+        words = _words_of_chain(sys.modules.get(module), names, value, describe)
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
     asked = {module.__name__: texts for module in modules if texts is ALL or texts}
@@ -79,7 +79,7 @@ def first_difference(facts, describe):
     for module_name, names, words in facts["chains"]:
         module = sys.modules.get(module_name)
         found = _or_why(
-            lambda: None if module is None else _words_of(look_along(module, names), describe))
+            lambda: None if module is None else _words_of_chain(module, names, look_along(module, names), describe))
         if found != _LAZY and not same_words(found, words):
             return f"{module_name}.{'.'.join(names)}", words, found
     for name, words in facts["operators"]:
@@ -108,6 +108,13 @@ def _or_why(words_of):
         return str(error)
     except Exception as error:
         return repr(error)
+
+
+def _words_of_chain(module, names, value, describe):
+    """What a chain of names stands for, by value where the program put it into builtins, which no guard compares."""
+    if isinstance(value, Mark) or module is None or names[0] in vars(module):
+        return _words_of(value, describe)
+    return ["builtin", PlainData(describe).words(value)]
 
 
 def _words_of(value, describe):

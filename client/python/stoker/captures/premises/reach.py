@@ -17,6 +17,7 @@ from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
     has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
+from ..words.builtin_names import NOTHING, put_there
 from ..words.held import HEAPTYPE, held
 from ..words.installed import (
     are_packages, is_installed, is_installed_file, is_installed_function, is_installed_module, is_made_of_text, is_named_tuples,
@@ -51,7 +52,7 @@ class Mark:
 
 
 PARTLY = Mark("code reads on from an object, which is what its class and guards say")
-ABSENT = Mark("a builtin, or a name that raises")
+ABSENT = Mark("a builtin of Python's, or a name that raises")
 LAZY = Mark("a module makes it when it is asked")
 
 
@@ -570,8 +571,10 @@ def look_along(module, names):
         if not isinstance(found, types.ModuleType):
             return PARTLY
         owner, found = found, vars(found).get(name, _MISSING)
-        if found is _MISSING:
-            return _made_by(owner, name) if place and held(owner, "__getattr__") else ABSENT
+        if found is _MISSING and place:
+            return _made_by(owner, name) if held(owner, "__getattr__") else ABSENT
+        if found is _MISSING and (found := put_there(owner, name)) is NOTHING:
+            return ABSENT
     return found
 
 

@@ -16,6 +16,7 @@ from ..bytecode.set_order import ASKING, BUILTINS, Around, shows_order
 from ..words.held import HEAPTYPE, held
 from ..words.orders import sets_in
 from .held_sets import Met, parts_of
+from .reach import ABSENT, look_along
 
 _OF_UNTOLD = (type, types.ModuleType, types.FunctionType)  # Of Python's own types, those whose texts tell no attribute.
 _GETTERS = (operator.attrgetter, operator.methodcaller)
@@ -131,7 +132,7 @@ class _Sets:
         modules = self._reached.modules_of(code)
         if not modules:
             return BUILTINS
-        return {name for name in BUILTINS if name in vars(module)}
+        return {name for name in BUILTINS for module in modules if look_along(module, (name,)) is not ABSENT}
 
 
 def _sets_of(met):
