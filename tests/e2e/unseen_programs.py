@@ -49,6 +49,29 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "line_of_an_exception": '''
+exec(compile("\\n" * COUNT + """
+def where(error):
+    return error.__traceback__.tb_lineno
+
+
+def ENTRY(x):
+    try:
+        raise ValueError
+    except ValueError as error:
+        return x * where(error)
+""", __file__, "exec"))
+''',
+    "line_by_a_made_name": '''
+PREFIX = "tb_"
+exec(compile("\\n" * COUNT + """
+def ENTRY(x):
+    try:
+        raise ValueError
+    except ValueError as error:
+        return x * getattr(error.__traceback__, f"{PREFIX}lineno")
+""", __file__, "exec"))
+''',
     "globals_of_its_own": '''
 import types
 

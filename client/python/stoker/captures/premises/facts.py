@@ -135,8 +135,8 @@ def _words_of(value, describe):
 
 
 def _is_in_key(code, describe):
-    """Does the key's digest of the entry say all of it? It knows of no order."""
-    return not (describe.orders and any(sets_in(each.co_consts) for each in code_inside(code)))
+    """Does the key's digest of the entry say all of it? It knows of no order, and of no lines."""
+    return not (describe.lines or describe.orders and any(sets_in(each.co_consts) for each in code_inside(code)))
 
 
 def _found_as(code, modules, describe):

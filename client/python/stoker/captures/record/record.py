@@ -10,6 +10,7 @@ import torch
 
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
+from ..bytecode.lines import asks_for_lines
 from ..bytecode.reads import ALL, texts_in
 from ..premises.constants import constants_of
 from ..premises.environment import environment_of
@@ -52,7 +53,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
     if names is not ALL:
         names |= asked
     shown = shown_sets(reached, met_by_guards(writer.paths.nodes, writer.values))
-    describe = Describer(names, enumerates=enumerates, orders=any(shown))
+    describe = Describer(names, enumerates=reached.enumerates, orders=any(shown), lines=asks_for_lines(names, reached.of_programs))
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
@@ -70,6 +71,7 @@ def build(key, scope, state, trace, leaves, new_code, entry_code):
         "names": names if names is ALL else sorted(names),
         "enumerates": describe.enumerates,
         "orders": describe.orders,
+        "lines": describe.lines,
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
         "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],

@@ -2,7 +2,8 @@
 
 A function is its import path and the digest of its code, defaults and closure; a class its import path and
 the digest of every function that it and its bases define. Of a capture, plain data belongs to both, under the
-names that its code may read (reads.py). Line numbers and file names do not count: moving code changes nothing.
+names that its code may read (reads.py). File names do not count, nor do line numbers, but where code
+asks for them: moving code changes nothing.
 """
 
 import abc
@@ -67,15 +68,15 @@ class _Own(NamedTuple):
 class Describer:
     """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
 
-    def __init__(self, names=frozenset(), plain=None, enumerates=False, orders=False):
+    def __init__(self, names=frozenset(), plain=None, enumerates=False, orders=False, lines=False):
         """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data.
         `enumerates`: whether code may go through the attributes of something, in their order;
-        `orders`: whether it may let out the order of a set.
+        `orders`: whether it may let out the order of a set; `lines`: whether it may ask where code stands in its file.
         `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
         them. What they cover and refer to is not known then."""
         self._names = names
-        self.enumerates, self.orders = enumerates, orders
-        if self.reads("__doc__") or enumerates or orders:  # Which digests without names leave out.
+        self.enumerates, self.orders, self.lines = enumerates, orders, lines
+        if self.reads("__doc__") or enumerates or orders or lines:  # Which digests without names leave out.
             plain = None
         self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
         self._fixed = {}  # Those of them that are the same whichever names are read.
@@ -134,7 +135,7 @@ class Describer:
         return ["value", encode(value), *(order_words(value) if self.orders else ())]
 
     def code_digest(self, code):
-        return code_digest(code, self.orders)
+        return code_digest(code, self.orders, self.lines)
 
     def slots_of(self, cls):
         if cls not in self._slots:
