@@ -89,10 +89,12 @@ class Modules:
 
     def is_beside(self, code):
         """May it run with globals that are no module's, nor what named tuples are made with?"""
-        scopes = self._scopes.get(id(code), ())
+        scopes = self._scopes.get(id(code))
         if is_installed_file(code.co_filename):
             return False
-        return not self.of(code) or any(module_with(each) is None and not is_named_tuples(each) for each in scopes)
+        if not scopes:
+            return not self.of(code)
+        return any(module_with(each) is None and not is_named_tuples(each) for each in scopes)
 
 
 class Reached:
