@@ -4,6 +4,7 @@ MODULE = '''
 import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, platform, sys, types, typing
 import torch
 from torch import nn
+from stoker.captures.words import installed
 
 THIS = sys.modules[__name__]
 # HEADER
@@ -170,6 +171,12 @@ def constants_of_calls(x):
     return x * constant_of("STOKER_TEST_CONSTANT", scale=2.0)
 
 
+def constant_beyond_a_break(x):
+    kept = constant()
+    torch._dynamo.graph_break()
+    return x * kept
+
+
 @functools.lru_cache
 @torch.compiler.assume_constant_result
 def constant_scaled(by, scale=1.0):
@@ -281,7 +288,9 @@ def of_a_class_set(x):
     return x
 
 
-PACKAGE = pathlib.Path(__file__).with_suffix(".package")  # No .py: it counts as an installed package's.
+PACKAGE = pathlib.Path(__file__).with_suffix(".installed") / "package.py"
+PACKAGE.parent.mkdir(exist_ok=True)
+installed._FOLDERS += (str(PACKAGE.parent),)
 PACKAGE.write_text("""
 def scaled(x, factors, in_turn):
     missing = set(factors) - set(factors)

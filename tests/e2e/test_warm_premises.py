@@ -162,6 +162,7 @@ INDIFFERENT = {
     "packages_set_not_made": (SETUP, "    entry = of_no_set_of_a_package\n"),
     "constant_nothing": (SETUP, "    entry = constants\n"),
     "constant_calls_nothing": (SETUP, "    entry = constants_of_scales\n"),
+    "constant_beyond_a_break": (SETUP, "    entry = constant_beyond_a_break\n"),
     "shared_nothing": (SETUP, "    entry = Shares()\n"),
     "set_nothing": (SETUP, "    entry = of_chosen\n"),
     "int_nothing": (SETUP, "    entry = of_a_kind_of_int\n"),

@@ -53,6 +53,161 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "line_of_an_exception": '''
+exec(compile("\\n" * COUNT + """
+def where(error):
+    return error.__traceback__.tb_lineno
+
+
+def ENTRY(x):
+    try:
+        raise ValueError
+    except ValueError as error:
+        return x * where(error)
+""", __file__, "exec"))
+''',
+    "line_of_a_summary": '''
+import traceback
+
+exec(compile("\\n" * COUNT + """
+def ENTRY(x):
+    try:
+        raise ValueError
+    except ValueError as error:
+        return x * traceback.extract_tb(error.__traceback__)[0].lineno
+""", __file__, "exec"))
+''',
+    "line_by_a_made_name": '''
+PREFIX = "tb_"
+exec(compile("\\n" * COUNT + """
+def ENTRY(x):
+    try:
+        raise ValueError
+    except ValueError as error:
+        return x * getattr(error.__traceback__, f"{PREFIX}lineno")
+""", __file__, "exec"))
+''',
+    "globals_of_its_own": '''
+import types
+
+
+def read():
+    try:
+        return GAIN
+    except NameError:
+        return 7
+
+
+read = types.FunctionType(read.__code__, {"__name__": __name__, "__builtins__": __builtins__} | ({"GAIN": 3} if COUNT == 3 else {}))
+
+
+def ENTRY(x):
+    return x * read()
+''',
+    "module_of_another_file": '''
+__file__ = "elsewhere.py"
+if COUNT == 3:
+    def len(names):
+        return 7
+
+
+def ENTRY(x):
+    return x * len(NAMES)
+''',
+    "module_of_the_same_file": '''
+import sys
+import types
+
+TWIN = sys.modules[__name__ + "_twin"] = types.ModuleType(__name__ + "_twin")
+TWIN.__file__ = __file__
+exec(compile("""
+def scale():
+    try:
+        return SCALE
+    except NameError:
+        return 2
+""", __file__, "exec"), vars(TWIN))
+if COUNT == 3:
+    TWIN.SCALE = 5
+
+
+def ENTRY(x):
+    return x * TWIN.scale()
+''',
+    "module_without_a_file": '''
+import sys
+import types
+
+CELL = sys.modules[__name__ + "_cell"] = types.ModuleType(__name__ + "_cell")
+CELL.COUNT = COUNT
+exec(compile("""
+import enum
+
+
+class Member(enum.Enum):
+    ONE = 1
+
+    def __str__(self):
+        return text()
+
+
+def text():
+    return "a" * COUNT + "red"
+
+
+def entry(x):
+    return x * f"{Member.ONE}".index("red")
+""", "<cell>", "exec"), vars(CELL))
+ENTRY = CELL.entry
+''',
+    "builtin_of_the_program": '''
+import builtins
+
+builtins.stoker_test_gain = COUNT
+if COUNT == 3:
+    builtins.stoker_test_more = 5
+
+
+def more():
+    try:
+        return stoker_test_more
+    except NameError:
+        return 2
+
+
+def ENTRY(x):
+    return x * stoker_test_gain * more()
+''',
+    "sign_of_no_number": '''
+import math
+
+N = float("nan") if COUNT == 1 else -float("nan")
+
+
+class Held:
+    n = N
+
+
+def ENTRY(x, n=N):
+    return x * (math.copysign(2, N) + math.copysign(3, Held.n) + math.copysign(7, n))
+''',
+    "object_of_a_constant_function": '''
+GIVEN = [COUNT]
+
+
+@torch.compiler.assume_constant_result
+def given():
+    return GIVEN
+
+
+@torch.compiler.disable
+def ask(kept, x):
+    return x * 2 if kept is GIVEN else x * 3
+
+
+def ENTRY(x):
+    return ask(given(), x + 1)
+''',
     "set_in_a_set": '''
 OUTER = {frozenset(NAMES)}
 

@@ -24,6 +24,7 @@ class Trace(NamedTuple):
     texts: frozenset  # All that were constants on the way: what code asks for by text is among them.
     constant_calls: list  # (function, arguments, keywords, result) of those whose result counts as constant.
     places: dict  # File -> {dis.Positions} of the instructions that were traced.
+    scopes: list  # [(code object, globals with which it was traced)]
 
 
 class Recorded(NamedTuple):
@@ -106,6 +107,7 @@ def _note_places():
         finally:
             notes = getattr(_tracing, "notes", None)
             if notes is not None:
+                notes.scopes[id(self.f_code), id(self.f_globals)] = self.f_code, self.f_globals
                 positions = self.current_instruction.positions
                 notes.places[id(positions)] = self.f_code.co_filename, positions  # No other has this id while it is held.
 
@@ -136,7 +138,7 @@ class _Notes:
 
     def __init__(self):
         self.trace = None  # The last one: Dynamo may begin anew.
-        self.texts, self.constant_calls, self.places = set(), [], {}
+        self.texts, self.constant_calls, self.places, self.scopes = set(), [], {}, {}
         self.same = {}  # Source -> another one, of the same object.
         self.unguarded = unguarded.Unguarded()
 
@@ -152,7 +154,8 @@ class _Notes:
             list(map(words_of, guards)) + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()]
             + list(map(unguarded_of, self.unguarded.sources(output_graph, guards))),
             output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
-            frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places)
+            frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places,
+            list(self.scopes.values()))
 
 
 def copied(value):

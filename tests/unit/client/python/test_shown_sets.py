@@ -14,6 +14,7 @@ import pytest
 from stoker.captures.premises.held_sets import Met
 from stoker.captures.premises.reach import Reached
 from stoker.captures.premises.shown_sets import met_by_guards, shown_sets
+from stoker.captures.words import installed
 
 COLORS = {"red", "green", "blue"}
 ATTRIBUTE = Met("names", False, COLORS)
@@ -230,7 +231,8 @@ def said():
 
 @pytest.mark.parametrize("result, shown", [("''.join(HELD[0])", True), ("'a' if 'a' in LETTERS else 'b'", False)])
 def test_what_a_package_runs_untraced_may_show_an_order(tmp_path, monkeypatch, result, shown):
-    path = tmp_path / "made.package"  # No .py: it counts as an installed package's.
+    monkeypatch.setattr(installed, "_FOLDERS", (*installed._FOLDERS, str(tmp_path)))
+    path = tmp_path / "made_package.py"
     path.write_text(PACKAGE.replace("RESULT", result))
     loader = importlib.machinery.SourceFileLoader("made_package", str(path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("made_package", loader))

@@ -4,17 +4,22 @@ import collections
 import functools
 import json
 import operator
+import struct
 import types
 
 import pytest
 import torch
 
+from stoker.captures.premises.checks import matches
 from stoker.captures.words import held
 from stoker.captures.words.digests import code_digest
 from stoker.captures.words.graphs import decode_eager, encode_eager, module_of
 from stoker.captures.words.identity import Describer
 from stoker.captures.words.orders import order_words
 from stoker.captures.words.values import NotPortable, class_path, decode, encode, look_up
+
+
+LOADS_ONE = (lambda: 1.5).__code__.co_code
 
 
 def test_functions_of_installed_modules_are_their_names():
@@ -38,6 +43,16 @@ def test_functions_of_the_program_and_stand_ins_have_no_words(monkeypatch):
         encode(stand_in)  # It is under the name of one that is installed, and is the program's.
     with pytest.raises(NotPortable):
         encode(original)
+
+
+def test_a_nan_keeps_its_sign_and_its_payload():
+    bits = [struct.pack(">Q", word) for word in (0x7ff8 << 48, 0xfff8 << 48, (0x7ff8 << 48) + 5)]
+    numbers = [struct.unpack(">d", each)[0] for each in bits]
+    words = [encode(number) for number in numbers]
+    assert [struct.pack(">d", decode(json.loads(json.dumps(each)))) for each in words] == bits
+    assert len({code_digest((lambda: None).__code__.replace(co_code=LOADS_ONE, co_consts=(None, number))) for number in numbers}) == 3
+    assert [matches("equals", number, words[0], None) for number in numbers] == [True, False, False]
+    assert matches("equals", complex(0, numbers[1]), encode(complex(0, numbers[1])), None)
 
 
 @pytest.mark.parametrize("words", [{"function": "collections:Counter"}, {"function": "collections:absent"}])

@@ -160,8 +160,9 @@ class GuardProgram:
         return Failure("sameness", *different) if different else None
 
     def _new_describer(self, plain=None):
-        names = self._record["names"]
-        return Describer(names if names is ALL else frozenset(names), plain, self._record["enumerates"], self._record["orders"])
+        names, record = self._record["names"], self._record
+        return Describer(
+            names if names is ALL else frozenset(names), plain, record["enumerates"], record["orders"], record["lines"])
 
     def _evaluate(self, local_values):
         return evaluate(self._nodes, Scope(local_values, self._globals))

@@ -5,7 +5,6 @@ not 1, and a subclass is not its base.
 """
 
 import gc
-import math
 import types
 
 import torch
@@ -13,6 +12,7 @@ import torch
 from ...pytorch.tensors import dynamic_dims, keys_number
 from ..words.held import HEAPTYPE, module_name_of
 from ..words.installed import is_installed, is_installed_file
+from ..words.numbers import is_nan
 from ..words.orders import order_words
 from ..words.paths import Unreachable
 from ..words.values import NotPortable, data_of, decode, encode, same_words
@@ -57,9 +57,7 @@ def _equals(value, expected, describe):
     wanted = decode(expected)
     if type(value) is not type(wanted):
         return False
-    if type(value) is float and math.isnan(wanted):
-        return math.isnan(value)
-    return value == wanted and same_words(encode(value), expected)
+    return (value == wanted or is_nan(value)) and same_words(encode(value), expected)
 
 
 def _tensor(value, expected, describe):

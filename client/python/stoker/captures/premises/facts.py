@@ -13,10 +13,10 @@ from ...pytorch.operators import autocast_types, operator_of, python_functions
 from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
 from ..words.orders import sets_in
-from ..words.plain_data import is_code_like, method_words
+from ..words.plain_data import PlainData, is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
 from .module_names import present_names
-from .reach import ABSENT, LAZY, PARTLY, look_along
+from .reach import ABSENT, LAZY, PARTLY, Mark, look_along
 
 _MAX_WRAPPERS = 16
 _AS_TEXTS = "texts"
@@ -31,10 +31,10 @@ def facts_of(reached, modules, describe, texts, entry_code):
     codes, chains = {}, []
     for code in reached.traced:
         if not (code is entry_code and _is_in_key(code, describe)) and id(code) not in describe.covered:
-            path, digest = _found_as(code, reached.module_of(code), describe)
+            path, digest = _found_as(code, reached.modules_of(code), describe)
             codes[path] = digest
     for (module, names), value in sorted(reached.chains.items(), key=lambda item: item[0]):
-        words = _words_of(value, describe)
+        words = _words_of_chain(sys.modules.get(module), names, value, describe)
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
     asked = {module.__name__: texts for module in modules if texts is ALL or texts}
@@ -79,7 +79,7 @@ def first_difference(facts, describe):
     for module_name, names, words in facts["chains"]:
         module = sys.modules.get(module_name)
         found = _or_why(
-            lambda: None if module is None else _words_of(look_along(module, names), describe))
+            lambda: None if module is None else _words_of_chain(module, names, look_along(module, names), describe))
         if found != _LAZY and not same_words(found, words):
             return f"{module_name}.{'.'.join(names)}", words, found
     for name, words in facts["operators"]:
@@ -110,6 +110,13 @@ def _or_why(words_of):
         return repr(error)
 
 
+def _words_of_chain(module, names, value, describe):
+    """What a chain of names stands for, by value where the program put it into builtins, which no guard compares."""
+    if isinstance(value, Mark) or module is None or names[0] in vars(module):
+        return _words_of(value, describe)
+    return ["builtin", PlainData(describe).words(value)]
+
+
 def _words_of(value, describe):
     """What a chain of names stands for; None where that is said elsewhere."""
     if value is PARTLY:
@@ -128,19 +135,21 @@ def _words_of(value, describe):
 
 
 def _is_in_key(code, describe):
-    """Does the key's digest of the entry say all of it? It knows of no order."""
-    return not (describe.orders and any(sets_in(each.co_consts) for each in code_inside(code)))
+    """Does the key's digest of the entry say all of it? It knows of no order, and of no lines."""
+    return not (describe.lines or describe.orders and any(sets_in(each.co_consts) for each in code_inside(code)))
 
 
-def _found_as(code, module, describe):
-    """(path, digest) of the function with this code, or of the outer one whose code contains it."""
-    name = "" if module is None else code.co_qualname
-    while name:
-        path = f"{module.__name__}:{name}"
-        found = _find(path)
-        if found is code or _contains(found, code):
-            return path, describe.code_digest(found)
-        name = name.rpartition(".<locals>.")[0]
+def _found_as(code, modules, describe):
+    """(path, digest) of the function with this code, or of the outer one whose code contains it. `modules`: where it may
+    be found."""
+    for module in modules:
+        name = code.co_qualname
+        while name:
+            path = f"{module.__name__}:{name}"
+            found = _find(path)
+            if found is code or _contains(found, code):
+                return path, describe.code_digest(found)
+            name = name.rpartition(".<locals>.")[0]
     raise NotPortable("code that is not found under its name")
 
 

@@ -17,8 +17,11 @@ from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
     has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
+from ..words.builtin_names import NOTHING, put_there
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed, is_installed_file, is_installed_module, is_made_of_text, is_programs_class, is_pythons_file
+from ..words.installed import (
+    are_packages, is_installed, is_installed_file, is_installed_function, is_installed_module, is_made_of_text, is_named_tuples,
+    is_programs_class, is_pythons_file, module_with)
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
@@ -49,35 +52,62 @@ class Mark:
 
 
 PARTLY = Mark("code reads on from an object, which is what its class and guards say")
-ABSENT = Mark("a builtin, or a name that raises")
+ABSENT = Mark("a builtin of Python's, or a name that raises")
 LAZY = Mark("a module makes it when it is asked")
 
 
 class Modules:
-    """Loaded modules by source file."""
+    """Loaded modules by the code that runs in them."""
 
-    def __init__(self):
-        self._by_file = {}
-        for module in list(sys.modules.values()):
+    def __init__(self, scopes):
+        """`scopes`: [(code object, globals with which it was traced)]"""
+        self._by_file, self._scopes = {}, {}
+        for name, module in list(sys.modules.items()):
             path = held(module, "__file__")
-            if isinstance(path, str):
-                self._by_file.setdefault(path, module)
+            if isinstance(path, str) and held(module, "__name__") == name:
+                self._by_file.setdefault(path, []).append(module)
+        for code, global_values in scopes:
+            self.add(code, global_values)
+
+    def add(self, code, global_values):
+        """Of a function with this code."""
+        known = self._scopes.setdefault(id(code), [])
+        if not any(global_values is each for each in known):
+            known.append(global_values)
 
     def of(self, code):
-        return self._by_file.get(code.co_filename)
+        """All that it is known to run in, or whose file it is from."""
+        scopes = self._scopes.get(id(code))
+        found = [module for each in scopes or () if (module := module_with(each)) is not None]
+        if found or scopes and not is_installed_file(code.co_filename):
+            return found
+        return self._by_file.get(code.co_filename, [])
+
+    def is_installed(self, code):
+        path, scopes = code.co_filename, self._scopes.get(id(code), ())
+        return is_installed_file(path) or not path.endswith(".py") and bool(scopes) and all(map(are_packages, scopes))
+
+    def is_beside(self, code):
+        """May it run with globals that are no module's, nor what named tuples are made with?"""
+        scopes = self._scopes.get(id(code))
+        if is_installed_file(code.co_filename):
+            return False
+        if not scopes:
+            return not self.of(code)
+        return any(module_with(each) is None and not is_named_tuples(each) for each in scopes)
 
 
 class Reached:
     """`codes`: what was traced, without PyTorch's compiler, and what that refers to. `chains`: {(module's name,
     names): what they stand for}."""
 
-    def __init__(self, traced, places, left, leaves, met):
-        """`places`: where in it Dynamo was, of pytorch.frames.Trace; `left`: (file, line) of each place where a function is
+    def __init__(self, traced, places, left, leaves, met, scopes=()):
+        """`places`, `scopes`: where in it Dynamo was, and with which globals, of pytorch.frames.Trace; `left`: (file, line) of each place where a function is
         left, to go on in another frame; `leaves`: functions that were run in place of being traced; `met`: guarded objects.
         NotPortable if there is more code than can be looked into."""
         self._places = places
         self._left = left
-        self._modules = Modules()
+        self._modules = Modules(scopes)
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()
         self._programs = {}  # id of a code object -> whether it is no code of PyTorch's.
@@ -87,12 +117,14 @@ class Reached:
         self.run_classes, self.run_functions = {}, []  # Class -> its functions that run in place of being traced; others.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
         self._run_of_packages = []  # The same of installed packages: what follows from their versions, but for orders.
-        makes_classes = any(self._makes_class(code) for code in traced if not is_installed_file(code.co_filename))
+        makes_classes = any(self._makes_class(code) for code in traced if not self.is_installed(code))
         self._run_of_any_class = (*_RUN_OF_ANY_CLASS, *(_RUN_WITH_A_CLASS if makes_classes else ()))
         for code in traced:
             if not self._is_compilers(code):
                 self._add(code)
         self.traced = list(self._codes.values())
+        if any(self._modules.is_beside(code) and chains_of(code) for code in self.traced):
+            raise NotPortable("code whose globals are no module's")
         self.operators = {leaf for leaf in leaves if isinstance(leaf, str)}  # Custom ones.
         for function in leaves:
             if not isinstance(function, str):
@@ -108,7 +140,7 @@ class Reached:
 
     def _makes_class(self, code):
         return calls_for_class(code) or any(
-            isinstance(value, type) and issubclass(value, type) for value in self._read_by(code).values())
+            isinstance(value, type) and issubclass(value, type) for _, value in self._read_by(code))
 
     def _look_into_all(self):
         while self._pending:
@@ -120,7 +152,7 @@ class Reached:
         while self._run_unseen and known != (len(self._unseen), len(self._codes)):
             known = len(self._unseen), len(self._codes)
             self._unseen = may_run(
-                self._run_unseen, [code for code in self.of_programs if not is_installed_file(code.co_filename)],
+                self._run_unseen, [code for code in self.of_programs if not self.is_installed(code)],
                 self._names_of, names_in_code)
             for met in self._met_by_unseen():
                 self._add_value(met.value, met.name)
@@ -131,8 +163,7 @@ class Reached:
 
     def _read_unseen(self):
         return {
-            (module.__name__, names) for code in self._unseen if (module := self._modules.of(code)) is not None
-            for names in chains_of(code)}
+            (module.__name__, names) for code in self._unseen for module in self._modules.of(code) for names in chains_of(code)}
 
     def _met_by_unseen(self):
         if not self._unseen:
@@ -145,13 +176,17 @@ class Reached:
             *(met for function in functions for met in cells_of(function)),
             *(Met(name, True, value) for function in functions for name, value in sets_of_defaults(function))])
 
-    def module_of(self, code):
+    def modules_of(self, code):
+        """Those in which it runs."""
         return self._modules.of(code)
 
+    def is_installed(self, code):
+        return self._modules.is_installed(code)
+
     def value_of(self, code, name):
-        """What a global name in the code stands for; None if that is not known."""
-        module = self._modules.of(code)
-        return None if module is None else self.chains.get((module.__name__, (name,)))
+        """What a global name in the code stands for; None if that is not known, or not one value."""
+        found = [self.chains.get((module.__name__, (name,))) for module in self._modules.of(code)]
+        return found[0] if found and all(value is found[0] for value in found) else None
 
     @property
     def classes(self):
@@ -168,8 +203,8 @@ class Reached:
         """{name of a module that code of the program imports on its way: names in that code, or ALL}."""
         found = {}
         for code in self.of_programs:
-            module = self._modules.of(code)
-            for imported in imports_of(code, held(module, "__package__") or ""):
+            packages = {held(module, "__package__") or "" for module in self._modules.of(code)} or {""}
+            for imported in set().union(*(imports_of(code, package) for package in packages)):
                 found[imported] = together((names_of(code, is_pytorchs=False), found.get(imported, frozenset())))
         return found
 
@@ -202,10 +237,8 @@ class Reached:
             (pythons if is_pythons_file(code.co_filename) else found).update(process.NAMES & named)
         found |= process.NAMES & texts - pythons
         for code in self.traced:
-            module = self._modules.of(code)
-            if module is not None and not is_installed_file(code.co_filename):
-                for names in chains_of(code):
-                    value = self.chains.get((module.__name__, names))
+            if not self.is_installed(code):
+                for names, value in self._chains_read(code):
                     if names in _OF_ADDRESSES and value is ABSENT:
                         found.add(names[0])
                     if process.is_of_process(value):
@@ -272,7 +305,7 @@ class Reached:
         """The places of it that run; None where all of it counts: a program's own functions are run for their results, too,
         and what a graph's break leaves goes on with the sets that it made."""
         places = self.traced_in(code)
-        is_known = is_installed_file(code.co_filename) and not (
+        is_known = self.is_installed(code) and not (
             id(code) in self._leaves or self._is_left(code) or any(code is each for each in self.untraced_of_packages))
         return places if is_known and not places.isdisjoint(code.co_positions()) else None
 
@@ -292,38 +325,39 @@ class Reached:
             if id(code) in found or is_pythons_file(code.co_filename) or not self._is_programs(code):
                 continue
             found[id(code)] = code
-            for value in self._read_by(code).values():
-                if isinstance(value, types.FunctionType) and is_installed_file(value.__code__.co_filename):
+            for _, value in self._read_by(code):
+                if isinstance(value, types.FunctionType) and is_installed_function(value):
+                    self._modules.add(value.__code__, value.__globals__)
                     pending.append(value.__code__)
         return list(found.values())
 
     def _read_by(self, code):
-        """{chain of names: what it stands for}"""
-        module = self._modules.of(code)
-        return {} if module is None else {names: look_along(module, names) for names in chains_of(code)}
+        """[(chain of names, what it stands for)]"""
+        return [(names, look_along(module, names)) for module in self._modules.of(code) for names in chains_of(code)]
+
+    def _chains_read(self, code):
+        """The same, of those that are known by now."""
+        return [
+            (names, self.chains.get((module.__name__, names))) for module in self._modules.of(code) for names in chains_of(code)]
 
     def sets_of_package(self, code):
         """[Met] of sets that code which is not traced reads, in containers, too."""
         return self.sets_read(code) + [
-            Met(names[-1], False, inner) for names, value in self._read_by(code).items() for inner in sets_in(value)]
+            Met(names[-1], False, inner) for names, value in self._read_by(code) for inner in sets_in(value)]
 
     def sets_read(self, code):
         """[Met] of sets that its globals hold, classes under names in it, and its arguments by default."""
-        module = self._modules.of(code)
         found = [
             Met(name, True, value) for function in self._functions.get(id(code), ())
             for name, value in sets_of_defaults(function)]
         for name in {name for each in code_inside(code) for name in each.co_names}:
             found += [Met(name, False, value) for value in self._sets_of_classes.get(name, ())]
-        if module is not None:
-            chains = [(names[-1], self.chains.get((module.__name__, names))) for names in chains_of(code)]
-            found += [Met(name, False, value) for name, value in chains if has_no_order(value)]
-        return found
+        return found + [Met(names[-1], False, value) for names, value in self._chains_read(code) if has_no_order(value)]
 
     @property
     def globals_of_programs(self):
         """Those of the chains that code of the program reads."""
-        modules = {module.__name__ for module in map(self._modules.of, self.of_programs) if module is not None}
+        modules = {module.__name__ for code in self.of_programs for module in self._modules.of(code)}
         return {chain: value for chain, value in self.chains.items() if chain[0] in modules}
 
     def is_unseen(self, code):
@@ -366,8 +400,7 @@ class Reached:
         return set().union(*map(texts_in_code, self.codes), *map(texts_in, self.chains.values()))
 
     def _is_compilers(self, code):
-        module = self._modules.of(code)
-        return module is not None and module.__name__.startswith(COMPILER)
+        return any(module.__name__.startswith(COMPILER) for module in self._modules.of(code))
 
     def _add(self, code):
         if id(code) in self._codes:
@@ -378,15 +411,13 @@ class Reached:
         self._pending.append(code)
 
     def _look_into(self, code):
-        module = self._modules.of(code)
-        if module is None:
-            return
-        self._add_answers(module)
-        for names in chains_of(code):
-            if (module.__name__, names) not in self.chains:
-                value = self._add_chain(module, names)
-                if id(code) in self._leaves and isinstance(value, types.FunctionType):
-                    self._add_leaf(value)
+        for module in self._modules.of(code):
+            self._add_answers(module)
+            for names in chains_of(code):
+                if (module.__name__, names) not in self.chains:
+                    value = self._add_chain(module, names)
+                    if id(code) in self._leaves and isinstance(value, types.FunctionType):
+                        self._add_leaf(value)
 
     def _add_chain(self, module, names):
         value = look_along(module, names)
@@ -419,7 +450,7 @@ class Reached:
                 return
             if isinstance(value, types.FunctionType):
                 self._add_function(value, name)
-                if is_run and not is_installed_file(value.__code__.co_filename):
+                if is_run and not is_installed_function(value):
                     self._add_leaf(value)
             value = held(value, "__func__") or held(value, "__wrapped__")
             if value is None:
@@ -428,10 +459,11 @@ class Reached:
     def _add_leaf(self, function):
         """Of an installed package, too: a program may have put something else in the place of what it calls."""
         self._leaves.add(id(function.__code__))
+        self._modules.add(function.__code__, function.__globals__)
         self._add(function.__code__)
         if is_made_of_text(function):
             self.run_functions.append(function)
-        if not is_installed_file(function.__code__.co_filename):
+        if not is_installed_function(function):
             self._run_unseen.append(function.__code__)
             self.run_functions.append(function)
             self._add_function(function, function.__name__)
@@ -439,8 +471,9 @@ class Reached:
     def _add_function(self, function, name):
         """`name`: under which it is held there."""
         self._names_of.setdefault(id(function.__code__), set()).add(name)
-        if not self._is_new(function) or is_installed_file(function.__code__.co_filename):
+        if not self._is_new(function) or is_installed_function(function):
             return
+        self._modules.add(function.__code__, function.__globals__)
         self._add(function.__code__)
         for met in cells_of(function):
             if isinstance(met.value, types.FunctionType):
@@ -486,8 +519,9 @@ class Reached:
     def _add_run(self, cls, parts):
         """What Python runs under the name of a special method."""
         for part in parts:
-            if isinstance(part, types.FunctionType) and is_installed_file(part.__code__.co_filename) and not (
+            if isinstance(part, types.FunctionType) and is_installed_function(part) and not (
                     is_made_of_text(part) and not is_installed(cls)):
+                self._modules.add(part.__code__, part.__globals__)
                 self._run_of_packages.append(part.__code__)
                 if not is_installed(cls) and _wraps(part):
                     self.run_classes.setdefault(cls, [])
@@ -509,7 +543,7 @@ def _wraps(function):
     """May a package's function call one of the program's, which it holds?"""
     return held(function, "__wrapped__") is not None or any(
         callable(met.value) and not isinstance(met.value, (type, *_OF_NO_PROGRAM)) and not (
-            isinstance(met.value, types.FunctionType) and is_installed_file(met.value.__code__.co_filename))
+            isinstance(met.value, types.FunctionType) and is_installed_function(met.value))
         for met in cells_of(function))
 
 
@@ -546,8 +580,10 @@ def look_along(module, names):
         if not isinstance(found, types.ModuleType):
             return PARTLY
         owner, found = found, vars(found).get(name, _MISSING)
-        if found is _MISSING:
-            return _made_by(owner, name) if place and held(owner, "__getattr__") else ABSENT
+        if found is _MISSING and place:
+            return _made_by(owner, name) if held(owner, "__getattr__") else ABSENT
+        if found is _MISSING and (found := put_there(owner, name)) is NOTHING:
+            return ABSENT
     return found
 
 

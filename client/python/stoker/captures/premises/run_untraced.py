@@ -11,7 +11,7 @@ from ...pytorch.marks import COMPILER, is_opaque, runs_untraced
 from ...pytorch.state import tree_nodes
 from ..bytecode.reads import code_inside, fills_templates, states_class, texts_in_code
 from ..words.held import held, module_name_of
-from ..words.installed import is_installed, is_installed_file, is_programs_class
+from ..words.installed import is_installed, is_programs_class
 from ..words.values import NotPortable
 
 CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes, tuple)  # Dynamo computes with objects of these.
@@ -45,7 +45,7 @@ def require_traced(reached):
             raise NotPortable("a descriptor of a class with whose objects PyTorch computes")
     _require_no_answers(reached, classes)
     for code in reached.traced:
-        if not is_installed_file(code.co_filename):
+        if not reached.is_installed(code):
             if states_class(code):
                 raise NotPortable("a class that is made on the way")
             if _CONTEXTS in texts_in_code(code):
@@ -61,7 +61,7 @@ def _calls_what_it_is_given(value, reached):
     """Functions of packages that Dynamo runs on constants and on functions."""
     if value is re or isinstance(value, re.Pattern):
         return any(not _SUBSTITUTING.isdisjoint(each.co_names) for code in reached.traced for each in code_inside(code)
-                   if not is_installed_file(code.co_filename))
+                   if not reached.is_installed(code))
     module, name = module_name_of(value), held(value, "__name__")
     return (module, name) in _CALLING or module == _AT_COMPILE_TIME
 

@@ -17,6 +17,7 @@ from ..words.held import HEAPTYPE, held
 from ..words.orders import sets_in
 from ..words.paths import is_librarys
 from .held_sets import Met, parts_of
+from .reach import ABSENT, look_along
 
 _OF_UNTOLD = (type, types.ModuleType, types.FunctionType)  # Of Python's own types, those whose texts tell no attribute.
 _GETTERS = (operator.attrgetter, operator.methodcaller)
@@ -130,10 +131,10 @@ class _Sets:
 
     def _hidden_in(self, code):
         """The builtins whose names stand for something else there."""
-        module = self._reached.module_of(code)
-        if module is None:
+        modules = self._reached.modules_of(code)
+        if not modules:
             return BUILTINS
-        return {name for name in BUILTINS if name in vars(module)}
+        return {name for name in BUILTINS for module in modules if look_along(module, (name,)) is not ABSENT}
 
 
 def _sets_of(met):

@@ -30,7 +30,8 @@ from ..words.generated import (
     MADE_BY_DEFAULT, is_field, is_generated, is_of_an_ordering, is_of_data_class, makes_one, place_of, repeated)
 from ..words.held import HEAPTYPE, held
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
-from ..words.installed import is_installed_file, is_installed_module, is_programs_class, is_pythons_file
+from ..words.installed import (
+    is_installed_file, is_installed_function, is_installed_module, is_programs_class, is_pythons_file)
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
 
@@ -196,7 +197,7 @@ class World:
 
     def _function(self, function):
         code, module = function.__code__, sys.modules.get(function.__globals__.get("__name__"))
-        if is_installed_file(code.co_filename) and not (is_of_data_class(function) and not is_installed_module(module)):
+        if is_installed_function(function) and not (is_of_data_class(function) and not is_installed_module(module)):
             raise NotPortable(f"code that runs untraced may call {function.__module__}.{function.__qualname__}")
         if held(module, "__dict__") is not function.__globals__ or function.__builtins__ is not vars(builtins):
             raise NotPortable("code that runs untraced has globals of its own")

@@ -1,12 +1,16 @@
 """From a frame that Dynamo has just transformed to a capture, as JSON."""
 
 import abc
+import enum
 import json
 import re
 import types
 
+import torch
+
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
+from ..bytecode.lines import asks_for_lines
 from ..bytecode.reads import ALL, texts_in, together
 from ..premises.constants import constants_of
 from ..premises.environment import environment_of
@@ -32,6 +36,8 @@ from .recording import record_of
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")  # As in the default text of an object.
 _MAX_NAME = 200  # Characters of a text that may name something.
 _RESUMES = "__resume_at"
+# Kinds of values of which it shows nowhere whether two are one object, or which are one in every process.
+_SINGLE = (bool, int, float, complex, str, bytes, enum.Enum, type, torch.dtype, torch.layout, torch.memory_format, torch.device)
 _DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", _RESUMES)
 
 
@@ -41,20 +47,20 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     writer = GuardWriter(scope, trace)
     resumed = _resumed(scope, new_code)
     left = {(each.co_filename, each.co_firstlineno) for each in resumed}
-    reached = Reached(trace.traced_code, trace.places, left, leaves, _met(writer))
+    reached = Reached(trace.traced_code, trace.places, left, leaves, _met(writer), trace.scopes)
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = _asked_by_text(reached, texts, trace.texts)
     names = together((names, asked))
     shown = shown_sets(reached, met_by_guards(writer.paths.nodes, writer.values))
-    describe = Describer(names, enumerates=reached.enumerates, orders=any(shown))
+    describe = Describer(
+        names, enumerates=reached.enumerates, orders=any(shown), lines=asks_for_lines(names, reached.of_programs))
     for maker in makers_in([new_code, *resumed]):
         describe.refer_to(maker.__self__)
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
     facts = facts_of(
-        reached, reached.modules | _modules_met(writer), describe,
-        ALL if names is ALL else asked, entry_code)
+        reached, reached.modules | _modules_met(writer), describe, ALL if names is ALL else asked, entry_code)
     classes = reached.classes | set(describe.referred.values())
     record = {
         "format": FORMAT,
@@ -66,6 +72,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "names": names if names is ALL else sorted(names),
         "enumerates": describe.enumerates,
         "orders": describe.orders,
+        "lines": describe.lines,
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
         "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],
@@ -81,7 +88,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "untraced": untraced_of(reached, writer.values, describe.orders),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
-    installed = _Globals(scope.global_values, trace.installed_globals, prefix)
+    installed = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix)
     installed.collect(new_code)
     _require_no_addresses(new_code)
     record["code"] = encode_code(new_code, installed.renamed)
@@ -105,6 +112,11 @@ def _resumed(scope, code):
     """Code objects of what Dynamo made to go on from where the graph breaks."""
     found = (scope.global_values.get(name) for name in global_names(code) if name.startswith(_RESUMES))
     return [value.__code__ for value in found if isinstance(value, types.FunctionType)]
+
+
+def _names_said(entry_code, trace):
+    """Global names that the program's code says: a new code's other ones are Dynamo's."""
+    return set().union(*(global_names(code) for code in (entry_code, *trace.traced_code)))
 
 
 def _require_no_addresses(code):
@@ -149,12 +161,13 @@ class _Globals:
     """What Dynamo put into the frame's globals for the new code: graphs, resume functions, modules, values.
     They get names of their own, so that no later trace puts something else under them."""
 
-    def __init__(self, global_values, installed, prefix):
+    def __init__(self, global_values, installed, said, prefix):
         self.words = []  # [name, kind, body]
         self.renamed = {}
         self.graphs, self.first_calls = [], []
         self._global_values = global_values
         self._installed = installed
+        self._said = said
         self._prefix = prefix
 
     def collect(self, code):
@@ -163,6 +176,8 @@ class _Globals:
                 continue
             if name in self._installed or name.startswith(_DYNAMO_NAMES):
                 self._collect_name(code, name, self._global_values[name])
+            elif name not in self._said:
+                self._collect_result(name, self._global_values[name])
 
     def _collect_name(self, code, name, value):
         self.renamed[name] = new_name = f"{self._prefix}{len(self.renamed)}"
@@ -185,6 +200,13 @@ class _Globals:
             self.words.append([new_name, "function", encode_code(value.__code__, {})])
         else:
             self.words.append([new_name, "value", encode(value)])
+
+    def _collect_result(self, name, value):
+        """Of a function whose result counts as constant, where code goes on with it: what may be another object."""
+        if not (value is None or isinstance(value, _SINGLE)):
+            raise NotPortable("an object that a function gave whose result counts as constant")
+        self.renamed[name] = new_name = f"{self._prefix}{len(self.renamed)}"
+        self.words.append([new_name, "value", encode(value)])
 
 
 def _require_separate_memory(writer):

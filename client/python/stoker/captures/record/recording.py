@@ -15,7 +15,7 @@ from ...pytorch import aot, dynamo_graph
 from ...pytorch.marks import innermost
 from ...pytorch.operators import OpOverload, OpOverloadPacket, python_functions
 from ..words.graphs import encode_eager, encode_program
-from ..words.installed import is_installed_file
+from ..words.installed import is_installed_function
 from ..words.values import NotPortable
 
 _recorded = threading.local()
@@ -46,7 +46,7 @@ class _Graph:
         left = {str(target).rpartition(".")[0] for target in _called(functional)}
         for target in self._called:
             if isinstance(target, types.FunctionType):
-                if not is_installed_file(target.__code__.co_filename):
+                if not is_installed_function(target):
                     raise NotPortable(f"a function that stays in the graph, {target.__qualname__}")
             elif isinstance(target, OpOverload | OpOverloadPacket):
                 name = str(target if isinstance(target, OpOverloadPacket) else target.overloadpacket)

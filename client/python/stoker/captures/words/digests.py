@@ -1,4 +1,5 @@
-"""Digests of texts and of code objects. Line numbers and file names do not count: moving code changes nothing."""
+"""Digests of texts and of code objects. File names do not count, nor do line numbers, but where code asks for them:
+moving code changes nothing."""
 
 import dis
 import hashlib
@@ -7,6 +8,7 @@ import types
 
 from ...pytorch import installation
 from ..bytecode.reads import is_ordered_by_history
+from .numbers import float_words, is_nan
 
 _DIGITS = 24
 
@@ -17,7 +19,7 @@ _SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
 _HAS_DOCUMENTATION = 1 << 26  # CO_HAS_DOCSTRING, of co_flags from CPython 3.13 on.
 _LOADS_CONSTANT = re.compile(b"[%s]" % b"".join(re.escape(bytes((opcode,))) for opcode in dis.hasconst if opcode < 256))
 
-_code_digests = {}  # (id, orders) -> (code, digest): code objects compare by content, which is slow.
+_code_digests = {}  # (id, orders, lines) -> (code, digest): code objects compare by content, which is slow.
 
 
 def digest_of(*parts):
@@ -29,28 +31,29 @@ def digest_of(*parts):
     return hashlib.sha256(b"".join(pieces)).hexdigest()[:_DIGITS]
 
 
-def code_digest(code, orders=False):
-    """`orders`: whether the order of a set in its constants counts."""
-    known = _code_digests.get((id(code), orders))
+def code_digest(code, orders=False, lines=False):
+    """`orders`: whether the order of a set in its constants counts; `lines`: whether its place in its file does."""
+    known = _code_digests.get((id(code), orders, lines))
     if known is not None:
         return known[1]
     place = installation.place_of(code)  # PyTorch's own digest is in the key, and takes no time.
     if place is not None:
-        _code_digests[id(code), orders] = (code, place)
+        _code_digests[id(code), orders, lines] = (code, place)
         return place
     if _SOURCE_NAMES.isdisjoint(code.co_names):
-        instructions, constants = _by_use(code, orders)
+        instructions, constants = _by_use(code, orders, lines)
     else:
-        instructions, constants = repr(_class_body(code, orders)), ()
+        instructions, constants = repr(_class_body(code, orders, lines)), ()
     digest = digest_of(
         instructions, code.co_exceptiontable, repr(constants),
         repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
-        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCUMENTATION)))
-    _code_digests[id(code), orders] = (code, digest)
+        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCUMENTATION)),
+        *((str(code.co_firstlineno), code.co_linetable) if lines else ()))
+    _code_digests[id(code), orders, lines] = (code, digest)
     return digest
 
 
-def _by_use(code, orders):
+def _by_use(code, orders, lines):
     """(its instructions, without places of constants; the constants, where they load them). A text that none of them
     loads is its documentation, which moves the places of others: what reads that asks a function for it."""
     operations, arguments = code.co_code[::2], bytearray(code.co_code[1::2])
@@ -64,12 +67,12 @@ def _by_use(code, orders):
                 break
             at, shift = at - 1, shift + 8
         if place not in words:
-            words[place] = _constant(code.co_consts[place], orders)
+            words[place] = _constant(code.co_consts[place], orders, lines)
         constants.append(words[place])
     return operations + arguments, constants
 
 
-def _class_body(code, orders):
+def _class_body(code, orders, lines):
     """Its instructions, without the values that it stores about its source. Constants stand where they are used:
     such a value may be one that something else uses too."""
     words = []
@@ -80,17 +83,19 @@ def _class_body(code, orders):
         if name == "STORE_NAME" and instruction.argval in _SOURCE_NAMES:
             words.pop()
         if instruction.opcode in dis.hasconst:
-            argument = _constant(instruction.argval, orders)
+            argument = _constant(instruction.argval, orders, lines)
         words.append((name, argument))
     return words
 
 
-def _constant(constant, orders):
+def _constant(constant, orders, lines):
     if isinstance(constant, types.CodeType):
-        return code_digest(constant, orders)
+        return code_digest(constant, orders, lines)
     if isinstance(constant, frozenset):
-        words = [repr(_constant(item, orders)) for item in constant]
+        words = [repr(_constant(item, orders, lines)) for item in constant]
         return ("frozenset", words if orders or is_ordered_by_history(constant) else sorted(words))
     if isinstance(constant, tuple):
-        return tuple(_constant(item, orders) for item in constant)
+        return tuple(_constant(item, orders, lines) for item in constant)
+    if is_nan(constant):
+        return (type(constant).__name__, float_words(constant.real), float_words(constant.imag))
     return (type(constant).__name__, repr(constant))

@@ -2,13 +2,13 @@
 
 A function is its import path and the digest of its code, defaults and closure; a class its import path and
 the digest of every function that it and its bases define. Of a capture, plain data belongs to both, under the
-names that its code may read (reads.py). Line numbers and file names do not count: moving code changes nothing.
+names that its code may read (reads.py). File names do not count, nor do line numbers, but where code
+asks for them: moving code changes nothing.
 """
 
 import abc
 import enum
 import functools
-import sys
 import types
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, held, module_of_class
-from .installed import is_installed, is_installed_file
 from .generated import is_field
+from .installed import is_installed, is_installed_function, module_with
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
@@ -70,16 +70,16 @@ class _Own(NamedTuple):
 class Describer:
     """Describes objects; remembers what it has seen for as long as it lives, and which code it covered."""
 
-    def __init__(self, names=frozenset(), plain=None, enumerates=False, orders=False):
+    def __init__(self, names=frozenset(), plain=None, enumerates=False, orders=False, lines=False):
         """`names`: attributes that may be read of classes and functions, or ALL; none: without plain data.
         `enumerates`: whether code may go through the attributes of something, in their order;
-        `orders`: whether it may let out the order of a set.
+        `orders`: whether it may let out the order of a set; `lines`: whether it may ask where code stands in its file.
         `plain`: a Describer without names and of this very moment, whose digests hold here where no name changes
         them. What they cover and refer to is not known then."""
         self._names = names
         self.called = ALL  # Without `names`: those of the functions of classes that count.
-        self.enumerates, self.orders = enumerates, orders
-        if self.reads("__doc__") or enumerates or orders:  # Which digests without names leave out.
+        self.enumerates, self.orders, self.lines = enumerates, orders, lines
+        if self.reads("__doc__") or enumerates or orders or lines:  # Which digests without names leave out.
             plain = None
         self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
         self._fixed = {}  # Those of them that are the same whichever names are read.
@@ -138,7 +138,7 @@ class Describer:
         return ["value", encode(value), *(order_words(value) if self.orders else ())]
 
     def code_digest(self, code):
-        return code_digest(code, self.orders)
+        return code_digest(code, self.orders, self.lines)
 
     def slots_of(self, cls):
         if cls not in self._slots:
@@ -261,7 +261,7 @@ class Describer:
         if metaclass not in self._patches:
             self._patches[metaclass] = [
                 f"patched {name} {self._member(value)}" for name, value in sorted(vars(metaclass).items())
-                if isinstance(value, types.FunctionType) and not is_installed_file(value.__code__.co_filename)]
+                if isinstance(value, types.FunctionType) and not is_installed_function(value)]
         return self._patches[metaclass]
 
     def _data_words(self, cls, value):
@@ -383,9 +383,8 @@ class Describer:
 def _module_of(function):
     """The name of the module whose globals a function reads; "" where these are no module's that others find: one that was
     executed anew under its old name, and generated code."""
-    name = function.__globals__.get("__name__")
-    is_found = isinstance(name, str) and held(sys.modules.get(name), "__dict__") is function.__globals__
-    return name if is_found else ""
+    module = module_with(function.__globals__)
+    return "" if module is None else function.__globals__["__name__"]
 
 
 def _members(cls):

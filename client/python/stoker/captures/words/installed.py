@@ -1,9 +1,12 @@
 """What belongs to Python or to an installed package, and so to a version, and what is a program's own."""
 
+import builtins
 import functools
+import importlib.machinery
 import os
 import sys
 import sysconfig
+import types
 
 import torch
 
@@ -13,6 +16,7 @@ from .held import HEAPTYPE, held
 _PYTHONS, _PACKAGES = (
     tuple({sysconfig.get_path(name) for name in names}) for names in (("stdlib", "platstdlib"), ("platlib", "purelib")))
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
+_FROZEN, _SOURCE, _EXTENSIONS = "<frozen ", ".py", tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _FOLDERS = (
     *{*_PYTHONS, *_PACKAGES}, torch.__file__.removesuffix("__init__.py"))
 
@@ -35,17 +39,48 @@ def packages_now():
 
 
 def is_installed_file(path):
-    """`path`: of a source file. Code without a file is made by Python or by a package."""
-    return path.startswith(_FOLDERS) or not path.endswith(".py")
+    """`path`: of a module, or of code: a file where Python and packages are installed, one that Python holds frozen, or one
+    of no Python code."""
+    return path.startswith((*_FOLDERS, _FROZEN)) or path.endswith(_EXTENSIONS)
+
+
+def is_installed_function(function):
+    """Or one that an installed module made of text, or that computes with nothing else."""
+    path = function.__code__.co_filename
+    return is_installed_file(path) or not path.endswith(_SOURCE) and (
+        are_packages(function.__globals__) or _is_of_package_with_globals(function))
+
+
+def are_packages(global_values):
+    """Are these the globals of an installed module, or of what named tuples are made with?"""
+    if is_named_tuples(global_values):
+        return True
+    module = module_with(global_values)
+    return module is not None and module.__name__ != "__main__" and is_installed_module(module)
+
+
+def module_with(global_values):
+    """The loaded module that has these globals, if it is found under its name; None for all others."""
+    name = global_values.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    return module if held(module, "__dict__") is global_values else None
+
+
+def is_named_tuples(global_values):
+    return str(global_values.get("__name__")).startswith("namedtuple_")
+
+
+def _is_of_package_with_globals(function):
+    """Is it a method, say, that a package made of text with globals of its own, for one of its modules?"""
+    module = sys.modules.get(function.__module__)
+    return module_with(function.__globals__) is None and "__name__" not in function.__globals__ and isinstance(
+        module, types.ModuleType) and module is not builtins and is_installed_module(module)
 
 
 def is_made_of_text(function):
     """Was its code made by `exec` or `eval`, and not for a named tuple, whose methods compute with nothing else?"""
-    path, name = function.__code__.co_filename, function.__globals__.get("__name__")
-    if path.endswith(".py") or path.startswith(_FOLDERS) or str(name).startswith("namedtuple_"):
-        return False
-    frozen = sys.modules.get(path.removeprefix("<frozen ").removesuffix(">"))
-    return held(frozen, "__dict__") is not function.__globals__
+    path = function.__code__.co_filename
+    return not (path.endswith(_SOURCE) or is_installed_file(path) or is_named_tuples(function.__globals__))
 
 
 def is_pythons_file(path):
@@ -54,15 +89,17 @@ def is_pythons_file(path):
 
 
 def is_installed_module(module):
-    """Or one of Python's own, or one that was made without a file."""
-    return is_installed_file(held(module, "__file__") or "")
+    """Or one of Python's own, or one without a file in which no code ran: an extension's."""
+    path = held(module, "__file__")
+    if isinstance(path, str):
+        return is_installed_file(path)
+    return str(held(module, "__name__")).partition(".")[0] in sys.stdlib_module_names or (
+        "__builtins__" not in (held(module, "__dict__") or ()))
 
 
 def is_installed(cls):
     module = sys.modules.get(cls.__module__)
-    path = held(module, "__file__")
-    return module is not None and module.__name__ != "__main__" and (
-        path is None or is_installed_file(path))
+    return module is not None and module.__name__ != "__main__" and is_installed_module(module)
 
 
 def is_programs_class(cls):

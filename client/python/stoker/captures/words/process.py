@@ -3,8 +3,9 @@
 import types
 
 _MODULES = frozenset(("sys", "posix", "_thread", "gc", "_locale", "_signal", "resource"))
-# Of these, what Dynamo runs for its result, however code comes by it (its polyfills of sys).
-NAMES = frozenset(("getrecursionlimit", "get_int_max_str_digits"))
+# Of these, what Dynamo runs for its result, however code comes by it (its polyfills of sys), and what tells the names of
+# files.
+NAMES = frozenset(("getrecursionlimit", "get_int_max_str_digits", "extract_tb"))
 # Of the module platform, what of a host is not part of the target.
 _OF_HOST = frozenset(("node", "uname", "platform", "release", "version", "processor", "libc_ver", "freedesktop_os_release"))
 

@@ -15,7 +15,8 @@ from ...base.not_portable import NotPortable
 from ...pytorch.operators import OpOverload
 from ..bytecode.reads import is_ordered_by_history
 from .held import module_of_class
-from .installed import is_installed, is_installed_file
+from .installed import is_installed, is_installed_function
+from .numbers import float_of, float_words
 
 # What these are without what a subclass makes of them.
 DATA_TYPES = {
@@ -91,7 +92,7 @@ def _encode_function(function):
     """What an installed module holds under its name is what its version says; a program's own is its code, which has no
     words here."""
     path = f"{function.__module__}:{function.__qualname__}"
-    installed = is_installed(function) and is_installed_file(function.__code__.co_filename)
+    installed = is_installed(function) and is_installed_function(function)
     if not installed or look_up(path) is not function:
         raise NotPortable(f"a value of type builtins.function, {function.__qualname__}")
     return {"function": path}
@@ -156,8 +157,8 @@ def _torch_constant(name):
 
 _ENCODERS = {
     int: _encode_int,
-    float: lambda value: {"float": value.hex()},
-    complex: lambda value: {"complex": [value.real.hex(), value.imag.hex()]},
+    float: lambda value: {"float": float_words(value)},
+    complex: lambda value: {"complex": [float_words(value.real), float_words(value.imag)]},
     bytes: lambda value: {"bytes": base64.b64encode(value).decode()},
     tuple: lambda value: {"tuple": _items(value)},
     list: lambda value: {"list": _items(value)},
@@ -176,8 +177,8 @@ _ENCODERS = {
 
 _DECODERS = {
     "int": lambda body: int(body, 16),
-    "float": float.fromhex,
-    "complex": lambda body: complex(*map(float.fromhex, body)),
+    "float": float_of,
+    "complex": lambda body: complex(*map(float_of, body)),
     "bytes": lambda body: base64.b64decode(body, validate=True),
     "tuple": lambda body: tuple(map(decode, body)),
     "list": lambda body: list(map(decode, body)),
