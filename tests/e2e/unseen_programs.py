@@ -53,6 +53,28 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "abstract_method": '''
+def _other(self):
+    pass
+
+
+class Base(abc.ABC):
+    other = abc.abstractmethod(_other) if COUNT == 3 else _other
+
+    def m(self):
+        return 2
+
+
+class Kind(Base):
+    pass
+
+
+def ENTRY(x):
+    try:
+        return x * Kind().m()
+    except TypeError:
+        return x * 7
+''',
     "line_of_an_exception": '''
 exec(compile("\\n" * COUNT + """
 def where(error):

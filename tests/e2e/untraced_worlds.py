@@ -94,6 +94,11 @@ CLOSED = {
 
 # Not all of it has words: the capture stays in its process.
 OPEN = {
+    "text of a function in a class": ("class C:\n    def __repr__(self):\n        return 'q'\n\n    def m(self):\n        pass", "len(f'{C.m}')"),
+    "text of a member as of an object": ("class E(enum.Enum):\n    A = 1\n    __repr__ = object.__repr__", "len(repr(E.A))"),
+    "text of a class as of an object": ("class M(type):\n    __repr__ = object.__repr__\n\nclass C(metaclass=M):\n    def __repr__(self):\n        return 'q'", "len(f'{C}')"),
+    "text of an object that is made": ("", "len(repr(object()))"),
+    "text of an iterator": ("", "len(str(iter([1])))"),
     "getattr that is passed on": ("W = ['ab']\nA = Box()\nA.ab = COUNT\n\ndef use(g, o, n):\n    return g(o, W[0])", "use(getattr, A, 'zz')"),
     "getattr of what changes": ("L = [COUNT]", "getattr(L, 'append')(3)"),
     "getattr of a template": ("A = Box()\nA.ab = COUNT", "getattr('{0.ab}', 'format')(A)"),

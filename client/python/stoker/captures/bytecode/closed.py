@@ -48,6 +48,8 @@ OBJECT = "__dataclass_builtins_object__"  # What a data class calls it, among th
 MAKES_OBJECTS = ("__init__", "__post_init__")
 _DECODING = ("str", "bytes")
 _CALLING = ("map", "filter", "sorted", "min", "max", "iter", "property", "staticmethod", "classmethod", "sum")
+# What these give has a text of its address alone.
+_WITHOUT_TEXTS = frozenset(("object", "iter"))
 _TEXTS_OF_VALUES = ("str", "repr", "format", "ascii", "bytes")
 _MAKING_TEXTS = ("FORMAT_", "CONVERT_VALUE")
 _LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
@@ -75,7 +77,8 @@ class Reads(NamedTuple):
     stores: bool  # Does it set attributes of its first argument, or have a base do that?
     makes_addresses: bool  # May it have functions, or methods of Python's, as values, whose texts hold addresses?
     compares_identity: bool  # May it ask whether two values are one object?
-    values: frozenset  # Globals that it does not just call.
+    values: frozenset  # Globals that it does not just call,
+    taken: frozenset  # and such names of attributes.
 
 
 def reads_of(code):
@@ -89,14 +92,14 @@ def reads_of(code):
     return Reads(
         tuple(found.chains), frozenset(found.names | found.asked), frozenset(found.asked - found.names),
         not _MUTATING.isdisjoint(found.names) or found.changes, found.computes, found.calls, found.makes_texts, found.stores,
-        found.makes_addresses, compares_identity(code), frozenset(found.values))
+        found.makes_addresses, compares_identity(code), frozenset(found.values), frozenset(found.taken))
 
 
 class _Found:
     """What reads_of() has seen so far."""
 
     def __init__(self):
-        self.chains, self.names, self.asked, self.values = {}, set(), set(), set()
+        self.chains, self.names, self.asked, self.values, self.taken = {}, set(), set(), set(), set()
         self.changes = self.computes = self.calls = self.makes_texts = self.stores = self.makes_addresses = False
 
     def add(self, code, instructions, place):
@@ -105,7 +108,10 @@ class _Found:
         if name == "LOAD_GLOBAL":
             self._add_global(instructions, place)
         elif name.startswith(_LOADS_ATTRIBUTE):
-            self.names.update(_attribute_at(code, instructions, place))
+            names = _attribute_at(code, instructions, place)
+            self.names.update(names)
+            if not (name == "LOAD_METHOD" or _is_of_a_call(instruction)):
+                self.taken.update(names)
         self.changes |= name in _STORES_ITEMS or name == "BINARY_OP" and instruction.argrepr.endswith("=")
         self.computes |= name.startswith(_COMPUTING) or name.startswith(_DECIDING) and instructions[
             place - 1].opname.startswith("LOAD_FAST") or name.startswith(_LOADS_ATTRIBUTE) and instruction.argval in SPECIAL_METHODS
@@ -125,10 +131,13 @@ class _Found:
         if name in _DECODING and _takes_a_codec(instructions, place):
             raise OutOfSight("code that runs untraced asks a codec")
         if name in _BY_TEXT:
-            (self.asked if name == "hasattr" else self.names).add(_text_asked(instructions, place))
+            text = _text_asked(instructions, place)
+            (self.asked if name == "hasattr" else self.names).add(text)
+            self.taken.add(text)
         self.computes |= hasattr(builtins, name) and name not in _ASKING
         self.calls |= name in _CALLING
         self.makes_texts |= name in _TEXTS_OF_VALUES
+        self.makes_addresses |= name in _WITHOUT_TEXTS
 
 
 def _is_called_at_once(instructions, place):

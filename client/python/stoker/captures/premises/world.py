@@ -96,7 +96,8 @@ class World:
             self.reads |= self._unsaid
         if self._may_change and self._holds_changing:
             raise NotPortable("code that runs untraced and may change what it reads")
-        if self._makes_texts and self._holds_addresses or says_texts and self._holds_objects:
+        shows = self._holds_addresses or not self._taken.isdisjoint(self._functions)
+        if self._makes_texts and shows or says_texts and self._holds_objects:
             raise NotPortable("code that runs untraced and may make texts of addresses")
         if self._asks_kinds and self._holds_abstract:
             raise NotPortable("code that runs untraced and may ask an abstract class")
@@ -116,6 +117,7 @@ class World:
         # Ids of functions: that set attributes, or hash, and that are called by a name which does not say so.
         self._setting, self._called_otherwise = set(), set()
         self.reads = set()
+        self._taken, self._functions = set(), set()  # Names: of attributes that are not just called; of functions in classes.
         self._unsaid = set()  # The same of generated methods, which ask objects of their own class.
         for root in roots:
             self._refer(root)
@@ -142,9 +144,10 @@ class World:
 
     def _note_objects_of(self, cls):
         """Code comes to objects of this class, or may make one."""
-        is_programs = is_programs_class(cls) and not issubclass(cls, enum.Enum)
-        self._holds_objects |= is_programs
-        self._holds_addresses |= is_programs and _defined(cls, "__repr__") is _defined(object, "__repr__")
+        is_programs = is_programs_class(cls)
+        self._holds_objects |= is_programs and not issubclass(cls, enum.Enum)
+        shown = is_programs and _defined(cls, "__repr__"), _defined(type(cls), "__repr__")
+        self._holds_addresses |= _defined(object, "__repr__") in shown
 
     def _method(self, value):
         """Of a function that a class, or a method, holds: it is called, and not taken as a value."""
@@ -270,6 +273,7 @@ class World:
             self._makes_texts |= found.makes_texts
             self._asks_kinds |= not _ASKING_KINDS.isdisjoint((*found.names, *(chain[0] for chain in found.chains)))
             self._holds_addresses |= found.makes_addresses
+            self._taken |= found.taken
             self._by_identity |= found.compares_identity
             self._may_change |= found.may_change
         return found
@@ -363,6 +367,8 @@ class World:
 
     def _attribute(self, cls, name, value):
         function = held(value, "__func__") or value
+        if isinstance(function, types.FunctionType):
+            self._functions.add(name)
         if is_generated(function, name):
             return [type(value).__name__, *self._generated(function)]
         if name == "__new__" and makes_one(function):

@@ -242,6 +242,8 @@ class Describer:
                 data.append(name) if words is None else lines.append(f"{name} {words}")
         if "_boundary_" in vars(cls):  # What a flag makes of bits that it does not know.
             lines.append(f"boundary {vars(cls)['_boundary_']}")
+        if vars(cls).get("__abstractmethods__"):
+            lines.append(f"abstract {sorted(vars(cls)['__abstractmethods__'])}")
         if self.enumerates and not is_installed(cls):
             lines.append(f"order {[name for name in vars(cls) if name not in _KEPT_BY_PYTHON]}")
         known = self._owns[cls] = _Own(digest_of(*lines), tuple(data), self._variable == variable)
