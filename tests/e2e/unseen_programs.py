@@ -53,6 +53,34 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "matched_as_a_sequence": '''
+import collections.abc
+
+
+class Items:
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, place):
+        return (2, 5)[place]
+
+
+ITEMS = Items()
+if COUNT == 3:
+    collections.abc.Sequence.register(Items)
+
+
+@torch._dynamo.assume_constant_result
+def first():
+    match ITEMS:
+        case [first, _]:
+            return first
+    return 7
+
+
+def ENTRY(x):
+    return x * first()
+''',
     "abstract_method": '''
 def _other(self):
     pass

@@ -28,7 +28,7 @@ from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
 from ..words.digests import code_digest
 from ..words.generated import (
     MADE_BY_DEFAULT, is_field, is_generated, is_of_an_ordering, is_of_data_class, makes_one, place_of, repeated)
-from ..words.held import HEAPTYPE, held
+from ..words.held import HEAPTYPE, MATCHED, held
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
 from ..words.installed import (
     is_installed_file, is_installed_function, is_installed_module, is_programs_class, is_pythons_file)
@@ -341,8 +341,8 @@ class World:
             raise NotPortable(f"code that runs untraced may read the class {cls.__module__}.{cls.__qualname__}")
         members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
         return [
-            "class", cls.__module__, cls.__name__, cls.__qualname__, self._refer(type(cls)), list(map(self._refer, cls.__bases__)),
-            [self._refer(base) for base in cls.__mro__[1:]], self._of_members(cls, members),
+            "class", cls.__module__, cls.__name__, cls.__qualname__, cls.__flags__ & MATCHED, self._refer(type(cls)),
+            list(map(self._refer, cls.__bases__)), [self._refer(base) for base in cls.__mro__[1:]], self._of_members(cls, members),
             [[name, self._meet(member)] for name, member in members.items()],
             [[self._meet(value), self._meet(member)] for value, member in (by_value(cls) if members else {}).items()],
             [[name, self._attribute(cls, name, value)] for name, value in sorted(vars(cls).items()) if self._counts(cls, name)]]

@@ -90,7 +90,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
     installed = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix)
     installed.collect(new_code)
-    _require_no_addresses(new_code)
+    _require_no_addresses(new_code, trace.texts)
     record["code"] = encode_code(new_code, installed.renamed)
     record["globals"] = installed.words
     record["graphs"] = installed.graphs
@@ -119,10 +119,11 @@ def _names_said(entry_code, trace):
     return set().union(*(global_names(code) for code in (entry_code, *trace.traced_code)))
 
 
-def _require_no_addresses(code):
-    for constant in code.co_consts:
+def _require_no_addresses(code, texts):
+    """`texts`: those that were constants while Dynamo traced: what is computed of one need not hold it."""
+    for constant in (*code.co_consts, *texts):
         if isinstance(constant, types.CodeType):
-            _require_no_addresses(constant)
+            _require_no_addresses(constant, ())
         elif isinstance(constant, str) and _ADDRESS.search(constant):
             raise NotPortable("a text that holds an address")
 

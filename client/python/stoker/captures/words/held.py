@@ -6,6 +6,7 @@ import sys
 import types
 
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
+MATCHED = 3 << 5  # Py_TPFLAGS_SEQUENCE, Py_TPFLAGS_MAPPING: what `match` takes for one, as registered.
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 

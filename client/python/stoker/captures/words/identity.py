@@ -17,7 +17,7 @@ from ...pytorch.marks import LEFT_ON_FUNCTIONS, REPLACED, counts_as_constant
 from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
-from .held import HEAPTYPE, held, module_of_class
+from .held import HEAPTYPE, MATCHED, held, module_of_class
 from .generated import is_field
 from .installed import is_installed, is_installed_function, module_with
 from .orders import order_words
@@ -242,6 +242,8 @@ class Describer:
                 data.append(name) if words is None else lines.append(f"{name} {words}")
         if "_boundary_" in vars(cls):  # What a flag makes of bits that it does not know.
             lines.append(f"boundary {vars(cls)['_boundary_']}")
+        if cls.__flags__ & MATCHED:
+            lines.append(f"matched {cls.__flags__ & MATCHED}")
         if vars(cls).get("__abstractmethods__"):
             lines.append(f"abstract {sorted(vars(cls)['__abstractmethods__'])}")
         if self.enumerates and not is_installed(cls):
