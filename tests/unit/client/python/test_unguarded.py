@@ -11,6 +11,7 @@ pytest.importorskip("torch")
 from stoker.captures.bytecode.reads import ALL, imports_of
 from stoker.captures.premises import imported
 from stoker.captures.premises.checks import keys_of, own_keys_of
+from stoker.captures.record import record
 from stoker.captures.words.identity import Describer
 from stoker.captures.words.values import NotPortable
 
@@ -68,3 +69,13 @@ def test_a_packages_module_is_imported_and_a_programs_is_not(monkeypatch):
     assert imported.first_difference([["colorsys", "program"]]) is None
     assert imported.first_difference([["this_module_is_not_there", "program"]])[0] == "module this_module_is_not_there"
     assert imported.first_difference([["this_module_is_not_there", "package"]])[0] == "module this_module_is_not_there"
+
+
+@pytest.mark.parametrize("texts", [(repr(object()),), ("a", f"{imports_of}!")])
+def test_texts_with_addresses_keep_a_capture_here(texts):
+    code = compile("x = 'at home'", "<text>", "exec")
+    record._require_no_addresses(code, ("at home", "0x12"))
+    with pytest.raises(NotPortable, match="address"):
+        record._require_no_addresses(code, texts)
+    with pytest.raises(NotPortable, match="address"):
+        record._require_no_addresses(compile(f"x = {texts[-1]!r}", "<text>", "exec"), ())

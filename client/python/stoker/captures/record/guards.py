@@ -16,7 +16,7 @@ from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, own_keys_of, tensor_words
 from ..premises.members import is_of_attributes
 from ..premises.shapes import check_expression
-from ..words.generated import is_named_tuples
+from ..words.installed import is_named_tuples
 from ..words.orders import order_words, sets_in
 from ..words.paths import Unreachable, evaluate
 from ..words.values import NotPortable, data_of, encode

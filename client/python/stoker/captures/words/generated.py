@@ -7,14 +7,14 @@ import types
 
 from ..bytecode.reads import code_inside, makes_sets
 from .held import held
-from .installed import is_pythons_file
+from .installed import NAMED_TUPLES, is_named_tuples, is_pythons_file
 
 _GENERATED = {
     code.co_name: code for code in collections.namedtuple.__code__.co_consts
     if isinstance(code, types.CodeType) and is_pythons_file(code.co_filename)}
 _GENERATED["__replace__"] = _GENERATED.get("_replace")  # From CPython 3.13 on.
 _Any = collections.namedtuple("_Any", "first")
-_FIELD, _SCOPE = type(_Any.first), _Any.__new__.__globals__
+_FIELD = type(_Any.first)
 
 @dataclasses.dataclass
 class _AnyData:
@@ -31,13 +31,6 @@ _REPEATING = vars(_AnyData)["__repr__"].__code__  # It calls another one, but in
 MADE_BY_DEFAULT = _AnyData.__init__.__defaults__[0]  # In place of an argument.
 _OUTER = _AnyData.__init__.__code__.co_qualname.partition(".")[0]
 _MAKE = "_make"
-_NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
-
-
-def is_named_tuples(scope):
-    """Are these the globals of the function that makes one? They hold one function of Python's, and no builtins."""
-    return type(scope) is dict and scope.keys() == _SCOPE.keys() and all(
-        str(value).startswith(_NAME) if name == "__name__" else value == _SCOPE[name] for name, value in scope.items())
 
 
 def is_maker(value):
@@ -69,7 +62,7 @@ def is_generated(function, name):
 def makes_one(function):
     """Is it a function that makes one, and reads nothing but what it is given?"""
     return type(function) is types.FunctionType and is_named_tuples(function.__globals__) and (
-        set(function.__code__.co_names) <= _SCOPE.keys() - {"__builtins__", "__name__"} and not function.__code__.co_freevars)
+        set(function.__code__.co_names) <= NAMED_TUPLES.keys() - {"__builtins__", "__name__"} and not function.__code__.co_freevars)
 
 
 def is_field(value):

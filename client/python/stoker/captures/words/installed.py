@@ -1,6 +1,7 @@
 """What belongs to Python or to an installed package, and so to a version, and what is a program's own."""
 
 import builtins
+import collections
 import functools
 import importlib.machinery
 import os
@@ -15,8 +16,10 @@ from .held import HEAPTYPE, held
 
 _PYTHONS, _PACKAGES = (
     tuple({sysconfig.get_path(name) for name in names}) for names in (("stdlib", "platstdlib"), ("platlib", "purelib")))
-# PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FROZEN, _SOURCE, _EXTENSIONS = "<frozen ", ".py", tuple(importlib.machinery.EXTENSION_SUFFIXES)
+NAMED_TUPLES = collections.namedtuple("_Any", "first").__new__.__globals__
+_NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
+# PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FOLDERS = (
     *{*_PYTHONS, *_PACKAGES}, torch.__file__.removesuffix("__init__.py"))
 
@@ -67,7 +70,10 @@ def module_with(global_values):
 
 
 def is_named_tuples(global_values):
-    return str(global_values.get("__name__")).startswith("namedtuple_")
+    """Are these the globals of the function that makes one? They hold one function of Python's, and no builtins."""
+    return type(global_values) is dict and global_values.keys() == NAMED_TUPLES.keys() and all(
+        str(value).startswith(_NAME) if name == "__name__" else value == NAMED_TUPLES[name]
+        for name, value in global_values.items())
 
 
 def _is_of_package_with_globals(function):
