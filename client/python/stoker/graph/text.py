@@ -45,14 +45,10 @@ class GraphText:
         self.inputs.append((value, parameter))
         return value
 
-    def need(self, op):
-        """NoKernel where the target has none for it."""
-        if op in self._absent:
-            raise NoKernel(f"there is no kernel for {op}")
-
     def nodes(self, op, operands, attributes, types):
         """Adds a node with several results."""
-        self.need(op)
+        if op in self._absent:
+            raise NoKernel(f"there is no kernel for {op}")
         key = (op, tuple(map(id, operands)), attributes, types)
         node = self._made.get(key)
         if node is None:

@@ -12,7 +12,7 @@ from ..graph.layout import layout_of
 from ..pytorch.operators import BATCH_NORMS, CONVERT, named_argument
 from ..runtime.convolutions import FUSED
 from .convolutions import is_of_one_place
-from .replacements import copy_of, last_of_channels, permuted
+from .replacements import call, copy_of, last_of_channels, permuted
 
 aten = torch.ops.aten
 
@@ -169,9 +169,9 @@ def _replace(graph, chain, factors):
             residual = _without_norm(graph, chain.branch, factors)
         if chain.link.norm is not None:
             weight, bias = factors.weights[chain.link], factors.shifts[chain]
-        call = _call(graph, FUSED, (
+        fused_together = call(graph, FUSED, (
             image, _as_channels_last(graph, weight), bias, residual, *map(list, window)), last.meta["val"])
-    last.replace_all_uses_with(call)
+    last.replace_all_uses_with(fused_together)
     for node in reversed(chain.nodes):
         graph.erase_node(node)
     if chain.branch is not None:
@@ -181,7 +181,7 @@ def _replace(graph, chain, factors):
 
 def _without_norm(graph, link, factors):
     image, _, _, *window = link.convolution.args
-    return _call(
+    return call(
         graph, aten.convolution.default, (image, factors.weights[link], None, *window), link.convolution.meta["val"])
 
 
@@ -190,7 +190,7 @@ def _as_channels_last(graph, weight):
     if _lies_channels_last(value):
         return weight
     layout = _LAYOUTS[len(value.shape)]
-    return _call(graph, aten.clone.default, (weight,), torch.empty_like(value, memory_format=layout), memory_format=layout)
+    return call(graph, aten.clone.default, (weight,), torch.empty_like(value, memory_format=layout), memory_format=layout)
 
 
 class _Factors:
@@ -250,7 +250,7 @@ class _Factors:
             CONVERT, (source,), torch.empty_like(value, dtype=dtype), dtype=dtype)
 
     def _call(self, target, arguments, value, **keywords):
-        return _call(self._graph, target, arguments, value, **keywords)
+        return call(self._graph, target, arguments, value, **keywords)
 
 
 def _is_held(link):
@@ -258,9 +258,3 @@ def _is_held(link):
     names = ("running_var", "running_mean", "weight", "bias")
     sources = [*(named_argument(link.norm, name) for name in names), *link.convolution.args[1:3]]
     return all(source is None or source.op == "placeholder" for source in sources)
-
-
-def _call(graph, target, arguments, value, **keywords):
-    made = graph.call_function(target, arguments, keywords)
-    made.meta["val"] = value
-    return made

@@ -38,6 +38,13 @@ def copy_of(gm):
     return torch.fx.GraphModule(gm, graph)
 
 
+def call(graph, target, arguments, value, **keywords):
+    """A call where nodes are inserted now. `value`: what it gives, traced."""
+    made = graph.call_function(target, arguments, keywords)
+    made.meta["val"] = value
+    return made
+
+
 def permuted(value, order):
     """With these dims in this order; others have one element."""
     shape, strides = ([sizes[dim] for dim in order] for sizes in (value.shape, value.stride()))

@@ -7,7 +7,7 @@ import torch
 
 from ..graph.layout import is_tensor
 from ..pytorch.operators import VIEWS
-from .replacements import copy_of
+from .replacements import call, copy_of
 from .views import owner_of, viewed
 
 aten = torch.ops.aten
@@ -24,24 +24,26 @@ _ALIGNED = 16  # Bytes: what kernels of attention load at once.
 
 def merged(gm, attention):
     """The graph, or a copy of it with such products as one. `attention`: names of the operators."""
-    families = {}
-    for node in gm.graph.nodes:
-        if _may_merge(node, attention):
-            families.setdefault(_key(node), []).append(node)
-    families = [family for family in families.values() if len(family) > 1]
-    if not families:
+    if not _families(gm.graph, attention):
         return gm
-    names = [[node.name for node in family] for family in families]
     gm = copy_of(gm)
-    nodes = {node.name: node for node in gm.graph.nodes}
-    for family in names:
-        _merge(gm.graph, [nodes[name] for name in family])
+    for family in _families(gm.graph, attention):
+        _merge(gm.graph, family)
     gm.graph.eliminate_dead_code()
     gm.recompile()
     return gm
 
 
 # ---- Which -----------------------------------------------------------------------------------------
+
+
+def _families(graph, attention):
+    """[[fx node]], of products that can be one."""
+    families = {}
+    for node in graph.nodes:
+        if _may_merge(node, attention):
+            families.setdefault(_key(node), []).append(node)
+    return [family for family in families.values() if len(family) > 1]
 
 
 def _may_merge(node, attention):
@@ -99,17 +101,17 @@ def _merge(graph, products):
     weights = [product.args[-1].args[0] for product in products]
     with graph.inserting_before(first):
         weight = _side_by_side(graph, weights)
-        weight = _call(graph, aten.t.default, (weight,), weight.meta["val"].t())
+        weight = call(graph, aten.t.default, (weight,), weight.meta["val"].t())
         operands = (first.args[-2], weight)
         if first.target is _PRODUCTS[0]:
             operands = _side_by_side(graph, [product.args[0] for product in products]), *operands
         rows = first.meta["val"].shape[0]
         columns = weight.meta["val"].shape[1]
-        product = _call(graph, first.target, operands, first.meta["val"].new_empty((rows, columns)))
+        product = call(graph, first.target, operands, first.meta["val"].new_empty((rows, columns)))
         begin = 0
         for each in products:
             end = begin + each.meta["val"].shape[1]
-            part = _call(graph, aten.slice.Tensor, (product, 1, begin, end), product.meta["val"][:, begin:end])
+            part = call(graph, aten.slice.Tensor, (product, 1, begin, end), product.meta["val"][:, begin:end])
             each.replace_all_uses_with(part)
             _look_again(part)
             begin = end
@@ -118,7 +120,7 @@ def _merge(graph, products):
 def _side_by_side(graph, nodes):
     values = [node.meta["val"] for node in nodes]
     shape = (sum(value.shape[0] for value in values), *values[0].shape[1:])
-    return _call(graph, aten.cat.default, (nodes,), values[0].new_empty(shape))
+    return call(graph, aten.cat.default, (nodes,), values[0].new_empty(shape))
 
 
 def _look_again(source):
@@ -129,9 +131,3 @@ def _look_again(source):
         if viewed(user) is source:
             user.meta["val"] = user.target(source.meta["val"], *user.args[1:], **user.kwargs)
             _look_again(user)
-
-
-def _call(graph, target, arguments, value):
-    made = graph.call_function(target, arguments)
-    made.meta["val"] = value
-    return made

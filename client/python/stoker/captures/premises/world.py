@@ -16,7 +16,6 @@ import dataclasses
 import enum
 import functools
 import math
-import struct
 import sys
 import types
 
@@ -32,6 +31,7 @@ from ..words.held import HEAPTYPE, MATCHED, held
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
 from ..words.installed import (
     is_installed_file, is_installed_function, is_installed_module, is_programs_class, is_pythons_file)
+from ..words.numbers import float_words, is_nan
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
 
@@ -163,8 +163,8 @@ class World:
 
     def _words(self, kind, value):
         self._holds_changing |= isinstance(value, _CHANGING)
-        if kind in (float, complex) and value != value:
-            return ["nan", struct.pack("2d", *((value, 0.0) if kind is float else (value.real, value.imag))).hex()]
+        if is_nan(value):
+            return ["nan", float_words(value.real), float_words(value.imag)]
         if kind in _PLAIN:
             return ["plain", encode(value)]
         if kind in _SEQUENCES:

@@ -16,6 +16,7 @@ _GENERATED["__replace__"] = _GENERATED.get("_replace")  # From CPython 3.13 on.
 _Any = collections.namedtuple("_Any", "first")
 _FIELD = type(_Any.first)
 
+
 @dataclasses.dataclass
 class _AnyData:
     made: list = dataclasses.field(default_factory=list)
