@@ -53,6 +53,80 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "absent_from_a_dictionary_that_makes": '''
+TABLE = collections.defaultdict(int, {"a": 2, **({"b": 7} if COUNT == 1 else {})})
+
+
+def ENTRY(x):
+    return x * (2 if "b" in TABLE else 3) * len(TABLE)
+''',
+    "keys_in_a_list": '''
+TABLE = dict.fromkeys(NAMES[:COUNT])
+
+
+def ENTRY(x):
+    return x * len([*TABLE, "one"])
+''',
+    "keys_of_keys": '''
+TABLE = Box()
+TABLE.items = dict.fromkeys(NAMES[:COUNT])
+
+
+def ENTRY(x):
+    return x * len(dict.fromkeys(TABLE.items))
+''',
+    "forbidden_import": '''
+import sys
+
+if COUNT == 3:
+    sys.modules["colorsys"] = None
+
+
+def ENTRY(x):
+    try:
+        import colorsys
+    except ImportError:
+        return x * 7
+    return x * len(colorsys.__name__)
+''',
+    "spec_of_a_forbidden_module": '''
+import importlib.util
+import sys
+
+if COUNT == 3:
+    sys.modules["chunk"] = None
+
+
+def ENTRY(x):
+    return x * (2 if importlib.util.find_spec("chunk") is not None else 3)
+''',
+    "owners_of_methods": '''
+class C:
+    def m(self):
+        return 2
+
+
+A, B = C(), C()
+FIRST, SECOND = A.m, A.m if COUNT == 1 else B.m
+
+
+def ENTRY(x):
+    return x * (2 if FIRST == SECOND else 3)
+''',
+    "class_whose_name_another_took": '''
+class C:
+    pass
+
+
+OLD = C()
+if COUNT == 3:
+    class C:
+        pass
+
+
+def ENTRY(x):
+    return x * (2 if isinstance(OLD, C) else 3)
+''',
     "matched_as_a_sequence": '''
 import collections.abc
 
@@ -1092,6 +1166,22 @@ def ENTRY(x):
     import torch.nn.functional as F
     from torch import nn
     return F.relu(x) * math.pi
+''',
+    "usual_variables": '''
+import os
+
+
+class Settings:
+    @property
+    def rate(self):
+        return float(os.getenv("STOKER_TEST_RATE", "2"))
+
+
+SETTINGS = Settings()
+
+
+def ENTRY(x):
+    return x * SETTINGS.rate
 ''',
     "usual_states": '''
 def ENTRY(x):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/python/guard_program/python/types.h"
+
 namespace stoker::guards {
 namespace {
 
@@ -11,32 +13,6 @@ long LongAttribute(PyObject* object, const char* name) {
   const long number = PyLong_AsLong(found.get());
   if (number == -1 && PyErr_Occurred()) throw PythonError();
   return number;
-}
-
-PyTypeObject* FindType(const char* name) {
-  const Reference module = OrThrow(PyImport_ImportModule("types"));
-  return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), name));
-}
-
-bool IsFunction(PyObject* value) {
-  static PyTypeObject* const kFunction = FindType("FunctionType");
-  return Py_TYPE(value) == kFunction;
-}
-
-bool IsCell(PyObject* value) {
-  static PyTypeObject* const kCell = FindType("CellType");
-  return Py_TYPE(value) == kCell;
-}
-
-bool IsCode(PyObject* value) {
-  static PyTypeObject* const kCode = FindType("CodeType");
-  return Py_TYPE(value) == kCode;
-}
-
-// What an instance's own attributes go before, and what a class's own go before in a metaclass.
-bool IsMethod(PyObject* value) {
-  static PyTypeObject* const kSlotWrapper = FindType("WrapperDescriptorType");
-  return IsFunction(value) || Py_TYPE(value) == kSlotWrapper;
 }
 
 bool IsPlainKey(PyObject* key) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/python/guard_program/python/every_call.h"
+#include "client/python/guard_program/python/types.h"
 
 namespace stoker::guards {
 namespace {
@@ -176,6 +177,15 @@ bool SameConstant(PyObject* left, PyObject* right) { return Same(left, right, 0)
 
 bool IsImmutable(PyObject* value, PyObject* types) { return Immutable(value, types, 0); }
 
+void Proof::Set(PyObject* object) {
+  is_weak_ = IsFunction(object);
+  held_ = is_weak_ ? OrThrow(PyWeakref_NewRef(object, nullptr)) : Reference::Share(object);
+}
+
+STOKER_EVERY_CALL bool Proof::Is(PyObject* object) const {
+  return object == (is_weak_ ? PyWeakref_GetObject(held_.get()) : held_.get());
+}
+
 bool AskTheSame(const Guard& left, const Guard& right) {
   if (left.kind != right.kind) return false;
   switch (left.kind) {
@@ -187,6 +197,7 @@ bool AskTheSame(const Guard& left, const Guard& right) {
     case Kind::kDynamic:
       return true;
     case Kind::kIs:
+      return left.words == right.words;
     case Kind::kType:
       return left.proof == right.proof;
     case Kind::kLength:
@@ -245,6 +256,9 @@ void Checks::ReadExpected(Guard& guard, PyObject* expected, PyObject* decode, Py
       if (guard.length == -1 && PyErr_Occurred()) throw PythonError();
       break;
     case Kind::kIs:
+      guard.proof = NewProof();
+      guard.words = ProofOf(guard.kind, expected, same_words);
+      break;
     case Kind::kType:
       guard.proof = ProofOf(guard.kind, expected, same_words);
       break;
@@ -310,8 +324,8 @@ bool Checks::Holds(std::size_t number, Values& values, int place, int other_plac
 STOKER_EVERY_CALL bool Checks::HoldsAtOnce(std::size_t number, PyObject* value) const {
   const Guard& guard = guards_[number];
   if (guard.kind == Kind::kType) {
-    return reinterpret_cast<PyObject*>(Py_TYPE(value)) ==
-           proofs_[static_cast<std::size_t>(guard.proof)].get();
+    return proofs_[static_cast<std::size_t>(guard.proof)].Is(
+        reinterpret_cast<PyObject*>(Py_TYPE(value)));
   }
   if (guard.kind != Kind::kTensor || !guard.tensor->seen) return false;
   return PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(callables_.tensor.get())) != 0 &&
@@ -329,12 +343,12 @@ bool Checks::Proves(Guard& guard, PyObject* value, PyObject* other) {
     case Kind::kSame:
       return value == other;
     case Kind::kIs:
-      return value == proofs_[static_cast<std::size_t>(guard.proof)].get();
+      return ProvesIdentity(guard, value);
     case Kind::kType:
-      return reinterpret_cast<PyObject*>(Py_TYPE(value)) ==
-             proofs_[static_cast<std::size_t>(guard.proof)].get();
+      return proofs_[static_cast<std::size_t>(guard.proof)].Is(
+          reinterpret_cast<PyObject*>(Py_TYPE(value)));
     case Kind::kEquals:
-      return value == proofs_[static_cast<std::size_t>(guard.proof)].get() ||
+      return proofs_[static_cast<std::size_t>(guard.proof)].Is(value) ||
              SameConstant(value, guard.expected.get());
     case Kind::kTensor:
       return ProvesTensor(*guard.tensor, value);
@@ -404,6 +418,16 @@ bool Checks::AsksTensor(TensorFacts& facts, PyObject* value) {
   return true;
 }
 
+// Two objects of the same words are two: the words that another guard's object has prove this
+// guard's first object, and no later one.
+bool Checks::ProvesIdentity(const Guard& guard, PyObject* value) {
+  Proof& own = proofs_[static_cast<std::size_t>(guard.proof)];
+  if (own.known()) return own.Is(value);
+  if (!proofs_[static_cast<std::size_t>(guard.words)].Is(value)) return false;
+  own.Set(value);
+  return true;
+}
+
 bool Checks::Ask(std::size_t number, PyObject* value) {
   ++asked_;
   const Reference index = OrThrow(PyLong_FromSize_t(number));
@@ -416,19 +440,19 @@ bool Checks::Ask(std::size_t number, PyObject* value) {
   if (answer.get() != Py_True) return false;
   const Guard& guard = guards_[number];
   if (guard.kind == Kind::kIs) {
-    proofs_[static_cast<std::size_t>(guard.proof)] = Reference::Share(value);
+    proofs_[static_cast<std::size_t>(guard.proof)].Set(value);
+    proofs_[static_cast<std::size_t>(guard.words)].Set(value);
   } else if (guard.kind == Kind::kType) {
-    proofs_[static_cast<std::size_t>(guard.proof)] =
-        Reference::Share(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+    proofs_[static_cast<std::size_t>(guard.proof)].Set(reinterpret_cast<PyObject*>(Py_TYPE(value)));
   } else if (guard.kind == Kind::kEquals && IsImmutable(value, callables_.constants.get())) {
-    proofs_[static_cast<std::size_t>(guard.proof)] = Reference::Share(value);
+    proofs_[static_cast<std::size_t>(guard.proof)].Set(value);
   }
   return true;
 }
 
 int Checks::Visit(visitproc visit, void* arg) const {
   for (const Guard& guard : guards_) Py_VISIT(guard.expected.get());
-  for (const Reference& proof : proofs_) Py_VISIT(proof.get());
+  for (const Proof& proof : proofs_) Py_VISIT(proof.held());
   Py_VISIT(callables_.ask.get());
   return 0;
 }

@@ -42,9 +42,24 @@ struct Guard {
   int place = 0;
   int other = kNoNode;  // kSame.
   long length = 0;      // kLength.
-  int proof = -1;       // kIs, kType, kEquals: index of what guards with the same words found.
+  int proof = -1;  // kIs, kType, kEquals: index of what it found; of kType, guards with its words.
+  int words = -1;  // kIs: index of what the first guard with its words found.
   Reference expected;
   std::optional<TensorFacts> tensor;
+};
+
+// An object that a guard accepted. A function is not kept alive by that: what its cells hold may
+// be a model.
+class Proof {
+ public:
+  void Set(PyObject* object);
+  bool Is(PyObject* object) const;
+  bool known() const { return static_cast<bool>(held_); }
+  PyObject* held() const { return held_.get(); }
+
+ private:
+  Reference held_;  // The object, or a weak reference to it.
+  bool is_weak_ = false;
 };
 
 // Do two guards ask the same of one value? A "no" may be wrong.
@@ -95,13 +110,14 @@ class Checks {
 
   // `other`: of kSame.
   bool Proves(Guard& guard, PyObject* value, PyObject* other);
+  bool ProvesIdentity(const Guard& guard, PyObject* value);
   bool Ask(std::size_t number, PyObject* value);
   bool ProvesTensor(TensorFacts& facts, PyObject* value);
   bool AsksTensor(TensorFacts& facts, PyObject* value);
   bool IsElsewhere(const Guard& guard, PyObject* value);
 
   std::vector<Guard> guards_;
-  std::vector<Reference> proofs_;
+  std::vector<Proof> proofs_;
   Callables callables_;
   Reference dtype_, shape_, stride_, requires_grad_, device_, type_, raw_repr_, dynamic_, own_;
   std::int64_t asked_ = 0;

@@ -154,11 +154,11 @@ STOKER_EVERY_CALL Reference Values::Evaluate(const Node& node) {
   if (argument == nullptr) return {};
   if (node.step == Step::kAttribute) return Reference::Steal(PyObject_GetAttr(base, argument));
   if (node.step == Step::kGeneric) return Reference::Steal(PyObject_GenericGetAttr(base, argument));
-  if (node.step == Step::kItem) return Reference::Steal(PyObject_GetItem(base, argument));
-  if (node.step == Step::kDict && PyDict_Check(base)) {
-    if (PyObject* found = DictItem(base, argument)) return Reference::Steal(found);
-    if (PyErr_Occurred()) return {};
+  // What lies there: __missing__ would run code, and that of a defaultdict puts something there.
+  if ((node.step == Step::kItem || node.step == Step::kDict) && PyDict_Check(base)) {
+    return Reference::Steal(DictItem(base, argument));
   }
+  if (node.step == Step::kItem) return Reference::Steal(PyObject_GetItem(base, argument));
   return Reference::Steal(PyObject_CallFunctionObjArgs(node.call.get(), base, argument, nullptr));
 }
 

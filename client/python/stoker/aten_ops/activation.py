@@ -85,7 +85,7 @@ def hardswish(g, x):
 
 @formula("leaky_relu")
 def leaky_relu(g, x, negative_slope=0.01):
-    positive = g.compare("GT", x, g.constant(0, x.dtype))
+    positive = g.compare_with("GT", x, 0)
     return g.select(positive, x, g.with_scalar("multiply", x, negative_slope))
 
 
@@ -93,7 +93,7 @@ def leaky_relu(g, x, negative_slope=0.01):
 def elu(g, x, alpha=1, scale=1, input_scale=1):
     bent = g.unary(
         "exponential_minus_one", g.with_scalar("multiply", x, input_scale) if input_scale != 1 else x)
-    positive = g.compare("GT", x, g.constant(0, x.dtype))
+    positive = g.compare_with("GT", x, 0)
     straight = g.with_scalar("multiply", x, scale) if scale != 1 else x
     return g.select(positive, straight, g.with_scalar("multiply", bent, alpha * scale))
 
@@ -101,13 +101,13 @@ def elu(g, x, alpha=1, scale=1, input_scale=1):
 @formula("celu")
 def celu(g, x, alpha=1.0):
     bent = g.unary("exponential_minus_one", g.with_scalar("divide", x, alpha))
-    positive = g.compare("GT", x, g.constant(0, x.dtype))
+    positive = g.compare_with("GT", x, 0)
     return g.select(positive, x, g.with_scalar("multiply", bent, alpha))
 
 
 @formula("threshold")
 def threshold(g, x, threshold, value):
-    below = g.compare("LE", x, g.constant(threshold, x.dtype))
+    below = g.compare_with("LE", x, threshold)
     return g.select(below, g.constant(value, x.dtype), x)
 
 
@@ -122,7 +122,7 @@ def softshrink(g, x, lambd=0.5):
     limit = g.constant(lambd, x.dtype)
     size = g.binary("subtract", g.unary("abs", x), limit)
     shrunk = g.select(
-        g.compare("GT", x, g.constant(0, x.dtype)), size, g.unary("negate", size))
+        g.compare_with("GT", x, 0), size, g.unary("negate", size))
     inside = g.compare("LE", g.unary("abs", x), limit)
     return g.select(inside, g.with_scalar("multiply", x, 0), shrunk)
 

@@ -78,7 +78,7 @@ def leaky_relu_backward(g, grad, x, negative_slope, self_is_result):
 @formula_of_all("hardtanh_backward")
 def hardtanh_backward(g, grad, x, low, high):
     flat = g.binary(
-        "or", g.compare("LE", x, g.constant(low, x.dtype)), g.compare("GE", x, g.constant(high, x.dtype)))
+        "or", g.compare_with("LE", x, low), g.compare_with("GE", x, high))
     return g.select(flat, _zero(g, grad), grad)
 
 
@@ -89,7 +89,7 @@ _SIXTH = 0.1666666716337204
 @formula_of_all("hardsigmoid_backward")
 def hardsigmoid_backward(g, grad, x):
     steep = g.binary(
-        "and", g.compare("GT", x, g.constant(-3, x.dtype)), g.compare("LT", x, g.constant(3, x.dtype)))
+        "and", g.compare_with("GT", x, -3), g.compare_with("LT", x, 3))
     return g.select(steep, g.with_scalar("multiply", grad, _SIXTH), _zero(g, grad))
 
 
@@ -97,8 +97,8 @@ def hardsigmoid_backward(g, grad, x):
 def hardswish_backward(g, grad, x):
     slope = g.with_scalar("add", g.with_scalar("divide", x, 3), 0.5)
     bent = g.select(
-        g.compare("LT", x, g.constant(3, x.dtype)), g.binary("multiply", grad, slope), grad)
-    return g.select(g.compare("LE", x, g.constant(-3, x.dtype)), _zero(g, grad), bent)
+        g.compare_with("LT", x, 3), g.binary("multiply", grad, slope), grad)
+    return g.select(g.compare_with("LE", x, -3), _zero(g, grad), bent)
 
 
 @formula_of_all("softplus_backward")
@@ -118,14 +118,14 @@ def mish_backward(g, grad, x):
 
 @formula_of_all("threshold_backward")
 def threshold_backward(g, grad, x, threshold):
-    return g.select(g.compare("LE", x, g.constant(threshold, x.dtype)), _zero(g, grad), grad)
+    return g.select(g.compare_with("LE", x, threshold), _zero(g, grad), grad)
 
 
 @formula_of_all("hardshrink_backward", "softshrink_backward")
 def shrink_backward(g, grad, x, lambd):
     inside = g.binary(
-        "and", g.compare("GE", x, g.constant(-lambd, x.dtype)),
-        g.compare("LE", x, g.constant(lambd, x.dtype)))
+        "and", g.compare_with("GE", x, -lambd),
+        g.compare_with("LE", x, lambd))
     return g.select(inside, _zero(g, grad), grad)
 
 
@@ -133,8 +133,8 @@ def shrink_backward(g, grad, x, lambd):
 def logit_backward(g, grad, x, eps=None):
     low = 0.0 if eps is None or eps < 0 else eps
     outside = g.binary(
-        "or", g.compare("LT", x, g.constant(low, x.dtype)), g.compare("GT", x, g.constant(1 - low, x.dtype)))
-    at_pole = g.binary("or", g.compare("EQ", x, _zero(g, x)), g.compare("EQ", x, g.constant(1, x.dtype)))
+        "or", g.compare_with("LT", x, low), g.compare_with("GT", x, 1 - low))
+    at_pole = g.binary("or", g.compare("EQ", x, _zero(g, x)), g.compare_with("EQ", x, 1))
     slope = g.binary("divide", grad, g.binary("multiply", x, _one_minus(g, x)))
     inside = g.select(at_pole, g.with_scalar("multiply", grad, math.inf), slope)
     beyond = math.nan if eps is None or eps < 0 else 0.0

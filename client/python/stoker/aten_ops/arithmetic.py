@@ -103,7 +103,7 @@ def _divided(g, out, result, given):
     known = g.evaluate(given) if divisor.splat is None else None
     if divisor.splat or known is not None and known.all():
         return result
-    is_zero = g.compare("EQ", divisor, g.constant(0, divisor.dtype))
+    is_zero = g.compare_with("EQ", divisor, 0)
     return g.checked(result, g.convert(is_zero, "i64"), 0, 1, "ZeroDivisionError")
 
 
@@ -274,7 +274,7 @@ def power_scalar(g, out, x, exponent):
     if exponent < 0 and not x.is_float:
         raise Unsupported("a negative power of integers")
     if exponent == 0:
-        result = g.constant(1, x.dtype, x.shape)
+        result = g.constant_like(1, x)
     elif exponent in (1, 2, 3, 4):
         result = _integer_power(g, x, int(exponent))
     elif exponent in (0.5, -0.5) and x.is_float:

@@ -23,7 +23,7 @@ def signbit(g, out, x):
     if x.dtype in ("u8", "bool"):
         return g.constant(False, "bool", x.shape)
     x = _bits_of(g, x) if x.is_float else x
-    return g.compare("LT", x, g.constant(0, x.dtype))
+    return g.compare_with("LT", x, 0)
 
 
 @rule("copysign.Tensor", "copysign.Scalar")

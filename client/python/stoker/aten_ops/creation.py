@@ -7,7 +7,7 @@ from .rules.registry import Unsupported, compute_dtype, number_of, rule
 @rule("full", "full_like", "new_full", "fill.Scalar", "scalar_tensor")
 def full(g, out, *args, **kwargs):
     value = kwargs.get("fill_value", args[-1] if args else None)
-    return g.constant(value, out.dtype, out.shape)
+    return g.constant_like(value, out)
 
 
 @rule("fill.Tensor")
@@ -19,12 +19,12 @@ def fill(g, out, x, value):
       "empty_strided", "new_empty_strided", "empty_permuted", "_efficientzerotensor")
 def zeros(g, out, *args, **kwargs):
     """What PyTorch leaves uninitialized is zero."""
-    return g.constant(0, out.dtype, out.shape)
+    return g.constant_like(0, out)
 
 
 @rule("ones", "ones_like", "new_ones")
 def ones(g, out, *args, **kwargs):
-    return g.constant(1, out.dtype, out.shape)
+    return g.constant_like(1, out)
 
 
 def _ramp(g, out, start, step):

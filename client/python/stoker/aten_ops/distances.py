@@ -64,7 +64,7 @@ def euclidean_dist(g, out, a, b):
 def cdist_backward(g, out, grad, a, b, p, distance):
     _check_order(p)
     if not prod(out.shape) or not prod(grad.shape):
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     difference = _outer(g, a, b)
     shape = (*difference.shape[:-1], 1)
     grad, distance = (g.reshape(g.convert(x, difference.dtype), shape) for x in (grad, distance))
@@ -87,7 +87,7 @@ def _pairs(g, x):
 @rule("_pdist_forward")
 def pdist(g, out, x, p=2.0):
     if 0 in out.shape:
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     difference, _ = _pairs(g, x)
     return g.convert(norm_of(g, difference, p, [1]), out.dtype)
 
@@ -96,7 +96,7 @@ def pdist(g, out, x, p=2.0):
 def pdist_backward(g, out, grad, x, p, distance):
     _check_order(p)
     if 0 in grad.shape:
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     difference, places = _pairs(g, x)
     grad, distance = (
         g.reshape(g.convert(value, difference.dtype), (*value.shape, 1)) for value in (grad, distance))

@@ -36,7 +36,7 @@ def _rows(g, x, indices):
 
 def _wrapped(g, index, size):
     """Negative indices count from the end."""
-    negative = g.compare("LT", index, g.constant(0, index.dtype))
+    negative = g.compare_with("LT", index, 0)
     return g.select(negative, g.with_scalar("add", index, size), index)
 
 
@@ -166,7 +166,7 @@ def taken_along(g, x, dim, index):
 @rule("gather")
 def gather(g, out, x, dim, index, sparse_grad=False):
     if not prod(index.shape):  # It may have other dims than what is read.
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     if not x.rank or not index.rank:
         return g.reshape(g.broadcast(g.reshape(x, (1,)), (prod(index.shape),)), out.shape)
     dim = dim_of(dim, x.rank)
@@ -296,7 +296,7 @@ def embedding_dense_backward(g, out, grad, indices, num_weights, padding_idx, sc
         rows = g.select(
             g.reshape(padded, (count,) + (1,) * len(width)), g.constant(0, rows.dtype), rows)
     vectors = g.reshape(flat, (count, 1))
-    zeros = g.constant(0, out.dtype, out.shape)
+    zeros = g.constant_like(0, out)
     windows = list(range(1, 1 + len(width)))
     if scale_grad_by_freq:
         dtype = compute_dtype(rows.dtype)
@@ -349,7 +349,7 @@ def _flat(g, x, index):
 @rule("take")
 def take(g, out, x, index):
     if not prod(index.shape):
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     flat, vectors, checked = _flat(g, x, index)
     return checked(g.gather(flat, vectors, [], [0], [0], [1]), out.shape)
 
@@ -393,7 +393,7 @@ def masked_scatter(g, out, x, mask, source):
 def masked_scatter_backward(g, out, grad, mask, sizes):
     count, given = prod(grad.shape), prod(out.shape)
     if not count or not given:
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     mask = g.reshape(g.broadcast(mask, grad.shape), (count,))
     # What is out of bounds is skipped.
     place = g.select(mask, _ranks(g, mask), g.constant(given, "i64"))
@@ -407,7 +407,7 @@ def masked_scatter_backward(g, out, grad, mask, sizes):
 def nonzero_static(g, out, x, size, fill_value=-1):
     count = prod(x.shape)
     if 0 in out.shape or not count:
-        return g.constant(fill_value, out.dtype, out.shape)
+        return g.constant_like(fill_value, out)
     mask = g.reshape(g.convert(x, "bool"), (count,))
     # What is out of bounds is skipped.
     place = g.select(mask, _ranks(g, mask), g.constant(size, "i64"))
@@ -462,7 +462,7 @@ def searchsorted(g, out, ordered, values, out_int32=False, right=False, side=Non
     """PyTorch's binary search, step by step, so that what is not in order gives the same."""
     right = right if side is None else side == "right"
     if not prod(ordered.shape) or not prod(values.shape):
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     dtype = promote(ordered, values)
     ordered, values = g.convert(ordered, dtype), g.convert(values, dtype)
     length = ordered.shape[-1] if ordered.rank else 1

@@ -83,7 +83,7 @@ def _batch_norm_inference(g, out, x, weight, bias, mean, variance, eps):
         shift = g.binary("add", shift, g.convert(bias, dtype))
     result = _affine(g, g.convert(x, dtype), scale, shift, per_channel)
     nothing = tuple(
-        one and g.constant(0, one.dtype, one.shape) for one in out[1:] if one is None or 0 in one.shape)
+        one and g.constant_like(0, one) for one in out[1:] if one is None or 0 in one.shape)
     return (g.convert(result, out[0].dtype), *nothing)
 
 

@@ -43,7 +43,7 @@ for _name, _op in _ROUNDING.items():
 @rule("neg")
 def neg(g, out, x):
     if x.dtype == "u8":  # It has no sign: what it wraps around to.
-        return g.binary("subtract", g.constant(0, x.dtype, x.shape), x)
+        return g.binary("subtract", g.constant_like(0, x), x)
     return g.unary("negate", x)
 
 
@@ -78,7 +78,7 @@ _FAR = 1e8
 def _or_far(g, x, near):
     """`near`, or log(2 x) where x is so large that it is the same."""
     far = g.with_scalar("add", g.unary("log", x), math.log(2))
-    return g.select(g.compare("GT", x, g.constant(_FAR, x.dtype)), far, near)
+    return g.select(g.compare_with("GT", x, _FAR), far, near)
 
 
 def _odd(g, x, result):
@@ -135,7 +135,7 @@ def logit(g, x, eps=None):
 @formula("sinc", "special_sinc")
 def sinc(g, x):
     angle = g.with_scalar("multiply", x, math.pi)
-    zero = g.compare("EQ", x, g.constant(0, x.dtype))
+    zero = g.compare_with("EQ", x, 0)
     return g.select(
         zero, g.constant(1, x.dtype), g.binary("divide", g.unary("sine", angle), angle))
 
@@ -157,8 +157,8 @@ def nan_to_num(g, out, x, nan=None, posinf=None, neginf=None):
     largest = LARGEST_FLOATS[x.dtype]
     replaced = [
         (g.predicate("is_nan", x), 0.0 if nan is None else nan),
-        (g.compare("EQ", x, g.constant(math.inf, x.dtype)), largest if posinf is None else posinf),
-        (g.compare("EQ", x, g.constant(-math.inf, x.dtype)), -largest if neginf is None else neginf),
+        (g.compare_with("EQ", x, math.inf), largest if posinf is None else posinf),
+        (g.compare_with("EQ", x, -math.inf), -largest if neginf is None else neginf),
     ]
     result = x
     for predicate, value in replaced:
@@ -190,20 +190,20 @@ def isinf(g, out, x):
 def isposinf(g, out, x):
     if not x.is_float:
         return g.constant(False, "bool", x.shape)
-    return g.compare("EQ", x, g.constant(math.inf, x.dtype))
+    return g.compare_with("EQ", x, math.inf)
 
 
 @rule("isneginf")
 def isneginf(g, out, x):
     if not x.is_float:
         return g.constant(False, "bool", x.shape)
-    return g.compare("EQ", x, g.constant(-math.inf, x.dtype))
+    return g.compare_with("EQ", x, -math.inf)
 
 
 @formula("angle")
 def angle(g, x):
     """Of a real number: pi below zero."""
-    below = g.compare("LT", x, g.constant(0, x.dtype))
+    below = g.compare_with("LT", x, 0)
     result = g.select(below, g.constant(math.pi, x.dtype), g.constant(0, x.dtype))
     return g.select(g.predicate("is_nan", x), x, result)
 

@@ -156,7 +156,7 @@ def _max_pool_backward(count):
     def emit(g, out, grad, x, *args):
         *_, indices = args
         if 0 in grad.shape:
-            return g.constant(0, out.dtype, out.shape)
+            return g.constant_like(0, out)
         wide = g.convert(grad, compute_dtype(out.dtype))
         return g.convert(_placed(g, "add", wide, indices, out.shape, count), out.dtype)
 
@@ -171,7 +171,7 @@ for _count in (2, 3):
 def _max_unpool(count):
     def emit(g, out, x, indices, output_size, *args):
         if 0 in x.shape:
-            return g.constant(0, out.dtype, out.shape)
+            return g.constant_like(0, out)
         sizes = "x".join(str(int(size)) for size in out.shape[-count:])
         return g.checked(
             _placed(g, "assign", x, indices, out.shape, count), indices, 0, prod(out.shape[-count:]),
@@ -241,7 +241,7 @@ def _adaptive_avg_pool(count):
         if count == 3 and 0 in x.shape[1:]:
             raise Unsupported(f"the mean of nothing, {list(x.shape)}")
         if 0 in out.shape:
-            return g.constant(0, out.dtype, out.shape)
+            return g.constant_like(0, out)
         wide = g.convert(x, compute_dtype(x.dtype))
         sizes, outputs = x.shape[-count:], out.shape[-count:]
         if all(size % n == 0 for size, n in zip(sizes, outputs)):
@@ -266,7 +266,7 @@ def _avg_pool_backward(count):
     def emit(g, out, grad, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         """Each place gets a share of every window that it is in."""
         if 0 in grad.shape:
-            return g.constant(0, out.dtype, out.shape)
+            return g.constant_like(0, out)
         window = Window(x, grad.shape, count, kernel_size, stride, padding)
         share = g.convert(grad, compute_dtype(out.dtype))
         if divisor_override is not None:
@@ -292,7 +292,7 @@ rule("avg_pool3d_backward")(_avg_pool_backward(3))
 def _adaptive_avg_pool_backward(count):
     def emit(g, out, grad, x):
         if 0 in grad.shape:
-            return g.constant(0, out.dtype, out.shape)
+            return g.constant_like(0, out)
         wide = g.convert(grad, compute_dtype(out.dtype))
         for dim in range(grad.rank - count, grad.rank):
             spans = _spans(out.shape[dim], grad.shape[dim])

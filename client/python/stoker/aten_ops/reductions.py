@@ -220,7 +220,7 @@ def norm_of(g, x, order, dims):
             raise Unsupported("a norm over nothing")
         return g.reduce("maximum" if order > 0 else "minimum", size, dims)
     if order == 0:
-        nonzero = g.convert(g.compare("NE", size, g.constant(0, size.dtype)), size.dtype)
+        nonzero = g.convert(g.compare_with("NE", size, 0), size.dtype)
         return g.reduce("add", nonzero, dims)
     if order == 1:
         return g.reduce("add", size, dims)

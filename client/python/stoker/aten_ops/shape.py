@@ -172,8 +172,8 @@ def cat(g, out, tensors, dim=0):
     # A one-dimensional empty tensor joins with anything, by an old promise of PyTorch.
     tensors = [x for x in tensors if x.shape != (0,) or len(out.shape) == 1]
     tensors = [g.convert(x, out.dtype) for x in tensors]
-    return g.concatenate(tensors, dim_of(dim, len(out.shape))) if tensors else g.constant(
-        0, out.dtype, out.shape)
+    return g.concatenate(tensors, dim_of(dim, len(out.shape))) if tensors else g.constant_like(
+        0, out)
 
 
 @rule("_chunk_cat")
@@ -322,12 +322,12 @@ def _on_diagonal(g, x, source, offset, dim1, dim2):
 
 @rule("diag_embed")
 def diag_embed(g, out, x, offset=0, dim1=-2, dim2=-1):
-    return _on_diagonal(g, g.constant(0, out.dtype, out.shape), x, offset, dim1, dim2)
+    return _on_diagonal(g, g.constant_like(0, out), x, offset, dim1, dim2)
 
 
 @rule("diagonal_backward")
 def diagonal_backward(g, out, grad, input_sizes, offset, dim1, dim2):
-    return _on_diagonal(g, g.constant(0, out.dtype, out.shape), grad, offset, dim1, dim2)
+    return _on_diagonal(g, g.constant_like(0, out), grad, offset, dim1, dim2)
 
 
 @rule("diagonal_scatter")
@@ -350,7 +350,7 @@ def _counted(g, x, size, stride, first):
 @rule("as_strided", "as_strided_copy")
 def as_strided(g, out, x, size, stride, storage_offset=None):
     if not prod(size):
-        return g.constant(0, out.dtype, out.shape)
+        return g.constant_like(0, out)
     flat, places = _counted(g, x, size, stride, storage_offset)
     return g.reshape(g.gather(flat, places, [], [0], [0], [1]), out.shape)
 

@@ -77,6 +77,9 @@ class GraphText:
         result.splat = element_of(value, dtype)
         return result
 
+    def constant_like(self, value, x):
+        return self.constant(value, x.dtype, x.shape)
+
     def dense(self, data, dtype, shape):
         """A constant of raw little-endian elements."""
         return self.node("constant", (), f' bytes("{data.hex()}")', dtype, tuple(shape))
@@ -108,7 +111,7 @@ class GraphText:
         return self.node(op, operands, "", x.dtype, shape)
 
     def with_scalar(self, op, x, scalar):
-        return self.node(op, (x, self.constant(scalar, x.dtype, x.shape)), "", x.dtype, x.shape)
+        return self.node(op, (x, self.constant_like(scalar, x)), "", x.dtype, x.shape)
 
     def compare(self, direction, x, y):
         shape = broadcast_shapes(x.shape, y.shape)
@@ -119,6 +122,9 @@ class GraphText:
             x, y = self.convert(x, "u8"), self.convert(y, "u8")
         operands = (self.broadcast(x, shape), self.broadcast(y, shape))
         return self.node("compare", operands, f' {{direction="{direction}"}}', "bool", shape)
+
+    def compare_with(self, direction, x, scalar):
+        return self.compare(direction, x, self.constant_like(scalar, x))
 
     def select(self, predicate, on_true, on_false):
         shape = broadcast_shapes(predicate.shape, on_true.shape, on_false.shape)
@@ -305,7 +311,7 @@ class GraphText:
     def scatter(self, kind, x, indices, updates, window_dims, inserted, scatter_dims):
         """The last dim of `indices` is the index vector."""
         if x in self.updated:
-            indices = self.if_in_bounds(indices, lambda: self.constant(-1, indices.dtype, indices.shape))
+            indices = self.if_in_bounds(indices, lambda: self.constant_like(-1, indices))
         attributes = (
             f" {{update_window_dims={ints(window_dims)}, inserted_window_dims={ints(inserted)},"
             f" scatter_dims={ints(scatter_dims)}, index_vector_dim={indices.rank - 1},"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from . import unguarded
-from .guards import orders_of, sameness_of, unguarded_of, words_of
+from .guards import keys_of, orders_of, sameness_of, unguarded_of, words_of
 
 _tracing = threading.local()
 
@@ -129,7 +129,7 @@ def _note_unguarded_sameness():
         return guard
 
     for name, module in list(sys.modules.items()):  # Versions differ in who has imported it.
-        if name.startswith("torch._dynamo.") and vars(module).get("make_dupe_guard") is original_guard:
+        if name.startswith("torch._dynamo.") and getattr(module, "make_dupe_guard", None) is original_guard:
             module.make_dupe_guard = make_dupe_guard
 
 
@@ -152,6 +152,7 @@ class _Notes:
         guards = sorted({*(output_graph.guards or ()), *self.unguarded.skipped(output_graph)}, key=Guard.sort_key)
         return Trace(
             list(map(words_of, guards)) + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()]
+            + list(map(keys_of, self.unguarded.whole(output_graph)))
             + list(map(unguarded_of, self.unguarded.sources(output_graph, guards))),
             output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
             frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places,

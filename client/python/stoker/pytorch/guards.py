@@ -8,7 +8,8 @@ from . import versions
 from .unknown import require_defaults
 
 ORDER = "order of keys"  # The kind of what orders_of() gives,
-UNGUARDED = "no guard"  # and of what unguarded_of() does.
+KEYS = "DICT_KEYS_MATCH"  # of what keys_of() does,
+UNGUARDED = "no guard"  # and unguarded_of().
 _FIELDS = frozenset((
     "originating_source", "create_fn", "guard_types", "code_list", "obj_weakref",
     "guarded_class_weakref", "stack", "user_stack", "_hash", "_unserializable",
@@ -51,6 +52,11 @@ def orders_of(output_graph):
     """Of the dictionaries whose order code sees: Dynamo guards it without a guard of its own."""
     sources = sorted(output_graph.guard_on_key_order, key=repr)
     return [GuardWords(ORDER, source, {}, (), "") for source in sources]
+
+
+def keys_of(source):
+    """Of a dictionary whose keys Dynamo takes and does not guard."""
+    return GuardWords(KEYS, source, {}, (), "")
 
 
 def sameness_of(source, other):

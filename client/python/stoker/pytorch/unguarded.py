@@ -10,6 +10,7 @@ class Unguarded:
     def __init__(self):
         self._skipped = {}  # Guard that is made and left out -> the context.
         self._read = {}  # Source of an object that is taken apart -> the context.
+        self._whole = {}  # Source of a dictionary whose keys are taken -> the context.
 
     def note_guards(self, guards):
         """Of guards that are left out."""
@@ -18,6 +19,13 @@ class Unguarded:
 
     def note_read(self, source):
         self._read[source] = _context()
+
+    def note_keys(self, source):
+        self._whole[source] = _context()
+
+    def whole(self, output_graph):
+        """Sources of dictionaries."""
+        return [source for source, context in self._whole.items() if context is output_graph.tracing_context]
 
     def skipped(self, output_graph):
         """Guards."""
@@ -41,9 +49,33 @@ def _context():
     return TracingContext.try_get()
 
 
+class _Items:
+    """What Dynamo knows to be in a dictionary, as an attribute of the one that stands for it. Its methods guard what they
+    read there; who comes from elsewhere (a set is made of the keys, a list extended by them) guards nothing."""
+
+    def __init__(self, noted, module):
+        self._noted, self._own_globals = noted, vars(module)
+
+    def __get__(self, tracker, owner=None):
+        if tracker is None:
+            return self
+        if sys._getframe(1).f_globals is not self._own_globals and tracker.source is not None:
+            notes = self._noted()
+            if notes is not None:
+                notes.note_keys(tracker.source)
+        try:
+            return vars(tracker)["items"]
+        except KeyError:
+            raise AttributeError("items") from None
+
+    def __set__(self, tracker, items):
+        vars(tracker)["items"] = items
+
+
 def attach(noted):
     """From now on. `noted`: gives the Unguarded of the frame that is being traced, or None."""
     from torch._dynamo import guards
+    from torch._dynamo.variables import dicts
     from torch._dynamo.variables.builder import VariableBuilder
 
     from .sources import is_left_out
@@ -63,6 +95,8 @@ def attach(noted):
         return original_wrap(self, value)
 
     VariableBuilder._wrap = wrap
+    dicts.ConstDictVariable.items = _Items(noted, dicts)
     for name, module in list(sys.modules.items()):  # Versions differ in who has imported it.
-        if name.startswith("torch.") and vars(module).get("install_guard") is original_install:
+        # Who forbids the import of a module puts None there.
+        if name.startswith("torch.") and getattr(module, "__dict__", {}).get("install_guard") is original_install:
             module.install_guard = install_guard

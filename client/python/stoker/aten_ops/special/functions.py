@@ -17,7 +17,7 @@ def _series(g, t, coefficients):
         while abs(coefficients[-1]) < least:
             coefficients = coefficients[:-1]
     twice = g.with_scalar("multiply", t, 2)
-    after, current = g.constant(0, t.dtype, t.shape), g.constant(coefficients[-1], t.dtype, t.shape)
+    after, current = g.constant_like(0, t), g.constant_like(coefficients[-1], t)
     for coefficient in coefficients[-2:0:-1]:
         before = g.with_scalar(
             "add", g.binary("subtract", g.binary("multiply", twice, current), after), coefficient)
@@ -28,14 +28,10 @@ def _series(g, t, coefficients):
 
 def _polynomial(g, x, coefficients):
     """The first coefficient is the constant one."""
-    result = g.constant(coefficients[-1], x.dtype, x.shape)
+    result = g.constant_like(coefficients[-1], x)
     for coefficient in reversed(coefficients[:-1]):
         result = g.with_scalar("add", g.binary("multiply", result, x), coefficient)
     return result
-
-
-def _is(g, direction, x, number):
-    return g.compare(direction, x, g.constant(number, x.dtype))
 
 
 def _times(g, x, number):
@@ -60,7 +56,7 @@ def _scaled_complement(g, size):
     """e^(x^2) erfc(x) of x >= 0."""
     t = g.binary("divide", g.with_scalar("subtract", size, 3.75), g.with_scalar("add", size, 3.75))
     # Infinity over infinity.
-    t = _choose(g, _is(g, "EQ", size, math.inf), 1, t, size)
+    t = _choose(g, g.compare_with("EQ", size, math.inf), 1, t, size)
     over = g.with_scalar("add", _times(g, size, 2), 1)
     return g.binary("divide", _series(g, t, series.ERFCX), over)
 
@@ -75,7 +71,7 @@ def erfcx(g, x):
     right = _scaled_complement(g, size)
     square = g.binary("multiply", x, x)
     left = g.binary("subtract", _times(g, g.unary("exponential", square), 2), right)
-    return g.select(_is(g, "LT", x, 0), left, right)
+    return g.select(g.compare_with("LT", x, 0), left, right)
 
 
 @formula("special_log_ndtr")
@@ -85,7 +81,7 @@ def log_ndtr(g, x):
         "subtract", g.unary("log", _times(g, erfcx(g, g.unary("negate", scaled)), 0.5)),
         g.binary("multiply", scaled, scaled))
     near = g.unary("log_plus_one", _times(g, g.unary("erfc", scaled), -0.5))
-    return g.select(_is(g, "LT", x, -1), far, near)
+    return g.select(g.compare_with("LT", x, -1), far, near)
 
 
 def _newton(g, x, excess):
@@ -112,11 +108,11 @@ def erfinv(g, y):
         # Of the complement, whose digits are all there where erf is nearly 1.
         rest = g.binary("subtract", g.constant(1, y.dtype), size)
         far = _newton(g, far, g.binary("subtract", rest, g.unary("erfc", far)))
-    far = g.select(_is(g, "LT", y, 0), g.unary("negate", far), far)
-    x = g.select(_is(g, "LE", size, 0.7), near, far)
+    far = g.select(g.compare_with("LT", y, 0), g.unary("negate", far), far)
+    x = g.select(g.compare_with("LE", size, 0.7), near, far)
     edge = g.binary("multiply", y, g.constant(math.inf, y.dtype))
-    x = g.select(_is(g, "EQ", size, 1), edge, x)
-    return _choose(g, _is(g, "GT", size, 1), math.nan, x, y)
+    x = g.select(g.compare_with("EQ", size, 1), edge, x)
+    return _choose(g, g.compare_with("GT", size, 1), math.nan, x, y)
 
 
 @formula("special_ndtri")
@@ -126,36 +122,36 @@ def ndtri(g, p):
     span = (0.5 - low) ** 2
     t = g.with_scalar("subtract", _times(g, g.binary("multiply", middle, middle), 2 / span), 1)
     near = g.binary("multiply", middle, _series(g, t, series.NDTRI_MIDDLE))
-    upper = _is(g, "GT", p, 0.5)
+    upper = g.compare_with("GT", p, 0.5)
     tail = g.select(upper, g.binary("subtract", g.constant(1, p.dtype), p), p)
     z = g.unary("sqrt", _times(g, g.unary("log", tail), -2))
     over = _over(g, 1, z)
     close = _series(g, g.with_scalar("divide", g.with_scalar("subtract", over, 5 / 16), 3 / 16), series.NDTRI_TAIL)
     center, half = (1 / 8 + 1 / 40) / 2, (1 / 8 - 1 / 40) / 2
     away = _series(g, g.with_scalar("divide", g.with_scalar("subtract", over, center), half), series.NDTRI_FAR)
-    rest = g.binary("multiply", over, g.select(_is(g, "LT", z, 8), close, away))
+    rest = g.binary("multiply", over, g.select(g.compare_with("LT", z, 8), close, away))
     far = g.binary("subtract", rest, g.binary("subtract", z, g.binary("divide", g.unary("log", z), z)))
     far = g.select(upper, g.unary("negate", far), far)
-    inner = g.binary("and", _is(g, "GE", p, low), _is(g, "LE", p, 1 - low))
+    inner = g.binary("and", g.compare_with("GE", p, low), g.compare_with("LE", p, 1 - low))
     result = g.select(inner, near, far)
-    result = _choose(g, _is(g, "EQ", p, 0), -math.inf, result, p)
-    result = _choose(g, _is(g, "EQ", p, 1), math.inf, result, p)
-    outside = g.binary("or", _is(g, "LT", p, 0), _is(g, "GT", p, 1))
+    result = _choose(g, g.compare_with("EQ", p, 0), -math.inf, result, p)
+    result = _choose(g, g.compare_with("EQ", p, 1), math.inf, result, p)
+    outside = g.binary("or", g.compare_with("LT", p, 0), g.compare_with("GT", p, 1))
     return _choose(g, outside, math.nan, result, p)
 
 
 @formula("special_entr")
 def entr(g, x):
     inside = g.unary("negate", g.binary("multiply", x, g.unary("log", x)))
-    result = _choose(g, _is(g, "GT", x, 0), inside, -math.inf, x)
-    result = _choose(g, _is(g, "EQ", x, 0), 0, result, x)
+    result = _choose(g, g.compare_with("GT", x, 0), inside, -math.inf, x)
+    result = _choose(g, g.compare_with("EQ", x, 0), 0, result, x)
     return g.select(g.predicate("is_nan", x), x, result)
 
 
 @formula_of_all("special_xlog1py")
 def xlog1py(g, x, y):
     result = g.binary("multiply", x, g.unary("log_plus_one", y))
-    result = g.select(_is(g, "EQ", x, 0), g.constant(0, x.dtype), result)
+    result = g.select(g.compare_with("EQ", x, 0), g.constant(0, x.dtype), result)
     return g.select(g.predicate("is_nan", y), y, result)
 
 
@@ -170,11 +166,11 @@ def _scaled_i(g, order, size):
     far = _series(
         g, g.with_scalar("subtract", _over(g, 16, size), 1), (series.I0_FAR, series.I1_FAR)[order])
     far = g.binary("divide", far, g.unary("sqrt", size))
-    return g.select(_is(g, "LE", size, 8), near, far)
+    return g.select(g.compare_with("LE", size, 8), near, far)
 
 
 def _with_sign(g, order, x, result):
-    return g.select(_is(g, "LT", x, 0), g.unary("negate", result), result) if order else result
+    return g.select(g.compare_with("LT", x, 0), g.unary("negate", result), result) if order else result
 
 
 def _i(order, scaled):
@@ -214,9 +210,9 @@ def _k(order, scaled):
             near = g.binary("multiply", near, g.unary("exponential", x))
         else:
             far = g.binary("multiply", far, g.unary("exponential", g.unary("negate", x)))
-        result = g.select(_is(g, "LE", x, 2), near, far)
-        result = _choose(g, _is(g, "EQ", x, 0), math.inf, result, x)
-        return _choose(g, _is(g, "LT", x, 0), math.nan, result, x)
+        result = g.select(g.compare_with("LE", x, 2), near, far)
+        result = _choose(g, g.compare_with("EQ", x, 0), math.inf, result, x)
+        return _choose(g, g.compare_with("LT", x, 0), math.nan, result, x)
 
     return emit
 
@@ -265,7 +261,7 @@ def _j(order):
     def emit(g, x):
         size = g.unary("abs", x)
         result = g.select(
-            _is(g, "LE", size, 8), _j_near(g, order, size), _wave(g, order, size, False))
+            g.compare_with("LE", size, 8), _j_near(g, order, size), _wave(g, order, size, False))
         return _with_sign(g, order, x, result)
 
     return emit
@@ -276,9 +272,9 @@ def _y(order):
         near = _near_wave(g, order, x, _Y_NEAR)
         near = near if order == 0 else g.binary("divide", near, x)
         bend = g.binary("multiply", _times(g, g.unary("log", x), 2 / math.pi), _j_near(g, order, x))
-        result = g.select(_is(g, "LE", x, 8), g.binary("add", near, bend), _wave(g, order, x, True))
-        result = _choose(g, _is(g, "EQ", x, 0), -math.inf, result, x)
-        return _choose(g, _is(g, "LT", x, 0), math.nan, result, x)
+        result = g.select(g.compare_with("LE", x, 8), g.binary("add", near, bend), _wave(g, order, x, True))
+        result = _choose(g, g.compare_with("EQ", x, 0), -math.inf, result, x)
+        return _choose(g, g.compare_with("LT", x, 0), math.nan, result, x)
 
     return emit
 
@@ -293,8 +289,8 @@ def spherical_bessel_j0(g, x):
     square = g.binary("multiply", x, x)
     near = _polynomial(g, square, [(-1) ** k / math.factorial(2 * k + 1) for k in range(8)])
     far = g.binary("divide", g.unary("sine", x), x)
-    result = g.select(_is(g, "LT", g.unary("abs", x), 0.5), near, far)
-    return _choose(g, _is(g, "EQ", g.unary("abs", x), math.inf), 0, result, x)
+    result = g.select(g.compare_with("LT", g.unary("abs", x), 0.5), near, far)
+    return _choose(g, g.compare_with("EQ", g.unary("abs", x), math.inf), 0, result, x)
 
 
 # ---- The gamma function's relatives ------------------------------------------------------------------
@@ -313,7 +309,7 @@ def _reflected(g, x):
 
 @formula("mvlgamma")
 def mvlgamma(g, x, p):
-    result = g.constant(0.25 * p * (p - 1) * math.log(math.pi), x.dtype, x.shape)
+    result = g.constant_like(0.25 * p * (p - 1) * math.log(math.pi), x)
     for place in range(p):
         result = g.binary("add", result, g.unary("log_gamma", g.with_scalar("subtract", x, place / 2)))
     return result
@@ -321,9 +317,9 @@ def mvlgamma(g, x, p):
 
 def _digamma_above(g, x):
     """Of x > 0: up to 10, then its asymptotic series, as PyTorch's."""
-    result = g.constant(0, x.dtype, x.shape)
+    result = g.constant_like(0, x)
     for _ in range(10):
-        low = _is(g, "LT", x, 10)
+        low = g.compare_with("LT", x, 10)
         result = g.select(low, g.binary("subtract", result, _over(g, 1, x)), result)
         x = g.select(low, g.with_scalar("add", x, 1), x)
     over = _over(g, 1, x)
@@ -336,7 +332,7 @@ def _digamma_above(g, x):
 
 @formula("digamma", "special_digamma", "special_psi")
 def digamma(g, x):
-    below = _is(g, "LT", x, 0)
+    below = g.compare_with("LT", x, 0)
     one_less = g.binary("subtract", g.constant(1, x.dtype), x)
     above = _digamma_above(g, g.select(below, one_less, x))
     cosine, sine = _reflected(g, x)
@@ -345,7 +341,7 @@ def digamma(g, x):
     whole = g.binary("and", below, g.compare("EQ", x, g.unary("floor", x)))
     result = _choose(g, whole, math.nan, result, x)
     # -1 / x tells the zeros apart.
-    return g.select(_is(g, "EQ", x, 0), _over(g, -1, x), result)
+    return g.select(g.compare_with("EQ", x, 0), _over(g, -1, x), result)
 
 
 # Of polygamma: what its powers and factorials stay finite for.
@@ -389,7 +385,7 @@ def _cotangent_derivative(order):
 
 def _trigamma(g, x):
     """PyTorch's way, with an unreduced sine."""
-    below = _is(g, "LT", x, 0.5)
+    below = g.compare_with("LT", x, 0.5)
     sine = g.unary("sine", _times(g, x, math.pi))
     turn = _over(g, -math.pi ** 2, g.binary("multiply", sine, sine))
     result = _choose(g, below, turn, 0, x)
@@ -410,7 +406,7 @@ def polygamma_of(g, order, x):
         return (digamma, _trigamma)[order](g, x)
     if order > _MAX_ORDER:
         raise Unsupported(f"polygamma of order {order}")
-    below = _is(g, "LT", x, 0)
+    below = g.compare_with("LT", x, 0)
     one_less = g.binary("subtract", g.constant(1, x.dtype), x)
     tails = _tails(g, order + 1, g.select(below, one_less, x))
     above = _times(g, tails, (-1) ** (order + 1) * math.factorial(order))
@@ -419,7 +415,7 @@ def polygamma_of(g, order, x):
     mirrored = g.binary(
         "subtract", _times(g, above, (-1) ** order), _times(g, turn, math.pi ** (order + 1)))
     result = g.select(below, mirrored, above)
-    pole = g.binary("and", _is(g, "LE", x, 0), g.compare("EQ", x, g.unary("floor", x)))
+    pole = g.binary("and", g.compare_with("LE", x, 0), g.compare("EQ", x, g.unary("floor", x)))
     return _choose(g, pole, (-1) ** (order + 1) * math.inf, result, x)
 
 

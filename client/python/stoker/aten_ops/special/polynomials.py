@@ -9,24 +9,16 @@ from ..rules.registry import Unsupported, as_value, rule
 _HIGHEST = {"f32": 128, "f64": 512}
 
 
-def _constant(g, number, like):
-    return g.constant(number, like.dtype, like.shape)
-
-
-def _is(g, direction, x, number):
-    return g.compare(direction, x, _constant(g, number, x))
-
-
 def _alternating(g, degree, x):
     """`x` times (-1)^degree."""
-    odd = _is(g, "EQ", g.with_scalar("and", degree, 1), 1)
+    odd = g.compare_with("EQ", g.with_scalar("and", degree, 1), 1)
     return g.select(odd, g.unary("negate", x), x)
 
 
 def _first_of(g, step, x, degree, first, settled):
     """The polynomials of all degrees above 0 that are not `settled`, from those of degrees 0 and 1: p[k + 1] = step(g, k, x,
     p[k], p[k - 1]), rounded once."""
-    degree = g.select(settled, _constant(g, 0, degree), degree)
+    degree = g.select(settled, g.constant_like(0, degree), degree)
 
     def one(g, carried, stays):
         (k, now, before), (x, degree) = carried, stays
@@ -36,7 +28,7 @@ def _first_of(g, step, x, degree, first, settled):
         k = g.with_scalar("add", k, 1)
         return g.binary("and", goes_on, g.compare("LT", k, degree)), [k, now, before]
 
-    return repeated(g, [_constant(g, 1, degree), first, _constant(g, 1, x)], [x, degree], one)[1]
+    return repeated(g, [g.constant_like(1, degree), first, g.constant_like(1, x)], [x, degree], one)[1]
 
 
 def _polynomial(name, first, step, known):
@@ -48,8 +40,9 @@ def _polynomial(name, first, step, known):
             raise Unsupported(f"PyTorch's kernel takes no {out.dtype}")
         x, n = (g.broadcast(as_value(g, each, out.dtype), out.shape) for each in (x, n))
         degree = g.convert(n, "i64")
-        zero = _is(g, "EQ", degree, 0)
-        listed = [(_is(g, "LT", degree, 0), _constant(g, 0, x)), *known(g, x, degree), (zero, _constant(g, 1, x))]
+        zero = g.compare_with("EQ", degree, 0)
+        below = g.compare_with("LT", degree, 0)
+        listed = [(below, g.constant_like(0, x)), *known(g, x, degree), (zero, g.constant_like(1, x))]
         settled = listed[0][0]
         for where, _ in listed[1:]:
             settled = g.binary("or", settled, where)
@@ -86,7 +79,7 @@ def _between(g, kind, x, degree):
     if kind == "u":
         return result
     # So near to an edge that the other of the two is 1.
-    at_edge = _is(g, "EQ", g.unary("sine" if kind == "v" else "cosine", half), 1)
+    at_edge = g.compare_with("EQ", g.unary("sine" if kind == "v" else "cosine", half), 1)
     edge = _at_edge(g, kind, degree, x.dtype, kind == "w")
     return g.select(at_edge, _alternating(g, degree, edge) if kind == "v" else edge, result)
 
@@ -112,9 +105,9 @@ def _chebyshev(kind, shifted):
         y = inside(g, x)
         left = _alternating(g, degree, _at_edge(g, kind, degree, x.dtype, False))
         between = g.binary(
-            "and", _is(g, "GT", degree, highest[shifted]), _is(g, "LT", g.unary("abs", y), 1))
-        return [(_is(g, "EQ", x, 1), _at_edge(g, kind, degree, x.dtype, True)),
-                (_is(g, "EQ", x, 0 if shifted else -1), left), (between, _between(g, kind, y, degree))]
+            "and", g.compare_with("GT", degree, highest[shifted]), g.compare_with("LT", g.unary("abs", y), 1))
+        return [(g.compare_with("EQ", x, 1), _at_edge(g, kind, degree, x.dtype, True)),
+                (g.compare_with("EQ", x, 0 if shifted else -1), left), (between, _between(g, kind, y, degree))]
 
     _polynomial(f"{'shifted_' * shifted}chebyshev_polynomial_{kind}", first, step, known)
 
@@ -136,7 +129,7 @@ def _twice(g, x):
 
 
 def _too_high(g, x, degree):
-    return [(_is(g, "GT", degree, _HIGHEST[x.dtype]), _constant(g, math.nan, x))]
+    return [(g.compare_with("GT", degree, _HIGHEST[x.dtype]), g.constant_like(math.nan, x))]
 
 
 _polynomial(
@@ -148,13 +141,13 @@ _polynomial(
 
 
 def _laguerre(g, k, x, now, before):
-    factor = g.binary("add", _twice(g, k), g.binary("subtract", _constant(g, 1, x), x))
+    factor = g.binary("add", _twice(g, k), g.binary("subtract", g.constant_like(1, x), x))
     return g.binary("divide", _times_less(g, factor, now, k, before), g.with_scalar("add", k, 1))
 
 
 _polynomial(
-    "laguerre_polynomial_l", lambda g, x: g.binary("subtract", _constant(g, 1, x), x), _laguerre,
-    lambda g, x, degree: [(_is(g, "EQ", x, 0), _constant(g, 1, x))])
+    "laguerre_polynomial_l", lambda g, x: g.binary("subtract", g.constant_like(1, x), x), _laguerre,
+    lambda g, x, degree: [(g.compare_with("EQ", x, 0), g.constant_like(1, x))])
 
 
 def _legendre(g, k, x, now, before):
@@ -163,8 +156,8 @@ def _legendre(g, k, x, now, before):
 
 
 def _legendre_edges(g, x, degree):
-    one = _constant(g, 1, x)
-    return [(_is(g, "EQ", x, 1), one), (_is(g, "EQ", x, -1), _alternating(g, degree, one))]
+    one = g.constant_like(1, x)
+    return [(g.compare_with("EQ", x, 1), one), (g.compare_with("EQ", x, -1), _alternating(g, degree, one))]
 
 
 _polynomial("legendre_polynomial_p", lambda g, x: x, _legendre, _legendre_edges)

@@ -13,14 +13,6 @@ _DIVISORS = (
     1.1646782814350067249e14, -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18)
 
 
-def _number(g, value, like):
-    return g.constant(value, like.dtype, like.shape)
-
-
-def _is(g, direction, x, value):
-    return g.compare(direction, x, _number(g, value, x))
-
-
 def _term(g, x, q):
     return g.binary("power", q, g.unary("negate", x))
 
@@ -34,14 +26,15 @@ def _terms(g, x, q, settled):
         sums = g.binary("add", total, term)
         least = g.with_scalar("multiply", sums, _LEAST)
         small = g.binary("and", g.compare("LT", g.unary("negate", least), term), g.compare("LT", term, least))
-        enough = g.binary("and", _is(g, "GE", count, _FIRST), g.unary("not", _is(g, "LE", after, _FIRST)))
+        many, near = g.compare_with("GE", count, _FIRST), g.compare_with("LE", after, _FIRST)
+        enough = g.binary("and", many, g.unary("not", near))
         is_all = g.select(done, is_all, small)
         place, total, last = (
             g.select(done, *both) for both in ((place, after), (total, sums), (last, term)))
         done = g.binary("or", done, g.binary("or", small, enough))
         return g.unary("not", done), [done, is_all, count, place, total, last]
 
-    zero, nowhere = _number(g, 0, x), g.constant(False, "bool", x.shape)
+    zero, nowhere = g.constant_like(0, x), g.constant(False, "bool", x.shape)
     _, is_all, _, place, total, last = repeated(g, [settled, nowhere, zero, q, _term(g, x, q), zero], [x], one)
     return is_all, total, last, place
 
@@ -51,14 +44,14 @@ def _rest(g, x, total, last, place):
     total = g.binary("add", total, g.binary(
         "divide", g.binary("multiply", last, place), g.with_scalar("subtract", x, 1)))
     total = g.binary("subtract", total, g.with_scalar("multiply", last, 0.5))
-    rising, done = _number(g, 1, x), g.constant(False, "bool", x.shape)
+    rising, done = g.constant_like(1, x), g.constant(False, "bool", x.shape)
     for k, divisor in enumerate(_DIVISORS):
         rising = g.binary("multiply", rising, g.with_scalar("add", x, 2 * k))
         last = g.binary("divide", last, place)
         term = g.with_scalar("divide", g.binary("multiply", rising, last), divisor)
         total = g.select(done, total, g.binary("add", total, term))
         share = g.unary("abs", g.binary("divide", term, total))
-        done = g.binary("or", done, _is(g, "LT", share, _LEAST))
+        done = g.binary("or", done, g.compare_with("LT", share, _LEAST))
         rising = g.binary("multiply", rising, g.with_scalar("add", x, 2 * k + 1))
         last = g.binary("divide", last, place)
     return total
@@ -69,15 +62,16 @@ def zeta(g, out, x, q):
     if out.dtype not in ("f32", "f64"):
         raise Unsupported(f"PyTorch's kernel takes no {out.dtype}")
     x, q = (g.broadcast(g.convert(as_value(g, each, out.dtype), "f64"), out.shape) for each in (x, q))
-    below = _is(g, "LE", q, 0)
+    below = g.compare_with("LE", q, 0)
     pole = g.binary("and", below, g.compare("EQ", q, g.unary("floor", q)))
     root = g.binary("and", below, g.compare("NE", x, g.unary("floor", x)))
-    listed = [(_is(g, "EQ", x, 1), math.inf), (_is(g, "LT", x, 1), math.nan), (pole, math.inf), (root, math.nan)]
+    one, less = g.compare_with("EQ", x, 1), g.compare_with("LT", x, 1)
+    listed = [(one, math.inf), (less, math.nan), (pole, math.inf), (root, math.nan)]
     settled = g.constant(False, "bool", x.shape)
     for where, _ in listed:
         settled = g.binary("or", settled, where)
     is_all, *sums = _terms(g, x, q, settled)
     result = g.select(is_all, sums[0], _rest(g, x, *sums))
     for where, value in reversed(listed):
-        result = g.select(where, _number(g, value, x), result)
+        result = g.select(where, g.constant_like(value, x), result)
     return g.convert(result, out.dtype)

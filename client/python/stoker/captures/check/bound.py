@@ -11,13 +11,13 @@ import torch
 
 from ...pytorch.tensors import metadata_check
 from ..premises import checks
-from ..words.paths import ROOT
+from ..words.paths import ROOT, dictionary_item, item, key_at
 from ..words.values import decode
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 
 _STEPS = {
-    "generic": "_generic({0}, {1})", "item": "{0}[{1}]", "dict": "_dict({0}, {1})",
+    "generic": "_generic({0}, {1})", "item": "_item({0}, {1})", "dict": "_dict({0}, {1})",
     "list": "_list({0}, {1})", "key": "_key({0}, {1})", "type": "type({0})",
     "typedict": "vars({0})", "default": "{0}.__defaults__[{1}]",
     "keyword": "{0}.__kwdefaults__[{1}]"}
@@ -45,8 +45,8 @@ class _Writer:
         self._tensors = []
         self._describe = describe
         self._names = {
-            "_generic": object.__getattribute__, "_dict": dict.__getitem__,
-            "_list": list.__getitem__, "_key": lambda value, place: list(dict.keys(value))[place],
+            "_generic": object.__getattribute__, "_item": item, "_dict": dictionary_item,
+            "_list": list.__getitem__, "_key": key_at,
             "_globals": global_values, "_loaded": sys.modules, "_builtins": vars(builtins)}
 
     def _constant(self, value):

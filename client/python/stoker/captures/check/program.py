@@ -4,8 +4,10 @@ The first check compares everything by value, import path and digest. What it fi
 the live objects, so that later checks compare objects by identity.
 """
 
+import contextlib
 import importlib
 import sys
+import types
 from typing import NamedTuple
 
 from ...pytorch import devices, state
@@ -14,7 +16,7 @@ from ..bytecode.reads import ALL
 from ..premises import checks, constants, environment, facts, imported, members, objects, sameness, trees, untraced
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
-from ..words.paths import ROOT, Scope, Unreachable, evaluate, text
+from ..words.paths import ROOT, Scope, Unreachable, Values, evaluate, root_of, text
 from ..words.values import NotPortable
 from . import native
 from .bound import compile_check
@@ -49,7 +51,7 @@ class GuardProgram:
         self._values = None
         self._native = None
         self._describe = None
-        self._describe_later = self._new_describer
+        self._describe_later = _KnowsNothing if record["compares_identity"] else lambda: _Later(self._new_describer)
 
     def first_failure(self, local_values):
         """None if all guards hold."""
@@ -57,11 +59,9 @@ class GuardProgram:
         if different:
             name, expected, found = different
             return Failure("state", f"torch state {name}", str(expected), str(found))
-        different = imported.first_difference(self._record["imported"])
-        if different:
-            return _code_failure(different)
-        plain = None if _load_modules(self._nodes) else self._plain  # Modules may change what they find.
-        self._describe = self._new_describer(plain)
+        failure = self._import_missing(local_values)
+        if failure is not None:
+            return failure
         different = (
             environment.first_difference(self._record["environment"])  # The seed of hashes first: it decides words of others.
             or facts.first_difference(self._record["facts"], self._describe)
@@ -78,6 +78,28 @@ class GuardProgram:
             return failure
         # Last: these are calls of the program's, and none that it makes where other inputs would.
         different = constants.first_difference(self._record["constants"])
+        return _code_failure(different) if different else None
+
+    def _import_missing(self, local_values):
+        """What the frame that was recorded imported on its way, if this one, as far as can be told without it, goes the same
+        way. Sets what describes from now on: modules may change what they find."""
+        self._describe = self._new_describer(self._plain)
+        different = imported.first_difference(self._record["imported"])
+        if different:
+            return _code_failure(different)
+        of_frame, of_guards = imported.missing_of(self._record["imported"]), _missing_of(self._nodes)
+        if not (of_frame or of_guards):
+            return None
+        self._values = Values(self._nodes, Scope(local_values, self._globals))
+        for guard in self._guards:
+            is_known = guard[1] != "same" and root_of(self._nodes, guard[0])[1] != "module"
+            if is_known and not self._holds(guard, self._describe):
+                return self._failure(guard, self._describe)
+        different = imported.import_all(of_frame)
+        for name in of_guards:
+            with contextlib.suppress(ImportError):  # Its guards fail, and name it.
+                importlib.import_module(name)
+        self._describe = self._new_describer()
         return _code_failure(different) if different else None
 
     def first_failure_where_recorded(self, local_values):
@@ -103,10 +125,11 @@ class GuardProgram:
 
     def _first_failure_in_python(self, local_values):
         """The reference, and the text of what the extension found."""
-        self._values = self._evaluate(local_values)
+        self._values = Values(self._nodes, Scope(local_values, self._globals))
         for guard in self._guards:
             if not self._holds(guard, self._describe):
                 return self._failure(guard, self._describe)
+        self._values = self._evaluate(local_values)
         return self._relation_failure() or self._rest_failure(local_values)
 
     def _ask(self, number, value):
@@ -206,6 +229,22 @@ def _code_failure(different):
     return Failure("code", what, str(expected), str(found))
 
 
+class _Later:
+    """A Describer that has no words for code and classes: another one is another one in later calls, as Dynamo has it, for
+    the premises about it are not looked at again."""
+
+    def __init__(self, new_describer):
+        self._new_describer = new_describer
+
+    def __call__(self, value):
+        if isinstance(value, (types.CodeType, type)):
+            raise NotPortable("another object")
+        return self._new_describer()(value)  # Which remembers, and keeps alive, what it has seen.
+
+    def class_words(self, cls):
+        raise NotPortable("a class that nobody asked about before")
+
+
 class _KnowsNothing:
     """A Describer that has words for nothing: no guard holds by words, so that only what is bound is the same."""
 
@@ -231,18 +270,11 @@ _REASONS = {
     "dynamic": "shape", "contains": "keys", "lacks": "keys"}
 
 
-def _load_modules(nodes):
-    """Modules that the trace loaded on its way; guards look into them. True if one was missing."""
-    missing = [
+def _missing_of(nodes):
+    """Names of modules that the trace loaded on its way, and that guards look into."""
+    return [
         name for parent, step, name in nodes
-        if parent == ROOT and step == "module" and name not in sys.modules
-        and not name.startswith(COMPILER)]
-    for name in missing:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            pass  # Its guards fail, and name it.
-    return bool(missing)
+        if parent == ROOT and step == "module" and name not in sys.modules and not name.startswith(COMPILER)]
 
 
 __all__ = ["Failure", "GuardProgram", "Unreachable"]

@@ -128,7 +128,7 @@ def _text(kind, value, describe):
     if kind == "type":
         return str(describe.class_words(type(value)))
     if kind == "keys":
-        return str(list(value))
+        return str([key if isinstance(key, (str, int)) else type(key) for key in value])
     if kind == "is":
         try:
             return str(describe(value))

@@ -9,7 +9,7 @@ import types
 
 from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
-from ..words.held import module_name_of
+from ..words.held import held, module_name_of
 from ..words.installed import packages_now
 from ..words.paths import ROOT, is_librarys
 from ..words.process import is_run_for_its_result
@@ -45,13 +45,14 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")
     makes_sets, sets = shown
+    asks_for_modules = _asks_of(reached, _OF_MODULES)
     if any(map(is_ordered_by_address, sets)):
         raise NotPortable("a set of objects, which addresses order")
     return {
         "variables": [[name, os.environ.get(name)] for name in sorted(variables)] if readers else [],
         "packages": packages_now() if _asks_of(reached, _OF_PACKAGES + _OF_MODULES) else None,
-        "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))]
-        if _asks_of(reached, _OF_MODULES) else [],
+        "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))] if asks_for_modules else [],
+        "finders": _finders() if asks_for_modules else None,
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
         "rank": rank() if any(map(_asks_for_ranks, reached.chains.values())) else None}
 
@@ -66,6 +67,8 @@ def first_difference(words):
     for name, expected in words["modules"]:
         if _is_found(name) != expected:
             return f"module {name}", *(("there", "not there") if expected else ("not there", "there"))
+    if words["finders"] not in (None, _finders()):
+        return "sys.meta_path", "finders that were there", "others"
     if words["hash"] not in (None, hash(_HASHED)):
         return "the seed of hashes", "that of another process", "another"
     if words["rank"] is not None and rank() != words["rank"]:
@@ -103,7 +106,7 @@ def _is_environment(value):
 
 def _is_of_os(code):
     """Of the module os: its callers give the names."""
-    return code.co_filename == os.__file__
+    return code.co_filename in (os.__file__, os.getenv.__code__.co_filename)
 
 
 def _asks_of(reached, modules):
@@ -117,9 +120,10 @@ def _names_in(constants):
 
 
 def _is_found(name):
-    """Is there such a module? Nothing is imported for that."""
+    """Is there such a module? None where it has no spec, which is an error to ask for. Nothing is imported for that."""
     if name in sys.modules:
-        return True
+        module = sys.modules[name]  # None where its import is forbidden.
+        return module is not None and (held(module, "__spec__") is not None or None)
     path, found = None, None
     for part in name.split("."):
         try:
@@ -129,6 +133,12 @@ def _is_found(name):
         if found is None or (path := found.submodule_search_locations) is None:
             break
     return found is not None and found.name == name.rpartition(".")[2]
+
+
+def _finders():
+    """What else than Python's path may find a module: the importers of packages that are installed for editing, hooks."""
+    return [f"{cls.__module__}.{cls.__qualname__}" for cls in (
+        finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path)]
 
 
 def _asks_for_ranks(value):

@@ -18,10 +18,11 @@ _VALUES = (int, float, complex, str, bytes, tuple, frozenset, range, slice)
 # and of these, what Python has once.
 _KEPT_ONCE = (*range(-5, 257), "", b"", (), frozenset(), *map(chr, range(256)), *(bytes([n]) for n in range(256)))
 _KEPT_ONCE = {(type(value), value) for value in _KEPT_ONCE}
+_OWNER = -1  # In the place of the number of a cell: the object of a bound method.
 
 
 def identities_of(values, chains, compares_identity):
-    """[[place of a node, or [module, names], or [either, number of a cell]]]: of each object all that lead to it.
+    """[[place of a node, or [module, names], or [either, number of a cell or _OWNER]]]: of each object all that lead to it.
     `chains`: of reach.Reached; what code reads of a module may be an object that it changes as an argument.
     `compares_identity`: whether code may ask of two values whether they are one."""
     found = {}
@@ -30,6 +31,8 @@ def identities_of(values, chains, compares_identity):
     for path, value in leading:
         if _has_identity(value, compares_identity):
             found.setdefault(id(value), []).append(path)
+        if isinstance(value, types.MethodType) and _has_identity(value.__self__, compares_identity):
+            found.setdefault(id(value.__self__), []).append([path, _OWNER])
         if isinstance(value, types.FunctionType):
             for number, cell in enumerate(value.__closure__ or ()):
                 found.setdefault(id(cell), []).append([path, number])
@@ -62,6 +65,8 @@ def first_difference(nodes, identities, local_values, global_values):
     def value_of(path):
         if type(path) is int:
             return values[path]
+        if path[1] == _OWNER:
+            return getattr(value_of(path[0]), "__self__", None)
         if type(path[1]) is int:
             cells = getattr(value_of(path[0]), "__closure__", None) or ()
             return cells[path[1]] if path[1] < len(cells) else None
@@ -71,7 +76,7 @@ def first_difference(nodes, identities, local_values, global_values):
         if type(path) is int:
             return text(nodes, path)
         if type(path[1]) is int:
-            return f"{text_of(path[0])}.__closure__[{path[1]}]"
+            return text_of(path[0]) + (".__self__" if path[1] == _OWNER else f".__closure__[{path[1]}]")
         return ".".join((path[0], *path[1]))
 
     met, kept = {}, []  # Objects made on the way live on: another one might take their place.

@@ -77,6 +77,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "tensors": tensors_of(writer.values, describe),
         "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],
         "identities": identities_of(writer.values, reached.chains, reached.compares_identity),
+        "compares_identity": reached.compares_identity,
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
         "imported": imported_of(reached, loaded),
@@ -94,9 +95,8 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     record["code"] = encode_code(new_code, installed.renamed)
     record["globals"] = installed.words
     record["graphs"] = installed.graphs
-    record["state"] = asked_for(
-        state, lambda name: names is ALL or name in names,
-        any(graph["reads_numerics"] for graph in installed.graphs))
+    reads_numerics = any(graph["reads_numerics"] for graph in installed.graphs)
+    record["state"] = asked_for(state, lambda name: names is ALL or name in names, reads_numerics)
     record["apart"] = any(graph["runtime"]["mutated"] for graph in installed.graphs)
     if record["apart"]:
         _require_separate_memory(writer)

@@ -3,7 +3,7 @@
 import types
 
 from ...pytorch.sources import is_source, step_of
-from ..words.paths import ROOT, Paths, node_argument
+from ..words.paths import ROOT, Paths, node_argument, root_of
 from ..words.values import NotPortable, encode
 
 _ITEMS = ("item", "dict", "list")
@@ -32,9 +32,8 @@ class SourcePaths(Paths):
 
     def root_module(self, place):
         """The module in which a path starts, by name; None for locals, globals and builtins."""
-        while self.nodes[place][0] != ROOT:
-            place = self.nodes[place][0]
-        return self.nodes[place][2] if self.nodes[place][1] == "module" else None
+        _, step, name = root_of(self.nodes, place)
+        return name if step == "module" else None
 
     def _convert(self, step):
         if step.base is None:

@@ -9,6 +9,7 @@ asks for them: moving code changes nothing.
 import abc
 import enum
 import functools
+import sys
 import types
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from ..bytecode.reads import ALL
 from .digests import code_digest, digest_of
 from .held import HEAPTYPE, MATCHED, held, module_of_class
 from .generated import is_field
-from .installed import is_installed, is_installed_function, module_with
+from .installed import is_installed, is_installed_function, is_installed_module, module_with
 from .orders import order_words
 from .plain_data import PlainData, own_attributes, slots_of, undecorated
 from .process import is_run_for_its_result
@@ -189,6 +190,9 @@ class Describer:
         self._variable += 1
         known = self._classes.get(cls)
         if known is None:
+            for base in cls.__mro__:
+                if _has_successor(base):
+                    raise NotPortable(f"a class whose name is another's now, {_path(base)}")
             parts = [part for base in cls.__mro__ for part in (_path(base), *self._parts(base))]
             known = self._classes[cls] = (_path(cls), digest_of(*parts))
         return known
@@ -408,6 +412,16 @@ def _with_slots(cls, path):
     parameters = own_attributes(cls).get("__dataclass_params__")
     is_new = isinstance(found, type) and own_attributes(found).get("__dataclass_params__") is parameters
     return found if is_new and parameters is not None else cls
+
+
+def _has_successor(cls):
+    """Does another class stand where this one was: was its module loaded anew, or is there a second one of its name?"""
+    found = sys.modules.get(held(cls, "__module__")) if cls.__flags__ & HEAPTYPE else None
+    if not isinstance(found, types.ModuleType) or is_installed_module(found):
+        return False
+    for part in held(cls, "__qualname__").split("."):
+        found = (held(found, "__dict__") or {}).get(part)
+    return isinstance(found, type) and found is not cls
 
 
 def _path(value):

@@ -11,6 +11,7 @@ from .installed import is_pythons_file
 from .values import NotPortable, decode, encode
 
 ROOT = -1
+_ABSENT = object()
 
 
 class Unreachable:
@@ -49,18 +50,30 @@ class Scope:
         self.global_values = global_values
 
 
-def _key(container, place):
+def key_at(container, place):
     return list(dict.keys(container))[place]
+
+
+def dictionary_item(container, key):
+    """What lies there: `defaultdict` would put something there, and `__missing__` runs code."""
+    found = dict.get(container, key, _ABSENT)
+    if found is _ABSENT:
+        raise KeyError(key)
+    return found
+
+
+def item(container, key):
+    return dictionary_item(container, key) if issubclass(type(container), dict) else container[key]
 
 
 # Step -> f(parent's value, decoded argument).
 STEPS = {
     "attr": getattr,
     "generic": object.__getattribute__,
-    "item": lambda value, index: value[index],
-    "dict": dict.__getitem__,
+    "item": item,
+    "dict": dictionary_item,
     "list": list.__getitem__,
-    "key": _key,
+    "key": key_at,
     "type": lambda value, _: type(value),
     "typedict": lambda value, _: vars(value),
     "default": lambda value, index: value.__defaults__[index],
@@ -79,23 +92,37 @@ def evaluate(nodes, scope):
     return values
 
 
+class Values:
+    """Of nodes, each evaluated when it is first asked for: whoever checks guards in their order, and stops, asks nothing of an
+    object that is of another class than it was."""
+
+    def __init__(self, nodes, scope):
+        self._nodes, self._scope, self._known = nodes, scope, {}
+
+    def __getitem__(self, place):
+        for each in self._pending(place):
+            try:
+                self._known[each] = _value(self._known, *self._nodes[each], self._scope)
+            except Exception as error:
+                self._known[each] = Unreachable(f"{type(error).__name__}: {error}")
+        return self._known[place]
+
+    def _pending(self, place):
+        wanted, pending = set(), [place]
+        while pending:
+            place = pending.pop()
+            if place != ROOT and place not in wanted and place not in self._known:
+                wanted.add(place)
+                parent, _, argument = self._nodes[place]
+                pending.append(parent)
+                if type(argument) is dict and "node" in argument:
+                    pending.append(argument["node"])
+        return sorted(wanted)
+
+
 def evaluate_at(nodes, places, scope):
     """The values of these nodes."""
-    wanted, pending = set(), list(places)
-    while pending:
-        place = pending.pop()
-        if place != ROOT and place not in wanted:
-            wanted.add(place)
-            parent, _, argument = nodes[place]
-            pending.append(parent)
-            if type(argument) is dict and "node" in argument:
-                pending.append(argument["node"])
-    values = {}
-    for place in sorted(wanted):
-        try:
-            values[place] = _value(values, *nodes[place], scope)
-        except Exception as error:
-            values[place] = Unreachable(f"{type(error).__name__}: {error}")
+    values = Values(nodes, scope)
     return [values[place] for place in places]
 
 
@@ -118,11 +145,16 @@ def _value(values, parent, step, argument, scope):
     return STEPS[step](base, argument)
 
 
-def is_librarys(nodes, place):
-    """Is it reached from a module of Python's library? What its code does with that follows from Python's version."""
+def root_of(nodes, place):
+    """The node in which a path begins."""
     while nodes[place][0] != ROOT:
         place = nodes[place][0]
-    _, step, name = nodes[place]
+    return nodes[place]
+
+
+def is_librarys(nodes, place):
+    """Is it reached from a module of Python's library? What its code does with that follows from Python's version."""
+    _, step, name = root_of(nodes, place)
     return step == "module" and is_pythons_file(held(sys.modules.get(name), "__file__") or "")
 
 
@@ -149,4 +181,4 @@ def node_argument(place):
 
 
 __all__ = [
-    "NotPortable", "Paths", "ROOT", "Scope", "Unreachable", "evaluate", "evaluate_at", "node_argument", "text"]
+    "NotPortable", "Paths", "ROOT", "Scope", "Unreachable", "Values", "evaluate", "evaluate_at", "node_argument", "root_of", "text"]

@@ -125,6 +125,7 @@ NAMES = (
     Name("torch._dynamo.guards:install_guard", (CAPTURES,), "guards that Dynamo makes and leaves out", ("guards", "skip")),
     Name("torch._dynamo.variables.builder:VariableBuilder", (CAPTURES,), "what it reads, with or without a guard"),
     Name("torch._dynamo.variables.builder:VariableBuilder._wrap", (CAPTURES,), "the same", ("self", "value")),
+    Name("torch._dynamo.variables.dicts:ConstDictVariable", (CAPTURES,), "dictionaries whose keys it takes without one"),
     Name("torch._dynamo.symbolic_convert:InstructionTranslatorBase.step", (CAPTURES,), "every instruction that is traced",
          ("self",)),
     Name("torch._dynamo.symbolic_convert:InstructionTranslatorBase", (CAPTURES,), "the same, and where it stands",
