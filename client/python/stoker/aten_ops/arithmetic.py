@@ -312,7 +312,7 @@ def lerp(g, out, start, end, weight):
 
 def _scaled_term(op, g, out, x, a, b, value):
     dtype = compute_dtype(out.dtype)
-    x, a, b = (g.convert(operand, dtype) for operand in (x, a, b))
+    x, a, b = (g.convert(g.convert(operand, out.dtype), dtype) for operand in (x, a, b))
     if value != 1:
         a = g.with_scalar("multiply", a, value)
     return g.convert(g.broadcast(g.binary("add", x, g.binary(op, a, b)), out.shape), out.dtype)
