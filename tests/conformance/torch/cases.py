@@ -695,6 +695,11 @@ if hasattr(torch, "hash_tensor"):
          floats(3, 4, 5))
     case("hash_tensor_int", lambda x: torch.hash_tensor(x, dim=1), integers(3, 7))
 case("ldexp", torch.ldexp, X, integers(3, 7))
+if not aten.ldexp.Tensor.has_kernel_for_dispatch_key("CompositeImplicitAutograd"):  # Else it is a product with a power.
+    case("ldexp_of_zeros", torch.ldexp, torch.tensor([0.0, -0.0, 1e-30, 1.5, INF, 1.5]),
+         torch.tensor([300, 2000, 200, 128, -300, -149]))
+    case("ldexp_f64", torch.ldexp, torch.tensor([0.0, 1e-300, 5e-324, 1 + 2.0**-52, 1e300], dtype=torch.float64),
+         torch.tensor([2000, 1500, 2000, -1074, -2000]))
 case("logaddexp2", torch.logaddexp2, SPECIAL, MIRRORED)
 
 # ---- Sums and places of what is running, sorted or chosen -------------------------------------------
