@@ -333,7 +333,8 @@ case("nll_weight", lambda x, t, w: F.nll_loss(x.log_softmax(1), t, w), floats(6,
      integers(6, low=0, high=5), floats(5, low=0.5))
 case("nll_none", lambda x, t: F.nll_loss(x, t, reduction="none"), floats(6, 5),
      integers(6, low=0, high=5))
-case("mse_loss_of_integers", lambda x, y: F.mse_loss(x, y, reduction="none"), floats(2).half() + 2048, torch.tensor([2049, -3]))
+case("mse_loss_of_integers", lambda x, y: F.mse_loss(x, y, reduction="none"), floats(2).half() + 2048,
+     torch.tensor([2049, -3]))
 case("mse_loss", F.mse_loss, floats(6, 5), floats(6, 5, low=0))
 case("l1_loss", F.l1_loss, floats(6, 5), floats(6, 5, low=0))
 case("smooth_l1", F.smooth_l1_loss, floats(6, 5), floats(6, 5, low=0))
@@ -526,7 +527,8 @@ case("isin_one", lambda x, y: torch.isin(x, y, assume_unique=True), torch.tensor
      torch.tensor(0.1, dtype=torch.float64), narrow=False)
 case("isin_number", lambda x: (torch.isin(x, 1.5), torch.isin(x, 2), torch.isin(x, 2.0, invert=True)), integers(4, 5))
 for _count in (5, 10):  # From 10 on PyTorch takes the number for a vector.
-    case(f"one_isin_{_count}", torch.isin, torch.tensor(0.1, dtype=torch.float64), torch.full((_count,), 0.1), narrow=False)
+    case(f"one_isin_{_count}", torch.isin, torch.tensor(0.1, dtype=torch.float64), torch.full((_count,), 0.1),
+         narrow=False)
 case("sort", lambda x: x.sort(-1), floats(3, 7))
 case("sort_descending", lambda x: x.sort(0, descending=True), floats(7, 3))
 case("sort_nan", lambda x: x.sort(stable=True), SPECIAL)

@@ -95,8 +95,8 @@ def test_index_out_of_bounds_raises_what_eager_raises(name):
     (lambda i, x: torch.searchsorted(x, x, sorter=i[:4].repeat(5, 1)) * 2, [0, 1, 2, 3, 0], [0, 1, 2, 4, 0]),
     (lambda i, x: F.max_unpool1d(x[None, :2, 0] * 2, i[None, :2], 2) * 3, [0, 3, 0], [0, 4, 0]),
     (lambda m, x: x.masked_scatter(m, x[:1] * 2).view(4, 5).t() * 2, [True, False, True, True], [True] * 5),
-], ids=["masked_scatter", "chances", "no chance", "target", "target below", "max_unpool", "sorter", "sorter of a number",
-        "sorter of rows", "max_unpool of vectors", "masked_scatter and a view"])
+], ids=["masked_scatter", "chances", "no chance", "target", "target below", "max_unpool", "sorter",
+        "sorter of a number", "sorter of rows", "max_unpool of vectors", "masked_scatter and a view"])
 def test_data_out_of_range_raises_what_eager_raises(function, good, bad):
     size = 5 if isinstance(good[0], bool) else len(good)
     good, bad = (torch.tensor(data + [False] * (size - len(data))) for data in (good, bad))

@@ -81,7 +81,7 @@ def _power_of_two(g, exponent):
 
 
 def _scaled(g, x, exponent, steps):
-    """x * 2 ** exponent in f64, in so many steps before the last: on its way to a subnormal number it is none, so that it is
+    """x * 2 ** exponent in f64, in so many steps before the last. What becomes subnormal does so in the last: it is
     rounded once."""
     for _ in range(steps):
         above, below = (g.compare(*limit) for limit in (
@@ -103,9 +103,9 @@ def ldexp(g, out, x, exponent):
         exponent = g.convert(g.convert(exponent, "i32"), "i64")
         result = _scaled(g, g.convert(x, "f64"), exponent, 2 if x.dtype == "f64" else 0)
     else:
-        dtype = compute_dtype(out.dtype)
-        power = g.unary("exponential2", g.convert(exponent, dtype))
-        result = g.binary("multiply", g.convert(x, dtype), power)
+        dtype, own = compute_dtype(out.dtype), exponent.dtype if exponent.is_float else out.dtype
+        power = g.convert(g.unary("exponential2", g.convert(exponent, compute_dtype(own))), own)
+        result = g.binary("multiply", g.convert(x, dtype), g.convert(power, dtype))
     return g.convert(g.broadcast(result, out.shape), out.dtype)
 
 
