@@ -166,6 +166,7 @@ case("pow_tensor", torch.pow, floats(3, 5, low=0.1), floats(5))
 case("pow_python_base", lambda x: 2.0 ** x, floats(3, 5))
 case("lerp", lambda x, y: torch.lerp(x, y, 0.3), floats(3, 5), floats(5))
 case("lerp_tensor", torch.lerp, floats(3, 5), floats(5), floats(3, 5, low=0, high=1))
+case("addcmul_of_integers", torch.addcmul, floats(2).half(), torch.tensor([2049, -3]), torch.tensor([3, 2]))
 case("addcmul", lambda x, a, b: torch.addcmul(x, a, b, value=0.5), floats(3, 5), floats(5), floats(3, 1))
 case("addcdiv", lambda x, a, b: torch.addcdiv(x, a, b, value=0.5), floats(3, 5), floats(5),
      floats(3, 1, low=1))
@@ -332,6 +333,8 @@ case("nll_weight", lambda x, t, w: F.nll_loss(x.log_softmax(1), t, w), floats(6,
      integers(6, low=0, high=5), floats(5, low=0.5))
 case("nll_none", lambda x, t: F.nll_loss(x, t, reduction="none"), floats(6, 5),
      integers(6, low=0, high=5))
+case("mse_loss_of_integers", lambda x, y: F.mse_loss(x, y, reduction="none"), floats(2).half() + 2048,
+     torch.tensor([2049, -3]))
 case("mse_loss", F.mse_loss, floats(6, 5), floats(6, 5, low=0))
 case("l1_loss", F.l1_loss, floats(6, 5), floats(6, 5, low=0))
 case("smooth_l1", F.smooth_l1_loss, floats(6, 5), floats(6, 5, low=0))
@@ -517,6 +520,15 @@ case("scatter_add", lambda x, i, v: x.scatter_add(1, i, v), floats(3, 5), I(3, 6
 case("scatter_reduce_amax", lambda x, i, v: x.scatter_reduce(1, i, v, "amax"), floats(3, 5),
      I(3, 6, high=5), floats(3, 6))
 case("isin", torch.isin, integers(4, 5), torch.tensor([1, 2, 3]))
+case("isin_floats", torch.isin, integers(4, 5), torch.tensor([1.5, 2, 3.25]))
+case("isin_bytes", lambda x, y: (torch.isin(x, y), torch.isin(y, x, invert=True)),
+     torch.tensor([1, 200, 7], dtype=torch.uint8), torch.tensor([257, -56, 7]))
+case("isin_one", lambda x, y: torch.isin(x, y, assume_unique=True), torch.tensor([0.5, 0.1]),
+     torch.tensor(0.1, dtype=torch.float64), narrow=False)
+case("isin_number", lambda x: (torch.isin(x, 1.5), torch.isin(x, 2), torch.isin(x, 2.0, invert=True)), integers(4, 5))
+for _count in (5, 10):  # From 10 on PyTorch takes the number for a vector.
+    case(f"one_isin_{_count}", torch.isin, torch.tensor(0.1, dtype=torch.float64), torch.full((_count,), 0.1),
+         narrow=False)
 case("sort", lambda x: x.sort(-1), floats(3, 7))
 case("sort_descending", lambda x: x.sort(0, descending=True), floats(7, 3))
 case("sort_nan", lambda x: x.sort(stable=True), SPECIAL)
@@ -685,6 +697,11 @@ if hasattr(torch, "hash_tensor"):
          floats(3, 4, 5))
     case("hash_tensor_int", lambda x: torch.hash_tensor(x, dim=1), integers(3, 7))
 case("ldexp", torch.ldexp, X, integers(3, 7))
+if not aten.ldexp.Tensor.has_kernel_for_dispatch_key("CompositeImplicitAutograd"):  # Else it is a product with a power.
+    case("ldexp_of_zeros", torch.ldexp, torch.tensor([0.0, -0.0, 1e-30, 1.5, INF, 1.5]),
+         torch.tensor([300, 2000, 200, 128, -300, -149]))
+    case("ldexp_f64", torch.ldexp, torch.tensor([0.0, 1e-300, 5e-324, 1 + 2.0**-52, 1e300], dtype=torch.float64),
+         torch.tensor([2000, 1500, 2000, -1074, -2000]))
 case("logaddexp2", torch.logaddexp2, SPECIAL, MIRRORED)
 
 # ---- Sums and places of what is running, sorted or chosen -------------------------------------------

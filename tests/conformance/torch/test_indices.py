@@ -30,6 +30,9 @@ FUNCTIONS = {
     "scatter_reduce": lambda i, x, ones: x.scatter_reduce(0, i[:, None], ones[:, :1], "amax"),
     "scatter_reduce mean": lambda i, x, ones: x.scatter_reduce(0, i[:, None], ones[:, :1], "mean", include_self=False),
     "index_reduce": lambda i, x, ones: x.index_reduce(0, i, ones, "amax"),
+    "take and a view": lambda i, x, ones: x[:, 0].take(i[None]).view(3) * 2,
+    "put and views": lambda i, x, ones: (x[:, :1] * 2).put(i, ones[:, 0]).t().view(5, 1).t() * 2,
+    "gather transposed": lambda i, x, ones: x.t().gather(1, i[None]).t().view(3) * 2,
     "take": lambda i, x, ones: x[:, 0].take(i) * 2,
     "put": lambda i, x, ones: (x[:, 0] * 2).put(i, ones[:, 0]),
     "embedding": lambda i, x, ones: F.embedding(i, x) * 2,
@@ -84,8 +87,16 @@ def test_index_out_of_bounds_raises_what_eager_raises(name):
     (lambda m, x: x.masked_scatter(m, x[:1] * 2), [True, False, True, True], [True] * 5),
     (lambda p, x: F.binary_cross_entropy(p * 1, x[:, 0] / 20), [0.0, 1.0, 0.5], [0.5, 1.25, 0.5]),
     (lambda p, x: F.binary_cross_entropy(p * 1, x[:, 0] / 20), [0.0, 1.0, 0.5], [0.5, float("nan"), 0.5]),
+    (lambda t, x: F.binary_cross_entropy(x[:3, 0] / 20, t * 1), [0.0, 1.0, 0.5], [0.5, 1.25, 0.5]),
+    (lambda t, x: F.binary_cross_entropy(x[:3] / 20, t[:, None] * x[:3] / 9), [0.0, 1.0, 0.5], [0.5, -0.1, 0.5]),
     (lambda i, x: F.max_unpool2d(x[None, :2, :2] * 2, i.reshape(1, 2, 2), 2), [0, 3, 9, 15], [0, 3, 16, 15]),
-], ids=["masked_scatter", "chances", "no chance", "max_unpool"])
+    (lambda i, x: torch.searchsorted(x[:, 0].contiguous(), x, sorter=i) * 2, [0, 1, 2, 4, 3], [0, 1, 2, 3, 5]),
+    (lambda i, x: torch.searchsorted(x[:, 0].contiguous(), 2.5, sorter=i) * 2, [0, 1, 2, 4, 3], [0, 1, -1, 3, 4]),
+    (lambda i, x: torch.searchsorted(x, x, sorter=i[:4].repeat(5, 1)) * 2, [0, 1, 2, 3, 0], [0, 1, 2, 4, 0]),
+    (lambda i, x: F.max_unpool1d(x[None, :2, 0] * 2, i[None, :2], 2) * 3, [0, 3, 0], [0, 4, 0]),
+    (lambda m, x: x.masked_scatter(m, x[:1] * 2).view(4, 5).t() * 2, [True, False, True, True], [True] * 5),
+], ids=["masked_scatter", "chances", "no chance", "target", "target below", "max_unpool", "sorter",
+        "sorter of a number", "sorter of rows", "max_unpool of vectors", "masked_scatter and a view"])
 def test_data_out_of_range_raises_what_eager_raises(function, good, bad):
     size = 5 if isinstance(good[0], bool) else len(good)
     good, bad = (torch.tensor(data + [False] * (size - len(data))) for data in (good, bad))

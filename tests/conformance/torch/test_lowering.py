@@ -147,6 +147,20 @@ def test_unused_second_result_does_not_matter():
     assert not check(lambda x: torch.max_pool2d(x.reshape(1, 1, 3, 4), 2), X).fallbacks
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_by_a_row_runs_eagerly(training):
+    program = check(lambda x, row: torch.nn.functional.batch_norm(
+        x + 1, row * 2, row + 1, row[None], training=training) * 2, X, X[1])
+    assert set(program.fallbacks.values()) == {"parameters that are no vectors"}
+
+
+@pytest.mark.parametrize("scale", [-1.0, 0.0])
+def test_causal_attention_by_a_scale_that_is_not_positive_runs_eagerly(scale):
+    program = check(lambda x: torch.nn.functional.scaled_dot_product_attention(
+        x[None, None] + 1, x[None, None], x[None, None], is_causal=True, scale=scale) * 2, X)
+    assert list(program.fallbacks) == ["aten._scaled_dot_product_flash_attention_for_cpu.default"]
+
+
 def test_used_indices_of_large_windows_run_eagerly():
     program = check(
         lambda x: torch.nn.functional.max_pool2d(x.repeat(1, 3, 3)[None] * 2, 9, return_indices=True), X)

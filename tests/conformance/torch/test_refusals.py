@@ -62,6 +62,7 @@ CASES = {
     "add of a multiple": (lambda x: torch.add(x, x, alpha=True), [(_FLOAT,), (_LONG,)]),
     "batch_norm": (lambda x, y: F.batch_norm(x, y[0], y[0]), [(_DOUBLE, _FLOAT)]),
     "batch_norm by a matrix": (lambda x: F.batch_norm(x[:, :2], x[0, :2], x[0, :2], x[:1, :2]), [(_FLOAT,)]),
+    "batch_norm by rows": (lambda x: F.batch_norm(x, x[:1] * 1, x[:1] * 1, training=True), [(_FLOAT,)]),
     "bucketize": (lambda x: torch.bucketize(x, x), [(_FLOAT,)]),
     "convolution of no dilation": (lambda x: F.conv1d(x[None], x[:, :, None], dilation=0), [(_FLOAT,)]),
     "cross_entropy": (lambda x, y: F.cross_entropy(x, _PLACES, y[0]), [(_DOUBLE, _FLOAT)]),

@@ -19,6 +19,7 @@ from . import (
     pooling,
     reductions,
     resizing,
+    searching,
     shape,
     special,
     stateless_random,

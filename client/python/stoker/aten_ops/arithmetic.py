@@ -229,16 +229,6 @@ def logaddexp2(g, x, y):
     return g.select(infinite, x, result)
 
 
-@rule("ldexp.Tensor")
-def ldexp(g, out, x, exponent):
-    """x * 2 ** exponent."""
-    if exponent.is_float and not exponent.rank and not x.is_float and exponent.dtype != out.dtype:
-        raise Unsupported(f"an exponent of {exponent.type} beside {x.type}")  # The type is not what a trace says.
-    dtype = compute_dtype(out.dtype)
-    power = g.unary("exponential2", g.convert(exponent, dtype))
-    return g.convert(g.broadcast(g.binary("multiply", g.convert(x, dtype), power), out.shape), out.dtype)
-
-
 @rule("heaviside")
 def heaviside(g, out, x, values):
     x, values = both(g, out, x, values)
@@ -312,7 +302,7 @@ def lerp(g, out, start, end, weight):
 
 def _scaled_term(op, g, out, x, a, b, value):
     dtype = compute_dtype(out.dtype)
-    x, a, b = (g.convert(operand, dtype) for operand in (x, a, b))
+    x, a, b = (g.convert(g.convert(operand, out.dtype), dtype) for operand in (x, a, b))
     if value != 1:
         a = g.with_scalar("multiply", a, value)
     return g.convert(g.broadcast(g.binary("add", x, g.binary(op, a, b)), out.shape), out.dtype)

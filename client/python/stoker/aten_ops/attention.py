@@ -109,6 +109,13 @@ def _log_sum_exp(g, q, k, mask, causal, scale):
     return g.reshape(g.binary("add", g.unary("log", total), highest), q.shape[:3])
 
 
+def _require_taken(dropout_p, causal, scale):
+    if dropout_p:
+        raise Unsupported("dropout")
+    if causal and scale is not None and scale <= 0:
+        raise Unsupported("a scale that makes NaN of what a query may not see")
+
+
 def _unused():
     raise Unsupported("what only the backward of attention needs")
 
@@ -116,8 +123,7 @@ def _unused():
 @rule("_scaled_dot_product_flash_attention_for_cpu")
 def flash_attention_for_cpu(g, out, q, k, v, dropout_p=0.0, is_causal=False, attn_mask=None,
                             scale=None):
-    if dropout_p:
-        raise Unsupported("dropout")
+    _require_taken(dropout_p, is_causal, scale)
     return (
         attention(g, q, k, v, attn_mask, is_causal, scale),
         lambda: _log_sum_exp(g, q, k, attn_mask, is_causal, scale))
@@ -126,8 +132,7 @@ def flash_attention_for_cpu(g, out, q, k, v, dropout_p=0.0, is_causal=False, att
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
 def flash_attention_for_cpu_backward(g, out, grad, q, k, v, result, log_sum_exp, dropout_p, is_causal,
                                      attn_mask=None, scale=None):
-    if dropout_p:
-        raise Unsupported("dropout")
+    _require_taken(dropout_p, is_causal, scale)
     if q.shape[0] != k.shape[0] or 0 in q.shape or 0 in k.shape:
         raise Unsupported("gradients of attention over nothing, or over keys that batches share")
     narrow = q.dtype

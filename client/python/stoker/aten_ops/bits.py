@@ -2,9 +2,9 @@
 
 from math import prod
 
-from ..graph.values import INTEGER_LIMITS, NARROW_FLOATS
+from ..graph.values import INTEGER_LIMITS, INTEGERS, NARROW_FLOATS
 from .arithmetic import both
-from .rules.registry import Unsupported, dims_of, rule
+from .rules.registry import Unsupported, compute_dtype, dims_of, rule
 
 # The integer of each float's size: its largest is all bits but the sign.
 _BITS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}
@@ -73,6 +73,40 @@ def frexp(g, out, x):
     kept = g.with_scalar("or", g.with_scalar("and", bits, ~field), bias << digits)
     mantissa = g.select(special, x, _float_of(g, kept, x.dtype))
     return mantissa, g.convert(exponent, out[1].dtype)
+
+
+def _power_of_two(g, exponent):
+    """2 ** exponent in f64, for exponents of normal numbers."""
+    return _float_of(g, g.with_scalar("shift_left", g.with_scalar("add", exponent, 1023), 52), "f64")
+
+
+def _scaled(g, x, exponent, steps):
+    """x * 2 ** exponent in f64, in so many steps before the last. What becomes subnormal does so in the last: it is
+    rounded once."""
+    for _ in range(steps):
+        above, below = (g.compare(*limit) for limit in (
+            ("GT", exponent, g.constant(1023, "i64")), ("LT", exponent, g.constant(-1022, "i64"))))
+        step = g.select(below, g.constant(53 - 1022, "i64"), g.constant(0, "i64"))
+        step = g.select(above, g.constant(1023, "i64"), step)
+        x = g.binary("multiply", x, _power_of_two(g, step))
+        exponent = g.binary("subtract", exponent, step)
+    exponent = g.with_scalar("minimum", g.with_scalar("maximum", exponent, -1022), 1023)
+    return g.binary("multiply", x, _power_of_two(g, exponent))
+
+
+@rule("ldexp.Tensor")
+def ldexp(g, out, x, exponent):
+    """x * 2 ** exponent: C's of a float and an int, else a product with a power."""
+    if exponent.is_float and not exponent.rank and not x.is_float and exponent.dtype != out.dtype:
+        raise Unsupported(f"an exponent of {exponent.type} beside {x.type}")  # The type is not what a trace says.
+    if x.is_float and exponent.dtype in INTEGERS:
+        exponent = g.convert(g.convert(exponent, "i32"), "i64")
+        result = _scaled(g, g.convert(x, "f64"), exponent, 2 if x.dtype == "f64" else 0)
+    else:
+        dtype, own = compute_dtype(out.dtype), exponent.dtype if exponent.is_float else out.dtype
+        power = g.convert(g.unary("exponential2", g.convert(exponent, compute_dtype(own))), own)
+        result = g.binary("multiply", g.convert(x, dtype), g.convert(power, dtype))
+    return g.convert(g.broadcast(result, out.shape), out.dtype)
 
 
 @rule("hash_tensor", words=True)

@@ -5,7 +5,7 @@ from math import prod
 
 from ..graph.values import broadcast_shapes
 from .reductions import identity_of, norm_of, shortening
-from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, number_of, promote, rule
+from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, number_of, rule
 
 
 @rule("embedding")
@@ -441,60 +441,3 @@ def masked_index_put(g, out, x, mask, indices, values):
         raise Unsupported("no indices")
     kept = g.select(mask, g.convert(values, x.dtype), g.constant(0, x.dtype))
     return index_put(g, out, x, _clamped(g, indices, x.shape), kept, True)
-
-
-# ---- Searching ------------------------------------------------------------------------------------
-
-
-@rule("isin.Tensor_Tensor", "isin.Tensor_Scalar")
-def isin(g, out, x, values, assume_unique=False, invert=False):
-    dtype = x.dtype
-    values = as_value(g, values, dtype)
-    count = prod(values.shape)
-    values = g.reshape(values, (count,))
-    equal = g.compare("EQ", g.reshape(x, (*x.shape, 1)), values)
-    found = g.reduce("or", equal, [x.rank])
-    return g.unary("not", found) if invert else found
-
-
-@rule("searchsorted.Tensor")
-def searchsorted(g, out, ordered, values, out_int32=False, right=False, side=None, sorter=None):
-    """PyTorch's binary search, step by step, so that what is not in order gives the same."""
-    right = right if side is None else side == "right"
-    if not prod(ordered.shape) or not prod(values.shape):
-        return g.constant_like(0, out)
-    dtype = promote(ordered, values)
-    ordered, values = g.convert(ordered, dtype), g.convert(values, dtype)
-    length = ordered.shape[-1] if ordered.rank else 1
-    ordered = g.reshape(ordered, (prod(ordered.shape),))
-    sorter = None if sorter is None else g.reshape(g.convert(sorter, "i64"), ordered.shape)
-    # The rows of what is ordered, if it has several, are those of the values.
-    rows = ordered.shape[0] // length
-    flat = g.reshape(values, (rows, prod(values.shape) // rows))
-    base = g.with_scalar("multiply", g.iota(0, "i64", flat.shape), length)
-
-    def at(x, place):
-        place = g.reshape(g.binary("add", base, place), (*flat.shape, 1))
-        return g.gather(x, place, [], [0], [0], [1])
-
-    start, end = g.constant(0, "i64", flat.shape), g.constant(length, "i64", flat.shape)
-    for _ in range(length.bit_length()):
-        middle = g.binary("add", start, g.with_scalar("divide", g.binary("subtract", end, start), 2))
-        found = at(ordered, middle if sorter is None else at(sorter, middle))
-        stays = g.compare("GT" if right else "GE", found, flat)
-        goes_on = g.compare("LT", start, end)
-        after = g.with_scalar("add", middle, 1)
-        start, end = (
-            g.select(g.binary("and", goes_on, g.unary("not", stays)), after, start),
-            g.select(g.binary("and", goes_on, stays), middle, end))
-    return g.convert(g.reshape(start, out.shape), out.dtype)
-
-
-@rule("searchsorted.Scalar")
-def searchsorted_number(g, out, ordered, number, *args, **kwargs):
-    return searchsorted(g, out, ordered, g.constant(number, promote(ordered, number)), *args, **kwargs)
-
-
-@rule("bucketize.Tensor")
-def bucketize(g, out, values, boundaries, out_int32=False, right=False):
-    return searchsorted(g, out, boundaries, values, out_int32, right)

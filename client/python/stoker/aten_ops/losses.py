@@ -2,8 +2,9 @@
 
 import math
 
+from .arithmetic import both
 from .rules.formulas import formula_of_all
-from .rules.registry import as_value, compute_dtype, rule
+from .rules.registry import compute_dtype, rule
 
 
 def _reduced(g, loss, reduction, dtype):
@@ -18,15 +19,14 @@ def _reduced(g, loss, reduction, dtype):
 @rule("mse_loss")
 def mse_loss(g, out, x, target, reduction=1):
     dtype = compute_dtype(out.dtype)
-    difference = g.binary("subtract", as_value(g, x, dtype), as_value(g, target, dtype))
+    difference = g.binary("subtract", *both(g, out, x, target, dtype))
     return _reduced(g, g.binary("multiply", difference, difference), reduction, out.dtype)
 
 
 @rule("smooth_l1_loss")
 def smooth_l1_loss(g, out, x, target, reduction=1, beta=1.0):
     dtype = compute_dtype(out.dtype)
-    size = g.unary(
-        "abs", g.binary("subtract", as_value(g, x, dtype), as_value(g, target, dtype)))
+    size = g.unary("abs", g.binary("subtract", *both(g, out, x, target, dtype)))
     if beta == 0:
         return _reduced(g, size, reduction, out.dtype)
     near = g.with_scalar(
@@ -39,7 +39,7 @@ def smooth_l1_loss(g, out, x, target, reduction=1, beta=1.0):
 @rule("huber_loss")
 def huber_loss(g, out, x, target, reduction=1, delta=1.0):
     dtype = compute_dtype(out.dtype)
-    size = g.unary("abs", g.binary("subtract", as_value(g, x, dtype), as_value(g, target, dtype)))
+    size = g.unary("abs", g.binary("subtract", *both(g, out, x, target, dtype)))
     near = g.with_scalar("multiply", g.binary("multiply", size, size), 0.5)
     far = g.with_scalar("multiply", g.with_scalar("subtract", size, 0.5 * delta), delta)
     loss = g.select(g.compare("LE", size, g.constant(delta, dtype)), near, far)
@@ -49,7 +49,7 @@ def huber_loss(g, out, x, target, reduction=1, delta=1.0):
 @rule("soft_margin_loss")
 def soft_margin_loss(g, out, x, target, reduction=1):
     dtype = compute_dtype(out.dtype)
-    product = g.binary("multiply", g.convert(x, dtype), g.convert(target, dtype))
+    product = g.binary("multiply", *both(g, out, x, target, dtype))
     loss = g.unary("log_plus_one", g.unary("exponential", g.unary("negate", product)))
     return _reduced(g, loss, reduction, out.dtype)
 
@@ -67,9 +67,11 @@ def binary_cross_entropy(g, out, x, target, weight=None, reduction=1):
         g.binary("multiply", target, of_x))
     if weight is not None:
         loss = g.binary("multiply", loss, g.convert(weight, dtype))
-    inside = g.binary("and", g.compare("GE", x, g.constant(0, dtype)), g.compare("LE", x, g.constant(1, dtype)))
-    outside = g.convert(g.unary("not", inside), "i64")
-    loss = g.checked(loss, outside, 0, 1, "all elements of input should be between 0 and 1")
+    for name, chances in (("input", x), ("target", target)):
+        inside = g.binary(
+            "and", g.compare("GE", chances, g.constant(0, dtype)), g.compare("LE", chances, g.constant(1, dtype)))
+        outside = g.convert(g.unary("not", inside), "i64")
+        loss = g.checked(loss, outside, 0, 1, f"all elements of {name} should be between 0 and 1")
     return _reduced(g, loss, reduction, out.dtype)
 
 

@@ -3,7 +3,7 @@
 from math import prod
 
 from .reductions import mean_of, moments
-from .rules.registry import compute_dtype, rule
+from .rules.registry import Unsupported, compute_dtype, rule
 
 
 def _affine(g, x, weight, bias, shape):
@@ -108,6 +108,7 @@ def batch_norm_no_stats(g, out, x, weight, bias, training, momentum, eps):
 @rule("native_batch_norm")
 def native_batch_norm(g, out, x, weight, bias, mean, variance, training, momentum, eps):
     if training:
+        _require_vectors(mean, variance)
         return _batch_statistics(g, out, x, weight, bias, eps)
     return _batch_norm_inference(g, out, x, weight, bias, mean, variance, eps)
 
@@ -125,6 +126,7 @@ def batch_norm_functional(g, out, x, weight, bias, mean, variance, training, mom
     if not training:
         inference = _batch_norm_inference(g, out[:3], x, weight, bias, mean, variance, eps)
         return (*inference, mean, variance)
+    _require_vectors(mean, variance)
     results = _batch_statistics(g, out[:3], x, weight, bias, eps)
     dims = [dim for dim in range(x.rank) if dim != 1]
     count = prod(x.shape[dim] for dim in dims)

@@ -223,18 +223,22 @@ def round_decimals(g, out, x, decimals=0):
 
 # ---- Comparisons and logic ------------------------------------------------------------------------
 
+def compared(g, direction, x, y):
+    """Promoted to what holds both, but for an integer that x's type does not hold, which PyTorch refuses."""
+    dtype = promote(x, y)
+    if not isinstance(y, Value) and not isinstance(y, (bool, float)):
+        low, high = INTEGER_LIMITS.get(dtype, (-math.inf, math.inf))
+        if not low <= y <= high:
+            raise Unsupported(f"a comparison of {dtype} with {y}")
+    return g.compare(direction, as_value(g, x, dtype), as_value(g, y, dtype))
+
+
 for _name, _direction in (
         ("eq", "EQ"), ("ne", "NE"), ("lt", "LT"), ("le", "LE"), ("gt", "GT"), ("ge", "GE")):
 
     @rule(f"{_name}.Tensor", f"{_name}.Scalar")
     def compare(g, out, x, y, direction=_direction):
-        dtype = promote(x, y)
-        if not isinstance(y, Value) and not isinstance(y, (bool, float)):
-            low, high = INTEGER_LIMITS.get(dtype, (-math.inf, math.inf))
-            if not low <= y <= high:
-                raise Unsupported(f"a comparison of {dtype} with {y}")
-        result = g.compare(direction, as_value(g, x, dtype), as_value(g, y, dtype))
-        return g.broadcast(result, out.shape)
+        return g.broadcast(compared(g, direction, x, y), out.shape)
 
 
 def _logical(op):

@@ -25,6 +25,13 @@ def symbols_in(text):
     return set(map(int, re.findall(r"\bs(\d+)\b", text)))
 
 
+def _rearranged(value):
+    """What a chain of reshapes and transpositions ends in: others of the value are made of what it is made of."""
+    while value.node is not None and value.node.op in ("reshape", "transpose"):
+        value = value.node.operands[0]
+    return value
+
+
 class GraphText:
     """`absent`: operations that the target has no kernel for."""
 
@@ -342,7 +349,7 @@ class GraphText:
         if prod(indices.shape):
             known = self.evaluate(indices)
             if known is None or known.min() < low or known.max() >= size:
-                self._checks.append((result, indices, low, size, message))
+                self._checks.append((_rearranged(result), indices, low, size, message))
         return result
 
     def if_in_bounds(self, value, otherwise):

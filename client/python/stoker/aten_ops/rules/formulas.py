@@ -19,15 +19,15 @@ def formula(*names):
 
 
 def formula_of_all(*names):
-    """As formula(), f(g, *args) of several tensors, which broadcast."""
+    """As formula(), f(g, *args) of several tensors, which broadcast: in the dtype of the result, and then widened."""
 
     def register(function):
         @rule(*names)
         def emit(g, out, *args, **kwargs):
-            dtype = compute_dtype(out.dtype)
-            wide = [g.convert(x, dtype) if isinstance(x, Value) else x for x in args]
-            named = {name: g.convert(x, dtype) if isinstance(x, Value) else x
-                     for name, x in kwargs.items()}
+            def widened(x):
+                return g.convert(g.convert(x, out.dtype), compute_dtype(out.dtype)) if isinstance(x, Value) else x
+
+            wide, named = map(widened, args), {name: widened(x) for name, x in kwargs.items()}
             return g.convert(g.broadcast(function(g, *wide, **named), out.shape), out.dtype)
 
         return function
