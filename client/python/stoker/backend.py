@@ -5,7 +5,7 @@ from .base.log import logger, warn_once
 from .captures import attach
 from .captures.audit import beside
 from .libstoker.client import connect_ahead
-from .pytorch import aot, facts, refusals
+from .pytorch import aot, facts, operators, refusals
 from .pytorch.names import SIZES
 from .runtime import first_calls, programs, sizes
 
@@ -38,6 +38,10 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             return programs.eager(inner)
         return varying.of_graph(inner, parameters, chosen, is_training)
 
+    own = operators.kernel_of_the_program()
+    if own is not None:  # Who knows which operators are made of this one.
+        warn_once(("kernel", own), "graphs run in eager: an operator of PyTorch has a kernel of the program's, %s.", own)
+        return _eager(gm)
     try:
         refused = refusals.by_kernels(gm)
         with recording.graph(gm, example_inputs) as graph:

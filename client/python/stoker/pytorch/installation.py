@@ -33,17 +33,19 @@ def digest():
 def place_of(code):
     """Where a code object stands in the files that digest() covers, which says what it is; None outside of them. A
     checksum tells it from one that was made of it (types.CodeType.replace)."""
-    path = code.co_filename
-    if not path.startswith(_ROOT):
-        return None
-    path = path[len(_ROOT):]
-    if path.partition("/")[0] in _WITHOUT:
+    path = path_in(code.co_filename)
+    if path is None or path.partition("/")[0] in _WITHOUT:
         return None
     constants = [
         place_of(constant) if isinstance(constant, types.CodeType) else constant
         for constant in code.co_consts if not isinstance(constant, frozenset)]  # Their order depends on the seed.
     checksum = zlib.crc32(repr((constants, code.co_names)).encode(), zlib.crc32(code.co_code))
     return f"{path}:{code.co_firstlineno}:{code.co_qualname}:{checksum:08x}"
+
+
+def path_in(path):
+    """Of a file below the package torch: where it is there. None of another one."""
+    return path[len(_ROOT):] if path.startswith(_ROOT) else None
 
 
 def _who():

@@ -1,6 +1,7 @@
 """Operators as a graph names them."""
 
 import contextlib
+import functools
 import types
 
 import torch
@@ -16,6 +17,16 @@ VIEWS = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
 # They give a batch norm first, by running statistics where they do not train.
 BATCH_NORMS = (torch.ops.aten._native_batch_norm_legit_no_training.default, torch.ops.aten.native_batch_norm.default)
 INDEXING = (torch.ops.aten.index.Tensor, torch.ops.aten._unsafe_index.Tensor)
+# Names of kernels, as torch.library notes them, begin and end so.
+_ATEN = "aten/"
+_META = "/Meta"  # PyTorch has a thousand of its own.
+_DEVICES = frozenset(("CPU", "CUDA"))
+_COMPOSITE = "CompositeImplicitAutograd"  # Where a kernel goes for which no key is named.
+# PyTorch's own, where a Library made by an import does not say by what file (before PyTorch 2.15).
+_IMPORTED = "<frozen importlib"
+_MADE_BY_IMPORTS = frozenset(("aten/to_dense/FuncTorchDynamicLayerFrontMode", "aten/to_dense/PythonTLSSnapshot"))
+# What makes a Library in the name of whoever calls it.
+_FOR_OTHERS = ("library.py", "_library")
 
 
 def look_at_real_tensors():
@@ -153,3 +164,42 @@ def fake_mode(runs_graphs=False, has_unknown_sizes=False):
 
     sizes = ShapeEnv(allow_scalar_outputs=has_unknown_sizes, allow_dynamic_output_shape_ops=has_unknown_sizes)
     return FakeTensorMode(allow_non_fake_inputs=True, shape_env=sizes)
+
+
+def kernel_of_the_program():
+    """The name of a kernel that the program gave one of PyTorch's own operators (torch.library), as "aten/sin/CPU", under a
+    dispatch key through which calls with tensors of the CPU or a CUDA device may go; None where there is none. A trace takes
+    operators apart, and rules and captures say what PyTorch's kernels do: with one, none of that holds."""
+    try:
+        for kernel in torch.library._impls:
+            if not kernel.endswith(_META) and kernel.startswith(_ATEN) and _is_programs(kernel):
+                return kernel
+    except AttributeError:  # Of PyTorch: facts.py names what is missing.
+        pass
+    return None
+
+
+def _is_programs(kernel):
+    _, operator, key = kernel.split("/")
+    return not key.endswith(_other_devices()) and not _is_pytorchs(kernel, f"aten::{operator}", key or _COMPOSITE)
+
+
+@functools.cache
+def _other_devices():
+    """How the names of those dispatch keys end that belong to one of the other kinds of device."""
+    keys = torch._C.DispatchKey.__members__
+    first, last = (keys[f"{edge}DenseBackends"].value for edge in ("StartOf", "EndOf"))
+    names = (name for name, key in keys.items() if first < key.value <= last and not name.startswith("EndOf"))
+    return tuple(name for name in names if name not in _DEVICES)
+
+
+def _is_pytorchs(kernel, operator, key):
+    """By the file in which the Library was made that the dispatcher has the kernel from."""
+    for line in torch._C._dispatch_dump(operator).splitlines():
+        name, _, where = line.partition(": registered at ")
+        if name.removesuffix("[alias]").rstrip() == key:
+            if where.startswith(_IMPORTED):
+                return kernel in _MADE_BY_IMPORTS
+            path = installation.path_in(where)
+            return path is not None and not path.startswith(_FOR_OTHERS)
+    return False

@@ -8,7 +8,7 @@ from torch._C._dynamo.guards import GlobalStateGuard
 from torch.autograd import forward_ad
 
 from ..base.not_portable import NotPortable
-from . import devices
+from . import devices, operators
 from .modules import CALLED_HOOKS
 
 _HOOKS = (
@@ -17,10 +17,6 @@ _HOOKS = (
     "_global_module_registration_hooks", "_global_buffer_registration_hooks")
 # What a call goes through, if a module has one of its own.
 _CALLED = ("forward", "_call_impl", "_wrapped_call_impl")
-# Dispatch keys whose kernels a trace for the CPU runs; PyTorch registers none under them in Python.
-_TRACED = frozenset((
-    "CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
-    "Autograd", "AutogradCPU", "AutocastCPU", "Functionalize", "Python", "PythonDispatcher"))
 _MODULE = sys.modules["torch.nn.modules.module"]
 # Parts of the state that neither a trace nor code for processors depends on, unless the program's code reads them by
 # one of these names. What asks how many threads there are is not traced: the bytecode asks whenever it runs.
@@ -55,9 +51,9 @@ def current():
         raise NotPortable("saved tensors hooks")
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotPortable("a functorch transform")
-    for kernel in torch.library._impls:
-        if kernel.startswith("aten/") and kernel.rpartition("/")[2] in _TRACED:
-            raise NotPortable(f"an operator of PyTorch with a kernel of the program's, {kernel}")
+    kernel = operators.kernel_of_the_program()
+    if kernel is not None:
+        raise NotPortable(f"an operator of PyTorch with a kernel of the program's, {kernel}")
     return {
         **json.loads(GlobalStateGuard().__getstate__()),
         "inference_mode": torch.is_inference_mode_enabled(),

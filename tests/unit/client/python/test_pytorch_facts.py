@@ -230,18 +230,34 @@ def test_code_of_pytorch_is_where_it_stands():
     assert installation.place_of(torch.testing.assert_close.__code__) is None
 
 
-def test_kernels_of_the_programs_own_keep_captures_here():
+@pytest.mark.parametrize("key", [
+    "", "CPU", "CUDA", "ADInplaceOrView", "BackendSelect", "Conjugate", "Negative", "ZeroTensor", "Functionalize", "FuncTorchBatched",
+    "FuncTorchGradWrapper", "Autograd", "AutogradCPU", "AutocastCPU", "AutocastCUDA", "CompositeImplicitAutograd",
+    "CompositeExplicitAutograd", "Python", "PythonTLSSnapshot"])
+def test_kernels_of_the_programs_own_keep_captures_here(key):
     from stoker.pytorch import state
 
     assert state.current()
     library = torch.library.Library("aten", "IMPL")
     try:
-        library.impl("linear", lambda x, weight, bias=None: x, "CompositeImplicitAutograd", allow_override=True)
-        with pytest.raises(NotPortable, match="aten/linear/CompositeImplicitAutograd"):
+        library.impl("linear", lambda x, weight, bias=None: x, key)
+        with pytest.raises(NotPortable, match=f"aten/linear/{key}"):
             state.current()
     finally:
         library._destroy()
     assert state.current()
+
+
+@pytest.mark.parametrize("key", ["XPU", "AutogradXPU", "PrivateUse1", "SparseMPS", "NestedTensorMeta"])
+def test_kernels_for_other_devices_are_none_of_ours(key):
+    from stoker.pytorch import state
+
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        library.impl("sin", lambda x: x, key)
+        assert state.current()
+    finally:
+        library._destroy()
 
 
 def test_without_a_daemon_there_is_no_verdict(monkeypatch, capsys):

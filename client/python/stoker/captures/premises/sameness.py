@@ -61,34 +61,36 @@ def first_difference(nodes, identities, local_values, global_values):
     """(what, expected, found) of the first one that is another object than it was, or None."""
     places = {_place_of(path) for paths in identities for path in paths} - {None}
     values = dict(zip(places, evaluate_at(nodes, places, Scope(local_values, global_values))))
-
-    def value_of(path):
-        if type(path) is int:
-            return values[path]
-        if path[1] == _OWNER:
-            return getattr(value_of(path[0]), "__self__", None)
-        if type(path[1]) is int:
-            cells = getattr(value_of(path[0]), "__closure__", None) or ()
-            return cells[path[1]] if path[1] < len(cells) else None
-        return look_along(sys.modules.get(path[0]), path[1])
-
-    def text_of(path):
-        if type(path) is int:
-            return text(nodes, path)
-        if type(path[1]) is int:
-            return text_of(path[0]) + (".__self__" if path[1] == _OWNER else f".__closure__[{path[1]}]")
-        return ".".join((path[0], *path[1]))
-
     met, kept = {}, []  # Objects made on the way live on: another one might take their place.
     for paths in identities:
-        first = value_of(paths[0])
+        first = _value_of(paths[0], values)
         kept.append(first)
         if isinstance(first, _WITHOUT_IDENTITY):
             continue  # Another kind of thing, which others compare.
         other = met.setdefault(id(first), paths)
         if other is not paths:
-            return text_of(paths[0]), "an object of its own", text_of(other[0])
+            return _text_of(paths[0], nodes), "an object of its own", _text_of(other[0], nodes)
         for path in paths[1:]:
-            if value_of(path) is not first:
-                return text_of(path), text_of(paths[0]), "another object"
+            if _value_of(path, values) is not first:
+                return _text_of(path, nodes), _text_of(paths[0], nodes), "another object"
     return None
+
+
+# No closures, which would call themselves and keep a caller's arguments until the next collection.
+def _value_of(path, values):
+    if type(path) is int:
+        return values[path]
+    if path[1] == _OWNER:
+        return getattr(_value_of(path[0], values), "__self__", None)
+    if type(path[1]) is int:
+        cells = getattr(_value_of(path[0], values), "__closure__", None) or ()
+        return cells[path[1]] if path[1] < len(cells) else None
+    return look_along(sys.modules.get(path[0]), path[1])
+
+
+def _text_of(path, nodes):
+    if type(path) is int:
+        return text(nodes, path)
+    if type(path[1]) is int:
+        return _text_of(path[0], nodes) + (".__self__" if path[1] == _OWNER else f".__closure__[{path[1]}]")
+    return ".".join((path[0], *path[1]))

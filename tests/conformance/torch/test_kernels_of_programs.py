@@ -1,0 +1,50 @@
+"""Kernels that a program gives PyTorch's operators run where eager runs them, those of other overloads too."""
+
+import pytest
+import stoker  # noqa: F401
+import torch
+
+
+def _given(x):
+    return x * 9
+
+
+def _given_in_place(x):
+    return x.mul_(9)
+
+
+def _given_out(x, *, out):
+    return out.copy_(x * 9)
+
+
+def _given_with_options(x, *options):
+    return x * 9
+
+
+def _with_out(x):
+    result = torch.empty_like(x)
+    torch.sin(x, out=result)
+    return result
+
+
+# (operator, its kernel, what reaches it)
+_CASES = [
+    ("sin", _given, torch.sin), ("sin_", _given_in_place, lambda x: x.clone().sin_()), ("sin.out", _given_out, _with_out),
+    ("linear", _given_with_options, lambda x: torch.nn.functional.linear(x, torch.ones(2, 2))),
+    ("_softmax", _given_with_options, lambda x: torch.nn.functional.softmax(x, 0))]
+
+
+@pytest.mark.parametrize(("operator", "kernel", "function"), _CASES, ids=[case[0] for case in _CASES])
+@pytest.mark.parametrize("key", ["CPU", "ADInplaceOrView", "BackendSelect"])
+def test_programs_kernel_gives_what_eager_gives(operator, kernel, function, key):
+    torch._dynamo.reset()
+    x = torch.arange(4.0).reshape(2, 2) + 1
+    before = function(x)
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        library.impl(operator, kernel, key)
+        expected = function(x)
+        assert key != "CPU" or not torch.equal(expected, before)  # Not all keys come before what is made of others.
+        assert torch.equal(torch.compile(function, backend="stoker")(x), expected)
+    finally:
+        library._destroy()
