@@ -79,9 +79,10 @@ def test_no_function_is_called_where_another_guard_fails(monkeypatch):
     monkeypatch.setattr(constants, "first_difference", None)
     program = GuardProgram({
         "nodes": [[ROOT, "local", "x"]], "guards": [[0, "equals", 1, ""]], "distinct": [], "shapes": [], "names": [],
-        "enumerates": False, "orders": False, "lines": False, "objects": [], "tensors": [], "members": [], "identities": [], "kinds": [], "apart": False,
+        "enumerates": False, "orders": False, "lines": False, "objects": [], "tensors": [], "members": [], "identities": [],
+        "compares_identity": False, "kinds": [], "apart": False,
         "facts": {"codes": [], "chains": [], "operators": [], "classes": [], "texts": [], "modules": []},
-        "environment": {"variables": [], "packages": None, "modules": [], "hash": None, "rank": None}, "trees": [], "untraced": None,
+        "environment": {"variables": [], "packages": None, "modules": [], "finders": None, "hash": None, "rank": None}, "trees": [], "untraced": None,
             "imported": [],
         "state": state.asked_for(state.current(), lambda name: False, False), "constants": [["never:called", [], [], 1]],
     }, globals())

@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from stoker.captures.check import native
-from stoker.captures.check.program import GuardProgram
+from stoker.captures.check.program import ALL_HOLD, GuardProgram
 from stoker.captures.premises.checks import keys_of, tensor_words
 from stoker.captures.words.identity import Describer
-from stoker.captures.words.paths import ROOT, Paths, Scope, evaluate, text
+from stoker.captures.words.paths import ROOT, STEPS, Paths, Scope, evaluate, text
 from stoker.captures.words.values import encode
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
@@ -182,7 +182,7 @@ def record_of(model, x, global_values):
     is_constant(paths.add(probe, "attr", "level"), 5)
     return {
         "nodes": paths.nodes, "guards": guards, "distinct": sorted(distinct), "shapes": [],
-        "apart": False, "state": {}}
+        "compares_identity": False, "apart": False, "state": {}}
 
 
 PROBE = "stoker_guard_probe"
@@ -565,3 +565,45 @@ def test_a_malformed_record_is_refused(nodes, guards, distinct):
     record = {"nodes": nodes, "guards": guards, "distinct": distinct}
     with pytest.raises((ValueError, TypeError)):
         native.program(record, {}, None)
+
+
+def _asked_twice(first, second):
+    """A program of two guards with the same words, which accepts whatever it is asked of while `asks` says so."""
+    paths, asks = Paths(), [True]
+    record = {
+        "nodes": paths.nodes, "distinct": [],
+        "guards": [[paths.add(ROOT, "local", name), "is", ["function", "of the same words"], ""] for name in "ab"]}
+    program = native.program(record, {}, lambda number, value: asks[0])
+    assert program.first_failure({"a": first, "b": second}) == ALL_HOLD
+    asks[0] = False
+    return program
+
+
+def test_an_object_of_the_same_words_is_another_in_later_calls():
+    first, second = (lambda: 2), (lambda: 2)
+    program = _asked_twice(first, second)
+    assert program.holds({"a": first, "b": second})
+    assert not program.holds({"a": second, "b": second}) and not program.holds({"a": first, "b": first})
+
+
+def test_functions_that_were_accepted_are_not_kept_alive():
+    def function():
+        pass
+
+    program = _asked_twice(function, function)
+    died = weakref.ref(function)
+    del function
+    assert died() is None and not program.holds({"a": len, "b": len})
+
+
+def test_an_item_that_is_not_there_is_not_made():
+    table, paths = collections.defaultdict(int, a=1), Paths()
+    node = paths.add(paths.add(ROOT, "local", "t"), "item", "a")
+    program = native.program(
+        {"nodes": paths.nodes, "guards": [[node, "equals", 1, ""]], "distinct": []}, {}, lambda number, value: False)
+    assert program.first_failure({"t": table}) == ALL_HOLD
+    del table["a"]
+    assert program.first_failure({"t": table}) == 0 and not table
+    with pytest.raises(KeyError):
+        STEPS["item"](table, "a")
+    assert not table

@@ -55,6 +55,12 @@ class GuardProgram:
 
     def first_failure(self, local_values):
         """None if all guards hold."""
+        try:
+            return self._first_failure(local_values)
+        except NotPortable as error:  # What had words has none now.
+            return _code_failure(("what code reads", "what it was", str(error)))
+
+    def _first_failure(self, local_values):
         different = state.difference(self._record["state"])
         if different:
             name, expected, found = different

@@ -421,7 +421,8 @@ def _has_successor(cls):
         return False
     for part in held(cls, "__qualname__").split("."):
         found = (held(found, "__dict__") or {}).get(part)
-    return isinstance(found, type) and found is not cls
+    # A class may be made of a base of its own name, as named tuples are.
+    return isinstance(found, type) and cls not in type.__getattribute__(found, "__mro__")
 
 
 def _path(value):
