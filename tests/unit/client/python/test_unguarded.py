@@ -1,5 +1,6 @@
 """What no guard of Dynamo's tells, in words: keys of registries, methods of C classes, fields of named tuples, imports."""
 
+import builtins
 import collections
 import sys
 import types
@@ -65,10 +66,25 @@ def test_imports_count_where_code_came_to_them():
 def test_a_packages_module_is_imported_and_a_programs_is_not(monkeypatch):
     monkeypatch.delitem(sys.modules, "this_module_is_not_there", raising=False)
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
-    assert imported.first_difference([["colorsys", "package"]]) is None and "colorsys" in sys.modules
-    assert imported.first_difference([["colorsys", "program"]]) is None
+    words = [["colorsys", "package"]]
+    assert imported.first_difference(words) is None and "colorsys" not in sys.modules
+    assert imported.missing_of(words) == ["colorsys"]
+    assert imported.import_all(["colorsys"]) is None and "colorsys" in sys.modules
+    assert imported.first_difference([["colorsys", "program"]]) is None and imported.missing_of(words) == []
     assert imported.first_difference([["this_module_is_not_there", "program"]])[0] == "module this_module_is_not_there"
-    assert imported.first_difference([["this_module_is_not_there", "package"]])[0] == "module this_module_is_not_there"
+    assert imported.import_all(["this_module_is_not_there"])[0] == "module this_module_is_not_there"
+
+
+def test_an_import_that_is_forbidden_or_replaced_is_a_difference(monkeypatch):
+    words = [["xml.dom.minidom", "package"]]
+    assert imported.first_difference(words) is None
+    monkeypatch.setitem(sys.modules, "xml.dom", None)
+    assert imported.first_difference(words)[0] == "module xml.dom"
+    monkeypatch.delitem(sys.modules, "xml.dom")
+    original = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", lambda *args, **kwargs: original(*args, **kwargs))
+    assert imported.first_difference(words)[0] == "builtins.__import__"
+    assert imported.first_difference(None) is None
 
 
 @pytest.mark.parametrize("texts", [(repr(object()),), ("a", f"{imports_of}!")])
