@@ -183,7 +183,8 @@ void Proof::Set(PyObject* object) {
 }
 
 STOKER_EVERY_CALL bool Proof::Is(PyObject* object) const {
-  return object == (is_weak_ ? PyWeakref_GetObject(held_.get()) : held_.get());
+  if (!is_weak_) return object == held_.get();
+  return object != Py_None && object == PyWeakref_GetObject(held_.get());  // None once it died.
 }
 
 bool AskTheSame(const Guard& left, const Guard& right) {

@@ -594,6 +594,7 @@ def test_functions_that_were_accepted_are_not_kept_alive():
     died = weakref.ref(function)
     del function
     assert died() is None and not program.holds({"a": len, "b": len})
+    assert not program.holds({"a": None, "b": None})
 
 
 def test_an_item_that_is_not_there_is_not_made():
