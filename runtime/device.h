@@ -60,6 +60,8 @@ class Device {
   virtual Result<DeviceMemory> AllocateWith(std::string_view contents) = 0;
   // FailedPrecondition, naming the library and where it was sought, where the device has none.
   virtual Status LoadLibrary(Library library) = 0;
+  // Takes the time ahead that the first call of each library takes longer. Fails as LoadLibrary.
+  virtual Status WarmUp() = 0;
   // `marks`: of the plan that the launches are of. `kernels`: by their number in the launches; they
   // must outlive the list. What a library cannot do is Unimplemented, and so are loops where the
   // device runs none.

@@ -22,6 +22,7 @@ class Device final : public stoker::Device {
   Result<DeviceMemory> AllocateWith(std::string_view contents) override;
   // There are none: the decoder lets no call of one through for this target.
   Status LoadLibrary(Library library) override;
+  Status WarmUp() override { return Ok(); }
   Result<std::unique_ptr<const stoker::LaunchList>> Ready(
       std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
       const AddressLayout& layout,

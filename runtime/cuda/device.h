@@ -30,6 +30,7 @@ class Device final : public stoker::Device {
   Result<DeviceMemory> Allocate(std::int64_t bytes) override;
   Result<DeviceMemory> AllocateWith(std::string_view contents) override;
   Status LoadLibrary(Library library) override;
+  Status WarmUp() override;
   Result<std::unique_ptr<const stoker::LaunchList>> Ready(
       std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
       const AddressLayout& layout,

@@ -142,6 +142,13 @@ stoker_status* stoker_device_target(const char* device, char** text) {
   });
 }
 
+stoker_status* stoker_device_warm_up(const char* device) {
+  return Guarded([&]() -> Status {
+    STOKER_TRY(JobDevice* const named, DeviceNamed(device));
+    return named->device().WarmUp();
+  });
+}
+
 void stoker_set_num_threads(int32_t threads) { SetNumThreads(threads); }
 
 stoker_status* stoker_set_device_allocator(stoker_allocate_fn allocate, stoker_free_fn free,

@@ -173,6 +173,11 @@ STOKER_API stoker_status* stoker_check_namespace(const char* name_space);
  * the CUDA driver counts. Asks nobody. UNAVAILABLE where there is no driver or no such GPU,
  * FAILED_PRECONDITION where the driver is too old, with the reason. */
 STOKER_API stoker_status* stoker_device_target(const char* device, char** text);
+/* Loads the libraries that executables on a GPU call and lets them read what they first need, a
+ * tenth of a second that the first stoker_compile waits for otherwise: for a thread of its own, as
+ * soon as the job knows its GPU. On the CPU nothing. Errors as of stoker_device_target; and
+ * FAILED_PRECONDITION, naming what was sought, where there is no such library. */
+STOKER_API stoker_status* stoker_device_warm_up(const char* device);
 /* {"url", "tls", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
  * "compiler_epoch", "client_version", "target", "target_error"}: never fails on a broken setup,
  * it describes it; never starts a daemon. "tls" is empty where the URL is not https://. */

@@ -4,8 +4,9 @@ from .base import modes, tally
 from .base.log import logger, warn_once
 from .captures import attach
 from .captures.audit import beside
+from .libstoker import gpus_ahead
 from .libstoker.client import connect_ahead
-from .pytorch import aot, facts, operators, refusals
+from .pytorch import aot, devices, facts, operators, refusals
 from .pytorch.names import SIZES
 from .runtime import first_calls, programs, sizes
 
@@ -22,6 +23,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()
+        gpus_ahead.warm_up(devices.gpu_in_use())
 
     def compile_graph(inner, parameters, traced_s, is_training):
         if beside.is_child():

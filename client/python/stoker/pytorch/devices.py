@@ -21,6 +21,11 @@ def name_of(device):
     return str(device)
 
 
+def gpu_in_use():
+    """The name of the GPU that is current where PyTorch has begun to use GPUs in this process; else None."""
+    return name_of(torch.device("cuda")) if torch.cuda.is_initialized() else None
+
+
 def kind_of(device):
     """The same device of whatever number."""
     return torch.device(device.type)

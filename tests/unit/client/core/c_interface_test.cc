@@ -187,6 +187,12 @@ TEST_F(UnreachableDaemon, DeviceTarget_OfTheCpu_AsksNobody) {
   stoker_text_free(target);
 }
 
+TEST_F(UnreachableDaemon, DeviceWarmUp_NothingOnTheCpu_ElseNamesTheDevice) {
+  EXPECT_TRUE(Take(stoker_device_warm_up("cpu")).ok);
+  EXPECT_TRUE(Take(stoker_device_warm_up(nullptr)).ok);
+  EXPECT_EQ(Take(stoker_device_warm_up("gpu")).code, STOKER_INVALID_ARGUMENT);
+}
+
 TEST_F(UnreachableDaemon, Stop_IsNotFound) {
   EXPECT_EQ(Take(stoker_client_stop(client_)).code, STOKER_NOT_FOUND);
 }

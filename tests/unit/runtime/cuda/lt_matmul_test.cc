@@ -341,6 +341,22 @@ TEST_F(LtMatmulTest, LoadLibrary_NoHandle_SaysWhy) {
   EXPECT_TRUE(device_->LoadLibrary(Library::kCublasLt).ok());
 }
 
+TEST_F(LtMatmulTest, WarmUp_AsksTheLibraryOnceAndKeepsNoProduct) {
+  const auto device = Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
+  const int asked = FakeLt().heuristics();
+  const int live = FakeLt().live();
+  ASSERT_TRUE(device->WarmUp().ok());
+  EXPECT_GT(FakeLt().heuristics(), asked);
+  EXPECT_EQ(FakeLt().live(), live + 1);  // The handle.
+}
+
+TEST_F(LtMatmulTest, WarmUp_NoLibrary_NamesIt) {
+  const auto device = Device::Create(0, STOKER_FAKE_CUDA, {"/nowhere/libcublasLt.so.13"}).value();
+  const Status status = device->WarmUp();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
+}
+
 TEST_F(LtMatmulTest, Threads_OneMatmulWithBias_EachSeesItsOwn) {
   SizedMatmul matmul = MatmulOf(1, 2, 8, 3, DType::kF32, DType::kF32);
   for (std::uint32_t i = 0; i < 3; ++i) {
