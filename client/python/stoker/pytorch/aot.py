@@ -160,7 +160,7 @@ def _changed(found):
 # ---- the runtime around a graph ---------------------------------------------------------------------
 
 _PLAIN = ("non_alias", "unsafe_view_alias", "custom_function_view")
-_DETACH = "detach_ViewMeta"
+_DETACH, _AS_STRIDED = "detach_ViewMeta", "as_strided_ViewMeta"
 OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
 _ALIASES = (*OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
 
@@ -208,6 +208,7 @@ def runtime_words(found, inputs, results):
         if kind in _PLAIN or kind == "is_input":
             outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx, 0, False, ""])
             continue
+        _require_no_place(meta)
         among = inputs if kind == "alias_of_input" else given[len(found.output_info):] if kind in OF_BASE else given
         if kind == "alias_of_input" and meta.base_idx in updated:
             # Its strides are those of a view of what was computed, which must lie like the input then.
@@ -226,6 +227,13 @@ def _detached(meta):
     if _DETACH not in views:
         return ""
     return "last" if views[-1] == _DETACH else "before"
+
+
+def _require_no_place(meta):
+    """Where an output begins is told from where its base does. `as_strided` may say a place in the memory of both."""
+    for view in getattr(meta.view_meta_sequence, "sequence", ()):
+        if type(view).__name__ == _AS_STRIDED and (not hasattr(view, "as_tuple") or view.as_tuple()[-1] is not None):
+            raise NotPortable("an output that begins at a place that as_strided says")
 
 
 def _distance(base, alias):

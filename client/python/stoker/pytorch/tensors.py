@@ -8,11 +8,18 @@ NUMBER_OF_HOOKS = torch.utils.hooks.RemovableHandle  # Its next_id rises with ea
 as_tensor_in_full_precision = torch._as_tensor_fullprec  # Guards over sizes call it.
 dispatch_keys = torch._C._dispatch_keys
 version_of = operator.attrgetter("_version")  # Another one after each operation in place.
+
+
+def _storage_bytes(tensor):
+    return tensor.untyped_storage().nbytes() if has_memory(tensor) else None
+
+
 # What may be asked of a tensor, and no guard says: the names under which code asks, and what is asked.
 QUESTIONS = (
     (("is_leaf",), lambda tensor: tensor.is_leaf), (("grad_fn",), lambda tensor: tensor.grad_fn is None),
     (("_base", "_is_view"), lambda tensor: tensor._base is None),
     (("retains_grad",), lambda tensor: tensor.retains_grad), (("output_nr",), lambda tensor: tensor.output_nr),
+    (("untyped_storage", "storage", "_typed_storage"), _storage_bytes),
     (("_backward_hooks",), lambda tensor: not tensor._backward_hooks),
     (("Buffer", "_is_buffer"), lambda tensor: getattr(tensor, "_is_buffer", False)),
     (("Parameter", "_is_param"), lambda tensor: getattr(tensor, "_is_param", False)))

@@ -6,6 +6,7 @@ the capture depends on: its value, or that it is not there.
 """
 
 import dis
+import operator
 import re
 import types
 
@@ -26,6 +27,7 @@ COMBINING = frozenset(  # Methods.
     f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in ("and", "or", "xor", "sub"))
 _OPERATORS = frozenset(("and_", "or_", "xor", "sub", "iand", "ior", "ixor", "isub"))  # Functions of the module operator.
 
+_ASK_FOR_IDENTITY = frozenset(("is_", "is_not"))  # Functions of the module operator.
 _NUMBERS = (bool, int, float, complex)
 _HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
 
@@ -158,16 +160,22 @@ def calls_for_class(code):
 def compares_identity(code):
     """May it ask whether two values are one object? Whether something is None, or True, the value itself says."""
     for each in code_inside(code):
-        instructions = _effective(each)
-        for place, instruction in enumerate(instructions):
-            if instruction.opname == "IS_OP" and not (place and _is_singular(instructions[place - 1])):
+        if not _ASK_FOR_IDENTITY.isdisjoint((*each.co_names, *(text for text in each.co_consts if type(text) is str))):
+            return True
+        is_singular = False  # What lies on top.
+        for instruction in dis.get_instructions(each):
+            is_singular &= not instruction.is_jump_target  # A jump may bring something else.
+            if instruction.opname == "IS_OP" and not is_singular:
                 return True
+            if instruction.opname not in _NEUTRAL:
+                is_singular = instruction.opname == "LOAD_CONST" and any(
+                    instruction.argval is each for each in (None, True, False, ...))
     return False
 
 
-def _is_singular(instruction):
-    return instruction.opname == "LOAD_CONST" and (
-        instruction.argval in (None, True, False) or instruction.argval is ...)
+def asks_for_identity(value):
+    """Is it a function that compares_identity?"""
+    return value is operator.is_ or value is operator.is_not
 
 
 def _is_of_one_key(following):
@@ -396,7 +404,8 @@ def _adds(instruction):
 
 
 __all__ = [
-    "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes", "calls_for_class", "catches",
+    "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes",
+    "asks_for_identity", "calls_for_class", "catches",
     "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "fills_templates", "has_no_order", "imports_of", "is_ordered_by_address",
     "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code",
     "names_of", "reads_variables_unnamed", "states_class", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

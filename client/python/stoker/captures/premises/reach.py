@@ -14,7 +14,7 @@ import types
 from ...pytorch import installation
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import (
-    asks_by_text, asks_for_hashes, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
+    asks_by_text, asks_for_hashes, asks_for_identity, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
     has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
 from ..words.builtin_names import NOTHING, put_there
@@ -119,6 +119,7 @@ class Reached:
         self._run_of_packages = []  # The same of installed packages: what follows from their versions, but for orders.
         makes_classes = any(self._makes_class(code) for code in traced if not self.is_installed(code))
         self._run_of_any_class = (*_RUN_OF_ANY_CLASS, *(_RUN_WITH_A_CLASS if makes_classes else ()))
+        self._in_place_of_pythons = [code for code in traced if self._is_compilers(code)]
         for code in traced:
             if not self._is_compilers(code):
                 self._add(code)
@@ -293,13 +294,13 @@ class Reached:
 
     @property
     def catches(self):
-        """May code of the program go on after something was not found?"""
-        return any(map(catches, self.of_programs))
+        """May code of the program go on after something was not found, or what the compiler has in the place of Python's?"""
+        return any(map(catches, (*self.of_programs, *self._in_place_of_pythons)))
 
     @property
     def compares_identity(self):
         """May code of the program ask whether two values are one object?"""
-        return any(map(compares_identity, self.of_programs))
+        return any(map(asks_for_identity, self.chains.values())) or any(map(compares_identity, self.of_programs))
 
     def run_in(self, code):
         """The places of it that run; None where all of it counts: a program's own functions are run for their results, too,

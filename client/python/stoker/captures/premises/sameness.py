@@ -18,13 +18,15 @@ _VALUES = (int, float, complex, str, bytes, tuple, frozenset, range, slice)
 # and of these, what Python has once.
 _KEPT_ONCE = (*range(-5, 257), "", b"", (), frozenset(), *map(chr, range(256)), *(bytes([n]) for n in range(256)))
 _KEPT_ONCE = {(type(value), value) for value in _KEPT_ONCE}
-_OWNER = -1  # In the place of the number of a cell: the object of a bound method.
+# In the place of the number of a cell: the object of a bound method, and the tensor that another one is a view of.
+_OWNER, _BASE = -1, -2
+_ATTRIBUTES = {_OWNER: "__self__", _BASE: "_base"}
 
 
-def identities_of(values, chains, compares_identity):
-    """[[place of a node, or [module, names], or [either, number of a cell or _OWNER]]]: of each object all that lead to it.
-    `chains`: of reach.Reached; what code reads of a module may be an object that it changes as an argument.
-    `compares_identity`: whether code may ask of two values whether they are one."""
+def identities_of(values, chains, compares_identity, reads_bases):
+    """[[place of a node, or [module, names], or [either, number of a cell, _OWNER or _BASE]]]: of each object all that lead
+    to it. `chains`: of reach.Reached; what code reads of a module may be an object that it changes as an argument.
+    `compares_identity`: whether code may ask of two values whether they are one. `reads_bases`: what views are of."""
     found = {}
     leading = [*enumerate(values), *(
         ([module, list(names)], value) for (module, names), value in sorted(chains.items(), key=lambda item: item[0]))]
@@ -33,6 +35,8 @@ def identities_of(values, chains, compares_identity):
             found.setdefault(id(value), []).append(path)
         if isinstance(value, types.MethodType) and _has_identity(value.__self__, compares_identity):
             found.setdefault(id(value.__self__), []).append([path, _OWNER])
+        if reads_bases and (base := _base_of(value)) is not None:
+            found.setdefault(id(base), []).append([path, _BASE])
         if isinstance(value, types.FunctionType):
             for number, cell in enumerate(value.__closure__ or ()):
                 found.setdefault(id(cell), []).append([path, number])
@@ -76,12 +80,18 @@ def first_difference(nodes, identities, local_values, global_values):
     return None
 
 
+def _base_of(value):
+    return value._base if isinstance(value, torch.Tensor) else None
+
+
 # No closures, which would call themselves and keep a caller's arguments until the next collection.
 def _value_of(path, values):
     if type(path) is int:
         return values[path]
     if path[1] == _OWNER:
         return getattr(_value_of(path[0], values), "__self__", None)
+    if path[1] == _BASE:
+        return _base_of(_value_of(path[0], values))
     if type(path[1]) is int:
         cells = getattr(_value_of(path[0], values), "__closure__", None) or ()
         return cells[path[1]] if path[1] < len(cells) else None
@@ -92,5 +102,6 @@ def _text_of(path, nodes):
     if type(path) is int:
         return text(nodes, path)
     if type(path[1]) is int:
-        return _text_of(path[0], nodes) + (".__self__" if path[1] == _OWNER else f".__closure__[{path[1]}]")
+        return _text_of(path[0], nodes) + (
+            f".{_ATTRIBUTES[path[1]]}" if path[1] in _ATTRIBUTES else f".__closure__[{path[1]}]")
     return ".".join((path[0], *path[1]))

@@ -149,7 +149,7 @@ class GuardWriter:
             try:
                 self._keys(guard, place, value)
             except NotPortable:
-                pass
+                self.add(place, "length", len(value))
 
     def _attribute(self, guard, place, value):
         name = _argument(guard, "attr")
