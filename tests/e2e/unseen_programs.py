@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import operator
 import typing
 
 import torch
@@ -1193,16 +1194,16 @@ def ENTRY(x):
 }
 
 
-def _text(body):
+def text_of(body):
     return HEAD.replace("BODY", body) if "def run(" not in body else HEAD.partition("BODY")[0] + body
 
 
 def rows():
     """(name, the program of the first process, that of the second)"""
     for name, body in PROGRAMS.items():
-        yield name, _text(body), _text(body).replace("COUNT = 1", "COUNT = 3")
+        yield name, text_of(body), text_of(body).replace("COUNT = 1", "COUNT = 3")
 
 
 def usual_rows():
     for name, body in USUAL.items():
-        yield name, _text(body), _text(body)
+        yield name, text_of(body), text_of(body)

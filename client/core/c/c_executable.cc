@@ -167,6 +167,10 @@ uint64_t stoker_sample(const void* const* data, const size_t* sizes, size_t coun
   return SampleOf(SpanOf(data, count), SpanOf(sizes, count));
 }
 
+uint64_t stoker_hash(const void* const* data, const size_t* sizes, size_t count) {
+  return WholeHashOf(SpanOf(data, count), SpanOf(sizes, count));
+}
+
 stoker_status* stoker_executable_bind(stoker_executable* executable, const void* const* data,
                                       const int64_t* versions, size_t count, void* stream) {
   return Guarded([&]() -> Status {

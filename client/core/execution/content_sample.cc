@@ -3,6 +3,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/cpu/content/content_digest.h"
+
 namespace stoker {
 namespace {
 
@@ -23,12 +25,14 @@ std::uint64_t WordAt(const char* bytes, std::size_t count) {
 }  // namespace
 
 std::uint64_t SampleOf(std::span<const void* const> data, std::span<const std::size_t> sizes) {
+  if (std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) <= kWholeBytes) {
+    return WholeHashOf(data, sizes);
+  }
   std::uint64_t hash = 0;
-  const bool are_small = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) <= kWholeBytes;
   for (std::size_t i = 0; i < data.size(); ++i) {
     const char* const bytes = static_cast<const char*>(data[i]);
     const std::size_t size = sizes[i];
-    if (are_small || size <= kSampleWords * kWord) {
+    if (size <= kSampleWords * kWord) {
       for (std::size_t at = 0; at < size; at += kWord) {
         hash = Mixed(hash, WordAt(bytes + at, size - at < kWord ? size - at : kWord));
       }
@@ -41,6 +45,16 @@ std::uint64_t SampleOf(std::span<const void* const> data, std::span<const std::s
     for (std::size_t k = 0; k < kSampleWords; ++k) {
       hash = Mixed(hash, WordAt(bytes + first + k * step, kWord));
     }
+  }
+  return hash;
+}
+
+std::uint64_t WholeHashOf(std::span<const void* const> data, std::span<const std::size_t> sizes) {
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (sizes[i] == 0) continue;
+    const cpu::PieceHash whole = cpu::HashOf({static_cast<const std::byte*>(data[i]), sizes[i]});
+    hash = Mixed(hash, WordAt(whole.data(), kWord));
   }
   return hash;
 }

@@ -351,9 +351,11 @@ STOKER_API stoker_status* stoker_executable_bind(stoker_executable* executable,
 STOKER_API void stoker_executable_unbind(stoker_executable* executable);
 
 /* A hash of some bytes of each region, spread over it, in microseconds: for callers who are not
- * told when the content of a parameter changes. Updates of whole regions change the hash; those of
- * a few bytes of a large one may not. */
+ * told when the content of a parameter changes. Updates of whole regions change the hash, and any
+ * of regions of 64 KiB together; those of a few bytes of a large one may not. */
 STOKER_API uint64_t stoker_sample(const void* const* data, const size_t* sizes, size_t count);
+/* The same of all bytes, at the speed of reading them. */
+STOKER_API uint64_t stoker_hash(const void* const* data, const size_t* sizes, size_t count);
 
 /* How often a run found that a parameter held something else than when it was bound, under the same
  * version, and computed anew what depends on it. Runs look at all of what was so computed from, a

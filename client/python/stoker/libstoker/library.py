@@ -114,6 +114,7 @@ _SIGNATURES = {
     "stoker_set_num_threads": (None, [c_int32]),
     "stoker_set_device_allocator": (c_void_p, [AllocateFunction, FreeFunction, c_void_p]),
     "stoker_sample": (c_uint64, [c_void_p, c_void_p, c_size_t]),
+    "stoker_hash": (c_uint64, [c_void_p, c_void_p, c_size_t]),
     "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
     "stoker_executable_set_host": (None, [c_void_p, HostFunction, c_void_p]),
     "stoker_executable_unbind": (None, [c_void_p]),

@@ -127,6 +127,8 @@ class SizedExecutable:
         self._outputs = [
             (output.dtype, output.layout, *buffer_of(output.layout), place_of.get(output.updates))
             for output in segment.outputs]
+        self._updated = [
+            (number, self._activations[number][0]) for *_, number in self._outputs if number is not None]
         self._large = [
             number for number, (dtype, _, shape, _, updated) in enumerate(self._outputs)
             if updated is None and math.prod(shape) * dtype.itemsize >= LARGE]
@@ -146,6 +148,8 @@ class SizedExecutable:
             tensor = as_laid_out(slots[slot], layout)
             pointers[place] = tensor.data_ptr()
             kept.append(tensor)
+        if self._updated and not torch.is_inference_mode_enabled():
+            self._spare_inference_tensors(pointers, kept)
         buffers = [
             torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
             if updated is None else kept[updated] for dtype, _, shape, strides, updated in self._outputs]
@@ -175,6 +179,14 @@ class SizedExecutable:
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
             for buffer, (_, layout, _, _, _) in zip(buffers, self._outputs)]
+
+    def _spare_inference_tensors(self, pointers, kept):
+        """Who copies into the inputs that were updated is refused by those that are made in inference mode, and goes no
+        further: nothing may be written before."""
+        for number, place in self._updated:
+            if kept[number].is_inference():
+                kept[number] = kept[number].clone()
+                pointers[place] = kept[number].data_ptr()
 
     def _note_changes(self, buffers):
         """Nobody copies into the inputs that were updated, when a call raises."""

@@ -13,11 +13,11 @@ std::uint64_t SampleOfText(const std::string& text) {
 }
 
 TEST(ContentSample, SmallRegion_EveryByteCounts) {
-  for (const std::size_t size : {1U, 7U, 8U, 9U, 127U, 128U, 1000U, 4096U}) {
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 127U, 128U, 1000U, 4096U, 65536U}) {
     std::string text(size, 'a');
     const std::uint64_t before = SampleOfText(text);
     EXPECT_EQ(SampleOfText(text), before);
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < size; i += 1 + size / 4096) {
       text[i] = 'b';
       EXPECT_NE(SampleOfText(text), before) << "byte " << i << " of " << size;
       text[i] = 'a';
@@ -26,7 +26,7 @@ TEST(ContentSample, SmallRegion_EveryByteCounts) {
 }
 
 TEST(ContentSample, SmallRegionBesideALargeOne_EveryByteCountsOfAFewWords) {
-  const std::string large(5000, 'a');
+  const std::string large(70'000, 'a');
   std::string text(128, 'a');
   const auto sample = [&] {
     return SampleOf(std::array<const void*, 2>{large.data(), text.data()},
@@ -41,7 +41,7 @@ TEST(ContentSample, SmallRegionBesideALargeOne_EveryByteCountsOfAFewWords) {
 }
 
 TEST(ContentSample, LargeRegion_AnyTwelfthThatChangesIsSeen) {
-  for (const std::size_t size : {4097U, 4104U, 5000U, 1U << 20}) {
+  for (const std::size_t size : {65'537U, 65'544U, 70'000U, 1U << 20}) {
     const std::string text(size, 'a');
     const std::uint64_t before = SampleOfText(text);
     const std::size_t part = size / 12;
@@ -73,6 +73,20 @@ TEST(ContentSample, OrderOfRegions_Counts) {
   const std::array<std::size_t, 2> sizes = {200, 200};
   EXPECT_NE(SampleOf(std::array<const void*, 2>{a.data(), b.data()}, sizes),
             SampleOf(std::array<const void*, 2>{b.data(), a.data()}, sizes));
+}
+
+TEST(WholeHash, LargeRegion_EveryByteCounts) {
+  std::string text(1U << 20, 'a');
+  const auto hash = [&] {
+    return WholeHashOf(std::array<const void*, 1>{text.data()}, std::array{text.size()});
+  };
+  const std::uint64_t before = hash();
+  for (std::size_t i = 0; i < text.size(); i += 9973) {
+    text[i] = 'b';
+    EXPECT_NE(hash(), before) << i;
+    text[i] = 'a';
+  }
+  EXPECT_EQ(hash(), before);
 }
 
 TEST(ContentSample, EmptyRegion_IsNotRead) {

@@ -57,6 +57,25 @@ def test_inference_tensors_have_no_version():
     assert not stamp.fits((tensor,))
 
 
+@pytest.mark.parametrize("place", [0, 77_777, 299_999])
+def test_one_element_of_a_large_inference_tensor_is_seen(place):
+    with torch.inference_mode():
+        tensor = torch.zeros(300_000)
+    stamp = Stamp((torch.zeros(300_000), tensor))
+    with torch.inference_mode():
+        tensor[place] = 1
+    assert not stamp.fits((stamp.memory[0], tensor))
+
+
+def test_one_element_of_small_weights_is_seen():
+    held = torch.zeros(64, 64), torch.zeros(64, 128)
+    for tensor in held:
+        for place in range(0, tensor.numel(), 313):
+            stamp = Stamp(held)
+            tensor.detach().numpy().reshape(-1)[place] += 1
+            assert not stamp.fits(held)
+
+
 def test_inference_tensor_in_place_of_a_parameter_does_not_fit():
     stamp = Stamp((torch.zeros(4),))
     with torch.inference_mode():

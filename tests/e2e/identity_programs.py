@@ -1,0 +1,90 @@
+'''Programs that ask which objects are one, what tensors share, and for keys that are not there. As unseen_programs.'''
+
+from e2e.unseen_programs import text_of
+
+_ONE_TEXT = '''
+HERE, THERE = "three words long", "three words long" if COUNT == 1 else " ".join(["three", "words", "long"])
+SAME, TABLE = operator.is_, {"is": operator.is_}
+
+
+def ENTRY(x):
+    return x * (2 if ASKED else 3)
+'''
+_KEYS = '''
+@dataclasses.dataclass(frozen=True)
+class Key:
+    number: int
+
+
+TABLE = {Key(1): 2, Key(2): 1}
+if COUNT == 3:
+    CHANGED
+
+
+def ENTRY(x):
+    return x * TABLE.get(Key(3), 5)
+'''
+_TENSORS = '''
+HELD = torch.arange(64.0)
+FIRST, SECOND = HELD[8:24], HELD[24:40] if COUNT == 1 else torch.arange(60.0)[24:40]
+PLACED = HELD[4:20].view(4, 4) if COUNT == 1 else HELD[8:24].view(4, 4)
+STORED = torch.ones(8) if COUNT == 1 else HELD[:8]
+
+
+def ENTRY(x):
+    return GIVEN
+'''
+
+PROGRAMS = {
+    **{f"one_text_{name}": _ONE_TEXT.replace("ASKED", asked) for name, asked in {
+        "or": "HERE is (THERE or None)",
+        "either": "HERE is (THERE if TABLE else None)",
+        "function": "SAME(HERE, THERE)",
+        "method": "operator.is_(HERE, THERE)",
+        "not": "not operator.is_not(HERE, THERE)",
+        "of_a_table": 'TABLE["is"](HERE, THERE)',
+        "partial": "functools.partial(SAME, HERE)(THERE)",
+    }.items()},
+    **{f"keys_{name}": _KEYS.replace("CHANGED", changed) for name, changed in {
+        "more": "TABLE[Key(3)] = 7", "other": "del TABLE[Key(1)]; TABLE[Key(3)] = 7"}.items()},
+    "a_mapping_of_the_programs": '''
+import collections.abc
+
+
+class Config(collections.abc.MutableMapping):
+    def __init__(self, held):
+        self.held = held
+
+    def __getitem__(self, key):
+        return self.held[key]
+
+    def __setitem__(self, key, value):
+        self.held[key] = value
+
+    def __delitem__(self, key):
+        del self.held[key]
+
+    def __iter__(self):
+        return iter(self.held)
+
+    def __len__(self):
+        return len(self.held)
+
+
+CONFIG = Config({"a": 2} if COUNT == 1 else {"a": 2, "b": 7})
+
+
+def ENTRY(x):
+    return x * CONFIG.get("b", 5)
+''',
+    **{f"tensors_{name}": _TENSORS.replace("GIVEN", given) for name, given in {
+        "base": "x * (2 if FIRST._base is SECOND._base else 3)",
+        "storage": "x * STORED.untyped_storage().size()",
+        "place": "PLACED.as_strided((2, 2), (2, 1), 1)",
+    }.items()},
+}
+
+
+def rows():
+    for name, body in PROGRAMS.items():
+        yield name, text_of(body), text_of(body).replace("COUNT = 1", "COUNT = 3")
