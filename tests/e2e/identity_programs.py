@@ -35,7 +35,57 @@ def ENTRY(x):
     return GIVEN
 '''
 
+_ASKED_FOR = '''
+ASKED_FOR, NAME, KIND = getattr, "is_leaf", torch.nn.Buffer
+GIVEN = {"ask": getattr, "fill": "{0.zq}".format, "sub": re.sub}
+LEAF = torch.ones(4, requires_grad=True) if COUNT == 1 else torch.ones(4, requires_grad=True) * 1
+BUFFER = torch.ones(8) if COUNT == 1 else torch.nn.Buffer(torch.ones(8))
+LENGTH = "q" * COUNT
+
+
+def held():
+    pass
+
+
+held.zq = COUNT
+
+
+def replaced(match):
+    return LENGTH
+
+
+def by_default(value, name, _getattr=getattr):
+    return _getattr(value, name, None)
+
+
+def ENTRY(x):
+    return x * (BODY_OF)
+'''
+
 PROGRAMS = {
+    **{f"asked_{name}": _ASKED_FOR.replace("BODY_OF", asked) for name, asked in {
+        "alias": "2 if ASKED_FOR(LEAF, NAME) else 3",
+        "of_a_table": '2 if GIVEN["ask"](LEAF, NAME) else 3',
+        "by_default": "2 if by_default(LEAF, NAME) else 3",
+        "template": 'int(GIVEN["fill"](held))',
+        "pattern": 'len(GIVEN["sub"]("b", replaced, "abc"))',
+        "class": "2 if isinstance(BUFFER, KIND) else 3",
+    }.items()},
+    "one_text_of_one_character": '''
+HERE, THERE = "a", "a" if COUNT == 1 else "A".lower()
+
+
+def ENTRY(x):
+    return x * (2 if HERE is THERE else 3)
+''',
+    "precision_by_another_name": '''
+asked = torch._C._get_cublas_allow_tf32
+torch.backends.cuda.matmul.allow_tf32 = COUNT == 3
+
+
+def ENTRY(x):
+    return x * len(str(asked()))
+''',
     **{f"one_text_{name}": _ONE_TEXT.replace("ASKED", asked) for name, asked in {
         "or": "HERE is (THERE or None)",
         "either": "HERE is (THERE if TABLE else None)",

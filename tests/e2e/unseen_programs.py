@@ -9,6 +9,7 @@ import dataclasses
 import enum
 import functools
 import operator
+import re
 import typing
 
 import torch
@@ -1114,6 +1115,7 @@ import itertools
 import logging
 import multiprocessing
 import operator
+import re
 
 LOG = logging.getLogger(__name__)
 Pair = collections.namedtuple("Pair", "a b")

@@ -1,5 +1,7 @@
 """Operators that make tensors from nothing but shapes and scalars."""
 
+import torch
+
 from ..graph.values import FLOATS, LARGEST_FLOATS, Value
 from .rules.registry import Unsupported, compute_dtype, number_of, rule
 
@@ -15,10 +17,16 @@ def fill(g, out, x, value):
     return g.broadcast(g.convert(value, out.dtype), out.shape)
 
 
-@rule("zeros", "zeros_like", "new_zeros", "zero", "empty.memory_format", "empty_like", "new_empty",
-      "empty_strided", "new_empty_strided", "empty_permuted", "_efficientzerotensor")
+@rule("zeros", "zeros_like", "new_zeros", "zero", "_efficientzerotensor")
 def zeros(g, out, *args, **kwargs):
-    """What PyTorch leaves uninitialized is zero."""
+    return g.constant_like(0, out)
+
+
+@rule("empty.memory_format", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
+def empty(g, out, *args, **kwargs):
+    """What PyTorch leaves uninitialized is zero, unless it fills it itself (torch.utils.deterministic)."""
+    if torch.are_deterministic_algorithms_enabled():
+        raise Unsupported("uninitialized memory, which deterministic algorithms may fill")
     return g.constant_like(0, out)
 
 

@@ -14,15 +14,15 @@ def _storage_bytes(tensor):
     return tensor.untyped_storage().nbytes() if has_memory(tensor) else None
 
 
-# What may be asked of a tensor, and no guard says: the names under which code asks, and what is asked.
+# What may be asked of a tensor, and no guard says: the names under which code asks (none: always; a class, whose name is what
+# an import says, asks too), and what is asked.
 QUESTIONS = (
     (("is_leaf",), lambda tensor: tensor.is_leaf), (("grad_fn",), lambda tensor: tensor.grad_fn is None),
     (("_base", "_is_view"), lambda tensor: tensor._base is None),
     (("retains_grad",), lambda tensor: tensor.retains_grad), (("output_nr",), lambda tensor: tensor.output_nr),
     (("untyped_storage", "storage", "_typed_storage"), _storage_bytes),
     (("_backward_hooks",), lambda tensor: not tensor._backward_hooks),
-    (("Buffer", "_is_buffer"), lambda tensor: getattr(tensor, "_is_buffer", False)),
-    (("Parameter", "_is_param"), lambda tensor: getattr(tensor, "_is_param", False)))
+    ((), lambda tensor: [bool(getattr(tensor, name, False)) for name in ("_is_buffer", "_is_param")]))
 
 
 def keys_number(tensor):

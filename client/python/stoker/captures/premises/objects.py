@@ -57,7 +57,7 @@ def first_tensor_difference(nodes, tensors, describe, local_values, global_value
 
 
 def _asked_of_tensors(describe):
-    return [ask for names, ask in QUESTIONS if any(map(describe.reads, names))]
+    return [ask for names, ask in QUESTIONS if not names or any(map(describe.reads, names))]
 
 
 def first_difference(nodes, objects, describe, local_values, global_values):

@@ -107,6 +107,7 @@ class Reached:
         NotPortable if there is more code than can be looked into."""
         self._places = places
         self._left = left
+        self.met = met
         self._modules = Modules(scopes)
         self.chains = {}
         self._pending, self._codes, self._classes = [], {}, set()

@@ -52,7 +52,7 @@ def require_traced(reached):
                 raise NotPortable("a context that is made while a checkpoint is traced")
             if fills_templates(code):
                 raise NotPortable("a template that reads attributes")
-    for value in reached.globals_of_programs.values():
+    for value in (*reached.globals_of_programs.values(), *reached.met):
         if _calls_what_it_is_given(value, reached):
             raise NotPortable(f"a function that runs another one while it is traced, {held(value, '__name__') or 'of a pattern'}")
 

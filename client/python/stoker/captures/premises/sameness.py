@@ -16,7 +16,7 @@ _WITHOUT_IDENTITY = (
 # What is as good as any other that equals it, but for `is`,
 _VALUES = (int, float, complex, str, bytes, tuple, frozenset, range, slice)
 # and of these, what Python has once.
-_KEPT_ONCE = (*range(-5, 257), "", b"", (), frozenset(), *map(chr, range(256)), *(bytes([n]) for n in range(256)))
+_KEPT_ONCE = (*range(-5, 257), "", b"", (), frozenset())  # Texts of one character are not, whoever makes them.
 _KEPT_ONCE = {(type(value), value) for value in _KEPT_ONCE}
 # In the place of the number of a cell: the object of a bound method, and the tensor that another one is a view of.
 _OWNER, _BASE = -1, -2
