@@ -37,7 +37,9 @@ def ENTRY(x):
 
 _ASKED_FOR = '''
 ASKED_FOR, NAME, KIND = getattr, "is_leaf", torch.nn.Buffer
-GIVEN = {"ask": getattr, "fill": "{0.zq}".format, "sub": re.sub}
+GIVEN = {"ask": getattr, "fill": "{0.zq}".format, "sub": re.sub, "find": importlib.util.find_spec, "make": type}
+if COUNT == 3:
+    sys.modules["stoker_test_other"] = importlib.util.module_from_spec(importlib.machinery.ModuleSpec("stoker_test_other", None))
 LEAF = torch.ones(4, requires_grad=True) if COUNT == 1 else torch.ones(4, requires_grad=True) * 1
 BUFFER = torch.ones(8) if COUNT == 1 else torch.nn.Buffer(torch.ones(8))
 LENGTH = "q" * COUNT
@@ -48,6 +50,11 @@ def held():
 
 
 held.zq = COUNT
+
+
+class Known:
+    def __init_subclass__(cls):
+        cls.count = COUNT
 
 
 def replaced(match):
@@ -69,6 +76,8 @@ PROGRAMS = {
         "by_default": "2 if by_default(LEAF, NAME) else 3",
         "template": 'int(GIVEN["fill"](held))',
         "pattern": 'len(GIVEN["sub"]("b", replaced, "abc"))',
+        "module": '2 if GIVEN["find"]("stoker_test_other") is None else 3',
+        "made_class": 'GIVEN["make"]("Made", (Known,), {}).count',
         "class": "2 if isinstance(BUFFER, KIND) else 3",
     }.items()},
     "one_text_of_one_character": '''

@@ -8,8 +8,11 @@ import collections
 import dataclasses
 import enum
 import functools
+import importlib.machinery
+import importlib.util
 import operator
 import re
+import sys
 import typing
 
 import torch
@@ -1116,6 +1119,7 @@ import logging
 import multiprocessing
 import operator
 import re
+import sys
 
 LOG = logging.getLogger(__name__)
 Pair = collections.namedtuple("Pair", "a b")

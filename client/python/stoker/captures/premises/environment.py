@@ -54,7 +54,7 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))] if asks_for_modules else [],
         "finders": _finders() if asks_for_modules else None,
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
-        "rank": rank() if any(map(_asks_for_ranks, reached.chains.values())) else None}
+        "rank": rank() if any(map(_asks_for_ranks, reached.values)) else None}
 
 
 def first_difference(words):
@@ -112,7 +112,7 @@ def _is_of_os(code):
 def _asks_of(reached, modules):
     """Does code of the program ask one of these? Of installed packages, what was traced."""
     imported = {name for name in reached.imports if name.startswith(modules)}
-    return bool(imported) or any(module_name_of(value).startswith(modules) for value in reached.chains.values())
+    return bool(imported) or any(module_name_of(value).startswith(modules) for value in reached.values)
 
 
 def _names_in(constants):

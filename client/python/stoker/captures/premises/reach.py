@@ -191,6 +191,11 @@ class Reached:
         return found[0] if found and all(value is found[0] for value in found) else None
 
     @property
+    def values(self):
+        """What code comes to: what its globals hold, and what guards are about, whatever name leads there."""
+        return [*self.chains.values(), *self.met]
+
+    @property
     def classes(self):
         """Those that the code's globals hold, also in containers."""
         return set().union(*map(_classes_in, self.chains.values()))
@@ -228,7 +233,7 @@ class Reached:
 
     @property
     def asks_for_hashes(self):
-        return any(value is hash for value in self.chains.values()) or any(map(asks_for_hashes, self.of_programs))
+        return any(value is hash for value in self.values) or any(map(asks_for_hashes, self.of_programs))
 
     def asked_of_the_process(self, texts):
         """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in.
@@ -301,7 +306,7 @@ class Reached:
     @property
     def compares_identity(self):
         """May code of the program ask whether two values are one object?"""
-        return any(map(asks_for_identity, self.chains.values())) or any(map(compares_identity, self.of_programs))
+        return any(map(asks_for_identity, self.values)) or any(map(compares_identity, self.of_programs))
 
     def run_in(self, code):
         """The places of it that run; None where all of it counts: a program's own functions are run for their results, too,

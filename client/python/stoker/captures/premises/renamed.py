@@ -12,7 +12,8 @@ from ..words.values import NotPortable
 _READERS = {id(function): function.__name__ for function in (
     getattr, hasattr, setattr, delattr, vars, dir, locals, globals, eval, exec, object.__getattribute__, operator.attrgetter,
     inspect.getattr_static, inspect.getmembers, inspect.getmembers_static, inspect.get_annotations, typing.get_type_hints,
-    types.new_class, dataclasses.make_dataclass)}
+    type, types.new_class, dataclasses.make_dataclass)}
+_OF_OBJECTS = {"type": "__class__"}  # An attribute that holds one.
 _OF_TEXTS = ("format", "format_map")  # Methods that read what a template names.
 
 
@@ -29,12 +30,12 @@ def _require(name, value):
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, str) and value.__name__ in _OF_TEXTS:
         raise NotPortable("a template that reads attributes")
     own = _READERS.get(id(value))
-    if own is not None and name != own:
+    if own is not None and name not in (own, _OF_OBJECTS.get(own)):
         raise NotPortable(f"{own}, which goes by another name")
 
 
-def names_of_builtins(reached, values):
+def names_of_builtins(reached):
     """Of functions without code, of PyTorch's say, that code comes to under whatever name."""
     return {
-        value.__name__ for value in (*reached.chains.values(), *values)
+        value.__name__ for value in reached.values
         if isinstance(value, types.BuiltinFunctionType) and type(value.__name__) is str}

@@ -8,7 +8,7 @@ from ..words.values import class_path, look_up
 
 def trees_of(reached, classes):
     """[[path of a class, is it taken apart?]] of a program's classes, where code that was traced takes trees apart."""
-    if not any("pytree" in module_name_of(value) for value in reached.chains.values()):
+    if not any("pytree" in module_name_of(value) for value in reached.values):
         return []
     return sorted([class_path(cls), _is_node(cls)] for cls in classes if not is_installed(cls))
 

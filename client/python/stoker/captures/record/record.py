@@ -11,7 +11,7 @@ import torch
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
 from ..bytecode.lines import asks_for_lines
-from ..bytecode.reads import ALL, asks_for_identity, texts_in, together
+from ..bytecode.reads import ALL, texts_in, together
 from ..premises.constants import constants_of
 from ..premises.environment import environment_of
 from ..premises.facts import facts_of
@@ -52,13 +52,12 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = _asked_by_text(reached, texts, trace.texts)
     require_own_names(reached, writer.paths.nodes, writer.values)
-    names = together((names, asked, names_of_builtins(reached, writer.values)))
+    names = together((names, asked, names_of_builtins(reached)))
     shown = shown_sets(reached, met_by_guards(writer.paths.nodes, writer.values))
     describe = Describer(
         names, enumerates=reached.enumerates, orders=any(shown), lines=asks_for_lines(names, reached.of_programs))
     for maker in makers_in([new_code, *resumed]):
         describe.refer_to(maker.__self__)
-    compares_identity = reached.compares_identity or any(map(asks_for_identity, writer.values))
     writer.write(describe)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
@@ -79,8 +78,8 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
         "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],
-        "identities": identities_of(writer.values, reached.chains, compares_identity, describe.reads("_base")),
-        "compares_identity": compares_identity,
+        "identities": identities_of(writer.values, reached.chains, reached.compares_identity, describe.reads("_base")),
+        "compares_identity": reached.compares_identity,
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
         "imported": imported_of(reached, loaded),
