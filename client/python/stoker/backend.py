@@ -79,4 +79,5 @@ def _verifies(mode, options):
     return bool(options.get("verify", False))
 
 
+gpus_ahead.warm_up(devices.gpu_in_use())
 attach.attach(lambda backend: getattr(backend, "compiler_fn", backend) is stoker)

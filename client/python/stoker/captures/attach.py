@@ -1,8 +1,6 @@
 """Compiled functions look for a capture before Dynamo traces, and record what it traced."""
 
 from ..base import modes
-from ..libstoker import gpus_ahead
-from ..pytorch import devices
 from ..pytorch import frames as dynamo_frames
 from ..pytorch.frames import without_dynamo
 from .store import key
@@ -11,7 +9,6 @@ from .trust import features
 
 def attach(is_ours):
     """From now on, for compiled functions whose backend `is_ours`. Once per process."""
-    gpus_ahead.warm_up(devices.gpu_in_use())
     if features.may_be_on():
         dynamo_frames.attach(is_ours, _find, _record, _audit)
         key.digest_ahead()
@@ -21,7 +18,6 @@ def _find(frame, keywords, dynamic):
     """(Installed or None, Start or None): what takes the frame's place, or what to record it for."""
     from .install import frames
 
-    gpus_ahead.warm_up(devices.gpu_in_use())
     if features.needs_graph(keywords.get("options")):
         return None, None
     return frames.find(

@@ -8,6 +8,12 @@ NUMBER_OF_HOOKS = torch.utils.hooks.RemovableHandle  # Its next_id rises with ea
 as_tensor_in_full_precision = torch._as_tensor_fullprec  # Guards over sizes call it.
 dispatch_keys = torch._C._dispatch_keys
 version_of = operator.attrgetter("_version")  # Another one after each operation in place.
+NAMES_OF_BASES = ("_base", "_is_view")
+
+
+def base_of(value):
+    """What a tensor is a view of; None for all else."""
+    return value._base if isinstance(value, torch.Tensor) else None
 
 
 def _storage_bytes(tensor):
@@ -18,7 +24,7 @@ def _storage_bytes(tensor):
 # an import says, asks too), and what is asked.
 QUESTIONS = (
     (("is_leaf",), lambda tensor: tensor.is_leaf), (("grad_fn",), lambda tensor: tensor.grad_fn is None),
-    (("_base", "_is_view"), lambda tensor: tensor._base is None),
+    (NAMES_OF_BASES, lambda tensor: tensor._base is None),
     (("retains_grad",), lambda tensor: tensor.retains_grad), (("output_nr",), lambda tensor: tensor.output_nr),
     (("untyped_storage", "storage", "_typed_storage"), _storage_bytes),
     (("_backward_hooks",), lambda tensor: not tensor._backward_hooks),

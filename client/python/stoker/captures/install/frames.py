@@ -3,8 +3,10 @@
 from typing import Any, NamedTuple
 
 from ...base.log import logger, warn_of_bug, warn_once
+from ...libstoker import gpus_ahead
 from ...libstoker.client import client
 from ...libstoker.library import StokerError
+from ...pytorch import devices
 from ...pytorch.names import CAPTURES, DIRECT
 from ..audit import audit, beside
 from ..check.program import Failure
@@ -33,6 +35,7 @@ def find(code, module_name, local_values, global_values, options, wrap, replays)
     if beside.is_child():
         return None, _audited
     try:
+        gpus_ahead.warm_up(devices.gpu_in_use())
         describe = Describer()
         key = key_of(
             code, module_name, local_values, options, client().target, client().compiler_epoch(), describe)

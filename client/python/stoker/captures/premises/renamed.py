@@ -17,13 +17,16 @@ _OF_OBJECTS = {"type": "__class__"}  # An attribute that holds one.
 _OF_TEXTS = ("format", "format_map")  # Methods that read what a template names.
 
 
-def require_own_names(reached, nodes, values):
-    """NotPortable where a program has one of them under another name. `reached`: a reach.Reached; `nodes`, `values`: of what
-    guards reach."""
+def own_names(reached, nodes, values):
+    """Those of functions without code, of PyTorch's say, that code comes to under whatever name. NotPortable where a program
+    has a reader under another one. `reached`: a reach.Reached; `nodes`, `values`: of what guards reach."""
     for (_, names), value in reached.globals_of_programs.items():
         _require(names[-1], value)
     for (_, _, argument), value in zip(nodes, values):
         _require(argument, value)
+    return {
+        value.__name__ for value in reached.values
+        if isinstance(value, types.BuiltinFunctionType) and type(value.__name__) is str}
 
 
 def _require(name, value):
@@ -32,10 +35,3 @@ def _require(name, value):
     own = _READERS.get(id(value))
     if own is not None and name not in (own, _OF_OBJECTS.get(own)):
         raise NotPortable(f"{own}, which goes by another name")
-
-
-def names_of_builtins(reached):
-    """Of functions without code, of PyTorch's say, that code comes to under whatever name."""
-    return {
-        value.__name__ for value in reached.values
-        if isinstance(value, types.BuiltinFunctionType) and type(value.__name__) is str}

@@ -6,6 +6,7 @@ import types
 
 import torch
 
+from ...pytorch.tensors import NAMES_OF_BASES, base_of
 from ..words.paths import Scope, Unreachable, evaluate_at, text
 from .reach import Mark, look_along
 
@@ -20,13 +21,14 @@ _KEPT_ONCE = (*range(-5, 257), "", b"", (), frozenset())  # Texts of one charact
 _KEPT_ONCE = {(type(value), value) for value in _KEPT_ONCE}
 # In the place of the number of a cell: the object of a bound method, and the tensor that another one is a view of.
 _OWNER, _BASE = -1, -2
-_ATTRIBUTES = {_OWNER: "__self__", _BASE: "_base"}
+_ATTRIBUTES = {_OWNER: "__self__", _BASE: NAMES_OF_BASES[0]}
 
 
-def identities_of(values, chains, compares_identity, reads_bases):
+def identities_of(values, reached, describe):
     """[[place of a node, or [module, names], or [either, number of a cell, _OWNER or _BASE]]]: of each object all that lead
-    to it. `chains`: of reach.Reached; what code reads of a module may be an object that it changes as an argument.
-    `compares_identity`: whether code may ask of two values whether they are one. `reads_bases`: what views are of."""
+    to it. `reached`: a reach.Reached; what code reads of a module may be an object that it changes as an argument."""
+    chains, compares_identity = reached.chains, reached.compares_identity
+    reads_bases = any(map(describe.reads, NAMES_OF_BASES))
     found = {}
     leading = [*enumerate(values), *(
         ([module, list(names)], value) for (module, names), value in sorted(chains.items(), key=lambda item: item[0]))]
@@ -35,7 +37,7 @@ def identities_of(values, chains, compares_identity, reads_bases):
             found.setdefault(id(value), []).append(path)
         if isinstance(value, types.MethodType) and _has_identity(value.__self__, compares_identity):
             found.setdefault(id(value.__self__), []).append([path, _OWNER])
-        if reads_bases and (base := _base_of(value)) is not None:
+        if reads_bases and (base := base_of(value)) is not None:
             found.setdefault(id(base), []).append([path, _BASE])
         if isinstance(value, types.FunctionType):
             for number, cell in enumerate(value.__closure__ or ()):
@@ -80,10 +82,6 @@ def first_difference(nodes, identities, local_values, global_values):
     return None
 
 
-def _base_of(value):
-    return value._base if isinstance(value, torch.Tensor) else None
-
-
 # No closures, which would call themselves and keep a caller's arguments until the next collection.
 def _value_of(path, values):
     if type(path) is int:
@@ -91,7 +89,7 @@ def _value_of(path, values):
     if path[1] == _OWNER:
         return getattr(_value_of(path[0], values), "__self__", None)
     if path[1] == _BASE:
-        return _base_of(_value_of(path[0], values))
+        return base_of(_value_of(path[0], values))
     if type(path[1]) is int:
         cells = getattr(_value_of(path[0], values), "__closure__", None) or ()
         return cells[path[1]] if path[1] < len(cells) else None

@@ -19,7 +19,7 @@ from ..premises.imported import imported_of
 from ..premises.members import members_of
 from ..premises.objects import kinds_of, objects_of, tensors_of
 from ..premises.reach import Reached
-from ..premises.renamed import names_of_builtins, require_own_names
+from ..premises.renamed import own_names
 from ..premises.sameness import identities_of
 from ..premises.shown_sets import met_by_guards, shown_sets
 from ..premises.trees import trees_of
@@ -51,8 +51,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     reached = Reached(trace.traced_code, trace.places, left, leaves, _met(writer), trace.scopes)
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = _asked_by_text(reached, texts, trace.texts)
-    require_own_names(reached, writer.paths.nodes, writer.values)
-    names = together((names, asked, names_of_builtins(reached)))
+    names = together((names, asked, own_names(reached, writer.paths.nodes, writer.values)))
     shown = shown_sets(reached, met_by_guards(writer.paths.nodes, writer.values))
     describe = Describer(
         names, enumerates=reached.enumerates, orders=any(shown), lines=asks_for_lines(names, reached.of_programs))
@@ -78,7 +77,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "objects": objects,
         "tensors": tensors_of(writer.values, describe),
         "members": members_of(writer.paths.nodes, writer.values, reached.chains) if reached.catches else [],
-        "identities": identities_of(writer.values, reached.chains, reached.compares_identity, describe.reads("_base")),
+        "identities": identities_of(writer.values, reached, describe),
         "compares_identity": reached.compares_identity,
         "kinds": kinds_of(writer.paths.nodes, writer.values, classes | _classes_met(writer)),
         "facts": facts,
