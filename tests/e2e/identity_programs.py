@@ -106,6 +106,15 @@ def ENTRY(x):
     }.items()},
     **{f"keys_{name}": _KEYS.replace("CHANGED", changed) for name, changed in {
         "more": "TABLE[Key(3)] = 7", "other": "del TABLE[Key(1)]; TABLE[Key(3)] = 7"}.items()},
+    "a_module_of_another_ones_name": '''
+import xml.dom.minidom
+
+HELD = xml.dom.minidom if COUNT == 1 else type(xml.dom)("xml.dom.minidom")
+
+
+def ENTRY(x):
+    return x * (2 if hasattr(HELD, "parseString") else 3)
+''',
     "a_mapping_of_the_programs": '''
 import collections.abc
 

@@ -149,7 +149,7 @@ class SizedExecutable:
             pointers[place] = tensor.data_ptr()
             kept.append(tensor)
         if self._updated and not torch.is_inference_mode_enabled():
-            self._spare_inference_tensors(pointers, kept)
+            self._update_copies_if_refused(pointers, kept)
         buffers = [
             torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
             if updated is None else kept[updated] for dtype, _, shape, strides, updated in self._outputs]
@@ -180,11 +180,11 @@ class SizedExecutable:
             buffer if layout.order is not None else with_strides(buffer, layout)
             for buffer, (_, layout, _, _, _) in zip(buffers, self._outputs)]
 
-    def _spare_inference_tensors(self, pointers, kept):
-        """Who copies into the inputs that were updated is refused by those that are made in inference mode, and goes no
-        further: nothing may be written before."""
-        for number, place in self._updated:
-            if kept[number].is_inference():
+    def _update_copies_if_refused(self, pointers, kept):
+        """Who copies into the inputs that were updated is refused by one that was made in inference mode, and goes no
+        further: none may be written before."""
+        if any(kept[number].is_inference() for number, _ in self._updated):
+            for number, place in self._updated:
                 kept[number] = kept[number].clone()
                 pointers[place] = kept[number].data_ptr()
 

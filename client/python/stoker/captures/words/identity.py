@@ -105,7 +105,7 @@ class Describer:
     def __call__(self, value):
         """A JSON description; NotPortable if there is none. Equal descriptions: the same thing."""
         if isinstance(value, types.ModuleType):
-            return ["module", value.__name__]
+            return _module_words(value)
         if isinstance(value, type):
             return ["class", *self.class_words(value)]
         if isinstance(value, types.FunctionType):
@@ -361,7 +361,7 @@ class Describer:
             holder = held(value, "__objclass__")
             return None if holder is None else ["of", self.refer_to(holder)]
         if isinstance(owner, types.ModuleType):
-            return ["module", owner.__name__]
+            return _module_words(owner)
         if isinstance(owner, type):
             return ["class", _path(owner)]
         if type(owner).__name__.startswith("pybind11_"):  # An extension's own record of a function.
@@ -404,6 +404,12 @@ def by_value(cls):
     """{value: member} of an enumeration, without those that combine others, which come as they are asked for."""
     return {value: member for value, member in cls._value2member_map_.items() if not (
         isinstance(member, enum.Flag) and (member._name_ is None or "|" in member._name_))}
+
+
+def _module_words(module):
+    """One of which an import gives another by its name is no version of what is installed."""
+    loaded = sys.modules.get(module.__name__, module)
+    return ["module", module.__name__, *["in place of the loaded one"] * (loaded is not module)]
 
 
 def _with_slots(cls, path):

@@ -18,6 +18,7 @@ _PYTHONS, _PACKAGES = (
     tuple({sysconfig.get_path(name) for name in names}) for names in (("stdlib", "platstdlib"), ("platlib", "purelib")))
 _FROZEN, _SOURCE, _EXTENSIONS = "<frozen ", ".py", tuple(importlib.machinery.EXTENSION_SUFFIXES)
 NAMED_TUPLES = collections.namedtuple("_Any", "first").__new__.__globals__
+_PARTS_OF_PYTHONS = ("pyexpat.errors", "pyexpat.model", "xml.parsers.expat.errors", "xml.parsers.expat.model")
 _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FOLDERS = (
@@ -95,12 +96,21 @@ def is_pythons_file(path):
 
 
 def is_installed_module(module):
-    """Or one of Python's own, or one without a file in which no code ran: an extension's."""
+    """Or one of Python's own, or one without a file in which no code ran: an extension's. One that no import made, and that
+    is in the place of such a one, is a program's."""
     path = held(module, "__file__")
     if isinstance(path, str):
         return is_installed_file(path)
+    if held(module, "__spec__") is None and not _is_part_of_an_extension(str(held(module, "__name__"))):
+        return False
     return str(held(module, "__name__")).partition(".")[0] in sys.stdlib_module_names or (
         "__builtins__" not in (held(module, "__dict__") or ()))
+
+
+@functools.cache
+def _is_part_of_an_extension(name):
+    """Of one with a file, say, whose code made the module. Parts of packages are not told apart from what Python code made."""
+    return name.partition(".")[0] not in sys.stdlib_module_names or name in _PARTS_OF_PYTHONS
 
 
 def is_installed(cls):
