@@ -106,6 +106,22 @@ def ENTRY(x):
     }.items()},
     **{f"keys_{name}": _KEYS.replace("CHANGED", changed) for name, changed in {
         "more": "TABLE[Key(3)] = 7", "other": "del TABLE[Key(1)]; TABLE[Key(3)] = 7"}.items()},
+    "a_version_that_the_metadata_does_not_say": '''
+import importlib.metadata
+import os
+import tempfile
+
+FOLDER = tempfile.mkdtemp()
+METADATA = os.path.join(FOLDER, "plugin_of_nobody-1.0.dist-info")
+os.mkdir(METADATA)
+with open(os.path.join(METADATA, "METADATA"), "w") as file:
+    file.write(f"Metadata-Version: 2.1\\nName: plugin-of-nobody\\nVersion: {COUNT}.0\\n")
+sys.path.insert(0, FOLDER)
+
+
+def ENTRY(x):
+    return x * (2 if importlib.metadata.version("plugin-of-nobody") == "1.0" else 3)
+''',
     "a_module_of_another_ones_name": '''
 import xml.dom.minidom
 

@@ -174,7 +174,7 @@ def record_of(model, x, global_values):
     add(paths.add(ROOT, "global", "helper"), "is", describe(helper))
     is_constant(paths.add(paths.add(ROOT, "global", "table"), "item", "k"), 1)
     math = paths.add(ROOT, "global", "math")
-    add(math, "is", ["module", "math"])
+    add(math, "is", describe(global_values["math"]))
     add(paths.add(math, "attr", "sqrt"), "is", describe(global_values["math"].sqrt))
     add(paths.add(paths.add(ROOT, "builtins"), "item", "len"), "is", describe(len))
     probe = paths.add(ROOT, "module", PROBE)
@@ -195,7 +195,7 @@ class Case:
         sys.modules[PROBE] = types.ModuleType(PROBE)
         sys.modules[PROBE].level = 5
         self.model, self.x = Model(), torch.zeros(2, 3)
-        self.global_values = dict(GLOBALS, table={"k": 1}, math=types.ModuleType("math"))
+        self.global_values = dict(GLOBALS, table={"k": 1}, math=types.ModuleType("stoker_tests_own"))
         self.global_values["math"].sqrt = GLOBALS["math"].sqrt
         self.flag = None
         self.record = record_of(self.model, self.x, self.global_values)

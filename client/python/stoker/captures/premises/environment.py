@@ -10,7 +10,7 @@ import types
 from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
 from ..words.held import held, module_name_of
-from ..words.installed import packages_now
+from ..words.installed import versions_now
 from ..words.paths import ROOT, is_librarys
 from ..words.process import is_run_for_its_result
 from ..words.values import NotPortable
@@ -50,7 +50,7 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         raise NotPortable("a set of objects, which addresses order")
     return {
         "variables": [[name, os.environ.get(name)] for name in sorted(variables)] if readers else [],
-        "packages": packages_now() if _asks_of(reached, _OF_PACKAGES + _OF_MODULES) else None,
+        "packages": versions_now() if _asks_of(reached, _OF_PACKAGES + _OF_MODULES) else None,
         "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))] if asks_for_modules else [],
         "finders": _finders() if asks_for_modules else None,
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
@@ -62,7 +62,7 @@ def first_difference(words):
     for name, expected in words["variables"]:
         if os.environ.get(name) != expected:
             return f"os.environ[{name!r}]", str(expected), str(os.environ.get(name))
-    if words["packages"] not in (None, packages_now()):
+    if words["packages"] not in (None, versions_now()):
         return "installed packages", "those that were", "others"
     for name, expected in words["modules"]:
         if _is_found(name) != expected:

@@ -4,6 +4,7 @@ import builtins
 import collections
 import functools
 import importlib.machinery
+import itertools
 import os
 import sys
 import sysconfig
@@ -19,6 +20,7 @@ _PYTHONS, _PACKAGES = (
 _FROZEN, _SOURCE, _EXTENSIONS = "<frozen ", ".py", tuple(importlib.machinery.EXTENSION_SUFFIXES)
 NAMED_TUPLES = collections.namedtuple("_Any", "first").__new__.__globals__
 _PARTS_OF_PYTHONS = ("pyexpat.errors", "pyexpat.model", "xml.parsers.expat.errors", "xml.parsers.expat.model")
+_HEADERS = 3  # Lines.
 _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FOLDERS = (
@@ -33,13 +35,32 @@ def packages():
 
 def packages_now():
     """A digest of the names and versions of all that is installed: a folder of metadata is named by both."""
-    names = set()
+    return digest_of(*sorted({name for _, name in _metadata()}))
+
+
+def versions_now():
+    """The same with what the metadata says of itself: a program that asks for a version gets it from there."""
+    return digest_of(*sorted({text for folder, name in _metadata() for text in (name, *_headers(os.path.join(folder, name)))}))
+
+
+def _metadata():
+    """(folder, name of the metadata in it) of all that is installed."""
     for folder in {*sys.path, *(folder for folder in _FOLDERS if folder.endswith("packages"))}:
         try:
-            names.update(name for name in os.listdir(folder or os.curdir) if name.endswith((".dist-info", ".egg-info")))
+            yield from ((folder, name) for name in os.listdir(folder or os.curdir) if name.endswith((".dist-info", ".egg-info")))
         except OSError:
             continue
-    return digest_of(*sorted(names))
+
+
+def _headers(path):
+    """The first lines of the metadata: its format, the name and the version."""
+    for file in (os.path.join(path, "METADATA"), os.path.join(path, "PKG-INFO"), path):  # An egg's may be a file.
+        try:
+            with open(file, errors="replace") as lines:
+                return [f"{os.path.basename(path)}: {line.strip()}" for line in itertools.islice(lines, _HEADERS)]
+        except OSError:
+            continue
+    return []
 
 
 def is_installed_file(path):
