@@ -122,6 +122,27 @@ sys.path.insert(0, FOLDER)
 def ENTRY(x):
     return x * (2 if importlib.metadata.version("plugin-of-nobody") == "1.0" else 3)
 ''',
+    "metadata_that_a_program_gives": '''
+import importlib.metadata
+import types
+
+if COUNT == 3:
+    importlib.metadata.distribution = lambda name: types.SimpleNamespace(version="9")
+
+
+def ENTRY(x):
+    return x * (2 if importlib.metadata.version("numpy") != "9" else 3)
+''',
+    "a_package_of_another_path": '''
+import wsgiref
+
+if COUNT == 3:
+    wsgiref.__path__ = []
+
+
+def ENTRY(x):
+    return x * (2 if importlib.util.find_spec("wsgiref.simple_server") is not None else 3)
+''',
     "a_module_of_another_ones_name": '''
 import xml.dom.minidom
 

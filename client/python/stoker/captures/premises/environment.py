@@ -10,7 +10,7 @@ import types
 from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
 from ..words.held import held, module_name_of
-from ..words.installed import versions_now
+from ..words.installed import is_installed_file, versions_now
 from ..words.paths import ROOT, is_librarys
 from ..words.process import is_run_for_its_result
 from ..words.values import NotPortable
@@ -24,6 +24,7 @@ _HASHED = "stoker"
 _DISTRIBUTED = "torch.distributed"
 # What is asked there follows from which packages are installed; of a module by itself, from where it is looked for.
 _OF_PACKAGES = ("importlib.metadata", "importlib.resources", "importlib_metadata", "importlib_resources", "pkg_resources")
+_ASKING = ("importlib.metadata", "importlib.util")
 _OF_MODULES = ("importlib.util", "importlib._bootstrap", "importlib.machinery", "_frozen_importlib", "pkgutil")
 
 
@@ -46,13 +47,15 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         raise NotPortable(f"what only this process can say, {asked[0]}()")
     makes_sets, sets = shown
     asks_for_modules = _asks_of(reached, _OF_MODULES)
+    asks_for_packages = asks_for_modules or _asks_of(reached, _OF_PACKAGES)
     if any(map(is_ordered_by_address, sets)):
         raise NotPortable("a set of objects, which addresses order")
     return {
         "variables": [[name, os.environ.get(name)] for name in sorted(variables)] if readers else [],
-        "packages": versions_now() if _asks_of(reached, _OF_PACKAGES + _OF_MODULES) else None,
+        "packages": versions_now() if asks_for_packages else None,
         "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))] if asks_for_modules else [],
         "finders": _finders() if asks_for_modules else None,
+        "replaced": _replaced() if asks_for_packages else None,
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
         "rank": rank() if any(map(_asks_for_ranks, reached.values)) else None}
 
@@ -67,6 +70,8 @@ def first_difference(words):
     for name, expected in words["modules"]:
         if _is_found(name) != expected:
             return f"module {name}", *(("there", "not there") if expected else ("not there", "there"))
+    if words["replaced"] not in (None, _replaced()):
+        return "what asks for packages and modules", str(words["replaced"]), str(_replaced())
     if words["finders"] not in (None, _finders()):
         return "sys.meta_path", "finders that were there", "others"
     if words["hash"] not in (None, hash(_HASHED)):
@@ -125,20 +130,38 @@ def _is_found(name):
         module = sys.modules[name]  # None where its import is forbidden.
         return module is not None and (held(module, "__spec__") is not None or None)
     path, found = None, None
-    for part in name.split("."):
+    parts = name.split(".")
+    for count, part in enumerate(parts, 1):
+        loaded = ".".join(parts[:count])
+        if loaded in sys.modules:  # A package, whose path a program may have changed.
+            if (path := held(sys.modules[loaded], "__path__")) is None:
+                return None
+            continue
         try:
             found = importlib.machinery.PathFinder.find_spec(part, path)
         except (ImportError, ValueError):
             return False
         if found is None or (path := found.submodule_search_locations) is None:
             break
-    return found is not None and found.name == name.rpartition(".")[2]
+    return found is not None and found.name == parts[-1]
 
 
 def _finders():
     """What else than Python's path may find a module: the importers of packages that are installed for editing, hooks."""
     return [f"{cls.__module__}.{cls.__qualname__}" for cls in (
         finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path)]
+
+
+def _replaced():
+    """Functions of Python's that ask for packages and modules, and in whose place a program has put others."""
+    found = []
+    for module in filter(None, map(sys.modules.get, _ASKING)):
+        for owner in (module, *(value for value in vars(module).values() if isinstance(value, type))):
+            found += [
+                f"{owner.__name__}.{name}" for name, value in list(vars(owner).items())
+                if (code := held(held(value, "__func__") or value, "__code__")) is not None
+                and not is_installed_file(code.co_filename)]
+    return sorted(found)
 
 
 def _asks_for_ranks(value):
