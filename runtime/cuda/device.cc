@@ -95,7 +95,7 @@ Status Device::LoadLibrary(Library library) {
   CheckFailed("unknown library", __FILE__, __LINE__);
 }
 
-// The first product that a process asks cuBLASLt for takes it 100 ms on an H100, whatever it is;
+// The first product that a process asks cuBLASLt for takes it 100 ms on an H200, whatever it is;
 // later ones 0.2.
 Status Device::WarmUp() {
   SizedMatmul any;

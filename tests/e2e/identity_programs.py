@@ -1,4 +1,4 @@
-'''Programs that ask which objects are one, what tensors share, and for keys that are not there. As unseen_programs.'''
+"""Programs that ask which objects are one, what tensors share, and for keys that are not there. As unseen_programs."""
 
 from e2e.unseen_programs import text_of
 

@@ -1118,8 +1118,6 @@ import itertools
 import logging
 import multiprocessing
 import operator
-import re
-import sys
 
 LOG = logging.getLogger(__name__)
 Pair = collections.namedtuple("Pair", "a b")

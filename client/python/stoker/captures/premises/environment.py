@@ -24,6 +24,7 @@ _HASHED = "stoker"
 _DISTRIBUTED = "torch.distributed"
 # What is asked there follows from which packages are installed; of a module by itself, from where it is looked for.
 _OF_PACKAGES = ("importlib.metadata", "importlib.resources", "importlib_metadata", "importlib_resources", "pkg_resources")
+_PRESENCE = {True: "there", False: "not there", None: "an error to ask for"}
 _ASKING = ("importlib.metadata", "importlib.util")
 _OF_MODULES = ("importlib.util", "importlib._bootstrap", "importlib.machinery", "_frozen_importlib", "pkgutil")
 
@@ -69,7 +70,7 @@ def first_difference(words):
         return "installed packages", "those that were", "others"
     for name, expected in words["modules"]:
         if _is_found(name) != expected:
-            return f"module {name}", *(("there", "not there") if expected else ("not there", "there"))
+            return f"module {name}", _PRESENCE[expected], _PRESENCE[_is_found(name)]
     if words["replaced"] not in (None, _replaced()):
         return "what asks for packages and modules", str(words["replaced"]), str(_replaced())
     if words["finders"] not in (None, _finders()):
@@ -125,7 +126,7 @@ def _names_in(constants):
 
 
 def _is_found(name):
-    """Is there such a module? None where it has no spec, which is an error to ask for. Nothing is imported for that."""
+    """Is there such a module? None where it has no spec, or its package no path: an error to ask for. Nothing is imported."""
     if name in sys.modules:
         module = sys.modules[name]  # None where its import is forbidden.
         return module is not None and (held(module, "__spec__") is not None or None)

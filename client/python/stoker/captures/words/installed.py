@@ -130,7 +130,7 @@ def is_installed_module(module):
 
 @functools.cache
 def _is_part_of_an_extension(name):
-    """Of one with a file, say, whose code made the module. Parts of packages are not told apart from what Python code made."""
+    """May an extension have made it? What packages' extensions make is not told apart from what Python code made."""
     return name.partition(".")[0] not in sys.stdlib_module_names or name in _PARTS_OF_PYTHONS
 
 
