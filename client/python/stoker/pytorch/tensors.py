@@ -16,8 +16,17 @@ def base_of(value):
     return value._base if isinstance(value, torch.Tensor) else None
 
 
-def _storage_bytes(tensor):
-    return tensor.untyped_storage().nbytes() if has_memory(tensor) else None
+def _bytes_beyond(tensor):
+    """Of its memory, what lies behind its last element: with sizes, strides and offset, which guards say, that is how
+    large its memory is, and the same for tensors of many lengths."""
+    if not has_memory(tensor):
+        return None
+    bytes = tensor.untyped_storage().nbytes()
+    if tensor.is_nested:  # It has no sizes as others have.
+        return bytes
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    elements = tensor.storage_offset() + last + 1 if tensor.numel() else 0
+    return bytes - elements * tensor.element_size()
 
 
 # What may be asked of a tensor, and no guard says: the names under which code asks (none: always; a class, whose name is what
@@ -26,7 +35,7 @@ QUESTIONS = (
     (("is_leaf",), lambda tensor: tensor.is_leaf), (("grad_fn",), lambda tensor: tensor.grad_fn is None),
     (NAMES_OF_BASES, lambda tensor: tensor._base is None),
     (("retains_grad",), lambda tensor: tensor.retains_grad), (("output_nr",), lambda tensor: tensor.output_nr),
-    (("untyped_storage", "storage", "_typed_storage"), _storage_bytes),
+    (("untyped_storage", "storage", "_typed_storage"), _bytes_beyond),
     (("_backward_hooks",), lambda tensor: not tensor._backward_hooks),
     ((), lambda tensor: [bool(getattr(tensor, name, False)) for name in ("_is_buffer", "_is_param")]))
 
