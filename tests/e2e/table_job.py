@@ -1,6 +1,9 @@
 """Runs every row module of a folder, eager and compiled, for test_warm_table.py: one JSON line.
 
-usage: table_job.py FOLDER   each *.py in it has run(compile) -> tensor
+usage: table_job.py [--stop-at-misses] FOLDER
+
+FOLDER/ROW/MODULE.py has run(compile) -> tensor. Rows may have modules of one name: each gets its own. Where no capture
+holds for the first call of a row, --stop-at-misses says so, and traces nothing.
 """
 
 import importlib
@@ -11,8 +14,10 @@ import sys
 import torch
 
 import stoker
+from stoker.captures.install import frames
 from torch._dynamo import guards
 
+started = {"captures.hit": 0}  # When the row began.
 guards.profile_guard_manager = lambda *_: 0.0  # It flushes the processor's caches, to log how long guards take.
 
 
@@ -26,31 +31,61 @@ def plain(tensor):
     return tensor.as_subclass(torch.Tensor)
 
 
-def run(name):
-    module = importlib.import_module(name)
+class Stopped(BaseException):
+    """No capture holds."""
+
+
+def stop_at_misses():
+    """From now on, where nothing of a row has started warm."""
+    find = frames.find
+
+    def find_or_stop(*arguments):
+        found, start = find(*arguments)
+        if found is None and started["captures.hit"] == stoker.counters().get("captures.hit", 0):
+            raise Stopped
+        return found, start
+
+    frames.find = find_or_stop
+
+
+def run(module):
     expected = plain(module.run(lambda function, **_: function))
     before, traced = starts(), torch._dynamo.utils.counters["frames"]["total"]
-    actual = plain(module.run(lambda function, **keywords: torch.compile(
-        function, backend="stoker", **keywords)))
+    started["captures.hit"] = before.get("hit", 0)
+    try:
+        actual = plain(module.run(lambda function, **keywords: torch.compile(
+            function, backend="stoker", **keywords)))
+    except Stopped:
+        actual = None
     after = starts()
-    scale = max(expected.abs().max().item(), 1e-30)
-    return {
-        "error": (actual.double() - expected.double()).abs().max().item() / scale
-        if actual.shape == expected.shape and actual.dtype == expected.dtype else 1e9,
+    result = {
         "starts": {key: count - before.get(key, 0) for key, count in after.items()
                    if count != before.get(key, 0)},
-        "traced": torch._dynamo.utils.counters["frames"]["total"] - traced,
-    }
+        "traced": torch._dynamo.utils.counters["frames"]["total"] - traced}
+    if actual is not None:
+        scale = max(expected.abs().max().item(), 1e-30)
+        result["error"] = (
+            (actual.double() - expected.double()).abs().max().item() / scale
+            if actual.shape == expected.shape and actual.dtype == expected.dtype else 1e9)
+    return result
 
 
-def main(folder):
-    sys.path.insert(0, folder)
-    results = {}
-    for path in sorted(pathlib.Path(folder).glob("row_*.py")):
+def modules(folder):
+    """(row, module) of each, in the process as if the others were not."""
+    for path in sorted(pathlib.Path(folder).glob("*/*.py")):
         torch._dynamo.reset()
-        results[path.stem] = run(path.stem)
-    print(json.dumps(results))
+        sys.path.insert(0, str(path.parent))
+        importlib.invalidate_caches()
+        yield path.parent.name, importlib.import_module(path.stem)
+        sys.path.remove(str(path.parent))
+        del sys.modules[path.stem]
+
+
+def main(arguments):
+    if "--stop-at-misses" in arguments:
+        stop_at_misses()
+    print(json.dumps({name: run(module) for name, module in modules(arguments[-1])}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

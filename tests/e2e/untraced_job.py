@@ -1,10 +1,9 @@
 """Runs every row module of a folder as table_job.py does, and notes what ran untraced, for test_untraced.py: one JSON line.
 
-usage: untraced_job.py FOLDER
+usage: untraced_job.py [--stop-at-misses] FOLDER
 """
 
 import json
-import pathlib
 import sys
 
 import table_job
@@ -16,18 +15,19 @@ def doubled(x):
     return x * 2
 
 
-def main(folder):
-    sys.path.insert(0, folder)
+def main(arguments):
+    folder = arguments[-1]
     # The first trace imports parts of PyTorch, which a capture may know of: no other process is to lack them.
     torch.compile(lambda x: doubled(x), backend="aot_eager")(torch.ones(2))
+    if "--stop-at-misses" in arguments:
+        table_job.stop_at_misses()
     noted = untraced.Untraced(folder)
     results = {}
-    for path in sorted(pathlib.Path(folder).glob("row_*.py")):
-        torch._dynamo.reset()
-        results[path.stem] = table_job.run(path.stem)
-        results[path.stem]["frames"] = noted.take()
+    for name, module in table_job.modules(folder):
+        results[name] = table_job.run(module)
+        results[name]["frames"] = noted.take()
     print(json.dumps(results))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

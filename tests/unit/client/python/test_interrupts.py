@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import operator
+import signal
 import sys
 
 import pytest
@@ -10,6 +11,14 @@ import pytest
 from stoker.libstoker import client
 from stoker.runtime import host_calls
 from stoker.runtime.loaded import Loaded
+
+
+@pytest.fixture(autouse=True)
+def interrupts():
+    """Ctrl-C raises, as in a program that was started in a terminal: in the background it may be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Library:
