@@ -1,10 +1,14 @@
 """How tests are spread over processes: one by one, but those of a file that is marked `together` stay in one, and those
 that are `alone` run by themselves.
 
+What collecting has imported is for good: nobody looks through it for garbage again. And no trace of Dynamo's measures how
+long its guards take, for which it flushes the processor's caches.
+
 Numbers that a test draws at random follow from its name and `--seed` alone, not from the tests before it.
 """
 
 import functools
+import gc
 import pathlib
 import random
 import sys
@@ -72,3 +76,12 @@ def pytest_collectstart(collector):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     seed_generators(item.config, item.nodeid)
+
+
+def pytest_collection_finish(session):
+    if "torch" in sys.modules:
+        from torch._dynamo import guards
+
+        guards.profile_guard_manager = lambda *_: 0.0
+    gc.collect()
+    gc.freeze()

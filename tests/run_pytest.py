@@ -60,6 +60,7 @@ def merged(reports):
 def main(arguments):
     report = pathlib.Path(arguments[0])
     report.parent.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # Threads that wait leave the processor to other tests.
     os.environ[forked.VARIABLE] = forked.python()
     with tempfile.TemporaryDirectory() as folder:
         processes = number_of_processes(len(os.sched_getaffinity(0)), available_bytes())

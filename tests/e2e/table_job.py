@@ -6,6 +6,7 @@ FOLDER/ROW/MODULE.py has run(compile) -> tensor. Rows may have modules of one na
 holds for the first call of a row, --stop-at-misses says so, and traces nothing.
 """
 
+import gc
 import importlib
 import json
 import pathlib
@@ -84,6 +85,7 @@ def modules(folder):
 def main(arguments):
     if "--stop-at-misses" in arguments:
         stop_at_misses()
+    gc.freeze()  # Each row looks for garbage.
     print(json.dumps({name: run(module) for name, module in modules(arguments[-1])}))
 
 

@@ -3,7 +3,7 @@
 usage: python3 -m matrix [--environments] [--short] [--reports FOLDER] [--here | VERSION[@PYTHON]...]
 
 --environments makes the environments of the rows, and runs nothing. --here is one row: the interpreter that runs this,
-with the PyTorch that it has; nothing is installed. --short runs each road once and a third of the tests of mapping and
+with the PyTorch that it has; nothing is installed. --short runs each road once and a fifth of the tests of mapping and
 frontend, and is not remembered. Rows of a whole run are, in build/matrix/results.json; those without a failure also in
 captures/trust/tested.json, and in README.md's table.
 """
@@ -30,7 +30,7 @@ SHORT = {
     "models": ["e2e/test_models.py::test_models[float32-1]"],
     "operators": ["e2e/test_op_samples.py::test_operator_equals_eager"],
 }
-SHORT_ARGUMENTS = ["-p", "matrix.sample", "--one-in", "3"]
+SHORT_ARGUMENTS = ["-p", "matrix.sample", "--one-in", "5"]
 
 
 def commit_of_tree():
@@ -79,7 +79,7 @@ def run(row, python, report, short):
 def main(arguments):
     parser = argparse.ArgumentParser(prog="dev matrix", description=__doc__.splitlines()[0])
     parser.add_argument("wanted", metavar="VERSION[@PYTHON]", nargs="*")
-    parser.add_argument("--short", action="store_true", help="each road once, and a third of mapping and frontend")
+    parser.add_argument("--short", action="store_true", help="each road once, and a fifth of mapping and frontend")
     parser.add_argument("--here", action="store_true", help="this interpreter and its PyTorch alone")
     parser.add_argument("--reports", type=pathlib.Path, default=ROOT / "build" / "matrix" / "reports")
     parser.add_argument("--environments", action="store_true", help="make the environments, and run nothing")

@@ -1,5 +1,6 @@
 // Runs a graph through the compiler and the CPU runtime, and beside the interpreter in float64: for
-// every target of x86_targets.h. What this processor cannot run is compiled.
+// every target of x86_targets.h that this processor runs. For one of the others, which follows from
+// the graph, it is compiled.
 #pragma once
 
 #include <string>
