@@ -182,6 +182,24 @@ CONFIG = Config({"a": 2} if COUNT == 1 else {"a": 2, "b": 7})
 def ENTRY(x):
     return x * CONFIG.get("b", 5)
 ''',
+    **{f"modules_own_{name}": f"""
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = torch.nn.Hardtanh()
+
+    def forward(self, x):
+        return self.part(x) + 1
+
+
+NET = Net()
+if COUNT == 3:
+    NET.part.{name} = lambda x: x * 5
+
+
+def ENTRY(x):
+    return NET(x)
+""" for name in ("_call_impl", "_wrapped_call_impl", "_compiled_call_impl", "forward")},
     **{f"tensors_{name}": _TENSORS.replace("GIVEN", given) for name, given in {
         "base": "x * (2 if FIRST._base is SECOND._base else 3)",
         "storage": "x * STORED.untyped_storage().size()",

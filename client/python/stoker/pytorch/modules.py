@@ -8,6 +8,7 @@ HOOKS = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
     "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs")
 CALLED_HOOKS = HOOKS[:4]  # What calling a module looks into.
+CALLED = ("_call_impl", "_wrapped_call_impl", "_compiled_call_impl")  # And runs, a module's own before its class's.
 
 
 class CompiledModule(torch.nn.Module):

@@ -9,14 +9,14 @@ from torch.autograd import forward_ad
 
 from ..base.not_portable import NotPortable
 from . import devices, operators
-from .modules import CALLED_HOOKS
+from .modules import CALLED, CALLED_HOOKS
 
 _HOOKS = (
     "_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_pre_hooks",
     "_global_forward_hooks", "_global_parameter_registration_hooks",
     "_global_module_registration_hooks", "_global_buffer_registration_hooks")
 # What a call goes through, if a module has one of its own.
-_CALLED = ("forward", "_call_impl", "_wrapped_call_impl")
+_CALLED = ("forward", *CALLED)
 _MODULE = sys.modules["torch.nn.modules.module"]
 # Parts of the state that neither a trace nor code for processors depends on, unless the program's code reads them by
 # one of these names. What asks how many threads there are is not traced: the bytecode asks whenever it runs.
@@ -94,7 +94,7 @@ def runs_more_than_forward(module):
     return (
         kind.__call__ is not torch.nn.Module.__call__
         or kind._call_impl is not torch.nn.Module._call_impl
-        or not vars(module).keys().isdisjoint(_CALLED) or module._compiled_call_impl is not None
+        or not vars(module).keys().isdisjoint(_CALLED)
         or any(getattr(module, name) for name in CALLED_HOOKS)
         or any(getattr(_MODULE, name) for name in _HOOKS))
 

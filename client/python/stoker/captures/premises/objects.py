@@ -10,7 +10,7 @@ import types
 import torch
 
 from ...pytorch.marks import LEFT_ON_MODULES
-from ...pytorch.modules import HELD
+from ...pytorch.modules import CALLED, HELD
 from ...pytorch.tensors import QUESTIONS
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed
@@ -141,10 +141,13 @@ def _words(value, describe):
     own = own_attributes(value, describe.slots_of(type(value)))
     # Python itself goes through a namespace's attributes, for its text and to compare it.
     enumerates = describe.enumerates or isinstance(value, types.SimpleNamespace)
-    names = [name for name in own if (enumerates or describe.reads(name)) and name not in LEFT_ON_MODULES]
+    called = CALLED if isinstance(value, torch.nn.Module) else ()  # By whoever calls it.
+    names = [
+        name for name in own
+        if (enumerates or describe.reads(name) or name in called) and name not in LEFT_ON_MODULES]
     code = [
         [name, method_words(own[name], describe)] for name in sorted(names)
-        if describe.reads(name) and is_code_like(own[name], describe)]
+        if (describe.reads(name) or name in called) and is_code_like(own[name], describe)]
     if isinstance(value, torch.nn.Module):
         for place in HELD:
             names += [name for name in own.get(place) or () if enumerates or describe.reads(name)]
