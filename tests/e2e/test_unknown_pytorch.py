@@ -98,7 +98,7 @@ def test_a_version_that_is_too_old_has_no_captures(site, changed):
 
 
 def test_without_a_home_the_job_goes_on(site, changed):
-    env = environment(site, changed, STOKER_CAPTURES="trial")
+    env = environment(site, changed)
     changed.change("_dynamo/guards.py", lambda text: text + "# Edited.\n")  # The folder is the copy's own now.
     (changed.folder / "torch" / "_dynamo" / ".#guards.py").symlink_to("nobody@nowhere")
     for name in ("HOME", "XDG_CACHE_HOME"):

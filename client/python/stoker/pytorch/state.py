@@ -94,7 +94,7 @@ def runs_more_than_forward(module):
     return (
         kind.__call__ is not torch.nn.Module.__call__
         or kind._call_impl is not torch.nn.Module._call_impl
-        or not vars(module).keys().isdisjoint(_CALLED)
+        or not vars(module).keys().isdisjoint(_CALLED) or module._compiled_call_impl is not None
         or any(getattr(module, name) for name in CALLED_HOOKS)
         or any(getattr(_MODULE, name) for name in _HOOKS))
 
